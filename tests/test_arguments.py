@@ -78,7 +78,6 @@ HINTS = {
     "_sets.unique.sorted": "a permission to leave the result unsorted, not an order",
     "_sets.isin.assume_unique": "a promise about the input, which needs none here",
     "random._generator.choice.shuffle": "a permission to leave the sample in order, not an order",
-    "_interop.array_function.types": "NumPy's protocol",
     "_methods.deepcopy.memo": "Python's protocol: arrays hold no other objects",
     "_methods.construct.cls": "Python's protocol: there are no subclasses",
     "torchvision.models.alexnet.progress": "the bar of a download, and nothing is downloaded",

@@ -22,6 +22,8 @@ NO_BOOLEAN_SUBTRACT = (
     "logical_xor function instead."
 )
 _PYTHON_SCALARS = (bool, int, float, complex)
+#: The largest number of axes of an array.
+MAX_NDIM = 64
 _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
@@ -38,7 +40,7 @@ def is_scalar(x: object) -> bool:
 
 
 def unsupported(x: object) -> TypeError:
-    """The error for what a function does not take in that place."""
+    """Returns the TypeError for an argument of a type that the function does not support."""
     return TypeError(f"Unsupported type {type(x)}; move it to the device with cp.asarray(...) first")
 
 
@@ -46,7 +48,7 @@ def beside_arrays(args: Iterable[Any]) -> list[Any]:
     """Operands as `_core.map` takes them: lists and NumPy arrays become arrays on the device of the first array.
 
     Raises:
-        TypeError: for what no device holds.
+        TypeError: for objects that cannot become device arrays.
     """
     args = list(args)
     like = next((x for x in args if isinstance(x, ndarray)), None)
@@ -59,12 +61,12 @@ def beside_arrays(args: Iterable[Any]) -> list[Any]:
 
 
 def is_masked(x: object) -> bool:
-    """True for NumPy's masked arrays, whose masks would be lost."""
+    """Returns true for NumPy's masked arrays, whose masks would be lost."""
     return is_numpy_array(x) and hasattr(x, "mask") and hasattr(x, "fill_value")
 
 
 def target(x: Any, function: str) -> ndarray:
-    """The array that a function writes into, or looks at as it is.
+    """Returns the argument if it is an array: what a function writes to, or inspects without conversion.
 
     Raises:
         TypeError: if it is anything else.
@@ -72,6 +74,12 @@ def target(x: Any, function: str) -> ndarray:
     if not isinstance(x, ndarray):
         raise TypeError(f"[{function}] the array must be a cuprous.ndarray, not {type(x).__name__}")
     return x
+
+
+def check_writable(a: ndarray) -> None:
+    """Raises TypeError for an element `a[i]`: its views are copies, so that a write to them would be lost."""
+    if a.is_element:
+        raise TypeError("a value cannot be written: an element a[i] is immutable, like NumPy's scalars")
 
 
 def array(x: ArrayLike) -> ndarray:
@@ -168,8 +176,11 @@ def warn_of_lost_parts(source: str, target: str) -> None:
 
 
 def astype(a: ndarray, dtype: str) -> ndarray:
-    """`a` itself if it has the dtype, otherwise a cast copy."""
-    return a if a.dtype_name == dtype else _core.cast(a, dtype)
+    """`a` itself if it has the dtype, otherwise a cast copy; warns if imaginary parts are lost."""
+    if a.dtype_name == dtype:
+        return a
+    warn_of_lost_parts(a.dtype_name, dtype)
+    return _core.cast(a, dtype)
 
 
 def sum_dtype(name: str, dtype: Any, out: Any) -> str:
@@ -288,7 +299,7 @@ def truth_mask(where: Any) -> Any:
 
 
 def reduction_mask(where: Any, shape: tuple[int, ...]) -> Any:
-    """The mask of a reduction's `where=`, which broadcasts to the array and never the other way round.
+    """The mask of a reduction's `where=`. It broadcasts to the array's shape, never the array to the mask's.
 
     Raises:
         TypeError: for another dtype than bool.

@@ -24,6 +24,7 @@ from cuprous._elementwise import imag, real
 from cuprous._gufuncs import matmul
 from cuprous._joining import concatenate
 from cuprous._manipulation import atleast_1d
+from cuprous._reductions import any as any_
 from cuprous._reductions import mean
 from cuprous._reductions import sum as sum_
 
@@ -223,7 +224,7 @@ def interp(
 
 
 def _between(x: ndarray, x0: ndarray, x1: ndarray, f0: ndarray, f1: ndarray) -> ndarray:
-    """Values at `x` of lines from (x0, f0) to (x1, f1): from the right end where infinities leave NaN, as NumPy."""
+    """Values at `x` of lines from (x0, f0) to (x1, f1). From the right end if the left one gives NaN, as in NumPy."""
     slope = (f1 - f0) / (x1 - x0)
     line = slope * (x - x0) + f0
     line = _core.map("where", _core.map("isnan", line), slope * (x - x1) + f1, line)
@@ -232,9 +233,9 @@ def _between(x: ndarray, x0: ndarray, x1: ndarray, f0: ndarray, f1: ndarray) -> 
 
 # --- convolution
 
-#: Dtypes that are convolved in a wider one; of the integers that wrap the low bits are right in int32.
+#: The dtypes in which others are convolved. Small integers use int32, whose low bits are those of the exact result.
 _WIDE = {"float16": "float32", "bfloat16": "float32", "int64": "int64", "uint64": "int64"}
-#: Elements of a matrix of windows.
+#: Number of elements of a matrix of windows.
 _WINDOWS = 1 << 20
 
 
@@ -260,7 +261,7 @@ def _slide(a: ndarray, v: ndarray, mode: str) -> ndarray:
 
 
 def _direct(a: ndarray, v: ndarray, mode: str) -> ndarray:
-    """`_slide` in a dtype that the engine correlates in: sums in the order of `v`, in the memory of the result."""
+    """`_slide` in a dtype for which the engine has a correlation. Needs no memory beyond the result."""
     n, m = a.size, v.size
     if mode == "same":
         return _core.correlate(a, v, "constant", 0.0, [m // 2])
@@ -271,7 +272,7 @@ def _direct(a: ndarray, v: ndarray, mode: str) -> ndarray:
     count = n - m + 1
     if 4 * count >= n:
         return _core.correlate(a, v, "constant", 0.0, [0])[:count].copy()
-    # Few long sums: products of matrices of windows, as many columns at a time as are quick to copy.
+    # Few long sums: products with matrices of windows, in blocks of columns that fit into the cache.
     step = max(1, _WINDOWS // count)
     total: Any = None
     for start in range(0, m, step):
@@ -322,8 +323,9 @@ def cov(
     """Covariance matrix of variables in rows (or columns), with optional weights of observations.
 
     Raises:
-        ValueError: for more than two axes, a `ddof` that is no integer, or negative weights.
+        ValueError: for more than two axes, a `ddof` that is not an integer, or negative weights.
         RuntimeError: for weights of another shape.
+        TypeError: for `fweights` that are not integers.
     """
     m = array(m)
     if m.ndim > 2:
@@ -345,11 +347,13 @@ def cov(
         if given is None:
             continue
         part = astype(array(given), "float64")
+        if name == "fweights" and bool(any_(part != _core.map("rint", part))):
+            raise TypeError("fweights must be integer")
         if part.ndim > 1:
             raise RuntimeError(f"cannot handle multidimensional {name}")
         if part.size != x.shape[1]:
             raise RuntimeError(f"incompatible numbers of samples and {name}")
-        if bool(_core.reduce("max", part < 0, None)):
+        if bool(any_(part < 0)):
             raise ValueError(f"{name} cannot be negative")
         w = part if w is None else w * part
     if w is None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core, _dtypes
-from cuprous._args import cast_in_order, common_dtype, ndarray, order_letter, with_order
+from cuprous._args import MAX_NDIM, cast_in_order, common_dtype, ndarray, order_letter, with_order
 
-#: More axes than an array may have.
-_DEEPEST = 64
 _SCALAR_DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
@@ -104,7 +102,7 @@ def _copied(x: Any, name: str | None, order: str) -> ndarray:
 def _holds_device_array(x: Any, depth: int = 0) -> bool:
     while isinstance(x, (list, tuple)):
         depth += 1
-        if not x or depth > _DEEPEST:  # a list may hold itself
+        if not x or depth > MAX_NDIM:  # a list may hold itself
             return False
         if any(_on_device(item) for item in x):
             return True

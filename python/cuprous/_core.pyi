@@ -48,7 +48,10 @@ class ndarray:
     def is_external(self) -> bool: ...
     @property
     def is_value(self) -> bool:
-        """True for what NumPy gives as a scalar, an element or the 0-d result of an operation. It cannot be written."""
+        """True for what NumPy gives as a scalar, an element or the 0-d result of an operation."""
+    @property
+    def is_element(self) -> bool:
+        """True for an element `a[i]`, which is immutable; its views are views of a copy."""
     @property
     def device_name(self) -> str:
         """ "cpu", "cuda:0" or "auto"."""
@@ -61,7 +64,7 @@ class ndarray:
 
     # --- native methods
     def item(self, *args: Any) -> Scalar: ...
-    def reshape(self, *shape: Any, order: str = "C") -> ndarray: ...
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> ndarray: ...
     def transpose(self, *axes: Any) -> ndarray: ...
     def copy(self, order: str = "C") -> ndarray:
         """A copy, computed when needed. "K" keeps the order of the axes in memory."""
@@ -74,7 +77,7 @@ class ndarray:
     # Operands of the operators: ndarray, Python scalars, NumPy scalars; others go to the hooks "operand" and "compare".
     # Integers, slices, None, Ellipsis and tuples of them index natively; every other key goes to the hook "getitem" /
     # "setitem". `@` goes to the hook "matmul". In-place operators check "same_kind" casting. An element (an integer for
-    # each axis) and the 0-d result of an operation are values: they cannot be written, and in-place operators rebind.
+    # each axis) and the 0-d result of an operation are values: in-place operators rebind. Elements cannot be written.
     def __getitem__(self, key: Any) -> ndarray: ...
     def __setitem__(self, key: Any, value: Any) -> None: ...
     def __add__(self, o: Any) -> ndarray: ...

@@ -202,7 +202,7 @@ def astype(x: ArrayLike, dtype: Any, /, *, copy: bool = True, device: Any = None
     return _on_device(_core.cast(x, name) if copy or x.dtype_name != name else x, device)
 
 
-#: The names of `require`'s requirements; only the orders mean something.
+#: The names of `require`'s requirements. Only the memory orders have an effect.
 _REQUIREMENTS = {
     "C": "C", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F": "F", "F_CONTIGUOUS": "F", "FORTRAN": "F", "A": "A",
     "ALIGNED": "A", "W": "W", "WRITEABLE": "W", "O": "O", "OWNDATA": "O", "E": "E", "ENSUREARRAY": "E",
@@ -210,10 +210,10 @@ _REQUIREMENTS = {
 
 
 def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
-    """An array that is contiguous ("C" or "F") as asked; the other requirements of NumPy's hold always.
+    """An array that is contiguous in the required order ("C" or "F"). NumPy's other requirements always hold.
 
     Raises:
-        ValueError: if both orders are asked for.
+        ValueError: if both orders are required.
         KeyError: for a requirement that NumPy does not have.
     """
     words = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}

@@ -12,8 +12,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def explain() -> str:
-    """Why the last programs were replayed or planned anew, and the lines that copied arrays between host and device
-    without being asked to (see `set_transfers`)."""
+    """Why the last programs were replayed or planned anew, and the lines that implicitly copied arrays between host and
+    device (see `set_transfers`)."""
     return _core.explain() + _transfers.report()
 
 

@@ -164,7 +164,8 @@ class SimpleEstimate:
 
     def __repr__(self) -> str:
         cpu, gpu, *parts = (
-            _core.quantity(t, "s") for t in (self.cpu_seconds, self.gpu_seconds, self.compute, self.copies, self.startup)
+            _core.quantity(t, "s")
+            for t in (self.cpu_seconds, self.gpu_seconds, self.compute, self.copies, self.startup)
         )
         return (
             f"CPU {cpu} ({self.figures[0]})\nGPU {gpu} ({self.figures[1]}): compute {parts[0]}, copies {parts[1]}, "

@@ -25,6 +25,7 @@ from cuprous._args import (
     write_out,
 )  # fmt: skip
 from cuprous._manipulation import moveaxis
+from cuprous._overrides import like_ufunc
 from cuprous._products import matrix_product
 from cuprous._reductions import sum as sum_
 
@@ -159,6 +160,7 @@ _MATVEC = Rule("matvec", "(m,n),(n)->(m)", 2, 1, 1, _matvec)
 _VECMAT = Rule("vecmat", "(n),(n,m)->(m)", 1, 2, 1, _vecmat)
 
 
+@like_ufunc
 def matmul(
     x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
     dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None, keepdims: bool = False,
@@ -177,6 +179,7 @@ def matmul(
     return call(rule, a, b, out, casting, order, dtype, subok, axes, axis, keepdims)
 
 
+@like_ufunc
 def vecdot(
     x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
     dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None, keepdims: bool = False,
@@ -185,6 +188,7 @@ def vecdot(
     return call(_VECDOT, x1, x2, out, casting, order, dtype, subok, axes, axis, keepdims)
 
 
+@like_ufunc
 def matvec(
     x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
     dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None, keepdims: bool = False,
@@ -193,6 +197,7 @@ def matvec(
     return call(_MATVEC, x1, x2, out, casting, order, dtype, subok, axes, axis, keepdims)
 
 
+@like_ufunc
 def vecmat(
     x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
     dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None, keepdims: bool = False,

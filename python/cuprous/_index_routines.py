@@ -129,17 +129,13 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[n
         ValueError: if an index is out of bounds, and for more elements than int64 counts.
     """
     index, dims = array(indices), as_shape(shape)
-    if math.prod(dims) >= 2**63:
-        raise ValueError("dimensions are too large; arrays and shapes with a total size greater than 'intp' are not "
-                         "supported.")  # fmt: skip
+    _check_size(
+        dims, "dimensions are too large; arrays and shapes with a total size greater than 'intp' are not supported."
+    )
     if _dtypes.kind(index.dtype_name) not in "biu":
         raise TypeError("only int indices permitted")
     index = astype(index, "int64")
     size = math.prod(dims)
-    if math.prod(n or 1 for n in dims) >= 1 << 63:
-        raise ValueError(
-            "dimensions are too large; arrays and shapes with a total size greater than 'intp' are not supported."
-        )
     if index.size:
         for extreme in (int(_core.reduce("min", index, None)), int(_core.reduce("max", index, None))):
             if not 0 <= extreme < size:
@@ -147,6 +143,15 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[n
     if _letter(order) == "F":
         return split_index(index, dims[::-1])[::-1]
     return split_index(index, dims)
+
+
+def _check_size(dims: Sequence[int], message: str) -> None:
+    """Raises ValueError if extents, or a product of the first ones, do not fit into int64."""
+    size = 1
+    for n in dims:
+        size *= n
+        if max(n, size) >= 1 << 63:
+            raise ValueError(message)
 
 
 def _letter(order: str) -> str:
@@ -163,8 +168,9 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
         ValueError: if an index is out of bounds and the mode is "raise", and for more elements than int64 counts.
     """
     shape = as_shape(dims)
-    if math.prod(shape) >= 2**63:
-        raise ValueError("invalid dims: array size defined by dims is larger than the maximum possible size.")
+    order = _letter(order)
+    inner_first = shape if order == "F" else shape[::-1]
+    _check_size(inner_first, "invalid dims: array size defined by dims is larger than the maximum possible size.")
     given = [array(m) for m in multi_index]
     if len(given) != len(shape):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(shape)}")
@@ -172,14 +178,11 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
         raise TypeError("only int indices permitted")
     parts = [astype(m, "int64") for m in given]
     modes = (mode,) * len(parts) if isinstance(mode, str) else tuple(mode)
-    order = _letter(order)
-    if math.prod(shape) > (1 << 63) - 1:
-        raise ValueError("invalid dims: array size defined by dims is larger than the maximum possible size.")
+    if 0 in shape and any(m.size for m in given):
+        raise ValueError("cannot unravel if shape has zero entries (is empty).")
     result: Any = 0
     stride = 1
     axes = list(zip(parts, shape, modes, strict=True))
-    if math.prod(n or 1 for n in shape) >= 1 << 63:
-        raise ValueError("invalid dims: array size defined by dims is larger than the maximum possible size.")
     for part, n, how in axes if order == "F" else reversed(axes):
         if how == "wrap":
             part = part % n
@@ -245,7 +248,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         if c.dtype_name != "bool":
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
     choices = [operand(c) for c in (*choicelist, default)]
-    name = result_name(*choices)  # Python's scalars promote weakly, whichever place they have
+    name = result_name(*choices)  # Python's scalars promote weakly, in every position
     choices = [astype(array(c), name) for c in choices]
     result = choices.pop()
     for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):

@@ -12,12 +12,14 @@ from typing import Any
 
 from cuprous import _core, _dtypes
 from cuprous._args import (
+    MAX_NDIM,
     ArrayLike,
     Axis,
     array,
     astype,
     broadcast_shapes,
     check_casting,
+    check_writable,
     is_numpy_array,
     is_scalar,
     ndarray,
@@ -241,6 +243,10 @@ class _Plan:
         if for_read and free:
             before, after = self._lay(before, after, len(picked))
         self.shape = (*(shape[i] for i in before), *picked, *(shape[i] for i in after))
+        if len(self.shape) > MAX_NDIM:
+            raise IndexError(
+                f"number of dimensions must be within [0, {MAX_NDIM}], indexing result would have {len(self.shape)}"
+            )
         zeros = (0,) * len(picked)
         start = 0
         offsets: Any = None
@@ -361,7 +367,7 @@ def _assign_masked(a: ndarray, mask: ndarray, value: Any) -> None:
 
 
 def view_at(a: ndarray, key: Any) -> ndarray:
-    """The view of what a basic key names: of an element, too."""
+    """The view that a basic key selects, also if it selects a single element."""
     items = key if isinstance(key, tuple) else (key,)
     return a[items if any(item is Ellipsis for item in items) else (*items, ...)]
 
@@ -400,6 +406,7 @@ def broadcast_value(value: ndarray, shape: tuple[int, ...]) -> ndarray:
 @at_home
 def scatter_into(a: ndarray, key: Any, value: Any, op: str) -> None:
     """Writes (or folds) values at the places that any key names."""
+    check_writable(a)
     places = plan(a, key)
     if isinstance(value, ndarray):
         value = broadcast_value(astype(value, a.dtype_name), places.shape)

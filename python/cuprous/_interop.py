@@ -7,6 +7,7 @@ from typing import Any
 
 from cuprous import _core, _dtypes, _transfers
 from cuprous._args import beside_arrays, is_numpy_array, ndarray, order_letter
+from cuprous._overrides import overrides
 
 #: DLPack's device types.
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
@@ -35,23 +36,23 @@ def _numba_stream(array: ndarray) -> Any:
 
 
 def show_memory(self: ndarray) -> None:
-    """Raises where an array on the CPU does not show its memory to NumPy and other readers of buffers (the native
-    type's hook).
+    """Raises if an array on the CPU may not expose its memory to NumPy and other consumers of the buffer protocol (the
+    native type's hook).
 
     Raises:
         ImplicitConversionError: in the mode "refuse" of `set_transfers`.
-        TypeError: for arrays of `cuda.to_device` and its like, of which NumPy takes copies, as Numba has it.
+        TypeError: for arrays created by `cuda.to_device` and the like, which NumPy copies, as with Numba.
     """
     _transfers.refuse_reading()
     if _numba_stream(self) is not None:
-        raise TypeError("a device array of Numba's does not show its memory; use .copy_to_host()")
+        raise TypeError("a Numba device array does not expose its memory; use .copy_to_host()")
 
 
 def to_numpy_array(self: ndarray, dtype: Any = None, copy: bool | None = None) -> Any:
     """`__array__`: a NumPy array with the elements.
 
-    On the CPU it shows the same memory, so that a write on either side is seen on the other. From another device it is
-    a copy that cannot be written, unless `copy` is true.
+    On the CPU it shares the memory, so that a write on either side is visible on the other. From another device it is
+    a copy, read-only unless `copy` is true.
 
     Raises:
         ImplicitConversionError: in the mode "refuse" of `set_transfers`.
@@ -76,8 +77,8 @@ def to_numpy_array(self: ndarray, dtype: Any = None, copy: bool | None = None) -
 
 
 def array_interface(self: ndarray) -> dict[str, Any]:
-    """`__array_interface__`, version 3. On the CPU it names the memory itself, which counts as shared from then on; on
-    another device, a copy.
+    """`__array_interface__`, version 3. On the CPU it points to the array's memory, which is shared from then on; on
+    another device to a copy.
     """
     if self.dtype_name == "bfloat16" or _transfers.refuses() or _numba_stream(self) is not None:
         raise AttributeError("this array has no attribute '__array_interface__'; use .get()")
@@ -237,11 +238,13 @@ def get_ipc_handle(self: ndarray) -> Any:
 
 
 def array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """A ufunc of NumPy's or SciPy's called with one of our arrays: runs ours of that name. Where there is none, and
-    where results go to a NumPy array, NumPy's own runs on the host.
+    """A ufunc of NumPy's or SciPy's called with one of our arrays: runs ours of that name. If it does not exist, and if
+    results go to a NumPy array, NumPy's own runs on the host. Operands of other classes are asked instead.
     """
     import cuprous
 
+    if any(overrides(type(x), "__array_ufunc__") for x in (*inputs, *(kwargs.get("out") or ()))):
+        return NotImplemented
     name = ufunc.__name__
     ours = getattr(cuprous, name, None) or getattr(cuprous.special, name, None)  # NumPy's, or SciPy's
     outs: tuple[Any, ...] = kwargs.get("out") or ()  # a tuple, as the protocol has it
@@ -260,20 +263,26 @@ def array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, **kwargs: 
     return getattr(ours, method)(*given, **kwargs)
 
 
-#: NumPy's functions that write to their first argument.
-_WRITERS = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
+#: NumPy's functions that write to their first argument, and its name.
+_WRITERS = {
+    "copyto": "dst", "fill_diagonal": "a", "place": "arr", "put": "a", "put_along_axis": "arr", "putmask": "a",
+}  # fmt: skip
 
 
 def array_function(self: ndarray, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A NumPy function called with one of our arrays: runs ours of that name. Where there is none, or it does not take
-    these arguments, NumPy's own runs on the host."""
+    """A NumPy function called with one of our arrays: runs ours of that name. If it does not exist, or does not take
+    these arguments, NumPy's own runs on the host. Arguments of other classes are asked instead."""
     import cuprous
 
+    if any(overrides(kind, "__array_function__") for kind in types):
+        return NotImplemented
     module: Any = cuprous
     for part in func.__module__.split(".")[1:]:
         module = getattr(module, part, None)
     ours = getattr(module, func.__name__, None)
-    to_host = is_numpy_array(kwargs.get("out")) or (func.__name__ in _WRITERS and is_numpy_array(args[0]))
+    written = _WRITERS.get(func.__name__)
+    written = kwargs.get("out") if written is None else args[0] if args else kwargs.get(written)
+    to_host = is_numpy_array(written)
     if ours is not None and ours is not func and not to_host:
         try:
             return ours(*args, **kwargs)
@@ -287,7 +296,9 @@ def _on_host(x: Any) -> Any:
     """Arguments with NumPy arrays in place of ours."""
     if isinstance(x, ndarray):
         return to_numpy_array(x)
-    if isinstance(x, (list, tuple)) and not hasattr(x, "_fields"):
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*map(_on_host, x))
+    if isinstance(x, (list, tuple)):
         return type(x)(map(_on_host, x))
     if isinstance(x, dict):
         return {key: _on_host(value) for key, value in x.items()}

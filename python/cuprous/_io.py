@@ -26,7 +26,7 @@ def _to_device(a: Any) -> ndarray:
 
 @contextmanager
 def _damage() -> Iterator[None]:
-    """Turns the errors that NumPy lets through for damaged files into ValueError."""
+    """Converts the errors that NumPy raises for damaged files to ValueError."""
     import tokenize
     import zlib
 
@@ -37,18 +37,19 @@ def _damage() -> Iterator[None]:
 
 
 def _check(stream: Any, size: int, max_header_size: int) -> None:
-    """Refuses an `.npy` stream of `size` bytes whose header speaks of more elements than follow it: NumPy would take
-    the memory first."""
+    """Raises ValueError if the header of an `.npy` stream of `size` bytes declares more elements than follow it. NumPy
+    would allocate them first."""
     from numpy.lib import format as npy
 
-    read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+    # Version 3 differs from version 2 only in the encoding of field names.
+    read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0, (3, 0): npy.read_array_header_2_0}
     version = npy.read_magic(stream) if size >= npy.MAGIC_LEN else None
     if version not in read:
         return
     shape, _, dtype = read[version](stream, max_header_size)
     count, left = math.prod(shape), size - stream.tell()
     if not dtype.hasobject and (count * dtype.itemsize > left or any(n < 0 for n in shape)):
-        raise ValueError(f"[load] the header speaks of an array of shape {shape} and dtype {dtype}, but {left} bytes "
+        raise ValueError(f"[load] the header declares an array of shape {shape} and dtype {dtype}, but {left} bytes "
                          "follow it: the file is damaged")  # fmt: skip
 
 
@@ -63,20 +64,20 @@ def _check_file(file: Any, max_header_size: int) -> None:
     if file.read(6) == b"\x93NUMPY":
         end = file.seek(0, io.SEEK_END)
         file.seek(start)
-        # A file may hold several arrays: what counts is from here to its end.
+        # A file may hold several arrays; this one starts here.
         _check(_From(file, start), (file.tell() if end is None else end) - start, max_header_size)
     file.seek(start)
 
 
 class _From:
-    """A file as if it began at `start`."""
+    """A file whose positions count from `start`."""
 
     def __init__(self, file: Any, start: int) -> None:
         self._file, self._start = file, start
         self.read = file.read
 
     def tell(self) -> int:
-        """Bytes from there."""
+        """The position, counted from `start`."""
         return int(self._file.tell()) - self._start
 
 

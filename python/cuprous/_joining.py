@@ -27,12 +27,14 @@ from cuprous._args import (
     with_order,
     write_out,
 )  # fmt: skip
+from cuprous._overrides import dispatched
 
 
 def _arrays(sequence: Any) -> list[ndarray]:
     return [array(x) for x in beside_arrays(sequence)]
 
 
+@dispatched
 def concatenate(
     arrays: Sequence[ArrayLike], /, axis: Axis = 0, out: ndarray | None = None, *, dtype: Any = None,
     casting: str = "same_kind",
@@ -79,9 +81,8 @@ def concatenate(
             check_casting(part.dtype_name, name, casting, "array data")
     shape = (*first[:axis], length, *first[axis + 1 :])
     if isinstance(out, ndarray) and out.shape != shape:
-        raise ValueError(
-            "Output array has wrong dimensionality" if out.ndim != ndim else "Output array is the wrong shape"
-        )
+        wrong = "has wrong dimensionality" if out.ndim != ndim else "is the wrong shape"
+        raise ValueError(f"Output array {wrong}: {out.shape} instead of {shape}")
     result = laid_out(shape, name, joint_order(parts))
     front = (slice(None),) * axis
     start = 0
@@ -90,15 +91,13 @@ def concatenate(
         if stop > start:
             _core.update(result[(*front, slice(start, stop))], part)
         start = stop
-    if isinstance(out, ndarray) and out.shape != result.shape:
-        kind = "dimensionality" if out.ndim != ndim else "shape"
-        raise ValueError(f"Output array has wrong {kind}: {out.shape} instead of {result.shape}")
     return write_out(out, result, "concatenate", casting)
 
 
 concat = concatenate
 
 
+@dispatched
 def stack(
     arrays: Sequence[ArrayLike], axis: int = 0, out: ndarray | None = None, *, dtype: Any = None,
     casting: str = "same_kind",
@@ -132,6 +131,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[ndarray, ...]:
     return tuple(x[(*front, i)] for i in range(x.shape[axis]))
 
 
+@dispatched
 def vstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
     """Arrays joined along the first axis, vectors as rows."""
     from cuprous._manipulation import atleast_2d
@@ -142,6 +142,7 @@ def vstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_
 row_stack = vstack
 
 
+@dispatched
 def hstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
     """Arrays joined along the second axis, vectors along their only one."""
     from cuprous._manipulation import atleast_1d
@@ -150,6 +151,7 @@ def hstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_
     return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
+@dispatched
 def dstack(tup: Sequence[ArrayLike]) -> ndarray:
     """Arrays joined along the third axis."""
     from cuprous._manipulation import atleast_3d
@@ -157,6 +159,7 @@ def dstack(tup: Sequence[ArrayLike]) -> ndarray:
     return concatenate([atleast_3d(a) for a in _arrays(tup)], 2)
 
 
+@dispatched
 def column_stack(tup: Sequence[ArrayLike]) -> ndarray:
     """Vectors as columns, joined with matrices along the second axis."""
     parts = _arrays(tup)
@@ -236,13 +239,12 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarr
     """
     ary = array(ary)
     sections = indices_or_sections if isinstance(indices_or_sections, int) else 1
-    if ary.ndim == 0:
-        raise IndexError("tuple index out of range")
-    if sections == 0:
+    if sections == 0 and ary.ndim:
         raise ZeroDivisionError("integer modulo by zero")
-    if sections > 0 and ary.shape[normalize_axis(axis, ary.ndim)] % sections:
+    parts = array_split(ary, indices_or_sections, axis)
+    if ary.shape[axis] % sections:
         raise ValueError("array split does not result in an equal division")
-    return array_split(ary, indices_or_sections, axis)
+    return parts
 
 
 def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:

@@ -11,10 +11,16 @@ from cuprous._reductions import all as all_
 
 def isclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> ndarray:
     """Where |a - b| <= atol + rtol |b|; equal infinities are close, NaN only on request."""
-    a, b = operand(a), array(b)
-    if _dtypes.kind(b.dtype_name) in "biu":
-        b = _core.cast(b, "float64")
-    near = _core.map("absolute", _core.map("subtract", a, b)) <= (atol + rtol * _core.map("absolute", b))
+    a, b, rtol, atol = map(operand, (a, b, rtol, atol))
+    if not isinstance(a, ndarray) and not isinstance(b, ndarray):
+        b = array(b)
+    # Python's numbers stay weak: beside float32 all is computed in float32.
+    if isinstance(b, int):
+        b = float(b)
+    elif not isinstance(b, (float, complex)):
+        b = array(b)
+        b = _core.cast(b, "float64") if _dtypes.kind(b.dtype_name) in "biu" else b
+    near = _core.map("less_equal", _core.map("absolute", _core.map("subtract", a, b)), atol + rtol * abs(b))
     result = (near & _core.map("isfinite", b)) | _core.map("equal", a, b)
     if equal_nan:
         result = result | (_core.map("isnan", a) & _core.map("isnan", b))

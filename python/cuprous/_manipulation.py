@@ -33,16 +33,7 @@ def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: bool | Non
     Raises:
         ValueError: if the sizes differ, or `copy` is False and no view is possible.
     """
-    a = array(a)
-    order = order_letter(order, "CFA", "C")
-    if order == "A":
-        order = "F" if a.is_f_contiguous and not a.is_c_contiguous else "C"
-    result = a.reshape(shape, order=order)
-    if copy:
-        return result.copy() if result.shares_storage(a) else result
-    if copy is False and not result.shares_storage(a):
-        raise ValueError("Unable to avoid creating a copy while reshaping.")
-    return result
+    return array(a).reshape(shape, order=order_letter(order, "CFA", "C"), copy=copy)
 
 
 def _memory_order(a: ndarray) -> tuple[int, ...] | None:
@@ -344,7 +335,7 @@ def resize(a: ArrayLike, new_shape: Shape) -> ndarray:
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """Extents of an array. Nothing is copied to a device, so `a` may be what NumPy makes an array of."""
+    """The shape of an array, or of anything that NumPy converts to one. Nothing is copied to a device."""
     if isinstance(a, ndarray):
         return a.shape
     import numpy
@@ -353,12 +344,12 @@ def shape(a: Any) -> tuple[int, ...]:
 
 
 def ndim(a: Any) -> int:
-    """Number of axes, of what `shape` takes."""
+    """Number of axes. Takes what `shape` takes."""
     return len(shape(a))
 
 
 def size(a: Any, axis: Axes = None) -> int:
-    """Number of elements, in all or along axes, of what `shape` takes."""
+    """Number of elements, in all or along axes. Takes what `shape` takes."""
     extents = shape(a)
     return math.prod(extents[i] for i in normalize_axes(axis, len(extents)))
 

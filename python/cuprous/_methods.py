@@ -27,9 +27,11 @@ from cuprous import (
     _sorting,
     _ufunc_pairs,
 )
+from cuprous._args import astype as cast
 from cuprous._args import (
     cast_in_order,
     check_casting,
+    fortran_or_c,
     is_numpy_array,
     is_scalar,
     ndarray,
@@ -119,7 +121,10 @@ def fill(self: ndarray, value: Any) -> None:
     """
     if getattr(value, "ndim", 0):
         raise ValueError("fill needs a scalar")
-    _core.update(self, value.item() if is_numpy_array(value) else value)
+    value = value[()] if is_numpy_array(value) else value
+    if isinstance(value, ndarray):
+        warn_of_lost_parts(value.dtype_name, self.dtype_name)
+    _core.update(self, value)
 
 
 def tolist(self: ndarray) -> Any:
@@ -131,8 +136,9 @@ def tolist(self: ndarray) -> Any:
 
 def tobytes(self: ndarray, order: str = "C") -> bytes:
     """The elements' bytes, in C or Fortran order."""
-    column_major = order_letter(order) == "F" or (order in "Aa" and self.is_f_contiguous and not self.is_c_contiguous)
-    return _core.to_bytes(self.T if column_major else self)
+    letter = order_letter(order, default="C")
+    letter = fortran_or_c(self) if letter == "A" else letter
+    return _core.to_bytes(self.T if letter == "F" else self)
 
 
 def tofile(self: ndarray, fid: Any, sep: str = "", format: str = "%s") -> None:
@@ -211,7 +217,7 @@ def contains(self: ndarray, item: Any) -> bool:
 
 
 def iterate(self: ndarray) -> Iterator[ndarray]:
-    """Views of the first axis, one by one; of an array of one axis its elements."""
+    """Iterates over the first axis: views of the subarrays, or the elements of a 1-d array."""
     if self.ndim == 0:
         raise TypeError("iteration over a 0-d array")
     return (self[i] for i in range(self.shape[0]))
@@ -259,7 +265,7 @@ def matmul_in_place(self: ndarray, other: Any) -> ndarray:
 
 
 def hash_value(self: ndarray) -> int:
-    """The hash of a 0-d array's value, so that what was read from an array can be a key. It waits for the value.
+    """The hash of a 0-d array's value, so that elements can be keys of dictionaries. Waits for the value.
 
     Raises:
         TypeError: for an array with axes, as NumPy.
@@ -292,7 +298,7 @@ def ceiled(self: ndarray) -> int:
 
 
 def _real(self: ndarray) -> Any:
-    """The one element of an array as a Python number that has an order."""
+    """The one element of an array as a Python int or float."""
     return int(self) if _dtypes.kind(self.dtype_name) in "biu" else float(self)
 
 
@@ -420,14 +426,15 @@ class FlatIterator:
         index = _core.iota((self.base.size,), (1,), 0)[self._index(key)]
         source = value if is_scalar(value) else convert(value)
         if isinstance(source, ndarray):  # values repeat as needed
+            source = cast(source, self.base.dtype_name)
             source = source.reshape(()) if source.size == 1 else _manipulation.resize(source, index.shape)
         _core.scatter(self.base, _indexing.flat_offsets(self.base, index.copy()), source)
 
     def _index(self, key: Any) -> Any:
-        """A key of an array of one axis, with NumPy's rules for those of a flat iterator.
+        """The key for the flattened array, checked by NumPy's rules for flat iterators.
 
         Raises:
-            IndexError: for what is no such key.
+            IndexError: for other keys.
         """
         if isinstance(key, tuple):
             if len(key) > 1:

@@ -66,8 +66,8 @@ def who(vardict: Mapping[str, Any] | None = None) -> None:
     Parameters
     ----------
     vardict : mapping of str to object, optional
-        Where to look; by default the global variables of the caller. What is not an array is left out. Of several names
-        for one array, only the first counts.
+        The variables; by default the caller's global ones. Only arrays are listed. An array with several names is
+        counted once.
     """
     names = sys._getframe(1).f_globals if vardict is None else vardict
     first: dict[int, str] = {}

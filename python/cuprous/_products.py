@@ -210,7 +210,7 @@ def _operator(a: Any, b: Any) -> Any:
     """`a @ b`, whatever the other operand is."""
     for x in (a, b):
         if not isinstance(x, ndarray) and not is_scalar(x) and not host_operand(x):
-            return NotImplemented  # it may have its own way
+            return NotImplemented  # it may implement the operator
     a, b = beside_arrays((a, b))
     return matrix_product(array(a), array(b))
 

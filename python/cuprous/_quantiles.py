@@ -87,7 +87,7 @@ def _host_q(q: Any, scale: float, what: str) -> tuple[list[float], tuple[int, ..
     if given.ndim > 2:
         raise ValueError("q must be a scalar or 1d")
     name = given.dtype.name if given.dtype.kind == "f" else "int64" if given.dtype.kind in "iu" else "float64"
-    brought = None if type(q) is float else name  # Python's are weak
+    brought = None if type(q) is float else name  # Python's floats promote weakly
     host = given.astype(np.float64)
     if host.size and not (host.min() >= 0 and host.max() <= scale):
         raise ValueError(f"{what} must be in the range [0, {scale:g}]")
@@ -198,7 +198,7 @@ def _quantile(
         raise TypeError("a must be an array of real numbers")
     fractions, shape, q_dtype = _host_q(q, scale, what)
     if q_dtype == "int64" and scale == 1 and method == "linear":
-        method = "lower"  # the least and the greatest: nothing is interpolated, so the dtype stays
+        method = "lower"  # minimum or maximum: nothing is interpolated, so the dtype stays
     axes = normalize_axes(axis, a.ndim)
     if skip_nan and not a.size:  # as NumPy: the quantiles asked for leave no axis
         return nanmean(a, axes, out=out, keepdims=keepdims)

@@ -41,11 +41,9 @@ def _axes(axis: Any, ndim: int, lenient: bool = True) -> tuple[int, ...] | None:
 
 def _masked(a: ndarray, where: Any, filler: Any) -> ndarray:
     """`a` where the mask holds, `filler` elsewhere."""
-    return (
-        a
-        if where is True
-        else _core.map("where", reduction_mask(where, a.shape), a, _core.full((), filler, a.dtype_name))
-    )
+    if where is True:
+        return a
+    return _core.map("where", reduction_mask(where, a.shape), a, _core.full((), filler, a.dtype_name))
 
 
 def _finish(result: ndarray, ufunc: str, initial: ndarray | None, out: Any, casting: str = "unsafe") -> ndarray:
@@ -105,7 +103,7 @@ def prod(
 def reduced_by(
     ufunc: str, a: ndarray, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any
 ) -> ndarray:
-    """`reduce` of the ufuncs that the engine has reductions for."""
+    """`reduce` of a ufunc for which the engine has a reduction: add, multiply, maximum or minimum."""
     if ufunc == "add":
         return _total("sum", a, axis, dtype, out, keepdims, initial, where, ufunc, 0)
     if ufunc == "multiply":
@@ -117,7 +115,7 @@ def reduced_by(
 def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any, greatest: bool) -> ndarray:
     if not isinstance(a, ndarray):
         a = array(a)
-    if isinstance(out, ndarray):  # which takes part in choosing the dtype
+    if isinstance(out, ndarray):  # it takes part in the promotion
         a = astype(a, _core.promote_types(a.dtype_name, out.dtype_name))
     initial = None if initial is None else starting_value(initial, a.dtype_name)
     ufunc = "maximum" if greatest else "minimum"

@@ -190,7 +190,7 @@ def isin(
         return _core.full(element.shape, invert, "bool")
     name = common_dtype((element, tests))
     if name == "float64" and {_dtypes.kind(element.dtype_name), _dtypes.kind(tests.dtype_name)} == {"i", "u"}:
-        # Exactly, in the dtype of the tests: what it does not hold is not among them.
+        # Compared in the dtype of the tests, without rounding: values that it cannot hold are not among them.
         name = tests.dtype_name
         held = element >= 0 if name == "uint64" else element <= _dtypes.highest(name)
         found = isin(_core.cast(element, name), tests) & held

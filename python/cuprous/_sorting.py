@@ -21,7 +21,8 @@ from cuprous._args import (
 )  # fmt: skip
 from cuprous._manipulation import flip, moveaxis
 
-_KINDS = "qhms"
+#: First letters of the kinds of sorts.
+_KINDS = ("q", "h", "m", "s")
 
 
 def _check(kind: str | None, order: Any, stable: bool | None) -> None:
@@ -30,7 +31,7 @@ def _check(kind: str | None, order: Any, stable: bool | None) -> None:
     if kind is not None:
         if not isinstance(kind, str):
             raise TypeError(f"sort kind must be str, not {type(kind).__name__}")
-        if kind[:1].lower() not in tuple(_KINDS):  # NumPy looks at the first letter
+        if kind[:1].lower() not in _KINDS:  # NumPy compares the first letter only
             raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got '{kind}')")
     if stable is not None and kind is not None:
         raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
@@ -228,7 +229,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
     rising = True
     if edges.size > 1:
         up, down, differ = edges[1:] > edges[:-1], edges[1:] < edges[:-1], edges[1:] != edges[:-1]
-        # The first two edges that differ say which order it is. Beside NaN it is the falling one, as in NumPy.
+        # The first two edges that differ decide the order; a NaN makes it decreasing, as in NumPy.
         first = _core.reduce("argmax", differ, None)
         rising = not bool(any_(differ)) or bool(_core.gather(up, first))
         if bool(any_(down if rising else up)):

@@ -1,7 +1,7 @@
-"""Copies between host and device that nobody wrote down: counted, named by their lines, and refused where asked for.
+"""Implicit copies between host and device: counted by source line, warned of, and refused on request.
 
-NumPy, matplotlib, pandas and others read an array when they are handed one, and NumPy arrays may stand beside ours. On
-the CPU that costs nothing worth saying. On a GPU it is a transfer, which a program should know of.
+NumPy, matplotlib, pandas and others read arrays that they are given, and NumPy arrays may be operands beside ours. On
+the CPU that is nearly free. On a GPU it is a transfer.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from cuprous import _core
 
 ndarray = _core.ndarray
 
-#: Bytes above which a line is warned of.
+#: Number of bytes above which a line causes a warning.
 LARGE = 1 << 20
 _MODES = ("allow", "warn", "refuse")
 
 
 class ImplicitConversionError(TypeError):
-    """An array would be copied to the host, or shown to other code, without being asked to."""
+    """An array would be copied to the host, or exposed to other code, implicitly."""
 
 
 class TransferWarning(UserWarning):
-    """A large array is copied between host and device by a line that does not say so."""
+    """A line implicitly copies a large array between host and device."""
 
 
 class _Line:
-    """What one line of a program copied in one direction."""
+    """The copies of one source line in one direction."""
 
     __slots__ = ("bytes", "copies")
 
@@ -45,16 +45,16 @@ class _State:
 
 
 class set_transfers:
-    """Says what becomes of copies between host and device that a program does not ask for by name: `numpy.asarray(a)`
-    or `pyplot.plot(a)` of an array on a GPU, and NumPy arrays as operands beside one.
+    """Sets how implicit copies between host and device are treated: `numpy.asarray(a)` or `pyplot.plot(a)` of an array
+    on a GPU, and NumPy arrays as operands beside one.
 
-    `get`, `asnumpy`, `asarray` and their like are asked for by name and always work.
+    Explicit copies (`get`, `asnumpy`, `asarray`) always work.
 
     Args:
         mode: "warn" (the default) copies, and warns once for each line that copies more than 1 MiB; "allow" copies
             without a warning; "refuse" raises `TypeError`, as CuPy does, on the CPU too.
 
-    Used in a `with` statement, the mode from before returns at its end. `explain()` lists the copies with their lines.
+    At the end of a `with` statement the previous mode is restored. `explain()` lists the copies with their lines.
 
     Raises:
         ValueError: for another mode.
@@ -76,7 +76,7 @@ class set_transfers:
         _State.mode = mode
 
     def __enter__(self) -> None:
-        """The mode is set already."""
+        """Does nothing: the mode is set already."""
 
     def __exit__(self, *exc: object) -> None:
         _State.mode = self._before
@@ -94,12 +94,12 @@ def get_transfers() -> dict[str, Any]:
 
 
 def refuses() -> bool:
-    """True if copies that are not asked for are errors."""
+    """Returns true if implicit copies are errors."""
     return _State.mode == "refuse"
 
 
 def refuse_reading() -> None:
-    """Raises where the mode forbids that NumPy reads an array.
+    """Raises if the mode forbids NumPy to read an array.
 
     Raises:
         ImplicitConversionError: in the mode "refuse".
@@ -112,14 +112,14 @@ def refuse_reading() -> None:
 
 
 def leaves(array: ndarray) -> None:
-    """Notes that an array is copied to the host. Errors as `refuse_reading`."""
+    """Counts an implicit copy of an array to the host. Raises as `refuse_reading`."""
     refuse_reading()
     if array.device_name != "cpu":
         _note("to the host", array.nbytes, "use .get() where the copy is wanted")
 
 
 def arrives(x: Any, device: str) -> None:
-    """Notes that an operand of NumPy's is copied to a device.
+    """Counts an implicit copy of a NumPy operand to a device.
 
     Raises:
         TypeError: in the mode "refuse".
@@ -130,21 +130,21 @@ def arrives(x: Any, device: str) -> None:
         _note("to the device", int(getattr(x, "nbytes", 0)), "use cp.asarray(...) once, before it is needed")
 
 
-def _note(way: str, size: int, cure: str) -> None:
+def _note(direction: str, size: int, hint: str) -> None:
     where = _line()
     with _State.lock:
-        line = _State.lines.setdefault((way, where), _Line())
+        line = _State.lines.setdefault((direction, where), _Line())
         line.copies += 1
         line.bytes += size
         first = size > LARGE >= line.bytes - size
     if first and _State.mode == "warn":
-        text = f"{where}: an array of {size} bytes is copied {way} without being asked to; {cure}"
-        # The text names the line, which may be far up the stack: no level of the stack has to.
+        text = f"{where}: an array of {size} bytes is implicitly copied {direction}; {hint}"
+        # The text names the line, which may be far up the stack.
         warnings.warn(TransferWarning(text), stacklevel=2)
 
 
 def _line() -> str:
-    """The innermost line of the user's own program; of a library where there is none."""
+    """The innermost source line of the user's program, or of a library if only libraries are on the stack."""
     package = __file__.rpartition("_transfers")[0]
     frame: Any = sys._getframe(2)
     library = "unknown"
@@ -160,17 +160,17 @@ def _line() -> str:
 
 
 def report() -> str:
-    """What `explain()` says of the copies."""
+    """The part of `explain()` about implicit copies."""
     with _State.lock:
         lines = sorted(_State.lines.items(), key=lambda item: -item[1].bytes)
     return "".join(
-        f"copied {way} without being asked to: {line.copies} x, {line.bytes} bytes in all, at {where}\n"
-        for (way, where), line in lines
+        f"implicitly copied {direction}: {line.copies} x, {line.bytes} bytes in all, at {where}\n"
+        for (direction, where), line in lines
     )
 
 
 def host_operand(x: Any) -> bool:
-    """True for what NumPy would make an array of, and what has no way of its own to compute with ours."""
+    """Returns true for objects that NumPy converts to arrays, unless they implement operators with ours themselves."""
     if isinstance(x, (list, tuple)):
         return True
     kind = type(x)
@@ -184,11 +184,11 @@ def host_operand(x: Any) -> bool:
 
 
 def beside(like: ndarray, x: Any) -> Any:
-    """What an operator takes for a list or a NumPy array beside an array of ours (the native type's hook): an array on
-    the same device. None where the operator is left to the other object.
+    """The operand for a list or a NumPy array beside an array of ours (the native type's hook): an array on the same
+    device, or None if the other object implements the operator.
 
     Raises:
-        TypeError: for a dtype that no device has, and in the mode "refuse".
+        TypeError: for an unsupported dtype, and in the mode "refuse".
     """
     if not host_operand(x):
         return None
@@ -209,7 +209,7 @@ def beside(like: ndarray, x: Any) -> Any:
 def compare(a: ndarray, x: Any, equal: bool) -> Any:
     """`a == x` and `a != x` for an `x` that is neither an array of ours nor a scalar (the native type's hook).
 
-    Objects that no device holds are compared on the host: NumPy says what they equal, element by element.
+    Objects that cannot become device arrays are compared on the host by NumPy, element by element.
     """
     kind = type(x)
     if host_operand(x):
@@ -222,7 +222,7 @@ def compare(a: ndarray, x: Any, equal: bool) -> Any:
             return _core.map("equal" if equal else "not_equal", a, other)
     elif isinstance(x, _core.Tensor) or hasattr(kind, "__array_ufunc__") or hasattr(x, "__array_priority__"):
         return NotImplemented
-    elif kind.__eq__ is object.__eq__:  # it equals nothing but itself
+    elif kind.__eq__ is object.__eq__:  # equal to nothing but itself
         return _core.to_device(_core.full(a.shape, not equal, "bool"), a.device_name)
     import numpy as np
 

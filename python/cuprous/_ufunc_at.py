@@ -23,7 +23,7 @@ def at(self: Any, a: ndarray, indices: Any, b: Any = None, /) -> None:
         TypeError: unless `a` is an array.
         ValueError: for another number of operands than the ufunc takes.
     """
-    if not isinstance(a, ndarray):
+    if not isinstance(a, ndarray) or a.is_element:
         raise TypeError("first operand must be array")
     if self.nin == 1 and b is not None:
         raise ValueError("second operand provided when ufunc is unary")
@@ -36,7 +36,7 @@ def at(self: Any, a: ndarray, indices: Any, b: Any = None, /) -> None:
         value = astype(operands[0], a.dtype_name)
         _indexing.scatter_into(a, indices, -value if name == "subtract" else value, _SCATTERS[name])
     elif _indexing.is_basic_key(indices):
-        # Not through a view: `a[...]` of a whole index or of a 0-d index array is a value of its own.
+        # Not through a view: an element `a[i]` is a copy.
         a[indices] = astype(self(a[indices], *operands), a.dtype_name)
     else:
         _in_turn(self, a, indices, *operands)

@@ -28,6 +28,7 @@ from cuprous._args import (
     write_exactly,
     write_out,
 )  # fmt: skip
+from cuprous._overrides import ufunc_result
 
 #: Folds that the engine has, by ufunc.
 _FOLDS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
@@ -128,13 +129,17 @@ def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> n
     """A call with keywords or positional outputs (the native type's hook)."""
     name = ufunc.__name__
     out = take_outs(name, ufunc.nin, 1, args, kwargs)[0]
-    args = tuple(beside_arrays(args[: ufunc.nin]))
+    args = args[: ufunc.nin]
+    theirs = ufunc_result(ufunc, "__call__", args, (out,), kwargs)
+    if theirs is not NotImplemented:
+        return theirs
+    args = tuple(beside_arrays(args))
     where, casting, order = keywords(args, kwargs)
     dtype = signature_dtype(kwargs)
     if dtype is not None and _natural_dtype(name, args) == _dtypes.name_of(dtype):
         dtype = None  # nothing is forced: comparisons give bool, magnitudes of complex numbers are real
     if name == "absolute" and dtype is not None and isinstance(args[0], ndarray):
-        # The loop that gives this dtype: of complex numbers the one that they cast to safely.
+        # `dtype` is that of the result: find the complex loop that returns it.
         wanted = _core.promote_types(_dtypes.name_of(dtype), "complex64")
         real = _dtypes.component(wanted) == _dtypes.name_of(dtype)
         if real and _dtypes.kind(args[0].dtype_name) == "c" and _core.can_cast(args[0].dtype_name, wanted, "safe"):
@@ -142,7 +147,7 @@ def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> n
     forced = loop_dtype(name, args, dtype, casting)
     if casting in ("no", "equiv") and dtype is None and name != "ldexp" and not name.startswith("logical_"):
         natural = _natural_dtype(name, args)
-        # Comparisons, magnitudes and counts have results of another dtype than the operands' own.
+        # Results of comparisons, magnitudes and bit counts differ in dtype from the operands.
         own = natural == "bool" or name in ("absolute", "bitwise_count")
         loop = result_name(*args) if own else natural
         if loop is not None:
@@ -233,7 +238,7 @@ def reduce(
     a = _fold_dtype(name, a, dtype, out)
     identity = _IDENTITIES.get(name)
     if initial is not None or (identity == 0 and a.dtype_name != "bool"):
-        # The identity may change single elements: gcd(0, -6) is 6.
+        # The identity can change an element: gcd(0, -6) is 6.
         initial = starting_value(identity if initial is None else initial, a.dtype_name)
     mask = None
     if where is not True:
@@ -300,7 +305,7 @@ def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, 
     a = _fold_dtype(name, a, dtype, out)
     scans = {**_FOLDS, **_LOGICAL}
     if name in scans and not (a.dtype_name == "bool" and name in ("add", "multiply")):
-        return write_out(out, _core.scan(scans[name], a, i), name, "unsafe")
+        return write_exactly(out, _core.scan(scans[name], a, i), name, "unsafe")
     n = a.shape[i]
     order = (i, *(j for j in range(a.ndim) if j != i))
     result = a.copy("K")
@@ -313,12 +318,15 @@ def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, 
     else:
         for j in range(1, n):
             _core.update(moved[j : j + 1], _core.map(name, moved[j - 1 : j], moved[j : j + 1]))
-    return write_out(out, result, name, "unsafe")
+    return write_exactly(out, result, name, "unsafe")
 
 
 def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
     """The ufunc of every pair of an element of A and an element of B; shape A.shape + B.shape."""
     _require_binary(self, "outer")
+    theirs = ufunc_result(self, "outer", (A, B), (kwargs.get("out"),), kwargs)
+    if theirs is not NotImplemented:
+        return theirs
     a, b = map(array, beside_arrays((A, B)))  # scalars become arrays of their default dtype, which promote as arrays do
     return self(a.reshape(a.shape + (1,) * b.ndim), b, **kwargs)
 
@@ -350,7 +358,7 @@ def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: 
     from cuprous._joining import concatenate
 
     result = concatenate(parts, i) if parts else a[(*front, slice(0, 0))].copy("K")
-    return write_out(out, result, name, "unsafe")
+    return write_exactly(out, result, name, "unsafe")
 
 
 def attach() -> None:

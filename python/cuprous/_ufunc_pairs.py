@@ -7,6 +7,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._args import ArrayLike, array, beside_arrays, ndarray
+from cuprous._overrides import ufunc_result
 from cuprous._ufunc_methods import check_loop, finish, keywords, loop_dtype, signature_dtype, take_outs
 
 
@@ -27,7 +28,11 @@ class TwoOutputs:
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[ndarray, ndarray]:
         name = self.__name__
         outs = take_outs(name, self.nin, 2, args, kwargs)
-        args = tuple(beside_arrays(args[: self.nin]))
+        args = args[: self.nin]
+        theirs = ufunc_result(self, "__call__", args, outs, kwargs)
+        if theirs is not NotImplemented:
+            return theirs
+        args = tuple(beside_arrays(args))
         where, casting, order = keywords(args, kwargs)
         dtype = loop_dtype(name, args, signature_dtype(kwargs), casting)
         first, second = self._compute(*args, dtype=dtype)

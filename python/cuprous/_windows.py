@@ -12,7 +12,7 @@ from cuprous._reductions import sum as sum_
 
 
 def _points(M: Any) -> float:
-    """The number of points as a Python number: NumPy's integers would wrap."""
+    """The number of points as a Python float; NumPy's integers would wrap around."""
     if isinstance(M, ndarray):
         if M.ndim:
             raise ValueError("[windows] the number of points must be a number, not an array of several")

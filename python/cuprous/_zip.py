@@ -1,4 +1,4 @@
-"""Zip files from strangers: what a file says of its sizes, checked before memory is taken."""
+"""Sizes in zip files from untrusted sources, checked before memory is allocated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import zipfile
 
-#: Most bytes that deflate makes of one.
+#: The largest expansion factor of deflate.
 _DEFLATE = 1032
 
 
@@ -15,7 +15,7 @@ def entry_size(archive: zipfile.ZipFile, name: str) -> int:
     """The number of bytes of an entry that is stored or deflated.
 
     Raises:
-        ValueError: if the file is too small for it, or it is compressed by another method.
+        ValueError: if the file is too small to hold it, or it is compressed by another method.
     """
     import zipfile
 
@@ -24,5 +24,5 @@ def entry_size(archive: zipfile.ZipFile, name: str) -> int:
         raise ValueError(f"{name} is neither stored nor deflated")
     most = entry.compress_size * (1 if entry.compress_type == zipfile.ZIP_STORED else _DEFLATE)
     if entry.compress_size > archive.start_dir or entry.file_size > most:
-        raise ValueError(f"{name} is said to have {entry.file_size} bytes, which the file cannot hold")
+        raise ValueError(f"{name} declares {entry.file_size} bytes, which the file cannot hold")
     return entry.file_size

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -29,7 +28,11 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     **{f"ones {o}": lambda xp, o=o: xp.ones((2, 3), order=o) for o in "cf"},
     **{f"zeros {o}": lambda xp, o=o: xp.zeros((2, 3), order=o) for o in "cf"},
     "tobytes f": lambda xp: xp.asarray(list(on(xp).tobytes("f"))),
+    "ravel_multi_index of no indices": lambda xp: xp.ravel_multi_index((xp.zeros(0, int),) * 3, (2**62, 4, 0)),
+    "tobytes None": lambda xp: xp.asarray(list(on(xp).T.tobytes(None))),
     "tobytes A": lambda xp: xp.asarray(list(on(xp).T.tobytes("A"))),
+    "an index of too many dimensions": lambda xp: xp.ravel_multi_index(([], []), (2**63, 0), order="F"),
+    "an index into nothing": lambda xp: xp.ravel_multi_index(([0], [0]), (3, 0), mode="wrap"),
     "reshape to True": lambda xp: on(xp).reshape((True, -1)),
     "65 index arrays": lambda xp: xp.ones(3)[(xp.asarray([0]),) * 65],
     "arange of bool": lambda xp: xp.arange(2, dtype=bool),
@@ -148,6 +151,13 @@ LOSSES: dict[str, Callable[[Any, Any], Any]] = {
     "assignment by index": lambda xp, z: xp.zeros(z.shape).__setitem__(xp.arange(len(z)), z),
     "out": lambda xp, z: xp.add(z, 1, out=xp.zeros(z.shape), casting="unsafe"),
     "concatenate": lambda xp, z: xp.concatenate([z, z], dtype=float, casting="unsafe"),
+    "concatenate as": lambda xp, z: xp.concatenate([z, z], dtype="float32", casting="unsafe"),
+    "fill": lambda xp, z: xp.zeros(3).fill(xp.ones((), z.dtype)),
+    "put": lambda xp, z: xp.put(xp.zeros(9), [0], xp.append(z.reshape(-1), xp.ones(1, z.dtype))),
+    "put_along_axis": lambda xp, z: xp.put_along_axis(xp.zeros(3), xp.arange(3), xp.ones(3, z.dtype), 0),
+    "flat": lambda xp, z: xp.zeros(3).flat.__setitem__(slice(None), xp.ones(3, z.dtype)),
+    "insert": lambda xp, z: xp.insert(xp.zeros(3), 0, z.reshape(-1)),
+    "add.at": lambda xp, z: xp.add.at(xp.zeros(3), [0], xp.ones(1, z.dtype)),
     "concatenate into": lambda xp, z: xp.concatenate([z], out=xp.zeros(z.shape), casting="unsafe"),
     "copyto": lambda xp, z: xp.copyto(xp.zeros(z.shape), z, casting="unsafe"),
     "sum": lambda xp, z: xp.sum(z, dtype="float64"),

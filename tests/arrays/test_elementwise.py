@@ -105,6 +105,15 @@ def test_close_and_equal() -> None:
         lambda: np.isclose(np.inf, [np.inf, -np.inf, 1]), lambda: cp.isclose(np.inf, cp.asarray([np.inf, -np.inf, 1]))
     )
     compare(lambda: np.isclose([1, 2], [1, 3]), lambda: cp.isclose(cp.asarray([1, 2]), cp.asarray([1, 3])))
+    for dtype in ("float32", "float16", "int8", "uint8", "bool", "float64", "complex64"):
+        for shape in ((), (2,)):
+            for other in (0.1, 1, True, np.float64(0.1), np.int16(1), 0.1 + 0j, np.float32(0.1)):
+                for tolerances in ({}, {"rtol": 0}, {"rtol": 0, "atol": 0}, {"atol": np.float32(1e-9), "rtol": 0.0}):
+                    theirs = np.full(shape, other if isinstance(other, complex) else float(other)).astype(dtype)
+                    for swapped in (False, True):
+                        pair = [(x, other)[:: -1 if swapped else 1] for x in (theirs, cp.asarray(theirs))]
+                        want, got = (m.isclose(*p, **tolerances) for m, p in zip((np, cp), pair, strict=True))
+                        assert got.tolist() == want.tolist(), (dtype, shape, other, tolerances, swapped)
 
 
 def test_kinds() -> None:

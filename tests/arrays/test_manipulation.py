@@ -303,3 +303,29 @@ def test_floats_decide_before_integers() -> None:
         for order in itertools.permutations(names):
             arrays = [np.ones(2, name) for name in order]
             assert cp.concatenate(list(map(cp.asarray, arrays))).dtype == np.concatenate(arrays).dtype
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A"])
+def test_reshape_with_copy(order: str) -> None:
+    for a in (np.arange(6), np.arange(6).reshape(2, 3), np.arange(6).reshape(3, 2).T, np.arange(12)[::2], np.ones(())):
+        for shape in ((3, 2), (6,), (-1,), (1, 1)):
+            for copy in (None, True, False):
+                for method in (False, True):
+
+                    def reshaped(xp: Any, x: Any, *, s: Any = shape, c: Any = copy, m: bool = method) -> Any:
+                        return x.reshape(s, order=order, copy=c) if m else xp.reshape(x, s, order, copy=c)
+
+                    x = (
+                        cp.asarray(a)
+                        if a.flags.c_contiguous
+                        else cp.lib.stride_tricks.as_strided(cp.arange(12), a.shape, a.strides)
+                    )
+                    try:
+                        want = reshaped(np, a)
+                    except ValueError:
+                        with pytest.raises(ValueError):
+                            reshaped(cp, x)
+                        continue
+                    got = reshaped(cp, x)
+                    assert got.shape == want.shape and (a.size == 1 or got.strides == want.strides)
+                    assert got.shares_storage(x) == np.shares_memory(want, a)

@@ -66,6 +66,14 @@ def test_pickles_are_refused(tmp_path: Any) -> None:
         cp.load(tmp_path / "o.npy")
 
 
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_headers_that_declare_more_than_the_file_holds(version: int) -> None:
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1099511627776,), }\n"
+    start = b"\x93NUMPY" + bytes([version, 0]) + len(header).to_bytes(2 if version == 1 else 4, "little")
+    with pytest.raises(ValueError, match="damaged"):
+        cp.load(io.BytesIO(start + header + bytes(80)))
+
+
 def test_text_files() -> None:
     text = io.StringIO()
     cp.savetxt(text, cp.arange(6.0).reshape(2, 3))

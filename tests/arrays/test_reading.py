@@ -190,11 +190,11 @@ def test_elsewhere_copies_are_counted(elsewhere: str) -> None:
     assert after["copies"] == before["copies"] + 9
     assert after["bytes"] == before["bytes"] + 3 * (80 + 2 * 1_600_000)
     assert [w.category for w in caught] == [cp.TransferWarning] * 2
-    assert "1600000 bytes is copied to the host" in str(caught[0].message)
-    assert "1600000 bytes is copied to the device" in str(caught[1].message)
+    assert "1600000 bytes is implicitly copied to the host" in str(caught[0].message)
+    assert "1600000 bytes is implicitly copied to the device" in str(caught[1].message)
     line = next(n for n, text in enumerate(open(__file__), 1) if "# this line" in text)  # noqa: SIM115
     assert f"{__file__}:{line}" in str(caught[0].message)
-    assert f"to the host without being asked to: 3 x, 4800000 bytes in all, at {__file__}:{line}\n" in cp.explain()
+    assert f"implicitly copied to the host: 3 x, 4800000 bytes in all, at {__file__}:{line}\n" in cp.explain()
     with warnings.catch_warnings(), cp.set_transfers("allow"):
         warnings.simplefilter("error")
         np.asarray(cp.ones(300_000))

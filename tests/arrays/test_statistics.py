@@ -184,6 +184,12 @@ def test_covariance() -> None:
         lambda: np.cov(a, fweights=f, aweights=w),
         lambda: cp.cov(cp.asarray(a), fweights=cp.asarray(f), aweights=cp.asarray(w)),
     )
+    for weights in ([1.5] * 8, [1, 2, 3, 4, 5, 6, 7, np.nan], np.full(8, 0.5)):
+        for xp in (np, cp):
+            with pytest.raises(TypeError, match="fweights must be integer"):
+                xp.cov(xp.asarray(a), fweights=xp.asarray(weights))
+    whole = [1.0, 2.0] * 4
+    compare(lambda: np.cov(a, fweights=whole), lambda: cp.cov(cp.asarray(a), fweights=whole))
     check(lambda xp, x: xp.cov(x), sample("complex128", (2, 5)), atol=1e-13)
     assert_same(cp.corrcoef(cp.asarray(a[0]), cp.asarray(b[0])), np.corrcoef(a[0], b[0]))
 

@@ -141,6 +141,16 @@ def test_what_numpy_folds_wrongly(name: str) -> None:
     assert_same(getattr(cp, name).reduce(cp.asarray(a), axis=1, initial=2), np.asarray(expected), rtol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["add", "maximum", "subtract", "hypot"])
+def test_results_into_another_shape(name: str) -> None:
+    for xp in (np, cp):
+        a, f = xp.ones((2, 3)), getattr(xp, name)
+        for call in (lambda out, f=f, a=a: f.accumulate(a, out=out), lambda out, f=f, a=a: f.reduceat(a, [0], out=out)):
+            for shape in ((2, 2, 3), (3,), (1, 2, 3)):
+                with pytest.raises(ValueError):
+                    call(xp.zeros(shape))
+
+
 def test_differences_from_a_start() -> None:
     """(start - a) - b, not (a - b) - start."""
     a = cp.asarray([[7, 1], [2, 3]])

@@ -179,11 +179,32 @@ def test_values_are_not_written() -> None:
     for write in (
         lambda: a[0].__setitem__(..., 5), lambda: cp.add(a[1], 1, out=a[1]),
         lambda: a[0].fill(3), lambda: cp.copyto(a[0], 3), lambda: cp.put(a[0], 0, 3),
-        lambda: a[0].flat.__setitem__(0, 3),
+        lambda: cp.asarray([1j])[0].real.fill(3), lambda: setattr(cp.asarray([1j])[0], "imag", 3),
+        lambda: cp.cupyx.scatter_add(a[0], (), 3), lambda: a[0].flat.__setitem__(0, 3),
     ):  # fmt: skip
         with pytest.raises(TypeError, match="value cannot be written"):
             write()
     assert_same(a, np.arange(3))
+
+
+@MODULES
+def test_arrays_made_of_an_element_are_copies(xp: Any) -> None:
+    a = xp.asarray([1.5, 2.5])
+    for view in (
+        lambda x: x[...], lambda x: x.reshape(()), lambda x: x.reshape(1), lambda x: x[None], lambda x: x.ravel(),
+        lambda x: xp.expand_dims(x, 0), lambda x: xp.atleast_1d(x), lambda x: xp.reshape(x, (1, 1)),
+    ):  # fmt: skip
+        element = a[1]
+        key = hash(element)
+        made = view(element)
+        if isinstance(made, np.float64):  # NumPy's scalars reshaped to ()
+            continue
+        made[...] = 7
+        assert (float(element), made.sum(), hash(element)) == (2.5, 7, key)
+    for write in (lambda: xp.add.at(a[0], (), 1), lambda: xp.negative.at(a[0], ())):
+        with pytest.raises(TypeError, match="first operand must be array"):
+            write()
+    assert a.tolist() == [1.5, 2.5]
 
 
 def test_tensors_keep_their_views() -> None:

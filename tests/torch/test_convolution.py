@@ -295,9 +295,9 @@ def test_avg_pool_counts_as_pytorch_does(include: bool, ceil: bool) -> None:
     assert P.avg_pool2d(torch.ones(1, 4, 4), 2, divisor_override=1).tolist() == [[[4, 4], [4, 4]]]
 
 
-@pytest.mark.parametrize("out", [(1, 1), (3, 2), (4, None), (5, 7)], ids=str)
+@pytest.mark.parametrize("out", [(1, 1), (3, 2), (4, None), (5, 7), (11, 30), (3, 8), (40, 5)], ids=str)
 def test_adaptive_pools(out: Any) -> None:
-    x = RNG.normal(size=(2, 3, 8, 7))
+    x = RNG.integers(-9, 9, size=(2, 3, 8, 7)) / 4  # with equal elements
     sizes = [n if m is None else m for n, m in zip((8, 7), out, strict=True)]
     means = P.adaptive_avg_pool2d(torch.tensor(x), out).to_numpy()
     tops, index = P.adaptive_max_pool2d(torch.tensor(x), out, True)
@@ -309,6 +309,19 @@ def test_adaptive_pools(out: Any) -> None:
         ]
         np.testing.assert_allclose(means[:, :, i, j], window.mean((2, 3)))
         np.testing.assert_array_equal(tops.to_numpy()[:, :, i, j], window.max((2, 3)))
+
+
+def test_adaptive_pools_to_more_elements_than_there_are() -> None:
+    x = torch.tensor([[1.0, math.nan, 3.0]], requires_grad=True)
+    assert np.isnan(P.adaptive_avg_pool1d(x, 5).detach().to_numpy()).tolist() == [[False, True, True, True, False]]
+    top, index = P.adaptive_max_pool1d(x, 5, True)
+    assert index.tolist() == [[0, 1, 1, 1, 2]]
+    top.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [[1, 3, 1]]
+    for n in (2**31 - 1, 2**31, 2**61):
+        for pool in (P.adaptive_avg_pool2d, P.adaptive_max_pool2d):
+            with pytest.raises(RuntimeError, match="overflowed"):
+                pool(torch.ones(1, 1, 3, 3), n)
 
 
 # --- what is refused

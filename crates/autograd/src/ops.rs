@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
+use cuprous_core::error::ErrorKind;
 use cuprous_core::layout::show;
 use cuprous_core::scalar::Number;
 use cuprous_core::vjp::{self, RESULT, Reason};
@@ -154,7 +155,8 @@ fn explained(error: Error, tensors: &[&Tensor]) -> Error {
             }
         }
     }
-    error
+    // PyTorch has no other class for what shapes and values do not allow.
+    if error.kind == ErrorKind::Value { Error::runtime(error.message) } else { error }
 }
 
 /// A copy in another dtype, or in the same one.

@@ -8,7 +8,7 @@ use cuprous_core::{CallOp, DType, Dims, Fun, In, Layout, NodeKind};
 use smallvec::SmallVec;
 
 use crate::epilogue::Fold;
-use crate::fuse::{Depth, Fusion, Group, Input};
+use crate::fuse::{Depth, Fusion, Group, Input, is_reduced};
 use crate::kernel::{Access, Addend, Call, Epilogue, Inst, Kernel, Level, Typed, Val};
 use crate::kernels::UserLaunch;
 use crate::memory;
@@ -253,11 +253,11 @@ impl Emit<'_> {
             Depth::Row => {
                 let mut given = layout.shape.iter().zip(&layout.strides).filter(|(n, _)| **n != 1).map(|(_, &s)| s);
                 (0..shape.len())
-                    .map(|k| if mask >> k & 1 == 1 || shape[k] == 1 { 0 } else { given.next().unwrap_or(0) })
+                    .map(|k| if is_reduced(*mask, k) || shape[k] == 1 { 0 } else { given.next().unwrap_or(0) })
                     .collect()
             }
         };
-        let pick = |folded: bool| (0..shape.len()).filter(move |k| (mask >> k & 1 == 1) == folded);
+        let pick = |folded: bool| (0..shape.len()).filter(move |&k| is_reduced(*mask, k) == folded);
         let mut ordered: Dims = pick(false).map(|k| strides[k]).collect();
         if depth == Depth::Full {
             ordered.extend(pick(true).map(|k| strides[k]));
@@ -365,7 +365,7 @@ impl Emit<'_> {
 }
 
 fn axes(shape: &[i64], mask: u32, folded: bool) -> Dims {
-    shape.iter().enumerate().filter(|(k, _)| (mask >> k & 1 == 1) == folded).map(|(_, &n)| n).collect()
+    shape.iter().enumerate().filter(|(k, _)| is_reduced(mask, *k) == folded).map(|(_, &n)| n).collect()
 }
 
 /// Removes instructions whose results nobody uses.

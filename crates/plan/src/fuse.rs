@@ -582,6 +582,11 @@ fn needed(input: &Input) -> Vec<bool> {
     needed
 }
 
+/// Returns true if an axis is in a mask of reduced axes, which are among the first 32.
+pub(crate) fn is_reduced(mask: u32, axis: usize) -> bool {
+    mask.checked_shr(axis as u32).unwrap_or(0) & 1 == 1
+}
+
 /// Do these strides of a view of shape `shape` repeat a contiguous array of the kept axes along the folded ones?
 fn spreads_rows(strides: &[i64], offset: i64, shape: &[i64], mask: u32) -> bool {
     let mut expect = 1;
@@ -591,7 +596,7 @@ fn spreads_rows(strides: &[i64], offset: i64, shape: &[i64], mask: u32) -> bool 
             if shape[k] == 1 {
                 return true;
             }
-            if mask >> k & 1 == 1 {
+            if is_reduced(mask, k) {
                 return strides[k] == 0;
             }
             let fits = strides[k] == expect;
@@ -602,14 +607,14 @@ fn spreads_rows(strides: &[i64], offset: i64, shape: &[i64], mask: u32) -> bool 
 
 /// Are a group's folded axes the last ones, and few enough elements to go over again?
 fn row_fits(group: &Group) -> bool {
-    let first = (0..group.shape.len()).find(|k| group.mask >> k & 1 == 1).unwrap_or(group.shape.len());
-    let trailing = (first..group.shape.len()).all(|k| group.mask >> k & 1 == 1 || group.shape[k] == 1);
+    let first = (0..group.shape.len()).find(|&k| is_reduced(group.mask, k)).unwrap_or(group.shape.len());
+    let trailing = (first..group.shape.len()).all(|k| is_reduced(group.mask, k) || group.shape[k] == 1);
     trailing && group.shape[first..].iter().product::<i64>() <= MAX_ROW
 }
 
 /// Extents other than 1 of the axes that are not folded.
 fn kept(shape: &[i64], mask: u32) -> impl Iterator<Item = i64> + '_ {
-    shape.iter().enumerate().filter(move |(k, n)| mask >> k & 1 == 0 && **n != 1).map(|(_, &n)| n)
+    shape.iter().enumerate().filter(move |&(k, n)| !is_reduced(mask, k) && *n != 1).map(|(_, &n)| n)
 }
 
 fn size(shape: &[i64]) -> i64 {

@@ -137,7 +137,7 @@ impl Memo {
                     return Err(Error::value("Integers to negative integer powers are not allowed."));
                 }
                 (Feed::Const(layout), Operand::Weak(n)) => {
-                    let n = if by_value && compares { beyond_integers(*n, layout.dtype, operands) } else { *n };
+                    let n = if by_value && compares { beyond_integers(i, *n, layout.dtype, operands) } else { *n };
                     tape.constant(checked(entry.fun, n, layout.dtype)?, layout)
                 }
                 (Feed::Const(layout), Operand::Typed(n, _)) => tape.constant(Scalar::new(*n, layout.dtype), layout),
@@ -354,8 +354,14 @@ pub fn common_dtype(operands: &[Operand]) -> DType {
     match (strong, weak) {
         (Some(d), Some(kind)) => promote_weak(d, kind),
         (Some(d), None) => d,
+        (None, Some(Kind::Int)) if is_lone_unsigned(operands) => DType::U64,
         (None, kind) => default_dtype(kind.unwrap_or(Kind::Float)),
     }
+}
+
+/// Returns true for a single Python integer that needs uint64, as NumPy makes an array of it. Several are int64.
+fn is_lone_unsigned(operands: &[Operand]) -> bool {
+    matches!(operands, [Operand::Weak(Number::Int(i))] if i64::try_from(*i).is_err() && u64::try_from(*i).is_ok())
 }
 
 /// The dtype in which a floating function takes some operands: each goes to the smallest float that holds it, so int16
@@ -488,7 +494,11 @@ fn mixed_integers(fun: Fun, operands: &[Operand]) -> Option<[DType; 3]> {
 
 /// An integer that no integer operand can reach, compared as a float, is as good as infinite: rounding must not make it
 /// equal to one that is in reach.
-fn beyond_integers(n: Number, dtype: DType, operands: &[Operand]) -> Number {
+fn beyond_integers(at: usize, n: Number, dtype: DType, operands: &[Operand]) -> Number {
+    if let [Operand::Weak(Number::Int(a)), Operand::Weak(Number::Int(b))] = operands {
+        // Two Python integers: their order says it all.
+        return Number::Int(if at == 0 { a.cmp(b) as i128 } else { 0 });
+    }
     let integers = operands.iter().all(|o| match o {
         Operand::Array(a) => a.dtype().is_int(),
         Operand::Typed(_, d) => d.is_int(),

@@ -7,12 +7,12 @@ use cuprous_plan::record;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
-use pyo3::types::{PyBytes, PyComplex, PyInt, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyComplex, PyFloat, PyInt, PyString, PyTuple};
 
 use crate::errors::OrRaise;
 use crate::interrupt;
 use crate::operand::{self, Value, finish, settle};
-use crate::operators::{Target, binary, in_place, unary};
+use crate::operators::{Target, binary, in_place, in_place_unary, unary};
 use crate::{devices, functions, hooks, index, numpy};
 
 /// An N-dimensional array on a device. Operations on it are recorded and run when a value is needed.
@@ -60,10 +60,24 @@ impl PyArray {
         Ok(&self.0)
     }
 
-    /// A view of another array's memory; its base is the array that showed the memory first.
-    pub(crate) fn view(of: &Bound<'_, PyArray>, array: Array) -> PyArray {
-        let base = of.get().1.as_ref().map_or_else(|| of.clone().unbind(), |base| base.clone_ref(of.py()));
-        PyArray(array, Some(base), Role::Array)
+    /// A view of another array's memory; its base is the array that showed the memory first. Of an element, which is
+    /// immutable, it is a view of a copy, as NumPy makes arrays of its scalars.
+    pub(crate) fn view(of: &Bound<'_, PyArray>, array: Array) -> PyResult<PyArray> {
+        let this = of.get();
+        if this.2 == Role::Element && this.1.is_none() {
+            let engine = devices::of(&this.0);
+            let copy = finish(of.py(), engine, engine.cast(&this.0, this.0.dtype()))?;
+            return Ok(PyArray::own(copy.0.view(array.layout.clone())));
+        }
+        Ok(PyArray::alias(of, array))
+    }
+
+    /// As [`PyArray::view`], but of an element it shows the element itself and is immutable too, as are its own views.
+    pub(crate) fn alias(of: &Bound<'_, PyArray>, array: Array) -> PyArray {
+        let this = of.get();
+        let base = this.1.as_ref().map_or_else(|| of.clone().unbind(), |base| base.clone_ref(of.py()));
+        let role = if this.2 == Role::Element { Role::Element } else { Role::Array };
+        PyArray(array, Some(base), role)
     }
 }
 
@@ -130,7 +144,7 @@ impl PyArray {
     /// A view with its axes in reverse order.
     #[getter]
     #[pyo3(name = "T")]
-    fn transposed(slf: &Bound<'_, Self>) -> PyArray {
+    fn transposed(slf: &Bound<'_, Self>) -> PyResult<PyArray> {
         let array = &slf.get().0;
         let axes: Vec<usize> = (0..array.layout.ndim()).rev().collect();
         PyArray::view(slf, array.view(array.layout.permute(&axes)))
@@ -164,6 +178,12 @@ impl PyArray {
     #[getter]
     pub(crate) fn is_value(&self) -> bool {
         self.2 != Role::Array
+    }
+
+    /// True for an element `a[i]`, to which nothing writes.
+    #[getter]
+    fn is_element(&self) -> bool {
+        self.2 == Role::Element
     }
 
     /// The device that holds the elements: "cpu", "cuda:0", "auto".
@@ -274,7 +294,7 @@ impl PyArray {
                 Ok(Py::new(slf.py(), PyArray { 2: Role::Element, ..element })?.into_any())
             }
             Some(index::Basic::View(layout)) => {
-                Ok(Py::new(slf.py(), PyArray::view(slf, array.view(layout)))?.into_any())
+                Ok(Py::new(slf.py(), PyArray::view(slf, array.view(layout))?)?.into_any())
             }
             None => hooks::call(slf.py(), hooks::Hook::GetItem, (slf, key)),
         }
@@ -287,9 +307,7 @@ impl PyArray {
         {
             let layout = basic.layout(&array.layout);
             let engine = devices::of(array);
-            if let Value::Array(from) = &value {
-                warn_of_complex(slf.py(), from.get().0.dtype(), array.dtype())?;
-            }
+            warn_of_complex(slf.py(), &value, array.dtype())?;
             engine.update(&array.view(layout), value.stored(array.dtype())?).or_raise()?;
             return settle(slf.py(), engine);
         }
@@ -301,10 +319,8 @@ impl PyArray {
         if !modulo.is_none() {
             return Err(PyTypeError::new_err("pow() with a modulus is not defined for arrays"));
         }
-        // NumPy squares for this exponent, which leaves bool another dtype than other powers.
-        let squared = slf.get().0.dtype() == DType::Bool && o.is_exact_instance_of::<PyInt>() && o.eq(2)?;
-        if squared {
-            return Ok(Py::new(slf.py(), unary(slf, Fun::Square)?)?.into_any());
+        if let Some(fun) = simpler_power(slf.get().0.dtype(), o)? {
+            return Ok(Py::new(slf.py(), unary(slf, fun)?)?.into_any());
         }
         binary(slf.py(), Fun::Power, slf.as_any(), o)
     }
@@ -317,7 +333,10 @@ impl PyArray {
     }
 
     fn __ipow__(slf: Target<'_, '_>, o: &Bound<'_, PyAny>, _modulo: &Bound<'_, PyAny>) -> PyResult<()> {
-        in_place(slf, Fun::Power, o)
+        match simpler_power(slf.dtype(), o)? {
+            Some(fun) => in_place_unary(slf, fun),
+            None => in_place(slf, Fun::Power, o),
+        }
     }
 
     fn __matmul__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
@@ -385,11 +404,17 @@ impl PyArray {
 
     // --- shape
     /// The elements in another shape, of which one extent may be -1: a view where strides can say it, otherwise a copy.
+    /// `copy` asks for a copy in any case, or for none.
     ///
     /// Raises:
-    ///     ValueError: if the shape has another number of elements.
-    #[pyo3(signature = (*shape, order = "C"))]
-    fn reshape(slf: &Bound<'_, Self>, shape: &Bound<'_, PyTuple>, order: &str) -> PyResult<PyArray> {
+    ///     ValueError: if the shape has another number of elements, and for `copy=False` where a copy is needed.
+    #[pyo3(signature = (*shape, order = "C", copy = None))]
+    fn reshape(
+        slf: &Bound<'_, Self>,
+        shape: &Bound<'_, PyTuple>,
+        order: &str,
+        copy: Option<bool>,
+    ) -> PyResult<PyArray> {
         let array = &slf.get().0;
         let dims = index::dims_argument(shape)?;
         let dims = fill_in(&dims, array)?;
@@ -411,7 +436,16 @@ impl PyArray {
             reshaped(slf.py(), array, &dims)?
         };
         let shared = std::sync::Arc::ptr_eq(&result.storage, &array.storage);
-        Ok(if shared { PyArray::view(slf, result) } else { PyArray::own(result) })
+        match copy {
+            Some(false) if !shared => Err(PyValueError::new_err("Unable to avoid creating a copy while reshaping.")),
+            Some(true) if shared => {
+                let order: Vec<usize> = (0..dims.len()).collect();
+                let order = if column_major { order.into_iter().rev().collect() } else { order };
+                laid(slf.py(), &PyArray::own(result), array.dtype(), &order)
+            }
+            _ if shared => PyArray::view(slf, result),
+            _ => Ok(PyArray::own(result)),
+        }
     }
 
     /// A view with its axes permuted; reversed if no order is given.
@@ -436,7 +470,7 @@ impl PyArray {
                 false => error,
             })?
         };
-        Ok(PyArray::view(slf, array.view(array.layout.permute(&order))))
+        PyArray::view(slf, array.view(array.layout.permute(&order)))
     }
 
     /// A copy, computed when needed. Order "K" keeps the order of the axes in memory.
@@ -475,9 +509,33 @@ pub(crate) fn first_byte(array: &Array, memory: &Buffer) -> u64 {
     memory.address().wrapping_add_signed(array.layout.offset.wrapping_mul(array.dtype().size() as i64))
 }
 
+/// The function that NumPy's `**` computes for some Python numbers as exponents. At zeros, infinities and NaN it differs
+/// from `power`.
+fn simpler_power(dtype: DType, exponent: &Bound<'_, PyAny>) -> PyResult<Option<Fun>> {
+    let is_int = exponent.is_exact_instance_of::<PyInt>();
+    if dtype == DType::Bool {
+        // The square of bool has another dtype than other powers.
+        return Ok(if is_int && exponent.eq(2)? { Some(Fun::Square) } else { None });
+    }
+    if !(is_int || exponent.is_exact_instance_of::<PyFloat>()) || !(dtype.is_float() || dtype.is_complex()) {
+        return Ok(None);
+    }
+    Ok(match exponent.extract::<f64>() {
+        Ok(1.0) => Some(Fun::Positive),
+        Ok(-1.0) => Some(Fun::Reciprocal),
+        Ok(0.5) => Some(Fun::Sqrt),
+        _ => None,
+    })
+}
+
 /// NumPy's warning where an assignment drops imaginary parts.
 #[inline]
-fn warn_of_complex(py: Python<'_>, from: DType, to: DType) -> PyResult<()> {
+pub(crate) fn warn_of_complex(py: Python<'_>, value: &Value, to: DType) -> PyResult<()> {
+    let from = match value {
+        Value::Array(from) => from.get().0.dtype(),
+        Value::Typed(_, from) => *from,
+        _ => return Ok(()),
+    };
     if !from.is_complex() || to.is_complex() || to == DType::Bool {
         return Ok(());
     }

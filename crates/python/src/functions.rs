@@ -114,7 +114,7 @@ pub(crate) fn full(
     let dtype = dtype_argument(dtype)?;
     checked_size(dtype, &shape).or_raise()?;
     let value = operand_argument(value)?;
-    if strict {
+    if strict || matches!(value, Value::Huge(_)) {
         value.stored(dtype)?;
     }
     let number = match value {
@@ -170,7 +170,9 @@ pub(crate) fn random(
                 Value::Weak(n) | Value::Typed(n, _) => {
                     finish(py, engine, engine.full(&[], Scalar::new(*n, dtype), dtype))?.0
                 }
-                Value::Huge(x) => finish(py, engine, engine.full(&[], Scalar::new(Number::Float(*x), dtype), dtype))?.0,
+                Value::Huge(x) => {
+                    finish(py, engine, engine.full(&[], Scalar::new(operand::as_float(*x)?, dtype), dtype))?.0
+                }
             };
             Some(array)
         }
@@ -185,7 +187,7 @@ pub(crate) fn random(
 #[pyfunction]
 pub(crate) fn broadcast_to(a: &Bound<'_, PyArray>, shape: Vec<i64>) -> PyResult<PyArray> {
     let array = &a.get().0;
-    Ok(PyArray::view(a, array.view(array.layout.broadcast_to(&shape).or_raise()?)))
+    PyArray::view(a, array.view(array.layout.broadcast_to(&shape).or_raise()?))
 }
 
 /// The same array, as the first to show its memory.
@@ -199,6 +201,9 @@ pub(crate) fn update(py: Python<'_>, a: &PyArray, value: &Bound<'_, PyAny>) -> P
     let value = operand_argument(value)?;
     let target = a.target()?;
     let engine = devices::of(target);
+    if let Value::Typed(..) = value {
+        crate::array::warn_of_complex(py, &value, target.dtype())?; // of arrays callers have warned
+    }
     engine.update(target, value.stored(target.dtype())?).or_raise()?;
     settle(py, engine)
 }
@@ -272,16 +277,11 @@ pub(crate) fn reduce(
     let op = fold_named(op)?;
     let array = &a.0;
     let ndim = array.layout.ndim();
-    if ndim > 32 {
-        return Err(pyo3::exceptions::PyNotImplementedError::new_err(format!(
-            "[{op:?}] folds arrays of up to 32 dimensions, not {ndim}"
-        )));
-    }
     let mask = match axes {
-        None => u32::try_from((1u64 << ndim) - 1).unwrap_or(u32::MAX),
+        None => u64::MAX.checked_shr(u64::BITS - ndim as u32).unwrap_or(0),
         Some(axes) => {
             let mut seen = vec![false; ndim];
-            let mut mask = 0;
+            let mut mask = 0u64;
             for axis in axes {
                 mask |= 1
                     << match crate::index::axis(axis, ndim, &mut seen) {
@@ -295,14 +295,43 @@ pub(crate) fn reduce(
         }
     };
     let engine = devices::of(array);
-    let result = engine.fold(op, array, mask);
+    let result = match u32::try_from(mask) {
+        Ok(mask) if ndim <= 32 => engine.fold(op, array, mask),
+        _ => {
+            let (array, mask) = squeezed(array, mask)?;
+            engine.fold(op, &array, mask)
+        }
+    };
     let out = finish(py, engine, result)?;
-    if !keepdims {
+    if !keepdims && ndim <= 32 {
         return Ok(out);
     }
-    let shape: Dims = array.shape().iter().enumerate().map(|(k, &n)| if mask >> k & 1 == 1 { 1 } else { n }).collect();
+    let extents = array.shape().iter().enumerate();
+    let kept = extents.filter_map(|(k, &n)| if mask >> k & 1 == 0 { Some(n) } else { keepdims.then_some(1) });
+    let shape: Dims = kept.collect();
     let layout = out.0.layout.reshape(&shape).expect("a result is contiguous");
     Ok(PyArray::own(out.0.view(layout)))
+}
+
+/// The array without axes of extent 1 and the mask of what is left, so that the engine's 32 bits are enough.
+#[cold]
+fn squeezed(array: &Array, mask: u64) -> PyResult<(Array, u32)> {
+    let layout = &array.layout;
+    let reduced = |k: usize| mask >> k & 1 == 1;
+    let mut axes: Vec<usize> = (0..layout.ndim()).filter(|&k| layout.shape[k] != 1).collect();
+    if mask != 0 && !axes.iter().any(|&k| reduced(k)) {
+        axes.insert(0, mask.trailing_zeros() as usize); // a reduction of nothing but axes of extent 1
+    }
+    if axes.len() > 32 {
+        return Err(pyo3::exceptions::PyNotImplementedError::new_err(format!(
+            "reductions of more than 32 dimensions of another extent than 1 are not supported: {}",
+            axes.len()
+        )));
+    }
+    let shape: Dims = axes.iter().map(|&k| layout.shape[k]).collect();
+    let strides: Dims = axes.iter().map(|&k| layout.strides[k]).collect();
+    let narrow = axes.iter().enumerate().fold(0, |bits, (at, &k)| bits | u32::from(reduced(k)) << at);
+    Ok((array.view(layout.with(&shape, &strides, layout.offset)), narrow))
 }
 
 #[pyfunction]

@@ -218,5 +218,5 @@ pub(crate) fn as_strided(
     if new == DType::Bool && old != DType::Bool && !layout.shape.contains(&0) {
         bools(a.py(), &array.view(Layout::try_new(DType::U8, &shape, &strides, offset).or_raise()?))?;
     }
-    Ok(PyArray::view(a, array.view(layout)))
+    Ok(PyArray::alias(a, array.view(layout)))
 }

@@ -23,7 +23,7 @@ pub(crate) enum Value<'py> {
     Weak(Number),
     /// A NumPy scalar.
     Typed(Number, DType),
-    /// A Python integer beyond 128 bits, which no integer dtype holds, as the nearest float.
+    /// A Python integer beyond 128 bits, which no integer dtype holds, as the nearest float; infinite beyond all floats.
     Huge(f64),
 }
 
@@ -47,7 +47,7 @@ impl Value<'_> {
                 return Ok(self.operand());
             }
             Value::Weak(n) | Value::Typed(n, _) => *n,
-            Value::Huge(x) if !dtype.is_int() => return Ok(Operand::Weak(Number::Float(*x))),
+            Value::Huge(x) if !dtype.is_int() => return Ok(Operand::Weak(as_float(*x)?)),
             Value::Huge(_) => return Err(too_large()),
         };
         let whole = match number {
@@ -101,6 +101,14 @@ fn inexact(dtype: DType) -> bool {
     dtype.is_float() || dtype.is_complex()
 }
 
+/// A huge integer as a float, refused as Python refuses it.
+pub(crate) fn as_float(huge: f64) -> PyResult<Number> {
+    if huge.is_infinite() {
+        return Err(PyOverflowError::new_err("int too large to convert to float"));
+    }
+    Ok(Number::Float(huge))
+}
+
 /// For an integer that nothing here can hold.
 pub(crate) fn too_large() -> PyErr {
     PyOverflowError::new_err("Python int too large to convert to C long")
@@ -118,12 +126,13 @@ pub(crate) fn with_huge<'a>(
     let float = dtype.is_some_and(inexact)
         || values.iter().any(Value::is_inexact)
         || record::result_dtype(fun, &operands).is_ok_and(inexact);
-    if !float && fun.result(DType::I64) != DType::Bool {
+    let several = values.iter().filter(|v| matches!(v, Value::Huge(_))).count() > 1;
+    if !float && (several || fun.result(DType::I64) != DType::Bool) {
         return Err(too_large());
     }
     for (operand, value) in operands.iter_mut().zip(values) {
         if let (Value::Huge(x), true) = (value, float) {
-            *operand = Operand::Weak(Number::Float(*x));
+            *operand = Operand::Weak(as_float(*x)?);
         }
     }
     Ok(operands)
@@ -158,7 +167,11 @@ fn integer<'py>(object: &Bound<'py, PyAny>) -> PyResult<Value<'py>> {
     }
     match object.extract::<i128>() {
         Ok(i) => Ok(Value::Weak(Number::Int(i))),
-        Err(_) => Ok(Value::Huge(object.extract()?)),
+        Err(_) => Ok(Value::Huge(match object.extract::<f64>() {
+            Ok(x) => x,
+            Err(_) if object.lt(0)? => f64::NEG_INFINITY,
+            Err(_) => f64::INFINITY,
+        })),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The arithmetic operators of `ndarray` that follow one pattern: `a + b`, `b + a`, `a += b`.
 
-use cuprous_core::Fun;
 use cuprous_core::layout::show;
 use cuprous_core::promote::can_cast_same_kind;
+use cuprous_core::{DType, Fun};
 use cuprous_plan::Operand;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -37,6 +37,12 @@ pub(crate) fn binary<'py>(
 /// The array that an in-place operator writes to. For a scalar Python computes `a + b` instead and rebinds the name.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a, 'py>(&'a Bound<'py, PyArray>);
+
+impl Target<'_, '_> {
+    pub(crate) fn dtype(&self) -> DType {
+        self.0.get().0.dtype()
+    }
+}
 
 /// The array is a scalar, and so not a [`Target`].
 pub(crate) struct IsValue;
@@ -102,6 +108,15 @@ pub(crate) fn in_place(Target(slf): Target<'_, '_>, fun: Fun, other: &Bound<'_, 
     }
     engine.update(target, Operand::Array(&result)).or_raise()?;
     settle(py, engine)
+}
+
+/// Writes a function of an array, of the same dtype, into it.
+pub(crate) fn in_place_unary(Target(slf): Target<'_, '_>, fun: Fun) -> PyResult<()> {
+    let target = &slf.get().0;
+    let engine = devices::of(target);
+    let result = engine.map(fun, &[Operand::Array(target)], None).or_raise()?;
+    engine.update(target, Operand::Array(&result)).or_raise()?;
+    settle(slf.py(), engine)
 }
 
 #[pymethods]

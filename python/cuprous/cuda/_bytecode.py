@@ -54,8 +54,8 @@ def facts(code: CodeType) -> tuple[Any, ...]:
     listed: list[dis.Instruction] = []
     index = {}
     for i in dis.get_instructions(code):
-        index[i.offset] = len(listed)  # of what is left out: the instruction behind it, to which a jump goes
-        # Jumps over more code, such as another way of calling, have longer arguments.
+        index[i.offset] = len(listed)  # jumps to an instruction that is left out go to the next one
+        # The length of a jump can differ, and with it the number of its prefixes.
         if i.opname not in ("PUSH_NULL", "EXTENDED_ARG"):
             listed.append(i)
 

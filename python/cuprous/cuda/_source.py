@@ -1,7 +1,7 @@
 """The source of a function, as Python's own syntax tree.
 
-A file may have changed since it was imported. So what is found there counts only if compiling it gives the function's
-own instructions; else the function is looked for elsewhere in the file, and then rebuilt from its bytecode.
+A file may have changed since it was imported. The source found there is used only if it compiles to the function's own
+instructions. Otherwise the rest of the file is searched, and then the source is rebuilt from the bytecode.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def parse(function: Any) -> tuple[ast.AST, list[str], int, str, int]:
     """The function's node, its lines, the number of the first, its file, and what nodes' line numbers lack.
 
     Raises:
-        cuprous.cuda.errors.UnsupportedError: if the source is not available, or is no longer that of the function.
+        cuprous.cuda.errors.UnsupportedError: if the source is not available, or has changed.
     """
     code = function.__code__
     found = _plain(function, code)
@@ -73,7 +73,7 @@ _KINDS, _FUTURE = 0x2AC, 0x1FF0000
 
 
 def _agrees(node: ast.AST, function: Any) -> bool:
-    """True if compiling the node gives the instructions of the function."""
+    """Returns true if the node compiles to the instructions of the function."""
     code = function.__code__
     try:
         again = _compiled(node, function, code)
@@ -89,7 +89,7 @@ def _agrees(node: ast.AST, function: Any) -> bool:
 
 
 def _facts(code: CodeType) -> tuple[Any, ...]:
-    """What makes two functions equal at once; constants that are functions never are."""
+    """Equal for equal functions without inner functions: a comparison that is cheaper than that of instructions."""
     constants = [(type(c), id(c) if isinstance(c, CodeType) else repr(c)) for c in code.co_consts]
     counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & _KINDS
     names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
@@ -97,7 +97,7 @@ def _facts(code: CodeType) -> tuple[Any, ...]:
 
 
 def _compiled(node: ast.AST, function: Any, code: CodeType) -> CodeType | None:
-    """The code of a function's node, compiled in surroundings like those of the function."""
+    """The code of a function's node, compiled in the same scope as the function."""
     given = node.args  # type: ignore[attr-defined]
     args = ast.arguments(
         posonlyargs=given.posonlyargs, args=given.args, vararg=given.vararg, kwonlyargs=given.kwonlyargs,
@@ -105,13 +105,13 @@ def _compiled(node: ast.AST, function: Any, code: CodeType) -> CodeType | None:
     )  # fmt: skip
     body: list[ast.stmt]
     if isinstance(node, ast.Lambda):
-        # At its own line: some versions of Python compile a body on another line to other instructions.
+        # The line matters: some versions of Python compile a body on another line to different instructions.
         body = [ast.copy_location(ast.Expr(ast.copy_location(ast.Lambda(args, node.body), node)), node)]
     else:
         body = [ast.copy_location(_definition(node.name, args, node.body), node)]  # type: ignore[attr-defined]
     owner = getattr(code, "co_qualname", function.__qualname__).split(".")[-2:-1]
     if owner and owner[0].isidentifier():
-        # Names such as __x have the class's in front.
+        # Private names such as __x are prefixed with the name of the class.
         around_class = ast.ClassDef(name=owner[0], bases=[], keywords=[], body=body, decorator_list=[])
         around_class.__dict__.setdefault("type_params", [])
         body = [around_class]
@@ -119,7 +119,7 @@ def _compiled(node: ast.AST, function: Any, code: CodeType) -> CodeType | None:
         outer = [ast.arg(name) for name in code.co_freevars]
         empty = ast.arguments(posonlyargs=[], args=outer, kwonlyargs=[], kw_defaults=[], defaults=[])
         body = [_definition("around", empty, body)]
-    # Attributes of what a module imports are called by other instructions.
+    # Python calls attributes of imported modules by different instructions.
     world = function.__globals__
     imported = [ast.alias(name) for name in code.co_names if isinstance(world.get(name), ModuleType)]
     if imported:
@@ -127,7 +127,7 @@ def _compiled(node: ast.AST, function: Any, code: CodeType) -> CodeType | None:
     module = ast.Module(body, type_ignores=[])
     ast.fix_missing_locations(module)
     if "@pytest_ar" in function.__globals__ and any(isinstance(n, ast.Assert) for n in ast.walk(node)):
-        # pytest compiles the assertions of test files in its own way.
+        # pytest rewrites the assertions of test files.
         import copy
 
         from _pytest.assertion.rewrite import rewrite_asserts
@@ -158,7 +158,7 @@ def _any(function: Any, code: CodeType) -> tuple[ast.AST, list[str], int, str, i
 
     file = code.co_filename
     try:
-        # Not of the function: of a decorated one that is the source of what it wraps.
+        # Not of the function: for a decorated one that is the source of the wrapped function.
         lines, first = inspect.getsourcelines(code)
     # Of another kind where the file is no longer that which was compiled.
     except (OSError, TypeError, SyntaxError, tokenize.TokenError):
@@ -179,8 +179,8 @@ def _any(function: Any, code: CodeType) -> tuple[ast.AST, list[str], int, str, i
     why = "its bytecode is not plain enough to do without"
     if lines:
         raise UnsupportedError(
-            f"the source of {function.__name__!r} is no longer that which Python runs: {file} has changed since it was "
-            f"imported, and {why}\n  hint: restart Python, or reload the module"
+            f"the source of {function.__name__!r} is outdated: {file} has changed since it was imported, "
+            f"and {why}\n  hint: restart Python, or reload the module"
         )
     raise UnsupportedError(
         f"the source of {function.__name__!r} is not available, and {why}"

@@ -58,8 +58,8 @@ def benchmark(func: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: Mapp
               devices: tuple[int, ...] | None = None) -> _PerfCaseResult:  # fmt: skip
     """Calls a function again and again, and notes how long the host and the device took each time.
 
-    What a call returns is held until its device is done: nothing of it is left out because nobody wants it. Without a
-    GPU there are no rows of devices, and the host's time includes the computation.
+    What a call returns is kept until the device is done, so that all of it is computed. Without a GPU there are no
+    times of devices, and the host's time includes the computation.
 
     Args:
         func: what is timed, as `func(*args, **kwargs)`.

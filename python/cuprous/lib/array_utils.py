@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from cuprous import _core
+from cuprous._args import normalize_axis
 from cuprous._pointers import MemoryPointer
 
 
@@ -20,7 +22,7 @@ def byte_bounds(a: Any) -> tuple[int, int]:
     Returns
     -------
     (low, high) : tuple of int
-        The elements lie at `low` or behind it, and before `high`.
+        All elements lie in the half-open range from `low` to `high`.
 
     Examples
     --------
@@ -62,11 +64,7 @@ def normalize_axis_index(axis: int, ndim: int, msg_prefix: str | None = None) ->
     AxisError
         If the array has no such axis.
     """
-    from cuprous.exceptions import AxisError
-
-    if not -ndim <= axis < ndim:
-        raise AxisError(axis, ndim, msg_prefix)
-    return axis % ndim
+    return normalize_axis(axis, ndim, msg_prefix)
 
 
 def normalize_axis_tuple(
@@ -98,8 +96,8 @@ def normalize_axis_tuple(
     ValueError
         If an axis is named twice.
     """
-    axes = axis if isinstance(axis, list | tuple) else [axis] if hasattr(axis, "__index__") else list(axis)
-    found = tuple(normalize_axis_index(a.__index__(), ndim, argname) for a in axes)
+    axes = axis if isinstance(axis, Iterable) else (axis,)
+    found = tuple(normalize_axis(a, ndim, argname) for a in axes)
     if not allow_duplicate and len(set(found)) < len(found):
         raise ValueError(f"repeated axis in `{argname}` argument" if argname else "repeated axis")
     return found

@@ -256,7 +256,7 @@ class Generator:
 
     def draw(self, kind: str, shape: Sequence[int], word: str) -> Tensor:
         """The next numbers of a kind."""
-        size = min(math.prod(max(n, 0) for n in shape), 2**62)  # what no tensor has is refused below
+        size = min(math.prod(max(n, 0) for n in shape), 2**62)  # t_random refuses impossible shapes
         # A block of the generator makes four 32-bit words or two 64-bit ones; one each is more than enough.
         return _core.t_random(kind, list(shape), self._seed, self._place.take(size), word)
 

@@ -189,14 +189,25 @@ def _rows(self: Tensor, dim: int, index: Tensor) -> tuple[int, Any, list[int]]:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if not self.ndim:
         return dim, index.as_array() * 0, list(index.dims)
+    wrapped = arrays.wrapped(index.as_array().reshape(-1), self.dims[dim], dim)
+    return dim, *_slices(self, dim, wrapped)
+
+
+def _slices(self: Tensor, dim: int, index: Any) -> tuple[Any, list[int]]:
+    """Offsets of the slices at indices within bounds, and their shape."""
     strides = list(self.stride_tuple())
     own, strides[dim] = strides[dim], 0
-    wrapped = arrays.wrapped(index.as_array().reshape(-1), self.dims[dim], dim)
     shape = list(self.dims)
-    shape[dim] = index.numel()
+    shape[dim] = index.size
     lead = (-1,) + (1,) * (self.ndim - dim - 1)
     grid = _core.t_iota(shape, strides, 0, self.device_name).as_array()
-    return dim, grid + (wrapped * own).reshape(lead), shape
+    return grid + (index * own).reshape(lead), shape
+
+
+def slices(input: Tensor, dim: int, index: Any) -> Tensor:
+    """The slices at an array of indices that are known to be within bounds."""
+    input = _core.t_indexable(input)
+    return _gather(input, _slices(input, dim, index)[0])
 
 
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:

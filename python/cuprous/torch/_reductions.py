@@ -234,7 +234,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
 
 
 def _root(x: Tensor, exponent: float = 0.5) -> Tensor:
-    """A power of at most 1 whose gradient at 0 is 0, as those of PyTorch's norms."""
+    """A power with an exponent of at most 1, whose gradient at 0 is 0, as in PyTorch's norms."""
     power = (lambda t: _map("sqrt", t)) if exponent == 0.5 else (lambda t: _map("power", t, exponent))
     if not (x.requires_grad and _core.is_grad_enabled()):
         return power(x)

@@ -56,8 +56,8 @@ class _Fold(Function):
 
 def _extreme(g: Tensor, input: Tensor, src: Tensor, result: Tensor, dim: int, index: Tensor,
              include: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Equal shares for all that are the extreme. What was there counts if it is included; PyTorch's shares count it
-    always."""
+    """Divides the gradient equally among all extremes. The previous value counts only if it is included; in PyTorch it
+    always counts."""
     own = _core.t_cast(_map("equal", input, result), g.dtype_name)
     own = own if include else _indexing.scatter(own, dim, index, 0)
     other = _core.t_cast(_map("equal", src, _indexing.gather(result, dim, index)), g.dtype_name)

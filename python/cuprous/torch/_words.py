@@ -10,8 +10,8 @@ _SHORT = {"float32": "float", "float64": "double", "float16": "half", "int64": "
 
 
 class Immutable:
-    """Attributes are set by `_fix` once, and never again. Instances are shared by the whole process, and whoever wrote
-    a file that is loaded may try to change them."""
+    """A class whose attributes are set once, by `_fix`. Instances are shared by the whole process, and a malicious file
+    may try to change them."""
 
     __slots__ = ()
 

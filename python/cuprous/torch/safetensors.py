@@ -151,7 +151,7 @@ def _header(data: memoryview, total: int) -> tuple[_Header, int]:
             shape = entry["shape"]
             if not isinstance(shape, list) or len(shape) > 64 or any(type(n) is not int or not 0 <= n < 1 << 63
                                                                      for n in (*shape, begin, end)):  # fmt: skip
-                raise SafetensorError(f"shape and offsets of {name!r} are no lists of integers")
+                raise SafetensorError(f"shape and offsets of {name!r} are not lists of integers")
             itemsize = _words.DTYPES[_TO_NAME[entry["dtype"]]].itemsize
             if math.prod(n or 1 for n in shape) * itemsize >= 1 << 62:
                 raise SafetensorError(f"{name!r} is too big: shape {shape}")
@@ -161,7 +161,7 @@ def _header(data: memoryview, total: int) -> tuple[_Header, int]:
             at = end
         metadata = header.metadata
         if metadata is not None and not all(isinstance(text, str) for text in metadata.values()):
-            raise SafetensorError("the metadata are not text by name")
+            raise SafetensorError("the metadata is not a mapping from text to text")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SafetensorError(f"the header cannot be read ({type(error).__name__}: {error})") from None
     if 8 + length + at != total:

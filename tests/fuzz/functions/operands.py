@@ -43,6 +43,8 @@ class Operand:
 
     def __init__(self, values: np.ndarray[Any, Any], *views: tuple[str, Any], of: Operand | None = None) -> None:
         self.values, self.views, self.of = values, list(views), of
+        #: The same truth values as Cuprous sees them: the bytes of true ones may be any but 0.
+        self.bytes: Any = None
         self.host: Any = self.seen(np, values if of is None else of.host)
 
     def seen(self, xp: Any, a: Any) -> Any:
@@ -60,7 +62,8 @@ class Operand:
         if self.of is not None:
             return self.seen(xp, self.of.make(xp, env))
         if id(self) not in env:
-            base = self.values.copy() if xp is np else xp.asarray(self.values)
+            given = self.values if self.bytes is None else self.bytes
+            base = self.values.copy() if xp is np else xp.asarray(given)
             env[id(self)] = (base, self.seen(xp, base))
         return env[id(self)][1]
 
@@ -89,6 +92,8 @@ class Operand:
             text = self.of.show()
         else:
             text = f"xp.array({self.values.tolist()!r}, {self.values.dtype.name!r})"
+            if self.bytes is not None:
+                text = f"xp.asarray(np.array({self.bytes.view('u1').tolist()}, 'u1').view('?'))"
             if self.values.size == 0:
                 text = f"xp.zeros({self.values.shape}, {self.values.dtype.name!r})"
         for what, how in self.views:
@@ -175,7 +180,14 @@ class Draw:
     ) -> Operand:  # fmt: skip
         """An array, as it is or seen through views; `plain` ones have memory of their own for every element."""
         shape = self.shape(ndim, least, most) if shape is None else shape
-        dtype = dtype or self.dtype(kinds)
+        operand = self._seen(shape, dtype or self.dtype(kinds), plain)
+        values = operand.values
+        if values.dtype == bool and values.size and self.chance(0.3):
+            true = np.array([self.pick([1, 2, 127, 128, 255]) for _ in range(values.size)], "u1")
+            operand.bytes = np.asarray(values * true.reshape(values.shape)).view(bool)
+        return operand
+
+    def _seen(self, shape: tuple[int, ...], dtype: str, plain: bool) -> Operand:
         how = self.rng.random()
         if how < 0.55 or not shape:
             return Operand(self.values(dtype, shape))

@@ -162,7 +162,23 @@ pub(super) fn ln_1p((a, b): Z) -> Z {
     ln((a + 1.0, b))
 }
 
-/// NumPy's npy_cpow: exact for small integer exponents, else e^(w·ln z).
+/// 1/z by Smith's method, in which no square overflows.
+fn reciprocal((a, b): Z) -> Z {
+    if a == 0.0 && b == 0.0 {
+        return (INF, NAN);
+    }
+    if b.abs() <= a.abs() {
+        let r = b / a;
+        let t = a + b * r;
+        (1.0 / t, -r / t)
+    } else {
+        let r = a / b;
+        let t = a * r + b;
+        (r / t, -1.0 / t)
+    }
+}
+
+/// NumPy's `nc_pow`: products for small integer exponents, else e^(w·ln z).
 pub(super) fn power(z: Z, w: Z) -> Z {
     let ((a, b), (c, d)) = (z, w);
     if c == 0.0 && d == 0.0 {
@@ -172,6 +188,13 @@ pub(super) fn power(z: Z, w: Z) -> Z {
         return if c > 0.0 { (0.0, 0.0) } else { (NAN, NAN) };
     }
     if d == 0.0 && c == c.trunc() && c.abs() < 100.0 {
+        // A product with 1 would make NaN of infinite parts.
+        match c {
+            1.0 => return z,
+            2.0 => return mul(z, z),
+            3.0 => return mul(z, mul(z, z)),
+            _ => {}
+        }
         let mut n = c.abs() as u32;
         let (mut base, mut y) = (z, (1.0, 0.0));
         while n > 0 {
@@ -181,11 +204,7 @@ pub(super) fn power(z: Z, w: Z) -> Z {
             base = mul(base, base);
             n >>= 1;
         }
-        if c < 0.0 {
-            let r = y.0 * y.0 + y.1 * y.1;
-            y = (y.0 / r, -y.1 / r);
-        }
-        return y;
+        return if c < 0.0 { reciprocal(y) } else { y };
     }
     exp(mul(w, ln(z)))
 }

@@ -62,6 +62,10 @@ template <class F> DEV_FAR complex<F> power_of(complex<F> a, complex<F> b) {
     // Small whole exponents by squaring, as NumPy.
     if (b.im == 0 && b.re == floor(b.re) && fabs(b.re) < 100) {
         int n = (int)fabs(b.re);
+        // A product with 1 would make NaN of infinite parts.
+        if (b.re == 1) return a;
+        if (b.re == 2) return mul(a, a);
+        if (b.re == 3) return mul(a, mul(a, a));
         complex<F> y = {1, 0}, square = a;
         for (; n > 0; n >>= 1) {
             if (n & 1) y = mul(y, square);

@@ -28,7 +28,7 @@ class _Groups:
         shape: the shape of results.
 
     Raises:
-        ValueError: for empty arrays with a list of labels, or of which an extreme is asked for.
+        ValueError: for empty arrays with a list of labels, or if an extreme is requested.
     """
 
     def __init__(self, input: ArrayLike, labels: ArrayLike, index: Any, extreme: bool = False) -> None:

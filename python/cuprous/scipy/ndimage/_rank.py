@@ -108,7 +108,7 @@ def _box_extreme(kind: str, a: ndarray, sizes: list[Any], axes: tuple[int, ...],
         return _core.empty(a.shape, name)
     same = len({edge(m) for _, _, m, _ in lines}) == 1
     if edge(lines[0][2]) == "constant" and beyond(a.dtype_name, cval):
-        same = False  # what is stored between the axes wraps around
+        same = False  # intermediate results between the axes wrap around
     if same and math.prod(n for _, n, _, _ in lines) <= _BOX:
         used = tuple(i for i, _, _, _ in lines)
         box = spread([n for _, n, _, _ in lines], used, a.ndim, 1)
@@ -228,7 +228,7 @@ def _by_sorting(a: ndarray, padded: ndarray, window: _Window, rank: int) -> ndar
         sorted_values = _core.sort(values)
         part = _core.as_strided(result, shape, result.element_strides, start * result.element_strides[axis])
         _core.update(part, _core.as_strided(sorted_values, shape, sorted_values.element_strides[:-1], rank))
-        # Pieces of one program would be in memory together.
+        # In one program all windows would be in memory at once.
         _core.flush()
     return result
 

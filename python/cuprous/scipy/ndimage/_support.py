@@ -90,8 +90,8 @@ def spread(values: list[Any], axes: tuple[int, ...], ndim: int, rest: Any) -> li
 
 
 def in_order(axes: tuple[int, ...], origin: Any, ndim: int) -> tuple[tuple[int, ...], list[Any]]:
-    """Axes and origins of a footprint or of weights: as SciPy, their axes are those of the input in rising order,
-    whatever the order of `axes`; origins belong to `axes` unless these are all axes."""
+    """Sorted axes and their origins. As in SciPy, the axes of a footprint or of weights are those of the input in
+    rising order, whatever the order of `axes`; origins follow the order of `axes` unless these are all axes."""
     origins = per_axis(origin, len(axes))
     if len(axes) < ndim:
         origins = [o for _, o in sorted(zip(axes, origins, strict=True), key=lambda pair: pair[0])]
@@ -99,7 +99,7 @@ def in_order(axes: tuple[int, ...], origin: Any, ndim: int) -> tuple[tuple[int, 
 
 
 def beyond(name: str, cval: Any) -> bool:
-    """True where an integer dtype cannot hold the constant: filters that SciPy computes in float64 then do so too."""
+    """Returns true if an integer dtype cannot hold the constant, so that a filter must compute in float64, as SciPy."""
     if _dtypes.kind(name) not in "biu":
         return False
     low, high = (0, 1) if name == "bool" else (_dtypes.lowest(name), _dtypes.highest(name))

@@ -37,7 +37,7 @@ def _sine(x: ndarray, y: ndarray) -> ndarray:
 
 
 def _parts(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
-    """log|B(a, b)| up to a factor, and that factor, which is no power of large numbers; no argument is a pole."""
+    """log|B(a, b)| without a factor of moderate size, and that factor. No argument is a pole."""
     larger = _map("absolute", a) >= _map("absolute", b)
     a, b = where(larger, a, b), where(larger, b, a)
     # B(a, b) = B(1 - a - b, b) sin(pi (a + b)) / sin(pi a)
@@ -60,7 +60,7 @@ def _parts(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
 
 
 def _direct(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
-    """Whether no gamma function overflows, and the quotient of them."""
+    """Whether no gamma function overflows, and B(a, b) as their quotient."""
     total = a + b
     small = both(_map("absolute", a) < _MAX_GAMMA, _map("absolute", b) < _MAX_GAMMA)
     small = both(small, _map("absolute", total) < _MAX_GAMMA)

@@ -121,7 +121,7 @@ def rel_entr(x: Any, y: Any) -> ndarray:
     x, y = _as(x, y), _as(y, x)
     inside = both(x > 0.0, y > 0.0)
     ratio = x / y
-    # A quotient that overflows, or has lost digits, is the difference of the logarithms.
+    # If the quotient overflows or is subnormal, take the difference of the logarithms.
     least = 1e-290 if ratio.dtype_name == "float64" else 1e-30
     log = where(both(ratio > least, ratio < _INF), _map("log", ratio), _map("log", x) - _map("log", y))
     value = where(inside, x * log, _INF)

@@ -35,7 +35,7 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     if not _core.is_grad_enabled():
         return function(*args, **kwargs)
     state = get_rng_state() if preserve_rng_state else None
-    # Inputs are saved as they are now: they may be overwritten before they are needed again.
+    # Inputs may be overwritten before they are needed again.
     saved: list[Any] = [_core.t_save(a) if isinstance(a, Tensor) else a for a in leaves((args, kwargs))]
     form = mapped(lambda _: None, (args, kwargs))
     start = _core.t_mark()

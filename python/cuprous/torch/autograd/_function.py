@@ -27,8 +27,7 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What was saved, as it was when forward returned. Outputs come with their place in the graph, which is made
-        when they are asked for.
+        """The saved tensors, with the values that they had when forward returned. Outputs are part of the graph.
 
         Raises:
             RuntimeError: when the graph has been freed.
@@ -51,11 +50,11 @@ class FunctionCtx:
         return t if output is None or self._node is None else self._node.output(t, output)
 
     def _keep(self, saved: list[Any], outputs: dict[int, int], made: list[Tensor]) -> None:
-        """Saves tensors as they are now; `outputs` says which are outputs, by identity, and `made` has those."""
+        """Saves the current values of tensors. `outputs` maps the ids of outputs to their positions in `made`."""
         assert self._kept is not None
         for t in saved:
             output = outputs.get(id(t))
-            # An output with its graph would keep that alive, which keeps what is saved.
+            # Detached: an output that keeps its graph alive would be a cycle.
             t = t if output is None else made[output].detach()
             self._kept.append((None if t is None else _core.t_save(t), output))
         self._count, self._saved = len(saved), ()

@@ -176,7 +176,7 @@ class _Svd(Function):
         u, s, vh = ctx.saved_tensors
         k = s.dims[-1]
         if gu is None and gvh is None:
-            # Equal singular values have no vectors of their own, but those have no part in this.
+            # The gradient of the values alone needs no gaps between them, which may be zero.
             return (u[..., :k] * _complex(gs, u).unsqueeze(-2)) @ vh[..., :k, :], None
         gu, gs, gvh = (_zeros_like(t) if g is None else g for g, t in ((gu, u), (gs, s), (gvh, vh)))
         u, gu, vh, gvh = u[..., :k], gu[..., :k], vh[..., :k, :], gvh[..., :k, :]
@@ -252,7 +252,7 @@ class _Eigh(Function):
         vh = adjoint(v)
         inner: Any = None if gl is None else embedded(_complex(gl, v))
         if gv is not None:
-            # Equal eigenvalues have no vectors of their own, but those have no part in what the values alone decide.
+            # Only the gradient of the vectors needs gaps between the values, which may be zero.
             turned = off_diagonal((vh @ gv) / _complex(gaps(values), v))
             inner = turned if inner is None else turned + inner
         return v @ inner @ vh, None

@@ -8,7 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _reductions, _shape
+from cuprous.torch import _indexing, _reductions, _shape
 from cuprous.torch.autograd import Function
 from cuprous.torch.nn._windows import Gather, Spread, Windows, batched
 
@@ -322,12 +322,29 @@ def _targets(function: str, x: Tensor, rank: int, output_size: Any) -> list[int]
             f"{function}: Expected input to have non-zero size for non-batch dimensions, but input has sizes "
             f"{list(x.dims)}"
         )
+    shape = [*x.dims[:-rank], *sizes]
+    if math.prod(shape) * x.element_size() > 2**62:
+        raise RuntimeError(f"{function}: Storage size calculation overflowed with sizes={shape}")
     return sizes
 
 
 def _bounds(n: int, out: int) -> list[tuple[int, int]]:
     """Where the windows of an axis start and end."""
     return [(k * n // out, -(-(k + 1) * n // out)) for k in range(out)]
+
+
+def _ends(x: Tensor, dim: int, out: int) -> tuple[Any, Any, Tensor]:
+    """The first and the last index of each window of a dimension, and whether they differ.
+
+    With more windows than elements, a window has no other elements.
+    """
+    n = x.dims[dim]
+    if out >= 2**62 // n:
+        raise RuntimeError(f"adaptive pooling: output size {out} is too large")
+    numbers = (_core.t_iota([out], [n], at, x.device_name).as_array() for at in (0, n - 1))
+    first, last = (_core.map("floor_divide", k, out) for k in numbers)
+    differ = _core.map("not_equal", first, last).reshape((out,) + (1,) * (x.ndim - dim - 1))
+    return first, last, Tensor(differ)
 
 
 def _even(x: Tensor, sizes: list[int]) -> Windows | None:
@@ -353,6 +370,11 @@ def _adaptive_avg_pool(rank: int) -> Callable[..., Tensor]:
             y = x
             for k in range(rank):
                 dim = x.ndim - rank + k
+                if sizes[k] > x.dims[dim]:
+                    *ends, differ = _ends(x, dim, sizes[k])
+                    first, last = (_indexing.slices(y, dim, at) for at in ends)
+                    y = _map("where", differ, _map("multiply", _map("add", first, last), 0.5), first)
+                    continue
                 parts = [
                     _reductions.mean(y.narrow(dim, a, b - a), dim, True) for a, b in _bounds(x.dims[dim], sizes[k])
                 ]
@@ -403,6 +425,14 @@ def _by_axes(x: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
     y = x
     for k in reversed(range(rank)):
         dim = x.ndim - rank + k
+        if sizes[k] > x.dims[dim]:
+            *ends, _ = _ends(x, dim, sizes[k])
+            first, last = (_indexing.slices(y, dim, at) for at in ends)
+            before, behind = (_indexing.slices(places, dim, at) for at in ends)
+            larger = _map("logical_or", _map("greater", last, first), _map("isnan", last))
+            later = _map("logical_and", larger, _map("equal", first, first))
+            y, places = _map("where", later, last, first), _map("where", later, behind, before)
+            continue
         tops, found = [], []
         for a, b in _bounds(x.dims[dim], sizes[k]):
             part = y.narrow(dim, a, b - a)

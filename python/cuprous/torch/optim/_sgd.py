@@ -35,7 +35,7 @@ class SGD(Optimizer):
                 g = _map("negative", g)
             now = p
             if p.dtype_name in ("float16", "bfloat16"):
-                # Half precision is rounded where a value is written, not between.
+                # Half precision is rounded only when a value is stored.
                 now, g = _core.t_cast(p, "float32"), _core.t_cast(g, "float32")
             if decay:
                 g = _map("add", g, _map("multiply", now, decay))

@@ -35,16 +35,16 @@ class Allowed(_words.Immutable):
         return self._function(*args)
 
 
-#: Most parts of a key of a dictionary or set. Tuples may hold each other many times over, so that hashing a key of a
-#: few bytes takes for ever.
+#: Largest number of parts of a key. Tuples can contain each other many times over, so that hashing a key of a few bytes
+#: would never end.
 _KEY_PARTS = 1000
 
 
 def checked_key(key: Any) -> Any:
-    """A key that a file may use: hashing it takes little time and no deep stack.
+    """Returns the key of a dictionary or set if hashing it takes little time and stack.
 
     Raises:
-        ValueError: for other keys.
+        ValueError: if it is nested too deeply or has too many parts.
     """
     parts = [(key, 0)]
     for seen in range(_KEY_PARTS):
@@ -77,7 +77,7 @@ def _counter(items: Any = ()) -> collections.Counter[Any]:
 
 
 def _bytearray(*args: Any) -> bytearray:
-    """Of bytes, or of text in an old pickle; not of a number, which would be a size that the file does not have."""
+    """A bytearray from bytes, or from text in an old pickle. A number, which would only be a size, is refused."""
     match args:
         case ():
             return bytearray()

@@ -119,8 +119,7 @@ _KNOWN: dict[str, Any] = {
 
 
 class _Archive:
-    """A zip file whose entries are read no further than the file itself goes: what the directory says of sizes is
-    checked before memory is taken."""
+    """A zip file whose declared sizes are checked against the size of the file before memory is allocated."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive

@@ -1,4 +1,4 @@
-"""The unpickler: it makes new objects of allowed kinds, and changes no object that was there before."""
+"""The unpickler: it creates objects of allowed kinds and modifies only those."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 from cuprous.torch.serialization._names import Allowed, added, checked_key
 
-#: How many elements calls may copy, for each byte of the pickle: names of one list can be given to many calls.
+#: Number of elements that calls may copy per byte of the pickle: one list can be the argument of many calls.
 _COPIES = 8
 
 
@@ -21,9 +21,9 @@ def _refuse(message: str) -> NoReturn:
 class Unpickler(pickle._Unpickler):
     """Reads a pickle of tensors and plain containers, and of classes that the user added.
 
-    Names stand for what `known` and `add_safe_globals` say; only they are called, and only objects that the pickle
-    itself has made are changed: lists, dictionaries, sets, and instances of added classes. Python's own unpickler in C
-    has no hooks for that, and takes memory that the pickle only speaks of.
+    Names are resolved by `known` and `add_safe_globals`. Only these are called, and only objects that the pickle itself
+    has created are modified: lists, dictionaries, sets, and instances of added classes. Python's unpickler in C has no
+    hooks for that, and allocates sizes that the pickle only declares.
     """
 
     stack: list[Any]
@@ -38,7 +38,7 @@ class Unpickler(pickle._Unpickler):
         self._copies = _COPIES * len(content) + 1000
 
     def find_class(self, module: str, name: str) -> Any:
-        """What a name stands for."""
+        """The object of a name."""
         full = f"{module}.{name}"
         found = added().get(full, self._known.get(full))
         if found is None:
@@ -55,21 +55,21 @@ class Unpickler(pickle._Unpickler):
         return self._storage(pid)
 
     def _is_own(self, obj: Any, *kinds: type) -> bool:
-        """Returns true if an object was made by this pickle and is of such a kind, or of an added class."""
+        """Returns true if an object was created by this pickle and is of one of the kinds, or of an added class."""
         return id(obj) not in self._found and (type(obj) in kinds or type(obj) in added().values())
 
     def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(function, Allowed):
             self._copies -= sum(len(arg) for arg in args if hasattr(arg, "__len__"))
             if self._copies < 0:
-                _refuse("the file makes more of its contents than they are")
+                _refuse("its calls copy far more elements than the file has")
         return function(*args, **kwargs)
 
     def _reduce(self) -> None:
         args = self.stack.pop()
         function = self.stack[-1]
         if id(function) not in self._found or not callable(function):
-            _refuse(f"a {type(function).__name__} is called")
+            _refuse(f"the file calls a {type(function).__name__}")
         self.stack[-1] = self._call(function, *args)
 
     def _new(self) -> None:
@@ -84,7 +84,7 @@ class Unpickler(pickle._Unpickler):
     def _make(self, args: Any, kwargs: Any) -> None:
         kind = self.stack.pop()
         if id(kind) not in self._found or not isinstance(kind, type):
-            _refuse(f"an instance of a {type(kind).__name__} is made")
+            _refuse(f"the file creates an instance of a {type(kind).__name__}")
         self.append(kind.__new__(kind, *args, **kwargs))
 
     def _build(self) -> None:
