@@ -4,7 +4,7 @@ use cuprous_core::call::{Edge, ScanOp, packed_mask, sparse_starts};
 use cuprous_core::layout::checked_size;
 use cuprous_core::promote::{can_cast_safely, can_cast_same_kind, promote};
 use cuprous_core::scalar::Number;
-use cuprous_core::{CallOp, DType, Dims, Fun, Layout, LinalgOp, QrMode, ReduceOp, Scalar, ScatterOp, Vectors};
+use cuprous_core::{Array, CallOp, DType, Dims, Fun, Layout, LinalgOp, QrMode, ReduceOp, Scalar, ScatterOp, Vectors};
 use cuprous_plan::{Operand, Replay, record};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;

@@ -169,12 +169,12 @@ fn reciprocal((a, b): Z) -> Z {
     }
     if b.abs() <= a.abs() {
         let r = b / a;
-        let t = a + b * r;
-        (1.0 / t, -r / t)
+        let s = 1.0 / (a + b * r);
+        (s, (0.0 - r) * s)
     } else {
         let r = a / b;
-        let t = a * r + b;
-        (r / t, -1.0 / t)
+        let s = 1.0 / (b + a * r);
+        (r * s, -s)
     }
 }
 
