@@ -63,7 +63,8 @@ class Timing(NamedTuple):
 
     def __repr__(self) -> str:
         calls = f"{len(self.runs)} runs of {self.number} call{'s' * (self.number != 1)}"
-        return f"{_core.quantity(self.median, 's')} a call, computed (median of {calls}; best {_core.quantity(self.best, 's')})"
+        median, best = (_core.quantity(seconds, "s") for seconds in (self.median, self.best))
+        return f"{median} a call, computed (median of {calls}; best {best})"
 
 
 def timeit(
