@@ -1,6 +1,6 @@
 //! Basic indexing: integers, slices, None and Ellipsis make views.
 
-use cuprous_core::layout::show;
+use cuprous_core::layout::{MAX_NDIM, show};
 use cuprous_core::{Array, DType, Dims, Error, Layout, LayoutRef};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -139,6 +139,12 @@ pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<
     if shape.is_empty() && !parts.iter().any(|p| matches!(p, Part::Ellipsis)) {
         return Ok(Some(Basic::Element(offset)));
     }
+    if shape.len() > MAX_NDIM {
+        return Err(PyIndexError::new_err(format!(
+            "number of dimensions must be within [0, {MAX_NDIM}], indexing result would have {}",
+            shape.len()
+        )));
+    }
     let view = Layout::try_new(layout.dtype, &shape, &strides, offset).or_raise()?;
     Ok(Some(Basic::View(view)))
 }
@@ -191,6 +197,12 @@ pub(crate) fn dims_argument(args: &Bound<'_, PyTuple>) -> PyResult<Dims> {
         }
         if let Ok(items) = first.cast::<PyList>() {
             return items.iter().map(|i| integer(&i)).collect();
+        }
+        // Another sequence, such as an array of one axis.
+        if first.extract::<i64>().is_err()
+            && let Ok(items) = first.try_iter()
+        {
+            return items.map(|i| integer(&i?)).collect();
         }
     }
     args.iter().map(|i| integer(&i)).collect()
