@@ -393,12 +393,12 @@ def _stream_of_interface(bound: Any) -> int | None:
 def reduce(self: ndarray, protocol: int = 4) -> tuple[Any, ...]:
     """`__reduce__` and `__reduce_ex__`: pickled as bytes, unpickled on the default device.
 
-    From protocol 5 on the elements are a buffer of their own, which a sender may hand over without a copy (PEP 574).
-    Column-major arrays stay so.
+    From protocol 5 on the elements are a buffer of their own, which a sender may hand over without a copy (PEP 574), if
+    the array is contiguous. Column-major arrays stay so.
     """
     if self.ndim > 1 and self.is_f_contiguous and not self.is_c_contiguous:
         return _rebuild_columns, reduce(self.T, protocol)[1]
-    if protocol < 5:
+    if protocol < 5 or not self.is_c_contiguous:
         return _rebuild, (_core.to_bytes(self), self.shape, self.dtype_name)
     import pickle  # its caller has it already; importing this package need not
 

@@ -69,6 +69,8 @@ def take_outs(name: str, nin: int, nout: int, args: tuple[Any, ...], kwargs: dic
     if outs and given is not None:
         raise TypeError("cannot specify 'out' as both a positional and keyword argument")
     if given is not None:
+        if nout > 1 and not isinstance(given, tuple):
+            raise TypeError("'out' must be a tuple of arrays")
         outs = given if isinstance(given, tuple) else (given,)
     if len(outs) > nout or (isinstance(given, tuple) and len(given) != nout):
         raise ValueError(f"[{name}] The 'out' tuple must have exactly {nout} entries")
