@@ -64,6 +64,10 @@ TAKEN: dict[str, Callable[[Any], Any]] = {
     "ravel_multi_index of nothing": lambda xp: xp.ravel_multi_index((), ()),
     "ravel_multi_index, empty": lambda xp: xp.ravel_multi_index(xp.zeros((3, 0), int), (2, 1, 0)),
     "flat by a flat": lambda xp: _ints(xp, 2, 2).flat[xp.asarray([0, 3]).flat],
+    "where of ints": lambda xp: xp.add(xp.arange(3), 1, out=xp.zeros(3), where=[0, 1, 2]),
+    "where of a number": lambda xp: xp.add(xp.arange(3), 1, out=xp.zeros(3), where=0),
+    "sum where ints": lambda xp: xp.sum(xp.arange(3), where=[0, 1, 2]),
+    "pickled ufuncs": lambda xp: [pickle.loads(pickle.dumps(f)) is f for f in (xp.sin, xp.absolute, xp.divmod)],
     "matmul, broadcast out": lambda xp: xp.matmul(xp.ones((2, 3)), xp.ones((3, 3)), out=xp.ones((5, 2, 3))),
     "narrow histogram": lambda xp: xp.histogram(xp.asarray([1, 1 + 2e-16] * 3), bins=1)[0],
     "histogram of float16": lambda xp: xp.histogram(xp.asarray([1, 3], "f2"), bins=4)[0],
@@ -140,6 +144,8 @@ REFUSED: dict[str, tuple[type[Exception], Callable[[Any], Any]]] = {
     "can_cast to None": (TypeError, lambda xp: xp.can_cast("i4", None)),
     "can_cast of None": (TypeError, lambda xp: xp.can_cast(None, "i4")),
     "promote_types": (TypeError, lambda xp: xp.promote_types(None, "i4")),
+    "float32 and a number, equiv": (TypeError, lambda xp: xp.add(xp.ones(2, "f4"), 3.0, casting="equiv")),
+    "numbers, equiv": (TypeError, lambda xp: xp.add(3, 4, dtype="f8", casting="equiv")),
     "frexp, one out": (TypeError, lambda xp: xp.frexp(xp.ones(3), out=xp.ones(3))),
     "divmod, one out": (TypeError, lambda xp: xp.divmod(xp.ones(3), 2, out=xp.ones(3))),
     "ldexp by uint64": (TypeError, lambda xp: xp.ldexp(2.0, xp.asarray([3], "u8"))),
@@ -210,10 +216,13 @@ def test_copies_of_ravel_own_their_memory() -> None:
         ]  # fmt: skip
 
 
-def test_strided_arrays_are_pickled_in_the_stream() -> None:
+def test_which_arrays_are_pickled_out_of_band() -> None:
     for xp in (np, cp):
-        buffers: list[Any] = []
-        a = _ints(xp, 3, 4)[:, :2]
-        data = pickle.dumps(a, protocol=5, buffer_callback=buffers.append)
-        assert not buffers
-        assert_same(cp.asarray(pickle.loads(data)), _ints(np, 3, 4)[:, :2])
+        a = _ints(xp, 2, 3, 4)
+        for i, part in enumerate((a, a.T, a.transpose(1, 0, 2), a[:, :, :2], a[:, ::-1])):
+            buffers: list[Any] = []
+            data = pickle.dumps(part, protocol=5, buffer_callback=buffers.append)
+            assert len(buffers) == (i < 3)
+            back = pickle.loads(data, buffers=buffers)
+            assert_same(cp.asarray(back), cp.asnumpy(part))
+            assert i > 2 or back.strides == part.strides

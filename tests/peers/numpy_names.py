@@ -29,30 +29,6 @@ def host(value: Any) -> Any:
     return value
 
 
-def device(value: Any) -> Any:
-    """Returns `value` as a Cuprous array if it is a list, a tuple or a NumPy array."""
-    return cuprous.asarray(value) if isinstance(value, list | tuple | numpy.ndarray) else value
-
-
-class Ufunc:
-    """A ufunc of Cuprous that takes lists and NumPy arrays, as NumPy's do. Cuprous, like CuPy, asks for `asarray`."""
-
-    def __init__(self, ufunc: Any) -> None:
-        self._ufunc = ufunc
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._ufunc(*map(device, args), **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._ufunc, name)
-        if name not in ("reduce", "accumulate", "reduceat", "outer"):
-            return value
-        return lambda *args, **kwargs: value(*map(device, args), **kwargs)
-
-    def __repr__(self) -> str:
-        return repr(self._ufunc)
-
-
 def on_host(function: Any) -> Any:
     """Returns an assertion of numpy.testing with its arguments copied to NumPy arrays."""
 
@@ -99,8 +75,6 @@ class Namespace(ModuleType):
         ours = self._ours(value, name)
         if ours is value:
             return value
-        if isinstance(value, numpy.ufunc):
-            return Ufunc(ours)
         return Function(ours) if isinstance(ours, FunctionType) and not isinstance(value, FunctionType) else ours
 
     def _ours(self, value: Any, name: str) -> Any:
