@@ -293,6 +293,8 @@ def truth_mask(where: Any) -> Any:
     """
     if where is True:
         return True
+    if isinstance(where, (list, tuple, *_PYTHON_SCALARS)):  # their elements' truth counts, as in NumPy
+        return astype(array(where), "bool")
     mask = array(where)
     check_casting(mask.dtype_name, "bool", "safe", "array data")
     return mask

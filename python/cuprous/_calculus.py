@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from cuprous import _core, _dtypes
@@ -39,9 +40,9 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: 
     Raises:
         ValueError: for a negative `n`, or a 0-d array.
     """
-    a = array(a)
     if n == 0:
         return a
+    a = array(a)
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n}")
     if a.ndim == 0:
@@ -245,10 +246,25 @@ def _windows(a: ndarray, length: int) -> ndarray:
     return _core.as_strided(a, (a.size - length + 1, length), (stride, stride), 0)
 
 
-def _slide(a: ndarray, v: ndarray, mode: str) -> ndarray:
-    """Sums of a[i + j] v[j] over j, of which `mode` says which i."""
-    if mode not in ("full", "same", "valid"):
+_MODES = ("valid", "same", "full")
+
+
+def _mode(mode: Any) -> str:
+    """The name of a mode, which NumPy takes as a number as well."""
+    if mode in _MODES:
+        return str(mode)
+    if isinstance(mode, str):
         raise ValueError(f"mode must be one of 'full', 'same', or 'valid' (got '{mode}')")
+    if isinstance(mode, bool) or not hasattr(mode, "__index__"):
+        raise TypeError("convolve/correlate mode not understood")
+    if not 0 <= operator.index(mode) < len(_MODES):
+        raise ValueError("integer convolve/correlate mode must be 0, 1, or 2")
+    return _MODES[operator.index(mode)]
+
+
+def _slide(a: ndarray, v: ndarray, mode: Any) -> ndarray:
+    """Sums of a[i + j] v[j] over j, of which `mode` says which i."""
+    mode = _mode(mode)
     name = common_dtype((a, v))
     if _dtypes.kind(name) == "c":
         part = _dtypes.component(name)

@@ -19,6 +19,7 @@ def convert(x: Any, dtype: Any = None, order: str = "K", copy: bool | None = Non
     """
     name = None if dtype is None else _dtypes.name_of(dtype)
     order = order_letter(order)
+    copy = copy_rule(copy)
     scalar = _SCALAR_DTYPES.get(type(x))
     if scalar is not None:
         _forbid_copy(copy)
@@ -36,6 +37,21 @@ def convert(x: Any, dtype: Any = None, order: str = "K", copy: bool | None = Non
     if result is not shared:
         _forbid_copy(copy)
     return result
+
+
+def copy_rule(copy: Any) -> bool | None:
+    """What `copy=` asks for: a copy (True), none (False), or one if it is needed (None).
+
+    Raises:
+        ValueError: for text.
+    """
+    if copy is None or copy is True or copy is False:
+        return copy
+    if isinstance(copy, str):
+        raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
+    if type(copy).__name__ == "_CopyMode":  # NumPy's words for the three
+        return copy.value if isinstance(copy.value, bool) else None
+    return bool(copy)
 
 
 def _forbid_copy(copy: bool | None) -> None:

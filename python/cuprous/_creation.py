@@ -139,7 +139,7 @@ def asarray(
     immutable, like NumPy's scalars, so of them it is a copy. `blocking` is accepted for CuPy's sake: a transfer never
     outlives the call.
     """
-    if type(a) is ndarray and dtype is None and order is None and device is None and not copy:
+    if type(a) is ndarray and dtype is None and order is None and device is None and (copy is None or copy is False):
         return array_(a) if a.is_value and copy is None else a
     return _on_device(convert(a, dtype, order or "K", copy), device)
 
@@ -241,8 +241,12 @@ def fromiter(iter: Any, dtype: Any, count: int = -1) -> ndarray:
     return _core.from_numpy(np.fromiter(iter, _dtypes.numpy_dtype(_dtypes.name_of(dtype)), count))
 
 
-def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> ndarray:
-    """A one-dimensional array from numbers in a text, separated by `sep`."""
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str = "") -> ndarray:
+    """A one-dimensional array from numbers in a text, separated by `sep`.
+
+    Raises:
+        ValueError: without a separator: bytes are for `frombuffer`.
+    """
     import numpy as np
 
     return _core.from_numpy(np.fromstring(string, _dtypes.numpy_dtype(_dtypes.name_of(dtype)), count, sep=sep))
@@ -256,28 +260,36 @@ def fromfunction(function: Any, shape: Shape, *, dtype: Any = float, **kwargs: A
 # --- ranges
 
 
-def arange(start: Any = None, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> ndarray:
-    """Evenly spaced values from `start` up to, without, `stop`.
+def arange(
+    start_or_stop: Any = None, /, stop: Any = None, step: Any = None, dtype: Any = None, *, start: Any = None,
+    device: Any = None,
+) -> ndarray:  # fmt: skip
+    """Evenly spaced values from `start` up to, without, `stop`; the first argument is the stop if it is the only one.
 
     Raises:
         ZeroDivisionError: for a step of zero.
         TypeError: without a stop, or for what is no real number.
+        ValueError: for arrays of several elements.
     """
-    if stop is None:
-        start, stop = None, start
+    if start is not None:
+        if start_or_stop is not None:
+            raise TypeError("argument for arange() given by name ('start') and position (position 0)")
+    elif stop is None:
+        start, stop = 0, start_or_stop
+    else:
+        start = 0 if start_or_stop is None else start_or_stop
     if stop is None:
         raise TypeError("arange() requires stop to be specified.")
-    start = 0 if start is None else start
     step = 1 if step is None else step
     if dtype is device is None and type(start) is type(stop) is type(step) is int and step:
         return _core.iota((max(0, -((start - stop) // step)),), (step,), start)
     if not all(map(is_scalar, (start, stop, step))):
-        start, stop, step = (x.item() if isinstance(x, ndarray) else x for x in (start, stop, step))
+        start, stop, step = map(_number, (start, stop, step))
     if step == 0:
         raise ZeroDivisionError("[arange] step must not be zero")
     length = _length(start, stop, step)
     if dtype is None:
-        name = "int64" if all(isinstance(x, int) for x in (start, stop, step)) else _common_scalar(start, stop, step)
+        name = "int64" if all(isinstance(x, int) for x in (start, stop, step)) else _range_dtype(start, stop, step)
     else:
         name = _dtypes.name_of(dtype)
     letter = _dtypes.kind(name)
@@ -300,6 +312,21 @@ def arange(start: Any = None, stop: Any = None, step: Any = None, dtype: Any = N
     return _on_device(result, device)
 
 
+def _number(x: Any) -> Any:
+    """One bound or step of a range.
+
+    Raises:
+        ValueError: for arrays of several elements, and lists that are no arrays.
+        TypeError: for other lists, and text.
+    """
+    if isinstance(x, str):
+        raise TypeError("arange() not supported for text")
+    if isinstance(x, (list, tuple)):
+        array(x)  # whose own errors come first
+        raise TypeError(f"arange() takes numbers, not {type(x).__name__}")
+    return x.item() if isinstance(x, ndarray) else x
+
+
 def _length(start: Any, stop: Any, step: Any) -> int:
     count = (stop - start) / step
     if count != count:
@@ -309,10 +336,13 @@ def _length(start: Any, stop: Any, step: Any) -> int:
     return max(0, math.ceil(count))
 
 
-def _common_scalar(*values: Any) -> str:
+def _range_dtype(*values: Any) -> str:
+    """The dtype of a range by its numbers: the default one of integers takes part, as in NumPy."""
     import numpy as np
 
-    return _dtypes.name_of(np.result_type(*(type(v) if type(v) in (bool, int, float, complex) else v for v in values)))
+    return _dtypes.name_of(
+        np.result_type(int, *(type(v) if type(v) in (bool, int, float, complex) else v for v in values))
+    )
 
 
 def _ramp(length: int, start: Any, delta: Any, name: str) -> ndarray:

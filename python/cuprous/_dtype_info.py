@@ -122,6 +122,8 @@ def _is_kind(dtype: Any, kind: Any) -> bool:
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     """Whether a dtype, or an array's dtype, casts to another under a rule ("no", "equiv", "safe", "same_kind",
     "unsafe")."""
+    if from_ is None or to is None:
+        raise TypeError("did not understand one of the types; 'None' not accepted")
     source, target = (None if type(x) in _WEAK else _device_name(x) for x in (from_, to))
     if source is None or target is None:
         import numpy as np
@@ -132,6 +134,8 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
 
 def promote_types(type1: Any, type2: Any) -> Any:
     """The `numpy.dtype` of least size that both dtypes cast to safely."""
+    if type1 is None or type2 is None:
+        raise TypeError("did not understand one of the types; 'None' not accepted")
     first, second = _device_name(type1), _device_name(type2)
     if first is None or second is None:
         import numpy as np

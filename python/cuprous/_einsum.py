@@ -7,7 +7,17 @@ import operator
 from typing import Any
 
 from cuprous import _core, _dtypes
-from cuprous._args import array, astype, check_casting, common_dtype, ndarray, with_order, write_out
+from cuprous._args import (
+    array,
+    astype,
+    check_casting,
+    check_rule,
+    common_dtype,
+    ndarray,
+    order_letter,
+    with_order,
+    write_out,
+)
 from cuprous._products import matrix_product
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -20,8 +30,17 @@ Labels = tuple[str, ...]
 def _from_lists(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     """einsum(a, [0, 1], b, [1, 2], [0, 2]) -> subscripts and operands."""
 
+    def letter(s: Any) -> str:
+        if s is Ellipsis:
+            return "..."
+        if not hasattr(s, "__index__"):
+            raise TypeError("each subscript must be either an integer or an ellipsis")
+        if not 0 <= operator.index(s) < len(_LETTERS):
+            raise ValueError(f"subscript is not within the valid range [0, {len(_LETTERS)})")
+        return _LETTERS[operator.index(s)]
+
     def text(sublist: Any) -> str:
-        return "".join("..." if s is Ellipsis else _LETTERS[operator.index(s)] for s in sublist)
+        return "".join(map(letter, sublist))
 
     pairs, last = operands[: len(operands) // 2 * 2], operands[len(operands) // 2 * 2 :]
     subscripts = ",".join(text(s) for s in pairs[1::2])
@@ -156,22 +175,44 @@ def _aligned_product(a: ndarray, a_labels: Labels, b: ndarray, b_labels: Labels,
     return _core.map("multiply", align(a, a_labels), align(b, b_labels))
 
 
-def _path(terms: list[Labels], output: Labels, sizes: dict[str, int], optimize: Any) -> list[tuple[int, int]]:
-    """Which pair to contract next: the caller's path, left to right, or greedily the smallest result."""
-    if isinstance(optimize, tuple) and len(optimize) == 2 and isinstance(optimize[0], str):
-        optimize, limit = optimize  # how large a result may be: pairs are contracted in any case
-        if not isinstance(limit, (int, float)):
-            raise TypeError(f"Did not understand the path: {(optimize, limit)}")
-    if isinstance(optimize, (list, tuple)) and optimize and not isinstance(optimize[0], int):
-        steps = [tuple(s) for s in optimize if s != "einsum_path"]
-        if all(len(s) == 2 for s in steps) and len(steps) == len(terms) - 1:
+def _given_path(optimize: Any, count: int) -> list[tuple[int, ...]] | None:
+    """The steps of the caller's own path: the operands of each by position, its result comes last. None: a word.
+
+    Raises:
+        TypeError: for what is no path.
+        KeyError: for a word that NumPy does not know.
+        RuntimeError: for a path that leaves more than one operand.
+    """
+    if optimize is None or isinstance(optimize, bool):
+        return None
+    if not isinstance(optimize, str):
+        if len(optimize) and optimize[0] == "einsum_path":
+            steps = [tuple(sorted(map(operator.index, step), reverse=True)) for step in optimize[1:]]
+            left = list(range(count))
+            for step in steps:
+                for i in step:
+                    left.pop(i)
+                left.append(0)
+            if len(left) != 1:
+                raise RuntimeError(
+                    f"Invalid einsum_path is specified: {len(left) - 1} more operands has to be contracted."
+                )
             return steps
-        if any(not isinstance(s, (tuple, list)) for s in optimize if s != "einsum_path"):
+        if len(optimize) != 2 or not isinstance(optimize[0], str) or not isinstance(optimize[1], (int, float)):
             raise TypeError(f"Did not understand the path: {optimize}")
-    if isinstance(optimize, str) and optimize not in ("greedy", "optimal"):
+        optimize = optimize[0]
+    if optimize not in ("greedy", "optimal") and count > 2:
         raise KeyError(f"Path name {optimize} not found")
+    return None
+
+
+def _path(terms: list[Labels], output: Labels, sizes: dict[str, int], optimize: Any) -> list[tuple[int, ...]]:
+    """Which operands to contract next: the caller's path, left to right, or greedily the smallest result."""
+    given = _given_path(optimize, len(terms))
+    if given is not None:
+        return given
     remaining = list(terms)
-    path = []
+    path: list[tuple[int, ...]] = []
     while len(remaining) > 1:
         best = None
         for i in range(len(remaining)):
@@ -191,23 +232,28 @@ def _path(terms: list[Labels], output: Labels, sizes: dict[str, int], optimize: 
                 break
         assert best is not None
         _, i, j, kept = best
-        path.append((i, j))
+        path.append((j, i))
         remaining = [t for k, t in enumerate(remaining) if k not in (i, j)] + [kept]
     return path
 
 
 def einsum(
     *operands: Any, out: ndarray | None = None, dtype: Any = None, order: str = "K", casting: str = "safe",
-    optimize: Any = True,
+    optimize: Any = None,
 ) -> ndarray:  # fmt: skip
     """Sums of products by Einstein's notation: `einsum("ij,jk->ik", a, b)`, or with lists of axis numbers.
 
     Pairs are contracted in a greedy order unless `optimize` is False (from the left) or a path ("optimal" is greedy).
+    As in NumPy, the result must cast to `out` by the rule `casting`, unless several operands and `optimize` are given.
 
     Raises:
         KeyError: if `optimize` is a word that NumPy does not know.
+        RuntimeError: if it is a path that leaves more than one operand.
+        TypeError: for a cast that `casting` forbids.
         ValueError: for subscripts that do not fit the operands.
     """
+    check_rule(casting)
+    order_letter(order)
     if not operands:
         raise ValueError("must specify the einstein sum subscripts string and at least one operand")
     if isinstance(operands[0], str):
@@ -219,30 +265,29 @@ def einsum(
         raise ValueError("must specify the einstein sum subscripts string and at least one operand")
     inputs, output = _parse(subscripts, arrays)
     view = len(arrays) == 1 and out is None and set(inputs[0]) <= set(output)
+    checked = not optimize or len(arrays) == 1
+    together = [*arrays, out] if checked and isinstance(out, ndarray) else arrays
     # As in NumPy, a view has the dtype of its operand.
-    name = common_dtype(arrays) if dtype is None or view else _dtypes.name_of(dtype)
+    name = common_dtype(together) if dtype is None or view else _dtypes.name_of(dtype)
     for i, a in enumerate(arrays):
         check_casting(a.dtype_name, name, casting, f"einsum operand {i}")
     terms: list[tuple[ndarray, Labels]] = [
         _diagonals(astype(a, name), labels) for a, labels in zip(arrays, inputs, strict=True)
     ]
     sizes = _sizes(terms)
-    for i, j in _path([t[1] for t in terms], output, sizes, optimize):
-        (a, a_labels), (b, b_labels) = terms[i], terms[j]
-        terms = [t for k, t in enumerate(terms) if k not in (i, j)]
-        keep = {c for t in terms for c in t[1]} | set(output)
-        terms.append(_contract(a, a_labels, b, b_labels, keep, sizes))
-    (result, labels), *rest = terms
-    while rest:  # a path that left more than one operand
-        (b, b_labels), *rest = rest
-        keep = {c for t in rest for c in t[1]} | set(output)
-        result, labels = _contract(result, labels, b, b_labels, keep, sizes)
+    for step in _path([t[1] for t in terms], output, sizes, optimize):
+        (result, labels), *others = [terms.pop(i) for i in step][::-1]
+        for i, (b, b_labels) in enumerate(others, 1):
+            keep = {c for t in (*terms, *others[i:]) for c in t[1]} | set(output)
+            result, labels = _contract(result, labels, b, b_labels, keep, sizes)
+        terms.append((result, labels))
+    ((result, labels),) = terms
     result, labels = _sum_out(result, labels, set(output))
     result = _spread(result, labels, {c: sizes[c] for c in labels})
     if labels != output:
         result = result.transpose(tuple(labels.index(c) for c in output))
     if out is not None:
-        return write_out(out, result, "einsum", casting)
+        return write_out(out, result, "einsum", casting if checked else "unsafe")
     return with_order(result, order)
 
 

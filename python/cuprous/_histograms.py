@@ -7,8 +7,9 @@ import operator
 from typing import Any
 
 from cuprous import _core, _creation, _dtypes
-from cuprous._args import ArrayLike, array, astype, common_dtype, ndarray, result_name
+from cuprous._args import ArrayLike, array, astype, common_dtype, is_scalar, ndarray, result_name
 from cuprous._bin_widths import count
+from cuprous._reductions import any as any_
 from cuprous._sorting import searchsorted
 
 
@@ -65,6 +66,8 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
         bins = count(a, bins, None if range is None else _outer_edges(a, range), weights)
     if getattr(bins, "ndim", 0) == 1 or isinstance(bins, (list, tuple)):
         edges = _creation.asarray(bins)
+        if edges.ndim != 1:
+            raise ValueError("`bins` must be 1d, when an array")
         if bool(_core.reduce("max", edges[1:] < edges[:-1], None)) if edges.size > 1 else False:
             raise ValueError("`bins` must increase monotonically, when an array")
         return edges
@@ -77,10 +80,19 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
     if number < 1:
         raise ValueError("`bins` must be positive, when an integer")
     first, last = _outer_edges(a, range)
+    name = _dtypes.inexact(result_name(a, *(() if range is None else range)))
+    # Edges may only be equal where they lie as near as floats do; then they are looked at.
+    too_close = not (last - first) / number > 2 * _SPACING.get(name, 2.0**-52) * max(abs(first), abs(last))
     if range is None and _dtypes.kind(a.dtype_name) == "f":  # the data's own extremes are of its dtype
         first, last = (_core.full((), x, a.dtype_name) for x in (first, last))
-    name = _dtypes.inexact(result_name(a, *(() if range is None else range)))
-    return _creation.linspace(first, last, number + 1, dtype=name)
+    edges = _creation.linspace(first, last, number + 1, dtype=name)
+    if too_close and bool(any_(edges[1:] <= edges[:-1])):
+        raise ValueError(f"Too many bins for data range. Cannot create {number} finite-sized bins.")
+    return edges
+
+
+#: Half the distance of a float's neighbours, relative to it, at most.
+_SPACING = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23}
 
 
 def _outer_edges(a: ndarray, range: Any) -> tuple[Any, Any]:
@@ -206,7 +218,9 @@ def histogramdd(
     index: Any = 0
     inside: Any = True
     edges = []
-    for column, how, limits in zip(columns, per_axis, ranges, strict=True):
+    for i, (column, how, limits) in enumerate(zip(columns, per_axis, ranges, strict=True)):
+        if is_scalar(how) and how < 1:
+            raise ValueError(f"`bins[{i}]` must be positive, when an integer")
         axis_edges = _edges_of_axis(column, how, limits)
         place = _bin_of(column, axis_edges, _are_equal(how))
         size = axis_edges.size - 1

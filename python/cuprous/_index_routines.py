@@ -140,6 +140,10 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[n
         for extreme in (int(_core.reduce("min", index, None)), int(_core.reduce("max", index, None))):
             if not 0 <= extreme < size:
                 raise ValueError(f"index {extreme} is out of bounds for array with size {size}")
+    if not dims:
+        if index.ndim:
+            raise ValueError("multiple indices are not supported for 0d arrays")
+        return ()
     if _letter(order) == "F":
         return split_index(index, dims[::-1])[::-1]
     return split_index(index, dims)
@@ -178,9 +182,12 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
         raise TypeError("only int indices permitted")
     parts = [astype(m, "int64") for m in given]
     modes = (mode,) * len(parts) if isinstance(mode, str) else tuple(mode)
-    if 0 in shape and any(m.size for m in given):
+    order = _letter(order)
+    if math.prod(shape) > (1 << 63) - 1:
+        raise ValueError("invalid dims: array size defined by dims is larger than the maximum possible size.")
+    if 0 in shape and all(part.size for part in parts):
         raise ValueError("cannot unravel if shape has zero entries (is empty).")
-    result: Any = 0
+    result: Any = _core.full((), 0, "int64")
     stride = 1
     axes = list(zip(parts, shape, modes, strict=True))
     for part, n, how in axes if order == "F" else reversed(axes):
@@ -376,10 +383,10 @@ class _Grid:
 
     def __getitem__(self, key: Any) -> Any:
         single = not isinstance(key, tuple)
-        lines = [_line(s) for s in ([key] if single else key)]
         if single:
-            return lines[0]
-        name = common_dtype(lines)
+            return _line(key)
+        lines = [_line(s) for s in key]
+        name = result_name(*(x for s in key for x in _numbers(s)))
         grids = _creation.meshgrid(
             *(astype(x, name) for x in lines), indexing="ij", sparse=self._sparse, copy=self._sparse
         )
@@ -393,9 +400,19 @@ class _Grid:
         return 0
 
 
+def _numbers(s: slice) -> tuple[Any, Any, Any]:
+    """What a slice of a grid has a dtype by: start, stop and step, or instead of that the number of points."""
+    start, step = 0 if s.start is None else s.start, 1 if s.step is None else s.step
+    return start, s.stop, abs(step) if _counts_points(step) else step
+
+
+def _counts_points(step: Any) -> bool:
+    return isinstance(step, complex) or getattr(getattr(step, "dtype", None), "kind", "") == "c"
+
+
 def _line(s: slice) -> ndarray:
     start, step = 0 if s.start is None else s.start, 1 if s.step is None else s.step
-    if isinstance(step, complex) or getattr(getattr(step, "dtype", None), "kind", "") == "c":
+    if _counts_points(step):
         if any(isinstance(x, ndarray) and x.ndim for x in (start, s.stop)):  # bounds broadcast with the points
             count = int(abs(step))
             return _creation.arange(count) * ((s.stop - start) / max(1, count - 1)) + start

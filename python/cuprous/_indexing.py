@@ -327,12 +327,18 @@ def _value(a: ndarray, value: Any) -> Any:
 @at_home
 def setitem(a: ndarray, key: Any, value: Any) -> None:
     """`a[key] = value` for all keys and values (the native type's hook for what it does not do itself)."""
+    nested = isinstance(value, (list, tuple))
     value = _value(a, value)
     if isinstance(value, ndarray):
         warn_of_lost_parts(value.dtype_name, a.dtype_name)
     basic = _basic_key(key)
     if basic is not None:
-        _core.update(view_at(a, basic), value)
+        places = view_at(a, basic)
+        if nested and value.ndim > places.ndim:
+            raise ValueError(
+                f"setting an array element with a sequence: lists of depth {value.ndim} for {places.ndim} dimensions"
+            )
+        _core.update(places, value)
         return
     mask = _whole_mask(a, key)
     if mask is not None and (not isinstance(value, ndarray) or value.size == 1 or mask.ndim == a.ndim):
@@ -398,8 +404,10 @@ def broadcast_value(value: ndarray, shape: tuple[int, ...]) -> ndarray:
         value = value[0]
         fits = value.shape == shape
     if not fits:
-        raise ValueError(f"shape mismatch: value array of shape {value.shape} could not be broadcast to indexing "
-                         f"result of shape {shape}")  # fmt: skip
+        shapes = " could not be broadcast to indexing result of shape ".join(
+            str(s).replace(" ", "") for s in (value.shape, shape)
+        )
+        raise ValueError(f"shape mismatch: value array of shape {shapes}")
     return value if value.shape == shape else _core.broadcast_to(value, shape)
 
 

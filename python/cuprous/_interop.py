@@ -6,7 +6,7 @@ import weakref
 from typing import Any
 
 from cuprous import _core, _dtypes, _transfers
-from cuprous._args import beside_arrays, is_numpy_array, ndarray, order_letter
+from cuprous._args import axis_order, beside_arrays, inverse, is_numpy_array, ndarray, order_letter
 from cuprous._overrides import overrides
 
 #: DLPack's device types.
@@ -404,12 +404,13 @@ def _stream_of_interface(bound: Any) -> int | None:
 def reduce(self: ndarray, protocol: int = 4) -> tuple[Any, ...]:
     """`__reduce__` and `__reduce_ex__`: pickled as bytes, unpickled on the default device.
 
-    From protocol 5 on the elements are a buffer of their own, which a sender may hand over without a copy (PEP 574).
-    Column-major arrays stay so.
+    From protocol 5 on the elements are a buffer of their own, which a sender may hand over without a copy (PEP 574), if
+    the array is contiguous in some order of its axes. The order stays.
     """
-    if self.ndim > 1 and self.is_f_contiguous and not self.is_c_contiguous:
-        return _rebuild_columns, reduce(self.T, protocol)[1]
-    if protocol < 5:
+    axes = axis_order(self, "K")
+    if axes is not None and (upright := self.transpose(axes)).is_c_contiguous:
+        return _rebuild_transposed, (*reduce(upright, protocol)[1], inverse(axes))
+    if protocol < 5 or not self.is_c_contiguous:
         return _rebuild, (_core.to_bytes(self), self.shape, self.dtype_name)
     import pickle  # its caller has it already; importing this package need not
 
@@ -423,8 +424,8 @@ def _rebuild(data: Any, shape: tuple[int, ...], dtype: str) -> ndarray:
     return _core.from_numpy(np.frombuffer(data, _dtypes.numpy_dtype(dtype)).reshape(shape))
 
 
-def _rebuild_columns(data: Any, shape: tuple[int, ...], dtype: str) -> ndarray:
-    return _core.owner(_rebuild(data, shape, dtype).T)
+def _rebuild_transposed(data: Any, shape: tuple[int, ...], dtype: str, axes: tuple[int, ...]) -> ndarray:
+    return _core.owner(_rebuild(data, shape, dtype).transpose(axes))
 
 
 def attach() -> None:

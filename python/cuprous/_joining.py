@@ -29,6 +29,9 @@ from cuprous._args import (
 )  # fmt: skip
 from cuprous._overrides import dispatched
 
+#: As many arrays as NumPy joins.
+_MOST = 2**31 - 1
+
 
 def _arrays(sequence: Any) -> list[ndarray]:
     return [array(x) for x in beside_arrays(sequence)]
@@ -46,6 +49,8 @@ def concatenate(
         TypeError: for both `out` and `dtype`, and a cast that `casting` forbids.
     """
     check_rule(casting)
+    if hasattr(arrays, "__len__") and len(arrays) > _MOST:
+        raise ValueError(f"concatenate() only supports up to {_MOST} arrays but got {len(arrays)}.")
     if out is not None and dtype is not None:
         raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
     parts = _arrays(arrays)
@@ -361,7 +366,8 @@ def _positions(obj: Any, n: int) -> list[int]:
     host = np.asarray(asnumpy(obj) if isinstance(obj, ndarray) else obj)
     if host.dtype.kind == "b" and host.ndim:
         host = host.nonzero()[0]
-    if host.dtype.kind not in "iub" and host.size:
+    empty_list = not host.size and not hasattr(obj, "dtype")
+    if host.dtype.kind not in "iub" and not empty_list:
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     return [int(i) for i in host.reshape(-1)]
 

@@ -59,7 +59,7 @@ def ravel(a: ArrayLike, order: str = "C") -> ndarray:
     order = order_letter(order)
     axes = _memory_order(a) if order == "K" else axis_order(a, order)
     laid = a if axes is None else a.transpose(axes)
-    return (laid if laid.is_c_contiguous else laid.copy()).reshape(-1)
+    return laid.reshape(-1) if laid.is_c_contiguous else _core.owner(laid.copy().reshape(-1))
 
 
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ndarray:
@@ -293,16 +293,16 @@ def _shifts(shift: Any) -> tuple[int, ...]:
     return tuple(map(operator.index, values if isinstance(values, Sequence) else (values,)))
 
 
-def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> ndarray:
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
     """A view without the zeros in front ("f") and at the back ("b") of axes, by default all; where they end is read
-    back.
+    back. Of a list or tuple the same part of that.
 
     Raises:
         ValueError: for other letters in `trim`.
     """
     from cuprous._counting import argwhere
 
-    filt = array(filt)
+    given, filt = filt, array(filt)
     trim = trim.lower()
     if trim not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
@@ -311,13 +311,14 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> ndarray:
         return filt
     places = argwhere(filt)
     if places.shape[0] == 0:
-        return filt[tuple(slice(0, 0) if i in axes else slice(None) for i in range(filt.ndim))]
-    bounds = [_core.reduce(op, places, (0,)).get().tolist() for op in ("min", "max")]  # type: ignore[attr-defined]
-    cuts = zip(*bounds, strict=True)
-    return filt[tuple(
-        slice(first if "f" in trim else None, last + 1 if "b" in trim else None) if i in axes else slice(None)
-        for i, (first, last) in enumerate(cuts)
-    )]  # fmt: skip
+        parts = [slice(0, 0) if i in axes else slice(None) for i in range(filt.ndim)]
+    else:
+        bounds = [_core.reduce(op, places, (0,)).get().tolist() for op in ("min", "max")]  # type: ignore[attr-defined]
+        parts = [
+            slice(first if "f" in trim else None, last + 1 if "b" in trim else None) if i in axes else slice(None)
+            for i, (first, last) in enumerate(zip(*bounds, strict=True))
+        ]
+    return given[parts[0]] if len(parts) == 1 and isinstance(given, (list, tuple)) else filt[tuple(parts)]
 
 
 def resize(a: ArrayLike, new_shape: Shape) -> ndarray:

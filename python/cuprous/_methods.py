@@ -337,14 +337,28 @@ def _truth(name: str, doc: str) -> property:
 class Flags:
     """How an array lies in memory, by attribute and by NumPy's keys. Arrays are always aligned and can be written."""
 
-    __slots__ = ("c_contiguous", "f_contiguous", "owndata")
+    __slots__ = ("_known",)
     writeable = aligned = behaved = True
     writebackifcopy = False
 
     def __init__(self, array: ndarray) -> None:
-        self.c_contiguous = bool(array.is_c_contiguous)
-        self.f_contiguous = bool(array.is_f_contiguous)
-        self.owndata = array.base is None and not array.is_external
+        owner = array.base is None and not array.is_external
+        self._known = bool(array.is_c_contiguous), bool(array.is_f_contiguous), owner
+
+    @property
+    def c_contiguous(self) -> bool:
+        """Contiguous in C order."""
+        return self._known[0]
+
+    @property
+    def f_contiguous(self) -> bool:
+        """Contiguous in Fortran order."""
+        return self._known[1]
+
+    @property
+    def owndata(self) -> bool:
+        """No view of another array's memory."""
+        return self._known[2]
 
     @property
     def forc(self) -> bool:
@@ -430,6 +444,9 @@ class FlatIterator:
             source = source.reshape(()) if source.size == 1 else _manipulation.resize(source, index.shape)
         _core.scatter(self.base, _indexing.flat_offsets(self.base, index.copy()), source)
 
+    def __delitem__(self, key: Any) -> None:
+        raise TypeError("Cannot delete iterator elements")
+
     def _index(self, key: Any) -> Any:
         """The key for the flattened array, checked by NumPy's rules for flat iterators.
 
@@ -442,6 +459,8 @@ class FlatIterator:
                     f"too many indices for flat iterator: flat iterator is 1-dimensional, but {len(key)} were indexed"
                 )
             key = key[0] if key else Ellipsis
+        if isinstance(key, FlatIterator):
+            key = key.copy()
         if isinstance(key, bool):
             return 0 if key else slice(0, 0)
         if key is Ellipsis or isinstance(key, slice):

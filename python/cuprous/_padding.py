@@ -30,6 +30,8 @@ def _pairs(value: Any, ndim: int, convert: Any) -> list[tuple[Any, Any]]:
     if not isinstance(items, (tuple, list)):
         return [(convert(items), convert(items))] * ndim
     items = list(items)
+    if any(isinstance(x, (tuple, list)) for p in items if isinstance(p, (tuple, list)) for x in p):
+        raise ValueError("input operand has more dimensions than allowed by the axis remapping")
     if items and not isinstance(items[0], (tuple, list)):
         items = [items * 2 if len(items) == 1 else items]
     pairs = [(convert(p[0]), convert(p[-1])) for p in items]

@@ -186,6 +186,8 @@ def cross(
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = array(a), array(b)
+    if not a.ndim or not b.ndim:
+        raise ValueError("At least one array has zero dimension")
     a = moveaxis(a, normalize_axis(axisa, a.ndim, "axisa"), -1)
     b = moveaxis(b, normalize_axis(axisb, b.ndim, "axisb"), -1)
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):

@@ -86,7 +86,7 @@ def _host_q(q: Any, scale: float, what: str) -> tuple[list[float], tuple[int, ..
     given = np.asarray(_core.to_numpy(q) if isinstance(q, ndarray) else q)
     if given.ndim > 2:
         raise ValueError("q must be a scalar or 1d")
-    name = given.dtype.name if given.dtype.kind == "f" else "int64" if given.dtype.kind in "iu" else "float64"
+    name = given.dtype.name if given.dtype.kind == "f" else "int64" if given.dtype.kind in "biu" else "float64"
     brought = None if type(q) is float else name  # Python's floats promote weakly
     host = given.astype(np.float64)
     if host.size and not (host.min() >= 0 and host.max() <= scale):

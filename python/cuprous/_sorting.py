@@ -92,12 +92,26 @@ def _reversed(a: ndarray, axis: Axis) -> ndarray:
 
 
 def _places(kth: Any, n: int) -> set[int]:
-    """The places that must be right, counted from the front."""
+    """The places that must be right, counted from the front.
+
+    Raises:
+        TypeError: for what are no integers.
+        ValueError: for bools, places out of bounds, and nested lists.
+    """
+    given = kth.tolist() if hasattr(kth, "tolist") else kth
     places = set()
-    for k in kth if isinstance(kth, (list, tuple)) else [kth]:
+    for k in given if isinstance(given, (list, tuple, range)) else [given]:
+        if isinstance(k, bool):
+            raise ValueError("Booleans unacceptable as partition index")
+        if isinstance(k, (list, tuple)):
+            raise ValueError("kth must be an integer or a sequence of integers")
+        if not hasattr(k, "__index__"):
+            raise TypeError("Partition index must be integer")
         if not -n <= operator.index(k) < n and n:
             raise ValueError(f"kth(={k}) out of bounds ({n})")
         places.add(operator.index(k) % max(n, 1))
+    if not places:
+        raise TypeError("Partition index must be integer")
     return places
 
 

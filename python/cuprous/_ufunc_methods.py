@@ -43,6 +43,8 @@ _IDENTITIES: dict[str, Any] = {
 _ASSOCIATIVE = {*_FOLDS, *_IDENTITIES, "fmax", "fmin"}
 #: Kinds of dtypes that a Python scalar does not fit in.
 _NARROWER = {float: "biu", complex: "biuf"}
+#: Its own dtype, where casting asks for an equivalent one.
+_OWN_DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 _KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", "sig"}
 
 
@@ -70,6 +72,8 @@ def take_outs(name: str, nin: int, nout: int, args: tuple[Any, ...], kwargs: dic
     if outs and given is not None:
         raise TypeError("cannot specify 'out' as both a positional and keyword argument")
     if given is not None:
+        if nout > 1 and not isinstance(given, tuple):
+            raise TypeError("'out' must be a tuple of arrays")
         outs = given if isinstance(given, tuple) else (given,)
     if len(outs) > nout or (isinstance(given, tuple) and len(given) != nout):
         raise ValueError(f"[{name}] The 'out' tuple must have exactly {nout} entries")
@@ -97,6 +101,8 @@ def loop_dtype(name: str, args: tuple[Any, ...], dtype: Any, casting: str) -> st
         if hasattr(x, "dtype"):
             own = x.dtype_name if isinstance(x, ndarray) else _dtypes.name_of(x.dtype)
             check_casting(own, forced, casting, f"ufunc '{name}' input {i}")
+        elif casting == "equiv" and forced != _OWN_DTYPES.get(type(x), forced):
+            raise TypeError(f"cannot cast Python {type(x).__name__} to {forced} under the casting rule 'equiv'")
         elif type(x) is bool:
             check_casting("bool", forced, casting, f"ufunc '{name}' input {i}")
         elif casting != "unsafe" and _dtypes.kind(forced) in _NARROWER.get(type(x), ""):

@@ -49,6 +49,9 @@ class TwoOutputs:
         a, b = array(A), array(B)
         return self(a.reshape(a.shape + (1,) * b.ndim), b, **kwargs)
 
+    def __reduce__(self) -> str:
+        return self.__name__  # pickled by name
+
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}'>"
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copyreg
+
 from cuprous._core import ufunc
+
+copyreg.pickle(ufunc, lambda ufunc: ufunc.__name__)  # by name
 
 
 def _make(name: str, nin: int, doc: str) -> ufunc:

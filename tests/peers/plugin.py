@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from tests.peers.binding import execute
+from tests.peers.binding import Absent, execute
 from tests.peers.suites import SUITES
 
 SUITE = SUITES[os.environ["PEERS_SUITE"]]
@@ -67,6 +67,23 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def initialize_from_pytest_config() -> None:
     """What numba-cuda's own configuration file would define."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Reads parameters that are generated until one fails: that one fails, not the collection of the whole class."""
+    for mark in metafunc.definition.iter_markers("parametrize"):
+        if len(mark.args) > 1 and isinstance(mark.args[1], Iterator):
+            names, values, *rest = mark.args
+            object.__setattr__(mark, "args", (names, list(_until_error(names, values)), *rest))
+
+
+def _until_error(names: str | Sequence[str], values: Iterator[Any]) -> Iterator[Any]:
+    try:
+        yield from values
+    except Exception as error:
+        count = len(names.split(",") if isinstance(names, str) else names)
+        yield pytest.param(*[Absent(error)] * count, id="absent")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

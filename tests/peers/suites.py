@@ -178,12 +178,16 @@ def _fetch(variable: str) -> str:
 _find_cupy = _from_variable("CUPY", "tests/cupy_tests")
 
 #: Tests that want many GiB of memory.
-NOT_HUGE = ("-k", "not HugeArrays and not 32BitBoundary and not asnumpy_blocking and not BigArray")
+NOT_HUGE = (
+    "-k",
+    "not HugeArrays and not 32BitBoundary and not asnumpy_blocking and not BigArray"
+    " and not huge_array and not huge_list",
+)
 
 SUITES = {
     suite.name: suite
     for suite in (
-        Suite("numpy", _numpy_root, _numpy_files, _bind_numpy, "", ("", "numpy.")),
+        Suite("numpy", _numpy_root, _numpy_files, _bind_numpy, "", ("", "numpy."), NOT_HUGE),
         Suite("cupy", _find_cupy, _cupy_files, _bind_cupy, _fetch("CUPY"), ("tests.", ""), NOT_HUGE),
         Suite("cupyx", _find_cupy, _cupyx_files, _bind_cupy, _fetch("CUPY"), ("tests.", ""), NOT_HUGE),
         Suite("cupy_kernels", _find_cupy, _cupy_kernel_files, _bind_cupy, _fetch("CUPY"), ("tests.", ""), NOT_HUGE),

@@ -425,10 +425,11 @@ fn types(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<(Fun, 
         Fun::Ldexp => {
             let d = forced.unwrap_or_else(|| common_dtype(&operands[..1]));
             let d = fun.op().class.compute(d).ok_or_else(|| no_loop(d))?;
-            if !matches!(common_dtype(&operands[1..]).kind(), Kind::Int | Kind::UInt | Kind::Bool) {
-                return Err(no_loop(common_dtype(&operands[1..])));
+            let by = common_dtype(&operands[1..]);
+            if !matches!(by.kind(), Kind::Int | Kind::UInt | Kind::Bool) || by == DType::U64 {
+                return Err(no_loop(by));
             }
-            (fun, [d, DType::I32, d], d)
+            (fun, [d, DType::I64, d], d)
         }
         Fun::Cast | Fun::Bitcast => {
             let from = common_dtype(operands);

@@ -473,12 +473,13 @@ impl PyArray {
         PyArray::view(slf, array.view(array.layout.permute(&order)))
     }
 
-    /// A copy, computed when needed. Order "K" keeps the order of the axes in memory.
+    /// A copy, computed when needed. Order "K" keeps the order of the axes in memory; None is "C".
     ///
     /// Raises:
     ///     ValueError: for another order than "C", "F", "A" or "K".
-    #[pyo3(signature = (order = "C"))]
-    fn copy(slf: &Bound<'_, Self>, order: &str) -> PyResult<PyArray> {
+    #[pyo3(signature = (order = Some("C")))]
+    fn copy(slf: &Bound<'_, Self>, order: Option<&str>) -> PyResult<PyArray> {
+        let order = order.unwrap_or("C");
         let array = &slf.get().0;
         let layout = &array.layout;
         let upright: Vec<usize> = (0..layout.ndim()).collect();

@@ -198,6 +198,12 @@ pub(crate) fn dims_argument(args: &Bound<'_, PyTuple>) -> PyResult<Dims> {
         if let Ok(items) = first.cast::<PyList>() {
             return items.iter().map(|i| integer(&i)).collect();
         }
+        // Another sequence, such as an array of one axis.
+        if first.extract::<i64>().is_err()
+            && let Ok(items) = first.try_iter()
+        {
+            return items.map(|i| integer(&i?)).collect();
+        }
     }
     args.iter().map(|i| integer(&i)).collect()
 }

@@ -23,7 +23,7 @@ pub(super) fn map<S: Isa>(fun: Fun, args: &[DType], out: DType) -> Option<MapFn>
         (Fun::CompareIntegers, &[DType::I64, DType::U64]) => Some(S::entry::<Map2Mixed<Compare<i64, u64>>>()),
         (Fun::CompareIntegers, &[DType::U64, DType::I64]) => Some(S::entry::<Map2Mixed<Compare<u64, i64>>>()),
         (Fun::MakeComplex, &[a, b]) if a == b => make_complex::<S>(a, out),
-        (Fun::Ldexp, &[a, DType::I32]) if a == out => ldexp::<S>(a),
+        (Fun::Ldexp, &[a, DType::I64]) if a == out => ldexp::<S>(a),
         (Fun::FrexpExponent, &[a]) if out == DType::I32 => exponent::<S>(a),
         (_, args) => random::map::<S>(fun, args, out),
     }
@@ -279,11 +279,11 @@ struct Ldexp<F>(PhantomData<F>);
 
 impl<F: Float> Mixed for Ldexp<F> {
     type A = F;
-    type B = i32;
+    type B = i64;
     type Out = F;
     #[inline(always)]
-    fn call(a: F, b: i32) -> F {
-        a.ldexp(b)
+    fn call(a: F, b: i64) -> F {
+        a.ldexp(b.clamp(i32::MIN.into(), i32::MAX.into()) as i32)
     }
 }
 
