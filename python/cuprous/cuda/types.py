@@ -107,8 +107,8 @@ class Signature:
 class NoneType(Type):
     """The type of None, and of what a kernel returns."""
 
-    def __init__(self) -> None:
-        super().__init__("none", ("none",))
+    def __init__(self, name: str = "none") -> None:
+        super().__init__(name, ("none",))
 
 
 class Array(Type):
