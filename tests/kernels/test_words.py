@@ -3,6 +3,7 @@ further arguments, hints for caches, 16-bit atomics, bfloat16 by CUDA's names, g
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from typing import Any
 
@@ -354,6 +355,12 @@ def test_types_say_what_they_are_of() -> None:
     array, pair = cuda.float32[:, ::1], types.Tuple([cuda.int8, cuda.float64[:]])
     assert (array.dtype, array.ndim, array.layout) == (cuda.float32, 2, "C")
     assert (len(pair), list(pair)) == (2, [cuda.int8, cuda.float64[:]])
+    record = types.Record([("a", "f4")])
+    assert isinstance(array, types.Array) and not isinstance(cuda.int8, types.Array)
+    assert isinstance(pair, types.Tuple) and isinstance(types.UniTuple(cuda.int8, 2), types.Tuple)
+    assert isinstance(record, types.Record) and isinstance(record[:].dtype, types.Record)
+    assert isinstance(types.void, types.NoneType)
+    assert pickle.loads(pickle.dumps([array, pair, record])) == [array, pair, record]
     assert cuda.complex64.underlying_float == cuda.float32
     assert cuda.int16 in types.signed_domain
     for wrong in ("ndim", "underlying_float"):

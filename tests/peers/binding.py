@@ -47,7 +47,8 @@ class _Tolerant(ast.NodeTransformer):
     """Wraps each statement of a module or class body, so that an error binds stand-ins instead of ending the import."""
 
     def _body(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        return [self._wrapped(statement) for statement in body]
+        start = 1 if body and isinstance(body[0], ast.Expr) else 0  # a docstring stays the first statement
+        return body[:start] + [self._wrapped(single) for statement in body[start:] for single in _single(statement)]
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
         node.body = self._body(node.body)
@@ -57,13 +58,21 @@ class _Tolerant(ast.NodeTransformer):
         kind, names = _bound(statement)
         if isinstance(statement, ast.ClassDef):
             statement.body = self._body(statement.body)
-        if not names and not isinstance(statement, ast.Expr):
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
             return statement
         lines = "\n".join(f"    {n} = __stand_in__({n!r}, {kind!r}, __error)" for n in names) or "    pass"
         wrapped = ast.parse(f"try:\n    pass\nexcept Exception as __error:\n{lines}").body[0]
         assert isinstance(wrapped, ast.Try)
         wrapped.body = [statement]
         return wrapped
+
+
+def _single(statement: ast.stmt) -> list[ast.stmt]:
+    """One import a name, so that a missing name takes no other with it."""
+    if isinstance(statement, ast.ImportFrom) and len(statement.names) > 1 and statement.module != "__future__":
+        module, level = statement.module, statement.level
+        return [ast.copy_location(ast.ImportFrom(module, [name], level), statement) for name in statement.names]
+    return [statement]
 
 
 def _bound(statement: ast.stmt) -> tuple[str, list[str]]:
@@ -151,7 +160,10 @@ class Finder(importlib.abc.MetaPathFinder):
         private = any(part.startswith("_") for part in name.split("."))
         for package in () if private else sorted(self.aliases, key=len, reverse=True):
             if name == package or name.startswith(package + "."):
-                ours = importlib.import_module(self.aliases[package] + name[len(package) :])
+                try:
+                    ours = importlib.import_module(self.aliases[package] + name[len(package) :])
+                except ModuleNotFoundError:
+                    break
                 loader = _Loader(None, Face(name, ours)) if self.faces else _Itself(ours)
                 return importlib.machinery.ModuleSpec(name, loader, is_package=True)
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
@@ -179,6 +191,14 @@ class Face(ModuleType):
 
     def __dir__(self) -> list[str]:
         return dir(self.__dict__["__ours__"])
+
+
+def package(name: str, **values: Any) -> ModuleType:
+    """Returns a new module with these names. Other modules may lie in it."""
+    module = ModuleType(name)
+    module.__path__ = []
+    vars(module).update(values)
+    return module
 
 
 def _own_spec(name: str, path: Path) -> importlib.machinery.ModuleSpec:

@@ -23,6 +23,11 @@ _NUMPYS = "as NumPy, where CuPy's own rule differs"
 _RANGE = "documented: indices out of range raise"
 _LAYOUT = "documented: the array's layout and memory are not NumPy's"
 _GPU = "needs a GPU"
+_CACHE = "private: CuPy's cache of compiled code"
+_COMPILER = "private: the inside of Numba's compiler or dispatcher, or an extension of it"
+_CODE = "private: PTX, LLVM IR or machine code of Numba's compiler; kernels are CUDA C++ here"
+_DEVICE = "CuPy's rules of device arrays, where Numba's differ: elements are arrays, strides, copies, truth values"
+_DRIVER = "private: Numba's driver layer: contexts, memory managers, device array classes"
 
 RULES: tuple[tuple[str, str, str, str], ...] = (
     ("numpy", "test_extension_incref_elide", "ends the process", _PRIVATE),  # C code that takes NumPy's arrays only
@@ -93,6 +98,23 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("cupy", "(percentile|quantile)_overwrite", "", "documented: overwrite_input leaves the input alone"),
     ("cupy", "test_percentile_(monotonic|defaults)", "", _ROUNDING),
     ("cupy", "", r"XPASS\(strict\)", "works here; CuPy expects a failure"),
+    # CuPy's kernels, by test
+    ("cupy_kernels", "TestCachePayload|NameExpressionCache", "", _CACHE),
+    ("cupy_kernels", "", "_cached_codes", _CACHE),
+    ("cupy_kernels", "multigpu|context_switch", "", "needs two GPUs"),
+    ("cupy_kernels", "test_jitify_deprecation", "", "private: CuPy's compiler by its inner name"),
+    ("cupy_kernels", "test_bad_argument", "", "wording: another text of the same error"),
+    ("cupy_kernels", "TestRaw|RawGridSync|RawPicklable|cupy_like_protocols", "", _GPU),
+    # Numba, by test
+    ("numba", "", "No module named '(cuda|cffi|llvmlite|filecheck)'", "needs a package that is not installed"),
+    ("numba", "", "__cuda_array_interface__", _GPU),
+    ("numba", "", "CPointer", "missing: types.CPointer, addresses as arguments"),
+    ("numba", "test_(analysis|typeinfer|typeconv|extending)", "", _COMPILER),
+    ("numba", "", r"(No module named|from|module) 'numba\.cuda\.(cudadrv|deviceufunc)", _DRIVER),
+    ("numba", "", r"(No module named|from|module) 'numba\.", _COMPILER),
+    ("numba", "", "truth value of an array", _DEVICE),
+    ("numba", "", "inspect_(llvm|lto_ptx)", _CODE),
+    ("numba", "", "'memory_manager'|memory comes from the engine's pool", _DRIVER),
     # the peer's own modules
     (".*", "", r"No module named '(\w+\.)*_\w+|has no attribute '_\w+'|No module named 'cupy_backends", _PRIVATE),
     ("numpy", "", r"has no attribute '(setflags|ctypes|__array_interface__|newbyteorder|byteswap)'",

@@ -15,6 +15,7 @@ from tests.peers.suites import Suite
 
 #: Seconds without a finished test after which the running one counts as hanging.
 PATIENCE = 300
+CHILDREN = Path(__file__).parent / "children"
 PYTEST = """-m pytest -p tests.peers.plugin -p no:cacheprovider -p no:xdist --import-mode=importlib
     -o addopts= -o xfail_strict=true -W ignore --tb=native --assert=plain -q -q --continue-on-collection-errors"""
 
@@ -35,6 +36,9 @@ def run(suite: Suite, root: Path, files: list[Path], store: Path, resume: bool =
     if not resume:
         store.unlink(missing_ok=True)
     environment = {**os.environ, "PEERS_SUITE": suite.name, "PEERS_RESULTS": str(store)}
+    if (CHILDREN / suite.name).exists():  # processes that tests start find the peer's name there
+        paths = str(CHILDREN), os.getcwd(), os.environ.get("PYTHONPATH", "")
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     command = [sys.executable, *PYTEST.split(), *suite.options, "--rootdir", str(root), "-c", os.devnull]
     while True:
         before = len(_rows(store))

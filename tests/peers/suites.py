@@ -7,7 +7,7 @@ import importlib.util
 import math
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -97,16 +97,16 @@ def _cupy_kernel_files(root: Path) -> list[Path]:
     return [root / f"tests/cupy_tests/core_tests/test_{name}.py" for name in ("raw", "elementwise", "reduction")]
 
 
-def _bind_cupy(root: Path) -> None:
+def _bind_cupy(root: Path, lent: Mapping[str, ModuleType] | None = None) -> None:
     import cuprous
-    from tests.peers.binding import Finder
+    from tests.peers.binding import Finder, package
 
-    internal = ModuleType("cupy._core.internal")
-    vars(internal)["prod"] = math.prod  # cupy.testing makes its arrays with it
-    util = ModuleType("cupy._util")
-    vars(util)["PerformanceWarning"] = type("PerformanceWarning", (RuntimeWarning,), {})  # marks of tests name it
-    core = _package("cupy._core")
-    vars(core).update(ndarray=cuprous.ndarray, array=cuprous.array)
+    shared = {n: package(n) for n in ("cupy_backends", "cupy_backends.cuda", "cupy_backends.cuda.api")}
+    shared |= {n: package(n) for n in ("cupy._core", "cupy._core.internal", "cupy._util")} | dict(lent or {})
+    vars(shared["cupy._core"]).update(ndarray=cuprous.ndarray, array=cuprous.array)
+    vars(shared["cupy._core.internal"])["prod"] = math.prod  # cupy.testing makes its arrays with it
+    # Marks of tests name it.
+    vars(shared["cupy._util"])["PerformanceWarning"] = type("PerformanceWarning", (RuntimeWarning,), {})
     aliases = {
         "cupy": "cuprous",
         "cupyx": "cuprous.cupyx",
@@ -114,16 +114,17 @@ def _bind_cupy(root: Path) -> None:
         "cupy_backends.cuda.api.runtime": "cuprous.cuda.runtime",
     }
     own = {"cupy.testing": root / "cupy/testing", "cupy_tests": root / "tests/cupy_tests"}
-    lent = {n: _package(n) for n in ("cupy_backends", "cupy_backends.cuda", "cupy_backends.cuda.api")}
-    lent |= {"cupy._core": core, "cupy._core.internal": internal, "cupy._util": util}
-    sys.meta_path.insert(0, Finder(aliases, own | {"cupyx_tests": root / "tests/cupyx_tests"}, lent))
+    sys.meta_path.insert(0, Finder(aliases, own | {"cupyx_tests": root / "tests/cupyx_tests"}, shared))
     import cupy.testing  # noqa: F401
 
 
-def _package(name: str) -> ModuleType:
-    module = ModuleType(name)
-    module.__path__ = []
-    return module
+def _bind_cupy_kernels(root: Path) -> None:
+    from tests.peers import cupy_names
+
+    _bind_cupy(root, cupy_names.lent())
+    for name in ("compiler", "device", "driver"):
+        importlib.import_module(f"cupy.cuda.{name}")
+    vars(sys.modules["cupy.cuda"]).update(cupy_names.public())
 
 
 # --- numba-cuda
@@ -135,25 +136,19 @@ def _numba_files(root: Path) -> list[Path]:
 
 
 def _bind_numba(root: Path) -> None:
+    from tests.peers import numba_names
     from tests.peers.binding import Finder
 
-    numba, utils = _package("numba"), ModuleType("numba.cuda.utils")
-    vars(utils)["PYVERSION"] = sys.version_info[:2]
     aliases = {
         "numba.cuda": "cuprous.cuda",
         "numba.cuda.core.config": "cuprous.cuda.config",
         "numba.cuda.core.errors": "cuprous.cuda.errors",
         "numba.core.errors": "cuprous.cuda.errors",
+        "numba.core.types": "cuprous.cuda.types",
     }
-    theirs = root / "numba_cuda/numba/cuda"
-    own = {"numba.cuda.testing": theirs / "testing", "numba.cuda.tests": theirs / "tests"}
-    lent = {"numba": numba, "numba.cuda.utils": utils} | {n: _package(n) for n in ("numba.core", "numba.cuda.core")}
-    sys.meta_path.insert(0, Finder(aliases, own, lent, faces=False))
-    cuda = importlib.import_module("numba.cuda")
-    vars(cuda)["HAS_NUMBA"] = False
-    vars(numba)["types"] = cuda.types
-    for name in ("utils", "core.config", "core.errors", "testing", "tests.support"):
-        importlib.import_module(f"numba.cuda.{name}")
+    sys.meta_path.insert(0, Finder(aliases, numba_names.own(root), numba_names.lent(), faces=False))
+    for name in ("", ".core.config", ".core.errors", ".testing", ".tests.support"):
+        importlib.import_module(f"numba.cuda{name}")
 
 
 # --- PyCUDA
@@ -190,7 +185,9 @@ SUITES = {
         Suite("numpy", _numpy_root, _numpy_files, _bind_numpy, "", ("", "numpy."), NOT_HUGE),
         Suite("cupy", _find_cupy, _cupy_files, _bind_cupy, _fetch("CUPY"), ("tests.", ""), NOT_HUGE),
         Suite("cupyx", _find_cupy, _cupyx_files, _bind_cupy, _fetch("CUPY"), ("tests.", ""), NOT_HUGE),
-        Suite("cupy_kernels", _find_cupy, _cupy_kernel_files, _bind_cupy, _fetch("CUPY"), ("tests.", ""), NOT_HUGE),
+        Suite(
+            "cupy_kernels", _find_cupy, _cupy_kernel_files, _bind_cupy_kernels, _fetch("CUPY"), ("tests.", ""), NOT_HUGE
+        ),
         Suite(
             "numba",
             _from_variable("NUMBA_CUDA", "numba_cuda"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import math
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -52,7 +54,10 @@ def test_names_of_tests() -> None:
 def test_statements_may_fail(tmp_path: Path) -> None:
     source = tmp_path / "module.py"
     source.write_text(
+        "from __future__ import annotations\n"
         "from nowhere import thing\n"
+        "from math import nothing_of_the_kind, pi\n"
+        "for _ in thing: pass\n"
         "class TestA:\n"
         "    @thing.mark\n"
         "    def test_one(self): pass\n"
@@ -66,6 +71,7 @@ def test_statements_may_fail(tmp_path: Path) -> None:
     with pytest.raises(ModuleNotFoundError, match="nowhere"):
         module.TestA().test_one()
     assert module.TestA().test_two() == 2
+    assert module.pi == math.pi, "a missing name takes no other with it"
     with pytest.raises(ModuleNotFoundError, match="nowhere"):
         module.TestB().test_class_body()
 
@@ -103,6 +109,20 @@ def test_names_of_numpy() -> None:
     numpy.testing.assert_equal([cp.arange(3)], [np.arange(3)])
     with pytest.raises(AssertionError):
         numpy.testing.assert_equal(cp.arange(3), np.zeros(3))
+
+
+def test_names_that_are_lent() -> None:
+    code = """
+from cuprous import cuda
+from tests.peers import cupy_names, numba_names
+lent = numba_names.lent()
+assert lent["numba.cuda.compiler"].compile_ptx is cuda.compile_ptx
+assert lent["numba.cuda.np.numpy_support"].from_dtype("f4") is cuda.float32
+assert lent["numba.cuda.cudadrv"].driver is lent["numba.cuda.cudadrv.driver"]
+assert lent["numba.cuda.cudadrv.devices"].get_context().device.compute_capability >= (5, 0)
+assert cupy_names.lent()["cupy._core"].create_reduction_func("f", ("f->f",), ("in0", "a", "out0 = a", None), 0)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("file", ["fft/tests/test_helper", "lib/tests/test_packbits", "lib/tests/test_twodim_base"])

@@ -35,7 +35,7 @@ class Type:
     def dtype(self) -> Type:
         """Of an array: the type of its elements."""
         elem = self._of("array")[0]
-        return as_type(elem) if isinstance(elem, str) else Type("Record", elem)
+        return as_type(elem) if isinstance(elem, str) else Record(elem)
 
     @property
     def ndim(self) -> int:
@@ -104,52 +104,70 @@ class Signature:
         return f"{self.return_type}({', '.join(map(repr, self.args))})"
 
 
-def Array(dtype: Any, ndim: int, layout: str = "A") -> Type:
+class NoneType(Type):
+    """The type of None, and of what a kernel returns."""
+
+    def __init__(self, name: str = "none") -> None:
+        super().__init__(name, ("none",))
+
+
+class Array(Type):
     """The type of an array: C, F, or A for any strides."""
-    item = as_type(dtype)
-    axes = [":"] * ndim
-    if layout == "C":
-        axes[-1] = "::1"
-    elif layout == "F":
-        axes[0] = "::1"
-    elem = item.key if item.key[0] == "record" else item.key[0]
-    return Type(f"array({item}, {ndim}d, {layout})", ("array", elem, ndim, layout))
+
+    def __init__(self, dtype: Any, ndim: int, layout: str = "A") -> None:
+        item = as_type(dtype)
+        axes = [":"] * ndim
+        if layout == "C":
+            axes[-1] = "::1"
+        elif layout == "F":
+            axes[0] = "::1"
+        elem = item.key if item.key[0] == "record" else item.key[0]
+        super().__init__(f"array({item}, {ndim}d, {layout})", ("array", elem, ndim, layout))
+
+
+class Record(Type):
+    """The type of a record: of NumPy's structured dtype, or of the engine's name of it."""
+
+    def __init__(self, dtype: Any) -> None:
+        if isinstance(dtype, tuple) and dtype[0] == "record":
+            super().__init__("Record", dtype)
+            return
+        import numpy as np
+
+        dtype = np.dtype(dtype)
+        fields = []
+        for name in dtype.names:
+            of, offset = dtype.fields[name][:2]
+            base, shape = of.subdtype or (of, ())
+            fields.append((name, offset, as_type(base).key, tuple(shape)))
+        super().__init__(f"Record({dtype})", ("record", dtype.itemsize, tuple(fields)))
+
+
+class Tuple(Type):
+    """The type of a tuple of those types."""
+
+    def __init__(self, items: Any) -> None:
+        parts = [as_type(t) for t in items]
+        super().__init__(f"Tuple({', '.join(map(str, parts))})", ("tuple", *(p.key for p in parts)))
+
+
+class UniTuple(Tuple):
+    """The type of a tuple of one type."""
+
+    def __init__(self, dtype: Any, count: int) -> None:
+        super().__init__([dtype] * count)
 
 
 def _from_key(key: tuple[Any, ...]) -> Type:
     if key[0] == "array":
-        return Array(key[1] if isinstance(key[1], str) else Type("Record", key[1]), key[2], key[3])
+        return Array(key[1] if isinstance(key[1], str) else Record(key[1]), key[2], key[3])
     if key[0] == "tuple":
         return Tuple([_from_key(part) for part in key[1:]])
     if key[0] == "record":
-        return Type("Record", key)
+        return Record(key)
     if key[0] == "dtype":
         return Type(f"class({key[1]})", key)
     return none if key[0] == "none" else as_type(key[0])
-
-
-def Record(dtype: Any) -> Type:
-    """The type of a record: of NumPy's structured dtype."""
-    import numpy as np
-
-    dtype = np.dtype(dtype)
-    fields = []
-    for name in dtype.names:
-        of, offset = dtype.fields[name][:2]
-        base, shape = of.subdtype or (of, ())
-        fields.append((name, offset, as_type(base).key, tuple(shape)))
-    return Type(f"Record({dtype})", ("record", dtype.itemsize, tuple(fields)))
-
-
-def Tuple(items: Any) -> Type:
-    """The type of a tuple of those types."""
-    parts = [as_type(t) for t in items]
-    return Type(f"Tuple({', '.join(map(str, parts))})", ("tuple", *(p.key for p in parts)))
-
-
-def UniTuple(dtype: Any, count: int) -> Type:
-    """The type of a tuple of one type."""
-    return Tuple([dtype] * count)
 
 
 def as_type(t: Any) -> Type:
@@ -208,7 +226,7 @@ def _scalar(name: str) -> Type:
     return Type(name, (name,))
 
 
-none = Type("none", ("none",))
+none = NoneType()
 void = none
 boolean = _scalar("bool")
 int8, int16, int32, int64 = map(_scalar, ("int8", "int16", "int32", "int64"))
