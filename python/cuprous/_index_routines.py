@@ -182,9 +182,6 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
         raise TypeError("only int indices permitted")
     parts = [astype(m, "int64") for m in given]
     modes = (mode,) * len(parts) if isinstance(mode, str) else tuple(mode)
-    order = _letter(order)
-    if math.prod(shape) > (1 << 63) - 1:
-        raise ValueError("invalid dims: array size defined by dims is larger than the maximum possible size.")
     if 0 in shape and all(part.size for part in parts):
         raise ValueError("cannot unravel if shape has zero entries (is empty).")
     result: Any = _core.full((), 0, "int64")
