@@ -222,7 +222,7 @@ def compare(a: ndarray, x: Any, equal: bool) -> Any:
             return _core.map("equal" if equal else "not_equal", a, other)
     elif isinstance(x, _core.Tensor) or hasattr(kind, "__array_ufunc__") or hasattr(x, "__array_priority__"):
         return NotImplemented
-    elif kind.__eq__ is object.__eq__:  # equal to nothing but itself
+    elif kind.__eq__ is object.__eq__ and (equal or kind.__ne__ is object.__ne__):  # equal to nothing but itself
         return _core.to_device(_core.full(a.shape, not equal, "bool"), a.device_name)
     import numpy as np
 

@@ -83,11 +83,19 @@ def test_what_equality_selects() -> None:
         bool(a == [1, 2, 3])
 
 
+class Unlike:
+    """Defines `!=` alone."""
+
+    def __ne__(self, other: Any) -> Any:
+        return (other == 0) | (other == 2)
+
+
 @pytest.mark.parametrize(
     "other",
-    [None, "x", b"x", object(), {}, {1}, ["a", "b", "c"], [0, None, 2], ("x", 1, 2.0), mock.ANY, 1 << 200, float, ...],
+    [None, "x", b"x", object(), {}, {1}, ["a", "b", "c"], [0, None, 2], ("x", 1, 2.0), mock.ANY, 1 << 200, float, ...,
+     Unlike()],
     ids=name_of,
-)
+)  # fmt: skip
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (0, 3)])
 def test_equality_with_anything(other: Any, shape: tuple[int, ...]) -> None:
     a = np.arange(np.prod(shape)).reshape(shape)
