@@ -121,7 +121,11 @@ def _is_kind(dtype: Any, kind: Any) -> bool:
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     """Whether a dtype, or an array's dtype, casts to another under a rule ("no", "equiv", "safe", "same_kind",
-    "unsafe")."""
+    "unsafe").
+
+    Raises:
+        TypeError: for None.
+    """
     if from_ is None or to is None:
         raise TypeError("did not understand one of the types; 'None' not accepted")
     source, target = (None if type(x) in _WEAK else _device_name(x) for x in (from_, to))
@@ -133,7 +137,11 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
 
 
 def promote_types(type1: Any, type2: Any) -> Any:
-    """The `numpy.dtype` of least size that both dtypes cast to safely."""
+    """The `numpy.dtype` of least size that both dtypes cast to safely.
+
+    Raises:
+        TypeError: for None, and for dtypes that have none in common.
+    """
     if type1 is None or type2 is None:
         raise TypeError("did not understand one of the types; 'None' not accepted")
     first, second = _device_name(type1), _device_name(type2)
