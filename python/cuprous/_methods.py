@@ -180,7 +180,7 @@ def byteswap(self: ndarray, inplace: bool = False) -> ndarray:
 
 def partition(self: ndarray, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
     """Sorts in place, as far as `partition` asks."""
-    _core.update(self, _sorting.partition(self, kth, axis, kind, order))
+    _core.update(self, _sorting.partition(self, kth, operator.index(axis), kind, order))
 
 
 def conjugate(self: ndarray, out: ndarray | None = None) -> ndarray:

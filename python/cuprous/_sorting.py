@@ -257,7 +257,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
 def write_sorted(a: ndarray, axis: int = -1, kind: str | None = None, order: Any = None, *,
                  stable: bool | None = None) -> None:  # fmt: skip
     """Sorts in place along an axis (`ndarray.sort`)."""
-    write_out(a, sort(a, axis, kind, order, stable=stable), "sort")
+    write_out(a, sort(a, operator.index(axis), kind, order, stable=stable), "sort")
 
 
 __all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort", "sort_complex"]

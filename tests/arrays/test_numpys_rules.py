@@ -130,6 +130,8 @@ REFUSED: dict[str, tuple[type[Exception], Callable[[Any], Any]]] = {
         ValueError,
         lambda xp: xp.matmul(xp.ones((2, 3)), xp.ones((3, 1)), out=xp.ones((4, 2)), axes=[(0, 1), (0, 1), (1, 0)]),
     ),
+    "partition of all in place": (TypeError, lambda xp: _ints(xp, 2, 5).partition(3, axis=None)),
+    "sort of all in place": (TypeError, lambda xp: _ints(xp, 2, 5).sort(axis=None)),
     "partition, bool": (ValueError, lambda xp: xp.partition(xp.arange(3), True)),
     "partition, float": (TypeError, lambda xp: xp.partition(xp.arange(3), 1.0)),
     "partition, nothing": (TypeError, lambda xp: xp.partition(xp.arange(3), [])),
