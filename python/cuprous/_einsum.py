@@ -268,7 +268,8 @@ def einsum(
     checked = not optimize or len(arrays) == 1
     together = [*arrays, out] if checked and isinstance(out, ndarray) else arrays
     # As in NumPy, a view has the dtype of its operand.
-    name = common_dtype(together) if dtype is None or view else _dtypes.name_of(dtype)
+    asked = None if dtype is None else _dtypes.name_of(dtype)
+    name = common_dtype(together) if asked is None or view else asked
     for i, a in enumerate(arrays):
         check_casting(a.dtype_name, name, casting, f"einsum operand {i}")
     terms: list[tuple[ndarray, Labels]] = [

@@ -101,6 +101,7 @@ REFUSED: dict[str, tuple[type[Exception], Callable[[Any], Any]]] = {
     "einsum, negative label": (ValueError, lambda xp: xp.einsum(xp.ones((2, 3)), [-1, 5])),
     "einsum, broken label": (TypeError, lambda xp: xp.einsum(xp.ones((2, 3)), [0, 1.5])),
     "einsum, casting": (ValueError, lambda xp: xp.einsum("", 0, casting="blah")),
+    "einsum, dtype": (TypeError, lambda xp: xp.einsum("", 0, dtype="bad_data_type")),
     "einsum, order": (ValueError, lambda xp: xp.einsum("", 0, order="W")),
     "einsum, out of ints": (TypeError, lambda xp: _einsum_out(xp, "i8")),
     "einsum, narrow out": (TypeError, lambda xp: _einsum_out(xp, "f2", optimize=False)),
