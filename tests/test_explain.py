@@ -16,7 +16,9 @@ X = np.arange(1.0, 6.0)
 
 def last_line() -> str:
     """What is said of the program that ran last; lines on copies stand behind it."""
-    return next(line for line in reversed(cp.explain().splitlines()) if not line.startswith(("copied", "read")))
+    return next(
+        line for line in reversed(cp.explain().splitlines()) if not line.startswith(("copied", "implicitly", "read"))
+    )
 
 
 def step(x: Any, function: Any, scale: float = 1.0) -> float:

@@ -80,14 +80,17 @@ def call(
     if places and len(places) > 2 and places[2]:
         result = moveaxis(result, tuple(range(-len(places[2]), 0)), places[2])
     if out is not None:
-        _check_core(rule, out[0] if isinstance(out, tuple) and out else out, result, places[2:])
+        target = out[0] if isinstance(out, tuple) and out else out
+        if isinstance(target, ndarray):
+            check_casting(result.dtype_name, target.dtype_name, casting, f"ufunc '{rule.name}' output")
+            _check_core(rule, target, result, places[2:])
         return write_out(out, result, rule.name, casting)
     return with_order(result, fortran_or_c(a, b) if order == "A" else order)
 
 
-def _check_core(rule: Rule, out: Any, result: ndarray, places: list[tuple[int, ...]]) -> None:
+def _check_core(rule: Rule, out: ndarray, result: ndarray, places: list[tuple[int, ...]]) -> None:
     """Raises ValueError unless the result's own axes have the extents of `out`, which other axes broadcast to."""
-    for i, axis in enumerate(places[0] if places and isinstance(out, ndarray) else ()):
+    for i, axis in enumerate(places[0] if places else ()):
         if -out.ndim <= axis < out.ndim and out.shape[axis] != result.shape[axis]:
             raise ValueError(
                 f"{rule.name}: Output operand 0 has a mismatch in its core dimension {i}, with gufunc signature "

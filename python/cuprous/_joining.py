@@ -246,10 +246,9 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarr
     sections = indices_or_sections if isinstance(indices_or_sections, int) else 1
     if sections == 0 and ary.ndim:
         raise ZeroDivisionError("integer modulo by zero")
-    parts = array_split(ary, indices_or_sections, axis)
-    if ary.shape[axis] % sections:
+    if ary.ndim and ary.shape[normalize_axis(axis, ary.ndim)] % sections:
         raise ValueError("array split does not result in an equal division")
-    return parts
+    return array_split(ary, indices_or_sections, axis)
 
 
 def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:

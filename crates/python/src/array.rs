@@ -333,7 +333,7 @@ impl PyArray {
     }
 
     fn __ipow__(slf: Target<'_, '_>, o: &Bound<'_, PyAny>, _modulo: &Bound<'_, PyAny>) -> PyResult<()> {
-        match simpler_power(slf.dtype(), o)? {
+        match simpler_power(slf.dtype(), o)?.filter(|_| slf.dtype() != DType::Bool) {
             Some(fun) => in_place_unary(slf, fun),
             None => in_place(slf, Fun::Power, o),
         }
@@ -523,7 +523,7 @@ fn simpler_power(dtype: DType, exponent: &Bound<'_, PyAny>) -> PyResult<Option<F
     }
     Ok(match exponent.extract::<f64>() {
         Ok(1.0) => Some(Fun::Positive),
-        Ok(-1.0) => Some(Fun::Reciprocal),
+        Ok(-1.0) if is_int || dtype.is_float() => Some(Fun::Reciprocal),
         Ok(0.5) => Some(Fun::Sqrt),
         _ => None,
     })
