@@ -186,9 +186,11 @@ amin = min
 def ptp(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:
     """Greatest minus least element over axes."""
     a = array(a)
-    return _finish(
-        max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), "subtract", None, out, "same_kind"
-    )
+    high = max(a, axis, keepdims=keepdims)
+    if isinstance(out, ndarray):  # as in NumPy, the greatest element is written to it first
+        check_casting(high.dtype_name, out.dtype_name, "same_kind", "ufunc 'maximum' output")
+        high = astype(high, out.dtype_name)
+    return _finish(high - min(a, axis, keepdims=keepdims), "subtract", None, out, "same_kind")
 
 
 def _arg(op: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, dtype: Any) -> ndarray:
