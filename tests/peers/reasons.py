@@ -108,6 +108,10 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("cupy", "test_eigh", "float16", "documented: linalg takes no float16, as NumPy's"),
     ("cupy", "(percentile|quantile)_overwrite", "", "documented: overwrite_input leaves the input alone"),
     ("cupy", "test_percentile_(monotonic|defaults)", "", _ROUNDING),
+    ("cupy", "fft_tests|row_stack", "DID NOT WARN", "documented: no warnings of NumPy's past"),
+    ("cupy", "pyscalar_int_and_bool|TestMatrixRank|pow_python_scalar_fastpath", "", _NUMPYS),
+    ("cupy", "ImplicitConversion|binary_mixed_op|with_numpy_input|numpy_ndarray_rejected", "DID NOT RAISE", _NUMPYS),
+    ("cupy", "boolean_view|boolarray", "a byte is", "documented: views as bool of other bytes are refused"),
     ("cupy", "", r"XPASS\(strict\)", "works here; CuPy expects a failure"),
     # CuPy's kernels, by test
     ("cupy_kernels", "TestCachePayload|NameExpressionCache", "", _CACHE),
