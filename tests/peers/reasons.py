@@ -132,6 +132,7 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("numba", "", "'memory_manager'|memory comes from the engine's pool", _DRIVER),
     # the peer's own modules
     (".*", "", r"No module named '(\w+\.)*_\w+|has no attribute '_\w+'|No module named 'cupy_backends", _PRIVATE),
+    (".*", "", r"cannot import name '_\w+'", _PRIVATE),
     ("numpy", "", r"has no attribute '(setflags|ctypes|__array_interface__|newbyteorder|byteswap)'",
      _LAYOUT),
     (".*", "", r"'writeable' is read-only|attribute '(shape|strides|dtype)' of .* not writable",
