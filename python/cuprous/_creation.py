@@ -202,7 +202,7 @@ def astype(x: ArrayLike, dtype: Any, /, *, copy: bool = True, device: Any = None
     return _on_device(_core.cast(x, name) if copy or x.dtype_name != name else x, device)
 
 
-#: The names of `require`'s requirements. Only the memory orders have an effect.
+#: The names of `require`'s requirements. Those of alignment, writing and class always hold.
 _REQUIREMENTS = {
     "C": "C", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F": "F", "F_CONTIGUOUS": "F", "FORTRAN": "F", "A": "A",
     "ALIGNED": "A", "W": "W", "WRITEABLE": "W", "O": "O", "OWNDATA": "O", "E": "E", "ENSUREARRAY": "E",
@@ -210,7 +210,7 @@ _REQUIREMENTS = {
 
 
 def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
-    """An array that is contiguous in the required order ("C" or "F"). NumPy's other requirements always hold.
+    """An array that is contiguous in the required order ("C" or "F") and owns its memory if "O" is required.
 
     Raises:
         ValueError: if both orders are required.
@@ -219,7 +219,8 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
     words = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}
     if words >= {"C", "F"}:
         raise ValueError('Cannot specify both "C" and "F" order')
-    return convert(a, dtype, "F" if "F" in words else "C" if "C" in words else "K")
+    result = convert(a, dtype, "F" if "F" in words else "C" if "C" in words else "K")
+    return result.copy("K") if "O" in words and result.base is not None else result
 
 
 def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> ndarray:

@@ -382,16 +382,18 @@ class _Grid:
         single = not isinstance(key, tuple)
         if single:
             return _line(key)
-        lines = [_line(s) for s in key]
-        name = result_name(*(x for s in key for x in _numbers(s)))
-        grids = _creation.meshgrid(
-            *(astype(x, name) for x in lines), indexing="ij", sparse=self._sparse, copy=self._sparse
-        )
+        sizes = [_points(s) for s in key]
+        name = result_name(0, *(x for s in key for x in _numbers(s)))
         if self._sparse:
-            return grids
-        from cuprous._joining import stack
-
-        return stack(grids)
+            lines = (_between(_creation.arange(n, dtype=name), s, n) for s, n in zip(key, sizes, strict=True))
+            alone = [(None,) * i + (slice(None),) + (None,) * (len(key) - i - 1) for i in range(len(key))]
+            return tuple(line[place] for line, place in zip(lines, alone, strict=True))
+        indices = tuple(_creation.indices(sizes, name))
+        grids = [_between(x, s, n) for x, s, n in zip(indices, key, sizes, strict=True)]
+        result = _creation.empty((len(grids), *sizes), name)
+        for i, grid in enumerate(grids):
+            result[i] = grid
+        return result
 
     def __len__(self) -> int:
         return 0
@@ -407,14 +409,31 @@ def _counts_points(step: Any) -> bool:
     return isinstance(step, complex) or getattr(getattr(step, "dtype", None), "kind", "") == "c"
 
 
-def _line(s: slice) -> ndarray:
+def _points(s: slice) -> int:
+    """Returns how many points a slice of a grid has."""
+    start, step = 0 if s.start is None else s.start, 1 if s.step is None else s.step
+    return int(abs(step)) if _counts_points(step) else max(0, math.ceil((s.stop - start) / step))
+
+
+def _between(index: ndarray, s: slice, count: int) -> ndarray:
+    """Returns the coordinates of a slice for the indices of its points; bounds that are arrays broadcast with them."""
     start, step = 0 if s.start is None else s.start, 1 if s.step is None else s.step
     if _counts_points(step):
-        if any(isinstance(x, ndarray) and x.ndim for x in (start, s.stop)):  # bounds broadcast with the points
-            count = int(abs(step))
-            return _creation.arange(count) * ((s.stop - start) / max(1, count - 1)) + start
-        return _creation.linspace(start, s.stop, int(abs(step)))
-    return _creation.arange(start, s.stop, step)
+        step = (s.stop - start) / (count - 1) if count != 1 else 1
+    return index * step + start
+
+
+def _line(s: slice) -> ndarray:
+    """Returns the coordinates of a slice alone, as `mgrid[0:1:5j]`."""
+    if _counts_points(s.step):
+        count = _points(s)
+        return _between(_creation.arange(count, dtype=result_name(*_numbers(s))), s, count)
+    return _creation.arange(0 if s.start is None else s.start, s.stop, 1 if s.step is None else s.step)
+
+
+def _stretch(s: slice) -> ndarray:
+    """Returns the numbers of a slice in `r_`; points end exactly at the slice's stop, unlike those of a grid."""
+    return _creation.linspace(s.start or 0, s.stop, _points(s)) if _counts_points(s.step) else _line(s)
 
 
 class _Joiner:
@@ -436,7 +455,7 @@ class _Joiner:
         for item in items:
             if is_scalar(item):
                 weak.append(item)
-            part = _line(item) if isinstance(item, slice) else _creation.asarray(item)
+            part = _stretch(item) if isinstance(item, slice) else _creation.asarray(item)
             if not is_scalar(item):
                 strong.append(part)
             if part.ndim < ndmin:

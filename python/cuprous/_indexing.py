@@ -140,7 +140,10 @@ def _has_device_array(items: Any) -> bool:
 
 
 def _expand(a: ndarray, key: Any) -> list[Any]:
-    """The items of a key, masks still whole, with the ellipsis replaced by slices for the axes not named."""
+    """Returns the items of a key, masks still whole, with the ellipsis replaced by slices for the axes not named.
+
+    An ellipsis that stands for no axis is kept: it parts the index arrays beside it all the same.
+    """
     items = list(key) if isinstance(key, tuple) else [key]
     masks = [None if _is_basic(i) or _is_integer(i) else mask_of(i) for i in items]
     items = [i if m is None else m for i, m in zip(items, masks, strict=True)]
@@ -156,7 +159,7 @@ def _expand(a: ndarray, key: Any) -> list[Any]:
     fill = [slice(None)] * (a.ndim - used)
     for place, item in enumerate(items):
         if item is Ellipsis:
-            return items[:place] + fill + items[place + 1 :]
+            return items[:place] + (fill or [Ellipsis]) + items[place + 1 :]
     return items + fill
 
 
@@ -173,8 +176,11 @@ class _Plan:
         basic: list[Any] = []  # what native indexing does first
         kinds: list[_Index | None] = []  # per axis of the key: an index array, or None for sliced and new axes
         axis = 0
+        gap = 0  # where in `kinds` an ellipsis stands that names no axis
         for item in _expand(a, key):
-            if item is None:
+            if item is Ellipsis:
+                gap = len(kinds)
+            elif item is None:
                 basic.append(None)
                 kinds.append(None)
             elif isinstance(item, slice):
@@ -191,7 +197,7 @@ class _Plan:
                 kinds.append(self._from_item(a, item, axis))
                 axis += 1
         self.view = a[tuple(basic)]
-        self._place(kinds, for_read)
+        self._place(kinds, gap, for_read)
 
     @staticmethod
     def _from_mask(a: ndarray, mask: ndarray, axis: int) -> list[_Index]:
@@ -223,10 +229,10 @@ class _Plan:
             return _Index(wrapped(array(item), n, axis), True)
         raise _bad_index(item)
 
-    def _place(self, kinds: list[_Index | None], for_read: bool) -> None:
+    def _place(self, kinds: list[_Index | None], gap: int, for_read: bool) -> None:
         """Where the axes of the index arrays go: in their place if they stand together, otherwise to the front."""
         places = [i for i, k in enumerate(kinds) if k is not None]
-        together = places[-1] - places[0] + 1 == len(places)
+        together = places[-1] - places[0] + 1 == len(places) and not places[0] < gap <= places[-1]
         shapes = [k.values.shape for k in kinds if k is not None and isinstance(k.values, ndarray)]
         try:
             picked = broadcast_shapes(*shapes)

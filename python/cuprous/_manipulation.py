@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -290,7 +289,8 @@ def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray
 
 def _shifts(shift: Any) -> tuple[int, ...]:
     values = shift.tolist() if hasattr(shift, "tolist") else shift
-    return tuple(map(operator.index, values if isinstance(values, Sequence) else (values,)))
+    single = isinstance(values, str) or not isinstance(values, Sequence)
+    return tuple(map(int, (values,) if single else values))
 
 
 def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:

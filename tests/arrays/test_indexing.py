@@ -55,6 +55,8 @@ KEYS: list[Any] = [
     (I, [0, 1, 2], [3, 2, 1]),
     [True, False, True],
     (I, Ellipsis, I),
+    (slice(None), I, Ellipsis, I),
+    (slice(None), 0, Ellipsis, I),
     np.array([], int),
     (np.array([1, 1, 1]), slice(0, 2)),
     np.uint8([1, 2]),
@@ -352,7 +354,7 @@ def keyed(draw: st.DrawFn) -> tuple[np.ndarray[Any, Any], tuple[Any, ...]]:
             flat = draw(st.lists(st.integers(-n, n - 1), min_size=size, max_size=size))
             items.append(np.array(flat, int).reshape(inner))
         axis += 1
-    if axis < len(shape) and draw(st.booleans()):
+    if draw(st.booleans()):  # also one that stands for no axis: it parts index arrays all the same
         items.insert(draw(st.integers(0, len(items))), Ellipsis)
         # the items after the ellipsis now meet the last axes: keep what is valid by asking NumPy
     return a, tuple(items)
