@@ -356,7 +356,14 @@ def size(a: Any, axis: Axes = None) -> int:
 
 
 def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
-    """Whether two arrays' byte ranges overlap in one storage; more exactly, if `max_work` candidates decide it."""
+    """Returns whether two arrays' byte ranges overlap in one storage; more exactly, if `max_work` candidates decide it.
+
+    A NumPy array counts too: `np.asarray(a)` shares the memory of an array on the CPU. Of an array on another device
+    NumPy gets a read-only copy; any read-only NumPy array may be that one, so that code which asks before it writes
+    makes a copy of its own.
+    """
+    if is_numpy_array(a) or is_numpy_array(b):
+        return _shared_with_host("may_share_memory", a, b, max_work)
     if max_work is None or not _bounds_overlap(a, b):
         return _bounds_overlap(a, b)
     from numpy.exceptions import TooHardError
@@ -367,6 +374,17 @@ def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
         return True
 
 
+def _shared_with_host(question: str, a: Any, b: Any, max_work: int | None) -> bool:
+    """Returns NumPy's answer about one of its arrays and one of ours."""
+    import numpy as np
+
+    for mine, other in ((a, b), (b, a)):
+        if isinstance(mine, ndarray) and mine.device_name != "cpu":
+            return question == "may_share_memory" and not other.flags.writeable
+    a, b = (np.asarray(x) if isinstance(x, ndarray) else x for x in (a, b))
+    return bool(getattr(np, question)(a, b, max_work))
+
+
 def _bounds_overlap(a: Any, b: Any) -> bool:
     if not (isinstance(a, ndarray) and isinstance(b, ndarray)) or not a.shares_storage(b) or not (a.size and b.size):
         return False
@@ -375,11 +393,13 @@ def _bounds_overlap(a: Any, b: Any) -> bool:
 
 
 def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
-    """Whether two arrays have an element's memory in common.
+    """Returns whether two arrays have an element's memory in common. A NumPy array may be one of them.
 
     Raises:
         numpy.exceptions.TooHardError: if `max_work` candidates do not decide it (None: it is always decided).
     """
+    if is_numpy_array(a) or is_numpy_array(b):
+        return _shared_with_host("shares_memory", a, b, max_work)
     if max_work is not None and not hasattr(max_work, "__index__"):
         raise ValueError("max_work must be an integer")
     if not _bounds_overlap(a, b):

@@ -472,10 +472,12 @@ class FlatIterator:
                 raise IndexError(f"index {i} is out of bounds for size {size}")
             return i
         if isinstance(key, (list, ndarray)) or is_numpy_array(key):
-            key = convert(key)
+            given, key = key, convert(key)
             if not key.size:
                 return _core.cast(key, "int64")
-            if _dtypes.kind(key.dtype_name) in "iu" or (key.dtype_name == "bool" and key.shape == (size,)):
+            if _dtypes.kind(key.dtype_name) in "iu":
+                return given  # the range of what comes from the host is checked there, on every device
+            if key.dtype_name == "bool" and key.shape == (size,):
                 return key
             if key.ndim > 1:
                 raise IndexError(

@@ -37,7 +37,9 @@ def test_powers_that_numpy_takes_in_another_way(dtype: str, exponent: float) -> 
             return
         assert_same(cp.asarray(a) ** exponent, want, rtol=1e-14)
         if dtype.startswith("float"):
-            np.testing.assert_array_equal(np.signbit((cp.asarray(a) ** exponent).get()), np.signbit(want))
+            numbers = ~np.isnan(want)
+            signs = np.signbit((cp.asarray(a) ** exponent).get())
+            np.testing.assert_array_equal(signs[numbers], np.signbit(want)[numbers])
             b, c = cp.asarray(a), a.copy()
             b **= exponent
             c **= exponent

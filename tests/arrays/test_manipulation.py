@@ -173,8 +173,22 @@ def test_views_alias() -> None:
     assert not cp.shares_memory(d[:, ::2], d[:, 1::2])
     assert cp.may_share_memory(d[:, ::2], d[:, 1::2])
     assert not cp.may_share_memory(d, d.copy())
+
     assert d.reshape(-1).shares_storage(d)
     assert not d.flatten().shares_storage(d)
+
+
+def test_memory_that_numpy_shares() -> None:
+    """Libraries ask this before they write into what they were given: scikit-learn does."""
+    a = cp.arange(12.0).reshape(3, 4)
+    host, other = np.asarray(a), np.ones(3)
+    here = cp.get_device() == "cpu"
+    for pair in ((host, a), (a, host), (host[0], a), (a.T, host)):
+        assert np.may_share_memory(*pair) and cp.may_share_memory(*pair)
+        assert np.shares_memory(*pair) == cp.shares_memory(*pair) == here
+    assert not np.may_share_memory(other, a) and not cp.shares_memory(a, other)
+    assert cp.shares_memory(host[1], a[:2]) == here and not cp.shares_memory(host[0], a[1:])
+    assert not cp.may_share_memory(np.array(a), a)
 
 
 def test_strides_and_flags() -> None:

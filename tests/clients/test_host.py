@@ -103,6 +103,7 @@ def test_sklearn() -> None:
     np.testing.assert_allclose(model.coef_, linear_model.LinearRegression().fit(x, y).coef_)
     assert RandomForestClassifier(5, random_state=0).fit(dx, dy).score(dx, dy) > 0.9
     assert KMeans(2, n_init=1, random_state=0).fit(dx).labels_.shape == (60,)
+    np.testing.assert_array_equal(cp.asnumpy(dx), x)  # it centers a copy
 
 
 def test_xarray() -> None:

@@ -79,7 +79,8 @@ def agree(ours: Any, theirs: Any, case: Case, dtype: str, arguments: list[Any]) 
     with np.errstate(all="ignore"):
         theirs = theirs.astype(dtype)
         error = np.abs(host.astype("float64") - theirs.astype("float64"))
-        allowed = info.eps * (case.bound * np.abs(theirs.astype("float64")) + case.absolute) + info.tiny * 1e3
+        bound = case.bound * (1 if cp.get_device() == "cpu" else 2)  # CUDA's pow, exp and erfc are less exact
+        allowed = info.eps * (bound * np.abs(theirs.astype("float64")) + case.absolute) + info.tiny * 1e3
         bad = np.isfinite(theirs) & ~(error <= allowed)
         # The last decade may round to infinity.
         largest = np.isfinite(host) & (np.abs(host) > info.max / 10)

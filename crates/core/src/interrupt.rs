@@ -2,7 +2,7 @@
 //!
 //! Only work that the main thread waits for may be interrupted, because Python raises `KeyboardInterrupt` only there. The
 //! thread that waits *listens*; a [`Token`] carries that to the threads that help it. A loop that sees the request unwinds
-//! with [`Interrupted`], which the device catches with [`catch`]. Work that no loop of ours does is waited for with [`wait`].
+//! with [`Interrupted`], which the device catches with [`catch`]. Work that no loop of ours does is waited for with [`poll`].
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -127,16 +127,13 @@ const SPIN: Duration = Duration::from_millis(4);
 /// The longest sleep between two polls.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// Waits until `done` returns true, and returns true then. An interrupt ends the wait with an error; the work goes on.
+/// Calls `done` until it returns true. An interrupt ends that with an error; the work goes on.
 ///
-/// On a thread that does not listen, `done` is called once and its result returned, because such a thread can block.
-pub fn wait(mut done: impl FnMut() -> Result<bool>) -> Result<bool> {
+/// On a thread that does not listen it returns at once, because such a thread can block.
+pub fn poll(mut done: impl FnMut() -> Result<bool>) -> Result<()> {
     let token = Token::current();
-    if done()? {
-        return Ok(true);
-    }
-    if !token.listens() {
-        return Ok(false);
+    if !token.listens() || done()? {
+        return Ok(());
     }
     arm();
     let start = Instant::now();
@@ -151,7 +148,7 @@ pub fn wait(mut done: impl FnMut() -> Result<bool>) -> Result<bool> {
             std::thread::sleep((waited / 64).min(LONGEST_SLEEP));
         }
     }
-    Ok(true)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -170,9 +167,9 @@ mod tests {
             polls += 1;
             Ok(polls == 10)
         };
-        assert!(Token::MAIN.within(|| wait(tenth)).unwrap());
+        Token::MAIN.within(|| poll(tenth)).unwrap();
         assert_eq!(polls, 10);
-        assert!(!wait(|| Ok(false)).unwrap(), "a thread that does not listen blocks by itself");
+        poll(|| Ok(false)).expect("a thread that does not listen blocks by itself");
         let start = Instant::now();
         let never = || {
             if start.elapsed() > 2 * SPIN {
@@ -180,9 +177,9 @@ mod tests {
             }
             Ok(false)
         };
-        let error = Token::MAIN.within(|| wait(never)).unwrap_err();
+        let error = Token::MAIN.within(|| poll(never)).unwrap_err();
         assert_eq!(error.kind, crate::error::ErrorKind::Interrupted);
-        assert!(Token::MAIN.within(|| wait(|| Ok(true))).unwrap(), "what is done is not interrupted");
+        Token::MAIN.within(|| poll(|| Ok(true))).expect("what is done is not interrupted");
         clear();
     }
 

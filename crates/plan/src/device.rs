@@ -193,8 +193,11 @@ pub trait Mark: Send + Sync {
 }
 
 /// Waits for a mark. An interrupt ends the wait; the work goes on.
+///
+/// The device's own wait follows the polling, because drivers print what kernels have printed only then.
 pub fn wait_for_mark(mark: &dyn Mark) -> Result<()> {
-    if interrupt::wait(|| mark.done())? { Ok(()) } else { mark.wait() }
+    interrupt::poll(|| mark.done())?;
+    mark.wait()
 }
 
 /// A mark of a device that works at once: the time when it was set.

@@ -396,8 +396,10 @@ impl Engine {
     fn wait(&self, mark: Option<&dyn Mark>) -> Result<()> {
         match mark {
             Some(mark) => wait_for_mark(mark)?,
-            None if !interrupt::wait(|| self.device.idle())? => self.device.synchronize()?,
-            None => (),
+            None => {
+                interrupt::poll(|| self.device.idle())?;
+                self.device.synchronize()?;
+            }
         }
         self.enter()?.submitted = 0;
         Ok(())

@@ -11,7 +11,6 @@ CUPROUS_REAL(ndtr, normcdf(a))
 CUPROUS_REAL(bessel_i0, cyl_bessel_i0(a)) // `i0` is the first index of generated code
 // e^-|a| cannot overflow.
 CUPROUS_REAL(expit, a >= 0 ? 1 / (1 + exp(-a)) : exp(a) / (1 + exp(a)))
-CUPROUS_REAL(sinc, a == 0 ? (T)1 : sinpi(a) / ((T)3.14159265358979323846 * a))
 // SciPy's: NaN at the negative whole numbers.
 CUPROUS_REAL(gamma_, a < 0 && a == floor(a) ? a - a == 0 ? (T)__int_as_float(0x7fffffff) : a - a : tgamma(a))
 CUPROUS_REAL(gammaln_, isinf_(a) && a < 0 ? a : lgamma(a))
@@ -24,7 +23,7 @@ template <class F> DEV_FAR F digamma_real(F x) {
     if (x < 0) {
         if (x == floor(x)) return nan;
         F s, c;
-        sincospi(x - floor(x), &s, &c);
+        sincospi(x - rint(x), &s, &c);  // exact, also next to zero
         sum = -pi * c / s;
         x = 1 - x;
     }
@@ -41,4 +40,11 @@ template <class F> DEV_FAR F digamma_real(F x) {
 }
 // In double throughout: the sum cancels near the root at 1.46.
 CUPROUS_REAL(digamma_, (T)digamma_real((double)a))
+
+DEV double sinc_real(double x) {
+    double t = 3.14159265358979323846 * x;
+    return t == 0 ? 1 : sin(t) / t;
+}
+// In double throughout: pi times a large argument in float would be another angle.
+CUPROUS_REAL(sinc, (T)sinc_real((double)a))
 #undef CUPROUS_REAL
