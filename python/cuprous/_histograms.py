@@ -83,7 +83,7 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
     name = _dtypes.inexact(result_name(a, *(() if range is None else range)))
     # Edges may only be equal where they lie as near as floats do; then they are looked at.
     too_close = not (last - first) / number > 2 * _SPACING.get(name, 2.0**-52) * max(abs(first), abs(last))
-    if range is None and _dtypes.kind(a.dtype_name) == "f":  # the data's own extremes are of its dtype
+    if range is None and a.size and _dtypes.kind(a.dtype_name) == "f":  # the data's own extremes are of its dtype
         first, last = (_core.full((), x, a.dtype_name) for x in (first, last))
     edges = _creation.linspace(first, last, number + 1, dtype=name)
     if too_close and bool(any_(edges[1:] <= edges[:-1])):

@@ -44,6 +44,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "arange to NaN": lambda xp: xp.arange(0, float("nan")),
     "roll by an array": lambda xp: xp.roll(on(xp), xp.asarray([1, 2]), (0, 1)),
     "roll by an array along one axis": lambda xp: xp.roll(on(xp), xp.asarray([1, 2]), axis=1),
+    "histogram of no numbers": lambda xp: xp.histogram(xp.ones(0, "float32"))[1],
     "roll by a text": lambda xp: xp.roll(on(xp), "1", axis=1),
     "roll by no number": lambda xp: xp.roll(on(xp), "a", axis=1),
     "roll by a fraction": lambda xp: xp.roll(on(xp), 1.9),

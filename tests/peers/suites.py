@@ -89,6 +89,15 @@ def _cupy_files(root: Path) -> list[Path]:
     return [f for f in files if not set(f.parts) & set(out)]
 
 
+class _Generators(ModuleType):
+    """CuPy's tests replace the generators of all devices before each test, and check that they did."""
+
+    _random_states = property(lambda self: {}, lambda self, states: None)
+
+
+_RANDOM_MODULES = ("_distributions", "_generator", "_sample")
+
+
 def _cupyx_files(root: Path) -> list[Path]:
     return sorted((root / "tests/cupyx_tests/scipy_tests").rglob("test_*.py"))
 
@@ -105,6 +114,10 @@ def _bind_cupy(root: Path, lent: Mapping[str, ModuleType] | None = None) -> None
     shared |= {n: package(n) for n in ("cupy._core", "cupy._core.internal", "cupy._util")} | dict(lent or {})
     vars(shared["cupy._core"]).update(ndarray=cuprous.ndarray, array=cuprous.array)
     vars(shared["cupy._core.internal"])["prod"] = math.prod  # cupy.testing makes its arrays with it
+    # CuPy's tests of random numbers take public functions from the private modules that define them.
+    public = {n: getattr(cuprous.random, n) for n in cuprous.random.__all__}
+    shared |= {f"cupy.random.{n}": package(f"cupy.random.{n}", **public) for n in _RANDOM_MODULES}
+    shared["cupy.random._generator"].__class__ = _Generators
     # Marks of tests name it.
     vars(shared["cupy._util"])["PerformanceWarning"] = type("PerformanceWarning", (RuntimeWarning,), {})
     aliases = {
@@ -115,6 +128,7 @@ def _bind_cupy(root: Path, lent: Mapping[str, ModuleType] | None = None) -> None
     }
     own = {"cupy.testing": root / "cupy/testing", "cupy_tests": root / "tests/cupy_tests"}
     sys.meta_path.insert(0, Finder(aliases, own | {"cupyx_tests": root / "tests/cupyx_tests"}, shared))
+    import cupy.random._generator
     import cupy.testing  # noqa: F401
 
 

@@ -135,3 +135,20 @@ def test_other_mistakes() -> None:
         rng.permuted(cp.ones(3), out=cp.ones(3, dtype=int))
     with pytest.raises(ValueError, match="sequence or an integer"):
         rng.choice(2.5)
+
+
+@pytest.mark.parametrize(("n", "count"), [(1 << 31, 500), (1 << 40, 10), (1 << 22, 1 << 18), (5_000_001, 1)])
+def test_few_of_many(n: int, count: int) -> None:
+    """Memory is that of the sample: ordering 2**40 numbers would need 16 TB."""
+    rng = cp.random.default_rng(3)
+    drawn = host(rng.choice(n, count, replace=False))
+    assert drawn.shape == (count,) and np.unique(drawn).size == count and 0 <= drawn.min() and drawn.max() < n
+    assert (drawn == host(cp.random.default_rng(3).choice(n, count, replace=False))).all()
+
+
+def test_few_of_many_are_even() -> None:
+    rng = cp.random.default_rng(5)
+    drawn = np.concatenate([host(rng.choice(1 << 22, 1 << 18, replace=False)) for _ in range(4)])
+    assert stats.chisquare(np.histogram(drawn, 64, (0, 1 << 22))[0]).pvalue > 1e-3
+    pairs = np.array([host(rng.choice(1 << 22, 2, replace=False)) for _ in range(1000)])
+    assert stats.binomtest(int((pairs[:, 0] < pairs[:, 1]).sum()), 1000).pvalue > 1e-3

@@ -368,6 +368,24 @@ def test_out_of_memory_names_what_was_given_up() -> None:
     assert values == "1498500.0 999000.0"
 
 
+@pytest.mark.skipif(DEVICE != "cpu" or sys.platform != "linux", reason="bounds the memory of the process")
+def test_sorting_without_memory_for_its_scratch_is_an_error() -> None:
+    code = """
+        import resource
+        import cuprous as cp
+        a = cp.arange(1 << 24)[::-1].copy()
+        cp.synchronize()
+        pages = int(open("/proc/self/statm").read().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, (4096 * pages + (200 << 20),) * 2)
+        for sort in (cp.sort, cp.argsort):
+            try:
+                print(int(sort(a)[0]))
+            except MemoryError as error:
+                print("sort 16777216 elements" in str(error))
+    """
+    assert output(code).split() == ["True", "True"]
+
+
 @pytest.mark.skipif(DEVICE != "cpu", reason="a routine of the CPU asks for its scratch when it runs")
 def test_a_write_in_place_is_done_once_when_a_later_step_has_no_memory() -> None:
     """The first room is too small for all of the transform, the last is enough."""

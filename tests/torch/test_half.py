@@ -52,7 +52,7 @@ def operands(half: str) -> tuple[Any, Any, np.ndarray, np.ndarray]:
 def same(found: Any, expected: np.ndarray, half: str) -> None:
     assert found.dtype == DTYPES[half][0]
     rounded = expected.astype(DTYPES[half][1]).astype(np.float32)
-    np.testing.assert_array_equal(found.float().numpy(), rounded)
+    np.testing.assert_array_equal(found.float().cpu().numpy(), rounded)
 
 
 @pytest.mark.parametrize("half", DTYPES)
@@ -112,4 +112,4 @@ def test_means_of_adam_in_half_precision_move() -> None:
             optimizer.zero_grad()
             ((t - 0.3) ** 2).sum().backward()
             optimizer.step()
-    np.testing.assert_allclose(p.detach().float().numpy(), wide.detach().numpy(), atol=0.02)
+    np.testing.assert_allclose(p.detach().float().cpu().numpy(), wide.detach().cpu().numpy(), atol=0.02)

@@ -12,6 +12,8 @@ from cuprous.random._shapes import check, ndarray, shape_of, to_dtype
 from cuprous.random._vectors import Vectors
 
 _map = _core.map
+#: From so many numbers on, a small sample does not order all of them.
+_MANY = 1 << 22
 
 
 class Selection(Vectors):
@@ -21,7 +23,21 @@ class Selection(Vectors):
         """The numbers 0 to n - 1 in random order: two of 64 random bits are equal for n = 10**6 in 1 of 4e7 draws."""
         return _core.argsort(self._draw("random_bits64", (n,), True))
 
+    def _distinct(self, n: int, count: int) -> ndarray:
+        """Draws `count` different numbers below `n`, at most a sixteenth of them, in memory for the sample alone.
+
+        They are the first different ones of a sequence with repetitions. That a quarter more than are needed may not
+        suffice has a chance below 1e-1000.
+        """
+        drawn = to_dtype(self._below(n, (count + count // 4 + 64,)), "int64")
+        order = _core.argsort(drawn)
+        ordered = take(drawn, order, 0)
+        places = order.copy()
+        _core.update(places[1:], _map("where", ordered[1:] == ordered[:-1], drawn.size, order[1:]))
+        return take(drawn, _core.sort(places)[:count], 0)
+
     def _choice(self, a: Any, size: Any, replace: bool, p: Any, axis: int) -> ndarray:
+        check(a is not None, "a must be 1-dimensional or an integer")
         source = None if is_scalar(a) else array(a)
         if source is not None and source.ndim == 0:
             a, source = source.item(), None
@@ -42,7 +58,12 @@ class Selection(Vectors):
         else:
             check(count <= n, "Cannot take a larger sample than population when replace is False")
             check(count <= positive, "Fewer non-zero entries in p than size")
-            keys = self._order(n) if weights is None else _core.argsort(self._exponential((n,), "float64") / weights)
+            if weights is None and n >= _MANY and count <= n // 16:
+                keys = self._distinct(n, count)
+            else:
+                keys = (
+                    self._order(n) if weights is None else _core.argsort(self._exponential((n,), "float64") / weights)
+                )
             index = keys[:count].reshape(shape)
         return index if source is None else take(source, index, axis)
 

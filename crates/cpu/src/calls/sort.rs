@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use cuprous_core::{DType, Result};
+use cuprous_core::{DType, Error, Result};
 use half::{bf16, f16};
 use rayon::prelude::*;
 
@@ -147,37 +147,52 @@ pub(crate) unsafe fn sort(a: View, out: View) -> Result<()> {
     unsafe { gather(a, a.dtype(), out.origin())? };
     let n = *a.shape().last().unwrap_or(&1) as usize;
     let rows = a.layout.size as usize / n.max(1);
-    by_key!(a.dtype(), sort_rows(Ptr(out.origin()), rows, n));
-    Ok(())
+    by_key!(a.dtype(), sort_rows(Ptr(out.origin()), rows, n))
 }
 
-fn sort_rows<T: Key>(at: Ptr, rows: usize, n: usize) {
+/// An empty vector with room for `n` elements.
+fn with_room<T>(n: usize) -> Result<Vec<T>> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(n).map_err(|_| {
+        let bytes = n.saturating_mul(size_of::<T>());
+        Error::memory(format!("[sort] the host has no {bytes} bytes of memory left to sort {n} elements; free arrays first"))
+    })?;
+    Ok(room)
+}
+
+fn sort_rows<T: Key>(at: Ptr, rows: usize, n: usize) -> Result<()> {
     // SAFETY: the output has `rows·n` elements, and nobody else looks at it.
     let all = unsafe { std::slice::from_raw_parts_mut(at.0 as *mut T, rows * n) };
-    let one = |row: &mut [T]| match (T::ZERO, T::PLAIN) {
-        (Some(zero), _) if n >= DIGITS => sort_by_digits(row, zero),
-        (_, true) => row.sort_unstable_by(T::order),
-        (_, false) => row.sort_by(T::order),
+    let one = |row: &mut [T]| {
+        match (T::ZERO, T::PLAIN) {
+            (Some(zero), _) if n >= DIGITS => return sort_by_digits(row, zero),
+            (_, true) => row.sort_unstable_by(T::order),
+            (_, false) => row.sort_by(T::order),
+        }
+        Ok(())
     };
     if n >= LONG && rows < 2 * rayon::current_num_threads() {
-        for row in all.chunks_mut(n) {
-            match T::ZERO {
-                Some(zero) => sort_by_digits(row, zero),
-                None => row.par_sort_by(T::order),
+        all.chunks_mut(n).try_for_each(|row| match T::ZERO {
+            Some(zero) => sort_by_digits(row, zero),
+            None => {
+                row.par_sort_by(T::order);
+                Ok(())
             }
-        }
+        })
     } else if all.len() as i64 >= PARALLEL {
-        all.par_chunks_mut(n).for_each(one);
+        all.par_chunks_mut(n).try_for_each(one)
     } else {
-        all.chunks_mut(n.max(1)).for_each(one);
+        all.chunks_mut(n.max(1)).try_for_each(one)
     }
 }
 
-fn sort_by_digits<T: Key>(row: &mut [T], zero: Option<u64>) {
-    let mut words: Vec<T::Word> = row.par_iter().with_min_len(LONG).map(|k| k.word()).collect();
-    let mut room = vec![T::Word::default(); row.len()];
+fn sort_by_digits<T: Key>(row: &mut [T], zero: Option<u64>) -> Result<()> {
+    let (mut words, mut room) = (with_room::<T::Word>(row.len())?, with_room(row.len())?);
+    words.par_extend(row.par_iter().with_min_len(LONG).map(|k| k.word()));
+    room.resize(row.len(), T::Word::default());
     radix::sort(&mut words, &mut room, zero);
     row.par_iter_mut().zip(&words).with_min_len(LONG).for_each(|(to, word)| *to = T::of_word(*word));
+    Ok(())
 }
 
 /// # Safety
@@ -187,19 +202,19 @@ pub(crate) unsafe fn argsort(a: View, out: View) -> Result<()> {
     let flat = unsafe { Flat::new(a, a.dtype())? };
     let n = *a.shape().last().unwrap_or(&1) as usize;
     let rows = a.layout.size as usize / n.max(1);
-    by_key!(a.dtype(), argsort_rows(Ptr(flat.ptr()), Ptr(out.origin()), rows, n));
+    by_key!(a.dtype(), argsort_rows(Ptr(flat.ptr()), Ptr(out.origin()), rows, n))
+}
+
+fn argsort_by_digits<T: Key>(row: &mut [i64], keys: &[T]) -> Result<()> {
+    let (mut pairs, mut room) = (with_room::<(T::Word, u32)>(keys.len())?, with_room(keys.len())?);
+    pairs.par_extend(keys.par_iter().enumerate().with_min_len(LONG).map(|(i, k)| (k.equal_word(), i as u32)));
+    room.resize(keys.len(), (T::Word::default(), 0));
+    radix::sort(&mut pairs, &mut room, None);
+    row.par_iter_mut().zip(&pairs).with_min_len(LONG).for_each(|(to, (_, i))| *to = i64::from(*i));
     Ok(())
 }
 
-fn argsort_by_digits<T: Key>(row: &mut [i64], keys: &[T]) {
-    let mut pairs: Vec<(T::Word, u32)> =
-        keys.par_iter().enumerate().with_min_len(LONG).map(|(i, k)| (k.equal_word(), i as u32)).collect();
-    let mut room = vec![(T::Word::default(), 0); pairs.len()];
-    radix::sort(&mut pairs, &mut room, None);
-    row.par_iter_mut().zip(&pairs).with_min_len(LONG).for_each(|(to, (_, i))| *to = i64::from(*i));
-}
-
-fn argsort_rows<T: Key>(from: Ptr, to: Ptr, rows: usize, n: usize) {
+fn argsort_rows<T: Key>(from: Ptr, to: Ptr, rows: usize, n: usize) -> Result<()> {
     // SAFETY: both have `rows·n` elements; the output is ours alone.
     let (keys, index) = unsafe {
         (
@@ -213,7 +228,8 @@ fn argsort_rows<T: Key>(from: Ptr, to: Ptr, rows: usize, n: usize) {
         }
         // Keys travel with their indices: comparing does not jump through memory. (key, index) pairs are all different,
         // so an unstable sort of them is stable.
-        let mut pairs: Vec<(T, u32)> = keys.iter().zip(0u32..).map(|(&k, i)| (k, i)).collect();
+        let mut pairs: Vec<(T, u32)> = with_room(n)?;
+        pairs.extend(keys.iter().zip(0u32..).map(|(&k, i)| (k, i)));
         let order = |a: &(T, u32), b: &(T, u32)| a.0.order(&b.0).then(a.1.cmp(&b.1));
         match parallel {
             true => pairs.par_sort_unstable_by(order),
@@ -222,6 +238,7 @@ fn argsort_rows<T: Key>(from: Ptr, to: Ptr, rows: usize, n: usize) {
         for (to, (_, i)) in row.iter_mut().zip(pairs) {
             *to = i64::from(i);
         }
+        Ok(())
     };
     if n > u32::MAX as usize {
         // Too long for 32-bit indices: sort the indices themselves.
@@ -229,11 +246,12 @@ fn argsort_rows<T: Key>(from: Ptr, to: Ptr, rows: usize, n: usize) {
             row.iter_mut().zip(0..).for_each(|(to, i)| *to = i);
             row.par_sort_by(|&a, &b| keys[a as usize].order(&keys[b as usize]));
         }
+        Ok(())
     } else if n >= LONG && rows < 2 * rayon::current_num_threads() {
-        index.chunks_mut(n).zip(keys.chunks(n)).for_each(|pair| one(pair, true));
+        index.chunks_mut(n).zip(keys.chunks(n)).try_for_each(|pair| one(pair, true))
     } else if (rows * n) as i64 >= PARALLEL {
-        index.par_chunks_mut(n).zip(keys.par_chunks(n)).for_each(|pair| one(pair, false));
+        index.par_chunks_mut(n).zip(keys.par_chunks(n)).try_for_each(|pair| one(pair, false))
     } else {
-        index.chunks_mut(n.max(1)).zip(keys.chunks(n.max(1))).for_each(|pair| one(pair, false));
+        index.chunks_mut(n.max(1)).zip(keys.chunks(n.max(1))).try_for_each(|pair| one(pair, false))
     }
 }
