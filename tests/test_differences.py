@@ -129,6 +129,7 @@ LINES: dict[str, str] = {
     "`cross` of vectors of length 2": "same(cp.cross(cp.asarray([1.0, 2]), cp.asarray([3.0, 4])), -2.0)",
     "`i0` at infinity": "float(cp.i0(cp.asarray(inf))) == inf",
     '`load(mmap_mode="r+")`': "import tempfile\nwith tempfile.NamedTemporaryFile(suffix='.npy') as f:\n    np.save(f.name, np.zeros(2))\n    a = cp.load(f.name, mmap_mode='r+')\n    a[0] = 1\n    cp.synchronize()\n    ok = same(np.load(f.name), [0, 0])",
+    "`sparse.linalg.minres`, `lsqr` of float32": "from cuprous.scipy.sparse.linalg import minres\nok = minres(sparse.csr_matrix(cp.eye(2, dtype='float32')), cp.ones(2, 'float32'))[0].dtype == 'float32'",
     "Sparse matrices: index arrays given to a constructor": "i = cp.asarray([0, 1], dtype='int32')\nm = sparse.csr_matrix((cp.ones(2), i, cp.asarray([0, 1, 2], dtype='int32')), (2, 2))\ni[0] = 1\nok = int(m.indices[0]) == 0",
     "Sparse matrices: `eye`, `diags`, `identity`": "sparse.eye(3).format == 'csr' and scipy.sparse.eye(3).format == 'dia'",
     "Sparse matrices: sums over an axis, `todense` of `*_matrix`": "type(sparse.csr_matrix(cp.ones((2, 2))).sum(axis=0)) is cp.ndarray",
@@ -255,7 +256,8 @@ OTHERWISE = {
     ),
     **dict.fromkeys(
         ["Calls with two faults, such as shapes that do not broadcast and a forbidden cast", "Ctrl-C in a long computation",
-         "`a == x` for an `x` that no device holds (text, objects)", "Strides of results", "`cupyx.scipy`", "Windows several times longer than an axis, `mode=\"reflect\"`, n-d `correlate`",
+         "`a == x` for an `x` that no device holds (text, objects)", "Strides of results", "`signal.fftconvolve`, `upfirdn`, `resample_poly`, `detrend`, `sparse.linalg.spsolve` of several vectors: strides of results",
+         "`cupyx.scipy`", "Windows several times longer than an axis, `mode=\"reflect\"`, n-d `correlate`",
          "`ndimage`: grey morphology by a structure, beyond the range of an integer dtype",
          "`stats.spearmanr`, `skewtest`, `mode` with NaN or few elements", "`signal.istft` where windows add up to 0",
          "`signal.correlate2d`, `mode=\"valid\"`, complex, the second larger",

@@ -28,7 +28,8 @@ def written(m: Any, write: Callable[[Any], Any]) -> Any:
 #: Calls with a 3 x 4 matrix and what makes arrays.
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "add shape": lambda m, x: m + m[:2],
-    "transpose axes": lambda m, x: m.transpose(axes=0),
+    "transpose one axis": lambda m, x: m.transpose(axes=0),
+    "toarray bad order": lambda m, x: m.toarray(order="#"),
     "power list": lambda m, x: (m @ m.T) ** [1, 2],
     "data 2d": lambda m, x: type(m)((x(np.ones((1, 2))), (x(np.array([0, 1])), x(np.array([0, 1])))), shape=(3, 4)),
     "0-d": lambda m, x: type(m)(x(np.array(2.0))) if "matrix" in type(m).__name__ else m,
