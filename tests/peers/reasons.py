@@ -23,6 +23,17 @@ _NUMPYS = "as NumPy, where CuPy's own rule differs"
 _CLASS = "another class of error for an argument of a wrong type or value"
 _RANGE = "documented: indices out of range raise"
 _LAYOUT = "documented: the array's layout and memory are not NumPy's"
+_STRIDES = "documented: strides of results"
+_STATES = "CuPy's own layout of a filter's state, where ours is SciPy's"
+_BOOLS = "accepted here: bool and float16"
+_SPLINES = "documented: splines start exactly"
+_SINGLE = "float16: computed in single precision"
+_NAN = "documented: NaN in windows of extremes and ranks"
+_GENERIC = "functions of windows: RawKernel and functions of device arrays, where SciPy's take NumPy's"
+_FLAGS = "flags of order: unknown once the arrays were handed out"
+_ROWS = "missing: csr_array of one axis, and some methods of coo_array of one axis"
+_INDICES = "dtype: index arrays are int32 where the extents fit"
+_OBJECTS = "sparse: conversions give new objects"
 _GPU = "needs a GPU"
 _CACHE = "private: CuPy's cache of compiled code"
 _COMPILER = "private: the inside of Numba's compiler or dispatcher, or an extension of it"
@@ -126,6 +137,60 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("cupy", "reshape_zerosize2", "Strides are not equal", "documented: strides of results"),
     ("cupy", "test_bfloat16", "dtypes are returned", "bfloat16 with a Python number stays bfloat16"),
     ("cupy", "TestArrayAsType.*test_astype_type\b", "", "dtypes of one size have one name: longlong is int64"),
+    # CuPy's scipy, by test: signal, ndimage, sparse
+    ("cupyx", "signal|ndimage|sparse", "DID NOT RAISE NotImplementedError", "works here; CuPy expects an error"),
+    ("cupyx", "signal_tests|sparse_tests/test_linalg", "state of [cf]_contiguous", _STRIDES),
+    ("cupyx", r"TestLFilter::test_fir_iir_zi|TestSosFilt::test_zi", "", _STATES),
+    ("cupyx", "TestLFilter::test_lfiltic", "decimals", _STATES),
+    ("cupyx", r"TestConvolveCorrelate(2D)?::", "Unsupported type$|not available for this type", _BOOLS),
+    ("cupyx", "test_iir_filter_design", r"Skipped: SciPy>=1\.17", "skipped for SciPy alone"),
+    ("cupyx", "TestCheby2::test_bandpass", "Mismatched", "documented: order of zeros and poles"),
+    ("cupyx", "TestPeakWidths::test_mismatching_prominence", "DID NOT RAISE", "documented: values are not looked at"),
+    ("cupyx", r"fftconvolve1\[511-141-valid\]", "at least as large", "refused, as in other modes"),
+    ("cupyx", r"TestFilter::.*cval=nan.*filter='(minimum|maximum|median)_", "nan location", _NAN),
+    ("cupyx", "TestGeneric(1D)?Filter(Axes)?::", r"RawKernel\.__call__|numpy\.ndarray", _GENERIC),
+    ("cupyx", "TestOutputOverlapsInput::test_generic", "numpy.ndarray", _GENERIC),
+    ("cupyx", "TestSpecialWeightCases::test_extra_0_dim", "weights.ndim", "refused here: weights without elements"),
+    ("cupyx", "(MapCoordinatesHalf|TestZoomOutputSize1).*'(reflect|grid-mirror)'", "Mismatch", _SPLINES),
+    ("cupyx", "distance_transform_inplace_indices", "must be int32", _NUMPYS),
+    ("cupyx", "TestStats::test_invalid_", "DID NOT RAISE TypeError", "accepted here: NumPy arrays"),
+    ("cupyx", r"TestStats::.*'(variance|standard_deviation)'", "inf location|Mismatch", _SINGLE),
+    ("cupyx", "TestStats::test_no_values.*'sum", r"cupy: float64\s*numpy: int64", "dtype: sums of nothing"),
+    ("cupyx", "BinaryMorphologyTupleFootprint", "must have same dimensionality", _NUMPYS),
+    ("cupyx", r"TestStats::test_zero_dim.*center_of_mass", "DID NOT RAISE", "accepted here: arrays without axes"),
+    ("cupyx", "sparse_tests", "DID NOT WARN.*DeprecationWarning", "no warnings of SciPy's history"),
+    ("cupyx", "sparse_tests", "property '(shape|has_sorted_indices)' of", "missing: attributes that can be set"),
+    ("cupyx", "has_canonical_format4", "len.M.indices", "missing: attributes that can be set"),
+    ("cupyx", "TestSpdiags::", "AssertionError", "documented: CSR for the format dia"),
+    ("cupyx", r"test_coo: .*(Diagonal::test_setdiag)", "Mismatched", "COO in order after a write"),
+    ("cupyx", "test_coo: .*(check_if_row_major|duplicates_compat)|uncached_canonical", "AssertionError", _FLAGS),
+    ("cupyx", "preserves_sort_flags", "AssertionError", _FLAGS),
+    ("cupyx", "(row|col)_invalid|1d_three_tuple_float|coo_bad_ndim", "invalid input format|integer data", _CLASS),
+    ("cupyx", "zero_d_dense_rejected|scalar_input_matches|matrix_power_errors", "", _CLASS),
+    ("cupyx", "sparse_tests.*test_unsupported_dtype", "DID NOT RAISE", "accepted here: every dtype of arrays"),
+    ("cupyx", "test_dot_zero_dim", "DID NOT RAISE", _SCALARS),
+    ("cupyx", "test_to(csr|csc)_copy", "AssertionError", "empty arrays are shared: there is nothing to copy"),
+    ("cupyx", "TestCsrMatrixComparison::test_ng_shape", "DID NOT RAISE", _NUMPYS),
+    ("cupyx", "test_divide_dense_.*make_duplicate", "nan location", "equal positions are added first"),
+    ("cupyx", r"TestArrayIndexing::test_\w+ing.*\(\[\], \[\]\)", "type of return", "picked elements are an array"),
+    ("cupyx", "TestSetitemIndexing::test_set_sparse", "Mismatched", "written zeros are stored"),
+    ("cupyx", "TestEigsh::test_invalid", r"k=\d+ must be less", _CLASS),
+    ("cupyx", "TestEigsh::test_starting", "ncv must be", "refused as SciPy refuses it: ncv not above k"),
+    ("cupyx", "Test(Svds|Gmres)::test_invalid", "satisfying|DID NOT RAISE TypeError", "accepted: integers"),
+    ("cupyx", "TestLsqr|TestMinres", r"cupy: float32\s*numpy: float64", "documented: minres, lsqr of float32"),
+    ("cupyx", "sparray: .*(three_tuple|from_scipy_1d|_1d|1d_)", "2-tuple|too many val|not enough val", _ROWS),
+    ("cupyx", "sparray: .*1d_(nonzero|count_nonzero|sparse_enl|add|sub|mult)|nonzero_1d", "", _ROWS),
+    ("cupyx", "sparray: .*sum_tuple_axis", "axis out of range", _ROWS),
+    ("cupyx", "coo_2d_getitem", "not subscriptable", "missing: indices of coo_array"),
+    ("cupyx", "preserve|uses_int64|int64_matches|empty_(coo|csr)_int64", "AssertionError$|are not equal", _INDICES),
+    ("cupyx", "test_empty_coo_sum_duplicates|TestInt64RealImag", "AssertionError$", _INDICES),
+    ("cupyx", "sparse_tests", r"data must have \d+ values", "documented: a matrix's arrays keep their length"),
+    ("cupyx", "LegacyWraparound", "out of bounds", _RANGE),
+    ("cupyx", "sparse_tests", r"has no \d{11} bytes of memory", "needs 32 GiB: by extents of 2**31"),
+    ("cupyx", "SparseTypingAliases", "not subscriptable", "missing: classes as type parameters"),
+    ("cupyx", "test_inplace_bool_scalar", "Cannot cast", _NUMPYS),
+    ("cupyx", "test_round_array", "__round__", "missing: round() of sparse arrays"),
+    ("cupyx", "get_array_module_sparray|test_conversion_type_and", "AssertionError$", _OBJECTS),
     # CuPy's kernels, by test
     ("cupy_kernels", "TestCachePayload|NameExpressionCache", "", _CACHE),
     ("cupy_kernels", "", "_cached_codes", _CACHE),

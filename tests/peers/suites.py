@@ -190,7 +190,7 @@ _find_cupy = _from_variable("CUPY", "tests/cupy_tests")
 NOT_HUGE = (
     "-k",
     "not HugeArrays and not 32BitBoundary and not asnumpy_blocking and not BigArray"
-    " and not huge_array and not huge_list",
+    " and not huge_array and not huge_list and not TestLabelOverflow and not TestInt64Toarray",
 )
 
 SUITES = {

@@ -144,3 +144,16 @@ def test_histogram_and_functions() -> None:
     for key, places in known.items():
         for mine, other in zip(found[key], places, strict=True):
             np.testing.assert_array_equal(mine.get(), other)
+
+
+def test_index_without_labels() -> None:
+    """An index is no part of the result without labels: refused, not ignored."""
+    with pytest.raises(ValueError, match="index without defined labels"):
+        ndimage.histogram(cp.arange(5.0), 0, 4, 5, None, cp.array([0, 2]))
+
+
+@pytest.mark.parametrize("name", ["sum", "sum_labels", "mean", "variance", "standard_deviation", "center_of_mass"])
+def test_nothing_of_nothing(name: str) -> None:
+    empty = np.zeros(0)
+    found = getattr(ndimage, name)(*[cp.asarray(empty)] * 3)
+    assert np.shape(found) == np.shape(getattr(scipy_ndimage, name)(empty, empty, empty)) == (0,)

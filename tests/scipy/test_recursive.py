@@ -133,3 +133,20 @@ def test_errors() -> None:
     ):
         with pytest.raises(error, match=text):
             call()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int32"])
+def test_dtypes_of_states(dtype: str) -> None:
+    """States have the dtype of what they are computed from, and filters by them that of the signal."""
+    b, a = (np.asarray(v).astype("float32" if dtype == "complex64" else dtype) for v in ([1, 2], [1, 0, 3]))
+    sos = np.array([[1, 2, 1, 1, 0, 0.5]], b.dtype)
+    x = RNG.normal(size=50).astype(dtype)
+    for name, args in {
+        "lfilter_zi": (b, a), "lfiltic": (b, a, x[:2]), "sosfilt_zi": (sos,), "sosfiltfilt": (sos, x),
+        "filtfilt": (b, [1.0], x),
+    }.items():  # fmt: skip
+        if name == "filtfilt":
+            args = (b, np.ones(1, b.dtype), x)
+        close(getattr(signal, name)(*map(cp.asarray, args)), getattr(theirs, name)(*args), 1e-5)
+    close(signal.lfiltic(*map(cp.asarray, (b, a, x[:2], x[:1]))), theirs.lfiltic(b, a, x[:2], x[:1]), 1e-5)
+    close(signal.lfiltic(*map(cp.asarray, (b, a, x[:2], x[:0]))), theirs.lfiltic(b, a, x[:2], x[:0]), 1e-5)

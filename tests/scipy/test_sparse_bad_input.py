@@ -28,6 +28,15 @@ def written(m: Any, write: Callable[[Any], Any]) -> Any:
 #: Calls with a 3 x 4 matrix and what makes arrays.
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "add shape": lambda m, x: m + m[:2],
+    "transpose one axis": lambda m, x: m.transpose(axes=0),
+    "toarray bad order": lambda m, x: m.toarray(order="#"),
+    "power list": lambda m, x: (m @ m.T) ** [1, 2],
+    "data 2d": lambda m, x: type(m)((x(np.ones((1, 2))), (x(np.array([0, 1])), x(np.array([0, 1])))), shape=(3, 4)),
+    "0-d": lambda m, x: type(m)(x(np.array(2.0))) if "matrix" in type(m).__name__ else m,
+    "deg2rad": lambda m, x: m.deg2rad(),
+    "rad2deg": lambda m, x: m.rad2deg(),
+    "quotient": lambda m, x: m.astype("float32") / m.astype("float32"),
+    "1d trace": lambda m, x: type(m)(x(np.ones(3))).trace(),
     "add scalar": lambda m, x: m + 1,
     "add zero": lambda m, x: m + 0,
     "matmul shape": lambda m, x: m @ m,
@@ -164,3 +173,32 @@ def test_calls(kind: str, name: str) -> None:
 def test_resize_names_the_alternative() -> None:
     with pytest.raises(NotImplementedError, match=r"resize.*bmat"):
         sparse.csr_array(cp.asarray(A)).resize(2, 5)
+
+
+@pytest.mark.parametrize("kind", ["csr_array", "csr_matrix", "csc_array", "csc_matrix", "coo_array", "coo_matrix"])
+def test_dense_results(kind: str) -> None:
+    """Extremes with a dense array and quotients of two matrices have values everywhere: dense arrays."""
+    a = getattr(sparse, kind)(cp.asarray(A))
+    with np.errstate(all="ignore"):
+        quotient = A / A
+    for found, expected in [(a.maximum(cp.asarray(A.T[:3, :1])), np.maximum(A, A.T[:3, :1])), (a / a, quotient)]:
+        assert isinstance(found, cp.ndarray)
+        np.testing.assert_array_equal(found.get(), expected)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
+def test_true_twice_is_one(format: str) -> None:
+    """Sums and means of bool count positions, not entries, and leave the entries as they are."""
+    at = cp.array([0, 0, 1]), cp.array([1, 1, 2])
+    a = sparse.coo_array((cp.array([True, True, True]), at), shape=(2, 3)).asformat(format)
+    entries = a.nnz
+    assert int(a.sum()) == 2
+    assert a.sum(axis=0).tolist() == [0, 1, 1]
+    assert a.sum(axis=1).tolist() == [1, 1]
+    assert float(a.mean()) == pytest.approx(1 / 3)
+    assert a.nnz == entries
+
+
+def test_blocks_of_tuples() -> None:
+    """A tuple of two numbers is a row, not a shape."""
+    assert sparse.block_diag([(1, 2), [[3]]]).toarray().tolist() == [[1, 2, 0], [0, 0, 3]]

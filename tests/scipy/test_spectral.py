@@ -250,3 +250,39 @@ def test_errors() -> None:
         with pytest.raises(error, match=text):
             call()
     assert [v.shape for v in signal.welch(cp.zeros(0))] == [(0,), (0,)]
+
+
+@pytest.mark.parametrize("design", ["butter", "cheby1", "cheby2"])
+@pytest.mark.parametrize("kind", ["low", "high", "bandpass", "bandstop"])
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_zeros_and_poles(design: str, kind: str, n: int) -> None:
+    """Zeros that are real by construction are real numbers; an order of 0 is a filter for each kind."""
+    args = (n, *({"butter": [], "cheby1": [1], "cheby2": [20]}[design]), [0.2, 0.5] if "band" in kind else 0.3, kind)
+    ours, expected = (getattr(m, design)(*args, output="zpk") for m in (signal, theirs))
+    for mine, other in zip(ours[:2], expected[:2], strict=True):
+        assert (mine.dtype, mine.shape) == (other.dtype, other.shape)
+        order = lambda v: np.sort_complex(np.round(v, 7))  # noqa: E731
+        np.testing.assert_allclose(order(mine.get()), order(other), atol=1e-6)
+    np.testing.assert_allclose(ours[2], expected[2])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "int8"])
+@pytest.mark.parametrize("how", [(ftype, zero_phase) for ftype in ("iir", "fir") for zero_phase in (True, False)])
+def test_decimate_dtypes(dtype: str, how: tuple[str, bool]) -> None:
+    x = (RNG.normal(size=400) * 9).astype(dtype)
+    expected = theirs.decimate(x, 4, ftype=how[0], zero_phase=how[1])
+    found = signal.decimate(cp.asarray(x), 4, ftype=how[0], zero_phase=how[1])
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found.get(), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("shapes", [((5, 8), (8,), -1), ((8,), (5, 8), -1), ((3, 8, 5), (8, 5), -2),
+                                    ((5, 0), (8,), -1), ((8, 5), (3, 8, 5), -2)])  # fmt: skip
+def test_cross_spectra_of_other_ranks(shapes: tuple[Any, Any, int]) -> None:
+    """The axis counts in each operand by itself."""
+    x, y = RNG.normal(size=shapes[0]), RNG.normal(size=shapes[1])
+    expected = theirs.csd(x, y, nperseg=4, axis=shapes[2])
+    found = signal.csd(cp.asarray(x), cp.asarray(y), nperseg=4, axis=shapes[2])
+    for mine, other in zip(found, expected, strict=True):
+        assert mine.shape == other.shape
+        np.testing.assert_allclose(mine.get(), other)

@@ -33,7 +33,7 @@ class _Groups:
 
     def __init__(self, input: ArrayLike, labels: ArrayLike, index: Any, extreme: bool = False) -> None:
         a = source(input)
-        several = labels is not None and index is not None and not is_scalar(index)
+        several = labels is not None and index is not None and not is_scalar(index) and array(index).size > 0
         if a.size == 0 and (several or extreme):
             raise ValueError("zero-size array to reduction operation minimum which has no identity")
         self.single = index is None or is_scalar(index) or getattr(index, "ndim", 1) == 0
@@ -272,7 +272,12 @@ def histogram(input: ArrayLike, min: float, max: float, bins: int, labels: Array
 
     Arguments as for `sum_labels`. For several labels the counts are rows of one array (SciPy: an array of arrays); a
     label that does not occur has zeros (SciPy: None).
+
+    Raises:
+        ValueError: for `index` without `labels`.
     """
+    if labels is None and index is not None:
+        raise ValueError("index without defined labels")
     groups = _Groups(input, labels, index)
     edges = cp.linspace(min, max, bins + 1)
     values = _core.cast(_flat(groups.a), "float64")

@@ -23,11 +23,12 @@ _BANDS = {
 
 
 class _Filter(NamedTuple):
-    """Zeros, poles and gain."""
+    """Zeros, poles and gain; `real` is true where all zeros are real numbers by construction."""
 
     zeros: list[complex]
     poles: list[complex]
     gain: float
+    real: bool = False
 
 
 def _product(values: Any) -> complex:
@@ -38,22 +39,24 @@ def _product(values: Any) -> complex:
 
 
 def _butterworth(n: int) -> _Filter:
-    return _Filter([], [-cmath.exp(0.5j * math.pi * m / n) for m in range(1 - n, n, 2)], 1.0)
+    return _Filter([], [-cmath.exp(0.5j * math.pi * m / n) for m in range(1 - n, n, 2)], 1.0, True)
 
 
 def _chebyshev(n: int, ripple: float) -> _Filter:
     """Ripples of so many decibels where signals pass."""
     if n == 0:
-        return _Filter([], [], 10.0 ** (-ripple / 20.0))
+        return _Filter([], [], 10.0 ** (-ripple / 20.0), True)
     depth = math.sqrt(10.0 ** (0.1 * ripple) - 1.0)
     width = math.asinh(1.0 / depth) / n
     poles = [-cmath.sinh(complex(width, math.pi * m / (2 * n))) for m in range(1 - n, n, 2)]
     gain = _product(-p for p in poles).real
-    return _Filter([], poles, gain / math.sqrt(1.0 + depth * depth) if n % 2 == 0 else gain)
+    return _Filter([], poles, gain / math.sqrt(1.0 + depth * depth) if n % 2 == 0 else gain, True)
 
 
 def _inverse_chebyshev(n: int, attenuation: float) -> _Filter:
     """Ripples where signals are stopped, by at least so many decibels."""
+    if n == 0:
+        return _Filter([], [], 1.0)
     depth = 1.0 / math.sqrt(10.0 ** (0.1 * attenuation) - 1.0)
     width = math.asinh(1.0 / depth) / n
     zeros = [-(1j / math.sin(m * math.pi / (2.0 * n))).conjugate() for m in range(1 - n, n, 2) if m]
@@ -64,15 +67,15 @@ def _inverse_chebyshev(n: int, attenuation: float) -> _Filter:
 
 def _moved(f: _Filter, kind: str, edges: list[float]) -> _Filter:
     """From frequencies below 1 to the band with these (analog) edges."""
-    zeros, poles, gain = f
+    zeros, poles, gain, real = f
     excess = len(poles) - len(zeros)
     if kind == "lowpass":
         w = edges[0]
-        return _Filter([z * w for z in zeros], [p * w for p in poles], gain * w**excess)
+        return _Filter([z * w for z in zeros], [p * w for p in poles], gain * w**excess, real)
     ratio = (_product(-z for z in zeros) / _product(-p for p in poles)).real
     if kind == "highpass":
         w = edges[0]
-        return _Filter([w / z for z in zeros] + [0.0] * excess, [w / p for p in poles], gain * ratio)
+        return _Filter([w / z for z in zeros] + [0.0] * excess, [w / p for p in poles], gain * ratio, real)
     width, square = edges[1] - edges[0], edges[0] * edges[1]
 
     def split(values: list[complex]) -> list[complex]:
@@ -93,13 +96,13 @@ def _digital(f: _Filter) -> _Filter:
     fast = 4.0
     gain = f.gain * (_product(fast - z for z in f.zeros) / _product(fast - p for p in f.poles)).real
     zeros = [(fast + z) / (fast - z) for z in f.zeros] + [-1.0] * (len(f.poles) - len(f.zeros))
-    return _Filter(zeros, [(fast + p) / (fast - p) for p in f.poles], gain)
+    return _Filter(zeros, [(fast + p) / (fast - p) for p in f.poles], gain, f.real)
 
 
 def _numbers(f: _Filter, output: str) -> Any:
     import numpy as np
 
-    zeros, poles = np.array(f.zeros, complex), np.array(f.poles, complex)
+    zeros, poles = np.array(f.zeros, float if f.real else complex), np.array(f.poles, complex)
     if output == "zpk":
         return _core.from_numpy(zeros), _core.from_numpy(poles), f.gain
     if output == "ba":

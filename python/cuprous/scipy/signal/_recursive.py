@@ -222,16 +222,18 @@ def lfilter_zi(b: Any, a: Any) -> ndarray:
     denominator = np.trim_zeros(denominator, "f")
     if denominator.size < 1:
         raise ValueError("There must be at least one nonzero `a` coefficient.")
-    wide = np.result_type(numerator, denominator, np.float64)
+    name = np.result_type(numerator, denominator)
+    name = name if name.kind in "fc" else np.dtype(float)
+    wide = np.result_type(name, np.float64)
     n = max(numerator.size, denominator.size)
     taps, feedback = (np.pad(v.astype(wide) / denominator[0], (0, n - v.size)) for v in (numerator, denominator))
     if n == 1:
-        return _core.from_numpy(np.zeros(0, wide))
+        return _core.from_numpy(np.zeros(0, name))
     drive = taps[1:] - feedback[1:] * taps[0]
     # Of (I - A) z = B all rows but the first say z[i] = z[i + 1] + …: their sum gives z[0].
     first = drive.sum() / feedback.sum()
     state = first * np.cumsum(feedback[:-1]) - np.concatenate([[0.0], np.cumsum(drive)[:-1]])
-    return _core.from_numpy(state)
+    return _core.from_numpy(state.astype(name))
 
 
 def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> ndarray:
@@ -250,7 +252,10 @@ def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> ndarray:
     if outputs.ndim > 1 or inputs.ndim > 1:
         raise ValueError("[lfiltic] y= and x= must have one axis")
     n, m = denominator.size - 1, numerator.size - 1
-    wide = np.result_type(outputs, numerator, denominator, np.float64 if inputs.size == 0 else inputs, np.float32)
+    given = [outputs, numerator, denominator] if x is None else [outputs, numerator, denominator, inputs]
+    name = np.result_type(*given)
+    name = name if name.kind in "fc" else np.dtype(float)
+    wide = np.result_type(name, np.float32)
     outputs = np.pad(outputs.astype(wide), (0, max(n - outputs.size, 0)))
     inputs = np.pad(inputs.astype(wide), (0, max(m - inputs.size, 0)))
     state = np.zeros(max(n, m), wide)
@@ -258,7 +263,7 @@ def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> ndarray:
         state[i] = np.sum(numerator[i + 1 :] * inputs[: m - i])
     for i in range(n):
         state[i] -= np.sum(denominator[i + 1 :] * outputs[: n - i])
-    return _core.from_numpy(state / denominator[0])
+    return _core.from_numpy((state / denominator[0]).astype(name))
 
 
 def _sections(sos: Any) -> Any:
@@ -320,11 +325,12 @@ def sosfilt_zi(sos: Any) -> ndarray:
     if host(sos).ndim != 2:
         raise ValueError("sos must be shape (n_sections, 6)")
     sections = _sections(sos)
+    name = sections.dtype if sections.dtype.kind in "fc" else np.dtype(float)
     states, scale = [], 1.0
     for row in sections.astype(np.result_type(sections, np.float64)):
         states.append(scale * host(lfilter_zi(row[:3], row[3:])))
         scale *= row[:3].sum() / row[3:].sum()
-    return _core.from_numpy(np.stack(states))
+    return _core.from_numpy(np.stack(states).astype(name))
 
 
 def _extended(x: ndarray, axis: int, padtype: str | None, padlen: int | None, default: int) -> tuple[ndarray, int]:

@@ -334,6 +334,8 @@ def decimate(
     axis = normalize_axis(axis, a.ndim)
     if ftype == "iir":
         sections = cheby1(8 if n is None else operator.index(n), 0.05, 0.8 / factor, output="sos")
+        if a.dtype_name in ("float32", "complex64"):
+            sections = _core.cast(sections, "float32")
         y = sosfiltfilt(sections, a, axis) if zero_phase else sosfilt(sections, a, axis)
         return y[(*[slice(None)] * axis, slice(None, None, factor))].copy()
     if ftype != "fir":

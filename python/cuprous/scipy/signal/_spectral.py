@@ -140,7 +140,7 @@ def _spectrum(
     x: ndarray, y: ndarray | None, fs: float, window: Any, nperseg: int | None, noverlap: int | None, nfft: int | None,
     detrend: Any, return_onesided: bool, scaling: str, axis: int, average: str,
 ) -> tuple[ndarray, ndarray]:  # fmt: skip
-    axis = normalize_axis(axis, x.ndim)
+    # Each operand's own axis, and the result's: the numbers of axes may differ.
     rows = cp.moveaxis(x, axis, -1)
     others = None if y is None else cp.moveaxis(y, axis, -1)
     n = rows.shape[-1]

@@ -210,7 +210,8 @@ class Arithmetic(Sparse):
         if isinstance(other, Sparse):
             if other.shape != self.shape:
                 raise _inconsistent(self.shape, other.shape)
-            return self._class(self._kept())(self.toarray() / other.toarray())
+            a = self if self.dtype.kind == "c" else self.astype("float64", copy=False)
+            return a.toarray() / other.toarray()
         if is_dense(other):
             return self.multiply(_core.map("divide", 1.0, other))
         return NotImplemented
@@ -255,7 +256,7 @@ class Arithmetic(Sparse):
             return self.power(n)
         from cuprous.scipy.sparse.linalg._matfuncs import matrix_power
 
-        if isinstance(n, float):
+        if not hasattr(n, "__index__"):
             raise ValueError("exponent must be an integer")
         return matrix_power(self, n)
 
@@ -334,7 +335,7 @@ class Arithmetic(Sparse):
             a, b = (self, other) if other.shape == self.shape else self._repeated(other)
             return a._binary(b, _map(name))
         dense = array(other)
-        return self._class("csr")(_core.map(name, self._spread(dense), dense))
+        return _core.map(name, self._spread(dense), dense)
 
     # --- in place
 
@@ -367,8 +368,10 @@ def _fitting(result: ndarray, dtype: str, name: str) -> ndarray:
 
 
 def _method(name: str) -> Any:
+    own = {"deg2rad": "radians", "rad2deg": "degrees"}.get(name, name)
+
     def method(self: Arithmetic) -> Any:
-        return self._apply(name)
+        return self._apply(own)
 
     method.__name__ = name
     method.__doc__ = f"`{name}` of the elements."

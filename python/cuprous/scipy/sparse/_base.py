@@ -19,6 +19,17 @@ _DTYPES = (
 _NO_FORMAT = "there are the formats csr, csc and coo"
 
 
+def check_swap(axes: Any) -> None:
+    """Checks the `axes` of a transposition.
+
+    Raises:
+        ValueError: for others than None and (1, 0).
+    """
+    if axes is not None and (not isinstance(axes, (tuple, list)) or tuple(axes) != (1, 0)):
+        raise ValueError("Sparse arrays/matrices do not support an 'axes' parameter because swapping dimensions is "
+                         "the only logical permutation.")  # fmt: skip
+
+
 class SparseWarning(Warning):
     """Something about sparse matrices."""
 
@@ -335,9 +346,15 @@ class Sparse:
         return sum_(self.diagonal(offset))
 
     def diagonal(self, k: int = 0) -> ndarray:
-        """A diagonal as a dense vector."""
+        """A diagonal as a dense vector.
+
+        Raises:
+            ValueError: for an array of one axis.
+        """
         from cuprous.scipy.sparse import _pattern
 
+        if self.ndim != 2:
+            raise ValueError("diagonal requires two dimensions")
         m, n = self._shape
         if k <= -m or k >= n:
             return _core.empty((0,), self._dtype)
@@ -354,10 +371,12 @@ class Sparse:
             k: which diagonal; those above the main one are positive.
 
         Raises:
-            ValueError: where the matrix has no such diagonal.
+            ValueError: where the matrix has no such diagonal, and for an array of one axis.
         """
         from cuprous.scipy.sparse import _indexing, _pattern
 
+        if self.ndim != 2:
+            raise ValueError("setdiag requires two dimensions")
         m, n = self._shape
         if k <= -m or k >= n:
             raise ValueError("k exceeds array dimensions")

@@ -9,7 +9,7 @@ from cuprous._args import array, astype, ndarray
 from cuprous._convert import convert
 from cuprous.scipy.sparse import _indexing, _pattern, _product
 from cuprous.scipy.sparse._arithmetic import Arithmetic
-from cuprous.scipy.sparse._base import Sparse, as_shape, checked_dtype, is_shape
+from cuprous.scipy.sparse._base import Sparse, as_shape, check_swap, checked_dtype, is_shape
 from cuprous.scipy.sparse._pattern import Pattern
 
 
@@ -19,10 +19,14 @@ def is_scipy(x: object) -> bool:
 
 
 def values_of(data: Any, dtype: Any, copy: bool | None) -> ndarray:
-    """The values that a constructor is given."""
+    """The values that a constructor is given.
+
+    Raises:
+        ValueError: for other axes than one.
+    """
     values = convert(data)
     if values.ndim != 1:
-        values = values.reshape(-1)
+        raise ValueError(f"data, indices, and indptr should be 1-D; data has {values.ndim} axes")
     name = checked_dtype(values.dtype_name if dtype is None else dtype)
     if values.dtype_name != name:
         return _core.cast(values, name)
@@ -272,9 +276,7 @@ class Compressed(Arithmetic):
         Raises:
             ValueError: for other axes than (1, 0).
         """
-        if axes is not None and tuple(axes) != (1, 0):
-            raise ValueError("Sparse arrays/matrices do not support an 'axes' parameter because swapping dimensions is "
-                             "the only logical permutation.")  # fmt: skip
+        check_swap(axes)
         other = self._class("csc" if self.format == "csr" else "csr")
         data = self._data.copy() if copy else self._data
         return other._new(data, self._pattern.share(), self._shape[::-1], self._canonical)

@@ -9,6 +9,7 @@ from cuprous import _core
 from cuprous._args import array, astype, common_dtype, is_numpy_array, ndarray
 from cuprous._convert import convert
 from cuprous._joining import concatenate
+from cuprous._manipulation import atleast_2d
 from cuprous.scipy.sparse import _classes, _pattern
 from cuprous.scipy.sparse._base import Sparse, checked_dtype, is_number
 
@@ -302,7 +303,7 @@ def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> Any:
     given = list(mats)
     kind = _is_array(*given)
     for block in given:
-        b = _sparse([[block]] if is_number(block) else block, kind)
+        b = _sparse(atleast_2d(block) if isinstance(block, (int, float, complex, list, tuple)) else block, kind)
         parts.append((b._data, astype(b._row, "int64") + down, astype(b._col, "int64") + right))
         down, right = down + b._shape[0], right + b._shape[1]
     name = common_dtype([p[0] for p in parts]) if dtype is None and parts else checked_dtype(dtype)

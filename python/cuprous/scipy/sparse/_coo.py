@@ -12,7 +12,7 @@ from cuprous._convert import convert
 from cuprous._counting import flatnonzero
 from cuprous.scipy.sparse import _indexing, _pattern, _product
 from cuprous.scipy.sparse._arithmetic import Arithmetic
-from cuprous.scipy.sparse._base import Sparse, as_shape, checked_dtype, is_shape
+from cuprous.scipy.sparse._base import Sparse, as_shape, check_swap, checked_dtype, is_shape
 from cuprous.scipy.sparse._compressed import index_of, is_scipy, values_of
 
 
@@ -114,14 +114,14 @@ class Coordinates(Arithmetic):
 
     def _take_dense(self, arg: Any, dtype: Any) -> None:
         dense = arg if isinstance(arg, ndarray) else convert(arg)
-        if dense.ndim == 0:
+        if dense.ndim == 0 and self._is_array:
             raise TypeError(f"coo_array does not support {arg!r}; it must have axes")
         if dense.ndim > 2:
             raise NotImplementedError(f"[coo] arrays of {dense.ndim} axes are not supported; use two")
         checked_dtype(dense.dtype_name)
         if dtype is not None:
             dense = astype(dense, checked_dtype(dtype))
-        self._set_shape(dense.shape if dense.ndim == 2 or self._is_array else (1, *dense.shape))
+        self._set_shape(dense.shape if dense.ndim == 2 or self._is_array else (1, dense.size))
         flat = dense.reshape(-1)
         where = flatnonzero(flat)
         name = _pattern.index_dtype(*self._shape)
@@ -264,12 +264,14 @@ class Coordinates(Arithmetic):
         """As a dense array, in memory order "C" or "F", or into `out`.
 
         Raises:
-            ValueError: for an `out` of another shape or dtype, or together with `order`.
+            ValueError: for an `out` of another shape or dtype, or together with `order`, and for another `order`.
         """
         if out is not None and order is not None:
             raise ValueError("order cannot be specified if out is not None")
         if out is not None and (out.shape != self.shape or out.dtype_name != self._dtype):
             raise ValueError("out array must be same dtype and shape as sparse array")
+        if order is not None and order.upper() not in ("C", "F", "A", "K"):
+            raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got '{order}')")
         m, n = self._shape
         column_major = (order or "C").upper() == "F"
         first, second, inner = (self._col, self._row, m) if column_major else (self._row, self._col, n)
@@ -319,9 +321,7 @@ class Coordinates(Arithmetic):
         """
         if self._flat:
             return self.copy() if copy else self
-        if axes is not None and tuple(axes) != (1, 0):
-            raise ValueError("Sparse arrays/matrices do not support an 'axes' parameter because swapping dimensions is "
-                             "the only logical permutation.")  # fmt: skip
+        check_swap(axes)
         a = self.copy() if copy else self
         return self._new(a._data, a._col, a._row, self._shape[::-1], None)
 

@@ -59,6 +59,9 @@ def sum_(a: Any, axis: Any, dtype: Any, out: ndarray | None) -> ndarray:
     """See `Sparse.sum`."""
     which = _along(a, axis)
     name = _dtypes.accumulator(a._dtype) if dtype is None else checked_dtype(dtype)
+    if a._dtype == "bool" and not a.has_canonical_format:  # True twice at a position is one True
+        a = a.copy()
+        a.sum_duplicates()
     if which is None:
         total = _core.reduce("sum", astype(a.data, name), None)
         return write_exactly(out, total, "sum")
