@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from cuprous import _core
+from cuprous._args import is_scalar
 from cuprous.scipy.special import _integrals
 from cuprous.scipy.special._beta import sine
 from cuprous.scipy.special._composed import both, is_pole, isnan, rgamma, where
@@ -59,7 +60,7 @@ def multigammaln(a: Any, d: int) -> ndarray:
         ValueError: for a d that is no positive integer. (Elements of `a` up to (d - 1) / 2 give what gammaln gives;
             SciPy raises, which would wait for the device.)
     """
-    if isinstance(d, bool) or int(d) != d or d < 1:
+    if isinstance(d, bool) or not is_scalar(d) or int(d) != d or d < 1:
         raise ValueError("d should be a positive integer (dimension)")
     x = floats(a)
     total: Any = d * (d - 1) * 0.25 * math.log(math.pi)
