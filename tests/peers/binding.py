@@ -24,7 +24,8 @@ class Absent:
         object.__setattr__(self, "_error", error)
 
     def _raise(self, *args: Any, **kwargs: Any) -> Any:
-        raise object.__getattribute__(self, "_error")
+        # Without the traceback, which would grow with every use.
+        raise object.__getattribute__(self, "_error").with_traceback(None)
 
     __getattr__ = __setattr__ = __call__ = __getitem__ = __iter__ = __bool__ = __mro_entries__ = __enter__ = _raise
     __len__ = __add__ = __radd__ = __mul__ = __lt__ = __gt__ = _raise
@@ -34,7 +35,7 @@ def stand_in(name: str, kind: str, error: Exception) -> Any:
     """Returns what is bound to `name` after its statement failed: a test fails, anything else is absent."""
 
     def failing(*args: Any) -> None:
-        raise error
+        raise error.with_traceback(None)
 
     if kind == "function" and name.startswith("test"):
         return failing

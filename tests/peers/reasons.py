@@ -34,6 +34,13 @@ _FLAGS = "flags of order: unknown once the arrays were handed out"
 _ROWS = "missing: csr_array of one axis, and some methods of coo_array of one axis"
 _INDICES = "dtype: index arrays are int32 where the extents fit"
 _OBJECTS = "sparse: conversions give new objects"
+_SMALL = "documented: special functions of small integers and float16 are float64"
+_NO_NAME = "has no attribute|No module named|ValueError"  # of the name, or of both sides
+_EXACT = "a value or limit, where SciPy has NaN"
+_ALL_TYPES = "works here; CuPy has types 2 and 3 only"
+_COMPLEX = "missing: complex numbers"
+_UNCHECKED = "documented: elements are not checked, which would wait for the device"
+_METHODS = "missing: RegularGridInterpolator's methods quintic and pchip, and those by FITPACK"
 _GPU = "needs a GPU"
 _CACHE = "private: CuPy's cache of compiled code"
 _COMPILER = "private: the inside of Numba's compiler or dispatcher, or an extension of it"
@@ -191,6 +198,29 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("cupyx", "test_inplace_bool_scalar", "Cannot cast", _NUMPYS),
     ("cupyx", "test_round_array", "__round__", "missing: round() of sparse arrays"),
     ("cupyx", "get_array_module_sparray|test_conversion_type_and", "AssertionError$", _OBJECTS),
+    # CuPy's scipy, by test
+    ("cupyx", r"special_tests|TestEntropy", r"cupy: float64\s+numpy: float(16|32)$", _SMALL),
+    ("cupyx", "TestMultigammaln::test_linspace", "dtypes are returned", "documented: float32 stays float32"),
+    ("cupyx", "TestMultigammaln", "DID NOT RAISE", _UNCHECKED),
+    ("cupyx", "TestCubicHermiteSpline::test_ctor_error_handling", "DID NOT RAISE", _UNCHECKED),
+    ("cupyx", "special_tests|stats_tests", "TypeError: .*(input type complex|complex numbers are not)", _COMPLEX),
+    ("cupyx", "TestBeta::test_logspace|TestBinom::test_nan_inf", "nan location", _EXACT),
+    ("cupyx", "TestPolygamma|TestZeta", "nan location", "documented: NaN where zeta would have to be continued"),
+    ("cupyx", "TestSpecialConvex::test_huber|TestZmap::test_zmap_multi_dim", "Max absolute", _ROUNDING),
+    ("cupyx", "softmax_ndarray_1|TestLogsumexp::test_(array|b_m|sign_m)", "Max absolute", _ROUNDING),
+    ("cupyx", r"TestHfftn::test_hfftn\[", "Max absolute", _ROUNDING),
+    ("cupyx", "TestGammaincc::test_roundtrip", "Max absolute", "gammaincc for a below 1: an absolute error of 1e-16"),
+    ("cupyx", "test_ufunc_dispatch", "", _PRIVATE),
+    ("cupyx", r"fft_tests.*_plan(_manager)?\b", _NO_NAME, "missing: plans of FFTs"),
+    ("cupyx", r"fft_tests.*_backend\b", _NO_NAME, "missing: backends of FFTs"),
+    ("cupyx", r"TestDctDst::test_dct\[", "DID NOT RAISE", _ALL_TYPES),
+    ("cupyx", r"TestDctDst::test_dct\[", "Invalid number of FFT data points", _ALL_TYPES),
+    ("cupyx", "TestNextFastLen", "^AssertionError$", _NUMPYS),
+    ("cupyx", "TestBSpline::test_ctor", "not 'complex'", _NUMPYS),
+    ("cupyx", "TestInterp::test_deriv_spec", "DID NOT RAISE", "accepted here: conditions as for CubicSpline"),
+    ("cupyx", "TestInterp1D::test_previous_3", "Mismatch", "points that are not sorted, against assume_sorted"),
+    ("cupyx", "TestPPoly::test_antiderivative_simple", "c_contiguous flag", _LAYOUT),
+    ("cupyx", "test_rgi", r"Method '\w+_legacy' is not defined|method='(pchip|quintic)' is not", _METHODS),
     # CuPy's kernels, by test
     ("cupy_kernels", "TestCachePayload|NameExpressionCache", "", _CACHE),
     ("cupy_kernels", "", "_cached_codes", _CACHE),

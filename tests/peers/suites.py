@@ -132,6 +132,14 @@ def _bind_cupy(root: Path, lent: Mapping[str, ModuleType] | None = None) -> None
     import cupy.testing  # noqa: F401
 
 
+def _bind_cupyx(root: Path) -> None:
+    from tests.peers.binding import package
+
+    # Tests for GPUs of all ages are skipped or not by it.
+    _bind_cupy(root, {"cupy.cuda.device": package("cupy.cuda.device", get_compute_capability=lambda: "90")})
+    vars(sys.modules["cupy.cuda"])["device"] = importlib.import_module("cupy.cuda.device")
+
+
 def _bind_cupy_kernels(root: Path) -> None:
     from tests.peers import cupy_names
 
@@ -198,7 +206,7 @@ SUITES = {
     for suite in (
         Suite("numpy", _numpy_root, _numpy_files, _bind_numpy, "", ("", "numpy."), NOT_HUGE),
         Suite("cupy", _find_cupy, _cupy_files, _bind_cupy, _fetch("CUPY"), ("tests.", ""), NOT_HUGE),
-        Suite("cupyx", _find_cupy, _cupyx_files, _bind_cupy, _fetch("CUPY"), ("tests.", ""), NOT_HUGE),
+        Suite("cupyx", _find_cupy, _cupyx_files, _bind_cupyx, _fetch("CUPY"), ("tests.", ""), NOT_HUGE),
         Suite(
             "cupy_kernels", _find_cupy, _cupy_kernel_files, _bind_cupy_kernels, _fetch("CUPY"), ("tests.", ""), NOT_HUGE
         ),

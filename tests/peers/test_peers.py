@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from tests.peers.binding import Finder, execute
+from tests.peers.binding import Absent, Finder, execute
 from tests.peers.numpy_names import importer
 from tests.peers.remainder import Remainder, compare, key_of, updated
 from tests.peers.session import Result, run, stored
@@ -138,3 +138,13 @@ def test_numpy(file: str, tmp_path: Path) -> None:
     assert found.passed > 5
     assert not found.unexpected
     assert not found.stale
+
+
+def test_errors_of_absent_names_do_not_grow() -> None:
+    """An error that is raised again keeps its traceback, and long ones made suites quadratic."""
+    absent, lengths = Absent(KeyError("name")), []
+    for _ in range(3):
+        with pytest.raises(KeyError) as caught:
+            absent()
+        lengths.append(len(caught.traceback))
+    assert len(set(lengths)) == 1

@@ -137,3 +137,46 @@ def test_whole_parameters() -> None:
         special.gammainc(1j, 2.0)
     with pytest.raises(ValueError, match="broadcast"):
         special.betainc(cp.ones(3), cp.ones(2), 0.5)
+
+
+def test_far_tails() -> None:
+    """Quantiles of probabilities down to the least ones: by Newton's method or, where x underflows, as the tail."""
+    tiny = 10.0 ** -np.array([10, 50, 100, 150, 200, 300.0])
+    a = np.array([0.01, 0.5, 1, 1.5, 3, 10, 100, 1000])[:, None]
+    near("gammainccinv", *np.broadcast_arrays(a, tiny), rtol=1e-13)
+    a = a[1:]
+    for b in (a[::-1], np.full((1, 1), 1.0), np.full((1, 1), 1000.0)):
+        x = special.betainccinv(*map(cp.asarray, (a, b, tiny))).get()
+        error = np.log(theirs.betaincc(a, b, x) / tiny)
+        np.testing.assert_allclose(error[x < 0.99], 0, atol=1e-10)
+    np.testing.assert_allclose(special.stdtrit(1.0, cp.asarray(tiny)).get(), -1.0 / (np.pi * tiny), rtol=1e-12)
+    np.testing.assert_allclose(special.betaincinv(1.5, 40.0, cp.asarray(tiny)).get(),
+                               (1.5 * theirs.beta(1.5, 40.0) * tiny) ** (1 / 1.5), rtol=3e-6)  # fmt: skip
+    assert float(special.chdtri(1e200, 0.25)) == pytest.approx(1e200)
+    assert np.isnan(float(special.gammainccinv(0.0, 1e-200)))
+
+
+def test_many_degrees_of_freedom() -> None:
+    near("stdtr", *np.meshgrid(10.0 ** np.arange(5, 12), [-5, -2, -1, -0.5, -0.01, 0.3, 1, 4]), rtol=2e-14)
+    near("stdtr", np.full(2, np.inf), np.array([-np.inf, np.inf]), rtol=0)
+
+
+def test_poch_of_large_numbers() -> None:
+    z = np.array([-300.5, -200.25, -1e10, -1e10, -180, -180, -171.5, -150.5, -20.5, 1e-200, 0, np.inf, np.inf])
+    m = np.array([2, 3.5, -1, -2, 3, -3, -2, -50, 1.25, -1, -1, 0.5, -1])
+    near("poch", z, m, rtol=1e-12)
+
+
+def test_ends_of_parameters() -> None:
+    near("agm", np.array([np.inf, -np.inf, np.inf, 1e-200]), np.array([2.0, -2, 0, 1e200]), rtol=1e-8)
+    near("gammaincinv", np.full(2, np.inf), np.array([0.0, 1]), rtol=0)
+    near("betaincinv", np.array([np.inf, 2, 2]), np.array([2, np.inf, np.inf]), np.array([0, 1, 0.3]), rtol=0)
+    k, p = np.meshgrid([-2.5, -1, 0, 1, 2], [0.0, 0.25, 1])
+    for name in ("bdtr", "bdtrc"):
+        near(name, k, np.full(k.shape, 1.0), p, rtol=1e-14)
+    assert np.isnan(float(special.bdtr(-1.0, -1.0, 0.25)))
+
+
+def test_binom_of_tiny_numbers() -> None:
+    n, k = np.meshgrid([1e-200, -1e-200, 1e-12, np.nan], [-1, 0, 1, 2, 5, 19, 30, 100, 300, -np.inf])
+    near("binom", n, k, rtol=1e-10)

@@ -147,3 +147,45 @@ def test_b_splines_with_multiple_knots() -> None:
             theirs = scipy_interpolate.BSpline(t, c, k, extrapolate)(at)
             ours = interpolate.BSpline(cp.asarray(t), cp.asarray(c), k, extrapolate)(cp.asarray(at))
             np.testing.assert_allclose(ours.get(), theirs, rtol=1e-8, atol=1e-8, err_msg=f"{k} {t.tolist()}")
+
+
+@pytest.mark.parametrize("kind", ["linear", "zero", "nearest", "previous", "slinear"])
+def test_interp1d_dtypes(kind: str) -> None:
+    for dtypes in np.ndindex(3, 4, 3):
+        dtype_x, dtype_y, dtype_at = (("f2", "f4", "f8", "c8")[i] for i in dtypes)
+        x, y, at = np.arange(8, dtype=dtype_x), np.arange(8).astype(dtype_y) / 2, np.array([1.5, 3], dtype_at)
+        theirs = scipy_interpolate.interp1d(x, y, kind=kind)(at)
+        ours = interpolate.interp1d(cp.asarray(x), cp.asarray(y), kind=kind)(cp.asarray(at))
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_allclose(ours.get(), theirs, rtol=1e-3)
+
+
+def test_fill_values_fit() -> None:
+    """A list of as many values as there are points to evaluate is no value for each."""
+    x, y = cp.arange(5.0), RNG.normal(size=(2, 3, 5))
+    ours = interpolate.interp1d(x, cp.asarray(y), fill_value=[1.0, 2, 3], bounds_error=False)(cp.asarray([-1.0, 9]))
+    np.testing.assert_array_equal(ours.get(), np.broadcast_to([[1], [2], [3]], (2, 3, 2)))
+    for values, fill in ((y[0, 0], [1.0, 2]), (y, [1.0, 2]), (y[0], np.ones((2, 3)))):
+        with pytest.raises(ValueError, match="broadcast"):
+            interpolate.interp1d(x, cp.asarray(values), fill_value=fill, bounds_error=False)
+    with pytest.raises(ValueError, match="compatible"):
+        interpolate.RegularGridInterpolator((x,), cp.arange(5.0), fill_value=1 + 2j)
+
+
+def test_conditions_of_make_interp_spline() -> None:
+    x = y = cp.arange(6.0)
+    for wrong in (([(1, 0.0)], None), (None, "natural"), 42):
+        with pytest.raises(ValueError, match="boundar"):
+            interpolate.make_interp_spline(x, y, bc_type=wrong)
+    with pytest.raises(NotImplementedError, match="several"):
+        interpolate.make_interp_spline(x, y, bc_type=([(1, 0.0), (2, 0.0)], None))
+
+
+def test_derivative_has_as_many_coefficients_as_knots() -> None:
+    t, c = np.arange(7.0), np.array([-1.0, 2, 0, -1])
+    for nu in (1, 2):
+        theirs = scipy_interpolate.BSpline(t, c, 2).derivative(nu).tck
+        ours = interpolate.BSpline(cp.asarray(t), cp.asarray(c), 2).derivative(nu).tck
+        for mine, its in zip(ours[:2], theirs[:2], strict=True):
+            np.testing.assert_allclose(mine.get(), its)
+        assert ours[2] == theirs[2]

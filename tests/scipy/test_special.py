@@ -242,3 +242,18 @@ def test_get_array_module() -> None:
 
     assert cuprous.scipy.get_array_module(cp.ones(1)) is cuprous.scipy
     assert cuprous.scipy.get_array_module(np.ones(1)) is scipy
+
+
+@pytest.mark.parametrize("name", ["logsumexp", "softmax", "log_softmax"])
+def test_float16_stays_float16(name: str) -> None:
+    x = np.linspace(-3, 4, 12).reshape(3, 4).astype("float16")
+    for axis in (None, 1):
+        ours, theirs = getattr(special, name)(cp.asarray(x), axis=axis), getattr(scipy_special, name)(x, axis=axis)
+        assert ours.dtype == theirs.dtype == "float16"
+        np.testing.assert_allclose(ours.get(), theirs, rtol=3e-3)
+
+
+def test_invalid_dimension_and_aliases() -> None:
+    assert special.psi is special.digamma
+    with pytest.raises(ValueError, match="dimension"):
+        special.multigammaln(cp.ones(3), cp.arange(3))

@@ -103,6 +103,8 @@ class BSpline:
             empty = width == 0.0
             c = _map("where", empty, 0.0, k * (c[1:] - c[:-1]) / _map("where", empty, 1.0, width))
             t, k = t[1:-1], k - 1
+        # As many coefficients as knots, as SciPy has it.
+        c = cp.concatenate([c, cp.zeros((t.size - c.shape[0], *c.shape[1:]), dtype=c.dtype)])
         return BSpline(t, cp.moveaxis(c, 0, self.axis), k, self.extrapolate, self.axis)
 
 
@@ -141,14 +143,16 @@ def make_interp_spline(
         k: the degree.
         t: knots, not falling: as many as points and k + 1 more. By default those of "not-a-knot" for odd degrees, and
             for even ones the middles between points, with the first and last coordinates k + 1 times at the ends.
-        bc_type: for degree 3, as for `CubicSpline`, but for "periodic"; None is "not-a-knot".
+        bc_type: for degree 3, as for `CubicSpline`, but for "periodic"; None is "not-a-knot". Each end may be a list
+            of one condition.
         axis: the axis.
         check_finite: whether values that are not finite raise; coordinates always are looked at.
 
     Raises:
-        NotImplementedError: for periodic splines, and conditions for degrees other than 3 or beside knots.
+        NotImplementedError: for periodic splines, conditions for degrees other than 3 or beside knots, and several
+            conditions at one end.
         ValueError: for shapes that do not fit together, negative degrees, too few points or knots, coordinates that do
-            not rise, and knots that fall or leave points out.
+            not rise, knots that fall or leave points out, unknown conditions, and a condition at one end alone.
         LinAlgError: where no spline of those knots goes through the points.
     """
     k = operator.index(k)
@@ -235,7 +239,13 @@ def _parabolas(x: ndarray, t: ndarray, rows: ndarray) -> ndarray:
 def _cubics(x: ndarray, rows: ndarray, bc_type: Any) -> tuple[ndarray, ndarray]:
     """The coefficients are the blossoms of the pieces of `CubicSpline` at three knots in a row (L. Ramshaw, 1987)."""
     if isinstance(bc_type, (tuple, list)):
+        if any(isinstance(b, list) and len(b) != 1 for b in bc_type):
+            raise NotImplementedError(f"[make_interp_spline] bc_type={bc_type!r}: several conditions at one end")
+        if len(bc_type) == 2 and (bc_type[0] is None) != (bc_type[1] is None):
+            raise ValueError("The number of derivatives at boundaries does not match: expected 2, got 1")
         bc_type = tuple("not-a-knot" if b is None else b[0] if isinstance(b, list) else b for b in bc_type)
+    elif not (bc_type is None or isinstance(bc_type, str)):
+        raise ValueError(f"Unknown boundary condition: {bc_type}")
     kinds = (bc_type,) * 2 if bc_type is None or isinstance(bc_type, str) else bc_type
     cut = [kind in (None, "not-a-knot") if kind is None or isinstance(kind, str) else False for kind in kinds]
     pieces = CubicSpline(x, rows, 0, "not-a-knot" if bc_type is None else bc_type)

@@ -27,7 +27,8 @@ class RegularGridInterpolator:
 
     Raises:
         NotImplementedError: for other methods ("quintic", "pchip"), `solver` and `solver_args`.
-        ValueError: for points that do not fit the values, and when called outside of the grid with `bounds_error`.
+        ValueError: for points that do not fit the values, a complex fill value for real ones, and when called outside
+            of the grid with `bounds_error`.
     """
 
     def __init__(
@@ -62,6 +63,8 @@ class RegularGridInterpolator:
         self.grid = tuple(grid)
         self._coefficients: Any = None
         self.values = values if _dtypes.kind(values.dtype_name) in "fc" else _core.cast(values, "float64")
+        if fill_value is not None and not cp.can_cast(array(fill_value).dtype, self.values.dtype, "same_kind"):
+            raise ValueError("fill_value must be either 'None' or of a type compatible with values")
 
     def __call__(self, xi: Any, method: str | None = None) -> ndarray:
         """The function at the rows of `xi` (shape (…, number of axes), or a tuple of arrays, one an axis)."""

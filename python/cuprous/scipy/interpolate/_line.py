@@ -7,8 +7,9 @@ from typing import Any
 
 import cuprous as cp
 from cuprous import _core, _dtypes
-from cuprous._args import array, normalize_axis
+from cuprous._args import array, broadcast_shapes, normalize_axis
 from cuprous.scipy.interpolate._bsplines import make_interp_spline
+from cuprous.scipy.interpolate._pieces import real_or_complex
 
 ndarray = _core.ndarray
 _KINDS = ("linear", "nearest", "nearest-up", "previous", "next", "zero")
@@ -63,8 +64,9 @@ class interp1d:
         if not assume_sorted:
             order = cp.argsort(x, stable=True)
             x, rows = cp.take(x, order), cp.take(rows, order, axis=0)
-        self.x = _core.cast(x, "float64")
-        self._rows = rows if _dtypes.kind(y.dtype_name) in "fc" else _core.cast(rows, "float64")
+        self.x, self._x_dtype = _core.cast(x, "float64"), x.dtype
+        rows = real_or_complex(rows) if kind == "zero" else rows  # which SciPy has among its splines
+        self._rows = rows if _dtypes.kind(rows.dtype_name) in "fc" else _core.cast(rows, "float64")
         self._kind = kind
         self._spline, self._finite = None, None
         if degree == 1:
@@ -83,14 +85,17 @@ class interp1d:
             kind = self._kind
             self._fill = (math.nan if kind == "previous" else None, math.nan if kind == "next" else None)
         else:
-            self._fill = fill_value if isinstance(fill_value, tuple) else (fill_value, fill_value)
+            pair = isinstance(fill_value, tuple) and len(fill_value) == 2
+            below, above = fill_value if pair else (fill_value, fill_value)
+            self._fill = (_filling(below, self._rows.shape[1:]), _filling(above, self._rows.shape[1:]))
         plain = all(dtype in ("float64", "int64") for dtype in (x.dtype_name, y.dtype_name))
         # As SciPy: `interp` is exact at points beside a NaN and takes a single point.
         self._by_interp = kind == "linear" and plain and y.ndim == 1 and not extrapolates
 
     def __call__(self, x: Any) -> ndarray:
         """The function at `x`: an array of its shape in the place of the axis. NaN gives NaN, for every kind."""
-        places = _core.cast(array(x), "float64")
+        given = array(x)
+        places = _core.cast(given, "float64")
         flat = places.reshape([places.size])
         below, above = flat < self.x[0], flat > self.x[-1]
         if self._raises and flat.size:
@@ -99,6 +104,8 @@ class interp1d:
             if bool(cp.any(above)):
                 raise ValueError("A value in x_new is above the interpolation range.")
         values = self._evaluated(flat)
+        if self._kind == "linear":
+            values = cp.astype(values, cp.result_type(self._x_dtype, self._rows.dtype, given.dtype))
         column = [flat.size] + [1] * (self._rows.ndim - 1)
         for outside, fill in zip((below, above), self._fill, strict=True):
             if fill is not None:
@@ -130,3 +137,14 @@ class interp1d:
         x0, x1 = (cp.take(x, i).reshape(column) for i in (low, high))
         y0, y1 = (cp.take(self._rows, i, axis=0) for i in (low, high))
         return (y1 - y0) / (x1 - x0) * (flat.reshape(column) - x0) + y0
+
+
+def _filling(value: Any, shape: tuple[int, ...]) -> Any:
+    """A fill value that broadcasts up to the shape of the values at one point."""
+    if isinstance(value, (int, float, complex)):
+        return value
+    filling = array(value)
+    if filling.ndim > len(shape) or broadcast_shapes(filling.shape, shape) != shape:
+        raise ValueError(f"fill_value argument to interp1d must be able to broadcast up to shape {shape} but "
+                         f"had shape {tuple(filling.shape)}")  # fmt: skip
+    return filling

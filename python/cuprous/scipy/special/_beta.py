@@ -29,7 +29,7 @@ def _log_quotient(a: ndarray, b: ndarray) -> ndarray:
     return stirling(a) - stirling(total) + b - (a - 0.5) * _map("log1p", b / a) - b * _map("log", total)
 
 
-def _sine(x: ndarray, y: ndarray) -> ndarray:
+def sine(x: ndarray, y: ndarray) -> ndarray:
     """sin(pi (x - y)), exact for large numbers too."""
     near_x, near_y = _map("rint", x), _map("rint", y)
     sine = _map("sin", math.pi * ((x - near_x) - (y - near_y)))
@@ -42,7 +42,7 @@ def _parts(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
     a, b = where(larger, a, b), where(larger, b, a)
     # B(a, b) = B(1 - a - b, b) sin(pi (a + b)) / sin(pi a)
     reflected = a < 0.0
-    factor = where(reflected, _sine(a, -b) / _sine(where(a == _map("rint", a), 0.5, a), a * 0.0), 1.0)
+    factor = where(reflected, sine(a, -b) / sine(where(a == _map("rint", a), 0.5, a), a * 0.0), 1.0)
     a = where(reflected, 1.0 - a - b, a)
     total, positive = a + b, b > 0.0
     inside = both(_map("logical_not", positive), total > 0.0)
@@ -50,7 +50,7 @@ def _parts(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
     # For b near -a: gamma(b) = pi / (sin(pi b) gamma(1 - b))
     near = y < -0.5 * x
     quotient = _log_quotient(where(near, 1.0 - y, x), where(near, x + y - 1.0, y))
-    mirrored = math.log(math.pi) - _map("log", _map("absolute", _sine(y, y * 0.0))) - _map("gammaln", x + y) - quotient
+    mirrored = math.log(math.pi) - _map("log", _map("absolute", sine(y, y * 0.0))) - _map("gammaln", x + y) - quotient
     by_quotient = where(near, mirrored, quotient + _map("gammaln", y))
     # gamma(0) in the denominator
     by_quotient = where(total == 0.0, -math.inf, where(a == math.inf, math.inf, by_quotient))
@@ -106,7 +106,7 @@ def _product(n: ndarray, k: ndarray) -> ndarray:
     numerator = denominator = _core.full((), 1.0, "float64")
     for i in range(1, 20):
         there = float(i) <= k
-        numerator = where(there, numerator * (n - k + float(i)), numerator)
+        numerator = where(there, numerator * (n - (i - 1.0)), numerator)
         denominator = where(there, denominator * float(i), denominator)
         large = _map("absolute", numerator) > 1e50
         numerator = where(large, numerator / denominator, numerator)
@@ -118,25 +118,24 @@ def _product(n: ndarray, k: ndarray) -> ndarray:
 def binom(n: ndarray, k: ndarray) -> ndarray:
     """By a product for small whole k, otherwise by the beta function; NaN for negative whole n."""
     whole_n, whole_k = n == _map("floor", n), k == _map("floor", k)
-    size_n = _map("absolute", n)
-    # Rounding of n + 1 would lose all digits of a tiny n.
-    exact = both(whole_k, _map("logical_or", size_n > 1e-8, n == 0.0))
+    size_n, size_k = _map("absolute", n), _map("absolute", k)
     chosen = where(both(both(whole_n, n > 0.0), k > n * 0.5), n - k, k)
-    by_product = both(exact, both(chosen >= 0.0, chosen < 20.0))
+    by_product = both(whole_k, both(chosen >= 0.0, chosen < 20.0))
     value = 1.0 / (n + 1.0) / beta(n - k + 1.0, k + 1.0)
     far = both(n >= 1e10 * k, k > 0.0)
     value = where(far, _map("exp", -betaln(n - k + 1.0, k + 1.0) - _map("log", n + 1.0)), value)
-    # k much larger than n, where n - k + 1 would have lost digits of n:
+    # k much larger than n, where n - k + 1 would lose digits of n:
     # gamma(n + 1) gamma(k - n) / gamma(k + 1) sin(pi (k - n)) / pi, or the same for n - k instead of k
-    beyond, right = both(_map("absolute", k) > 200.0, size_n < 100.0), k > 0.0
+    beyond = _map("logical_or", both(size_k > 200.0, size_n < 100.0), both(size_k >= 20.0, size_n < 1e-8))
+    right = k > 0.0
     safe, z = where(beyond, n, 1.0), where(beyond, where(right, k + 1.0, -k), 300.0)
     quotient = _log_quotient(z, where(right, -1.0 - safe, safe + 1.0))
     root = _map("exp", where(right, -0.5, 0.5) * quotient)
     quotient = root * _map("gamma", safe + 1.0) * root
-    value = where(beyond, quotient * _sine(where(right, k, 0.0), where(right, n, k)) / math.pi, value)
+    value = where(beyond, quotient * sine(where(right, k, 0.0), where(right, n, k)) / math.pi, value)
     value = where(by_product, _product(where(by_product, n, 1.0), where(by_product, chosen, 1.0)), value)
     rounded = both(both(whole_n, whole_k), _map("absolute", value) < 2.0**51)
     value = where(rounded, _map("rint", value), value)
     outside = both(whole_k, _map("logical_or", k < 0.0, both(both(whole_n, n >= 0.0), k > n)))
     value = where(outside, 0.0, value)
-    return where(both(n < 0.0, whole_n), math.nan, value)
+    return where(_map("logical_or", both(n < 0.0, whole_n), n != n), math.nan, value)

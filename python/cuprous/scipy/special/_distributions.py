@@ -28,7 +28,7 @@ def student_pair(df: ndarray, t: ndarray) -> tuple[ndarray, ndarray]:
     z = size * (1.0 - (size * size + 1.0) / (4.0 * _map("maximum", df, 1e10))) * math.sqrt(0.5)
     beyond = where(df > 1e10, _map("erfc", z), beyond)
     within = where(df > 1e10, _map("erf", z), within)
-    nothing = _map("logical_or", df <= 0.0, isnan(df + t))
+    nothing = _map("logical_or", df <= 0.0, isnan(df + _map("absolute", t)))
     return where(nothing, math.nan, beyond), where(nothing, math.nan, within)
 
 
@@ -110,9 +110,9 @@ def _binomial(k: ndarray, n: ndarray, p: ndarray, above: bool) -> ndarray:
     value = tails[0 if above else 1]
     none = _map("logical_or", p == 0.0, k >= n)
     value = where(inside, value, where(none, 0.0 if above else 1.0, 1.0 if above else 0.0))
-    value = where(both(k < 0.0, n >= 0.0), 1.0 if above else math.nan, value)
-    undefined = _map("logical_or", _map("logical_or", p < 0.0, p > 1.0), _map("logical_or", n < k, isnan(k + n + p)))
-    return where(_map("logical_or", undefined, n == math.inf), math.nan, value)
+    value = where(k < 0.0, 1.0 if above else math.nan, where(n < k, math.nan, value))
+    undefined = _map("logical_or", _map("logical_or", p < 0.0, p > 1.0), isnan(k + n + p))
+    return where(_map("logical_or", undefined, _map("isinf", n)), math.nan, value)
 
 
 @in_double

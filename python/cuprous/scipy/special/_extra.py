@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 from cuprous import _core
+from cuprous._args import is_scalar
 from cuprous.scipy.special import _integrals
+from cuprous.scipy.special._beta import sine
 from cuprous.scipy.special._composed import both, is_pole, isnan, rgamma, where
 from cuprous.scipy.special._function import SpecialFunction, floats, in_double, ndarray
 from cuprous.scipy.special._incomplete import stirling
@@ -16,32 +18,39 @@ _map = _core.map
 
 @in_double
 def poch(z: ndarray, m: ndarray) -> ndarray:
-    """gamma(z + m) / gamma(z); for large z by Stirling's series, so that nothing cancels."""
+    """gamma(z + m) / gamma(z); where both are large by Stirling's series, so that nothing cancels or overflows."""
     top = z + m
-    large = both(z >= 10.0, top >= 10.0)
-    n, k = where(large, z, 10.0), where(large, m, 0.0)
+    large, negative = both(z >= 10.0, top >= 10.0), both(z <= -9.0, top <= -9.0)
+    by_series = _map("logical_or", large, negative)
+    # gamma(1 - z) / gamma(1 - z - m) times a quotient of sines for negative ones
+    n, k = where(large, z, where(negative, 1.0 - top, 10.0)), where(by_series, m, 0.0)
     ratio = (n + k - 0.5) * _map("log1p", k / n) + k * (_map("log", n) - 1.0) + stirling(n + k) - stirling(n)
-    whole = _map("floor", m) == m
-    turned = 1.0 - top  # (-1)**m gamma(1 - z) / gamma(1 - z - m) for whole m, where gamma(z) has a pole
-    sign = where(_map("remainder", m, 2.0) == 1.0, -1.0, m * 0.0 + 1.0)
-    pole = both(is_pole(z), whole)
+    whole, at_top = _map("floor", m) == m, is_pole(top)
+    turned = 1.0 - top  # (-1)**m gamma(1 - z) / gamma(1 - z - m) for whole m, at or next to a pole of gamma(z)
+    sign = where(_map("remainder", m, 2.0) == 1.0, -1.0, _core.full((), 1.0, "float64"))
+    pole = both(_map("logical_or", is_pole(z), both(at_top, z < 0.5)), whole)
     direct = where(
         pole, sign * _map("gamma", where(pole, 1.0 - z, 1.0)) * rgamma(turned), _map("gamma", top) * rgamma(z)
     )
-    direct = where(both(is_pole(top), _map("logical_not", is_pole(z))), math.inf, direct)
-    return where(m == 0.0, 1.0, where(large, _map("exp", ratio), direct))
+    sines = where(whole, sign, sine(z, z * 0.0) / where(at_top, 1.0, sine(top, top * 0.0)))
+    value = where(by_series, where(negative, sines, 1.0) * _map("exp", ratio), direct)
+    value = where(both(at_top, _map("logical_not", _map("logical_or", pole, is_pole(z)))), math.inf, value)
+    value = where(both(z == math.inf, _map("isfinite", m)), where(m > 0.0, z, 0.0), value)
+    return where(m == 0.0, 1.0, value)
 
 
 @in_double
 def agm(a: ndarray, b: ndarray) -> ndarray:
     """The arithmetic-geometric mean; NaN for numbers of different signs."""
-    sign = where(_map("logical_or", a < 0.0, b < 0.0), -1.0, a * 0.0 + 1.0)
+    sign = where(_map("logical_or", a < 0.0, b < 0.0), -1.0, _core.full((), 1.0, "float64"))
     x, y = a * sign, b * sign
     wrong = _map("logical_or", x < 0.0, y < 0.0)
     zero = _map("logical_or", x == 0.0, y == 0.0)
-    for _ in range(12):
+    endless = _map("isinf", x + y)
+    for _ in range(14):
         x, y = (x + y) * 0.5, _map("sqrt", x) * _map("sqrt", y)
-    return where(_map("logical_or", wrong, isnan(a + b)), math.nan, where(zero, 0.0, x * sign))
+    wrong = _map("logical_or", _map("logical_or", wrong, both(endless, zero)), isnan(a + b))
+    return where(wrong, math.nan, where(zero, 0.0, where(endless, math.inf, x) * sign))
 
 
 def multigammaln(a: Any, d: int) -> ndarray:
@@ -51,7 +60,7 @@ def multigammaln(a: Any, d: int) -> ndarray:
         ValueError: for a d that is no positive integer. (Elements of `a` up to (d - 1) / 2 give what gammaln gives;
             SciPy raises, which would wait for the device.)
     """
-    if isinstance(d, bool) or int(d) != d or d < 1:
+    if isinstance(d, bool) or not is_scalar(d) or int(d) != d or d < 1:
         raise ValueError("d should be a positive integer (dimension)")
     x = floats(a)
     total: Any = d * (d - 1) * 0.25 * math.log(math.pi)

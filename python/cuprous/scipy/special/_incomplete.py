@@ -180,6 +180,9 @@ def beta_pair(a: ndarray, b: ndarray, x: ndarray, y: ndarray) -> tuple[ndarray, 
     bound = _map("sqrt", (2.0 * math.e * _FALL) / (total * x * y))
     bound = where(bound <= 1.0, bound, math.inf)
     bound = least((_FALL - total * _map("log", y)) / raised, _FALL / (raised * y - b * x), bound)
+    # As for the gamma function, to which this tends; log1p(z) > 0.69 z for z < 1.
+    reach = (9.0 * b + _FALL) / 0.69
+    bound = least(bound, where(reach <= total, _map("log1p", reach / (total * y)), math.inf))
     # 1 + x (exp(-s) - 1) = exp(-s) (1 + y (exp(s) - 1)): whichever loses less.
     flip = x < 0.5
     w, sign, linear = where(flip, x, y), where(flip, -1.0, y * 0.0 + 1.0), where(flip, -raised, b)

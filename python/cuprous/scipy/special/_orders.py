@@ -45,7 +45,7 @@ def _debye() -> tuple[tuple[float, ...], ...]:
 
 def _uniform(v: ndarray, x: ndarray, sign: float) -> tuple[ndarray, ndarray]:
     """Half of the exponent v eta, and the sum that exp(± v eta) is to be multiplied by, but for sqrt(2 pi)."""
-    r = _map("sqrt", v * v + x * x)
+    r = _map("hypot", v, x)
     s = 1.0 / r
     t = v * s
     square = t * t
@@ -70,7 +70,7 @@ def iv(v: ndarray, x: ndarray) -> ndarray:
         series = series * q / ((near_v + k) * k) + 1.0
     # 0**0 is 1.
     start = _where(near_v == 0.0, 0.0, near_v * _map("log", near_x * 0.5)) - _map("gammaln", near_v + 1.0)
-    half, total = _uniform(_where(far, order, 0.0), _where(far, a, _FAR), 1.0)
+    half, total = _uniform(_map("minimum", _where(far, order, 0.0), 1e300), _where(far, a, _FAR), 1.0)
     grown = _map("exp", half)
     value = _where(far, total * (1.0 / math.sqrt(2.0 * math.pi)) * grown * grown, _map("exp", start) * series)
     value = _where(a == 0.0, _where(order == 0.0, 1.0, 0.0), _where(a == math.inf, math.inf, value))
@@ -86,8 +86,8 @@ def ive(v: ndarray, x: ndarray) -> ndarray:
     order, a = _map("absolute", v), _map("absolute", x)
     far = a > _FAR
     wide = _where(far, a, _FAR)
-    r = _map("sqrt", order * order + wide * wide)
-    lowered = order * order / (r + wide) + _where(order == 0.0, 0.0, order * _map("log", wide / (order + r)))
+    r = _map("hypot", order, wide)
+    lowered = order * (order / (r + wide)) + _where(order == 0.0, 0.0, order * _map("log", wide / (order + r)))
     total = _uniform(order, wide, 1.0)[1] * (1.0 / math.sqrt(2.0 * math.pi)) * _map("exp", lowered)
     near = _where(far, 0.0, x)
     odd = _map("logical_and", x < 0.0, _map("remainder", order, 2.0) == 1.0)

@@ -38,7 +38,7 @@ def _solved(curve: Curve, u: ndarray, p: ndarray, q: ndarray) -> ndarray:
         below, above, density = curve(u)
         have = where(lower, below, above)
         step = (_map("log", have) - wanted) * have / density
-        step = where(have == 0.0, -8.0, where(_map("isfinite", step), step, 0.0))
+        step = where(have == 0.0, -0.25, where(_map("isfinite", step), step, 0.0))
         step = _map("maximum", _map("minimum", step, 8.0), -8.0)
         u = u - where(lower, step, -step)
         _core.flush()
@@ -54,20 +54,24 @@ def gamma_quantile(a: ndarray, p: ndarray, q: ndarray) -> ndarray:
     root = 1.0 - 1.0 / (9.0 * a) + where(p < q, ndtri(p), -ndtri(q)) / (3.0 * _map("sqrt", a))
     normal = both(a > 0.5, root > 0.3)  # E. B. Wilson and M. M. Hilferty, 1931
     start = where(normal, _map("log", a) + 3.0 * _map("log", where(normal, root, 1.0)), small)
+    # Q(a, a + sqrt(2 a t) + t) <= exp(-t) (B. Laurent and P. Massart, 2000)
+    t = -_map("log", q)
+    start = where(q < p, _map("minimum", start, _map("log", a + _map("sqrt", 2.0 * a * t) + t)), start)
 
     def curve(u: ndarray) -> tuple[ndarray, ndarray, ndarray]:
         x = _map("exp", u)
         return (*gamma_pair(a, x), gamma_density(a, x))
 
-    return _solved(curve, start, p, q)
+    # Beyond 1e20 the approximation is exact, and the functions are not.
+    return where(a > 1e20, start, _solved(curve, start, p, q))
 
 
 def _gamma_inverse(a: ndarray, p: ndarray, q: ndarray, p_is_zero: ndarray, q_is_zero: ndarray) -> ndarray:
     x = _map("exp", gamma_quantile(_inside(a), _unit(p), _unit(q)))
+    x = where(_map("logical_or", a == 0.0, a == math.inf), math.nan, x)
     x = where(p_is_zero, 0.0, where(q_is_zero, math.inf, x))
-    x = where(both(a == 0.0, both(p > 0.0, p < 1.0)), math.nan, x)
     undefined = _map("logical_or", _map("logical_or", p < 0.0, q < 0.0), _map("logical_or", a < 0.0, isnan(a + p)))
-    return where(_map("logical_or", undefined, a == math.inf), math.nan, x)
+    return where(undefined, math.nan, x)
 
 
 @in_double
@@ -93,6 +97,9 @@ def beta_quantile(a: ndarray, b: ndarray, p: ndarray, q: ndarray, start: ndarray
     tail = where(both(p < q, a * log_x < -1.0), low, where(log_y < 0.0, high, where(log_x < 0.0, low, 0.0)))
     z = where(p < q, ndtri(p), -ndtri(q))
     normal = _map("log", a / b) + z * _map("sqrt", 1.0 / a + 1.0 / b)
+    # For a, b > 1 the tails are bounds too.
+    normal = where(p < q, where(log_x < 0.0, _map("maximum", normal, low), normal),
+                   where(log_y < 0.0, _map("minimum", normal, high), normal))  # fmt: skip
     found = where(both(a > 1.0, b > 1.0), normal, tail)
     start = found if start is None else where(isnan(start), found, start)
 
@@ -100,15 +107,19 @@ def beta_quantile(a: ndarray, b: ndarray, p: ndarray, q: ndarray, start: ndarray
         x, y = _map("expit", u), _map("expit", -u)
         return (*beta_pair(a, b, x, y), beta_density(a, b, x, y))
 
-    return _solved(curve, start, p, q)
+    # Where x or y may underflow, the tails are exact.
+    solved = _solved(curve, start, p, q)
+    solved = where(both(p < q, log_x + _map("log", _map("maximum", b, 1.0)) < -50.0), log_x, solved)
+    return where(both(q < p, log_y + _map("log", _map("maximum", a, 1.0)) < -50.0), -log_y, solved)
 
 
 def _beta_inverse(a: ndarray, b: ndarray, p: ndarray, q: ndarray, p_is_zero: ndarray, q_is_zero: ndarray) -> ndarray:
     x = _map("expit", beta_quantile(_inside(a), _inside(b), _unit(p), _unit(q)))
+    x = where(_map("isinf", a + b), math.nan, x)
     x = where(p_is_zero, 0.0, where(q_is_zero, 1.0, x))
     undefined = _map("logical_or", _map("logical_or", p < 0.0, q < 0.0), _map("logical_or", a <= 0.0, b <= 0.0))
     undefined = _map("logical_or", undefined, isnan(a + b + p))
-    return where(_map("logical_or", undefined, _map("isinf", a + b)), math.nan, x)
+    return where(undefined, math.nan, x)
 
 
 @in_double

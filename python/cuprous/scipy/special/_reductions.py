@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import broadcast_shapes, normalize_axes
+from cuprous._args import array, broadcast_shapes, normalize_axes
 from cuprous.scipy.special._function import floats, ndarray
 
 _map = _core.map
@@ -15,6 +15,12 @@ def _greatest(a: ndarray, axes: tuple[int, ...]) -> ndarray:
     """Maxima along axes (kept); 0 where they are not finite, so that subtracting them gives no NaN."""
     greatest = _core.reduce("max", a, axes, True)
     return _map("where", _map("isfinite", greatest), greatest, 0.0)
+
+
+def _half(*operands: Any) -> bool:
+    """True if all operands that have a dtype are of float16: so is then the result, as SciPy has it."""
+    names = [x.dtype_name for x in operands if isinstance(x, ndarray)]
+    return bool(names) and all(name == "float16" for name in names)
 
 
 def logsumexp(
@@ -34,6 +40,7 @@ def logsumexp(
         TypeError: for complex numbers.
         numpy.exceptions.AxisError: for axes that do not exist.
     """
+    half = _half(array(a), b)
     a = floats(a)
     weights = None
     if b is not None:
@@ -54,24 +61,30 @@ def logsumexp(
         if not keepdims:
             left = [n for i, n in enumerate(total.shape) if i not in axes]
             logarithm, sign = logarithm.reshape(left), sign.reshape(left)
+    if half:
+        logarithm, sign = _core.cast(logarithm, "float16"), _core.cast(sign, "float16")
     return (logarithm, sign) if return_sign else logarithm
 
 
 def softmax(x: Any, axis: Any = None) -> ndarray:
     """exp(x) / sum(exp(x)) along axes (None for all)."""
+    half = _half(x := array(x))
     x = floats(x)
     axes = normalize_axes(axis, x.ndim)
     if x.size == 0:
-        return x.copy()
+        return _core.cast(x, "float16") if half else x.copy()
     terms = _map("exp", x - _core.reduce("max", x, axes, True))
-    return terms / _core.reduce("sum", terms, axes, True)
+    value = terms / _core.reduce("sum", terms, axes, True)
+    return _core.cast(value, "float16") if half else value
 
 
 def log_softmax(x: Any, axis: Any = None) -> ndarray:
     """log(softmax(x)) along axes (None for all), exact also where the softmax underflows."""
+    half = _half(x := array(x))
     x = floats(x)
     axes = normalize_axes(axis, x.ndim)
     if x.size == 0:
-        return x.copy()
+        return _core.cast(x, "float16") if half else x.copy()
     shifted = x - _greatest(x, axes)
-    return shifted - _map("log", _core.reduce("sum", _map("exp", shifted), axes, True))
+    value = shifted - _map("log", _core.reduce("sum", _map("exp", shifted), axes, True))
+    return _core.cast(value, "float16") if half else value

@@ -27,7 +27,6 @@ _ROWS: tuple[tuple[str, int, str | Callable[..., ndarray], str], ...] = (
     ("gammaln", 1, "gammaln", "The logarithm of |gamma(x)|."),
     ("loggamma", 1, c.loggamma, "The logarithm of gamma(x) for real x >= 0; NaN below."),
     ("rgamma", 1, c.rgamma, "1 / gamma(x)."),
-    ("digamma", 1, "digamma", "The derivative of gammaln."),
     ("psi", 1, "digamma", "The derivative of gammaln."),
     ("beta", 2, be.beta, "gamma(a) gamma(b) / gamma(a + b)."),
     ("betaln", 2, be.betaln, "The logarithm of |beta(a, b)|."),
@@ -123,3 +122,4 @@ FUNCTIONS: dict[str, SpecialFunction] = {
     name: SpecialFunction(name, nin, _native(code) if isinstance(code, str) else code, doc)
     for name, nin, code, doc in _ROWS
 }
+FUNCTIONS["digamma"] = FUNCTIONS["psi"]

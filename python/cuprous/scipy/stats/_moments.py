@@ -59,7 +59,7 @@ def moment(
         raise ValueError("All elements of `order` must be integral.")
     x, along = sample(a, axis, "moment", nan_policy)
     if order == 1 and center is None:
-        value = cp.sum(x * 0.0, axis=along)
+        value = cp.mean(x * 0.0, axis=along)
     else:
         middle = cp.mean(x, axis=along, keepdims=True) if center is None else center
         value = cp.mean(_power(x - middle, int(order)), axis=along)
