@@ -388,12 +388,4 @@ impl Executable for CpuProgram {
     fn is_busy(&self) -> bool {
         self.background.as_ref().is_some_and(Background::is_busy)
     }
-
-    fn weight(&self) -> usize {
-        let code = |(_, s): &(u32, Ready)| match s {
-            Ready::Kernel(c) => c.passes.iter().map(|p| (p.full.len() + p.rows.len()) * 200).sum::<usize>() + 1024,
-            Ready::Call(_) | Ready::Launch(_) => 512,
-        };
-        self.steps.iter().map(code).sum::<usize>() + 256
-    }
 }

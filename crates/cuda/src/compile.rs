@@ -45,7 +45,7 @@ pub(crate) fn compile(gpu: &Arc<Gpu>, program: &Arc<Program>) -> Result<Loaded> 
     let stages: Vec<&Stage> = planned.iter().flat_map(|p| &p.kernels.stages).collect();
     let functions = load(gpu, &stages, &mut |_, _| ())?;
     let mut functions = &functions[..];
-    let mut loaded = Loaded::new(gpu.clone(), program.steps.len());
+    let mut loaded = Loaded::new(gpu.clone());
     for (step, planned) in program.steps.iter().zip(planned) {
         if let Step::Launch(launched) = step {
             loaded.push_user(launched)?;

@@ -147,7 +147,6 @@ pub(crate) struct Loaded {
     /// Graphing this program did not pay.
     on_stream: bool,
     pointers: Vec<*mut c_void>,
-    weight: usize,
     /// Marks of values that are there early, each after that task: [`Program::early`].
     early: Vec<(usize, Arc<EventMark>)>,
 }
@@ -158,8 +157,8 @@ unsafe impl Send for Loaded {}
 unsafe impl Sync for Loaded {}
 
 impl Loaded {
-    /// A program of so many steps, which `push` adds.
-    pub(crate) fn new(gpu: Arc<Gpu>, steps: usize) -> Loaded {
+    /// A program without steps, which `push` adds.
+    pub(crate) fn new(gpu: Arc<Gpu>) -> Loaded {
         Loaded {
             gpu,
             tasks: Vec::new(),
@@ -172,7 +171,6 @@ impl Loaded {
             graph: None,
             on_stream: false,
             pointers: Vec::new(),
-            weight: 4096 + steps * 10_000,
             early: Vec::new(),
         }
     }
@@ -522,10 +520,6 @@ impl Executable for Loaded {
 
     fn early(&self, place: usize) -> Option<Arc<dyn Mark>> {
         self.early.get(place).map(|(_, mark)| mark.clone() as Arc<dyn Mark>)
-    }
-
-    fn weight(&self) -> usize {
-        self.weight
     }
 }
 

@@ -246,9 +246,4 @@ pub trait Executable: Send + Sync {
         let _ = place;
         None
     }
-
-    /// Bytes that the cache should count for it.
-    fn weight(&self) -> usize {
-        1 << 12
-    }
 }

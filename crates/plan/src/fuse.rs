@@ -70,8 +70,8 @@ pub(crate) struct Group {
     flat: bool,
     /// The formula that nodes are of, 0 where none is of one: see [`Node::extra`].
     formula: u8,
-    /// Groups that must not run before this one, and whether through direct edges only.
-    successors: Vec<(u32, bool)>,
+    /// Groups that must not run before this one.
+    successors: Vec<u32>,
 }
 
 /// Limits that keep generated code small.
@@ -241,8 +241,7 @@ impl<'a> Fusion<'a> {
         for &(dep, _) in dependencies {
             let from = self.group(dep);
             if from != group {
-                let direct = false;
-                self.groups[from as usize].successors.push((group, direct));
+                self.groups[from as usize].successors.push(group);
             }
         }
         let node = *self.node(n);
@@ -411,7 +410,7 @@ impl<'a> Fusion<'a> {
             let (a, b) = (&self.groups[from as usize], &self.groups[last as usize]);
             let shapes_agree =
                 a.shape == b.shape || (a.flat && b.flat && a.mask | b.mask == 0 && size(&a.shape) == size(&b.shape));
-            let free = a.successors.iter().all(|&(s, _)| self.settled(s) > last);
+            let free = a.successors.iter().all(|&s| self.settled(s) > last);
             if !(a.open && b.open && shapes_agree && free && a.formula == b.formula)
                 || (a.mask != 0 && b.mask != 0 && a.mask != b.mask)
                 || a.nodes.len() + b.nodes.len() >= MAX_NODES
@@ -488,9 +487,7 @@ impl<'a> Fusion<'a> {
         }
         if group.shape == *shape || ((flat || group.flat) && group.mask == 0 && size(&group.shape) == size(shape)) {
             // A group that is flat takes the shape of the first node that is not.
-            if group.shape == *shape || flat || group.flat {
-                return Some(Depth::Full);
-            }
+            return Some(Depth::Full);
         }
         let is_row =
             group.mask != 0 && matches!(node.kind, NodeKind::Map) && kept(shape, 0).eq(kept(&group.shape, group.mask));

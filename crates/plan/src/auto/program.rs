@@ -369,8 +369,4 @@ impl Executable for AutoProgram {
     fn is_busy(&self) -> bool {
         self.ran().is_some_and(|made| made.is_busy())
     }
-
-    fn weight(&self) -> usize {
-        self.made.iter().flatten().map(|made| made.weight()).sum::<usize>() + (1 << 12)
-    }
 }

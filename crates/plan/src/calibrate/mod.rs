@@ -551,12 +551,11 @@ impl Bench<'_> {
             })
         };
         let flops = |m: i64| 2.0 / 3.0 * (m * m * m) as f64;
-        // Without the library it is left out.
-        let Ok(few) = solving(512) else { return Ok(()) };
+        let Some(few) = if_supported(solving(512))? else { return Ok(()) };
         let mut found = vec![("factor", flops(512) / few)];
         if self.gpu {
             // Four times the columns, 64 times the operations.
-            let Ok(many) = solving(2048) else { return Ok(()) };
+            let Some(many) = if_supported(solving(2048))? else { return Ok(()) };
             let (columns, operations) = ((64.0 * few - many) / 60.0, (many - 4.0 * few) / 60.0);
             found = vec![
                 ("column", 512.0 / columns.max(few / 100.0)),
@@ -579,14 +578,10 @@ impl Bench<'_> {
         bytes: f64,
         work: impl Fn() -> Result<Vec<Array>>,
     ) -> Result<()> {
-        match self.beyond(rates, &[], bytes, work) {
-            Ok(seconds) => {
-                rates.work.entry(what.to_owned()).or_default()[group as usize] = amount / seconds.max(1e-9);
-                Ok(())
-            }
-            // A library that is not installed, or a dtype that it does not know.
-            Err(_) => Ok(()),
+        if let Some(seconds) = if_supported(self.beyond(rates, &[], bytes, work))? {
+            rates.work.entry(what.to_owned()).or_default()[group as usize] = amount / seconds.max(1e-9);
         }
+        Ok(())
     }
 
     fn copies(&self, pinned: Option<[f64; 2]>) -> Result<Copies> {
@@ -616,6 +611,17 @@ impl Bench<'_> {
         let [up, down] = large.map(|t| LARGE as f64 / (t - latency).max(1e-9));
         let [up_pinned, down_pinned] = pinned.unwrap_or([up, down]);
         Ok(Copies { up, down, up_pinned, down_pinned, latency })
+    }
+}
+
+/// Returns what was measured, or `None` if the device has no such routine: a library that is not installed, or a dtype that
+/// the routine does not take.
+fn if_supported(measured: Result<f64>) -> Result<Option<f64>> {
+    use cuprous_core::error::ErrorKind::{Cast, MissingLibrary, NotImplemented, Type};
+    match measured {
+        Ok(seconds) => Ok(Some(seconds)),
+        Err(error) if matches!(error.kind, MissingLibrary | NotImplemented | Type | Cast) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
