@@ -241,12 +241,13 @@ mod square {
 /// Copies `n` elements of `size` bytes; strides in elements.
 ///
 /// # Safety
-/// All elements are in valid memory, and source and destination do not overlap.
+/// All elements are in valid memory; source and destination do not overlap, or each element goes where it is.
 #[inline]
 pub(crate) unsafe fn copy(to: *mut u8, to_stride: i64, from: *const u8, from_stride: i64, n: usize, size: usize) {
     // SAFETY: the caller's promise.
     unsafe {
         match size {
+            _ if from_stride == to_stride && from == to.cast_const() => (),
             _ if to_stride == 1 && from_stride == 1 => std::ptr::copy_nonoverlapping(from, to, n * size),
             1 => strided::<u8>(to, to_stride, from, from_stride, n),
             2 => strided::<u16>(to, to_stride, from, from_stride, n),

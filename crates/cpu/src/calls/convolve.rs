@@ -163,10 +163,9 @@ impl Job<'_> {
             unravel(element, &g.kernel, &mut place);
             // Columns whose element lies in the input, along the last axis.
             let shift = place[last] * g.dilation[last] - g.before[last];
-            let first = if shift < 0 { (-shift + g.stride[last] - 1) / g.stride[last] } else { 0 };
-            let end = (g.input[last] - shift + g.stride[last] - 1).div_euclid(g.stride[last]).clamp(0, width as i64);
-            let first = first.min(end) as usize;
-            let end = end as usize;
+            let columns_before = |at: i64| if at > 0 { (at - 1) / g.stride[last] + 1 } else { 0 };
+            let end = columns_before(g.input[last] - shift).min(width as i64) as usize;
+            let first = (columns_before(-shift) as usize).min(end);
             for r in rows.from..rows.to {
                 unravel(r, &g.output[..last], &mut row);
                 let mut at = 0;

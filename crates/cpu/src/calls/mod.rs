@@ -19,7 +19,7 @@ pub(crate) mod sparse;
 use cuprous_core::{DType, Fun, Result};
 use smallvec::SmallVec;
 
-use crate::alloc::Block;
+use crate::alloc::{ALIGN, Block};
 use crate::blocks::{MapArgs, map};
 use crate::call::View;
 use crate::walk::{Walk, copy};
@@ -81,6 +81,10 @@ impl Flat {
     /// # Safety
     /// The view is in memory, for as long as the result is used.
     pub(crate) unsafe fn new(v: View, dtype: DType) -> Result<Flat> {
+        if v.layout.size == 0 {
+            // Slices of no elements start at an aligned address too; an empty array has none.
+            return Ok(Flat::There(std::ptr::without_provenance_mut(ALIGN)));
+        }
         let aligned = (v.origin() as usize).is_multiple_of(v.dtype().size().min(8));
         if v.dtype() == dtype && v.layout.is_c_contiguous() && aligned {
             return Ok(Flat::There(v.origin()));
