@@ -2,6 +2,8 @@
 #
 #   make demo       NumPy beside Cuprous on this machine
 #   make test       everything that needs no GPU: formats, lints, types, Rust and Python tests, kernels compiled
+#   make check      the part of it that takes minutes: no kernels compiled, no slow tests, no other libraries
+#   make t          the Python tests whose name has a word                     (K=cbrt ARGS="-x")
 #   make gpu-test   on a GPU: its own tests, the suite, 10,000 random programs, compute-sanitizer where it is installed
 #   make bench      Cuprous beside its peers and beside the hardware's floor  (ARGS="--only sum --device cpu")
 #   make fuzz       100,000 random programs against NumPy                     (PROGRAMS=1000 SEED=7 DEVICE=cuda)
@@ -35,8 +37,9 @@ TARGETS  ?= sm_80|sm_90|sm_100|compute_80|compute_90|compute_100
 CARGO    ?= cargo
 # The Python that has PyTorch; on a GPU machine mostly PYTHON itself.
 TORCH    ?= $(abspath .torch/bin/python)
-# One profile for the extension, the Rust tests and clippy's build scripts, so that nothing is compiled twice.
-PROFILE  := --release
+# Tests run a build that checks itself (Cargo.toml); what is measured and shown is a release. Each target makes its own the
+# package's extension, and what another profile compiled is kept.
+CHECKED  := --profile checked
 WHEEL_LIMIT_MB := 30
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -49,15 +52,17 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 ifeq ($(strip $(WHEEL)),)
   PY    := $(abspath $(VENV)/bin/python)
   READY := $(VENV)/.built
+  TEST_READY := $(VENV)/.checked
   BENCH_READY := $(VENV)/.built $(VENV)/.bench
-  CLIENTS_READY := $(VENV)/.built $(VENV)/.clients
-  DOCS_READY := $(VENV)/.built $(VENV)/.docs
+  CLIENTS_READY := $(VENV)/.checked $(VENV)/.clients
+  DOCS_READY := $(VENV)/.checked $(VENV)/.docs
   ENV   :=
 else
   # The wheel is unpacked beside the sources; the given Python's own packages serve for the rest.
   SITE  := build/site
   PY    := $(PYTHON)
   READY := $(SITE)/.installed
+  TEST_READY := $(READY)
   BENCH_READY := $(READY)
   CLIENTS_READY := $(READY)
   DOCS_READY := $(READY)
@@ -67,7 +72,7 @@ endif
 # Folders where pip puts NVIDIA's libraries, for the Rust tests; the package finds them itself.
 NVIDIA_ROOTS = $$($(PY) -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(":".join(s.submodule_search_locations) if s else "")')
 
-.PHONY: default develop demo test bench bench-learning oracle coverage gpu-test fuzz peers lint lint-rust lint-python \
+.PHONY: default develop demo test check t bench bench-learning oracle coverage gpu-test fuzz peers lint lint-rust lint-python \
         test-rust test-python test-clients docs wheel clean
 default: test
 
@@ -94,7 +99,13 @@ $(VENV)/.docs: requirements-docs.txt $(VENV)/.dev
 
 # An editable install: Python files are used in place, the extension lies beside them.
 $(VENV)/.built: $(VENV)/.dev $(SOURCES)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop $(PROFILE) --quiet
+	rm -f $(VENV)/.checked
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
+	touch $@
+
+$(VENV)/.checked: $(VENV)/.dev $(SOURCES)
+	rm -f $(VENV)/.built
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop $(CHECKED) --quiet
 	touch $@
 
 build/site/.installed: $(WHEEL)
@@ -129,7 +140,7 @@ oracle: $(READY) $(TORCH_READY)
 	$(ENV) $(PY) examples/learning/compare.py --torch-python $(TORCH) $(ARGS)
 	$(ENV) $(PY) examples/learning/compare.py --torch-python $(TORCH) --double $(ARGS)
 
-fuzz: $(READY)
+fuzz: $(TEST_READY)
 	$(ENV) $(PY) -m tests.fuzz --programs $(PROGRAMS) --seed $(SEED) --device $(DEVICE)
 	$(ENV) $(PY) -m tests.fuzz.gradients --programs $$(($(PROGRAMS) / 10)) --seed $(SEED) --processes 2
 	$(ENV) $(PY) -m tests.fuzz.functions --cases $(PROGRAMS) --seed $(SEED)
@@ -153,7 +164,7 @@ lint: lint-rust lint-python
 
 lint-rust: $(VENV)/.dev
 	$(CARGO) fmt --all --check
-	PYO3_BUILD_EXTENSION_MODULE=1 PYO3_PYTHON=$(PY) $(CARGO) clippy $(PROFILE) --workspace --all-targets --quiet -- --deny warnings
+	PYO3_BUILD_EXTENSION_MODULE=1 PYO3_PYTHON=$(PY) $(CARGO) clippy $(CHECKED) --workspace --all-targets --quiet -- --deny warnings
 
 lint-python: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
@@ -163,13 +174,13 @@ lint-python: $(VENV)/.dev
 # The extension crate holds no logic and cannot be linked without Python: the Python tests cover it. There are no examples in
 # Rust comments, and looking for them in each crate takes its time; clippy has compiled what lies in examples/.
 test-rust: $(VENV)/.dev
-	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(CARGO) test $(PROFILE) --workspace --exclude cuprous-python --lib --bins --tests --quiet
+	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(CARGO) test $(CHECKED) --workspace --exclude cuprous-python --lib --bins --tests --quiet
 
 # Every kernel that a GPU would run in a test is compiled by NVRTC, which is much of the work; hence all cores. Each is for
 # one of the compute capabilities 8.0, 9.0 and 10.0, by its code, and every second one goes on to machine code.
 # TARGETS=sm_80,sm_90,sm_100 makes machine code for all, in five times the time. tests/inputs runs everything in many layouts of
 # the same kinds of kernel: for these NVRTC is enough.
-test-python: $(READY)
+test-python: $(TEST_READY)
 	CUPROUS_CHECK_CUDA='$(TARGETS)' CUPROUS_CACHE_DIR=$(abspath build/kernels) \
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu --ignore=tests/clients --ignore=tests/inputs -n auto
 	CUPROUS_CHECK_CUDA='$(PTX)' CUPROUS_CACHE_DIR=$(abspath build/kernels) \
@@ -190,14 +201,23 @@ build/peers/%/.git:
 	git init --quiet . && git fetch --quiet --depth 1 https://github.com/$${from%@*} $${from#*@} && \
 	git checkout --quiet FETCH_HEAD || { rm -rf .git; echo "$*: cannot be fetched from github.com/$${from%@*}"; }
 
-peers: $(READY) $(foreach peer,$(PEERS),build/peers/$(firstword $(subst :, ,$(peer)))/.git)
+peers: $(TEST_READY) $(foreach peer,$(PEERS),build/peers/$(firstword $(subst :, ,$(peer)))/.git)
 	$(ENV) $(PY) -m tests.peers $(ARGS)
+
+# Slow tests are marked so: those that start many processes, wait for clocks, or run thousands of cases.
+check: $(TEST_READY)
+	@$(MAKE) --no-print-directory lint-python
+	@$(MAKE) --no-print-directory lint-rust
+	@$(MAKE) --no-print-directory test-rust
+	$(ENV) $(PY) -m pytest tests -m "not slow" --ignore=tests/gpu --ignore=tests/clients --ignore=tests/inputs -n auto
+
+t: $(TEST_READY)
+	$(ENV) $(PY) -m pytest tests -k '$(K)' --ignore=tests/gpu --ignore=tests/clients $(ARGS)
 
 # In this order a slip in a format shows before anything is compiled. Sub-makes keep the order under -j.
 test:
 	@$(MAKE) --no-print-directory lint-python
 	@$(MAKE) --no-print-directory lint-rust
-	@$(MAKE) --no-print-directory develop
 	@$(MAKE) --no-print-directory test-rust
 	@$(MAKE) --no-print-directory test-python
 	@$(MAKE) --no-print-directory test-clients
