@@ -12,7 +12,8 @@
 #   make peers      NumPy's, CuPy's, Numba's and PyCUDA's own tests with our arrays (ARGS="numpy --only linalg")
 #   make lint       formats, lints and types alone
 #   make test-clients  einops, dask, xarray, SciPy, scikit-learn and others with our arrays (part of test)
-#   make wheel      dist/cuprous-*.whl
+#   make wheel      dist/cuprous-*.whl                                        (GLIBC=2.28: an error if it needs a newer one)
+#   make sdist      dist/cuprous-*.tar.gz
 #   make coverage   docs/coverage.md, the table of NumPy's functions
 #   make docs       the documentation, in build/docs; a broken link or a missing reference is an error (part of test)
 #   make clean      removes what these targets made, .venv and .torch too
@@ -41,6 +42,9 @@ TORCH    ?= $(abspath .torch/bin/python)
 # package's extension, and what another profile compiled is kept.
 CHECKED  := --profile checked
 WHEEL_LIMIT_MB := 30
+# The oldest glibc that a wheel is for, and the platform if it is not this machine's (a Rust target).
+GLIBC    ?=
+TARGET   ?=
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE := 1
@@ -73,7 +77,7 @@ endif
 NVIDIA_ROOTS = $$($(PY) -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(":".join(s.submodule_search_locations) if s else "")')
 
 .PHONY: default develop demo test check t bench bench-learning oracle coverage gpu-test fuzz peers lint lint-rust lint-python \
-        test-rust test-python test-clients docs wheel clean
+        test-rust test-python test-clients docs wheel sdist clean
 default: test
 
 # --- set-up ---------------------------------------------------------------------------------------------------------
@@ -154,9 +158,13 @@ docs: $(DOCS_READY)
 
 wheel: $(VENV)/.dev
 	rm -rf dist
-	$(VENV)/bin/maturin build --profile wheel --out dist
+	$(VENV)/bin/maturin build --profile wheel $(if $(TARGET),--target $(TARGET)) --out dist
 	@size=$$(du -k dist/*.whl | cut -f1); echo "dist/$$(basename dist/*.whl): $$((size / 1024)).$$((size % 1024 * 10 / 1024)) MB"; \
 	test $$size -le $$(($(WHEEL_LIMIT_MB) * 1024)) || { echo "the wheel is over $(WHEEL_LIMIT_MB) MB"; exit 1; }
+	$(VENV)/bin/python -m tests.symbols dist/*.whl $(if $(GLIBC),--glibc $(GLIBC))
+
+sdist: $(VENV)/.dev
+	$(VENV)/bin/maturin sdist --out dist
 
 # --- checks ---------------------------------------------------------------------------------------------------------
 
