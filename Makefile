@@ -5,7 +5,8 @@
 #   make check      the part of it that takes minutes: no kernels compiled, no slow tests, no other libraries
 #   make t          the Python tests whose name has a word                     (K=cbrt ARGS="-x")
 #   make gpu-test   on a GPU: its own tests, the suite, 10,000 random programs, compute-sanitizer where it is installed
-#   make bench      Cuprous beside its peers and beside the hardware's floor  (ARGS="--only sum --device cpu")
+#   make bench      Cuprous beside its peers and beside the hardware's floor  (ARGS="--only sum --device cpu"; ARGS=--record
+#                   adds the rows to bench/results, of which `python -m bench.report` writes bench/RESULTS.md)
 #   make fuzz       100,000 random programs against NumPy                     (PROGRAMS=1000 SEED=7 DEVICE=cuda)
 #   make bench-learning  whole networks trained beside PyTorch                (TORCH=/path/to/python, ARGS="--device cuda")
 #   make oracle     values, gradients and losses against PyTorch itself, which is installed into .torch if it is nowhere

@@ -147,9 +147,31 @@ def child(what: str, scale: float, repeats: int, **env: str) -> dict[str, tuple[
     return json.loads(lines[-1]) if result.returncode == 0 and lines else {}
 
 
+def record(columns: dict[str, dict[str, tuple[float, float]]], gpu: bool) -> None:
+    """Adds the rows to this machine's file."""
+    from bench import history, table
+    from bench.context import Measured
+
+    run = history.Run("cuda" if gpu else "cpu", {})
+    each = table.best_peer() if gpu else table.versus(numba=0.8)
+    found = []
+    for name, ours in columns["cuprous"].items():
+        row, title = ("states", name) if name == STATES else (name, name.replace("_", " "))
+        disk, theirs = columns["from disk"].get(name), columns["numba"].get(name)
+        figures = [("", "", table.at_most(5) if name == STATES else each, 1, ours, theirs)]
+        if gpu and name != STATES:
+            figures.append((".first", ", first launch", table.at_most(150), 0, ours, theirs))
+            figures += [(".disk", ", first launch from disk", table.at_most(20), 0, disk, None)] if disk else []
+        for suffix, what, target, column, mine, peer in figures:
+            ms = {"cuprous": mine[column]} | ({"numba": peer[column]} if peer else {})
+            found.append(table.entry(run, Measured(f"examples.{row}{suffix}", f"kernel: {title}{what}", ms), target))
+    history.append(run.machine.file, found)
+
+
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--record", action="store_true", help="add the rows to this machine's file in bench/results")
     parser.add_argument("--child", nargs=3)
     parser.add_argument("--simulator", action="store_true")
     options = parser.parse_args()
@@ -178,6 +200,8 @@ def main() -> None:
         ours, theirs = columns["cuprous"].get(name), columns["numba"].get(name)
         line = f"{name:<28}" + "".join(f"{c[0]:12.1f}{c[1]:10.3f}" if c else " " * 22 for c in cells)
         print(line + (f"{theirs[1] / ours[1]:12.2f}" if ours and theirs else ""), flush=True)
+    if options.record:
+        record(columns, gpu)
     if gpu:
         for column, most in (("cuprous", 150), ("from disk", 20)):
             late = [name for name, (first, _) in columns[column].items() if name != STATES and first > most]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
 import platform
 import sys
 import time
 from pathlib import Path
 
-from bench import floors, table
+from bench import floors, history, table
 from bench.context import Context, Measured
 from bench.peers import Peer, installed
 
@@ -30,32 +28,26 @@ def main() -> int:
     peers = installed(device, skip)
     start = time.perf_counter()
     floor = floors.measure(peers, device, arguments.quick)
-    header = about(peers, device, floor)
-    print(header, flush=True)
-    out = Path(arguments.out)
-    out.parent.mkdir(parents=True, exist_ok=True)
+    run = history.Run(device, {p.name: p.version for p in peers.values()}, floor.copy_bytes_per_s / 1e9 or None)
+    print(about(run.machine, peers, floor), flush=True)
+    out = run.machine.file if arguments.record else Path(arguments.out)
     rows: dict[str, Measured] = {}
-    with out.open("a", encoding="utf-8") as file:
-        file.write(
-            json.dumps({"machine": header, "at": datetime.datetime.now(datetime.timezone.utc).isoformat()}) + "\n"
-        )
-        for spec in specs:
-            if time.perf_counter() - start > arguments.seconds:
-                print(f"# {arguments.seconds:.0f} s are over: {spec.name} and what follows is left out")
-                break
-            rows[spec.name] = one(spec, peers, floor, device, arguments.quick)
-            row = rows[spec.name]
-            record = {"work": row.name, "device": device, "ms": row.ms, "floor_ms": row.floor_ms, "errors": row.errors}
-            file.write(json.dumps(record) + "\n")
-            file.flush()
-            print(f"# {spec.name}: " + ", ".join(f"{p} {table.shown(ms)}" for p, ms in row.ms.items()), flush=True)
-            for peer, error in row.errors.items():
-                print(f"#   {peer} failed: {error}", flush=True)
+    for spec in specs:
+        if time.perf_counter() - start > arguments.seconds:
+            print(f"# {arguments.seconds:.0f} s are over: {spec.name} and what follows is left out")
+            break
+        rows[spec.name] = row = one(spec, peers, floor, device, arguments.quick)
+        note = "small sizes (--quick)" if arguments.quick else ""
+        history.append(out, [table.entry(run, row, spec.target, note)])
+        print(f"# {spec.name}: " + ", ".join(f"{p} {table.shown(ms)}" for p, ms in row.ms.items()), flush=True)
+        for peer, error in row.errors.items():
+            print(f"#   {peer} failed: {error}", flush=True)
     print("\n" + table.markdown(specs, rows))
     verdicts = [table.verdict(spec, rows[spec.name]) for spec in specs if spec.name in rows]
     print(
         f"\n{verdicts.count('MET')} met, {verdicts.count('MISSED')} missed, {verdicts.count('FAILED')} failed"
         f" in {time.perf_counter() - start:.0f} s; figures in {out}"
+        + ("; `python -m bench.report` writes the page anew" if arguments.record else "")
     )
     return 1 if "FAILED" in verdicts else 0
 
@@ -78,28 +70,13 @@ def default_device() -> str:
     return "cuda" if cp._core.device_count() else "cpu"
 
 
-def about(peers: dict[str, Peer], device: str, floor: floors.Floors) -> str:
+def about(machine: history.Machine, peers: dict[str, Peer], floor: floors.Floors) -> str:
     """One line that says what was measured where."""
-    if device == "cuda":
-        properties = peers["cuprous"].module._core.device_properties(0)
-        name = properties.get("name", "GPU")
-        machine = name.decode() if isinstance(name, bytes) else str(name)
-    else:
-        machine = processor()
     versions = ", ".join(f"{p.name} {p.version}" for p in peers.values())
     rates = f"copy {floor.copy_bytes_per_s / 1e9:.0f} GB/s" + "".join(
         f", {dtype} matmul {rate / 1e12:.3g} TFLOP/s" for dtype, rate in floor.matmul_flops.items()
     )
-    return f"{machine}; Python {platform.python_version()}; {versions}; {rates}"
-
-
-def processor() -> str:
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("model name")]
-    return f"{names[0] if names else platform.machine()}, {len(names) or 1} threads"
+    return f"{machine.name}, {machine.cores} cores; Python {platform.python_version()}; {versions}; {rates}"
 
 
 def parse() -> argparse.Namespace:
@@ -110,7 +87,13 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small sizes, to try the rows out; times mean little")
     parser.add_argument("--seconds", type=float, default=330, help="no row is begun after this time")
     parser.add_argument("--out", default="build/bench.jsonl", help="JSON lines are added to this file")
-    return parser.parse_args()
+    parser.add_argument(
+        "--record", action="store_true", help="add them to this machine's file in bench/results instead"
+    )
+    arguments = parser.parse_args()
+    if arguments.quick and arguments.record:
+        parser.error("--record keeps no times of --quick: its sizes are not those of the rows")
+    return arguments
 
 
 if __name__ == "__main__":

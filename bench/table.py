@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from bench import history, startup
 from bench import rows_cpu as cpu
 from bench import rows_gpu as gpu
 from bench import rows_linalg as linalg
 from bench import rows_routines as routines
-from bench import startup
 from bench.context import Context, Measured
 
 
@@ -177,6 +177,13 @@ def shown(ms: float | None) -> str:
     if ms < 0.1:
         return f"{ms * 1e3:.3g} µs"
     return f"{ms:.3g} ms" if ms < 1000 else f"{ms:.0f} ms"
+
+
+def entry(run: history.Run, row: Measured, target: Target | None = None, note: str = "") -> history.Entry:
+    """The row as data."""
+    met = target.met(row) if target else None
+    return run.entry(row.name, row.title, row.ms, floor_ms=row.floor_ms, target=target.text if target else "", met=met,
+                     note=note, errors=row.errors)  # fmt: skip
 
 
 def verdict(spec: Spec, row: Measured) -> str:

@@ -25,7 +25,7 @@ ROWS: dict[str, tuple[str, float, float]] = {
     "seed": ("seed 001's program word for word, a step of its 1,000", 0.015, 0.0),
     "simple": ("Linear(10, 2), Adam, 100 x 10", 0.015, 1e-4),
     "cnn64": ("seed 003's CNN, 64 images 28 x 28", 0.15, 1e-3),
-    "cnn4096": ("the same, 4096 images", 1.8, 1e-3),
+    "cnn4096": ("seed 003's CNN, 4096 images", 1.8, 1e-3),
     "lstm": ("LSTM language model 2 x 256, b32 t64", 3.0, 1e-3),
     "gpt": ("GPT 6 x 384, b64 t256, float32", 25.0, 1e-3),
     "gpt2": ("GPT-2 124M, b12 t1024, bfloat16", 25.0, 2e-2),
@@ -86,6 +86,18 @@ def apart(ours: dict[str, Any], theirs: dict[str, Any] | None) -> float | None:
     return float(np.max(np.abs(a - b) / np.abs(b)))
 
 
+def judged(
+    name: str, device: str, ours: dict[str, Any] | None, eager: dict[str, Any] | None
+) -> tuple[str, bool | None]:
+    """The target in words, and whether it was reached."""
+    mine, theirs = ((found or {}).get("ms") for found in (ours, eager))
+    target = ROWS[name][1]
+    if device == "cpu":
+        share = CPU.get(name)
+        return f"≥ {share:g} x torch" if share else "", theirs >= share * mine if share and mine and theirs else None
+    return f"≤ {target:g} ms" if target >= 0.1 else f"≤ {target * 1e3:g} µs", mine <= target if mine else None
+
+
 def table(names: list[str], ways: list[str], results: dict[str, Found], device: str) -> str:
     """Markdown: times, then warm-up and memory, then how far losses are apart."""
     lines = [
@@ -93,19 +105,11 @@ def table(names: list[str], ways: list[str], results: dict[str, Found], device: 
         "|---" * (len(ways) + 6) + "|",
     ]
     for name in names:
-        title, target, bound = ROWS[name]
+        title, _, bound = ROWS[name]
         cells = [results[way].get(name) for way in ways]
         ours, eager = cells[0], results.get("torch eager", {}).get(name)
-        text, verdict = f"≤ {target:g} ms" if target >= 0.1 else f"≤ {target * 1e3:g} µs", ""
-        if device == "cpu":
-            share = CPU.get(name)
-            text = f"≥ {share:g} x torch" if share else ""
-            if share and ours and eager and "ms" in ours and "ms" in eager:
-                verdict = "MET" if eager["ms"] >= share * ours["ms"] else "MISSED"
-        elif ours and "ms" in ours:
-            verdict = "MET" if ours["ms"] <= target else "MISSED"
-        if ours and "error" in ours:
-            verdict = "FAILED"
+        text, met = judged(name, device, ours, eager)
+        verdict = "FAILED" if ours and "error" in ours else {None: "", True: "MET", False: "MISSED"}[met]
         far = apart(ours, eager) if ours else None
         off = "-" if far is None else f"{far:.1e}" + (" (too far)" if not far <= bound else "")
         warm, peak = (
@@ -118,6 +122,27 @@ def table(names: list[str], ways: list[str], results: dict[str, Found], device: 
     return "\n".join(lines)
 
 
+def record(names: list[str], results: dict[str, Found], device: str, torch: str) -> None:
+    """Adds the rows to this machine's file."""
+    from bench import history
+
+    run = history.Run(device, {"torch": torch} if torch else {})
+    libraries = {
+        "Cuprous": "cuprous",
+        "torch eager": "torch",
+        "torch graph": "torch.graph",
+        "torch compile": "torch.compile",
+    }
+    found = []
+    for name in names:
+        of = {libraries[way]: rows[name] for way, rows in results.items() if name in rows}
+        ms = {library: row["ms"] for library, row in of.items() if "ms" in row}
+        errors = {library: row["error"] for library, row in of.items() if "error" in row}
+        target, met = judged(name, device, of.get("cuprous"), of.get("torch"))
+        found.append(run.entry(f"learning.{name}", ROWS[name][0], ms, target=target, met=met, errors=errors))
+    history.append(run.machine.file, found)
+
+
 def main() -> None:
     """Prints a line for each measurement and the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.learning", description=__doc__)
@@ -128,6 +153,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0, help="for the rounds of a row, three of them at least")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds in all; what is over then is left out")
     parser.add_argument("--row-limit", type=float, default=120.0, help="seconds for each of Cuprous' rows")
+    parser.add_argument("--record", action="store_true", help="add the rows to this machine's file in bench/results")
     options = parser.parse_args()
     names = options.only.split(",") if options.only else list(CPU if options.device == "cpu" else ROWS)
     if unknown := [name for name in names if name not in ROWS]:
@@ -148,6 +174,8 @@ def main() -> None:
         if peer and rows and how not in skip and left > 5:
             results[f"torch {how}"] = measure("torch", how, rows, options, left)
     print("\n" + table(names, list(results), results, options.device))
+    if options.record:
+        record(names, results, options.device, peer)
 
 
 if __name__ == "__main__":
