@@ -44,8 +44,10 @@ TORCH    ?= $(abspath .torch/bin/python)
 CHECKED  := --profile checked
 WHEEL_LIMIT_MB := 30
 # The oldest glibc that a wheel is for, and the platform if it is not this machine's (a Rust target).
-GLIBC    ?=
+GLIBC    ?= $(if $(filter Linux,$(shell uname -s)),2.28)
 TARGET   ?=
+# Zig links for an older glibc than this machine's, and for other platforms; maturin finds it as a package of this Python.
+ZIG      = $(if $(GLIBC),--zig --compatibility manylinux_$(subst .,_,$(GLIBC)))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE := 1
@@ -157,9 +159,14 @@ docs: $(DOCS_READY)
 	$(ENV) $(PY) -m sphinx --fresh-env --quiet --fail-on-warning --keep-going --builder html docs build/docs
 	@echo "build/docs/index.html"
 
-wheel: $(VENV)/.dev
+$(VENV)/.zig: $(VENV)/.dev
+	$(VENV)/bin/python -m pip install --quiet 'ziglang==0.17.1'
+	touch $@
+
+wheel: $(VENV)/.dev $(if $(GLIBC),$(VENV)/.zig)
 	rm -rf dist
-	$(VENV)/bin/maturin build --profile wheel $(if $(TARGET),--target $(TARGET)) --out dist
+	CARGO_ZIGBUILD_PYTHON_PATH=$(abspath $(VENV)/bin/python) \
+	$(VENV)/bin/maturin build --profile wheel $(ZIG) $(if $(TARGET),--target $(TARGET)) --out dist
 	@size=$$(du -k dist/*.whl | cut -f1); echo "dist/$$(basename dist/*.whl): $$((size / 1024)).$$((size % 1024 * 10 / 1024)) MB"; \
 	test $$size -le $$(($(WHEEL_LIMIT_MB) * 1024)) || { echo "the wheel is over $(WHEEL_LIMIT_MB) MB"; exit 1; }
 	$(VENV)/bin/python -m tests.symbols dist/*.whl $(if $(GLIBC),--glibc $(GLIBC))

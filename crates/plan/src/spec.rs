@@ -1,4 +1,4 @@
-//! The kernel IR's rules, as a program: every plan is checked against them in debug builds and in the tests.
+//! The kernel IR's rules, as a program: every plan is checked against them where debug assertions are on: in the build that tests run.
 
 use std::collections::HashMap;
 

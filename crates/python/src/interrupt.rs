@@ -105,9 +105,10 @@ fn is_main() -> bool {
     match IS_MAIN.get() {
         Some((known, main)) if known == forks => main,
         _ => {
+            // glibc has `gettid` since 2.30 only.
             // SAFETY: neither call can fail.
             #[cfg(target_os = "linux")]
-            let main = unsafe { libc::gettid() == libc::getpid() };
+            let main = unsafe { libc::syscall(libc::SYS_gettid) == libc::c_long::from(libc::getpid()) };
             #[cfg(not(target_os = "linux"))]
             // SAFETY: as above.
             let main = unsafe { libc::pthread_main_np() != 0 };

@@ -83,7 +83,8 @@ fn only_one_interpreter() -> PyResult<()> {
     }
 }
 
-#[pymodule]
+// Free-threaded interpreters keep their lock until the suite passes without it.
+#[pymodule(gil_used = true)]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     only_one_interpreter()?;
     m.add_class::<array::PyArray>()?;
