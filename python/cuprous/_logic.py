@@ -101,14 +101,18 @@ def iterable(y: object) -> bool:
 
 
 def get_array_module(*args: Any) -> Any:
-    """`cuprous` if any argument is one of its arrays, otherwise `numpy`."""
-    if any(isinstance(a, ndarray) for a in args):
+    """Returns `cuprous` if any argument is one of its arrays or sparse matrices, otherwise `numpy`."""
+    if any(isinstance(a, ndarray) or _is_sparse(a) for a in args):
         import cuprous
 
         return cuprous
     import numpy
 
     return numpy
+
+
+def _is_sparse(a: Any) -> bool:
+    return any(base.__module__.startswith("cuprous.scipy.sparse") for base in type(a).__mro__)
 
 
 __all__ = [

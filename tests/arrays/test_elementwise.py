@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
+import cuprous.scipy.sparse
 from tests.support import DTYPES, SOME_DTYPES, assert_same, check, compare, sample
 
 
@@ -127,6 +128,7 @@ def test_kinds() -> None:
     assert cp.promote_types("int8", "uint8") == np.int16
     assert cp.get_array_module(cp.ones(2), 3) is cp
     assert cp.get_array_module(np.ones(2)) is np
+    assert cp.get_array_module(cuprous.scipy.sparse.csr_matrix((5, 3))) is cp
 
 
 def test_named_functions() -> None:
