@@ -35,6 +35,7 @@ def own_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
 
 
+@pytest.mark.slow
 def test_page_is_fresh() -> None:
     coverage = script()
     text = coverage.TABLE.read_text(encoding="utf-8")

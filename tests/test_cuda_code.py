@@ -32,10 +32,12 @@ def checked(arguments: list[str], targets: str, **more: str) -> None:
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
 
 
+@pytest.mark.slow
 def test_kernels_of_random_programs_compile() -> None:
     checked(["-m", "tests.fuzz", "--programs", "60", "--seed", "7", "--device", "cpu", "--modes", "fused"], TARGETS)
 
 
+@pytest.mark.slow
 def test_kernels_of_the_tour_compile() -> None:
     checked(["-m", "pytest", "-q", "tests/test_tour.py", "-p", "no:cacheprovider"], "sm_90")
 

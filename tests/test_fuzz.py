@@ -28,6 +28,7 @@ DEVICE = os.environ.get("CUPROUS_TEST_DEVICE", "cpu")
 AT_LEAST = 200 if DEVICE == "cpu" else 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0, 1_000_000])
 def test_random_programs_agree_with_numpy(first: int) -> None:
     """In a process without the check that CUDA code compiles, which would leave time for few programs."""
@@ -92,6 +93,7 @@ def gradients(*options: str, text: str = "") -> subprocess.CompletedProcess[str]
     return subprocess.run([*line, *options], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_random_gradients_agree_with_differences() -> None:
     done = gradients("--programs", "400", "--seconds", "25", "--seed", "0")
     assert done.returncode == 0, "\n" + done.stdout + done.stderr
@@ -107,6 +109,7 @@ _core.t_save = lambda t: type("Live", (), {"tensor": lambda self: t})()
 """
 
 
+@pytest.mark.slow
 def test_a_planted_fault_in_gradients_is_found_and_shrunk() -> None:
     done = gradients("--programs", "400", "--failures", "1", text=LIVE)
     assert done.returncode == 1, "the fault was not found"

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parent.parent
 CASES = 4000 if DEVICE == "cpu" else 400
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(DEVICE != "cpu", reason="each case would compile kernels of its own")
 @pytest.mark.parametrize("seed", [0, 1_000_000])
 def test_random_calls_agree_with_numpy(seed: int) -> None:

@@ -141,6 +141,7 @@ def test_unknown_devices_are_named() -> None:
     np.testing.assert_array_equal((cp.ones(2) + 1).get(), [2, 2])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX signals")
 @pytest.mark.skipif(DEVICE != "cpu", reason="a GPU has run the program before the signal comes")
 def test_an_interrupted_program_goes_on_where_it_ran() -> None:

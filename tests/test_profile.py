@@ -384,6 +384,7 @@ def test_a_profile_ends_what_it_began_alone(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
 
 
+@pytest.mark.slow
 def test_ranges_for_nvidias_tools(tmp_path: Path) -> None:
     """A tool that listens hears programs, kernels and named parts; without one nothing is loaded."""
     heard = tmp_path / "heard.txt"
@@ -461,6 +462,7 @@ def test_a_timeline_obeys_the_formats_rules(tmp_path: Path) -> None:
     assert sorted(arrows["s"]) == sorted(arrows["f"]) and len(arrows["s"]) == len(set(arrows["s"]))
 
 
+@pytest.mark.slow
 def test_names_for_nvidias_tools(tmp_path: Path) -> None:
     """CuPy's and PyTorch's names for ranges and marks; without a tool they say what NVTX says then."""
     heard = tmp_path / "heard.txt"

@@ -20,6 +20,7 @@ from tests.torch.test_serialization import archive, ints, tensor
 ROOT = Path(__file__).parent.parent.parent
 
 
+@pytest.mark.slow
 def test_random_extents() -> None:
     """Longer: `python -m tests.fuzz.extents`."""
     line = [sys.executable, "-m", "tests.fuzz.extents", "--cases", "1500", "--seed", "1000000"]

@@ -156,6 +156,7 @@ def test_any_view(
     near(getattr(cp.fft, name)(view(cp.asarray(x)), n, axis, norm), getattr(np.fft, name)(view(x), n, axis, norm))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shape", [(1 << 18,), (3, 1 << 16), (1 << 16, 3), (1_500_000, 2), (700, 900), (10, 300, 40), (100003,)]
 )

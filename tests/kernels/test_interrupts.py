@@ -59,6 +59,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENDLESS)
 def test_ctrl_c_ends_a_kernel(name: str) -> None:
     body, shape = ENDLESS[name]
@@ -116,6 +117,7 @@ def test_deep_recursion_works() -> None:
     assert out.tolist() == [20_000] * 4
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_kernels_of_other_threads_alone() -> None:
     """Python interrupts the main thread only."""
     setup = """

@@ -9,6 +9,7 @@ import random
 from typing import Any
 
 import numpy as np
+import pytest
 
 from cuprous import cuda
 from cuprous.cuda import errors
@@ -211,6 +212,7 @@ def check(seed: int) -> None:
     np.testing.assert_array_equal(out, expected, err_msg=text)
 
 
+@pytest.mark.slow
 def test_random_kernels_agree_with_python() -> None:
     for seed in range(PROGRAMS):
         check(seed)

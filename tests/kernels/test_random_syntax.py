@@ -7,6 +7,7 @@ import pytest
 from .fuzz import CHECKS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("what", "least"), [("words", 5), ("bytes", 5), ("trees", 5)])
 def test_random_syntax_never_breaks_the_compiler(what: str, least: int) -> None:
     count = 3000 if what == "words" else 250

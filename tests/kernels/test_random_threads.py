@@ -7,6 +7,7 @@ from collections.abc import Generator
 from typing import Any
 
 import numpy as np
+import pytest
 
 from cuprous import cuda
 from cuprous.cuda import errors
@@ -213,6 +214,7 @@ def check(seed: int) -> None:
     np.testing.assert_array_equal(out, [expected] * 2, err_msg=f"{shape} {u}\n{kernel}")
 
 
+@pytest.mark.slow
 def test_random_kernels_with_barriers_agree_with_python() -> None:
     for seed in range(PROGRAMS):
         check(seed)

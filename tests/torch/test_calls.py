@@ -24,6 +24,7 @@ def test_each_name_is_called(place: str) -> None:
     assert left_out <= NOT_CALLED.get(place, set())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FILE.exists(), reason="make_golden.py writes golden_calls.json where PyTorch is installed")
 def test_calls_as_pytorch() -> None:
     """In a process of its own, on the CPU as users have it: its own routines, no kernels compiled beside."""

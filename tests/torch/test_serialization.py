@@ -339,6 +339,7 @@ def test_numpy_files_that_say_too_much(tmp_path: Path) -> None:
         cp.load(io.BytesIO(npy("(10,)")[:60].replace(b"'fortran", b"((((((")))
 
 
+@pytest.mark.slow
 def test_damaged_files() -> None:
     """Longer: `python -m tests.fuzz.files`."""
     line = [sys.executable, "-m", "tests.fuzz.files", "--files", "2000", "--seed", "1000000"]

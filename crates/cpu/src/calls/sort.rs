@@ -155,7 +155,9 @@ fn with_room<T>(n: usize) -> Result<Vec<T>> {
     let mut room = Vec::new();
     room.try_reserve_exact(n).map_err(|_| {
         let bytes = n.saturating_mul(size_of::<T>());
-        Error::memory(format!("[sort] the host has no {bytes} bytes of memory left to sort {n} elements; free arrays first"))
+        Error::memory(format!(
+            "[sort] the host has no {bytes} bytes of memory left to sort {n} elements; free arrays first"
+        ))
     })?;
     Ok(room)
 }
