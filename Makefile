@@ -13,7 +13,7 @@
 #   make peers      NumPy's, CuPy's, Numba's and PyCUDA's own tests with our arrays (ARGS="numpy --only linalg")
 #   make lint       formats, lints and types alone
 #   make test-clients  einops, dask, xarray, SciPy, scikit-learn and others with our arrays (part of test)
-#   make wheel      dist/cuprous-*.whl                                        (GLIBC=2.28: an error if it needs a newer one)
+#   make wheel      dist/cuprous-*.whl for glibc 2.28, linked by zig          (GLIBC= for this machine's own)
 #   make sdist      dist/cuprous-*.tar.gz
 #   make coverage   docs/coverage.md, the table of NumPy's functions
 #   make docs       the documentation, in build/docs; a broken link or a missing reference is an error (part of test)

@@ -149,6 +149,7 @@ LINES: dict[str, str] = {
     "Integer `reciprocal(0)` and division by zero": "int(cp.reciprocal(cp.asarray(0))) == 0 and int(cp.asarray(1) // cp.asarray(0)) == 0",
     "`np.asarray(a)`, `memoryview(a)` and libraries that read arrays": "cp.get_device() != 'cpu' or same(np.asarray(cp.ones(2)), [1, 1])",
     "NumPy arrays and lists as operands": "same(cp.ones(2) + np.ones(2), [2, 2])",
+    "`max`, `min` with an integer `out=` that does not hold the values": "int(cp.max(cp.asarray([300, -5, 100]), out=cp.zeros((), 'uint8'))) == 300 % 256 != np.max([300, -5, 100], out=np.zeros((), 'uint8'), axis=None)",
     "`out=` given a NumPy array": "raises(TypeError, 'cp.add(cp.ones(1), 1, out=np.ones(1))')",
     "`quantile` and its like of integers whose difference their dtype does not hold": "float(cp.quantile(cp.asarray([-100, 100], dtype='int8'), 0.5)) == 0",
     "Sparse matrices: comparisons and extremes with a sparse row or column": "sparse.csr_matrix(cp.ones((2, 3))).maximum(sparse.csr_matrix(cp.ones((1, 3)))).shape == (2, 3)",
