@@ -127,13 +127,16 @@ const SPIN: Duration = Duration::from_millis(4);
 /// The longest sleep between two polls.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// Calls `done` until it returns true. An interrupt ends that with an error; the work goes on.
+/// Calls `done` until it returns true, and returns true then. An interrupt ends that with an error; the work goes on.
 ///
-/// On a thread that does not listen it returns at once, because such a thread can block.
-pub fn poll(mut done: impl FnMut() -> Result<bool>) -> Result<()> {
+/// On a thread that does not listen, `done` is called once and its result returned, because such a thread can block.
+pub fn poll(mut done: impl FnMut() -> Result<bool>) -> Result<bool> {
     let token = Token::current();
-    if !token.listens() || done()? {
-        return Ok(());
+    if done()? {
+        return Ok(true);
+    }
+    if !token.listens() {
+        return Ok(false);
     }
     arm();
     let start = Instant::now();
@@ -148,7 +151,7 @@ pub fn poll(mut done: impl FnMut() -> Result<bool>) -> Result<()> {
             std::thread::sleep((waited / 64).min(LONGEST_SLEEP));
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 #[cfg(test)]
@@ -167,9 +170,9 @@ mod tests {
             polls += 1;
             Ok(polls == 10)
         };
-        Token::MAIN.within(|| poll(tenth)).unwrap();
+        assert!(Token::MAIN.within(|| poll(tenth)).unwrap());
         assert_eq!(polls, 10);
-        poll(|| Ok(false)).expect("a thread that does not listen blocks by itself");
+        assert!(!poll(|| Ok(false)).unwrap(), "a thread that does not listen blocks by itself");
         let start = Instant::now();
         let never = || {
             if start.elapsed() > 2 * SPIN {
@@ -179,7 +182,7 @@ mod tests {
         };
         let error = Token::MAIN.within(|| poll(never)).unwrap_err();
         assert_eq!(error.kind, crate::error::ErrorKind::Interrupted);
-        Token::MAIN.within(|| poll(|| Ok(true))).expect("what is done is not interrupted");
+        assert!(Token::MAIN.within(|| poll(|| Ok(true))).unwrap(), "what is done is not interrupted");
         clear();
     }
 

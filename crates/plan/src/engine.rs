@@ -15,7 +15,7 @@ use cuprous_core::{
 
 use crate::aside::Watch;
 use crate::cache::Programs;
-use crate::device::{Device, Listing, Mark, wait_for_mark};
+use crate::device::{Device, Listing, Mark};
 use crate::explain::{self, Journal};
 use crate::operations::Draw;
 use crate::profiled;
@@ -389,17 +389,16 @@ impl Engine {
             // Whatever it was given is done.
             return self.device.synchronize();
         }
-        profile::timed(Kind::Wait, self.id, 1, || self.wait(None))
+        // The device's own wait comes last in any case, because drivers print what kernels have printed only then.
+        profile::timed(Kind::Wait, self.id, 1, || self.wait(None).and_then(|()| self.device.synchronize()))
     }
 
     /// Waits for a mark, or for all work given so far. An interrupt ends the wait; the work goes on.
     fn wait(&self, mark: Option<&dyn Mark>) -> Result<()> {
         match mark {
-            Some(mark) => wait_for_mark(mark)?,
-            None => {
-                interrupt::poll(|| self.device.idle())?;
-                self.device.synchronize()?;
-            }
+            Some(mark) if !interrupt::poll(|| mark.done())? => mark.wait()?,
+            None if !interrupt::poll(|| self.device.idle())? => self.device.synchronize()?,
+            _ => (),
         }
         self.enter()?.submitted = 0;
         Ok(())
