@@ -312,11 +312,17 @@ def test_a_thousand_steps_leak_nothing() -> None:
 
     epochs(75)
     gc.collect()
-    memory, objects = resident(), len(gc.get_objects())
+    objects = len(gc.get_objects())
     used, planned = _core.memory_stats(DEVICE)["used_bytes"], _core.stats()["planned"]
-    epochs(250)
-    gc.collect()
-    assert resident() - memory < 2000
+    grown = []
+    for _ in range(3):  # what leaks grows each time; an allocator that takes a larger piece does so once
+        memory = resident()
+        epochs(250)
+        gc.collect()
+        grown.append(resident() - memory)
+        if grown[-1] < 2000:
+            break
+    assert min(grown) < 2000, grown
     assert abs(len(gc.get_objects()) - objects) < 50
     assert _core.memory_stats(DEVICE)["used_bytes"] <= used
     assert _core.stats()["planned"] == planned
