@@ -74,8 +74,8 @@ def _objects(case: Case, found: str) -> bool:
 def _numpy_numbers(case: Case, found: str) -> bool:
     """Numbers of NumPy's that the dtype of a reduction does not hold."""
     initial = case.kwargs.get("initial")
-    dtype = case.kwargs.get("dtype", case.operands()[0].dtype)
-    return isinstance(initial, np.generic) and not np.can_cast(initial.dtype, dtype)
+    dtypes = [case.kwargs["dtype"]] if "dtype" in case.kwargs else [x.dtype for x in case.operands()[:1]]
+    return isinstance(initial, np.generic) and not all(np.can_cast(initial.dtype, dtype) for dtype in dtypes)
 
 
 @known("Calls with two faults")
