@@ -211,11 +211,17 @@ def starting_value(initial: Any, name: str) -> ndarray:
 
 def common_dtype(arrays: Iterable[ndarray]) -> str:
     """The dtype that holds all of them."""
-    names = [a.dtype_name for a in arrays]
+    return _promoted([a.dtype_name for a in arrays])
+
+
+def _promoted(names: list[str]) -> str:
+    """Returns the dtype that holds all of `names`.
+
+    Floats come first, as in NumPy: uint16 and int8 are float32 beside float32, but int32 on their own.
+    """
     result = names[0]
     if any(name != result for name in names):
-        # Floats first, as NumPy: uint16 and int8 are float32 beside float32, but int32 on their own.
-        names.sort(key=lambda name: ("complex" not in name, "float" not in name))
+        names = sorted(names, key=lambda name: ("complex" not in name, "float" not in name))
         result = names[0]
         for name in names[1:]:
             result = _core.promote_types(result, name)
@@ -230,9 +236,7 @@ def result_name(*operands: Any) -> str:
     weak = [x for x in operands if not hasattr(x, "dtype")]
     if not strong:
         return _dtypes.name_of(max((type(x) for x in weak), key=_PYTHON_SCALARS.index))
-    name = strong[0]
-    for other in strong[1:]:
-        name = _core.promote_types(name, other)
+    name = _promoted(strong)
     for x in weak:
         name = _core.result_dtype("maximum", _core.empty((), name), type(x)(0))
     return name
