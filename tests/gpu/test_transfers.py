@@ -57,6 +57,14 @@ def test_memory_is_given_back() -> None:
     assert torch.cuda.memory_allocated() <= before
 
 
+def test_a_peak_starts_at_what_is_used() -> None:
+    """A block kept for the next copy belongs to nobody: neither the used bytes nor the peak count it."""
+    torch.zeros(1 << 20).to("cuda")
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    assert torch.cuda.max_memory_allocated() == torch.cuda.memory_allocated()
+
+
 def test_page_locked_memory_is_a_tensor_like_others() -> None:
     t = torch.arange(100_000.0).pin_memory()
     assert t.device.type == "cpu" and torch.equal(t, torch.arange(100_000.0))

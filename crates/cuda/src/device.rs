@@ -613,6 +613,8 @@ impl Device for CudaDevice {
     }
 
     fn reset_peak(&self) {
+        // The peak counts waiting blocks, `used_bytes` does not: without them, the peak starts at what is used.
+        self.0.return_arrivals();
         lock(&self.0.pool).reset_peak();
     }
 
