@@ -26,7 +26,7 @@ pub(crate) fn add_at(target: &Tensor, index: &Tensor, value: &Tensor) -> Result<
     }
     let wide = ops::cast(value, DType::F64)?;
     let all = ((1u64 << wide.shape().len()) - 1) as u32;
-    let top = ops::fold(ReduceOp::Max, &map(Fun::Absolute, &[&wide])?, all, false)?;
+    let top = ops::reduce(ReduceOp::Max, &map(Fun::Absolute, &[&wide])?, all, false)?;
     let power = map(Fun::Floor, &[&map(Fun::Log2, &[&with(Fun::Maximum, &top, LEAST)?])?])?;
     // Below 2^(power + 1) each, count of them.
     let room = BITS - 1.0 - (count as f64).log2().ceil();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cuprous_core::attention::{Attention, Part};
 use cuprous_core::layout::contiguous_strides;
-use cuprous_core::{Array, CallOp, DType, Error, Layout, Result, Saved};
+use cuprous_core::{Array, DType, Error, Layout, Result, RoutineOp, Saved};
 use cuprous_plan::Operand;
 use smallvec::SmallVec;
 
@@ -60,7 +60,7 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f32) -> R
         }
     };
     let of = Arc::new(of);
-    let call = CallOp::Attend(of.clone());
+    let call = RoutineOp::Attend(of.clone());
     if !engine.can(&call) {
         return Ok(None);
     }
@@ -143,7 +143,8 @@ pub(crate) fn backward(
     };
     let gradient = gradient.view(Layout::new(of.dtype, &flat, &contiguous_strides(&flat), gradient.layout.offset));
     let (parts, elements) = of.gradients();
-    let all = engine.whole(CallOp::AttendBack(of.clone()), &[&operand, &result, &gradient], of.dtype, &[elements])?;
+    let all =
+        engine.whole(RoutineOp::AttendBack(of.clone()), &[&operand, &result, &gradient], of.dtype, &[elements])?;
     let mut grads = Grads::new();
     for (k, edge) in node.edges.iter().enumerate() {
         if edge.as_ref().is_some_and(wanted) {

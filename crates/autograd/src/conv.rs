@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use cuprous_core::convolution::{Geometry, Part};
-use cuprous_core::{Array, CallOp, DType, Dims, Error, Fun, Layout, ReduceOp, Result, Saved, Scalar};
+use cuprous_core::{Array, DType, Dims, Error, Fun, Layout, ReduceOp, Result, RoutineOp, Saved, Scalar};
 use cuprous_plan::{Engine, Operand};
 use smallvec::{SmallVec, smallvec};
 
@@ -59,7 +59,7 @@ fn product(part: Part, a: &Tensor, b: &Tensor, geometry: &Arc<Geometry>) -> Resu
     let work = Work { engine: engine_of(&a.array), geometry };
     let shape = geometry.shape(part, a.shape(), b.shape());
     let shape = shape.ok_or_else(|| Error::value("[convolution] operands and geometry do not fit"))?;
-    let call = CallOp::Convolve(part, geometry.clone());
+    let call = RoutineOp::Convolve(part, geometry.clone());
     let filled = a.array.layout.size > 0 && b.array.layout.size > 0;
     let out = match part {
         _ if filled
@@ -474,7 +474,7 @@ impl Work<'_> {
             let seen = y.view(own.with(windows.shape(), &strides, own.offset));
             let terms = self.map(Fun::Multiply, &windows, &seen)?;
             let mask = (2 + r..3 + 2 * r).fold(0u32, |mask, k| mask | 1 << k);
-            return self.engine.fold(ReduceOp::Sum, &terms, mask);
+            return self.engine.reduce(ReduceOp::Sum, &terms, mask);
         }
         let columns = extent(&g.output);
         let inner = channels * extent(&g.kernel);

@@ -13,7 +13,7 @@ use crate::{Tensor, mode};
 /// The mean over the axes in `mask`, which stay.
 fn mean(x: &Tensor, mask: u32) -> Result<Tensor> {
     let n: i64 = (0..x.shape().len()).filter(|&k| mask >> k & 1 == 1).map(|k| x.shape()[k]).product();
-    with(Fun::Divide, &ops::fold(ReduceOp::Sum, x, mask, true)?, n as f64)
+    with(Fun::Divide, &ops::reduce(ReduceOp::Sum, x, mask, true)?, n as f64)
 }
 
 /// What is left of the mean, and one over the standard deviation.
@@ -74,7 +74,7 @@ pub(crate) fn backward(
     let g = wide(g)?;
     let lead = (1u32 << first) - 1;
     if k == 2 {
-        return ops::reshape(&ops::fold(ReduceOp::Sum, &g, lead, false)?, &edge.read.shape);
+        return ops::reshape(&ops::reduce(ReduceOp::Sum, &g, lead, false)?, &edge.read.shape);
     }
     let x = wide(&node.operand(0)?)?;
     let mask = trailing(&x, first);
@@ -86,7 +86,7 @@ pub(crate) fn backward(
     };
     let normal = map(Fun::Multiply, &[&centred, &scale])?;
     if k == 1 {
-        let along = ops::fold(ReduceOp::Sum, &map(Fun::Multiply, &[&g, &normal])?, lead, false)?;
+        let along = ops::reduce(ReduceOp::Sum, &map(Fun::Multiply, &[&g, &normal])?, lead, false)?;
         return ops::reshape(&along, &edge.read.shape);
     }
     let g = if weighed { map(Fun::Multiply, &[&g, &node.operand(1)?])? } else { g };

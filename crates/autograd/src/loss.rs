@@ -18,8 +18,8 @@ pub fn cross_entropy(t: &Tensor, target: &Tensor, ignore: i64, dtype: DType) -> 
     let index = ops::map(Fun::Where, &[Arg::Tensor(&valid), Arg::Tensor(target), number(0)], None)?;
     let logs = softmax::likelihood(t, &index, 1, dtype)?;
     let losses = ops::map(Fun::Where, &[Arg::Tensor(&valid), Arg::Tensor(&logs), number(0)], None)?;
-    let sum = ops::fold(ReduceOp::Sum, &map(Fun::Negative, &[&losses])?, 1, false)?;
-    let count = ops::fold(ReduceOp::Sum, &ops::cast(&valid, dtype)?, 1, false)?;
+    let sum = ops::reduce(ReduceOp::Sum, &map(Fun::Negative, &[&losses])?, 1, false)?;
+    let count = ops::reduce(ReduceOp::Sum, &ops::cast(&valid, dtype)?, 1, false)?;
     map(Fun::Divide, &[&sum, &count]).map(Some)
 }
 
@@ -31,5 +31,5 @@ pub fn mean_square(a: &Tensor, b: &Tensor) -> Result<Option<Tensor>> {
     }
     let square = map(Fun::Square, &[&map(Fun::Subtract, &[a, b])?])?;
     let all = ((1u64 << a.shape().len()) - 1) as u32;
-    with(Fun::Divide, &ops::fold(ReduceOp::Sum, &square, all, false)?, n as f64).map(Some)
+    with(Fun::Divide, &ops::reduce(ReduceOp::Sum, &square, all, false)?, n as f64).map(Some)
 }

@@ -198,8 +198,8 @@ pub fn full(like: &Tensor, shape: &[i64], value: f64, dtype: DType) -> Result<Te
 }
 
 /// Folds the axes in `mask`.
-pub fn fold(op: ReduceOp, t: &Tensor, mask: u32, keep: bool) -> Result<Tensor> {
-    let mut out = engine_of(&t.array).fold(op, &t.array, mask)?;
+pub fn reduce(op: ReduceOp, t: &Tensor, mask: u32, keep: bool) -> Result<Tensor> {
+    let mut out = engine_of(&t.array).reduce(op, &t.array, mask)?;
     if keep {
         let ones: Dims = t.shape().iter().enumerate().map(|(k, &n)| if mask >> k & 1 == 1 { 1 } else { n }).collect();
         let layout = out.layout.reshape(&ones).expect("axes of extent 1 need no copy");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cuprous_core::layout::contiguous_strides;
 use cuprous_core::recurrent::{Layers, Recurrence, Steps};
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, CallOp, Dims, Error, Layout, Result, Saved};
+use cuprous_core::{Array, Dims, Error, Layout, Result, RoutineOp, Saved};
 use cuprous_plan::Operand;
 use smallvec::SmallVec;
 
@@ -26,7 +26,7 @@ pub fn layers(x: &Tensor, states: &[&Tensor], parameters: &[&Tensor], of: Layers
     for (part, &start) in parts.iter().zip(&r.places) {
         engine.update(&piece(&operand, part.shape(), start), Operand::Array(&part.array))?;
     }
-    let result = engine.whole(CallOp::Recur(r.clone()), &[&operand], r.of.dtype, &[r.result])?;
+    let result = engine.whole(RoutineOp::Recur(r.clone()), &[&operand], r.of.dtype, &[r.result])?;
     let outputs: Vec<Array> =
         shapes(&r.of).iter().zip(&r.results).map(|(shape, &start)| piece(&result, shape, start)).collect();
     if !noted {
@@ -89,7 +89,7 @@ pub(crate) fn backward(
         };
         engine.update(&piece(&gradient, shape, start), value)?;
     }
-    let call = CallOp::RecurBack(r.clone());
+    let call = RoutineOp::RecurBack(r.clone());
     let all = engine.whole(call, &[&operand, &result, &gradient], r.of.dtype, &[r.operand])?;
     let mut grads = Grads::new();
     for (k, edge) in node.edges.iter().enumerate() {
@@ -104,7 +104,7 @@ pub(crate) fn backward(
 /// and what [`steps_back`] wants. `None` where the device has no routine for them. See [`Steps`] for the operands.
 pub fn steps(x: &Array, weight: &Array, first: [&Array; 2], of: &Arc<Steps>) -> Result<Option<[Array; 4]>> {
     let engine = engine_of(x);
-    let call = CallOp::Steps(of.clone());
+    let call = RoutineOp::Steps(of.clone());
     if !engine.can(&call) {
         return Ok(None);
     }
@@ -128,7 +128,7 @@ pub fn steps_back(
 ) -> Result<[Array; 3]> {
     let [all, one] = of.sizes();
     let gradient = joined([outputs, last[0], last[1], cell].into_iter())?;
-    let call = CallOp::StepsBack(of.clone());
+    let call = RoutineOp::StepsBack(of.clone());
     let result = engine_of(weight).whole(call, &[weight, done, &gradient], of.dtype, &[4 * all + 2 * one])?;
     let state = [of.batch, of.hidden];
     let sums = piece(&result, &[of.steps * of.batch, 4 * of.hidden], 0);

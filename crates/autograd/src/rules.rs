@@ -174,7 +174,7 @@ fn fold(node: &Arc<Node>, op: ReduceOp, mask: u32, edge: &Edge, g: &Tensor) -> R
         ReduceOp::Max | ReduceOp::Min => {
             let (x, y) = (node.operand(0)?, node.result()?);
             let winners = map(Fun::Equal, &[&x, &stretched(&y, mask, shape)])?;
-            let count = ops::fold(ReduceOp::Sum, &ops::cast(&winners, g.dtype())?, mask, true)?;
+            let count = ops::reduce(ReduceOp::Sum, &ops::cast(&winners, g.dtype())?, mask, true)?;
             let share = map(Fun::Divide, &[&g, &stretched(&count, mask, shape)])?;
             choose(&winners, Arg::Tensor(&share), ZERO)
         }
@@ -182,7 +182,7 @@ fn fold(node: &Arc<Node>, op: ReduceOp, mask: u32, edge: &Edge, g: &Tensor) -> R
             // d/dx Σ |x - mean|² = 2 (x - mean): the mean's own part sums to zero.
             let x = node.operand(0)?;
             let n: i64 = (0..shape.len()).filter(|&k| mask >> k & 1 == 1).map(|k| shape[k]).product();
-            let mean = with(Fun::Divide, &ops::fold(ReduceOp::Sum, &x, mask, true)?, n as f64)?;
+            let mean = with(Fun::Divide, &ops::reduce(ReduceOp::Sum, &x, mask, true)?, n as f64)?;
             let deviation = map(Fun::Subtract, &[&x, &stretched(&mean, mask, shape)])?;
             with(Fun::Multiply, &map(Fun::Multiply, &[&g, &deviation])?, 2.0)
         }
@@ -191,8 +191,8 @@ fn fold(node: &Arc<Node>, op: ReduceOp, mask: u32, edge: &Edge, g: &Tensor) -> R
             let x = node.operand(0)?;
             let zero = with(Fun::Equal, &x, 0.0)?;
             let filled = choose(&zero, Arg::Number(Number::Int(1)), Arg::Tensor(&x))?;
-            let product = stretched(&ops::fold(ReduceOp::Prod, &filled, mask, true)?, mask, shape);
-            let zeros = ops::fold(ReduceOp::Sum, &ops::cast(&zero, DType::I64)?, mask, true)?;
+            let product = stretched(&ops::reduce(ReduceOp::Prod, &filled, mask, true)?, mask, shape);
+            let zeros = ops::reduce(ReduceOp::Sum, &ops::cast(&zero, DType::I64)?, mask, true)?;
             let zeros = stretched(&zeros, mask, shape);
             // Zeros among the others: all but the element itself.
             let among = map(Fun::Subtract, &[&zeros, &ops::cast(&zero, DType::I64)?])?;

@@ -23,9 +23,9 @@ pub fn softmax(t: &Tensor, axis: usize, log: bool) -> Result<Tensor> {
         let _mode = mode::Guard::new(false);
         let x = wide(&t.detach())?;
         let mask = bits(t, axis);
-        let centred = map(Fun::Subtract, &[&x, &ops::fold(ReduceOp::Max, &x, mask, true)?])?;
+        let centred = map(Fun::Subtract, &[&x, &ops::reduce(ReduceOp::Max, &x, mask, true)?])?;
         let powers = map(Fun::Exp, &[&centred])?;
-        let total = ops::fold(ReduceOp::Sum, &powers, mask, true)?;
+        let total = ops::reduce(ReduceOp::Sum, &powers, mask, true)?;
         let y = if log {
             map(Fun::Subtract, &[&centred, &map(Fun::Log, &[&total])?])?
         } else {
@@ -46,10 +46,10 @@ pub(crate) fn backward(node: &Arc<Node>, axis: usize, log: bool, g: &Tensor) -> 
     let (y, g) = (wide(&node.result()?)?, wide(g)?);
     let mask = bits(&y, axis);
     if log {
-        let all = ops::fold(ReduceOp::Sum, &g, mask, true)?;
+        let all = ops::reduce(ReduceOp::Sum, &g, mask, true)?;
         return map(Fun::Subtract, &[&g, &map(Fun::Multiply, &[&map(Fun::Exp, &[&y])?, &all])?]);
     }
-    let along = ops::fold(ReduceOp::Sum, &map(Fun::Multiply, &[&g, &y])?, mask, true)?;
+    let along = ops::reduce(ReduceOp::Sum, &map(Fun::Multiply, &[&g, &y])?, mask, true)?;
     map(Fun::Multiply, &[&map(Fun::Subtract, &[&g, &along])?, &y])
 }
 
@@ -62,8 +62,8 @@ pub fn likelihood(x: &Tensor, index: &Tensor, axis: usize, dtype: DType) -> Resu
         let _mode = mode::Guard::new(false);
         let source = x.detach();
         let values = wide(&source)?;
-        let top = ops::fold(ReduceOp::Max, &values, mask, true)?;
-        let sum = ops::fold(ReduceOp::Sum, &map(Fun::Exp, &[&map(Fun::Subtract, &[&values, &top])?])?, mask, true)?;
+        let top = ops::reduce(ReduceOp::Max, &values, mask, true)?;
+        let sum = ops::reduce(ReduceOp::Sum, &map(Fun::Exp, &[&map(Fun::Subtract, &[&values, &top])?])?, mask, true)?;
         let total = map(Fun::Add, &[&map(Fun::Log, &[&sum])?, &top])?;
         let own = &source.array.layout;
         let places = Layout::try_new(DType::I64, &without(&own.shape), &without(&own.strides), 0)?;

@@ -98,7 +98,7 @@ fn merge(mut pieces: Pieces, base: &LayoutRef) -> Result<Tensor> {
             continue;
         }
         if let Some(mask) = repeated_in_front(&piece.read, base) {
-            add(&mut sum, ops::fold(ReduceOp::Sum, &g, mask, false)?)?;
+            add(&mut sum, ops::reduce(ReduceOp::Sum, &g, mask, false)?)?;
             continue;
         }
         let (g, read) = upright(&collapse(g, &piece.read)?, &collapse_layout(&piece.read));
@@ -225,7 +225,7 @@ fn repeated_in_front(read: &Layout, base: &Layout) -> Option<u32> {
 fn collapse(g: Tensor, read: &Layout) -> Result<Tensor> {
     let repeated = |k: usize| read.strides[k] == 0 || read.shape[k] == 1;
     let mask = (0..read.ndim()).filter(|&k| repeated(k) && g.shape()[k] > 1).fold(0u32, |mask, k| mask | 1 << k);
-    let g = if mask == 0 { g } else { ops::fold(ReduceOp::Sum, &g, mask, true)? };
+    let g = if mask == 0 { g } else { ops::reduce(ReduceOp::Sum, &g, mask, true)? };
     let layout = &g.array.layout;
     let left = |d: &Dims| (0..read.ndim()).filter(|&k| !repeated(k)).map(|k| d[k]).collect::<Dims>();
     let squeezed = layout.with(&left(&layout.shape), &left(&layout.strides), layout.offset);

@@ -159,7 +159,7 @@ fn check_nan(node: &Node, k: usize, g: &Tensor) -> Result<()> {
     let _mode = mode::Guard::new(false);
     let bad = ops::map(Fun::Isnan, &[Arg::Tensor(g)], None::<DType>)?;
     let all = (1u64 << bad.shape().len()) - 1;
-    let bad = ops::fold(ReduceOp::Max, &bad, all as u32, false)?;
+    let bad = ops::reduce(ReduceOp::Max, &bad, all as u32, false)?;
     let mut byte = [0];
     ops::engine_of(&bad.array).download(&bad.array, &mut byte)?;
     if byte[0] == 0 {

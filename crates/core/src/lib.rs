@@ -5,7 +5,6 @@
 
 pub mod array;
 pub mod attention;
-pub mod call;
 pub mod convolution;
 pub mod dtype;
 pub mod error;
@@ -18,18 +17,19 @@ pub mod presence;
 pub mod profile;
 pub mod promote;
 pub mod recurrent;
+pub mod routine;
 pub mod scalar;
 pub mod storage;
 pub mod tape;
 pub mod vjp;
 
 pub use array::Array;
-pub use call::{CallOp, CallRef, LinalgOp, QrMode, ScanOp, Vectors};
 pub use dtype::{DType, Kind};
 pub use error::{Error, Result};
 pub use layout::{Dims, Layout, LayoutRef};
 pub use node::{In, Node, NodeKind, ReduceOp, ScatterOp, Src};
 pub use ops::{Fun, OPS};
+pub use routine::{LinalgOp, QrMode, RoutineOp, RoutineRef, ScanOp, Vectors};
 pub use scalar::Scalar;
 pub use storage::{Buffer, Epoch, Head, Loan, Memory, Saved, Storage};
 pub use tape::Tape;

@@ -18,8 +18,8 @@ pub enum NodeKind {
     /// Writes `ins[2][i]` to element `ins[1][i]` of the storage of `ins[0]`, combining by [`ScatterOp`] in `fun`.
     /// Where an index occurs twice, [`ScatterOp::Set`] keeps the value of the highest `i`, as NumPy does.
     Scatter,
-    /// A [`crate::CallOp`] that must see real memory: see [`Node::call_id`].
-    Call,
+    /// A [`crate::RoutineOp`] that must see real memory: see [`Node::routine_id`].
+    Routine,
     /// An array that a launch of a user's kernel is given: a new version of its storage, as the kernel may write any part
     /// of it. A launch is one such node for each array, side by side, or one without an operand where there is none;
     /// `fun` is 1 for the first. `ins[1]` has the launch's number and which array this is, `ins[2]` the first of the
@@ -144,7 +144,7 @@ pub struct Node {
     pub fun: u8,
     /// Number of operands.
     pub nin: u8,
-    /// What its size leaves room for: see [`Node::formula`] and [`Node::call_id`].
+    /// What its size leaves room for: see [`Node::formula`] and [`Node::routine_id`].
     pub(crate) spare: u8,
     /// Layout id of the output; for writes, of the written view.
     pub out: u32,
@@ -178,18 +178,18 @@ impl Node {
     }
 
     /// The interned number of a call's operation. It stands where the third operand would; where there are three, in
-    /// `fun` and `spare`, which have room for [`Node::MOST_CALLS`].
-    pub fn call_id(&self) -> u32 {
-        debug_assert_eq!(self.kind, NodeKind::Call);
+    /// `fun` and `spare`, which have room for [`Node::MAX_ROUTINES`].
+    pub fn routine_id(&self) -> u32 {
+        debug_assert_eq!(self.kind, NodeKind::Routine);
         if self.nin == 3 { u32::from(u16::from_le_bytes([self.fun, self.spare])) } else { self.ins[2].src.0 }
     }
 
     /// Numbers of calls that have three operands.
-    pub const MOST_CALLS: u32 = 1 << 16;
+    pub const MAX_ROUTINES: u32 = 1 << 16;
 
     /// Gives a call its number.
-    pub fn set_call_id(&mut self, number: u32) {
-        debug_assert!(self.kind == NodeKind::Call && (self.nin < 3 || number < Node::MOST_CALLS));
+    pub fn set_routine_id(&mut self, number: u32) {
+        debug_assert!(self.kind == NodeKind::Routine && (self.nin < 3 || number < Node::MAX_ROUTINES));
         if self.nin < 3 {
             self.ins[2].src = Src(number);
         } else {
@@ -200,12 +200,12 @@ impl Node {
     /// Which formula it is part of, as the engine's `formulas` record them: neighbours have different numbers, and 0 is
     /// none.
     pub fn formula(&self) -> u8 {
-        if self.kind == NodeKind::Call { 0 } else { self.spare }
+        if self.kind == NodeKind::Routine { 0 } else { self.spare }
     }
 
     /// Makes it part of a formula.
     pub fn set_formula(&mut self, formula: u8) {
-        debug_assert_ne!(self.kind, NodeKind::Call);
+        debug_assert_ne!(self.kind, NodeKind::Routine);
         self.spare = formula;
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::node::SrcKind;
 use crate::storage::Head;
-use crate::{Array, CallRef, In, LayoutRef, Node, NodeKind, Scalar, Src, Storage};
+use crate::{Array, In, LayoutRef, Node, NodeKind, RoutineRef, Scalar, Src, Storage};
 
 /// The recorded nodes of one thread on one device, with all that they refer to.
 ///
@@ -32,7 +32,7 @@ pub struct Tape {
     /// Each layout in use, at least once.
     pub layouts: Vec<LayoutRef>,
     /// The operation of each call.
-    pub calls: Vec<CallRef>,
+    pub calls: Vec<RoutineRef>,
     /// What each launch of a user's kernel is, as the engine knows it.
     pub launches: Vec<Arc<dyn Any + Send + Sync>>,
     /// How many launches there are.
@@ -47,7 +47,7 @@ pub struct Tape {
     /// Length of the repetition with which the tape ended when it was last looked at; 0 without one.
     pub period: usize,
     /// Bytes that the recorded operations would move one by one, or that take as long as their arithmetic
-    /// ([`crate::CallOp::work`]): what the engine weighs when it asks whether to start.
+    /// ([`crate::RoutineOp::work`]): what the engine weighs when it asks whether to start.
     pub work: u64,
     /// The number of nodes at which the tape ends because of the work in it; `usize::MAX` while there is too little.
     pub ends_at: usize,

@@ -5,11 +5,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use cuprous_core::call::Edge;
+use cuprous_core::routine::Edge;
 use cuprous_core::scalar::Number;
-use cuprous_core::{CallOp, DType, Fun, Layout, ReduceOp, Scalar};
+use cuprous_core::{DType, Fun, Layout, ReduceOp, RoutineOp, Scalar};
 use cuprous_cpu::CpuDevice;
-use cuprous_plan::{Access, BufferInfo, Call, Device, Epilogue, Inst, Kernel, Level, Place, Program, Step, Typed};
+use cuprous_plan::{
+    Access, BufferInfo, Device, Epilogue, Inst, Kernel, Level, Place, Program, RoutineCall, Step, Typed,
+};
 
 fn load(buf: u16, strides: &[i64]) -> Inst {
     Inst::Load { buf, access: Access { offset: 0, strides: strides.into() } }
@@ -194,13 +196,13 @@ fn main() {
 
     for (n, dtype) in [(64, DType::F32), (1024, DType::F32), (1024, DType::F64)] {
         let l = Layout::contiguous(dtype, &[n, n]);
-        let call = Call {
-            op: CallOp::Dot,
+        let call = RoutineCall {
+            op: RoutineOp::Dot,
             ins: vec![(0, l.clone()), (1, l.clone())],
             out: (2, l),
             epilogue: Epilogue::default(),
         };
-        let t = measure(Step::Call(call), &[(n * n) as usize * 8; 3], &[], 10);
+        let t = measure(Step::Routine(call), &[(n * n) as usize * 8; 3], &[], 10);
         println!("{} product {n}: {:.3} ms, {:.0} GFLOP/s", dtype.name(), t * 1e3, 2.0 * (n * n * n) as f64 / t * 1e-9);
     }
     let (a, x, y) = (
@@ -209,8 +211,8 @@ fn main() {
         Layout::contiguous(DType::F32, &[8192, 1]),
     );
     let t = measure(
-        Step::Call(Call {
-            op: CallOp::Dot,
+        Step::Routine(RoutineCall {
+            op: RoutineOp::Dot,
             ins: vec![(0, a.clone()), (1, x.clone())],
             out: (2, y.clone()),
             epilogue: Epilogue::default(),
@@ -221,8 +223,8 @@ fn main() {
     );
     println!("float32 matrix-vector 8192: {:.2} ms, {:.1} GB/s", t * 1e3, 8192.0 * 8192.0 * 4e-9 / t);
     let t = measure(
-        Step::Call(Call {
-            op: CallOp::Dot,
+        Step::Routine(RoutineCall {
+            op: RoutineOp::Dot,
             ins: vec![(0, a.permute(&[1, 0])), (1, x)],
             out: (2, y),
             epilogue: Epilogue::default(),
@@ -236,14 +238,15 @@ fn main() {
     for (kh, kw) in [(15, 15), (1, 15), (15, 1)] {
         for dtype in [DType::F32, DType::F64] {
             let l = Layout::contiguous(dtype, &[4096, 4096]);
-            let op = CallOp::Correlate { edge: Edge::Reflect, constant: 0, origin: [kh / 2, kw / 2].as_slice().into() };
-            let call = Call {
+            let op =
+                RoutineOp::Correlate { edge: Edge::Reflect, constant: 0, origin: [kh / 2, kw / 2].as_slice().into() };
+            let call = RoutineCall {
                 op,
                 ins: vec![(0, l.clone()), (1, Layout::contiguous(dtype, &[kh, kw]))],
                 out: (2, l),
                 epilogue: Epilogue::default(),
             };
-            let t = measure(Step::Call(call), &[4096 * 4096 * 8, 15 * 15 * 8, 4096 * 4096 * 8], &[], 3);
+            let t = measure(Step::Routine(call), &[4096 * 4096 * 8, 15 * 15 * 8, 4096 * 4096 * 8], &[], 3);
             println!(
                 "{} correlate {kh}x{kw} on 4096x4096: {:.1} ms, {:.0} GFMA/s",
                 dtype.name(),
@@ -254,10 +257,10 @@ fn main() {
     }
     let n = 1_000_000i64;
     let l = Layout::contiguous(DType::F64, &[n]);
-    for op in [CallOp::Sort, CallOp::Scan { op: cuprous_core::ScanOp::Sum, axis: 0 }] {
+    for op in [RoutineOp::Sort, RoutineOp::Scan { op: cuprous_core::ScanOp::Sum, axis: 0 }] {
         let name = op.name();
-        let call = Call { op, ins: vec![(0, l.clone())], out: (1, l.clone()), epilogue: Epilogue::default() };
-        let t = measure(Step::Call(call), &[n as usize * 8; 2], &[], 5);
+        let call = RoutineCall { op, ins: vec![(0, l.clone())], out: (1, l.clone()), epilogue: Epilogue::default() };
+        let t = measure(Step::Routine(call), &[n as usize * 8; 2], &[], 5);
         println!("{name} of 1e6 float64: {:.2} ms", t * 1e3);
     }
 }

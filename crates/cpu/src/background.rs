@@ -10,8 +10,8 @@ use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use cuprous_core::interrupt::{self, Token};
-use cuprous_core::{CallOp, Error, Result, Scalar};
-use cuprous_plan::Call;
+use cuprous_core::{Error, Result, RoutineOp, Scalar};
+use cuprous_plan::RoutineCall;
 
 use crate::run::Env;
 use crate::threads::with_threads;
@@ -97,19 +97,21 @@ impl Background {
 }
 
 /// Returns true for a call that takes tens of milliseconds or more, beside which starting a thread costs nothing.
-pub(crate) fn is_long(call: &Call) -> bool {
+pub(crate) fn is_long(call: &RoutineCall) -> bool {
     let (a, out) = (&call.ins[0].1, &call.out.1);
     let elements = a.size.max(out.size).unsigned_abs();
     let last = a.shape.last().map_or(1, |n| n.unsigned_abs());
     match &call.op {
-        CallOp::Dot => out.size.unsigned_abs().saturating_mul(last) >= 1 << 28,
-        CallOp::Linalg(_) => elements.saturating_mul(last) >= 1 << 26,
-        CallOp::Convolve(_, geometry) => geometry.products() >= 1 << 28,
-        CallOp::Correlate { .. } => {
+        RoutineOp::Dot => out.size.unsigned_abs().saturating_mul(last) >= 1 << 28,
+        RoutineOp::Linalg(_) => elements.saturating_mul(last) >= 1 << 26,
+        RoutineOp::Convolve(_, geometry) => geometry.products() >= 1 << 28,
+        RoutineOp::Correlate { .. } => {
             let taps = call.ins.get(1).map_or(1, |b| b.1.size.unsigned_abs());
             elements.saturating_mul(taps) >= 1 << 28
         }
-        CallOp::Scan { .. } | CallOp::PackMask | CallOp::Compact | CallOp::Pad { .. } => elements >= 1 << 25,
+        RoutineOp::Scan { .. } | RoutineOp::PackMask | RoutineOp::Compact | RoutineOp::Pad { .. } => {
+            elements >= 1 << 25
+        }
         _ => elements >= 1 << 21,
     }
 }

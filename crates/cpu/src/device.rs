@@ -7,17 +7,17 @@ use std::sync::Arc;
 use cuprous_core::error::ErrorKind;
 use cuprous_core::interrupt::{self, Token};
 use cuprous_core::profile::{self, Event, Kind, Note};
-use cuprous_core::{Buffer, CallOp, Error, Result, Scalar};
+use cuprous_core::{Buffer, Error, Result, RoutineOp, Scalar};
 use cuprous_plan::{BufferInfo, Device, Executable, Inst, KernelRef, Launched, Place, Program, Step};
 use smallvec::SmallVec;
 
 use crate::alloc;
 use crate::background::{self, Background};
 use crate::blocked::blocked;
-use crate::call::Routine;
-use crate::calls;
 use crate::compile::{Code, lower};
 use crate::kernel::CpuKernel;
+use crate::routines;
+use crate::routines::dispatch::Routine;
 use crate::run::Env;
 use crate::source;
 use crate::threads::{self, with_threads};
@@ -40,7 +40,7 @@ const MANY_STEPS: usize = 32;
 /// A step, ready to run.
 enum Ready {
     Kernel(Code),
-    Call(Routine),
+    RoutineCall(Routine),
     Launch(Launched),
 }
 
@@ -52,7 +52,7 @@ impl Ready {
         unsafe {
             match self {
                 Ready::Kernel(code) => code.run(env),
-                Ready::Call(routine) => routine.run(env),
+                Ready::RoutineCall(routine) => routine.run(env),
                 Ready::Launch(launched) => launch(launched, env),
             }
         }
@@ -115,7 +115,7 @@ impl Ending {
             (a, b) => a != b,
         };
         let again = read.iter().all(|r| written.iter().all(|w| apart(r, w)));
-        Ending { again, long: matches!(step, Step::Call(call) if background::is_long(call)) }
+        Ending { again, long: matches!(step, Step::Routine(call) if background::is_long(call)) }
     }
 }
 
@@ -133,8 +133,8 @@ fn ready(program: &Program) -> Result<Vec<(u32, Ready)>> {
                 None => ready.push((k, Ready::Kernel(lower(kernel)?))),
             }
         }
-        if let Step::Call(call) = step {
-            ready.push((k, Ready::Call(Routine::new(call, program.buffers.len())?)));
+        if let Step::Routine(call) = step {
+            ready.push((k, Ready::RoutineCall(Routine::new(call, program.buffers.len())?)));
         }
         if let Step::Launch(launched) = step {
             ready.push((k, Ready::Launch(launched.clone())));
@@ -164,11 +164,11 @@ impl Device for CpuDevice {
         "cpu"
     }
 
-    fn can(&self, call: &CallOp) -> bool {
+    fn can(&self, call: &RoutineOp) -> bool {
         match call {
-            CallOp::Convolve(_, geometry) => calls::convolve::known(geometry),
-            CallOp::Recur(_) | CallOp::RecurBack(_) | CallOp::Attend(_) | CallOp::AttendBack(_) => false,
-            CallOp::Steps(of) | CallOp::StepsBack(of) => calls::recurrent::known(of),
+            RoutineOp::Convolve(_, geometry) => routines::convolve::known(geometry),
+            RoutineOp::Recur(_) | RoutineOp::RecurBack(_) | RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => false,
+            RoutineOp::Steps(of) | RoutineOp::StepsBack(of) => routines::recurrent::known(of),
             _ => true,
         }
     }
@@ -208,7 +208,7 @@ impl Device for CpuDevice {
         let long = steps.len() >= MANY_STEPS
             || steps.iter().any(|(of, step)| match step {
                 Ready::Kernel(code) => code.is_long(),
-                Ready::Call(_) => endings[*of as usize].long,
+                Ready::RoutineCall(_) => endings[*of as usize].long,
                 Ready::Launch(launched) => {
                     kernel_of(launched).is_ok_and(|kernel| kernel.is_long(&launched.launch.launch))
                 }
@@ -231,7 +231,7 @@ impl Device for CpuDevice {
         for (k, (_, step)) in ready(program)?.iter().enumerate() {
             let part = match step {
                 Ready::Kernel(code) => source::kernel(code),
-                Ready::Call(routine) => source::call(routine),
+                Ready::RoutineCall(routine) => source::call(routine),
                 Ready::Launch(launched) => format!("{:?}\n{}", launched.launch, launched.launch.kernel.source()),
             };
             let _ = write!(text, "step {k}: {part}");
@@ -245,7 +245,7 @@ impl Device for CpuDevice {
 
     fn trim(&self) {
         alloc::trim();
-        calls::fft::trim();
+        routines::fft::trim();
     }
 
     fn memory(&self) -> Vec<(&'static str, u64)> {
@@ -274,7 +274,7 @@ impl CpuProgram {
             // A launch ends at an interrupt, and the program with it: what the kernel has written is lost.
             Ready::Launch(_) => (token, false),
             Ready::Kernel(code) => (ending.token(token), !ending.again && code.is_long()),
-            Ready::Call(_) => (ending.token(token), ending.long),
+            Ready::RoutineCall(_) => (ending.token(token), ending.long),
         };
         // SAFETY: the engine gives the program's buffers, and lets nothing else write them until the program has ended.
         let run = move |env: Env| unsafe { step.run(env) };

@@ -8,8 +8,7 @@ pub mod alloc;
 mod background;
 mod blocked;
 mod blocks;
-mod call;
-mod calls;
+
 mod compile;
 mod device;
 mod frame;
@@ -17,6 +16,7 @@ mod isa;
 mod kernel;
 #[allow(dead_code, reason = "the table of functions is wider than any one caller")]
 mod math;
+mod routines;
 mod run;
 mod simd;
 mod source;

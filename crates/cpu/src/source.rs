@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use cuprous_core::LayoutRef;
 use cuprous_core::layout::show;
-use cuprous_plan::Call;
+use cuprous_plan::RoutineCall;
 
-use crate::call::Routine;
 use crate::compile::{Code, Mode, Op, Rate, What};
+use crate::routines::dispatch::Routine;
 
 /// A kernel: how it walks, then one line an operation.
 pub(crate) fn kernel(code: &Code) -> String {
@@ -72,7 +72,7 @@ fn line(code: &Code, op: &Op) -> String {
 
 /// A call: the routine, its operands, what else it does and its output.
 pub(crate) fn call(routine: &Routine) -> String {
-    let Call { op, ins, out, epilogue } = &routine.call;
+    let RoutineCall { op, ins, out, epilogue } = &routine.call;
     let array = |(buffer, l): &(u32, LayoutRef)| format!("b{buffer}: {}{}", l.dtype.name(), show(&l.shape));
     let ins: Vec<_> = ins.iter().map(array).collect();
     let before = routine.before.as_ref().map_or(String::new(), |code| format!("before it {}", kernel(code)));

@@ -32,7 +32,7 @@ pub(crate) fn plan_step(arch: Arch, program: &Program, step: &Step) -> Result<Pl
     Ok(match step {
         Step::Kernel(kernel) => codegen::generate(kernel, arch, options).into(),
         Step::Pack(kernels) => codegen::generate_pack(kernels, arch, options).into(),
-        Step::Call(call) => routines::plan(call, arch, options)?,
+        Step::Routine(call) => routines::plan(call, arch, options)?,
         // It has been compiled.
         Step::Launch(_) => Planned::default(),
     })

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use cuprous_core::presence;
 use cuprous_core::profile::{self, Kind};
 use cuprous_core::recurrent::{Layers, Recurrence};
-use cuprous_core::{Buffer, CallOp, Error, Memory};
+use cuprous_core::{Buffer, Error, Memory, RoutineOp};
 use cuprous_plan::device::Mark;
 use cuprous_plan::{Device, Executable, KernelRef, Program, RawModule};
 
@@ -403,17 +403,19 @@ impl Device for CudaDevice {
         NAMES.get(self.0.context.ordinal()).copied().unwrap_or("cuda")
     }
 
-    fn can(&self, call: &CallOp) -> bool {
+    fn can(&self, call: &RoutineOp) -> bool {
         match call {
             // Without the library, or where it has no engine, convolutions are recorded as products of windows.
-            CallOp::Convolve(part, geometry) => {
+            RoutineOp::Convolve(part, geometry) => {
                 let problem = Convolution { part: *part, geometry: geometry.clone() };
                 Convolution::known(geometry) && self.0.with_dnn(|dnn| dnn.convolves(&problem)).unwrap_or(false)
             }
-            CallOp::Recur(r) | CallOp::RecurBack(r) => self.recurrence(&r.of).is_some(),
+            RoutineOp::Recur(r) | RoutineOp::RecurBack(r) => self.recurrence(&r.of).is_some(),
             // Without the library, or where it refuses, products and a softmax are recorded.
-            CallOp::Attend(of) | CallOp::AttendBack(of) => self.0.with_dnn(|dnn| dnn.attends(of)).unwrap_or(false),
-            CallOp::Steps(_) | CallOp::StepsBack(_) => false,
+            RoutineOp::Attend(of) | RoutineOp::AttendBack(of) => {
+                self.0.with_dnn(|dnn| dnn.attends(of)).unwrap_or(false)
+            }
+            RoutineOp::Steps(_) | RoutineOp::StepsBack(_) => false,
             _ => true,
         }
     }

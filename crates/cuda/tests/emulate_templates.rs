@@ -5,8 +5,8 @@ mod common;
 use common::host::{self, Case};
 use cuprous_cuda::codegen::{Arg, Generated, Part, Stage};
 
-const LINES: &str = include_str!("../src/codegen/calls/fft_lines.cuh");
-const LU: &str = include_str!("../src/codegen/calls/lu.cuh");
+const LINES: &str = include_str!("../src/codegen/routines/fft_lines.cuh");
+const LU: &str = include_str!("../src/codegen/routines/lu.cuh");
 
 /// One launch of `template` with those parameters (type, argument).
 fn stage(name: &str, parts: &[&'static str], template: &str, args: &[(&str, Arg)], blocks: u32, threads: u32) -> Stage {

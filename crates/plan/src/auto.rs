@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use cuprous_advisor::rates::Rates;
 use cuprous_advisor::units::{quantity, seconds};
-use cuprous_core::{Buffer, CallOp, Error, Result};
+use cuprous_core::{Buffer, Error, Result, RoutineOp};
 
 use crate::device::{Device, Executable, Mark};
 use crate::kernels::KernelRef;
@@ -173,7 +173,7 @@ impl Device for AutoDevice {
         self.0.sides[HOST].synchronize()
     }
 
-    fn can(&self, call: &CallOp) -> bool {
+    fn can(&self, call: &RoutineOp) -> bool {
         self.0.sides[HOST].can(call)
     }
 

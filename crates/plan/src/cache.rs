@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use cuprous_core::error::ErrorKind;
-use cuprous_core::{Buffer, CallRef, Error, LayoutRef, Node, Result, Tape, nvtx, profile};
+use cuprous_core::{Buffer, Error, LayoutRef, Node, Result, RoutineRef, Tape, nvtx, profile};
 
 use crate::device::{Executable, Listing, Mark};
 use crate::emit;
@@ -46,7 +46,7 @@ struct Entry {
     used: u64,
     /// The layouts and calls whose numbers stand in the key: kept, so that the numbers stay theirs. Those of launches are
     /// never given twice.
-    _named: (Vec<LayoutRef>, Vec<CallRef>),
+    _named: (Vec<LayoutRef>, Vec<RoutineRef>),
 }
 
 /// The programs of one device.

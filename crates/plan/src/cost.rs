@@ -5,10 +5,10 @@
 use cuprous_advisor::counted::Piece;
 use cuprous_advisor::{Demand, Group, Load};
 use cuprous_core::attention::Attention;
-use cuprous_core::call::{FftKind, LinalgOp, QrMode, Vectors};
-use cuprous_core::{CallOp, DType, Fun, LayoutRef, ReduceOp};
+use cuprous_core::routine::{FftKind, LinalgOp, QrMode, Vectors};
+use cuprous_core::{DType, Fun, LayoutRef, ReduceOp, RoutineOp};
 
-use crate::kernel::{Call, Inst, Kernel, Level};
+use crate::kernel::{Inst, Kernel, Level, RoutineCall};
 use crate::program::{Program, Step};
 
 /// What the program of so many recorded operations takes.
@@ -27,7 +27,7 @@ fn step_of(step: &Step, program: &Program) -> (String, Load) {
             kernels.iter().for_each(|one| kernel(one, program, &mut load));
             format!("{} kernels together", kernels.len())
         }
-        Step::Call(one) => {
+        Step::Routine(one) => {
             call(one, &mut load);
             one.op.name().to_owned()
         }
@@ -196,7 +196,7 @@ fn elements(layout: &LayoutRef) -> f64 {
     layout.shape.iter().zip(&layout.strides).filter(|p| *p.1 != 0).map(|p| *p.0 as f64).product()
 }
 
-fn call(call: &Call, load: &mut Load) {
+fn call(call: &RoutineCall, load: &mut Load) {
     for (_, layout) in call.reads() {
         load.read += elements(layout) * layout.dtype.size() as f64;
     }
@@ -214,7 +214,7 @@ fn call(call: &Call, load: &mut Load) {
     if extras > 0 {
         demand(load, "add", out.dtype, size * extras as f64);
     }
-    if let CallOp::Fft { rank, .. } = call.op {
+    if let RoutineOp::Fft { rank, .. } = call.op {
         // Each axis is a pass.
         load.read *= f64::from(rank);
         load.written *= f64::from(rank);
@@ -226,30 +226,30 @@ const THIN: f64 = 4.0;
 
 /// **The table of calls**: the kind of work, its dtype, and how much of it. `a` and `b` are the operands, `out` is the
 /// result.
-fn routine(op: &CallOp, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef) -> Vec<(&'static str, DType, f64)> {
+fn routine(op: &RoutineOp, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef) -> Vec<(&'static str, DType, f64)> {
     let (n, size) = (a.size as f64, out.size as f64);
     let row = a.shape.last().map_or(1.0, |&n| n as f64);
     let log = |n: f64| n.max(2.0).log2();
     let products = if a.dtype.is_complex() { 8.0 } else { 2.0 };
     match op {
-        CallOp::Dot => {
+        RoutineOp::Dot => {
             let columns = out.shape.last().map_or(1.0, |&n| n as f64);
             let rows = n / row.max(1.0);
             let what = if rows.min(columns) <= THIN { "thin dot" } else { "dot" };
             vec![(what, out.dtype, products * size * row)]
         }
-        CallOp::Scan { .. } => vec![("scan", out.dtype, size)],
-        CallOp::Sort | CallOp::ArgSort => vec![("sort", a.dtype, n * log(row))],
-        CallOp::SearchSorted { .. } => vec![("search", a.dtype, size * log(n))],
-        CallOp::Partition { .. } | CallOp::TopK { .. } | CallOp::Select { .. } => vec![("select", a.dtype, n)],
-        CallOp::PackMask => vec![("compact", a.dtype, n)],
-        CallOp::Compact => vec![("compact", out.dtype, size)],
-        CallOp::Components { .. } => vec![("search", out.dtype, 4.0 * size)],
-        CallOp::Correlate { .. } => {
+        RoutineOp::Scan { .. } => vec![("scan", out.dtype, size)],
+        RoutineOp::Sort | RoutineOp::ArgSort => vec![("sort", a.dtype, n * log(row))],
+        RoutineOp::SearchSorted { .. } => vec![("search", a.dtype, size * log(n))],
+        RoutineOp::Partition { .. } | RoutineOp::TopK { .. } | RoutineOp::Select { .. } => vec![("select", a.dtype, n)],
+        RoutineOp::PackMask => vec![("compact", a.dtype, n)],
+        RoutineOp::Compact => vec![("compact", out.dtype, size)],
+        RoutineOp::Components { .. } => vec![("search", out.dtype, 4.0 * size)],
+        RoutineOp::Correlate { .. } => {
             vec![("correlate", out.dtype, 2.0 * size * b.map_or(1.0, |w| w.size as f64))]
         }
-        CallOp::Pad { .. } => vec![("pad", out.dtype, size)],
-        CallOp::Fft { kind, axis, rank, .. } => {
+        RoutineOp::Pad { .. } => vec![("pad", out.dtype, size)],
+        RoutineOp::Fft { kind, axis, rank, .. } => {
             // The side that has all points; real points are half the work.
             let whole = if *kind == FftKind::Half { out } else { a };
             let last = usize::from(*axis) + 1;
@@ -258,17 +258,17 @@ fn routine(op: &CallOp, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef) -
             let share = if matches!(kind, FftKind::Forward | FftKind::Backward) { 5.0 } else { 2.5 };
             vec![("fft", out.dtype, share * whole.size as f64 * log(points))]
         }
-        CallOp::Linalg(op) => linalg(*op, a, b),
-        CallOp::Convolve(_, geometry) => vec![("convolve", out.dtype, 2.0 * geometry.products() as f64)],
-        CallOp::Recur(r) => vec![("recurrence", out.dtype, 2.0 * (r.of.steps * r.of.batch * r.weights) as f64)],
-        CallOp::RecurBack(r) => vec![("recurrence", out.dtype, 4.0 * (r.of.steps * r.of.batch * r.weights) as f64)],
-        CallOp::Attend(of) => vec![("dot", of.dtype, attention(of))],
-        CallOp::AttendBack(of) => vec![("dot", of.dtype, 2.5 * attention(of))],
-        CallOp::Steps(s) => vec![("recurrence", out.dtype, 8.0 * (s.steps * s.batch * s.hidden * s.hidden) as f64)],
-        CallOp::StepsBack(s) => {
+        RoutineOp::Linalg(op) => linalg(*op, a, b),
+        RoutineOp::Convolve(_, geometry) => vec![("convolve", out.dtype, 2.0 * geometry.products() as f64)],
+        RoutineOp::Recur(r) => vec![("recurrence", out.dtype, 2.0 * (r.of.steps * r.of.batch * r.weights) as f64)],
+        RoutineOp::RecurBack(r) => vec![("recurrence", out.dtype, 4.0 * (r.of.steps * r.of.batch * r.weights) as f64)],
+        RoutineOp::Attend(of) => vec![("dot", of.dtype, attention(of))],
+        RoutineOp::AttendBack(of) => vec![("dot", of.dtype, 2.5 * attention(of))],
+        RoutineOp::Steps(s) => vec![("recurrence", out.dtype, 8.0 * (s.steps * s.batch * s.hidden * s.hidden) as f64)],
+        RoutineOp::StepsBack(s) => {
             vec![("recurrence", out.dtype, 16.0 * (s.steps * s.batch * s.hidden * s.hidden) as f64)]
         }
-        CallOp::SparseDot { .. } => {
+        RoutineOp::SparseDot { .. } => {
             vec![("sparse dot", out.dtype, products * n * out.shape.last().map_or(1.0, |&k| k as f64))]
         }
     }

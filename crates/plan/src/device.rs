@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cuprous_core::recurrent::{Layers, Recurrence};
-use cuprous_core::{Buffer, CallOp, Error, Result, Scalar, interrupt};
+use cuprous_core::{Buffer, Error, Result, RoutineOp, Scalar, interrupt};
 use cuprous_kernel::linked::Object;
 
 use crate::kernels::{KernelRef, RawModule};
@@ -50,7 +50,7 @@ pub trait Device: Send + Sync {
     fn synchronize(&self) -> Result<()>;
 
     /// Is there code for that call? Asked when it is recorded, so that the error comes at the user's line.
-    fn can(&self, call: &CallOp) -> bool {
+    fn can(&self, call: &RoutineOp) -> bool {
         let _ = call;
         true
     }

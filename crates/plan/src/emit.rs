@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use cuprous_core::layout::contiguous_strides;
 use cuprous_core::node::SrcKind;
-use cuprous_core::{CallOp, DType, Dims, Fun, In, Layout, NodeKind};
+use cuprous_core::{DType, Dims, Fun, In, Layout, NodeKind, RoutineOp};
 use smallvec::SmallVec;
 
 use crate::epilogue::Fold;
 use crate::fuse::{Depth, Fusion, Group, Input, is_reduced};
-use crate::kernel::{Access, Addend, Call, Epilogue, Inst, Kernel, Level, Typed, Val};
+use crate::kernel::{Access, Addend, Epilogue, Inst, Kernel, Level, RoutineCall, Typed, Val};
 use crate::kernels::UserLaunch;
 use crate::memory;
 use crate::pack;
@@ -112,7 +112,7 @@ impl Emit<'_> {
             return self.fold(fold);
         }
         match self.fusion.node(first).kind {
-            NodeKind::Call => return self.call(first),
+            NodeKind::Routine => return self.call(first),
             NodeKind::Launch => return self.launch(&nodes),
             _ => {}
         }
@@ -191,7 +191,7 @@ impl Emit<'_> {
                 let len = (self.fusion.input.storage_bytes[storage as usize] / out.dtype.size()) as i64;
                 body.push(Inst::Scatter { buf, len, index, arg, op: node.scatter_op() }, out.dtype, Level::Full);
             }
-            NodeKind::Call | NodeKind::Launch => unreachable!("calls and launches stand alone"),
+            NodeKind::Routine | NodeKind::Launch => unreachable!("calls and launches stand alone"),
         }
     }
 
@@ -289,8 +289,8 @@ impl Emit<'_> {
         let ins = node.operands().iter().map(|i| (self.buffer(i), self.fusion.layout(i.layout).clone())).collect();
         let out = self.fusion.layout(node.out).clone();
         let buffer = self.buffers.of(self.fusion.input.storage_of[last as usize], &self.fusion.input);
-        let op = CallOp::clone(&CallOp::interned(node.call_id()));
-        self.steps.push(Step::Call(Call { op, ins, out: (buffer, out), epilogue }));
+        let op = RoutineOp::clone(&RoutineOp::interned(node.routine_id()));
+        self.steps.push(Step::Routine(RoutineCall { op, ins, out: (buffer, out), epilogue }));
     }
 
     /// A launch of a user's kernel.

@@ -9,8 +9,8 @@ use cuprous_core::error::ErrorKind;
 use cuprous_core::layout::show;
 use cuprous_core::profile::{self, Kind};
 use cuprous_core::{
-    Array, Buffer, CallOp, DType, Error, In, Layout, LayoutRef, Loan, Node, NodeKind, Result, Storage, Tape, interrupt,
-    tape,
+    Array, Buffer, DType, Error, In, Layout, LayoutRef, Loan, Node, NodeKind, Result, RoutineOp, Storage, Tape,
+    interrupt, tape,
 };
 
 use crate::aside::Watch;
@@ -314,12 +314,12 @@ impl Engine {
     }
 
     /// Has the device such a routine?
-    pub fn can(&self, op: &CallOp) -> bool {
+    pub fn can(&self, op: &RoutineOp) -> bool {
         self.device.can(op)
     }
 
     /// Records a routine on whole arrays whose result has that dtype and shape.
-    pub fn call(self: &Arc<Engine>, op: CallOp, ins: &[&Array], dtype: DType, shape: &[i64]) -> Result<Array> {
+    pub fn call(self: &Arc<Engine>, op: RoutineOp, ins: &[&Array], dtype: DType, shape: &[i64]) -> Result<Array> {
         if !self.device.can(&op) {
             return Err(Error::not_implemented(format!(
                 "[{}] not supported on {} yet; take the array to the CPU with .to_device(\"cpu\")",
@@ -349,16 +349,16 @@ impl Engine {
         }
         let work = op.work(moved, ins.first().map_or(&[], |a| a.shape()), dtype, shape);
         t.work = t.work.saturating_add(work);
-        let waits = op == CallOp::Dot && work > BIG_PRODUCT;
+        let waits = op == RoutineOp::Dot && work > BIG_PRODUCT;
         let (number, call) = op.intern();
         t.calls.push(call);
-        if ins.len() == 3 && number >= Node::MOST_CALLS {
+        if ins.len() == 3 && number >= Node::MAX_ROUTINES {
             return Err(Error::runtime("too many different routines in one process"));
         }
         let external = ins.iter().any(|a| a.storage.is_external());
-        let out = t.push(NodeKind::Call, 0, ins.len() as u8, &out, operands, self.id);
+        let out = t.push(NodeKind::Routine, 0, ins.len() as u8, &out, operands, self.id);
         if let Some(node) = t.nodes.last_mut() {
-            node.set_call_id(number);
+            node.set_routine_id(number);
         }
         self.close(&mut state, tape, Some(if waits { EPILOGUE_NODES } else { 0 }), external);
         Ok(out)

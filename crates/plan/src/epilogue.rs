@@ -1,7 +1,7 @@
 //! Products that go on: recorded operations after a matrix product that a library does before it writes the result.
 
 use cuprous_core::node::SrcKind;
-use cuprous_core::{CallOp, DType, Fun, In, Node, NodeKind, Src};
+use cuprous_core::{DType, Fun, In, Node, NodeKind, RoutineOp, Src};
 
 use crate::fuse::Input;
 use crate::kernel::Factor;
@@ -41,7 +41,7 @@ const ROWS: [Row; 4] = [scaled, added, biased, assigned];
 
 /// The folds of a tape, no node in two of them.
 pub(crate) fn folds(input: &Input, needed: &[bool]) -> Vec<Fold> {
-    let is_product = |n: &Node| n.kind == NodeKind::Call && *CallOp::interned(n.call_id()) == CallOp::Dot;
+    let is_product = |n: &Node| n.kind == NodeKind::Routine && *RoutineOp::interned(n.routine_id()) == RoutineOp::Dot;
     let products: Vec<u32> =
         (0..input.nodes.len() as u32).filter(|&n| needed[n as usize] && is_product(&input.nodes[n as usize])).collect();
     if products.is_empty() {
@@ -66,7 +66,7 @@ fn readers(input: &Input, needed: &[bool]) -> Readers {
             if let SrcKind::Node(p) = operand.src.kind()
                 && !(base && input.overwrites(i))
             {
-                let memory = base || node.kind == NodeKind::Call || (k == 0 && node.kind == NodeKind::Gather);
+                let memory = base || node.kind == NodeKind::Routine || (k == 0 && node.kind == NodeKind::Gather);
                 of[p as usize].push((i as u32, memory));
             }
         }
@@ -185,7 +185,7 @@ impl Search<'_> {
             SrcKind::Node(p) => {
                 self.input.live[p as usize]
                     || self.node(p).is_write()
-                    || self.node(p).kind == NodeKind::Call
+                    || self.node(p).kind == NodeKind::Routine
                     || self.readers.of[p as usize].iter().any(|&(_, memory)| memory)
             }
             SrcKind::Leaf(_) => true,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
 
 use cuprous_core::tape::spell;
-use cuprous_core::{CallRef, Node, NodeKind, Tape};
+use cuprous_core::{Node, NodeKind, RoutineRef, Tape};
 
 use crate::program::{Program, Step};
 
@@ -23,7 +23,7 @@ pub(crate) struct Journal {
     /// The program that followed each program last time.
     expected: HashMap<u64, u64>,
     /// Nodes of programs, with the calls that they name.
-    nodes: HashMap<u64, (Vec<Node>, Vec<CallRef>)>,
+    nodes: HashMap<u64, (Vec<Node>, Vec<RoutineRef>)>,
     /// For a profile: the program that ran last for a line.
     of_line: HashMap<u32, u64>,
     last: u64,
@@ -59,9 +59,9 @@ impl Journal {
         self.nodes.insert(hash, (nodes.clone(), tape.calls.clone()));
         self.followed(self.last, hash);
         self.last = hash;
-        let kernels = program.steps.iter().filter(|s| !matches!(s, Step::Call(_))).count();
+        let kernels = program.steps.iter().filter(|s| !matches!(s, Step::Routine(_))).count();
         let calls = program.steps.len() - kernels;
-        let sums = program.steps.iter().filter(|s| matches!(s, Step::Call(c) if !c.epilogue.is_none())).count();
+        let sums = program.steps.iter().filter(|s| matches!(s, Step::Routine(c) if !c.epilogue.is_none())).count();
         self.push(Event::Planned { hash, nodes: nodes.len(), kernels, calls, sums, why });
     }
 
@@ -143,6 +143,6 @@ pub(crate) fn name(node: &Node) -> String {
         NodeKind::Update => "assignment".into(),
         NodeKind::Scatter => "indexed assignment".into(),
         NodeKind::Launch => "kernel of the user".into(),
-        NodeKind::Call => cuprous_core::CallOp::interned(node.call_id()).name().into(),
+        NodeKind::Routine => cuprous_core::RoutineOp::interned(node.routine_id()).name().into(),
     }
 }

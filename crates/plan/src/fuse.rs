@@ -164,7 +164,7 @@ impl<'a> Fusion<'a> {
             self.needed[n as usize] = false;
             return;
         }
-        let alone = matches!(node.kind, NodeKind::Call | NodeKind::Scatter | NodeKind::Launch);
+        let alone = matches!(node.kind, NodeKind::Routine | NodeKind::Scatter | NodeKind::Launch);
         let (shape, mask) = match node.kind {
             NodeKind::Reduce => (self.layout(node.ins[0].layout).shape.clone(), node.reduced_axes()),
             NodeKind::Scatter => (self.layout(node.ins[1].layout).shape.clone(), 0),
@@ -351,7 +351,7 @@ impl<'a> Fusion<'a> {
             return false;
         }
         match writer.kind {
-            NodeKind::Call | NodeKind::Scatter | NodeKind::Launch => return false,
+            NodeKind::Routine | NodeKind::Scatter | NodeKind::Launch => return false,
             // The version after a write is the written value only where it was written.
             NodeKind::Update => return layout == writer.out && self.node(n).kind != NodeKind::Reduce,
             _ => {}
@@ -387,7 +387,7 @@ impl<'a> Fusion<'a> {
             SrcKind::Node(q) => {
                 let there = match self.fold_of.get(&q) {
                     Some(&fold) => self.folds[fold].last == q,
-                    None => self.input.live[q as usize] || self.node(q).kind == NodeKind::Call,
+                    None => self.input.live[q as usize] || self.node(q).kind == NodeKind::Routine,
                 };
                 there.then_some(self.input.storage_of[q as usize])?
             }
@@ -537,7 +537,7 @@ impl<'a> Fusion<'a> {
                     !(self.overwrites(i) || again && !apart && node.kind == NodeKind::Update)
                 } else {
                     // Calls, and what they do beside, read memory.
-                    let kernel = node.kind != NodeKind::Call && !self.fold_of.contains_key(&i);
+                    let kernel = node.kind != NodeKind::Routine && !self.fold_of.contains_key(&i);
                     let again = kernel && !in_memory && self.cast_again(p, operand.layout).is_some();
                     in_memory || if apart { !again } else { !self.passes(p, operand.layout, i) }
                 };

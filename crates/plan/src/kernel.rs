@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use cuprous_core::{CallOp, DType, Dims, Fun, LayoutRef, ReduceOp, Scalar, ScatterOp};
+use cuprous_core::{DType, Dims, Fun, LayoutRef, ReduceOp, RoutineOp, Scalar, ScatterOp};
 use smallvec::SmallVec;
 
 /// A value of a kernel: index of the instruction that made it.
@@ -157,11 +157,11 @@ impl Kernel {
     }
 }
 
-/// An operation on whole arrays: see [`CallOp`] for what each reads and writes.
+/// An operation on whole arrays: see [`RoutineOp`] for what each reads and writes.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct RoutineCall {
     /// The operation.
-    pub op: CallOp,
+    pub op: RoutineOp,
     /// Buffer (of the program) and layout of each operand.
     pub ins: Vec<(u32, LayoutRef)>,
     /// Buffer and layout (C-contiguous from offset 0) of the output.
@@ -170,7 +170,7 @@ pub struct Call {
     pub epilogue: Epilogue,
 }
 
-impl Call {
+impl RoutineCall {
     /// Every array that the call reads: buffer and layout.
     pub fn reads(&self) -> impl Iterator<Item = &(u32, LayoutRef)> {
         self.ins.iter().chain(self.epilogue.addend.iter().map(|a| &a.array)).chain(&self.epilogue.bias)

@@ -30,7 +30,7 @@ mod suspended;
 
 pub use device::{Device, Executable, Listing};
 pub use engine::{Engine, Replay, Stats};
-pub use kernel::{Access, Addend, Call, Epilogue, Factor, Inst, Kernel, Level, Typed, Val};
+pub use kernel::{Access, Addend, Epilogue, Factor, Inst, Kernel, Level, RoutineCall, Typed, Val};
 pub use kernels::{KernelRef, Launch, RawKernel, RawModule, UserKernel, UserLaunch};
 pub use program::{BufferInfo, Launched, Place, Program, Step};
 pub use record::Operand;

@@ -131,14 +131,14 @@ impl Engine {
     }
 
     /// Records a fold over `axes` (bits); the result has the other axes, and they lie in memory as the array's do.
-    pub fn reduce(self: &Arc<Engine>, op: ReduceOp, a: &Array, axes: u32) -> Result<Array> {
+    pub(crate) fn record_reduce(self: &Arc<Engine>, op: ReduceOp, a: &Array, axes: u32) -> Result<Array> {
         // Indices count in the array's own order (and NumPy returns them in row-major order).
         if !matches!(op, ReduceOp::ArgMax | ReduceOp::ArgMin)
             && let Some(order) = record::lying(a)
         {
             let upright = a.view(a.layout.permute(&order));
             let folded = order.iter().enumerate().fold(0, |bits, (at, &k)| bits | (axes >> k & 1) << at);
-            let out = self.reduce(op, &upright, folded)?;
+            let out = self.record_reduce(op, &upright, folded)?;
             let kept = |k: &usize| axes >> k & 1 == 0;
             let places: SmallVec<[usize; 6]> = (0..a.shape().len()).filter(kept).collect();
             let left: SmallVec<[usize; 6]> =

@@ -49,7 +49,7 @@ fn host(packed: &[Step], kernel: &Kernel) -> Option<usize> {
         let has_room = match step {
             Step::Kernel(first) => is_small_map(first),
             Step::Pack(kernels) => kernels.len() < MAX_KERNELS,
-            Step::Call(_) | Step::Launch(_) => false,
+            Step::Routine(_) | Step::Launch(_) => false,
         };
         if has_room {
             return Some(at);
@@ -71,6 +71,6 @@ fn join(step: &mut Step, kernel: Kernel) {
     match step {
         Step::Pack(kernels) => kernels.push(kernel),
         Step::Kernel(first) => *step = Step::Pack(vec![first.clone(), kernel]),
-        Step::Call(_) | Step::Launch(_) => unreachable!("calls and launches take no maps"),
+        Step::Routine(_) | Step::Launch(_) => unreachable!("calls and launches take no maps"),
     }
 }

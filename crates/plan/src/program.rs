@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cuprous_core::{DType, Scalar};
 
-use crate::kernel::{Call, Kernel};
+use crate::kernel::{Kernel, RoutineCall};
 use crate::kernels::UserLaunch;
 
 /// Where a buffer of a program lives.
@@ -36,7 +36,7 @@ pub enum Step {
     /// Small maps of which none touches what another writes: they may run at once.
     Pack(Vec<Kernel>),
     /// A routine on whole arrays.
-    Call(Call),
+    Routine(RoutineCall),
     /// A launch of a user's kernel.
     Launch(Launched),
 }
@@ -71,7 +71,7 @@ impl Step {
         match self {
             Step::Kernel(kernel) => kernel.touches(f),
             Step::Pack(kernels) => kernels.iter().for_each(|kernel| kernel.touches(&mut f)),
-            Step::Call(call) => {
+            Step::Routine(call) => {
                 call.reads().for_each(|&(b, _)| f(b, false));
                 f(call.out.0, true);
             }
@@ -87,7 +87,7 @@ impl Step {
         match self {
             Step::Kernel(kernel) => std::slice::from_ref(kernel),
             Step::Pack(kernels) => kernels,
-            Step::Call(_) | Step::Launch(_) => &[],
+            Step::Routine(_) | Step::Launch(_) => &[],
         }
     }
 }

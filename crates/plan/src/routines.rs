@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cuprous_core::layout::{checked_size, show};
 use cuprous_core::scalar::Number;
 use cuprous_core::{
-    Array, CallOp, DType, Dims, Error, Fun, In, Layout, LayoutRef, NodeKind, ReduceOp, Result, Scalar, ScanOp, Src,
+    Array, DType, Dims, Error, Fun, In, Layout, LayoutRef, NodeKind, ReduceOp, Result, RoutineOp, Scalar, ScanOp, Src,
 };
 use smallvec::SmallVec;
 
@@ -17,8 +17,8 @@ use crate::record::{self, Operand};
 const TINY: i64 = 1 << 16;
 
 impl Engine {
-    /// Folds the axes in `mask` (bits; an array has at most 32 here): as [`Engine::reduce`], also where nothing is folded or there is nothing to fold.
-    pub fn fold(self: &Arc<Engine>, op: ReduceOp, a: &Array, mask: u32) -> Result<Array> {
+    /// Folds the axes in `mask` (bits; an array has at most 32 here): as [`Engine::record_reduce`], also where nothing is folded or there is nothing to fold.
+    pub fn reduce(self: &Arc<Engine>, op: ReduceOp, a: &Array, mask: u32) -> Result<Array> {
         let ndim = a.layout.ndim();
         let extents = |folded: bool| {
             let chosen = move |k: &usize| (mask >> k & 1 == 1) == folded;
@@ -58,13 +58,13 @@ impl Engine {
             let identity = Number::Int(i128::from(op == ReduceOp::Prod));
             return self.full(&kept, Scalar::new(identity, dtype), dtype);
         }
-        self.reduce(op, a, mask)
+        self.record_reduce(op, a, mask)
     }
 
     /// A running fold along an axis; the result lies in memory as the array does.
     pub fn running(self: &Arc<Engine>, op: ScanOp, a: &Array, axis: usize) -> Result<Array> {
         let along =
-            |a: &Array, axis: usize| self.whole(CallOp::Scan { op, axis: axis as u8 }, &[a], a.dtype(), a.shape());
+            |a: &Array, axis: usize| self.whole(RoutineOp::Scan { op, axis: axis as u8 }, &[a], a.dtype(), a.shape());
         let Some(order) = record::lying(a) else {
             return along(a, axis);
         };
@@ -74,7 +74,7 @@ impl Engine {
     }
 
     /// A routine on whole arrays, which is not asked where there is nothing to compute.
-    pub fn whole(self: &Arc<Engine>, op: CallOp, ins: &[&Array], dtype: DType, shape: &[i64]) -> Result<Array> {
+    pub fn whole(self: &Arc<Engine>, op: RoutineOp, ins: &[&Array], dtype: DType, shape: &[i64]) -> Result<Array> {
         if shape.contains(&0) {
             return self.empty(dtype, shape);
         }
@@ -104,7 +104,7 @@ impl Engine {
             return self.tiny_dot(a, b);
         }
         let (a, b) = (self.matrices(a)?, self.matrices(b)?);
-        self.whole(CallOp::Dot, &[&a, &b], a.dtype(), &shape)
+        self.whole(RoutineOp::Dot, &[&a, &b], a.dtype(), &shape)
     }
 
     /// Is a product of m × k by k × n less work than the launch of a library's kernel? That is for devices beside the

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use cuprous_core::{CallOp, DType};
+use cuprous_core::{DType, RoutineOp};
 
-use crate::kernel::{Addend, Call, Epilogue, Inst, Kernel, Level};
+use crate::kernel::{Addend, Epilogue, Inst, Kernel, Level, RoutineCall};
 use crate::program::{Launched, Place, Program, Step};
 
 /// The first rule that a program breaks, in words.
@@ -13,7 +13,7 @@ pub fn check(program: &Program) -> Result<(), String> {
         for kernel in step.kernels() {
             check_kernel(kernel, program).map_err(|fault| format!("step {s}: {fault}\n{kernel:#?}"))?;
         }
-        if let Step::Call(call) = step {
+        if let Step::Routine(call) = step {
             check_call(call, program).map_err(|fault| format!("step {s}: {fault}\n{call:#?}"))?;
         }
         if let Step::Launch(launched) = step {
@@ -68,7 +68,7 @@ fn check_pack(kernels: &[Kernel]) -> Result<(), String> {
     Ok(())
 }
 
-fn check_call(call: &Call, program: &Program) -> Result<(), String> {
+fn check_call(call: &RoutineCall, program: &Program) -> Result<(), String> {
     let (buffer, out) = &call.out;
     if !out.identity {
         return Err("the output is not contiguous from its buffer's start".into());
@@ -88,7 +88,7 @@ fn check_call(call: &Call, program: &Program) -> Result<(), String> {
     if call.epilogue.is_none() {
         return Ok(());
     }
-    if call.op != CallOp::Dot || !(out.dtype.is_float() || out.dtype.is_complex()) {
+    if call.op != RoutineOp::Dot || !(out.dtype.is_float() || out.dtype.is_complex()) {
         return Err("only products of floats or complex numbers have an epilogue".into());
     }
     if let Some(Addend { array: (b, layout), .. }) = addend {

@@ -158,7 +158,7 @@ fn small_products_are_what_suits_the_side_where_their_operands_are() {
         b.engine.flush().unwrap();
         drop(kept);
         let programs = b.host.programs.lock().unwrap();
-        programs.last().unwrap().steps.iter().any(|step| matches!(step, Step::Call(_)))
+        programs.last().unwrap().steps.iter().any(|step| matches!(step, Step::Routine(_)))
     };
     assert!(is_routine(), "the host has one for it");
     (0..50).for_each(|_| b.run(Fun::Add, &x));

@@ -5,8 +5,8 @@ mod common;
 use common::{Bench, bench, bench_on};
 use cuprous_advisor::Load;
 use cuprous_advisor::counted::Counted;
-use cuprous_core::call::LinalgOp;
-use cuprous_core::{Array, CallOp, DType, Fun, ReduceOp, ScatterOp};
+use cuprous_core::routine::LinalgOp;
+use cuprous_core::{Array, DType, Fun, ReduceOp, RoutineOp, ScatterOp};
 use cuprous_plan::Operand;
 
 impl Bench {
@@ -46,7 +46,7 @@ fn a_short_row_is_one_threads() {
 fn a_product_counts_two_operations_for_each_element_of_its_rows() {
     let b = bench(2);
     let (x, y) = (b.array(&[20, 30]), b.array(&[30, 40]));
-    let got = b.counted(|| vec![b.engine.call(CallOp::Dot, &[&x, &y], DType::F32, &[20, 40]).unwrap()]);
+    let got = b.counted(|| vec![b.engine.call(RoutineOp::Dot, &[&x, &y], DType::F32, &[20, 40]).unwrap()]);
     assert_eq!(got.sum(|l| l.flops()), 2.0 * 20.0 * 30.0 * 40.0);
     assert_eq!(got.sum(|l| l.read), 4.0 * (600.0 + 1200.0));
 }
@@ -59,7 +59,7 @@ fn a_product_with_a_vector_is_work_of_its_own() {
     {
         let [x, y] = shapes.map(|shape| b.array(&shape));
         let out = [shapes[0][0], shapes[1][1]];
-        let got = b.counted(|| vec![b.engine.call(CallOp::Dot, &[&x, &y], DType::F32, &out).unwrap()]);
+        let got = b.counted(|| vec![b.engine.call(RoutineOp::Dot, &[&x, &y], DType::F32, &out).unwrap()]);
         assert!(got.loads().any(|l| l.demands.iter().any(|d| d.what == wanted)), "{shapes:?}");
     }
 }
@@ -182,7 +182,7 @@ fn updates_of_few_places_wait_for_one_another() {
 fn a_factorisation_counts_its_columns_once_however_many_matrices_there_are() {
     let b = bench(12);
     let (a, x) = (b.array(&[5, 100, 100]), b.array(&[5, 100, 1]));
-    let solve = CallOp::Linalg(LinalgOp::Solve);
+    let solve = RoutineOp::Linalg(LinalgOp::Solve);
     let got = b.counted(|| vec![b.engine.call(solve.clone(), &[&a, &x], DType::F32, &[5 * 101]).unwrap()]);
     let columns = got.loads().flat_map(|load| &load.demands).find(|d| d.what == "column").unwrap();
     assert_eq!((columns.amount, columns.flops()), (100.0, 0.0));

@@ -4,12 +4,12 @@ mod common;
 
 use common::{Bench, bench, bench_on};
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, CallOp, DType, Fun};
-use cuprous_plan::{Call, Operand, Place, Program, Step};
+use cuprous_core::{Array, DType, Fun, RoutineOp};
+use cuprous_plan::{Operand, Place, Program, RoutineCall, Step};
 
 impl Bench {
     fn dot(&self, a: &Array, b: &Array) -> Array {
-        self.engine.call(CallOp::Dot, &[a, b], a.dtype(), &[a.shape()[0], b.shape()[1]]).unwrap()
+        self.engine.call(RoutineOp::Dot, &[a, b], a.dtype(), &[a.shape()[0], b.shape()[1]]).unwrap()
     }
     fn set(&self, a: &Array, value: &Array) {
         self.engine.update(a, Operand::Array(value)).unwrap();
@@ -17,8 +17,8 @@ impl Bench {
 }
 
 /// The program's only step, a call.
-fn only_call(program: &Program) -> &Call {
-    let [Step::Call(call)] = &program.steps[..] else { panic!("{program:#?}") };
+fn only_call(program: &Program) -> &RoutineCall {
+    let [Step::Routine(call)] = &program.steps[..] else { panic!("{program:#?}") };
     call
 }
 
@@ -93,8 +93,8 @@ fn stays_plain(id: u8, record: impl Fn(&Bench, [&Array; 4]) -> Vec<Array>) {
     let (x, w, bias, c) = (b.array(&[8, 9]), b.array(&[9, 7]), b.array(&[7]), b.array(&[8, 7]));
     let kept = record(&b, [&x, &w, &bias, &c]);
     let program = b.program();
-    let calls: Vec<&Call> =
-        program.steps.iter().filter_map(|s| if let Step::Call(c) = s { Some(c) } else { None }).collect();
+    let calls: Vec<&RoutineCall> =
+        program.steps.iter().filter_map(|s| if let Step::Routine(c) = s { Some(c) } else { None }).collect();
     assert!(calls[0].epilogue.is_none() && program.steps.len() > 1, "{program:#?}");
     drop(kept);
 }
@@ -207,7 +207,7 @@ fn one_product_is_the_addend_of_another() {
     let (x, w) = (b.array(&[8, 8]), b.array(&[8, 8]));
     let sum = b.map(Fun::Add, &b.dot(&x, &w), &b.dot(&w, &x));
     let program = b.program();
-    let [Step::Call(first), Step::Call(second)] = &program.steps[..] else { panic!("{program:#?}") };
+    let [Step::Routine(first), Step::Routine(second)] = &program.steps[..] else { panic!("{program:#?}") };
     assert!(first.epilogue.is_none());
     assert_eq!(second.epilogue.addend.as_ref().unwrap().array.0, first.out.0);
     drop(sum);

@@ -46,7 +46,7 @@ fn letters(steps: &[Step]) -> String {
     let letter = |step: &Step| match step {
         Step::Kernel(_) => 'k',
         Step::Pack(_) => 'p',
-        Step::Call(_) => 'c',
+        Step::Routine(_) => 'c',
         Step::Launch(_) => 'l',
     };
     steps.iter().map(letter).collect()

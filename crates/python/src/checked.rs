@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use cuprous_core::{Buffer, CallOp, Result};
+use cuprous_core::{Buffer, Result, RoutineOp};
 use cuprous_cpu::CpuDevice;
 use cuprous_cuda::Checker;
 use cuprous_plan::{Device, Executable, KernelRef, Program, RawModule};
@@ -46,8 +46,8 @@ impl Device for Checked {
     }
     // Without cuDNN, convolutions are products of windows, and recurrences are taken step by step: those are the kernels to
     // be checked.
-    fn can(&self, call: &CallOp) -> bool {
-        !matches!(call, CallOp::Convolve(..) | CallOp::Steps(_) | CallOp::StepsBack(_)) && self.cpu.can(call)
+    fn can(&self, call: &RoutineOp) -> bool {
+        !matches!(call, RoutineOp::Convolve(..) | RoutineOp::Steps(_) | RoutineOp::StepsBack(_)) && self.cpu.can(call)
     }
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
         self.cpu.alloc(bytes)

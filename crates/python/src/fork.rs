@@ -44,7 +44,7 @@ extern "C" fn before() {
     let locks = Locks {
         engines,
         _tables: [
-            Box::new(cuprous_core::call::hold()),
+            Box::new(cuprous_core::routine::hold()),
             Box::new(cuprous_core::layout::hold()),
             Box::new(cuprous_cpu::alloc::hold()),
         ],

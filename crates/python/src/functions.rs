@@ -1,10 +1,12 @@
 //! The module's functions: arguments in, engine calls out.
 
-use cuprous_core::call::{Edge, ScanOp, packed_mask, sparse_starts};
 use cuprous_core::layout::checked_size;
 use cuprous_core::promote::{can_cast_safely, can_cast_same_kind, promote};
+use cuprous_core::routine::{Edge, ScanOp, packed_mask, sparse_starts};
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, CallOp, DType, Dims, Fun, Layout, LinalgOp, QrMode, ReduceOp, Scalar, ScatterOp, Vectors};
+use cuprous_core::{
+    Array, DType, Dims, Fun, Layout, LinalgOp, QrMode, ReduceOp, RoutineOp, Scalar, ScatterOp, Vectors,
+};
 use cuprous_plan::{Operand, Replay, record};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -252,7 +254,7 @@ pub(crate) fn scatter(
 }
 
 /// The fold of that name.
-pub(crate) fn fold_named(name: &str) -> PyResult<ReduceOp> {
+pub(crate) fn reduce_op_named(name: &str) -> PyResult<ReduceOp> {
     Ok(match name {
         "sum" => ReduceOp::Sum,
         "prod" => ReduceOp::Prod,
@@ -274,7 +276,7 @@ pub(crate) fn reduce(
     axes: Option<Vec<i64>>,
     keepdims: bool,
 ) -> PyResult<PyArray> {
-    let op = fold_named(op)?;
+    let op = reduce_op_named(op)?;
     let array = &a.0;
     let ndim = array.layout.ndim();
     let mask = match axes {
@@ -296,10 +298,10 @@ pub(crate) fn reduce(
     };
     let engine = devices::of(array);
     let result = match u32::try_from(mask) {
-        Ok(mask) if ndim <= 32 => engine.fold(op, array, mask),
+        Ok(mask) if ndim <= 32 => engine.reduce(op, array, mask),
         _ => {
             let (array, mask) = squeezed(array, mask)?;
-            engine.fold(op, &array, mask)
+            engine.reduce(op, &array, mask)
         }
     };
     let out = finish(py, engine, result)?;
@@ -350,7 +352,7 @@ pub(crate) fn scan(py: Python<'_>, op: &str, a: &PyArray, axis: i64) -> PyResult
 }
 
 /// Records a routine on whole arrays.
-pub(crate) fn whole(py: Python<'_>, op: CallOp, ins: &[&PyArray], dtype: DType, shape: &[i64]) -> PyResult<PyArray> {
+pub(crate) fn whole(py: Python<'_>, op: RoutineOp, ins: &[&PyArray], dtype: DType, shape: &[i64]) -> PyResult<PyArray> {
     let engine = devices::of(&ins[0].0);
     let arrays: smallvec::SmallVec<[_; 3]> = ins.iter().map(|a| &a.0).collect();
     finish(py, engine, engine.whole(op, &arrays, dtype, shape))
@@ -364,12 +366,12 @@ pub(crate) fn dot(py: Python<'_>, a: &PyArray, b: &PyArray) -> PyResult<PyArray>
 
 #[pyfunction]
 pub(crate) fn sort(py: Python<'_>, a: &PyArray) -> PyResult<PyArray> {
-    whole(py, CallOp::Sort, &[a], a.0.dtype(), a.0.shape())
+    whole(py, RoutineOp::Sort, &[a], a.0.dtype(), a.0.shape())
 }
 
 #[pyfunction]
 pub(crate) fn argsort(py: Python<'_>, a: &PyArray) -> PyResult<PyArray> {
-    whole(py, CallOp::ArgSort, &[a], DType::I64, a.0.shape())
+    whole(py, RoutineOp::ArgSort, &[a], DType::I64, a.0.shape())
 }
 
 #[pyfunction]
@@ -377,7 +379,7 @@ pub(crate) fn searchsorted(py: Python<'_>, a: &PyArray, v: &PyArray, right: bool
     if a.0.layout.ndim() != 1 || a.0.dtype() != v.0.dtype() {
         return Err(PyValueError::new_err("[searchsorted] the sorted array must be 1-d and of the values' dtype"));
     }
-    whole(py, CallOp::SearchSorted { right }, &[a, v], DType::I64, v.0.shape())
+    whole(py, RoutineOp::SearchSorted { right }, &[a, v], DType::I64, v.0.shape())
 }
 
 /// Rows, and whether a place is in them.
@@ -395,7 +397,7 @@ fn in_row(op: &str, a: &PyArray, place: i64) -> PyResult<()> {
 pub(crate) fn partition(py: Python<'_>, a: &PyArray, kth: i64, indices: bool) -> PyResult<PyArray> {
     in_row("partition", a, kth)?;
     let dtype = if indices { DType::I64 } else { a.0.dtype() };
-    whole(py, CallOp::Partition { kth, indices }, &[a], dtype, a.0.shape())
+    whole(py, RoutineOp::Partition { kth, indices }, &[a], dtype, a.0.shape())
 }
 
 /// What has rows of real numbers, short enough for 32-bit places.
@@ -418,7 +420,7 @@ pub(crate) fn topk(py: Python<'_>, a: &PyArray, k: i64, largest: bool) -> PyResu
     if let Some(n) = shape.last_mut() {
         *n = k.max(0);
     }
-    whole(py, CallOp::TopK { largest }, &[a], DType::I64, &shape)
+    whole(py, RoutineOp::TopK { largest }, &[a], DType::I64, &shape)
 }
 
 #[pyfunction]
@@ -426,7 +428,7 @@ pub(crate) fn select(py: Python<'_>, a: &PyArray, rank: i64) -> PyResult<PyArray
     let mut shape = real_rows("select", a)?;
     in_row("select", a, rank)?;
     shape.pop();
-    whole(py, CallOp::Select { rank }, &[a], a.0.dtype(), &shape)
+    whole(py, RoutineOp::Select { rank }, &[a], a.0.dtype(), &shape)
 }
 
 #[pyfunction]
@@ -435,7 +437,7 @@ pub(crate) fn pack_mask(py: Python<'_>, mask: &PyArray) -> PyResult<PyArray> {
     if layout.ndim() != 1 || layout.dtype != DType::Bool {
         return Err(PyValueError::new_err("[pack_mask] the mask must be 1-d and bool"));
     }
-    whole(py, CallOp::PackMask, &[mask], DType::I64, &[packed_mask(layout.size).0])
+    whole(py, RoutineOp::PackMask, &[mask], DType::I64, &[packed_mask(layout.size).0])
 }
 
 /// `n` elements of a packed mask, of which `count` hold.
@@ -453,7 +455,7 @@ pub(crate) fn compact(
     }
     let dtype = values.map_or(DType::I64, |v| v.0.dtype());
     let ins: smallvec::SmallVec<[&PyArray; 2]> = [packed].into_iter().chain(values).collect();
-    whole(py, CallOp::Compact, &ins, dtype, &[count])
+    whole(py, RoutineOp::Compact, &ins, dtype, &[count])
 }
 
 /// `edges`: words × n, a bit for each step.
@@ -466,7 +468,7 @@ pub(crate) fn components(py: Python<'_>, edges: &PyArray, steps: Vec<i64>) -> Py
         return Err(PyValueError::new_err("[components] edges and steps do not fit together"));
     }
     let dtype = if shape[1] <= i64::from(i32::MAX) { DType::I32 } else { DType::I64 };
-    whole(py, CallOp::Components { steps: steps.into() }, &[edges], dtype, &shape[1..])
+    whole(py, RoutineOp::Components { steps: steps.into() }, &[edges], dtype, &shape[1..])
 }
 
 fn edge_argument(name: &str) -> PyResult<Edge> {
@@ -503,7 +505,7 @@ pub(crate) fn correlate(
     if weights.0.layout.size == 0 {
         return Err(PyValueError::new_err("[correlate] the weights are empty"));
     }
-    let op = CallOp::Correlate { edge: edge_argument(edge)?, constant: constant.to_bits(), origin: origin.into() };
+    let op = RoutineOp::Correlate { edge: edge_argument(edge)?, constant: constant.to_bits(), origin: origin.into() };
     whole(py, op, &[a, weights], dtype, a.0.shape())
 }
 
@@ -527,7 +529,7 @@ pub(crate) fn pad(
     // A sum that leaves 64 bits is as much too big as the largest extent.
     let extent = |k: usize| a.0.shape()[k].saturating_add(before[k]).saturating_add(after[k]);
     let shape: Dims = (0..ndim).map(extent).collect();
-    let op = CallOp::Pad { edge, constant: constant.to_bits(), before: before.into() };
+    let op = RoutineOp::Pad { edge, constant: constant.to_bits(), before: before.into() };
     whole(py, op, &[a], a.0.dtype(), &shape)
 }
 
@@ -594,7 +596,7 @@ pub(crate) fn decompose(py: Python<'_>, name: &str, a: &PyArray, b: Option<&PyAr
     };
     checked_size(dtype, &[elements]).or_raise()?;
     let ins: smallvec::SmallVec<[&PyArray; 2]> = std::iter::once(a).chain(b).collect();
-    whole(py, CallOp::Linalg(op), &ins, dtype, &[elements])
+    whole(py, RoutineOp::Linalg(op), &ins, dtype, &[elements])
 }
 
 #[pyfunction]
@@ -639,7 +641,7 @@ pub(crate) fn sparse_dot(
         finish(py, engine, engine.cast(&a.0, a.0.dtype()))
     };
     let (values, pattern, dense) = (plain(values)?, plain(pattern)?, plain(dense)?);
-    whole(py, CallOp::SparseDot { transposed }, &[&values, &pattern, &dense], dtype, &out)
+    whole(py, RoutineOp::SparseDot { transposed }, &[&values, &pattern, &dense], dtype, &out)
 }
 
 // --- running

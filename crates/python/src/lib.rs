@@ -128,7 +128,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         hooks: set_hook;
         kernel: kernel_builtins kernel_warnings declare_linked link_code kept_code keep_code missing_header;
         tensor: t_empty t_full t_iota t_random t_wrap t_map t_overwrite t_result_type t_promote_types t_default_dtype
-            t_set_default_dtype t_cast t_to_device t_pin t_is_pinned t_contiguous t_fold t_scan t_strided t_reshape t_permute t_expand t_gather t_indexable t_scatter t_update
+            t_set_default_dtype t_cast t_to_device t_pin t_is_pinned t_contiguous t_reduce t_scan t_strided t_reshape t_permute t_expand t_gather t_indexable t_scatter t_update
             t_join t_adam t_ready t_forget_gradients t_mean_square t_softmax t_likelihood t_cross_entropy t_check_classes t_relu t_gelu t_layer_norm t_max_pool t_matmul t_linear t_convolution t_attention t_recurrent t_steps t_steps_back set_convolution_tf32 has_cudnn t_backward t_grad t_custom t_save t_mark t_checkpoint
             t_other_leaves set_anomaly set_grad_enabled is_grad_enabled;
         checked: check_in_batches;

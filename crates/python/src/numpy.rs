@@ -177,7 +177,7 @@ fn bools(py: Python<'_>, bytes: &Array) -> PyResult<()> {
     let mut most = [0];
     let flat = engine.cast(bytes, DType::U8).or_raise()?;
     let flat = flat.view(Layout::try_contiguous(DType::U8, &[flat.layout.size]).or_raise()?);
-    interrupt::run(py, || engine.download(&engine.fold(ReduceOp::Max, &flat, 1)?, &mut most))?;
+    interrupt::run(py, || engine.download(&engine.reduce(ReduceOp::Max, &flat, 1)?, &mut most))?;
     if most[0] > 1 {
         return Err(PyValueError::new_err(format!(
             "[view] a byte is {}, and bools are bytes of 0 and 1; use `a != 0`, or astype(bool)",

@@ -1,8 +1,8 @@
 //! Fourier transforms: one call of the face becomes a call for each group of axes that are neighbors in memory.
 
-use cuprous_core::call::{FFT_RANK, FftKind, FftScale};
 use cuprous_core::layout::checked_size;
-use cuprous_core::{CallOp, DType, Dims};
+use cuprous_core::routine::{FFT_RANK, FftKind, FftScale};
+use cuprous_core::{DType, Dims, RoutineOp};
 use cuprous_plan::record;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -73,7 +73,7 @@ pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axes: Vec<i64>, n: i6
             FftKind::Forward | FftKind::Backward => lines.0.dtype(),
         };
         checked_size(dtype, &shape).or_raise()?;
-        let op = CallOp::Fft { kind, axis: axis as u8, rank: rank as u8, scale };
+        let op = RoutineOp::Fft { kind, axis: axis as u8, rank: rank as u8, scale };
         lines = whole(py, op, &[&lines], dtype, &shape)?;
     }
     Ok(PyArray::own(lines.0.view(lines.0.layout.permute(&back))))

@@ -13,7 +13,7 @@ from cuprous.torch import _determinism
 from cuprous.torch._args import dims_of, wrap_dim, write_out
 from cuprous.torch._words import dtype_name
 
-_map, _fold = _core.t_map, _core.t_fold
+_map, _fold = _core.t_map, _core.t_reduce
 
 #: What functions of two results return.
 values_indices = namedtuple("values_indices", ("values", "indices"))

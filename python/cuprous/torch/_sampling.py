@@ -37,7 +37,7 @@ def multinomial(
     variate = _core.t_map("negative", _core.t_map("log1p", _core.t_map("negative", unit))) + 1e-37
     keys = _core.t_map("where", weights > 0, weights / variate, -1)
     if replacement:
-        index = _core.t_fold("argmax", keys, [-1])
+        index = _core.t_reduce("argmax", keys, [-1])
     else:
         index = _ordering.topk(keys.reshape(-1, n), num_samples).indices
     return index.reshape([*input.dims[:-1], num_samples])

@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use cuprous_core::scalar::Number;
-use cuprous_core::{CallOp, DType, Dims, Fun, LayoutRef, ReduceOp, Scalar, ScatterOp};
+use cuprous_core::{DType, Dims, Fun, LayoutRef, ReduceOp, RoutineOp, Scalar, ScatterOp};
 use cuprous_cpu::CpuDevice;
-use cuprous_plan::{Access, BufferInfo, Call, Device, Epilogue, Inst, Kernel, Level, Place, Program, Step, Typed};
+use cuprous_plan::{
+    Access, BufferInfo, Device, Epilogue, Inst, Kernel, Level, Place, Program, RoutineCall, Step, Typed,
+};
 
 /// A kernel in the making.
 pub struct Build {
@@ -111,10 +113,10 @@ pub fn run(steps: Vec<Step>, data: &mut [Vec<u8>], scalars: &[Scalar]) -> cuprou
 }
 
 /// A call on buffers `0..n`, output in the last.
-pub fn call(op: CallOp, ins: Vec<LayoutRef>, out: LayoutRef) -> Step {
+pub fn call(op: RoutineOp, ins: Vec<LayoutRef>, out: LayoutRef) -> Step {
     let n = ins.len() as u32;
     let ins = ins.into_iter().enumerate().map(|(k, l)| (k as u32, l)).collect();
-    Step::Call(Call { op, ins, out: (n, out), epilogue: Epilogue::default() })
+    Step::Routine(RoutineCall { op, ins, out: (n, out), epilogue: Epilogue::default() })
 }
 
 /// Plain numbers to bytes and back.

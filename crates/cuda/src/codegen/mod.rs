@@ -1,13 +1,13 @@
 //! The CUDA code generator: from the kernels and calls of a plan to CUDA C++ and launches. Data only; it touches no
 //! driver and no device.
 
-mod calls;
 mod lanes;
 mod lower;
 mod map;
 mod pack;
 mod prelude;
 mod reduce;
+mod routines;
 mod text;
 mod tile;
 mod types;
@@ -15,10 +15,10 @@ pub mod user;
 
 use cuprous_plan::kernel::Kernel;
 
-pub use calls::{CallTuning, RadixTile, generate_call, generate_call_tuned};
-pub(crate) use calls::{Made, Source, fft, linalg, lu};
 pub use pack::generate_pack;
 pub use prelude::Part;
+pub use routines::{CallTuning, RadixTile, generate_call, generate_call_tuned};
+pub(crate) use routines::{Made, Source, fft, linalg, lu};
 pub use types::{Arch, Arg, Generated, Options, Stage, Tuning};
 
 use lower::{Target, Unit};

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use cuprous_core::call::{FFT_RANK, FftKind};
+use cuprous_core::routine::{FFT_RANK, FftKind};
 use cuprous_cuda_sys as sys;
 use sys::cufft::{cudaDataType_t as DataType, cudaStream_t, cufftHandle, cufftResult};
 use sys::driver::CUresult;

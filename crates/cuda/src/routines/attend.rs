@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use cuprous_core::CallOp;
+use cuprous_core::RoutineOp;
 use cuprous_core::attention::Attention;
-use cuprous_plan::Call;
+use cuprous_plan::RoutineCall;
 
 use super::{Routine, Run, flat_operands};
 use crate::device::Gpu;
@@ -22,10 +22,10 @@ pub(super) struct Attend {
 }
 
 /// Attention, or its way back.
-pub(super) fn attention(call: &Call) -> Option<Attend> {
+pub(super) fn attention(call: &RoutineCall) -> Option<Attend> {
     let (attention, back) = match &call.op {
-        CallOp::Attend(attention) => (attention, false),
-        CallOp::AttendBack(attention) => (attention, true),
+        RoutineOp::Attend(attention) => (attention, false),
+        RoutineOp::AttendBack(attention) => (attention, true),
         _ => return None,
     };
     let ins = flat_operands(call, if back { 3 } else { 1 })?;

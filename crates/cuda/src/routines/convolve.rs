@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use cuprous_core::CallOp;
+use cuprous_core::RoutineOp;
 use cuprous_core::convolution::Part;
-use cuprous_plan::Call;
+use cuprous_plan::RoutineCall;
 
 use super::{Routine, Run};
 use crate::cache::CacheKey;
@@ -23,8 +23,8 @@ pub(super) struct Product {
 }
 
 /// A product of a convolution.
-pub(super) fn product(call: &Call) -> Option<Product> {
-    let CallOp::Convolve(part, geometry) = &call.op else { return None };
+pub(super) fn product(call: &RoutineCall) -> Option<Product> {
+    let RoutineOp::Convolve(part, geometry) = &call.op else { return None };
     let [(_, a), (_, b)] = call.ins.as_slice() else { return None };
     if !(a.is_c_contiguous() && b.is_c_contiguous() && Convolution::known(geometry)) {
         return None;

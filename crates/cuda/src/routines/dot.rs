@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use cuprous_core::{CallOp, DType, LayoutRef, Scalar};
-use cuprous_plan::{Call, Epilogue, Factor};
+use cuprous_core::{DType, LayoutRef, RoutineOp, Scalar};
+use cuprous_plan::{Epilogue, Factor, RoutineCall};
 
 use super::{Routine, Run};
 use crate::codegen::Arg;
@@ -27,8 +27,8 @@ pub(super) struct Product {
 }
 
 /// A floating-point matrix product, for cuBLASLt.
-pub(super) fn product(call: &Call) -> Option<Product> {
-    if call.op != CallOp::Dot {
+pub(super) fn product(call: &RoutineCall) -> Option<Product> {
+    if call.op != RoutineOp::Dot {
         return None;
     }
     let dtype = match call.out.1.dtype {

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use cuprous_core::call::{FFT_RANK, FftKind, FftScale};
-use cuprous_core::{CallOp, DType, Layout, LayoutRef};
-use cuprous_plan::Call;
+use cuprous_core::routine::{FFT_RANK, FftKind, FftScale};
+use cuprous_core::{DType, Layout, LayoutRef, RoutineOp};
+use cuprous_plan::RoutineCall;
 
 use super::{Planned, Routine, Run};
 use crate::codegen::{Arch, Arg, Made, Options, Source, fft};
@@ -229,8 +229,8 @@ impl Steps {
 }
 
 /// A Fourier transform, for cuFFT.
-pub(super) fn transform(call: &Call, arch: Arch, options: Options) -> Option<Planned> {
-    let CallOp::Fft { kind, axis, rank, scale } = call.op else { return None };
+pub(super) fn transform(call: &RoutineCall, arch: Arch, options: Options) -> Option<Planned> {
+    let RoutineOp::Fft { kind, axis, rank, scale } = call.op else { return None };
     let mut steps = Steps { made: Made::new(arch, options), routines: Vec::new() };
     if call.out.1.size > 0 {
         fill(call, kind, usize::from(axis), usize::from(rank), scale, &mut steps);
@@ -238,7 +238,7 @@ pub(super) fn transform(call: &Call, arch: Arch, options: Options) -> Option<Pla
     Some(Planned { kernels: steps.made.out, routines: steps.routines })
 }
 
-fn fill(call: &Call, kind: FftKind, axis: usize, rank: usize, scale: FftScale, steps: &mut Steps) {
+fn fill(call: &RoutineCall, kind: FftKind, axis: usize, rank: usize, scale: FftScale, steps: &mut Steps) {
     let (operand, (out, made)): (&(u32, LayoutRef), &(u32, LayoutRef)) = (&call.ins[0], &call.out);
     let (a, out, real) = (&operand.1, Arg::Buffer(*out), made.dtype.component());
     let complex = if real == DType::F64 { DType::C128 } else { DType::C64 };
@@ -329,8 +329,8 @@ mod tests {
 
     /// Kernels by name and calls of the library, in order.
     fn listing(kind: FftKind, rank: u8, scale: FftScale, a: LayoutRef, axis: u8, out: LayoutRef) -> Vec<String> {
-        let op = CallOp::Fft { kind, axis, rank, scale };
-        let call = Call { op, ins: vec![(0, a)], out: (1, out), epilogue: Default::default() };
+        let op = RoutineOp::Fft { kind, axis, rank, scale };
+        let call = RoutineCall { op, ins: vec![(0, a)], out: (1, out), epilogue: Default::default() };
         let Planned { kernels, routines } = transform(&call, Arch::H200, Options::default()).unwrap();
         let mut lines: Vec<(usize, u8, String)> =
             routines.iter().map(|(before, routine)| (*before, 0, routine.to_string())).collect();

@@ -6,8 +6,8 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use cuprous_core::{CallOp, DType, LinalgOp, QrMode, Vectors};
-use cuprous_plan::Call;
+use cuprous_core::{DType, LinalgOp, QrMode, RoutineOp, Vectors};
+use cuprous_plan::RoutineCall;
 
 use super::{Planned, Routine, Run};
 use crate::codegen::linalg::{Relay, Work, how};
@@ -75,8 +75,8 @@ impl fmt::Display for Solver {
 }
 
 /// A decomposition.
-pub(super) fn decomposition(call: &Call, arch: Arch, options: Options) -> Option<Planned> {
-    let CallOp::Linalg(op) = call.op else { return None };
+pub(super) fn decomposition(call: &RoutineCall, arch: Arch, options: Options) -> Option<Planned> {
+    let RoutineOp::Linalg(op) = call.op else { return None };
     let number = match call.ins[0].1.dtype {
         DType::F32 => Number::F32,
         DType::F64 => Number::F64,
@@ -328,8 +328,8 @@ mod tests {
         let batch: i64 = shape[..last].iter().product();
         let size = op.results(shape[last], shape[last + 1], columns).iter().sum::<i64>() * batch + 1;
         let dtype = if matches!(op, LinalgOp::Eig { .. }) { DType::C64 } else { DType::F32 };
-        let call = Call {
-            op: CallOp::Linalg(op),
+        let call = RoutineCall {
+            op: RoutineOp::Linalg(op),
             ins: ins.map(|(k, s)| (k as u32, Layout::contiguous(DType::F32, s))).collect(),
             out: (2, Layout::contiguous(dtype, &[size])),
             epilogue: Epilogue::default(),

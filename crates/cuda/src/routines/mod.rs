@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use cuprous_core::Scalar;
-use cuprous_plan::Call;
+use cuprous_plan::RoutineCall;
 
 use crate::codegen::{Arch, Arg, Generated, Options, generate_call};
 use crate::device::Gpu;
@@ -58,7 +58,7 @@ impl Run<'_> {
 }
 
 /// The operands of a call, as (buffer, byte offset), if there are so many and each is flat.
-fn flat_operands(call: &Call, count: usize) -> Option<Vec<(u32, u64)>> {
+fn flat_operands(call: &RoutineCall, count: usize) -> Option<Vec<(u32, u64)>> {
     let flat = call.ins.iter().all(|(_, layout)| layout.is_c_contiguous() && layout.ndim() == 1);
     let at = |(buffer, l): &(u32, cuprous_core::LayoutRef)| (*buffer, l.offset as u64 * l.dtype.size() as u64);
     (call.ins.len() == count && flat).then(|| call.ins.iter().map(at).collect())
@@ -122,7 +122,7 @@ impl Planned {
 }
 
 /// A call by a library, or by generated code.
-pub(crate) fn plan(call: &Call, arch: Arch, options: Options) -> Result<Planned> {
+pub(crate) fn plan(call: &RoutineCall, arch: Arch, options: Options) -> Result<Planned> {
     if let Some(product) = dot::product(call) {
         return Ok(Planned::routine(product));
     }

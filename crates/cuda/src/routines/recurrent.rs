@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use cuprous_core::CallOp;
+use cuprous_core::RoutineOp;
 use cuprous_core::recurrent::Recurrence;
-use cuprous_plan::Call;
+use cuprous_plan::RoutineCall;
 
 use super::{Routine, RoutineCopy, Run, flat_operands};
 use crate::device::Gpu;
@@ -22,10 +22,10 @@ pub(super) struct Layers {
 }
 
 /// Layers, or their way back.
-pub(super) fn layers(call: &Call) -> Option<Layers> {
+pub(super) fn layers(call: &RoutineCall) -> Option<Layers> {
     let (recurrence, back) = match &call.op {
-        CallOp::Recur(recurrence) => (recurrence, false),
-        CallOp::RecurBack(recurrence) => (recurrence, true),
+        RoutineOp::Recur(recurrence) => (recurrence, false),
+        RoutineOp::RecurBack(recurrence) => (recurrence, true),
         _ => return None,
     };
     let ins = flat_operands(call, if back { 3 } else { 1 })?;

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use cuprous_core::call::sparse_starts;
-use cuprous_core::{CallOp, DType, LayoutRef};
-use cuprous_plan::Call;
+use cuprous_core::routine::sparse_starts;
+use cuprous_core::{DType, LayoutRef, RoutineOp};
+use cuprous_plan::RoutineCall;
 
 use super::{Routine, Run};
 use crate::cusparse::{Element, SparseOperands, SparseProduct};
@@ -24,8 +24,8 @@ pub(super) struct Product {
 }
 
 /// A product with a sparse matrix.
-pub(super) fn product(call: &Call) -> Option<Product> {
-    let CallOp::SparseDot { transposed } = call.op else { return None };
+pub(super) fn product(call: &RoutineCall) -> Option<Product> {
+    let RoutineOp::SparseDot { transposed } = call.op else { return None };
     let [(_, values), (_, pattern), (_, dense)] = call.ins.as_slice() else { return None };
     let out = &call.out.1;
     let element = match out.dtype {

@@ -62,7 +62,7 @@ impl AutoProgram {
     pub(super) fn new(auto: &Arc<Inner>, program: &Arc<Program>) -> AutoProgram {
         let work = Counted { programs: vec![cost::of(program, 0)], ..Counted::default() };
         let knows = |side: &Arc<dyn Device>| {
-            program.steps.iter().all(|step| if let Step::Call(call) = step { side.can(&call.op) } else { true })
+            program.steps.iter().all(|step| if let Step::Routine(call) = step { side.can(&call.op) } else { true })
         };
         let mut what: Vec<&str> = work.programs[0].steps.iter().map(|(name, _)| name.as_str()).collect();
         let more = what.len().saturating_sub(2);
@@ -88,7 +88,7 @@ impl AutoProgram {
             submitted: false,
             side: HOST,
             interrupted: false,
-            kernels: program.steps.iter().any(|step| !matches!(step, Step::Call(_))),
+            kernels: program.steps.iter().any(|step| !matches!(step, Step::Routine(_))),
             leaves: program.buffers.iter().zip(&touched).map(is_leaf).collect(),
             touched: touched.into(),
             told: None,

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use cuprous_advisor::rates::{Copies, Rates, Room};
 use cuprous_advisor::weights::weight;
 use cuprous_advisor::{Group, Load};
-use cuprous_core::call::{Edge, FftKind, FftScale, LinalgOp, Vectors};
 use cuprous_core::ops::Class;
+use cuprous_core::routine::{Edge, FftKind, FftScale, LinalgOp, Vectors};
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, CallOp, DType, Fun, ReduceOp, Result, ScanOp, ScatterOp};
+use cuprous_core::{Array, DType, Fun, ReduceOp, Result, RoutineOp, ScanOp, ScatterOp};
 
 use crate::cost;
 use crate::engine::Engine;
@@ -220,7 +220,7 @@ impl Bench<'_> {
             let work = || -> Result<Vec<Array>> {
                 let mut y = a.clone();
                 for k in 0..turns {
-                    let most = self.engine.fold(ReduceOp::Max, &y, 1 << (k % 2))?;
+                    let most = self.engine.reduce(ReduceOp::Max, &y, 1 << (k % 2))?;
                     let column = if k % 2 == 1 { most.layout.reshape(&[4, 1]) } else { None };
                     let most = column.map_or(most.clone(), |layout| most.view(layout));
                     y = self.both(Fun::Subtract, &y, &most)?;
@@ -396,7 +396,7 @@ impl Bench<'_> {
                 if op == ReduceOp::M2 && !group.dtype().is_float() {
                     continue;
                 }
-                let seconds = self.beyond(rates, &[], 0.0, || Ok(vec![self.engine.fold(op, &a, 1)?]))?;
+                let seconds = self.beyond(rates, &[], 0.0, || Ok(vec![self.engine.reduce(op, &a, 1)?]))?;
                 rates.work.entry(cost::fold(op).into()).or_default()[group as usize] = n as f64 / seconds;
             }
             let columns = self.random(group.dtype(), &[512, 512], 100.0)?;
@@ -404,7 +404,7 @@ impl Bench<'_> {
                 if op == ReduceOp::M2 && !group.dtype().is_float() {
                     continue;
                 }
-                let fold = || Ok(vec![self.engine.fold(op, &columns, 1)?]);
+                let fold = || Ok(vec![self.engine.reduce(op, &columns, 1)?]);
                 self.put(rates, what, group, columns.layout.size as f64, 0.0, fold)?;
             }
         }
@@ -421,7 +421,7 @@ impl Bench<'_> {
             for (what, op, axis) in
                 [("m2", ReduceOp::M2, 2), ("fold across", ReduceOp::Sum, 1), ("m2 across", ReduceOp::M2, 1)]
             {
-                self.put(rates, what, group, area, bytes, || Ok(vec![self.engine.fold(op, &square, axis)?]))?;
+                self.put(rates, what, group, area, bytes, || Ok(vec![self.engine.reduce(op, &square, axis)?]))?;
             }
         }
         Ok(())
@@ -436,12 +436,12 @@ impl Bench<'_> {
             let size = dtype.size() as f64 * n as f64;
             let a = self.random(dtype, &[n], 1e6)?;
             let log = (n as f64).log2();
-            let call = |op: CallOp, out: DType, shape: Vec<i64>| {
+            let call = |op: RoutineOp, out: DType, shape: Vec<i64>| {
                 let a = a.clone();
                 move || Ok(vec![self.engine.call(op.clone(), &[&a], out, &shape)?])
             };
-            self.put(rates, "sort", group, n as f64 * log, 0.0, call(CallOp::Sort, dtype, vec![n]))?;
-            self.put(rates, "select", group, n as f64, 0.0, call(CallOp::Select { rank: n / 2 }, dtype, vec![]))?;
+            self.put(rates, "sort", group, n as f64 * log, 0.0, call(RoutineOp::Sort, dtype, vec![n]))?;
+            self.put(rates, "select", group, n as f64, 0.0, call(RoutineOp::Select { rank: n / 2 }, dtype, vec![]))?;
             let running = || Ok(vec![self.engine.running(ScanOp::Sum, &a, 0)?]);
             self.put(rates, "scan", group, n as f64, 2.0 * size, running)?;
             let index = self.engine.cast(&self.random(DType::F64, &[n], n as f64 - 1.0)?, DType::I64)?;
@@ -463,9 +463,14 @@ impl Bench<'_> {
                 let copy = || Ok(vec![self.engine.cast(&turned, dtype)?]);
                 self.put(rates, what, group, area, 2.0 * area * dtype.size() as f64, copy)?;
             }
-            let sorted = self.engine.call(CallOp::Sort, &[&a], dtype, &[n])?;
+            let sorted = self.engine.call(RoutineOp::Sort, &[&a], dtype, &[n])?;
             let search = || {
-                Ok(vec![self.engine.call(CallOp::SearchSorted { right: false }, &[&sorted, &a], DType::I64, &[n])?])
+                Ok(vec![self.engine.call(
+                    RoutineOp::SearchSorted { right: false },
+                    &[&sorted, &a],
+                    DType::I64,
+                    &[n],
+                )?])
             };
             self.put(rates, "search", group, n as f64 * log, 0.0, search)?;
         }
@@ -511,7 +516,7 @@ impl Bench<'_> {
             // of what is drawn are slow in ways of their own.
             let draw = || {
                 let made = self.engine.random(fun, &[n], 1, 7, None)?;
-                if self.gpu { Ok(vec![made]) } else { Ok(vec![self.engine.fold(ReduceOp::Max, &made, 1)?]) }
+                if self.gpu { Ok(vec![made]) } else { Ok(vec![self.engine.reduce(ReduceOp::Max, &made, 1)?]) }
             };
             let bits = matches!(fun, Fun::RandomBits32 | Fun::RandomBits64);
             let own = if bits { if of == Group::F32 { Group::I32 } else { Group::I64 } } else { of };
@@ -524,18 +529,18 @@ impl Bench<'_> {
         let complex = if group == Group::F32 { DType::C64 } else { DType::C128 };
         let signal = self.engine.cast(&self.random(dtype, &[points], 1.0)?, complex)?;
         self.engine.synchronize()?;
-        let op = CallOp::Fft { kind: FftKind::Forward, axis: 0, rank: 1, scale: FftScale::One };
+        let op = RoutineOp::Fft { kind: FftKind::Forward, axis: 0, rank: 1, scale: FftScale::One };
         let fft = || Ok(vec![self.engine.call(op.clone(), &[&signal], complex, &[points])?]);
         self.put(rates, "fft", group, 5.0 * points as f64 * (points as f64).log2(), 0.0, fft)?;
         self.factors(rates, group)?;
         let s: i64 = if self.gpu { 1024 } else { 256 };
         let small = self.random(dtype, &[s, s], 1.0)?;
-        let op = CallOp::Linalg(LinalgOp::Svd(Vectors::Thin));
+        let op = RoutineOp::Linalg(LinalgOp::Svd(Vectors::Thin));
         let svd = || Ok(vec![self.engine.call(op.clone(), &[&small], dtype, &[s + 2 * s * s + 1])?]);
         self.put(rates, "spectrum", group, 17.0 * (s * s * s) as f64, 0.0, svd)?;
         let picture = self.random(dtype, &[512 << k, 512 << k], 1.0)?;
         let weights = self.random(dtype, &[5, 5], 1.0)?;
-        let op = CallOp::Correlate { edge: Edge::Reflect, constant: 0, origin: [2, 2].as_slice().into() };
+        let op = RoutineOp::Correlate { edge: Edge::Reflect, constant: 0, origin: [2, 2].as_slice().into() };
         let filter = || Ok(vec![self.engine.call(op.clone(), &[&picture, &weights], dtype, picture.shape())?]);
         self.put(rates, "correlate", group, 50.0 * picture.layout.size as f64, 0.0, filter)
     }
@@ -545,7 +550,7 @@ impl Bench<'_> {
         let dtype = group.dtype();
         let solving = |m: i64| -> Result<f64> {
             let (matrix, side) = (self.random(dtype, &[m, m], 1.0)?, self.random(dtype, &[m, 1], 1.0)?);
-            let op = CallOp::Linalg(LinalgOp::Solve);
+            let op = RoutineOp::Linalg(LinalgOp::Solve);
             self.beyond(rates, &[], 0.0, || {
                 Ok(vec![self.engine.call(op.clone(), &[&matrix, &side], dtype, &[m + 1])?])
             })

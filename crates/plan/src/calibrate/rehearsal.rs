@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cuprous_core::{Buffer, CallOp, Memory, Result, Scalar};
+use cuprous_core::{Buffer, Memory, Result, RoutineOp, Scalar};
 
 use super::{About, Bench};
 use crate::device::{Device, Executable};
@@ -62,7 +62,7 @@ impl Device for Notes {
         "rehearsal"
     }
 
-    fn can(&self, call: &CallOp) -> bool {
+    fn can(&self, call: &RoutineOp) -> bool {
         self.like.as_ref().is_none_or(|device| device.can(call))
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, Buffer, CallOp, DType, Error, Fun, Memory, Result, Scalar, interrupt};
+use cuprous_core::{Array, Buffer, DType, Error, Fun, Memory, Result, RoutineOp, Scalar, interrupt};
 use cuprous_plan::device::Mark;
 use cuprous_plan::{Device, Engine, Executable, Inst, Kernel, Operand, Program, Step, spec};
 
@@ -170,8 +170,8 @@ impl Device for Recorder {
         let own = std::thread::current().name().is_some_and(|name| name == "cuprous compile");
         self.seen.elsewhere.fetch_add(usize::from(own), Relaxed);
     }
-    fn can(&self, call: &CallOp) -> bool {
-        !matches!(call, CallOp::Fft { .. })
+    fn can(&self, call: &RoutineOp) -> bool {
+        !matches!(call, RoutineOp::Fft { .. })
     }
     fn is_asynchronous(&self) -> bool {
         self.seen.asynchronous.load(Relaxed)

@@ -14,7 +14,7 @@ use super::{PyTensor, Value, finish, finish_some, map, operand_argument};
 use crate::array::PyArray;
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::functions::{dtype_argument, fold_named, fun_argument};
+use crate::functions::{dtype_argument, fun_argument, reduce_op_named};
 use crate::interrupt;
 use crate::operand::settle;
 
@@ -148,14 +148,14 @@ fn dimension(dim: i64, ndim: usize) -> PyResult<usize> {
 /// Folds dimensions (all without `dims`).
 #[pyfunction]
 #[pyo3(signature = (op, t, dims = None, keepdim = false))]
-pub(crate) fn t_fold(
+pub(crate) fn t_reduce(
     py: Python<'_>,
     op: &str,
     t: &PyTensor,
     dims: Option<Vec<i64>>,
     keepdim: bool,
 ) -> PyResult<PyTensor> {
-    let op = fold_named(op)?;
+    let op = reduce_op_named(op)?;
     let tensor = t.tensor();
     let ndim = tensor.array.layout.ndim();
     if ndim > 32 {
@@ -172,7 +172,7 @@ pub(crate) fn t_fold(
     }
     // A tensor without axes may be folded along dimension 0.
     let mask = if dims.is_none() { all } else { mask & all };
-    finish(py, ops::fold(op, &tensor, mask, keepdim))
+    finish(py, ops::reduce(op, &tensor, mask, keepdim))
 }
 
 /// A running fold along a dimension.

@@ -86,7 +86,7 @@ class GradScaler:
                     g = p.grad.detach()
                     if g.dtype_name == "float16":
                         raise ValueError("Attempting to unscale FP16 gradients.")
-                    found = _core.t_fold("max", _core.t_map("where", _core.t_map("isfinite", g), 0.0, 1.0))
+                    found = _core.t_reduce("max", _core.t_map("where", _core.t_map("isfinite", g), 0.0, 1.0))
                     bad = found if bad is None else _core.t_map("maximum", bad, found.to(bad.device))
                     if g.device_name not in factors:
                         factors[g.device_name] = _core.t_map("reciprocal", self._on(g.device_name))

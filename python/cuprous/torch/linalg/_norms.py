@@ -38,12 +38,12 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
         return write_out(out, vector_norm(a, 2, (row, column), keepdim))
     if ord in (1, -1, math.inf, -math.inf):
         summed, rest = (row, column) if abs(ord) == 1 else (column, row)
-        sums = _core.t_fold("sum", _core.t_map("absolute", a), [summed], True)
-        result = _core.t_fold("max" if ord > 0 else "min", sums, [rest], True)
+        sums = _core.t_reduce("sum", _core.t_map("absolute", a), [summed], True)
+        result = _core.t_reduce("max" if ord > 0 else "min", sums, [rest], True)
     elif ord in ("nuc", 2, -2):
         values = svdvals(_shape.movedim(a, (row, column), (-2, -1)))
         op = {"nuc": "sum", 2: "max", -2: "min"}[ord]
-        flat = _core.t_fold(op, values, [-1], False)
+        flat = _core.t_reduce(op, values, [-1], False)
         kept = [1 if k in (row, column) else n for k, n in enumerate(a.dims)]
         return write_out(out, flat.reshape(kept) if keepdim else flat)
     else:

@@ -93,7 +93,7 @@ def _cofactors(a: Tensor) -> Tensor:
     u, s, vh = svd(a)
     n = s.dims[-1]
     others = s.unsqueeze(-2) * (1 - eye(n, s)) + eye(n, s)
-    products = _core.t_fold("prod", others, [-1], False)
+    products = _core.t_reduce("prod", others, [-1], False)
     sign = det(u) * det(vh)
     return conj(sign).unsqueeze(-1).unsqueeze(-1) * ((u * products.unsqueeze(-2)) @ vh)
 
@@ -127,7 +127,7 @@ def _identities(a: Tensor) -> Tensor:
 
 def _bad(x: Tensor) -> Tensor:
     """Whether a stack's matrices hold NaN."""
-    return _core.t_fold("max", _map("isnan", x), [-2, -1], False)
+    return _core.t_reduce("max", _map("isnan", x), [-2, -1], False)
 
 
 def _stretched(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:

@@ -12,7 +12,7 @@ from cuprous.torch.backends import cuda as _switches
 from cuprous.torch.nn._dropout import dropout
 from cuprous.torch.nn._library import prefer_cudnn
 
-_map, _fold = _core.t_map, _core.t_fold
+_map, _fold = _core.t_map, _core.t_reduce
 
 
 def _weights(scores: Tensor) -> Tensor:

@@ -240,7 +240,7 @@ class Recurrence(Function):
             way = _Way(order, outputs.detach(), kept, tuple(first), _core.t_contiguous(g), weight)
             to_x, to_q, to_first = STEPS[mode][1](way, last)
         to_weight = _matmul(_core.t_permute(to_q, [1, 0]), before)
-        to_bias = None if bias is None else _core.t_fold("sum", to_q, [0])
+        to_bias = None if bias is None else _core.t_reduce("sum", to_q, [0])
         return None, None, None, None, to_x, to_weight, to_bias, *to_first
 
 

@@ -1,0 +1,107 @@
+//! What a mask keeps, moved together.
+
+use cuprous_core::routine::{MASK_TILE, packed_mask};
+use cuprous_core::{DType, Result};
+use rayon::prelude::*;
+
+use super::{Flat, PARALLEL, Ptr};
+use crate::routines::dispatch::View;
+
+const TILE: usize = MASK_TILE as usize;
+const WORDS: usize = TILE / 64;
+
+/// Runs `tile` on each number below `n`, by several threads where there is enough to do.
+fn each_tile(n: usize, tile: impl Fn(usize) + Sync + Send) {
+    if (n * TILE) as i64 >= PARALLEL { (0..n).into_par_iter().for_each(tile) } else { (0..n).for_each(tile) }
+}
+
+/// # Safety
+/// The views are in memory; the output is int64 and has room for counts and bits.
+pub(crate) unsafe fn pack(mask: View, out: View) -> Result<()> {
+    // SAFETY: passed on.
+    let flat = unsafe { Flat::new(mask, DType::Bool)? };
+    let n = mask.layout.size as usize;
+    let tiles = packed_mask(n as i64).1 as usize;
+    let (mask, to) = (Ptr(flat.ptr()), Ptr(out.origin()));
+    each_tile(tiles, |k| {
+        let (mask, to) = (mask, to);
+        // SAFETY: the tile is within the mask, whose bytes are 0 or 1; its count and words are this tile's alone.
+        unsafe {
+            let bytes = std::slice::from_raw_parts(mask.0.add(k * TILE), TILE.min(n - k * TILE));
+            let to = to.0 as *mut u64;
+            let mut count = 0;
+            for w in 0..WORDS {
+                let part = bytes.get(w * 64..).map_or(&[][..], |b| &b[..b.len().min(64)]);
+                let word = part.iter().rev().fold(0, |word, &b| word << 1 | u64::from(b));
+                *to.add(tiles + k * WORDS + w) = word;
+                count += u64::from(word.count_ones());
+            }
+            *to.add(k) = count;
+        }
+    });
+    // SAFETY: every count was written above.
+    let sums = unsafe { std::slice::from_raw_parts_mut(out.origin() as *mut i64, tiles) };
+    let mut sum = 0;
+    for x in sums {
+        sum += *x;
+        *x = sum;
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The views are in memory and their shapes are checked; without values the output is int64.
+pub(crate) unsafe fn compact(packed: View, values: Option<View>, out: View) -> Result<()> {
+    // SAFETY: passed on.
+    let flat = unsafe { Flat::new(packed, DType::I64)? };
+    // SAFETY: passed on.
+    let values = values.map(|v| unsafe { Flat::new(v, v.dtype()) }).transpose()?;
+    let at = values.as_ref().map(|v| Ptr(v.ptr()));
+    let tiles = packed.layout.size as usize / (WORDS + 1);
+    let parts = Parts { packed: Ptr(flat.ptr()), tiles, out: Ptr(out.origin()), size: out.layout.size as usize };
+    match (at, out.dtype().size()) {
+        (None, _) => parts.run(|i| i as i64),
+        (Some(v), 1) => parts.pick::<u8>(v),
+        (Some(v), 2) => parts.pick::<u16>(v),
+        (Some(v), 4) => parts.pick::<u32>(v),
+        (Some(v), 8) => parts.pick::<u64>(v),
+        (Some(v), _) => parts.pick::<[u64; 2]>(v),
+    }
+    Ok(())
+}
+
+struct Parts {
+    packed: Ptr,
+    tiles: usize,
+    out: Ptr,
+    size: usize,
+}
+
+impl Parts {
+    fn pick<T: Copy>(&self, values: Ptr) {
+        self.run(|i| {
+            // SAFETY: bits stand for elements of the values.
+            unsafe { *(values.at(0) as *const T).add(i) }
+        });
+    }
+
+    fn run<T: Copy>(&self, value: impl Fn(usize) -> T + Sync + Send) {
+        let Parts { packed, tiles, out, size } = *self;
+        each_tile(tiles, |k| {
+            let (packed, out) = (packed, out);
+            // SAFETY: what a tile keeps goes where no other tile writes, within the output.
+            unsafe {
+                let packed = packed.0 as *const u64;
+                let mut to = if k > 0 { *packed.add(k - 1) as usize } else { 0 };
+                for w in 0..WORDS {
+                    let mut word = *packed.add(tiles + k * WORDS + w);
+                    while word != 0 && to < size {
+                        *(out.0 as *mut T).add(to) = value(k * TILE + w * 64 + word.trailing_zeros() as usize);
+                        word &= word - 1;
+                        to += 1;
+                    }
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,130 @@
+//! Connected components.
+
+use cuprous_core::{DType, Layout, Result};
+
+use super::Flat;
+use crate::routines::dispatch::View;
+
+/// Are there bits for every step, and places for every element?
+pub(crate) fn fits(steps: &[i64], edges: &Layout, out: &Layout) -> bool {
+    let bits = 8 * edges.dtype.size();
+    edges.ndim() == 2
+        && matches!(edges.dtype, DType::U8 | DType::U16 | DType::U32 | DType::U64)
+        && edges.shape[0] as usize * bits >= steps.len()
+        && steps.iter().all(|&s| s > 0)
+        && out.shape[..] == edges.shape[1..]
+        && (out.dtype == DType::I64 || out.dtype == DType::I32 && out.size <= i64::from(i32::MAX))
+}
+
+/// # Safety
+/// The views are in memory and fit together.
+pub(crate) unsafe fn components(steps: &[i64], edges: View, out: View) -> Result<()> {
+    let n = out.layout.size as usize;
+    // SAFETY: passed on.
+    let flat = unsafe { Flat::new(edges, edges.dtype())? };
+    macro_rules! unite {
+        ($root:ty, $($dtype:ident: $word:ty),*) => {
+            match edges.dtype() {
+                // SAFETY: `fits` has seen the dtypes and the shapes; every element of the output is written before it
+                // is read.
+                $(DType::$dtype => unsafe {
+                    let words = std::slice::from_raw_parts(flat.ptr() as *const $word, edges.layout.size as usize);
+                    all(steps, words, std::slice::from_raw_parts_mut(out.origin() as *mut $root, n));
+                },)*
+                _ => {}
+            }
+        };
+    }
+    if out.dtype() == DType::I32 {
+        unite!(i32, U8: u8, U16: u16, U32: u32, U64: u64);
+    } else {
+        unite!(i64, U8: u8, U16: u16, U32: u32, U64: u64);
+    }
+    Ok(())
+}
+
+/// The number of an element.
+trait Place: Copy {
+    fn of(element: usize) -> Self;
+    fn element(self) -> usize;
+}
+
+macro_rules! places {
+    ($($place:ty),*) => {
+        $(impl Place for $place {
+            fn of(element: usize) -> Self {
+                element as $place
+            }
+
+            fn element(self) -> usize {
+                self as usize
+            }
+        })*
+    };
+}
+places!(i32, i64);
+
+/// Trees of elements in which a parent is never behind its child (R. Tarjan, J. ACM 22 (1975), paths halved).
+fn all<W: Copy + Into<u64>, P: Place>(steps: &[i64], edges: &[W], root: &mut [P]) {
+    let (n, bits) = (root.len(), 8 * size_of::<W>());
+    let runs = steps.first() == Some(&1);
+    for i in 0..n {
+        root[i] = P::of(i);
+        let mut own = i;
+        for (w, steps) in steps.chunks(bits).enumerate() {
+            let mut word: u64 = edges[w * n + i].into();
+            if runs && w == 0 && word & 1 == 1 && i > 0 {
+                // Where the element before is joined by the same step, and what both are joined to is, all are.
+                own = unite(root, own, i - 1);
+                let before: u64 = edges[i - 1].into();
+                let mut both = word & before & !1;
+                word &= !1;
+                while both != 0 {
+                    let b = both.trailing_zeros() as usize;
+                    both &= both - 1;
+                    let at = steps.get(b).map_or(i, |&s| i.saturating_sub(s as usize));
+                    let joined: u64 = edges[at].into();
+                    word &= !(joined << b & 1 << b);
+                }
+            }
+            while word != 0 {
+                let step = steps.get(word.trailing_zeros() as usize).copied().unwrap_or(0) as usize;
+                word &= word - 1;
+                if step > 0 && step <= i {
+                    own = unite(root, own, i - step);
+                }
+            }
+        }
+    }
+    // Parents come first, so each has its root already.
+    for i in 0..n {
+        root[i] = root[root[i].element()];
+    }
+}
+
+/// Joins the trees of a root and of an element; gives back the root of both.
+fn unite<P: Place>(root: &mut [P], own: usize, mut at: usize) -> usize {
+    while root[at].element() != at {
+        let parent = root[at].element();
+        root[at] = root[parent];
+        at = parent;
+    }
+    let (least, most) = (own.min(at), own.max(at));
+    root[most] = P::of(least);
+    least
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chains_and_lone_elements() {
+        // 0 - 2 - 4 by steps of 2, 3 - 4 by a step of 1, 1 and 5 alone; bits beyond the steps mean nothing.
+        let edges = [0b00_u8, 0b10, 0b10, 0b00, 0b11, 0b100];
+        let (mut root, mut short) = ([9_i64; 6], [9_i32; 6]);
+        all(&[1, 2], &edges, &mut root);
+        all(&[1, 2], &edges, &mut short);
+        assert_eq!((root, short), ([0, 1, 0, 0, 0, 5], [0, 1, 0, 0, 0, 5]));
+    }
+}

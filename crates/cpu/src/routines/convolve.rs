@@ -1,0 +1,424 @@
+//! Convolutions: windows are copied next to each other, as many as stay in the cache, and multiplied by the `gemm` crate.
+
+use cuprous_core::convolution::{Geometry, Part};
+use cuprous_core::{DType, Result};
+
+use super::dot::{Shape, Sum, block};
+use super::{Flat, Ptr};
+use crate::alloc::Block;
+use crate::routines::dispatch::View;
+use crate::threads::each;
+use crate::walk::copy;
+
+/// Bytes of windows that are worked on at a time.
+const COLUMNS: usize = 256 << 10;
+/// Tasks below which work is divided further.
+const TASKS: usize = 8;
+/// Bytes of partial sums of weights.
+const PARTIAL: usize = 64 << 20;
+
+/// Is there a routine for these dtypes?
+pub(crate) fn known(geometry: &Geometry) -> bool {
+    matches!(geometry.dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
+}
+
+/// What tasks have in common; extents in elements.
+struct Job<'a> {
+    geometry: &'a Geometry,
+    dtype: DType,
+    /// Elements of a window's channel, of an input's channel and of an output's channel.
+    window: usize,
+    plane: usize,
+    places: usize,
+    /// Channels of the input and of the output in a group.
+    inner: usize,
+    outer: usize,
+    groups: usize,
+    images: usize,
+}
+
+/// # Safety
+/// The views are in memory and fit together (`Geometry::shape`); the output is contiguous, of float32, float64,
+/// complex64 or complex128.
+pub(crate) unsafe fn convolve(part: Part, geometry: &Geometry, a: View, b: View, out: View) -> Result<()> {
+    let product = |v: &[i64]| v.iter().product::<i64>() as usize;
+    let groups = geometry.groups as usize;
+    let (inner, outer) = match part {
+        Part::Output => (a.shape()[1] as usize / groups, b.shape()[0] as usize / groups),
+        Part::Input => (b.shape()[1] as usize, a.shape()[1] as usize / groups),
+        Part::Weight => (b.shape()[1] as usize / groups, a.shape()[1] as usize / groups),
+    };
+    let job = Job {
+        geometry,
+        dtype: out.dtype(),
+        window: product(&geometry.kernel),
+        plane: product(&geometry.input),
+        places: product(&geometry.output),
+        inner,
+        outer,
+        groups,
+        images: a.shape()[0] as usize,
+    };
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (fa, fb) = (Flat::new(a, job.dtype)?, Flat::new(b, job.dtype)?);
+        if job.images * job.places * job.inner * job.outer == 0 {
+            std::ptr::write_bytes(out.origin(), 0, out.layout.size as usize * job.size());
+            return Ok(());
+        }
+        let (a, b, c) = (Ptr(fa.ptr()), Ptr(fb.ptr()), Ptr(out.origin()));
+        match part {
+            Part::Output => job.output(a, b, c),
+            Part::Input => job.input(a, b, c),
+            Part::Weight => job.weight(a, b, c),
+        }
+    }
+}
+
+/// Rows of output positions, the last axis being a row.
+#[derive(Clone, Copy)]
+struct Rows {
+    from: usize,
+    to: usize,
+}
+
+/// A row of the columns of one element of the kernel: `n` elements of the input, from `at` in a channel's plane on, behind
+/// `skipped` columns whose windows read a zero there; what is left of the row reads zeros too.
+struct Run {
+    column: usize,
+    at: isize,
+    n: usize,
+    skipped: usize,
+}
+
+/// Copies a few bytes: runs are mostly shorter than what a call of the library's routine takes.
+#[inline(always)]
+unsafe fn copy_run(to: *mut u8, from: *const u8, bytes: usize) {
+    type Piece = [u8; 32];
+    // SAFETY: the caller's bytes; the last piece overlaps the one before.
+    unsafe {
+        if !(32..=512).contains(&bytes) {
+            return std::ptr::copy_nonoverlapping(from, to, bytes);
+        }
+        let mut at = 0;
+        while at + 32 < bytes {
+            (to.add(at) as *mut Piece).write_unaligned((from.add(at) as *const Piece).read_unaligned());
+            at += 32;
+        }
+        (to.add(bytes - 32) as *mut Piece).write_unaligned((from.add(bytes - 32) as *const Piece).read_unaligned());
+    }
+}
+
+impl Job<'_> {
+    fn size(&self) -> usize {
+        self.dtype.size()
+    }
+
+    /// Elements of a row of output positions.
+    fn width(&self) -> usize {
+        self.geometry.output[self.geometry.output.len() - 1] as usize
+    }
+
+    /// Parts of the output positions of which the windows over some channels stay in the cache.
+    fn parts(&self, channels: usize) -> Vec<Rows> {
+        let each = channels * self.window * self.width() * self.size();
+        let count = self.places / self.width();
+        // Products of few columns are slow, so there are at least 64 unless there are no more.
+        let step = (COLUMNS / each.max(1)).max(64usize.div_ceil(self.width())).max(1);
+        (0..count).step_by(step).map(|from| Rows { from, to: (from + step).min(count) }).collect()
+    }
+
+    /// Channels of a group that a task works on.
+    fn channels(&self, tasks: usize) -> usize {
+        self.inner.div_ceil(TASKS.div_ceil(tasks.max(1)).min(self.inner).max(1))
+    }
+
+    fn columns(&self, rows: Rows) -> usize {
+        (rows.to - rows.from) * self.width()
+    }
+
+    fn workspace(&self, channels: usize, parts: &[(Rows, Vec<Run>)]) -> Result<Block> {
+        let widest = parts.iter().map(|(rows, _)| self.columns(*rows)).max().unwrap_or(0);
+        Block::new(channels * self.window * widest * self.size())
+    }
+
+    /// What the windows of some rows have in a channel of the input, for one element of the kernel after the other.
+    fn runs(&self, rows: Rows) -> Vec<Run> {
+        let g = self.geometry;
+        let rank = g.kernel.len();
+        let (last, width) = (rank - 1, self.width());
+        let mut pitch = vec![1i64; rank];
+        for k in (0..last).rev() {
+            pitch[k] = pitch[k + 1] * g.input[k + 1];
+        }
+        let unravel = |mut at: usize, shape: &[i64], to: &mut [i64]| {
+            for k in (0..to.len()).rev() {
+                to[k] = at as i64 % shape[k];
+                at /= shape[k] as usize;
+            }
+        };
+        let (mut place, mut row) = (vec![0; rank], vec![0; last]);
+        let mut runs = Vec::with_capacity(self.window * (rows.to - rows.from));
+        for element in 0..self.window {
+            unravel(element, &g.kernel, &mut place);
+            // Columns whose element lies in the input, along the last axis.
+            let shift = place[last] * g.dilation[last] - g.before[last];
+            let columns_before = |at: i64| if at > 0 { (at - 1) / g.stride[last] + 1 } else { 0 };
+            let end = columns_before(g.input[last] - shift).min(width as i64) as usize;
+            let first = (columns_before(-shift) as usize).min(end);
+            for r in rows.from..rows.to {
+                unravel(r, &g.output[..last], &mut row);
+                let mut at = 0;
+                let mut inside = end > first;
+                for k in 0..last {
+                    let i = row[k] * g.stride[k] + place[k] * g.dilation[k] - g.before[k];
+                    inside &= (0..g.input[k]).contains(&i);
+                    at += i * pitch[k];
+                }
+                let (skipped, n) = if inside { (first, end - first) } else { (0, 0) };
+                at += skipped as i64 * g.stride[last] + shift;
+                let column = element * self.columns(rows) + (r - rows.from) * width;
+                runs.push(Run { column, at: at as isize, n, skipped });
+            }
+        }
+        runs
+    }
+
+    /// Parts of the output positions, each with its runs.
+    fn parts_and_runs(&self, channels: usize) -> Vec<(Rows, Vec<Run>)> {
+        self.parts(channels).into_iter().map(|rows| (rows, self.runs(rows))).collect()
+    }
+
+    /// Copies the windows over some channels of an image to rows (channel, element) of columns.
+    unsafe fn pack(&self, image: *const u8, channels: usize, (rows, runs): &(Rows, Vec<Run>), to: *mut u8) {
+        let (size, columns, width) = (self.size(), self.columns(*rows), self.width());
+        let stride = self.geometry.stride[self.geometry.stride.len() - 1];
+        for channel in 0..channels {
+            // SAFETY: runs stay in the plane, and the columns have room.
+            unsafe {
+                let plane = image.add(channel * self.plane * size);
+                let to = to.add(channel * self.window * columns * size);
+                for run in runs {
+                    let row = to.add(run.column * size);
+                    let (skipped, end) = (run.skipped, run.skipped + run.n);
+                    if skipped > 0 {
+                        std::ptr::write_bytes(row, 0, skipped * size);
+                    }
+                    if end < width {
+                        std::ptr::write_bytes(row.add(end * size), 0, (width - end) * size);
+                    }
+                    if run.n > 0 {
+                        let (to, from) = (row.add(skipped * size), plane.offset(run.at * size as isize));
+                        if stride == 1 {
+                            copy_run(to, from, run.n * size);
+                        } else {
+                            copy(to, 1, from, stride, run.n, size);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds columns to where their windows lie.
+    unsafe fn unpack(&self, columns: *const u8, channels: usize, (rows, runs): &(Rows, Vec<Run>), image: *mut u8) {
+        let (size, count) = (self.size(), self.columns(*rows));
+        let stride = self.geometry.stride[self.geometry.stride.len() - 1];
+        for channel in 0..channels {
+            // SAFETY: runs stay in the plane.
+            unsafe {
+                let plane = image.add(channel * self.plane * size);
+                let from = columns.add(channel * self.window * count * size);
+                for run in runs.iter().filter(|run| run.n > 0) {
+                    let from = from.add((run.column + run.skipped) * size);
+                    add(self.dtype, plane.offset(run.at * size as isize), stride, from, run.n);
+                }
+            }
+        }
+    }
+
+    fn product(&self, m: usize, n: usize, k: usize) -> Shape {
+        let sum = Sum { scale: [1.0, 0.0], onto: false };
+        Shape { m, n, k, a: (k as i64, 1), b: (n as i64, 1), c: (n as i64, 1), sum }
+    }
+
+    unsafe fn output(&self, x: Ptr, w: Ptr, y: Ptr) -> Result<()> {
+        let (size, rows) = (self.size() as i64, self.parts_and_runs(self.inner));
+        let k = self.inner * self.window;
+        let spaces = Spaces::new(|| self.workspace(self.inner, &rows));
+        each(self.images * self.groups * rows.len(), |task| {
+            let (part, group) = (&rows[task % rows.len()], task / rows.len());
+            let n = self.columns(part.0);
+            let Some(space) = spaces.take() else { return };
+            let shape = Shape { c: (self.places as i64, 1), ..self.product(self.outer, n, k) };
+            let g = (group % self.groups) as i64;
+            // SAFETY: a block of one image's group, which no other task writes.
+            unsafe {
+                self.pack(x.at((group * self.inner * self.plane) as i64 * size), self.inner, part, space.as_ptr());
+                let at = group * self.outer * self.places + part.0.from * self.width();
+                let w = w.at(g * (self.outer * k) as i64 * size);
+                block(self.dtype, shape, w, space.as_ptr(), y.at(at as i64 * size));
+            }
+            spaces.give(space);
+        });
+        spaces.end()
+    }
+
+    unsafe fn input(&self, y: Ptr, w: Ptr, x: Ptr) -> Result<()> {
+        let size = self.size() as i64;
+        let channels = self.channels(self.images * self.groups);
+        let (rows, chunks) = (self.parts_and_runs(channels), self.inner.div_ceil(channels));
+        let spaces = Spaces::new(|| self.workspace(channels, &rows));
+        each(self.images * self.groups * chunks, |task| {
+            let (chunk, group) = (task % chunks, task / chunks);
+            let first = chunk * channels;
+            let count = channels.min(self.inner - first);
+            let Some(space) = spaces.take() else { return };
+            let k = self.inner * self.window;
+            let g = group % self.groups;
+            // SAFETY: some channels of one image, which no other task writes.
+            unsafe {
+                let to = x.at(((group * self.inner + first) * self.plane) as i64 * size);
+                std::ptr::write_bytes(to, 0, count * self.plane * size as usize);
+                let w = w.at((g * self.outer * k + first * self.window) as i64 * size);
+                for part in &rows {
+                    let n = self.columns(part.0);
+                    let from = group * self.outer * self.places + part.0.from * self.width();
+                    let shape = self.product(count * self.window, n, self.outer);
+                    let shape = Shape { a: (1, k as i64), b: (self.places as i64, 1), ..shape };
+                    block(self.dtype, shape, w, y.at(from as i64 * size), space.as_ptr());
+                    self.unpack(space.as_ptr(), count, part, to);
+                }
+            }
+            spaces.give(space);
+        });
+        spaces.end()
+    }
+
+    unsafe fn weight(&self, y: Ptr, x: Ptr, w: Ptr) -> Result<()> {
+        let size = self.size();
+        let k = self.inner * self.window;
+        let elements = self.groups * self.outer * k;
+        // Images are summed up in parts of a number that hangs on sizes only, and the parts in order.
+        let sums = self.images.min(TASKS).min((PARTIAL / (elements * size)).max(1));
+        let channels = self.channels(sums * self.groups);
+        let (rows, chunks) = (self.parts_and_runs(channels), self.inner.div_ceil(channels));
+        let partial = Block::new((sums - 1) * elements * size)?;
+        let place =
+            |sum: usize| if sum == 0 { w } else { Ptr(partial.as_ptr().wrapping_add((sum - 1) * elements * size)) };
+        let spaces = Spaces::new(|| self.workspace(channels, &rows));
+        each(sums * self.groups * chunks, |task| {
+            let (chunk, g, sum) = (task % chunks, task / chunks % self.groups, task / chunks / self.groups);
+            let first = chunk * channels;
+            let count = channels.min(self.inner - first);
+            let Some(space) = spaces.take() else { return };
+            let (begin, end) = (sum * self.images / sums, (sum + 1) * self.images / sums);
+            let to = place(sum).at(((g * self.outer * k + first * self.window) * size) as i64);
+            let mut onto = false;
+            for image in begin..end {
+                let group = image * self.groups + g;
+                for part in &rows {
+                    let n = self.columns(part.0);
+                    let shape = Shape {
+                        a: (self.places as i64, 1),
+                        b: (1, n as i64),
+                        c: (k as i64, 1),
+                        sum: Sum { scale: [1.0, 0.0], onto },
+                        ..self.product(self.outer, count * self.window, n)
+                    };
+                    // SAFETY: some columns of one partial sum, which no other task writes.
+                    unsafe {
+                        let from = x.at(((group * self.inner + first) * self.plane * size) as i64);
+                        self.pack(from, count, part, space.as_ptr());
+                        let at = group * self.outer * self.places + part.0.from * self.width();
+                        block(self.dtype, shape, y.at((at * size) as i64), space.as_ptr(), to);
+                    }
+                    onto = true;
+                }
+            }
+            spaces.give(space);
+        });
+        for sum in 1..sums {
+            // SAFETY: both have that many elements.
+            unsafe { add(self.dtype, w.0, 1, place(sum).0, elements) };
+        }
+        spaces.end()
+    }
+}
+
+/// `to[i * stride] += from[i]`.
+unsafe fn add(dtype: DType, to: *mut u8, stride: i64, from: *const u8, n: usize) {
+    unsafe fn go<T: Copy + std::ops::Add<Output = T>, const W: usize>(
+        to: *mut u8,
+        stride: i64,
+        from: *const u8,
+        n: usize,
+    ) {
+        let (to, from) = (to as *mut [T; W], from as *const [T; W]);
+        // SAFETY: the caller's promise; elements are aligned.
+        unsafe {
+            if stride == 1 {
+                let (to, from) = (std::slice::from_raw_parts_mut(to, n), std::slice::from_raw_parts(from, n));
+                for (t, f) in to.iter_mut().zip(from) {
+                    for k in 0..W {
+                        t[k] = t[k] + f[k];
+                    }
+                }
+                return;
+            }
+            for i in 0..n {
+                let t = &mut *to.offset(i as isize * stride as isize);
+                let f = &*from.add(i);
+                for k in 0..W {
+                    t[k] = t[k] + f[k];
+                }
+            }
+        }
+    }
+    // SAFETY: the caller's elements.
+    unsafe {
+        match dtype {
+            DType::F32 => go::<f32, 1>(to, stride, from, n),
+            DType::F64 => go::<f64, 1>(to, stride, from, n),
+            DType::C64 => go::<f32, 2>(to, stride, from, n),
+            _ => go::<f64, 2>(to, stride, from, n),
+        }
+    }
+}
+
+/// Workspaces, one for each task that runs.
+struct Spaces<F> {
+    make: F,
+    free: std::sync::Mutex<Vec<Block>>,
+    failed: std::sync::Mutex<Option<cuprous_core::Error>>,
+}
+
+impl<F: Fn() -> Result<Block> + Sync> Spaces<F> {
+    fn new(make: F) -> Spaces<F> {
+        Spaces { make, free: Default::default(), failed: Default::default() }
+    }
+
+    fn take(&self) -> Option<Block> {
+        if let Some(space) = self.free.lock().unwrap_or_else(|e| e.into_inner()).pop() {
+            return Some(space);
+        }
+        match (self.make)() {
+            Ok(space) => Some(space),
+            Err(error) => {
+                *self.failed.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
+                None
+            }
+        }
+    }
+
+    fn give(&self, space: Block) {
+        self.free.lock().unwrap_or_else(|e| e.into_inner()).push(space);
+    }
+
+    fn end(self) -> Result<()> {
+        match self.failed.into_inner().unwrap_or_else(|e| e.into_inner()) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}

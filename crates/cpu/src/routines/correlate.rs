@@ -1,0 +1,308 @@
+//! Direct N-d correlation.
+//!
+//! The last two axes are done together, a band of output rows at a time: the rows that a band needs are copied into a
+//! padded scratch that stays in L2, with the edges filled in, and a register block of rows × vectors runs over all taps.
+//! Leading axes are loops over pairs of planes.
+
+use std::marker::PhantomData;
+
+use cuprous_core::routine::Edge;
+use cuprous_core::{DType, Dims, Result};
+use rayon::prelude::*;
+
+use super::pad::source;
+use super::{Flat, Ptr};
+use crate::alloc::Block;
+use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
+use crate::routines::dispatch::View;
+use crate::simd::Simd;
+use crate::walk::copy;
+
+/// Bytes of scratch that a band may use: about half of an L2 cache.
+const BAND_BYTES: usize = 1 << 20;
+/// Output rows of a register block. Taps beyond the weights' edge are zeros: (4 - 1) wasted rows of taps a block.
+const ROWS: usize = 4;
+/// Elements behind each scratch row that vector loads may touch.
+const SLACK: usize = 192;
+
+/// A band: `rows` × `cols` outputs from padded rows.
+struct BandArgs {
+    /// Padded input, `rows + kh - 1` rows of `pitch` elements (and [`ROWS`] more that may be read).
+    input: *const u8,
+    pitch: usize,
+    /// `kh + 2·(ROWS - 1)` × `kw` weights: zeros around.
+    weights: *const u8,
+    kh: usize,
+    kw: usize,
+    out: *mut u8,
+    out_pitch: usize,
+    rows: usize,
+    cols: usize,
+    /// Add to what is there.
+    add: bool,
+}
+
+struct Band<S, T>(PhantomData<(S, T)>);
+
+impl<S: Simd<T>, T: Copy + Default + std::ops::Add<Output = T> + 'static> Band<S, T> {
+    /// `R` rows × `N` vectors of output at (row, col); `n` columns of it are wanted.
+    #[inline(always)]
+    unsafe fn block<const R: usize, const N: usize>(a: &BandArgs, row: usize, col: usize, rows: usize, n: usize) {
+        // SAFETY: taps and scratch rows are there, with slack for whole vectors; only wanted outputs are written.
+        unsafe {
+            let zero = S::splat(T::default());
+            let mut acc = [[zero; N]; R];
+            let weights = a.weights as *const T;
+            for y in 0..a.kh + R - 1 {
+                let input = (a.input as *const T).add((row + y) * a.pitch + col);
+                // Row r of the block sees scratch row y through weight row y - r. Where there is no such row the
+                // product is left out and not taken with zero: infinity times zero is not nothing.
+                let (first, last) = (y.saturating_sub(a.kh - 1), y.min(R - 1));
+                for x in 0..a.kw {
+                    let mut v = [zero; N];
+                    for (l, v) in v.iter_mut().enumerate() {
+                        *v = S::load(input.add(x + l * S::LANES));
+                    }
+                    for (r, acc) in acc.iter_mut().enumerate() {
+                        if r < first || r > last {
+                            continue;
+                        }
+                        let w = S::splat(*weights.add((y + ROWS - 1 - r) * a.kw + x));
+                        for (acc, &v) in acc.iter_mut().zip(&v) {
+                            *acc = S::fma(v, w, *acc);
+                        }
+                    }
+                }
+            }
+            for (r, acc) in acc.iter().enumerate().take(rows) {
+                let out = (a.out as *mut T).add((row + r) * a.out_pitch + col);
+                for (l, &v) in acc.iter().enumerate() {
+                    let from = l * S::LANES;
+                    if from + S::LANES <= n {
+                        let at = out.add(from);
+                        S::store(at, if a.add { S::add(v, S::load(at)) } else { v });
+                    } else if from < n {
+                        let mut part = [T::default(); 16];
+                        S::store(part.as_mut_ptr(), v);
+                        for (k, &p) in part[..n - from].iter().enumerate() {
+                            let at = out.add(from + k);
+                            *at = if a.add { *at + p } else { p };
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<S: Simd<T>, T: Copy + Default + std::ops::Add<Output = T> + 'static> Body for Band<S, T> {
+    type Args = BandArgs;
+
+    #[inline(always)]
+    unsafe fn run(a: &BandArgs) {
+        // One row of taps gains nothing from a block of rows: take more vectors instead.
+        let (rows, vectors) = if a.kh < 3 { (1, 8) } else { (ROWS, 2) };
+        for row in (0..a.rows).step_by(rows) {
+            for col in (0..a.cols).step_by(vectors * S::LANES) {
+                let (left, n) = (a.rows - row, a.cols - col);
+                // SAFETY: passed on.
+                unsafe {
+                    match rows {
+                        1 => Self::block::<1, 8>(a, row, col, 1, n),
+                        _ => Self::block::<ROWS, 2>(a, row, col, left.min(ROWS), n),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The same for integers, whose sums wrap.
+struct Wrapping<T>(PhantomData<T>);
+
+macro_rules! wrapping {
+    ($($t:ty)*) => {$(
+        impl Body for Wrapping<$t> {
+            type Args = BandArgs;
+
+            #[inline(always)]
+            unsafe fn run(a: &BandArgs) {
+                const N: usize = 32;
+                for (row, col) in (0..a.rows).flat_map(|row| (0..a.cols).step_by(N).map(move |col| (row, col))) {
+                    let mut acc = [0 as $t; N];
+                    // SAFETY: taps and scratch rows are there, with slack of more than `N` elements; only wanted
+                    // outputs are written.
+                    unsafe {
+                        for y in 0..a.kh {
+                            let input = (a.input as *const $t).add((row + y) * a.pitch + col);
+                            let weights = (a.weights as *const $t).add((y + ROWS - 1) * a.kw);
+                            for x in 0..a.kw {
+                                let (w, from) = (*weights.add(x), input.add(x));
+                                for (l, acc) in acc.iter_mut().enumerate() {
+                                    *acc = acc.wrapping_add(w.wrapping_mul(*from.add(l)));
+                                }
+                            }
+                        }
+                        let out = (a.out as *mut $t).add(row * a.out_pitch + col);
+                        for (l, &v) in acc[..N.min(a.cols - col)].iter().enumerate() {
+                            let before = if a.add { *out.add(l) } else { 0 };
+                            *out.add(l) = before.wrapping_add(v);
+                        }
+                    }
+                }
+            }
+        }
+    )*};
+}
+wrapping!(i32 i64);
+
+/// Is there a routine for this dtype?
+pub(crate) fn known(dtype: DType) -> bool {
+    matches!(dtype, DType::F32 | DType::F64 | DType::I32 | DType::I64)
+}
+
+fn entry(dtype: DType) -> Entry<BandArgs> {
+    match (isa::level(), dtype) {
+        (Level::V1, DType::F32) => V1::entry::<Band<V1, f32>>(),
+        (Level::V3, DType::F32) => V3::entry::<Band<V3, f32>>(),
+        (Level::V4, DType::F32) => V4::entry::<Band<V4, f32>>(),
+        (Level::V1, DType::I32) => V1::entry::<Wrapping<i32>>(),
+        (Level::V3, DType::I32) => V3::entry::<Wrapping<i32>>(),
+        (Level::V4, DType::I32) => V4::entry::<Wrapping<i32>>(),
+        (Level::V1, DType::I64) => V1::entry::<Wrapping<i64>>(),
+        (Level::V3, DType::I64) => V3::entry::<Wrapping<i64>>(),
+        (Level::V4, DType::I64) => V4::entry::<Wrapping<i64>>(),
+        (Level::V1, _) => V1::entry::<Band<V1, f64>>(),
+        (Level::V3, _) => V3::entry::<Band<V3, f64>>(),
+        (Level::V4, _) => V4::entry::<Band<V4, f64>>(),
+    }
+}
+
+/// # Safety
+/// The views are in memory and fit together; the output is contiguous and of the weights' dtype.
+pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View, w: View, out: View) -> Result<()> {
+    let dtype = out.dtype();
+    let size = dtype.size();
+    // SAFETY: passed on. Operands of other types are converted once, as whole arrays.
+    let (input, weights) = unsafe { (Flat::new(a, dtype)?, Flat::new(w, dtype)?) };
+    // At least two axes.
+    let lift = |d: &[i64], one: i64| -> Vec<i64> {
+        std::iter::repeat_n(one, 2usize.saturating_sub(d.len())).chain(d.iter().copied()).collect()
+    };
+    let (shape, taps, origin) = (lift(a.shape(), 1), lift(w.shape(), 1), lift(origin, 0));
+    let d = shape.len();
+    let (h, width, kh, kw) = (shape[d - 2], shape[d - 1], taps[d - 2] as usize, taps[d - 1] as usize);
+    let planes: i64 = shape[..d - 2].iter().product();
+    let plane_taps: i64 = taps[..d - 2].iter().product();
+
+    // Weights with rows of zeros around, per plane of taps.
+    let plane_weights = (kh + 2 * (ROWS - 1)) * kw;
+    let spread = Block::new(plane_taps as usize * plane_weights * size)?;
+    // SAFETY: the block has room.
+    unsafe {
+        std::ptr::write_bytes(spread.as_ptr(), 0, plane_taps as usize * plane_weights * size);
+        for p in 0..plane_taps as usize {
+            let to = spread.as_ptr().add((p * plane_weights + (ROWS - 1) * kw) * size);
+            copy(to, 1, weights.ptr().add(p * kh * kw * size), 1, kh * kw, size);
+        }
+    }
+    let pitch = (width as usize + kw - 1 + SLACK).next_multiple_of(16);
+    let fit = (BAND_BYTES / (pitch * size)).saturating_sub(kh - 1);
+    let band = (fit.max(kh.min(64)).max(8) as i64).min(h);
+    let bands = (h + band - 1) / band;
+    // Enough bands for all threads, but not so thin that the rows they share dominate.
+    let f = entry(dtype);
+    let fill = match dtype {
+        DType::F32 => (constant as f32).to_bits().to_le_bytes().to_vec(),
+        DType::I32 => (constant as i32).to_le_bytes().to_vec(),
+        DType::I64 => (constant as i64).to_le_bytes().to_vec(),
+        _ => constant.to_bits().to_le_bytes().to_vec(),
+    };
+    let (input, spread, out) = (Ptr(input.ptr()), Ptr(spread.as_ptr()), Ptr(out.origin()));
+    let one = |task: i64| -> Result<()> {
+        let (plane, top) = (task / bands, task % bands * band);
+        let rows = band.min(h - top) as usize;
+        let need = rows + kh - 1;
+        let scratch = Block::new((need + ROWS) * pitch * size)?;
+        let mut first = true;
+        for p in 0..plane_taps {
+            // The plane that these taps see: index by index of the leading axes.
+            let (mut i, mut j, mut stride, mut at) = (plane, p, 1, Some(0));
+            for axis in (0..d - 2).rev() {
+                let k = source(i % shape[axis] + j % taps[axis] - origin[axis], shape[axis], edge);
+                at = at.zip(k).map(|(at, k)| at + k * stride);
+                (i, j, stride) = (i / shape[axis], j / taps[axis], stride * shape[axis]);
+            }
+            for r in 0..need + ROWS - 1 {
+                let y = source(top + r as i64 - origin[d - 2], h, edge);
+                let to = scratch.as_ptr().wrapping_add(r * pitch * size);
+                let from = at.zip(y).map(|(at, y)| input.at((at * h + y) * width * size as i64));
+                // SAFETY: the scratch has this row, the input the row at `from`.
+                unsafe { padded_row(to, from, width, kw, origin[d - 1], edge, &fill, size) };
+            }
+            let args = BandArgs {
+                input: scratch.as_ptr(),
+                pitch,
+                weights: spread.at(p * (plane_weights * size) as i64),
+                kh,
+                kw,
+                out: out.at((plane * h + top) * width * size as i64),
+                out_pitch: width as usize,
+                rows,
+                cols: width as usize,
+                add: !first,
+            };
+            // SAFETY: the band's outputs are its own.
+            unsafe { f(&args) };
+            first = false;
+        }
+        Ok(())
+    };
+    let work = planes * h * width * (kh * kw) as i64 * plane_taps;
+    if work < 1 << 18 {
+        (0..planes * bands).try_for_each(one)
+    } else {
+        (0..planes * bands).into_par_iter().try_for_each(one)
+    }
+}
+
+/// One scratch row: the input row with `kw - 1` elements more, and slack that is readable.
+#[allow(clippy::too_many_arguments, reason = "one row of a padded copy")]
+unsafe fn padded_row(
+    to: *mut u8,
+    from: Option<*mut u8>,
+    width: i64,
+    kw: usize,
+    lead: i64,
+    edge: Edge,
+    fill: &[u8],
+    size: usize,
+) {
+    let total = width + kw as i64 - 1;
+    // SAFETY: the caller gives a scratch row and an input row.
+    unsafe {
+        let at = |k: i64| to.wrapping_offset((k * size as i64) as isize);
+        let Some(from) = from else {
+            return copy(to, 1, fill.as_ptr(), 0, total as usize, size);
+        };
+        let pick = |k: i64| match source(k - lead, width, edge) {
+            Some(i) => from.wrapping_offset((i * size as i64) as isize) as *const u8,
+            None => fill.as_ptr(),
+        };
+        // The middle in one piece; the edges element by element.
+        let (start, end) = (lead.clamp(0, total), (lead + width).clamp(0, total));
+        if start < end {
+            copy(
+                at(start),
+                1,
+                from.wrapping_offset(((start - lead) * size as i64) as isize),
+                1,
+                (end - start) as usize,
+                size,
+            );
+        }
+        for k in (0..start).chain(end.max(start)..total) {
+            copy(at(k), 1, pick(k), 1, 1, size);
+        }
+    }
+}

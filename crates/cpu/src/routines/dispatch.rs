@@ -1,0 +1,290 @@
+//! Calls: routines on whole arrays.
+
+use cuprous_core::recurrent::Steps;
+use cuprous_core::routine::packed_mask;
+use cuprous_core::{DType, Dims, Error, Fun, LayoutRef, LinalgOp, Result, RoutineOp};
+use cuprous_plan::{Access, Addend, Epilogue, Factor, Inst, Kernel, Level, RoutineCall, Typed, Val};
+
+use crate::compile::{Code, lower};
+use crate::routines::{
+    compact, components, convolve, correlate, dot, fft, linalg, pad, recurrent, scan, search, select, sort, sparse,
+};
+use crate::run::Env;
+
+/// A call, checked.
+pub(crate) struct Routine {
+    pub(crate) call: RoutineCall,
+    /// Makes of the output what a product is added to.
+    pub(crate) before: Option<Code>,
+}
+
+/// An array operand: its memory and layout.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    /// First byte of its buffer.
+    pub(crate) base: *mut u8,
+    pub(crate) layout: &'a LayoutRef,
+}
+
+// SAFETY: a view is an address and a layout; the routines write disjoint parts of outputs only.
+unsafe impl Send for View<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for View<'_> {}
+
+impl View<'_> {
+    /// The element at index zero.
+    pub(crate) fn origin(&self) -> *mut u8 {
+        self.base.wrapping_offset((self.layout.offset * self.layout.dtype.size() as i64) as isize)
+    }
+
+    pub(crate) fn dtype(&self) -> DType {
+        self.layout.dtype
+    }
+
+    pub(crate) fn shape(&self) -> &[i64] {
+        &self.layout.shape
+    }
+
+    pub(crate) fn strides(&self) -> &[i64] {
+        &self.layout.strides
+    }
+}
+
+fn bad(call: &RoutineCall, what: &str) -> Error {
+    let ins: Vec<_> =
+        call.ins.iter().map(|(_, l)| format!("{}{}", l.dtype.name(), cuprous_core::layout::show(&l.shape))).collect();
+    Error::value(format!("[{}] {what}: got {}", call.op.name(), ins.join(" and ")))
+}
+
+/// Do the three operands and the output of steps have those sizes and their dtype?
+fn sized(call: &RoutineCall, of: &Steps, ins: [i64; 3], out: i64) -> bool {
+    let sizes = call.ins.iter().map(|(_, l)| l.size).eq(ins) && call.out.1.size == out;
+    sizes && call.ins.iter().chain([&call.out]).all(|(_, l)| l.dtype == of.dtype) && recurrent::known(of)
+}
+
+/// The kernel that makes of the output what the product is added to; `None` where it is that already, or nothing.
+fn addends(call: &RoutineCall) -> Option<Kernel> {
+    let (Epilogue { addend, bias, .. }, (to, out)) = (&call.epilogue, &call.out);
+    let there = |a: &Addend| a.array.0 == *to && a.factor == Factor::default();
+    if bias.is_none() && addend.as_ref().is_none_or(there) {
+        return None;
+    }
+    let columns = out.shape[out.ndim() - 1];
+    // Rows and columns where the bias tells them apart; without axes of extent 1.
+    let axes =
+        if bias.is_some() { vec![(out.size / columns, columns, 0), (columns, 1, 1)] } else { vec![(out.size, 1, 0)] };
+    let axes: Vec<(i64, i64, i64)> = axes.into_iter().filter(|(n, ..)| *n != 1).collect();
+    let (mut body, mut buffers) = (Vec::new(), Vec::new());
+    let mut push = |inst: Inst| {
+        body.push(Typed { inst, dtype: out.dtype, level: Level::Full });
+        body.len() as Val - 1
+    };
+    let mut access = |buffer: u32, offset: i64, bias: bool| {
+        let at = buffers.iter().position(|b| *b == buffer).unwrap_or(buffers.len());
+        if at == buffers.len() {
+            buffers.push(buffer);
+        }
+        let strides = axes.iter().map(|&(_, step, along)| if bias { along } else { step }).collect();
+        (at as u16, Access { offset, strides })
+    };
+    let map = |fun: Fun, args: &[Val]| Inst::Map { fun, args: args.into() };
+    let mut sum = None;
+    if let Some(Addend { array: (buffer, layout), factor }) = addend {
+        let (buf, access) = access(*buffer, layout.offset, false);
+        let mut value = push(Inst::Load { buf, access });
+        if let Some(slot) = factor.constant {
+            let constant = push(Inst::Scalar { slot });
+            value = push(map(Fun::Multiply, &[value, constant]));
+        }
+        sum = Some(if factor.negative { push(map(Fun::Negative, &[value])) } else { value });
+    }
+    if let Some((buffer, layout)) = bias {
+        let (buf, access) = access(*buffer, layout.offset, true);
+        let value = push(Inst::Load { buf, access });
+        sum = Some(sum.map_or(value, |sum| push(map(Fun::Add, &[sum, value]))));
+    }
+    let (buf, access) = access(*to, 0, false);
+    push(Inst::Store { buf, access, arg: sum? });
+    Some(Kernel { outer: axes.iter().map(|a| a.0).collect(), inner: Dims::new(), body, buffers })
+}
+
+impl Routine {
+    /// Checks that the call is one that the routines can run.
+    pub(crate) fn new(call: &RoutineCall, buffers: usize) -> Result<Routine> {
+        if call.reads().chain([&call.out]).any(|(b, _)| *b as usize >= buffers) {
+            return Err(Error::runtime("[cpu] a call names a buffer that the program has not"));
+        }
+        let arity = match call.op {
+            RoutineOp::Dot | RoutineOp::SearchSorted { .. } | RoutineOp::Correlate { .. } | RoutineOp::Convolve(..) => {
+                2
+            }
+            RoutineOp::Linalg(LinalgOp::Solve) => 2,
+            RoutineOp::SparseDot { .. } | RoutineOp::RecurBack(_) | RoutineOp::Steps(_) | RoutineOp::StepsBack(_) => 3,
+            _ => 1,
+        };
+        let optional = usize::from(call.op == RoutineOp::Compact && call.ins.len() == 2);
+        if call.ins.len() != arity + optional {
+            return Err(bad(call, "wrong number of operands"));
+        }
+        let (a, out) = (&call.ins[0].1, &call.out.1);
+        if !out.identity {
+            return Err(bad(call, "the output is not contiguous"));
+        }
+        let fits = match &call.op {
+            RoutineOp::Dot => {
+                let b = &call.ins[1].1;
+                let n = a.ndim();
+                n >= 2
+                    && b.ndim() == n
+                    && out.ndim() == n
+                    && a.dtype == b.dtype
+                    && a.dtype == out.dtype
+                    && a.shape[n - 1] == b.shape[n - 2]
+                    && out.shape[n - 2] == a.shape[n - 2]
+                    && out.shape[n - 1] == b.shape[n - 1]
+                    && a.shape[..n - 2] == b.shape[..n - 2]
+                    && a.shape[..n - 2] == out.shape[..n - 2]
+            }
+            RoutineOp::Scan { axis, .. } => usize::from(*axis) < a.ndim() && a.shape == out.shape,
+            RoutineOp::Sort => a.ndim() >= 1 && a.shape == out.shape && a.dtype == out.dtype,
+            RoutineOp::ArgSort => a.ndim() >= 1 && a.shape == out.shape && out.dtype == DType::I64,
+            RoutineOp::Partition { kth, indices } => {
+                a.ndim() >= 1
+                    && a.shape == out.shape
+                    && out.dtype == if *indices { DType::I64 } else { a.dtype }
+                    && (0..a.shape[a.ndim() - 1]).contains(kth)
+            }
+            RoutineOp::TopK { .. } => {
+                let n = a.ndim();
+                n >= 1
+                    && out.ndim() == n
+                    && a.shape[..n - 1] == out.shape[..n - 1]
+                    && out.shape[n - 1] <= a.shape[n - 1]
+                    && a.shape[n - 1] < 1 << 31
+                    && out.dtype == DType::I64
+                    && !a.dtype.is_complex()
+            }
+            RoutineOp::Select { rank } => {
+                let n = a.ndim();
+                n >= 1
+                    && a.shape[..n - 1] == out.shape[..]
+                    && (0..a.shape[n - 1]).contains(rank)
+                    && out.dtype == a.dtype
+                    && !a.dtype.is_complex()
+            }
+            RoutineOp::PackMask => {
+                a.dtype == DType::Bool
+                    && a.ndim() == 1
+                    && out.shape[..] == [packed_mask(a.size).0]
+                    && out.dtype == DType::I64
+            }
+            RoutineOp::Compact => {
+                let values = call.ins.get(1).map(|b| &b.1);
+                a.ndim() == 1
+                    && a.dtype == DType::I64
+                    && out.ndim() == 1
+                    && values.is_none_or(|v| v.ndim() == 1 && packed_mask(v.size).0 == a.size)
+                    && out.dtype == values.map_or(DType::I64, |v| v.dtype)
+            }
+            RoutineOp::SearchSorted { .. } => {
+                let b = &call.ins[1].1;
+                a.ndim() == 1 && b.dtype == a.dtype && b.shape == out.shape && out.dtype == DType::I64
+            }
+            RoutineOp::Components { steps } => components::fits(steps, a, out),
+            RoutineOp::Correlate { origin, .. } => {
+                let w = &call.ins[1].1;
+                w.ndim() == a.ndim()
+                    && origin.len() == a.ndim()
+                    && out.shape == a.shape
+                    && out.dtype == w.dtype
+                    && correlate::known(w.dtype)
+                    && w.shape.iter().all(|&n| n >= 1)
+            }
+            RoutineOp::Pad { before, .. } => {
+                a.ndim() == out.ndim()
+                    && before.len() == a.ndim()
+                    && a.dtype == out.dtype
+                    && (0..a.ndim()).all(|k| before[k] >= 0 && out.shape[k] >= a.shape[k] + before[k])
+            }
+            RoutineOp::Fft { kind, axis, rank, .. } => fft::fits(*kind, usize::from(*axis), usize::from(*rank), a, out),
+            RoutineOp::Linalg(op) => linalg::fits(*op, a, call.ins.get(1).map(|b| &b.1), out),
+            RoutineOp::Convolve(part, geometry) => {
+                let b = &call.ins[1].1;
+                geometry.shape(*part, &a.shape, &b.shape).is_some_and(|shape| shape == out.shape)
+                    && [a.dtype, b.dtype, out.dtype].iter().all(|&d| d == geometry.dtype)
+                    && convolve::known(geometry)
+            }
+            RoutineOp::SparseDot { transposed } => sparse::fits(*transposed, a, &call.ins[1].1, &call.ins[2].1, out),
+            // Recorded step by step here: see `CpuDevice::can`.
+            RoutineOp::Recur(_) | RoutineOp::RecurBack(_) | RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => false,
+            RoutineOp::Steps(of) => {
+                let ([all, one], [.., end]) = (of.sizes(), of.results());
+                sized(call, of, [4 * all, 4 * of.hidden * of.hidden, 2 * one], end)
+            }
+            RoutineOp::StepsBack(of) => {
+                let ([all, one], [.., end]) = (of.sizes(), of.results());
+                of.training && sized(call, of, [4 * of.hidden * of.hidden, end, all + 3 * one], 4 * all + 2 * one)
+            }
+        };
+        if !fits {
+            return Err(bad(call, "shapes or dtypes do not fit together"));
+        }
+        let before = addends(call).map(|kernel| lower(&kernel)).transpose()?;
+        Ok(Routine { call: call.clone(), before })
+    }
+
+    /// # Safety
+    /// The buffers hold what the layouts reach; the output overlaps no operand.
+    pub(crate) unsafe fn run(&self, env: Env) -> Result<()> {
+        let view = |operand: &(u32, LayoutRef)| env.buffers[operand.0 as usize] as *mut u8;
+        let of = |k: usize| View { base: view(&self.call.ins[k]), layout: &self.call.ins[k].1 };
+        let out = View { base: view(&self.call.out), layout: &self.call.out.1 };
+        if out.layout.size == 0 {
+            return Ok(());
+        }
+        // SAFETY: passed on; the shapes were checked.
+        unsafe {
+            if let Some(code) = &self.before {
+                code.run(env)?;
+            }
+            match &self.call.op {
+                RoutineOp::Dot => {
+                    let Epilogue { scale, addend, bias } = &self.call.epilogue;
+                    let onto = addend.is_some() || bias.is_some();
+                    dot::dot(of(0), of(1), out, dot::Sum { scale: scale.value(env.scalars, out.dtype()), onto })
+                }
+                RoutineOp::Scan { op, axis } => scan::scan(*op, usize::from(*axis), of(0), out),
+                RoutineOp::Sort => sort::sort(of(0), out),
+                RoutineOp::ArgSort => sort::argsort(of(0), out),
+                RoutineOp::Partition { kth, indices: false } => select::partition(*kth as usize, of(0), out),
+                RoutineOp::Partition { kth, indices: true } => select::argpartition(*kth as usize, of(0), out),
+                RoutineOp::TopK { largest } => select::topk(*largest, of(0), out),
+                RoutineOp::Select { rank } => select::select(*rank as usize, of(0), out),
+                RoutineOp::PackMask => compact::pack(of(0), out),
+                RoutineOp::Compact => compact::compact(of(0), (self.call.ins.len() > 1).then(|| of(1)), out),
+                RoutineOp::SearchSorted { right } => search::search(*right, of(0), of(1), out),
+                RoutineOp::Components { steps } => components::components(steps, of(0), out),
+                RoutineOp::Correlate { edge, constant, origin } => {
+                    correlate::correlate(*edge, f64::from_bits(*constant), origin, of(0), of(1), out)
+                }
+                RoutineOp::Pad { edge, constant, before } => {
+                    pad::pad(*edge, f64::from_bits(*constant), before, of(0), out)
+                }
+                RoutineOp::Fft { kind, axis, rank, scale } => {
+                    fft::fft(*kind, usize::from(*axis), usize::from(*rank), *scale, of(0), out)
+                }
+                RoutineOp::Linalg(op) => {
+                    let right = (self.call.ins.len() > 1).then(|| of(1));
+                    linalg::run(*op, of(0), right, out)
+                }
+                RoutineOp::Convolve(part, geometry) => convolve::convolve(*part, geometry, of(0), of(1), out),
+                RoutineOp::SparseDot { transposed } => sparse::dot(*transposed, of(0), of(1), of(2), out),
+                RoutineOp::Steps(steps) => recurrent::steps(steps, of(0), of(1), of(2), out),
+                RoutineOp::StepsBack(steps) => recurrent::back(steps, of(0), of(1), of(2), out),
+                RoutineOp::Recur(_) | RoutineOp::RecurBack(_) | RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => {
+                    Err(bad(&self.call, "there is no such routine"))
+                }
+            }
+        }
+    }
+}

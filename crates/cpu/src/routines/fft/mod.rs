@@ -1,0 +1,298 @@
+//! Discrete Fourier transforms, axis by axis, by the crate `rustfft`. Lines are independent of each other: groups of them
+//! are shared among threads.
+
+mod lines;
+
+use std::any::Any;
+use std::sync::{Arc, Mutex};
+
+use cuprous_core::routine::{FftKind, FftScale};
+use cuprous_core::{DType, Layout, Result};
+use num_complex::Complex;
+use rustfft::{FftDirection, FftNum, FftPlanner};
+
+use self::lines::{Half, Real, Transform, Whole};
+use super::{Flat, PARALLEL, Ptr};
+use crate::alloc::Block;
+use crate::routines::dispatch::View;
+use crate::threads::each;
+
+/// Points that a group of lines has at least, where there are so many.
+const GROUP: usize = 1 << 13;
+/// Bytes of neighbouring columns that are transformed together: some cache lines, so that a page is seldom visited.
+const ACROSS: usize = 512;
+/// Bytes of such columns that stay in a processor's cache.
+const TILE: usize = 1 << 20;
+/// Rows and columns of a block that is transposed at once.
+const BLOCK: usize = 8;
+
+/// Do the operands' dtypes and extents fit the kind?
+pub(crate) fn fits(kind: FftKind, axis: usize, rank: usize, a: &Layout, out: &Layout) -> bool {
+    let (points, values) = match kind {
+        FftKind::Forward | FftKind::Backward => (out, out),
+        FftKind::Real | FftKind::Whole => (a, out),
+        FftKind::Half => (out, a),
+    };
+    let halved = matches!(kind, FftKind::Real | FftKind::Half);
+    let real = halved || kind == FftKind::Whole;
+    let dtypes = match values.dtype {
+        DType::C64 => points.dtype == if real { DType::F32 } else { DType::C64 },
+        DType::C128 => points.dtype == if real { DType::F64 } else { DType::C128 },
+        _ => false,
+    };
+    dtypes
+        && (real || a.dtype == out.dtype)
+        && a.ndim() == out.ndim()
+        && (0..a.ndim()).all(|k| k == axis || a.shape[k] == out.shape[k])
+        && axis < a.ndim()
+        && (1..=axis + 1).contains(&rank)
+        && points.shape[axis] >= 1
+        && if halved { values.shape[axis] == points.shape[axis] / 2 + 1 } else { a.shape[axis] == out.shape[axis] }
+}
+
+/// Kind, dtype of the real numbers, points.
+type Key = (FftKind, DType, usize);
+
+/// Plans, the most recently used last: at most [`PLANS`], and with [`PLAN_BYTES`] unless the last alone has more.
+static RECENT: Mutex<Vec<(Key, Box<dyn Any + Send>)>> = Mutex::new(Vec::new());
+const PLANS: usize = 64;
+const PLAN_BYTES: usize = 256 << 20;
+
+/// Bytes of a plan's factors, about.
+fn weight((_, dtype, n): Key) -> usize {
+    2 * n * dtype.size()
+}
+
+/// A plan, from the recent ones where it is there.
+fn planned<P: Clone + Send + 'static>(key: Key, make: impl FnOnce() -> P) -> P {
+    let recent = || RECENT.lock().unwrap_or_else(|e| e.into_inner());
+    let known = {
+        let mut recent = recent();
+        let at = recent.iter().position(|(k, _)| *k == key);
+        at.map(|at| recent.remove(at).1)
+    };
+    let plan: Box<dyn Any + Send> = known.unwrap_or_else(|| Box::new(make()));
+    let result = plan.downcast_ref::<P>().expect("a kind and a dtype have one type").clone();
+    let mut recent = recent();
+    recent.push((key, plan));
+    while recent.len() > PLANS
+        || (recent.len() > 1 && recent.iter().map(|(k, _)| weight(*k)).sum::<usize>() > PLAN_BYTES)
+    {
+        recent.remove(0);
+    }
+    result
+}
+
+/// Forgets all plans.
+pub(crate) fn trim() {
+    RECENT.lock().unwrap_or_else(|e| e.into_inner()).clear();
+}
+
+/// The lines of an array: `n` elements, `below` apart.
+#[derive(Clone, Copy)]
+struct Lines {
+    above: usize,
+    below: usize,
+    /// Points of a line, and elements of a line before and after.
+    n: usize,
+    from: usize,
+    to: usize,
+}
+
+/// # Safety
+/// The views are in memory; dtypes and extents [`fits`]; the output is contiguous.
+pub(crate) unsafe fn fft(kind: FftKind, axis: usize, rank: usize, scale: FftScale, a: View, out: View) -> Result<()> {
+    // SAFETY: passed on.
+    unsafe {
+        match out.dtype().component() {
+            DType::F32 => typed::<f32>(kind, axis, rank, scale, a, out),
+            _ => typed::<f64>(kind, axis, rank, scale, a, out),
+        }
+    }
+}
+
+/// Along the axes in turn: halves are made first and read last.
+unsafe fn typed<T: FftNum>(kind: FftKind, axis: usize, rank: usize, scale: FftScale, a: View, out: View) -> Result<()> {
+    // SAFETY: the view is in memory.
+    let flat = unsafe { Flat::new(a, a.dtype())? };
+    let (from, to) = (Ptr(flat.ptr()), Ptr(out.origin()));
+    let points = if kind == FftKind::Real { a.shape() } else { out.shape() };
+    let factor = scale.factor(points[axis + 1 - rank..=axis].iter().product()).and_then(T::from_f64);
+    let others = axis + 1 - rank..axis;
+    // SAFETY: the operands have the elements that the kind reads and writes, by `fits`; what is between them too.
+    unsafe {
+        if kind != FftKind::Half {
+            pass(kind, axis, factor, (from, a.shape()), (to, out.shape()))?;
+            let kind = if kind == FftKind::Backward { kind } else { FftKind::Forward };
+            return others.rev().try_for_each(|k| pass::<T>(kind, k, None, (to, out.shape()), (to, out.shape())));
+        }
+        let between = if rank > 1 { Some(Block::new(a.layout.size as usize * a.dtype().size())?) } else { None };
+        let mut values = from;
+        for k in others {
+            let to = between.as_ref().map_or(from, |b| Ptr(b.as_ptr()));
+            pass::<T>(FftKind::Backward, k, None, (values, a.shape()), (to, a.shape()))?;
+            values = to;
+        }
+        pass(kind, axis, factor, (values, a.shape()), (to, out.shape()))
+    }
+}
+
+/// Along one axis of a contiguous array, to another or to itself.
+///
+/// # Safety
+/// The arrays have the elements of their shapes, which fit the kind.
+unsafe fn pass<T: FftNum>(
+    kind: FftKind,
+    axis: usize,
+    factor: Option<T>,
+    (from, reads): (Ptr, &[i64]),
+    (to, writes): (Ptr, &[i64]),
+) -> Result<()> {
+    let n = if kind == FftKind::Real { reads } else { writes }[axis] as usize;
+    let product = |part: &[i64]| part.iter().product::<i64>() as usize;
+    let (above, below) = (product(&writes[..axis]), product(&writes[axis + 1..]));
+    let lines = Lines { above, below, n, from: reads[axis] as usize, to: writes[axis] as usize };
+    let dtype = if size_of::<T>() == 4 { DType::F32 } else { DType::F64 };
+    let key = (kind, dtype, n);
+    let complex = |direction| planned(key, || FftPlanner::<T>::new().plan_fft(n, direction));
+    // SAFETY: the caller's promise.
+    unsafe {
+        match kind {
+            FftKind::Forward => transform(&complex(FftDirection::Forward), lines, factor, from, to),
+            FftKind::Backward => transform(&complex(FftDirection::Inverse), lines, factor, from, to),
+            FftKind::Real => transform(&*planned(key, || Arc::new(Real::<T>::new(n))), lines, factor, from, to),
+            FftKind::Whole => transform(&*planned(key, || Arc::new(Whole::<T>::new(n))), lines, factor, from, to),
+            FftKind::Half => transform(&*planned(key, || Arc::new(Half::<T>::new(n))), lines, factor, from, to),
+        }
+    }
+}
+
+/// # Safety
+/// `from` and `to` have the elements of `lines`, aligned; nobody else looks at `to`.
+unsafe fn transform<P: Transform>(plan: &P, lines: Lines, factor: Option<P::Real>, from: Ptr, to: Ptr) -> Result<()> {
+    let Lines { above, below, n, .. } = lines;
+    let (group, across) = match below {
+        1 => ((GROUP / n).clamp(1, above), 1),
+        _ => (1, (ACROSS.min(TILE / n) / size_of::<P::Out>()).clamp(1, below)),
+    };
+    let blocks = below.div_ceil(across);
+    let tasks = above.div_ceil(group) * blocks;
+    let failed = Mutex::new(None);
+    let one = |task: usize| {
+        let (row, column) = (task / blocks * group, task % blocks * across);
+        let wide = across.min(below - column);
+        let count = group.min(above - row);
+        // SAFETY: the lines are within the arrays, and each task has its own.
+        let done = unsafe { some(plan, lines, factor, from, to, (row, count), (column, wide)) };
+        if let Err(error) = done {
+            failed.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
+        }
+    };
+    if (above * n * below) as i64 >= PARALLEL && tasks > 1 {
+        each(tasks, one)
+    } else {
+        (0..tasks).for_each(one)
+    }
+    failed.into_inner().unwrap_or_else(|e| e.into_inner()).map_or(Ok(()), Err)
+}
+
+/// Transposes a matrix of that many rows and columns, whose rows are `pitch` apart, into one whose rows are `to_pitch`
+/// apart; block by block along its longer side.
+///
+/// # Safety
+/// Both have their elements.
+unsafe fn turn<T: Copy>(from: *const T, pitch: usize, to: *mut T, to_pitch: usize, (rows, columns): (usize, usize)) {
+    // SAFETY: the caller's promise.
+    let one = |r: usize, c: usize| unsafe { *to.add(c * to_pitch + r) = *from.add(r * pitch + c) };
+    let (down, across) = (rows.div_ceil(BLOCK), columns.div_ceil(BLOCK));
+    for block in 0..down * across {
+        let (r, c) = if rows > columns { (block / across, block % across) } else { (block % down, block / down) };
+        let (r, c) = (r * BLOCK, c * BLOCK);
+        if r + BLOCK <= rows && c + BLOCK <= columns {
+            (0..BLOCK).for_each(|j| (0..BLOCK).for_each(|i| one(r + i, c + j)));
+        } else {
+            (c..columns.min(c + BLOCK)).for_each(|j| (r..rows.min(r + BLOCK)).for_each(|i| one(i, j)));
+        }
+    }
+}
+
+/// Transforms some rows' lines, of one column or of neighbouring ones.
+///
+/// # Safety
+/// As [`transform`].
+unsafe fn some<P: Transform>(
+    plan: &P,
+    lines: Lines,
+    factor: Option<P::Real>,
+    from: Ptr,
+    to: Ptr,
+    (row, rows): (usize, usize),
+    (column, wide): (usize, usize),
+) -> Result<()> {
+    let Lines { below, from: n, to: m, .. } = lines;
+    let count = rows * wide;
+    // Rows follow each other in memory, and are transformed from there to there if that is apart.
+    let there = below == 1;
+    let block = |unless: bool, bytes: usize| if unless { Ok(None) } else { Block::new(bytes).map(Some) };
+    let input = block(there && from.0 != to.0, count * n * size_of::<P::In>())?;
+    let output = block(there, count * m * size_of::<P::Out>())?;
+    let scratch = Block::new(plan.scratch() * size_of::<Complex<P::Real>>())?;
+    // SAFETY: the blocks are as long; there is one row where `below` is not 1.
+    unsafe {
+        let source = (from.0 as *const P::In).add(row * n * below + column);
+        let target = (to.0 as *mut P::Out).add(row * m * below + column);
+        let values = input.as_ref().map_or(source, |block| block.as_ptr() as *const P::In);
+        match &input {
+            Some(block) if there => std::ptr::copy_nonoverlapping(source, block.as_ptr() as *mut P::In, count * n),
+            Some(block) => turn(source, below, block.as_ptr() as *mut P::In, n, (n, wide)),
+            None => {}
+        }
+        let made = output.as_ref().map_or(target, |block| block.as_ptr() as *mut P::Out);
+        let results = std::slice::from_raw_parts_mut(made, count * m);
+        let scratch = std::slice::from_raw_parts_mut(scratch.as_ptr() as *mut Complex<P::Real>, plan.scratch());
+        plan.run(std::slice::from_raw_parts(values, count * n), results, scratch);
+        if let Some(factor) = factor {
+            results.iter_mut().for_each(|value| P::times(value, factor));
+        }
+        if !there {
+            turn(made, m, target, below, (wide, m));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matrices_are_turned() {
+        for (rows, columns) in [(1, 1), (3, 20), (8, 8), (17, 9), (40, 7), (16, 24)] {
+            let (pitch, to_pitch) = (columns + 3, rows + 2);
+            let from: Vec<usize> = (0..rows * pitch).collect();
+            let mut to = vec![usize::MAX; columns * to_pitch];
+            // SAFETY: the vectors are as long.
+            unsafe { turn(from.as_ptr(), pitch, to.as_mut_ptr(), to_pitch, (rows, columns)) };
+            for (k, &got) in to.iter().enumerate() {
+                let (c, r) = (k / to_pitch, k % to_pitch);
+                assert_eq!(got, if r < rows { r * pitch + c } else { usize::MAX });
+            }
+        }
+    }
+
+    #[test]
+    fn plans_are_bounded() {
+        let make = |n: usize| FftPlanner::<f32>::new().plan_fft_forward(n);
+        for n in 1..200 {
+            assert_eq!(planned((FftKind::Forward, DType::F32, n), || make(n)).len(), n);
+        }
+        let keys = |wanted: usize| RECENT.lock().unwrap().iter().filter(|(k, _)| k.2 == wanted).count();
+        assert_eq!((keys(199), keys(1)), (1, 0));
+        assert!(RECENT.lock().unwrap().len() <= PLANS);
+        // A plan that is there is not made again, and is the last to go from then on.
+        planned((FftKind::Forward, DType::F32, 150), || -> Arc<dyn rustfft::Fft<f32>> { unreachable!("it is there") });
+        assert_eq!(RECENT.lock().unwrap().last().unwrap().0.2, 150);
+        trim();
+        assert!(RECENT.lock().unwrap().is_empty());
+    }
+}

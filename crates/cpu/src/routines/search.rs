@@ -1,0 +1,38 @@
+//! Binary search in a sorted array.
+
+use cuprous_core::{DType, Result};
+use rayon::prelude::*;
+
+use super::sort::{Key, by_key};
+use super::{Flat, Ptr};
+use crate::routines::dispatch::View;
+
+/// # Safety
+/// The views are in memory; the output is int64 and of the keys' shape.
+pub(crate) unsafe fn search(right: bool, sorted: View, keys: View, out: View) -> Result<()> {
+    // SAFETY: passed on.
+    let (a, k) = unsafe { (Flat::new(sorted, sorted.dtype())?, Flat::new(keys, keys.dtype())?) };
+    let (n, m) = (sorted.layout.size as usize, keys.layout.size as usize);
+    by_key!(sorted.dtype(), find(right, Ptr(a.ptr()), n, Ptr(k.ptr()), m, Ptr(out.origin())));
+    Ok(())
+}
+
+fn find<T: Key>(right: bool, a: Ptr, n: usize, keys: Ptr, m: usize, out: Ptr) {
+    // SAFETY: `n` sorted elements, `m` keys and room for `m` results are there.
+    let (a, keys, out) = unsafe {
+        (
+            std::slice::from_raw_parts(a.0 as *const T, n),
+            std::slice::from_raw_parts(keys.0 as *const T, m),
+            std::slice::from_raw_parts_mut(out.0 as *mut i64, m),
+        )
+    };
+    let one = |(to, key): (&mut i64, &T)| {
+        let before = |e: &T| if right { e.order(key).is_le() } else { e.order(key).is_lt() };
+        *to = a.partition_point(before) as i64;
+    };
+    if m * (n.max(2).ilog2() as usize) < 1 << 16 {
+        out.iter_mut().zip(keys).for_each(one);
+    } else {
+        out.par_iter_mut().zip(keys).with_min_len(4096).for_each(one);
+    }
+}

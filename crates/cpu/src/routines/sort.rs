@@ -1,0 +1,259 @@
+//! Sorting along the last axis: stable, with a total order that puts NaN last.
+
+use std::cmp::Ordering;
+
+use cuprous_core::{DType, Error, Result};
+use half::{bf16, f16};
+use rayon::prelude::*;
+
+use super::radix::{self, Item};
+use super::{Flat, PARALLEL, Ptr, gather};
+use crate::routines::dispatch::View;
+
+/// Rows at least this long are sorted by several threads.
+const LONG: usize = 1 << 16;
+
+/// Rows at least this long are sorted by digits.
+const DIGITS: usize = 1 << 12;
+
+/// NumPy's order of sorting.
+pub(crate) trait Key: Copy + Send + Sync {
+    fn order(&self, o: &Self) -> Ordering;
+    /// Equal keys are indistinguishable, so that an unstable sort will do.
+    const PLAIN: bool;
+    /// Unsigned words in this order, of the key's size, from which it comes back. Words that stand for -0 come just
+    /// before those of 0, and any NaN after all numbers.
+    type Word: Item;
+    /// The word of -0, if there is one; `None` for keys without words.
+    const ZERO: Option<Option<u64>>;
+    fn word(self) -> Self::Word;
+    fn of_word(word: Self::Word) -> Self;
+    /// A word that equal keys share, and all NaN.
+    fn equal_word(self) -> Self::Word;
+}
+
+macro_rules! int_key {
+    ($($t:ty, $word:ty);*) => {$(
+        impl Key for $t {
+            const PLAIN: bool = true;
+            #[inline(always)]
+            fn order(&self, o: &$t) -> Ordering { self.cmp(o) }
+            type Word = $word;
+            const ZERO: Option<Option<u64>> = Some(None);
+            #[inline(always)]
+            fn word(self) -> $word { self as $word ^ <$t>::MIN as $word }
+            #[inline(always)]
+            fn of_word(word: $word) -> $t { (word ^ <$t>::MIN as $word) as $t }
+            #[inline(always)]
+            fn equal_word(self) -> $word { self.word() }
+        }
+    )*};
+}
+int_key!(u8, u8; i8, u8; u16, u16; i16, u16; u32, u32; i32, u32; u64, u64; i64, u64);
+
+/// NaN last; equal zeros stay equal.
+#[inline(always)]
+fn float_order<T: PartialOrd>(a: &T, b: &T) -> Ordering {
+    a.partial_cmp(b).unwrap_or_else(|| (a.partial_cmp(a).is_none()).cmp(&b.partial_cmp(b).is_none()))
+}
+
+macro_rules! float_key {
+    ($($t:ty, $word:ty);*) => {$(
+        impl Key for $t {
+            const PLAIN: bool = false;
+            #[inline(always)]
+            fn order(&self, o: &$t) -> Ordering { float_order(self, o) }
+            type Word = $word;
+            const ZERO: Option<Option<u64>> = Some(Some(<$t>::INFINITY.to_bits() as u64));
+            #[inline(always)]
+            fn word(self) -> $word {
+                const SIGN: $word = 1 << (<$word>::BITS - 1);
+                let bits = self.to_bits();
+                let turned = if bits & SIGN != 0 { !bits } else { bits | SIGN };
+                // Codes of NaN with a sign would be the least; all turn by so many, and they are the greatest.
+                turned.wrapping_sub(SIGN - 1 - <$t>::INFINITY.to_bits())
+            }
+            #[inline(always)]
+            fn of_word(word: $word) -> $t {
+                const SIGN: $word = 1 << (<$word>::BITS - 1);
+                let turned = word.wrapping_add(SIGN - 1 - <$t>::INFINITY.to_bits());
+                <$t>::from_bits(if turned & SIGN != 0 { turned ^ SIGN } else { !turned })
+            }
+            #[inline(always)]
+            fn equal_word(self) -> $word {
+                let word = self.word();
+                let (zero, last) = (<$t>::INFINITY.to_bits(), <$t>::INFINITY.word());
+                if word > last { <$word>::MAX } else if word == zero { word + 1 } else { word }
+            }
+        }
+    )*};
+}
+float_key!(f32, u32; f64, u64; f16, u16; bf16, u16);
+
+/// Complex numbers are sorted by (re, im), with NumPy's classes: no NaN, NaN in im, in re, in both.
+impl<T: PartialOrd + Copy + Send + Sync> Key for [T; 2] {
+    const PLAIN: bool = false;
+    type Word = u64;
+    const ZERO: Option<Option<u64>> = None;
+    fn word(self) -> u64 {
+        unreachable!("complex numbers have no words")
+    }
+    fn of_word(_: u64) -> Self {
+        unreachable!("complex numbers have no words")
+    }
+    fn equal_word(self) -> u64 {
+        unreachable!("complex numbers have no words")
+    }
+    #[inline(always)]
+    fn order(&self, o: &Self) -> Ordering {
+        let nan = |v: &T| v.partial_cmp(v).is_none();
+        let class = |z: &[T; 2]| (nan(&z[0]), nan(&z[1]));
+        class(self).cmp(&class(o)).then_with(|| match class(self) {
+            (true, true) => Ordering::Equal,
+            (true, false) => float_order(&self[1], &o[1]),
+            (false, true) => float_order(&self[0], &o[0]),
+            _ => float_order(&self[0], &o[0]).then_with(|| float_order(&self[1], &o[1])),
+        })
+    }
+}
+
+/// Calls `$f::<T>(…)` with the key type of a dtype.
+macro_rules! by_key {
+    ($d:expr, $f:ident($($a:expr),*)) => {
+        match $d {
+            DType::Bool | DType::U8 => $f::<u8>($($a),*),
+            DType::I8 => $f::<i8>($($a),*),
+            DType::I16 => $f::<i16>($($a),*),
+            DType::I32 => $f::<i32>($($a),*),
+            DType::I64 => $f::<i64>($($a),*),
+            DType::U16 => $f::<u16>($($a),*),
+            DType::U32 => $f::<u32>($($a),*),
+            DType::U64 => $f::<u64>($($a),*),
+            DType::F16 => $f::<half::f16>($($a),*),
+            DType::BF16 => $f::<half::bf16>($($a),*),
+            DType::F32 => $f::<f32>($($a),*),
+            DType::F64 => $f::<f64>($($a),*),
+            DType::C64 => $f::<[f32; 2]>($($a),*),
+            DType::C128 => $f::<[f64; 2]>($($a),*),
+        }
+    };
+}
+pub(crate) use by_key;
+
+/// # Safety
+/// The views are in memory; shapes and dtypes are equal, the output is contiguous.
+pub(crate) unsafe fn sort(a: View, out: View) -> Result<()> {
+    // SAFETY: the output has room for all elements.
+    unsafe { gather(a, a.dtype(), out.origin())? };
+    let n = *a.shape().last().unwrap_or(&1) as usize;
+    let rows = a.layout.size as usize / n.max(1);
+    by_key!(a.dtype(), sort_rows(Ptr(out.origin()), rows, n))
+}
+
+/// An empty vector with room for `n` elements.
+fn with_room<T>(n: usize) -> Result<Vec<T>> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(n).map_err(|_| {
+        let bytes = n.saturating_mul(size_of::<T>());
+        Error::memory(format!(
+            "[sort] the host has no {bytes} bytes of memory left to sort {n} elements; free arrays first"
+        ))
+    })?;
+    Ok(room)
+}
+
+fn sort_rows<T: Key>(at: Ptr, rows: usize, n: usize) -> Result<()> {
+    // SAFETY: the output has `rows·n` elements, and nobody else looks at it.
+    let all = unsafe { std::slice::from_raw_parts_mut(at.0 as *mut T, rows * n) };
+    let one = |row: &mut [T]| {
+        match (T::ZERO, T::PLAIN) {
+            (Some(zero), _) if n >= DIGITS => return sort_by_digits(row, zero),
+            (_, true) => row.sort_unstable_by(T::order),
+            (_, false) => row.sort_by(T::order),
+        }
+        Ok(())
+    };
+    if n >= LONG && rows < 2 * rayon::current_num_threads() {
+        all.chunks_mut(n).try_for_each(|row| match T::ZERO {
+            Some(zero) => sort_by_digits(row, zero),
+            None => {
+                row.par_sort_by(T::order);
+                Ok(())
+            }
+        })
+    } else if all.len() as i64 >= PARALLEL {
+        all.par_chunks_mut(n).try_for_each(one)
+    } else {
+        all.chunks_mut(n.max(1)).try_for_each(one)
+    }
+}
+
+fn sort_by_digits<T: Key>(row: &mut [T], zero: Option<u64>) -> Result<()> {
+    let (mut words, mut room) = (with_room::<T::Word>(row.len())?, with_room(row.len())?);
+    words.par_extend(row.par_iter().with_min_len(LONG).map(|k| k.word()));
+    room.resize(row.len(), T::Word::default());
+    radix::sort(&mut words, &mut room, zero);
+    row.par_iter_mut().zip(&words).with_min_len(LONG).for_each(|(to, word)| *to = T::of_word(*word));
+    Ok(())
+}
+
+/// # Safety
+/// As [`sort`], with an int64 output.
+pub(crate) unsafe fn argsort(a: View, out: View) -> Result<()> {
+    // SAFETY: passed on.
+    let flat = unsafe { Flat::new(a, a.dtype())? };
+    let n = *a.shape().last().unwrap_or(&1) as usize;
+    let rows = a.layout.size as usize / n.max(1);
+    by_key!(a.dtype(), argsort_rows(Ptr(flat.ptr()), Ptr(out.origin()), rows, n))
+}
+
+fn argsort_by_digits<T: Key>(row: &mut [i64], keys: &[T]) -> Result<()> {
+    let (mut pairs, mut room) = (with_room::<(T::Word, u32)>(keys.len())?, with_room(keys.len())?);
+    pairs.par_extend(keys.par_iter().enumerate().with_min_len(LONG).map(|(i, k)| (k.equal_word(), i as u32)));
+    room.resize(keys.len(), (T::Word::default(), 0));
+    radix::sort(&mut pairs, &mut room, None);
+    row.par_iter_mut().zip(&pairs).with_min_len(LONG).for_each(|(to, (_, i))| *to = i64::from(*i));
+    Ok(())
+}
+
+fn argsort_rows<T: Key>(from: Ptr, to: Ptr, rows: usize, n: usize) -> Result<()> {
+    // SAFETY: both have `rows·n` elements; the output is ours alone.
+    let (keys, index) = unsafe {
+        (
+            std::slice::from_raw_parts(from.0 as *const T, rows * n),
+            std::slice::from_raw_parts_mut(to.0 as *mut i64, rows * n),
+        )
+    };
+    let one = |(row, keys): (&mut [i64], &[T]), parallel: bool| {
+        if n >= DIGITS && T::ZERO.is_some() {
+            return argsort_by_digits(row, keys);
+        }
+        // Keys travel with their indices: comparing does not jump through memory. (key, index) pairs are all different,
+        // so an unstable sort of them is stable.
+        let mut pairs: Vec<(T, u32)> = with_room(n)?;
+        pairs.extend(keys.iter().zip(0u32..).map(|(&k, i)| (k, i)));
+        let order = |a: &(T, u32), b: &(T, u32)| a.0.order(&b.0).then(a.1.cmp(&b.1));
+        match parallel {
+            true => pairs.par_sort_unstable_by(order),
+            false => pairs.sort_unstable_by(order),
+        }
+        for (to, (_, i)) in row.iter_mut().zip(pairs) {
+            *to = i64::from(i);
+        }
+        Ok(())
+    };
+    if n > u32::MAX as usize {
+        // Too long for 32-bit indices: sort the indices themselves.
+        for (row, keys) in index.chunks_mut(n).zip(keys.chunks(n)) {
+            row.iter_mut().zip(0..).for_each(|(to, i)| *to = i);
+            row.par_sort_by(|&a, &b| keys[a as usize].order(&keys[b as usize]));
+        }
+        Ok(())
+    } else if n >= LONG && rows < 2 * rayon::current_num_threads() {
+        index.chunks_mut(n).zip(keys.chunks(n)).try_for_each(|pair| one(pair, true))
+    } else if (rows * n) as i64 >= PARALLEL {
+        index.par_chunks_mut(n).zip(keys.par_chunks(n)).try_for_each(|pair| one(pair, false))
+    } else {
+        index.chunks_mut(n.max(1)).zip(keys.chunks(n.max(1))).try_for_each(|pair| one(pair, false))
+    }
+}

@@ -1,0 +1,438 @@
+//! Products of sparse matrices with dense ones.
+//!
+//! Compressed rows are shared among threads by their number of values. The transpose adds to rows of the result that
+//! threads cannot share: they take columns of the result, or, if it has one, add up in vectors of their own.
+
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use cuprous_core::routine::sparse_starts;
+use cuprous_core::{DType, Error, Layout, Result};
+
+use super::{Flat, Ptr};
+use crate::alloc::Block;
+use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
+use crate::math::{Cx, F32, F64, Num};
+use crate::routines::dispatch::View;
+use crate::threads::each;
+
+/// Multiplications of a task.
+const GRAIN: usize = 1 << 15;
+/// Columns of the result that a task of a transposed product takes at least.
+const COLUMNS: usize = 8;
+/// Vectors that a transposed product with a vector adds up in at most.
+const PARTS: usize = 16;
+/// Values per element of such a vector that make it worth its memory.
+const WORTH: usize = 8;
+
+/// Do the operands of a product fit together?
+pub(crate) fn fits(transposed: bool, values: &Layout, pattern: &Layout, dense: &Layout, out: &Layout) -> bool {
+    let matrices = values.ndim() == 1 && pattern.ndim() == 1 && dense.ndim() == 2 && out.ndim() == 2;
+    matrices
+        && matches!(values.dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
+        && values.dtype == dense.dtype
+        && values.dtype == out.dtype
+        && matches!(pattern.dtype, DType::I32 | DType::I64)
+        && dense.shape[1] == out.shape[1]
+        && pattern.size == sparse_starts(if transposed { dense.shape[0] } else { out.shape[0] }) + values.size
+}
+
+/// A compressed matrix and what it is multiplied with.
+#[derive(Clone, Copy)]
+struct Operands {
+    values: Ptr,
+    starts: Ptr,
+    columns: Ptr,
+    count: usize,
+    dense: Ptr,
+    /// Column numbers are below this.
+    limit: usize,
+    /// Columns of the dense matrix and of the result.
+    width: usize,
+}
+
+/// A part of a product: compressed rows, and columns of the result.
+struct Part<'a> {
+    of: Operands,
+    out: Ptr,
+    rows: (usize, usize),
+    wide: (usize, usize),
+    /// Set where a start or column lies outside the matrix.
+    bad: &'a AtomicBool,
+}
+
+/// A type of the pattern.
+trait Index: Copy + 'static {
+    /// Unsigned, so that a negative number is beyond every limit.
+    type Bits: Copy + Ord + Default;
+    fn bits(self) -> Self::Bits;
+    fn get(self) -> usize;
+    fn size(bits: Self::Bits) -> usize;
+}
+
+macro_rules! index {
+    ($t:ty, $bits:ty) => {
+        impl Index for $t {
+            type Bits = $bits;
+            #[inline(always)]
+            fn bits(self) -> $bits {
+                self as $bits
+            }
+            #[inline(always)]
+            fn get(self) -> usize {
+                self as $bits as usize
+            }
+            #[inline(always)]
+            fn size(bits: $bits) -> usize {
+                bits as usize
+            }
+        }
+    };
+}
+index!(i32, u32);
+index!(i64, u64);
+
+/// Values that are looked through at a time, before they are used: what L1 holds.
+const LOOK: usize = 2048;
+
+impl Part<'_> {
+    /// # Safety
+    /// There are `count` columns.
+    #[inline(always)]
+    unsafe fn columns<I: Index>(&self) -> *const I {
+        self.of.columns.0 as *const I
+    }
+
+    /// Values of compressed row `r`: from, and to.
+    ///
+    /// # Safety
+    /// There is one start more than rows.
+    #[inline(always)]
+    unsafe fn row<I: Index>(&self, r: usize) -> (usize, usize) {
+        let starts = self.of.starts.0 as *const I;
+        // SAFETY: the caller's.
+        unsafe { ((*starts.add(r)).get(), (*starts.add(r + 1)).get()) }
+    }
+
+    /// The row after those from `first` on that may be used without further checks; `None` where one points outside.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    unsafe fn sound<I: Index>(&self, first: usize) -> Option<usize> {
+        // SAFETY: rows below the last and, once they are known to be in order, values below `count`.
+        unsafe {
+            let (begin, mut end) = self.row::<I>(first);
+            let mut r = first + 1;
+            let mut ordered = begin <= end && end <= self.of.count;
+            while ordered && r < self.rows.1 && end - begin < LOOK {
+                let (from, to) = self.row::<I>(r);
+                ordered = from <= to && to <= self.of.count;
+                (r, end) = (r + 1, to);
+            }
+            if ordered {
+                let columns = std::slice::from_raw_parts(self.columns::<I>().add(begin), end - begin);
+                let highest = columns.iter().fold(I::Bits::default(), |m, c| m.max(c.bits()));
+                if columns.is_empty() || I::size(highest) < self.of.limit {
+                    return Some(r);
+                }
+            }
+        }
+        self.bad.store(true, Relaxed);
+        None
+    }
+}
+
+/// Rows of a product.
+struct Rows<E, I>(PhantomData<(E, I)>);
+
+impl<E: Num, I: Index> Rows<E, I> {
+    /// Columns `at..at + w` of row `r`, where `w` is at most `W`.
+    #[inline(always)]
+    unsafe fn block<const W: usize>(part: &Part, r: usize, (from, to): (usize, usize), at: usize, w: usize) {
+        let of = &part.of;
+        let (dense, out) = (of.dense.0 as *const E, part.out.0 as *mut E);
+        let mut sum = [E::ZERO; W];
+        // SAFETY: these values were looked through.
+        unsafe {
+            let (values, columns) = (of.values.0 as *const E, part.columns::<I>());
+            for j in from..to {
+                let column = (*columns.add(j)).get();
+                let (value, x) = (*values.add(j), std::slice::from_raw_parts(dense.add(column * of.width + at), w));
+                for (s, &x) in sum[..w].iter_mut().zip(x) {
+                    *s = s.add(value.mul(x));
+                }
+            }
+            std::slice::from_raw_parts_mut(out.add(r * of.width + at), w).copy_from_slice(&sum[..w]);
+        }
+    }
+
+    /// Row `r` of a product with a matrix.
+    #[inline(always)]
+    unsafe fn wide(part: &Part, r: usize, span: (usize, usize)) {
+        let mut at = part.wide.0;
+        // SAFETY: passed on.
+        unsafe {
+            while at + 32 <= part.wide.1 {
+                Self::block::<32>(part, r, span, at, 32);
+                at += 32;
+            }
+            while at < part.wide.1 {
+                let w = (part.wide.1 - at).min(8);
+                if w == 8 {
+                    Self::block::<8>(part, r, span, at, 8)
+                } else {
+                    Self::block::<8>(part, r, span, at, w)
+                }
+                at += w;
+            }
+        }
+    }
+
+    /// Row `r` of a product with a vector.
+    #[inline(always)]
+    unsafe fn one(part: &Part, r: usize, (from, to): (usize, usize)) {
+        const W: usize = 4;
+        let of = &part.of;
+        let dense = of.dense.0 as *const E;
+        let mut sum = [E::ZERO; W];
+        let mut j = from;
+        // SAFETY: as in `block`.
+        unsafe {
+            let (values, columns) = (of.values.0 as *const E, part.columns::<I>());
+            while j + W <= to {
+                for (l, s) in sum.iter_mut().enumerate() {
+                    *s = s.add((*values.add(j + l)).mul(*dense.add((*columns.add(j + l)).get())));
+                }
+                j += W;
+            }
+            while j < to {
+                sum[0] = sum[0].add((*values.add(j)).mul(*dense.add((*columns.add(j)).get())));
+                j += 1;
+            }
+            *(part.out.0 as *mut E).add(r) = (sum[0].add(sum[1])).add(sum[2].add(sum[3]));
+        }
+    }
+}
+
+impl<E: Num, I: Index> Body for Rows<E, I> {
+    type Args = Part<'static>;
+
+    #[inline(always)]
+    unsafe fn run(part: &Part<'static>) {
+        let mut r = part.rows.0;
+        while r < part.rows.1 {
+            // SAFETY: the caller's operands; rows are looked through before they are used.
+            unsafe {
+                let Some(end) = part.sound::<I>(r) else { return };
+                while r < end {
+                    let span = part.row::<I>(r);
+                    if part.of.width == 1 {
+                        Self::one(part, r, span);
+                    } else {
+                        Self::wide(part, r, span);
+                    }
+                    r += 1;
+                }
+            }
+        }
+    }
+}
+
+/// Columns of a transposed product, which start at what the result holds.
+struct Columns<E, I>(PhantomData<(E, I)>);
+
+impl<E: Num, I: Index> Body for Columns<E, I> {
+    type Args = Part<'static>;
+
+    #[inline(always)]
+    unsafe fn run(part: &Part<'static>) {
+        let of = &part.of;
+        let (dense, out) = (of.dense.0 as *const E, part.out.0 as *mut E);
+        let (first, w) = (part.wide.0, part.wide.1 - part.wide.0);
+        let mut r = part.rows.0;
+        while r < part.rows.1 {
+            // SAFETY: rows are looked through before they are used, and nobody else has these columns of the result.
+            unsafe {
+                let (values, columns) = (of.values.0 as *const E, part.columns::<I>());
+                let Some(end) = part.sound::<I>(r) else { return };
+                while r < end {
+                    let (from, to) = part.row::<I>(r);
+                    let x = std::slice::from_raw_parts(dense.add(r * of.width + first), w);
+                    r += 1;
+                    if w == 1 {
+                        for j in from..to {
+                            let sum = out.add((*columns.add(j)).get() * of.width + first);
+                            *sum = (*sum).add((*values.add(j)).mul(x[0]));
+                        }
+                        continue;
+                    }
+                    for j in from..to {
+                        let at = (*columns.add(j)).get() * of.width + first;
+                        let (value, sums) = (*values.add(j), std::slice::from_raw_parts_mut(out.add(at), w));
+                        for (s, &x) in sums.iter_mut().zip(x) {
+                            *s = s.add(value.mul(x));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+type Run = Entry<Part<'static>>;
+
+/// The best level; for products with a vector one without the gathers of AVX-512, which take longer than scalar loads.
+fn entry<F1: Body, F3: Body<Args = F1::Args>, F4: Body<Args = F1::Args>>(vector: bool) -> Entry<F1::Args> {
+    match isa::level() {
+        Level::V1 => V1::entry::<F1>(),
+        Level::V4 if !vector => V4::entry::<F4>(),
+        Level::V3 | Level::V4 => V3::entry::<F3>(),
+    }
+}
+
+/// The loops for a dtype: over rows, or over columns of the transpose.
+fn loops<I: Index>(dtype: DType, transposed: bool, vector: bool) -> Run {
+    macro_rules! pick {
+        ($body:ident) => {
+            match dtype {
+                DType::F32 => entry::<$body<F32<V1>, I>, $body<F32<V3>, I>, $body<F32<V4>, I>>(vector),
+                DType::F64 => entry::<$body<F64<V1>, I>, $body<F64<V3>, I>, $body<F64<V4>, I>>(vector),
+                DType::C64 => entry::<$body<Cx<F32<V1>>, I>, $body<Cx<F32<V3>>, I>, $body<Cx<F32<V4>>, I>>(vector),
+                _ => entry::<$body<Cx<F64<V1>>, I>, $body<Cx<F64<V3>>, I>, $body<Cx<F64<V4>>, I>>(vector),
+            }
+        };
+    }
+    if transposed { pick!(Columns) } else { pick!(Rows) }
+}
+
+/// # Safety
+/// The views are in memory and fit together; the output is contiguous.
+pub(crate) unsafe fn dot(transposed: bool, values: View, pattern: View, dense: View, out: View) -> Result<()> {
+    let (dtype, width) = (out.dtype(), out.shape()[1] as usize);
+    // SAFETY: passed on.
+    let (v, p, d) =
+        unsafe { (Flat::new(values, dtype)?, Flat::new(pattern, pattern.dtype())?, Flat::new(dense, dtype)?) };
+    let rows = if transposed { dense.shape()[0] } else { out.shape()[0] } as usize;
+    let index = pattern.dtype().size();
+    let of = Operands {
+        values: Ptr(v.ptr()),
+        starts: Ptr(p.ptr()),
+        columns: Ptr(Ptr(p.ptr()).at(sparse_starts(rows as i64) * index as i64)),
+        count: values.layout.size as usize,
+        dense: Ptr(d.ptr()),
+        limit: if transposed { out.shape()[0] } else { dense.shape()[0] } as usize,
+        width,
+    };
+    let run = if index == 4 {
+        loops::<i32>(dtype, transposed, width == 1)
+    } else {
+        loops::<i64>(dtype, transposed, width == 1)
+    };
+    let bad = AtomicBool::new(false);
+    // SAFETY: passed on.
+    unsafe {
+        if transposed {
+            columns(run, of, rows, index, out, &bad)?;
+        } else {
+            shared(run, of, rows, index, out, &bad);
+        }
+    }
+    if bad.load(Relaxed) {
+        return Err(Error::index("[sparse dot] a row start or column index lies outside the matrix"));
+    }
+    Ok(())
+}
+
+/// Row at which `share` of `shares` begins: rows and values before it are that part of all.
+fn cut(of: &Operands, rows: usize, index: usize, share: usize, shares: usize) -> usize {
+    let start = |r: usize| {
+        let at = of.starts.at((r * index) as i64);
+        // SAFETY: there are `rows + 1` starts of that size.
+        if index == 4 { unsafe { *(at as *const i32) as usize } } else { unsafe { *(at as *const i64) as usize } }
+    };
+    let goal = (rows + of.count) as u128 * share as u128 / shares as u128;
+    let (mut low, mut high) = (0, rows);
+    while low < high {
+        let middle = (low + high) / 2;
+        if (middle + start(middle).min(of.count)) as u128 >= goal { high = middle } else { low = middle + 1 }
+    }
+    low
+}
+
+/// The rows of a share.
+fn span(of: &Operands, rows: usize, index: usize, share: usize, shares: usize) -> (usize, usize) {
+    let to = if share + 1 == shares { rows } else { cut(of, rows, index, share + 1, shares) };
+    (if share == 0 { 0 } else { cut(of, rows, index, share, shares) }.min(to), to)
+}
+
+/// A product of which threads do rows.
+unsafe fn shared(run: Run, of: Operands, rows: usize, index: usize, out: View, bad: &AtomicBool) {
+    let to = Ptr(out.origin());
+    let part = |rows: (usize, usize)| {
+        let part = Part { of, out: to, rows, wide: (0, of.width), bad };
+        // SAFETY: rows that no other task writes. The flag is borrowed for longer than the call.
+        unsafe { run(std::mem::transmute::<&Part<'_>, &Part<'static>>(&part)) };
+    };
+    let tasks = ((rows + of.count) * of.width).div_ceil(GRAIN).min(rows);
+    if tasks <= 1 {
+        return part((0, rows));
+    }
+    each(tasks, |t| part(span(&of, rows, index, t, tasks)));
+}
+
+/// A transposed product.
+unsafe fn columns(run: Run, of: Operands, rows: usize, index: usize, out: View, bad: &AtomicBool) -> Result<()> {
+    let (to, bytes) = (Ptr(out.origin()), out.layout.size as usize * out.dtype().size());
+    // SAFETY: the output is contiguous; all bits zero is zero.
+    unsafe { std::ptr::write_bytes(to.0, 0, bytes) };
+    let part = |out: Ptr, rows: (usize, usize), wide: (usize, usize)| {
+        let part = Part { of, out, rows, wide, bad };
+        // SAFETY: columns, or a result, that no other task writes; the flag as in `shared`.
+        unsafe { run(std::mem::transmute::<&Part<'_>, &Part<'static>>(&part)) };
+    };
+    let work = (rows + of.count) * of.width;
+    if of.width >= 2 * COLUMNS && work > GRAIN {
+        let tasks = (of.width / COLUMNS).min(PARTS);
+        let edge = |t: usize| of.width * t / tasks;
+        each(tasks, |t| part(to, (0, rows), (edge(t), edge(t + 1))));
+        return Ok(());
+    }
+    // The number of parts decides how sums are rounded, so it does not depend on the number of threads.
+    let parts = (of.count / (WORTH * of.limit.max(1))).min(work / GRAIN).clamp(1, PARTS);
+    if parts == 1 {
+        part(to, (0, rows), (0, of.width));
+        return Ok(());
+    }
+    let own = Block::new(bytes * (parts - 1))?;
+    let own = Ptr(own.as_ptr());
+    each(parts, |t| {
+        let sums = if t == 0 { to } else { Ptr(own.at(((t - 1) * bytes) as i64)) };
+        // SAFETY: this task's part of the block; see above.
+        unsafe { std::ptr::write_bytes(sums.0, 0, bytes) };
+        part(sums, span(&of, rows, index, t, parts), (0, of.width));
+    });
+    let real = if out.dtype().component() == DType::F32 { 4 } else { 8 };
+    let count = bytes / real;
+    each(count.div_ceil(GRAIN), |t| {
+        let (from, n) = (t * GRAIN, GRAIN.min(count - t * GRAIN));
+        for k in 0..parts - 1 {
+            let more = own.at((k * bytes + from * real) as i64);
+            let sums = to.at((from * real) as i64);
+            // SAFETY: floats `from..from + n` of both.
+            unsafe { if real == 4 { add::<f32>(sums, more, n) } else { add::<f64>(sums, more, n) } }
+        }
+    });
+    Ok(())
+}
+
+/// # Safety
+/// There are `n` of both.
+unsafe fn add<T: Copy + std::ops::AddAssign>(sums: *mut u8, more: *mut u8, n: usize) {
+    // SAFETY: the caller's.
+    let (sums, more) =
+        unsafe { (std::slice::from_raw_parts_mut(sums as *mut T, n), std::slice::from_raw_parts(more as *const T, n)) };
+    for (s, &m) in sums.iter_mut().zip(more) {
+        *s += m;
+    }
+}

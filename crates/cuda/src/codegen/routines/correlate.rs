@@ -1,0 +1,203 @@
+//! Correlation with weights.
+
+use cuprous_core::routine::Edge;
+use cuprous_core::{DType, Dims};
+use cuprous_plan::kernel::RoutineCall;
+
+use super::super::types::{Arg, ctype, short};
+use super::{DivUp, EDGES, Launch, Made, Source, edge_name};
+
+const TEXT: &str = include_str!("correlate.cuh");
+/// Longest weights along one axis that a thread keeps in registers; longer ones are launches that go on with the sums of
+/// the one before.
+const LINE: i64 = 40;
+/// Most such launches: beyond them shared memory is the better place.
+const LAUNCHES: i64 = 8;
+/// Columns of weights that are unrolled at most: longer rows are walked in steps of 16.
+const WIDEST: i64 = 512;
+
+/// What all kernels share.
+struct Correlation {
+    d: DType,
+    edge: Edge,
+    constant: u64,
+    x: Source,
+    weights: Source,
+    y: Arg,
+}
+
+impl Correlation {
+    /// A launch that reads the weights from `from` on.
+    fn launch(&self, what: &str, from: i64) -> Launch {
+        let weights = Source { offset: self.weights.offset + from, ..self.weights };
+        Launch::new(format!("{what}_{}", short(self.d)), &[self.d], &[EDGES, TEXT])
+            .source("x", ctype(self.d), self.x)
+            .source("weights", ctype(self.d), weights)
+            .pointer("y", ctype(self.d), self.y)
+    }
+
+    fn types(&self) -> String {
+        format!("{}, {}", ctype(self.d), edge_name(self.edge))
+    }
+}
+
+/// Adds the launch of a correlation; `None` for types that have none.
+pub(super) fn correlate(
+    call: &RoutineCall,
+    (edge, constant): (Edge, u64),
+    origin: &Dims,
+    made: &mut Made,
+) -> Option<()> {
+    let out = &call.out.1;
+    let d = out.dtype;
+    if !matches!(d, DType::F32 | DType::F64 | DType::I32 | DType::I64) {
+        return None;
+    }
+    let (shape, window) = (&out.shape, &call.ins[1].1.shape);
+    let all = Correlation {
+        d,
+        edge,
+        constant,
+        x: made.dense(&call.ins[0], d),
+        weights: made.dense(&call.ins[1], d),
+        y: Arg::Buffer(call.out.0),
+    };
+    let n = shape.len();
+    let product = |dims: &[i64]| dims.iter().product::<i64>();
+    // Axes over which the weights do more than shift nothing.
+    let busy: Vec<usize> = (0..n).filter(|&k| window[k] != 1 || origin[k] != 0).collect();
+    let (first, last) = (busy.first().copied().unwrap_or(n.max(1) - 1), busy.last().copied().unwrap_or(0));
+    if n > 0 && first + 1 == n || n == 0 {
+        // Along the last axis alone: all other axes are rows.
+        let width = shape.last().copied().unwrap_or(1);
+        let (k, o) = (window.last().copied().unwrap_or(1), origin.last().copied().unwrap_or(0));
+        if k <= LINE * LAUNCHES {
+            in_parts(k, |from, k| row(&all, [out.size / width, width], (from, k), o - from, made));
+            return Some(());
+        }
+        if tile(&all, 1, [out.size / width, width], [1, k], [0, o], made) {
+            return Some(());
+        }
+    } else if first == last && window[first] <= LINE * LAUNCHES {
+        let sizes = [product(&shape[..first]), shape[first], product(&shape[first + 1..])];
+        in_parts(window[first], |from, k| column(&all, sizes, (from, k), origin[first] - from, made));
+        return Some(());
+    } else if first == last {
+        let sizes = [shape[first], product(&shape[first + 1..])];
+        if tile(&all, product(&shape[..first]), sizes, [window[first], 1], [origin[first], 0], made) {
+            return Some(());
+        }
+    } else if first + 2 == n {
+        let pair = |dims: &Dims| [dims[n - 2], dims[n - 1]];
+        if tile(&all, product(&shape[..n - 2]), pair(shape), pair(window), pair(origin), made) {
+            return Some(());
+        }
+    }
+    let stage = all
+        .launch("correlate", 0)
+        .int("total", out.size)
+        .int("constant", all.constant as i64)
+        .ints("shape", if n == 0 { &[1] } else { shape })
+        .ints("window", if n == 0 { &[1] } else { window })
+        .ints("origin", if n == 0 { &[0] } else { origin })
+        .stage(&format!("correlate_any<{}>", all.types()), out.size.div_up(128), 128, 0);
+    made.out.stages.push(stage);
+    Some(())
+}
+
+/// Calls `launch(first, count)` for the parts of `k` weights, of about one size.
+fn in_parts(k: i64, mut launch: impl FnMut(i64, i64)) {
+    let parts = k.div_up(LINE).max(1);
+    (0..parts).map(|p| (p * k / parts, (p + 1) * k / parts)).for_each(|(from, to)| launch(from, to - from));
+}
+
+/// Over the last two axes of a batch; false where the weights do not fit.
+fn tile(
+    all: &Correlation,
+    batch: i64,
+    [height, width]: [i64; 2],
+    [kh, kw]: [i64; 2],
+    [oy, ox]: [i64; 2],
+    made: &mut Made,
+) -> bool {
+    let v = 16 / all.d.size() as i64;
+    let ry = match kh {
+        1..=4 => 4,
+        _ => 8,
+    };
+    let tx = 64 * v;
+    let row = (tx + kw - 1 + v - 1) / v * v + v;
+    let shared = |warps: i64| ((ry * warps + kh - 1) * row + kh * ((kw + v - 1) / v * v)) * all.d.size() as i64;
+    let blocks = |warps: i64| batch * height.div_up(ry * warps) * width.div_up(tx);
+    let room = made.target.arch.max_shared as i64;
+    // Two blocks a multiprocessor where possible, and enough blocks for all of them.
+    let fits = |warps: i64| shared(warps) <= room / 2 - 1024 || (warps == 1 && shared(warps) <= room);
+    let enough = |warps: i64| blocks(warps) >= 2 * i64::from(made.target.arch.sms) && height > ry * warps / 2;
+    let Some(warps) = [8, 4, 2, 1].into_iter().find(|&w| fits(w) && (w == 1 || enough(w))) else { return false };
+    if kw > WIDEST {
+        return false;
+    }
+    let stage = all
+        .launch("correlate_tile", 0)
+        .int("height", height)
+        .int("width", width)
+        .int("tiles_y", height.div_up(ry * warps))
+        .int("tiles_x", width.div_up(tx))
+        .int("origin_y", oy)
+        .int("origin_x", ox)
+        .int("constant", all.constant as i64)
+        .shared(shared(warps) as usize)
+        .stage(
+            &format!("correlate_tile<{}, {kh}, {kw}, {ry}, {warps}>", all.types()),
+            blocks(warps),
+            32 * warps as u32,
+            0,
+        );
+    made.out.stages.push(stage);
+    true
+}
+
+/// Along the last axis, with `k` weights from `from` on.
+fn row(all: &Correlation, [height, width]: [i64; 2], (from, k): (i64, i64), origin: i64, made: &mut Made) {
+    let tiles_x = width.div_up(64 * 16 / all.d.size() as i64);
+    let device = made.full_device() / 64;
+    let rows = [8, 4, 2].into_iter().find(|r| height * tiles_x >= r * device).unwrap_or(1).min(made.tuning.row_outputs);
+    let warps = if height * tiles_x >= 8 * rows { 8 } else { 1 };
+    let stage = all
+        .launch("correlate_row", from)
+        .int("height", height)
+        .int("width", width)
+        .int("tiles_x", tiles_x)
+        .int("origin", origin)
+        .int("constant", all.constant as i64)
+        .stage(
+            &format!("correlate_row<{}, {k}, {rows}, {warps}, {}>", all.types(), from > 0),
+            tiles_x * height.div_up(rows * warps),
+            32 * warps as u32,
+            if k * all.d.size() as i64 <= 128 { 24 / warps as u32 } else { 0 },
+        );
+    made.out.stages.push(stage);
+}
+
+/// Along an axis that is not the last, with `k` weights from `from` on.
+fn column(all: &Correlation, [outer, n, inner]: [i64; 3], (from, k): (i64, i64), origin: i64, made: &mut Made) {
+    let most = i64::from(made.tuning.column_outputs);
+    let outputs = if outer * n * inner >= most * made.full_device() / 2 { most } else { 8 };
+    let (parts, blocks_inner) = (n.div_up(outputs), inner.div_up(128));
+    let stage = all
+        .launch("correlate_column", from)
+        .int("outer", outer)
+        .int("n", n)
+        .int("inner", inner)
+        .int("parts", parts)
+        .int("blocks_inner", blocks_inner)
+        .int("origin", origin)
+        .int("constant", all.constant as i64)
+        .stage(
+            &format!("correlate_column<{}, {k}, {outputs}, {}>", all.types(), from > 0),
+            outer * parts * blocks_inner,
+            128,
+            if k <= 32 && all.d == DType::F32 { made.tuning.column_blocks } else { 0 },
+        );
+    made.out.stages.push(stage);
+}

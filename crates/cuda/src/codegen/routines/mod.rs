@@ -1,0 +1,366 @@
+//! CUDA code for calls: operations on whole arrays that are not fused.
+//!
+//! Each operation is a file of templates (`*.cuh`) and a Rust file that picks a template, its launch shape and its
+//! arguments. Operands that a template cannot read as they lie are first copied by an ordinary map kernel.
+
+mod compact;
+mod components;
+mod correlate;
+mod dot;
+pub(crate) mod fft;
+pub(crate) mod linalg;
+pub(crate) mod lu;
+mod pad;
+mod scan;
+mod search;
+mod select;
+mod sort;
+
+use cuprous_core::routine::Edge;
+use cuprous_core::{DType, Dims, Fun, Layout, RoutineOp};
+use cuprous_plan::kernel::{Access, Inst, Kernel, Level, RoutineCall, Typed};
+
+use super::lower::{Target, Unit, signature};
+use super::prelude::{Part, Parts};
+use super::types::{Arch, Arg, Generated, Options, Stage};
+
+/// What a block of a radix pass works on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RadixTile {
+    /// Threads of a block: a multiple of 32, at least 256.
+    pub threads: u32,
+    /// Four-byte elements of a thread; wider elements get fewer.
+    pub items: u32,
+    /// Blocks per multiprocessor that the registers must allow.
+    pub blocks: u32,
+}
+
+/// Launch shapes of calls, for experiments. The defaults are what was measured to be best on an H200.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CallTuning {
+    /// Threads of a scan's block.
+    pub scan_threads: u32,
+    /// 16-byte vectors of a scan's thread.
+    pub scan_vectors: u32,
+    /// Blocks per multiprocessor that a chained scan's registers must allow; 0 for no bound.
+    pub scan_blocks: u32,
+    /// Threads that fold, and that finish, a tile of a streamed scan.
+    pub stream_threads: u32,
+    /// 16-byte vectors of such a thread: an odd number.
+    pub stream_vectors: u32,
+    /// Tiles that a block of a streamed scan holds at most.
+    pub stream_stages: u32,
+    /// The tile of a radix pass over elements alone.
+    pub radix: RadixTile,
+    /// The tile of one over elements with their positions.
+    pub radix_pairs: RadixTile,
+    /// Tiles that a radix pass looks back over at a time.
+    pub radix_back: u32,
+    /// How a warp finds equal digits: 0 by ballots, 1 by the match instruction.
+    pub radix_way: u32,
+    /// Waves of blocks for which a radix pass brings elements into the second-level cache beforehand; 0 for none.
+    pub radix_ahead: u32,
+    /// Threads of the histogram's block: a power of two.
+    pub radix_counters: u32,
+    /// Bytes of the histogram's counters.
+    pub radix_room: usize,
+    /// Outputs down a column that a thread of a column correlation computes.
+    pub column_outputs: u32,
+    /// Blocks per multiprocessor that its registers must allow; 0 for no bound.
+    pub column_blocks: u32,
+    /// Rows of outputs that a warp of a row correlation computes at most.
+    pub row_outputs: i64,
+}
+
+impl CallTuning {
+    const MEASURED: CallTuning = CallTuning {
+        scan_threads: 256,
+        scan_vectors: 8,
+        scan_blocks: 4,
+        stream_threads: 256,
+        stream_vectors: 7,
+        stream_stages: 5,
+        radix: RadixTile { threads: 256, items: 32, blocks: 4 },
+        radix_pairs: RadixTile { threads: 384, items: 17, blocks: 3 },
+        radix_back: 2,
+        radix_way: 0,
+        radix_ahead: 0,
+        radix_counters: 512,
+        radix_room: 64 << 10,
+        column_outputs: 32,
+        column_blocks: 6,
+        row_outputs: 4,
+    };
+
+    /// Small tiles, for tests.
+    pub const SMALL: CallTuning = {
+        let tile = RadixTile { threads: 256, items: 3, blocks: 3 };
+        CallTuning { radix: tile, radix_pairs: tile, radix_room: 16 << 10, ..CallTuning::MEASURED }
+    };
+}
+
+impl Default for CallTuning {
+    fn default() -> CallTuning {
+        CallTuning::MEASURED
+    }
+}
+
+/// The launches of a call; `None` for what a library does (floating-point products) or what has no code.
+pub fn generate_call(call: &RoutineCall, arch: Arch, options: Options) -> Option<Generated> {
+    generate_call_tuned(call, arch, options, CallTuning::default())
+}
+
+/// [`generate_call`] with launch shapes of choice.
+pub fn generate_call_tuned(call: &RoutineCall, arch: Arch, options: Options, tuning: CallTuning) -> Option<Generated> {
+    let mut made = Made { tuning, ..Made::new(arch, options) };
+    if call.out.1.size == 0 {
+        return Some(made.out);
+    }
+    match &call.op {
+        RoutineOp::Dot => dot::dot(call, &mut made)?,
+        RoutineOp::Scan { op, axis } => scan::scan(call, *op, usize::from(*axis), &mut made),
+        RoutineOp::Sort => sort::sort(call, false, &mut made),
+        RoutineOp::ArgSort => sort::sort(call, true, &mut made),
+        // Sorting is one way to do it.
+        RoutineOp::Partition { indices, .. } => sort::sort(call, *indices, &mut made),
+        RoutineOp::TopK { largest } => select::topk(call, *largest, &mut made),
+        RoutineOp::Select { rank } => select::select(call, *rank, &mut made),
+        RoutineOp::PackMask => compact::pack(call, &mut made),
+        RoutineOp::Compact => compact::compact(call, &mut made),
+        RoutineOp::Components { steps } => components::components(call, steps, &mut made),
+        RoutineOp::SearchSorted { right } => search::search(call, *right, &mut made),
+        RoutineOp::Correlate { edge, constant, origin } => {
+            correlate::correlate(call, (*edge, *constant), origin, &mut made)?;
+        }
+        RoutineOp::Pad { edge, constant, before } => pad::pad(call, (*edge, *constant), before, &mut made),
+        // By libraries.
+        RoutineOp::Fft { .. } | RoutineOp::Linalg(_) | RoutineOp::Convolve(..) => return None,
+        // By a library.
+        RoutineOp::SparseDot { .. } | RoutineOp::Recur(_) | RoutineOp::RecurBack(_) => return None,
+        RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => return None,
+        RoutineOp::Steps(_) | RoutineOp::StepsBack(_) => return None,
+    }
+    Some(made.out)
+}
+
+/// What the generators of calls fill.
+pub(crate) struct Made {
+    pub(crate) out: Generated,
+    pub(crate) target: Target,
+    pub(crate) tuning: CallTuning,
+}
+
+/// An operand as a template reads it.
+#[derive(Clone, Copy)]
+pub(crate) struct Source {
+    /// Where its buffer starts.
+    pub(crate) at: Arg,
+    /// Its first element.
+    pub(crate) offset: i64,
+}
+
+impl Made {
+    /// Nothing yet.
+    pub(crate) fn new(arch: Arch, options: Options) -> Made {
+        Made { out: Generated::default(), target: Target { arch, options }, tuning: CallTuning::default() }
+    }
+
+    /// Copies an operand into row-major order at `to`, as `dtype`.
+    pub(crate) fn pack(&mut self, from: Arg, layout: &Layout, to: Arg, dtype: DType) {
+        let (extents, strides) = merged(&layout.shape, &layout.strides);
+        let typed = |inst, dtype| Typed { inst, dtype, level: Level::Full };
+        let mut body =
+            vec![typed(Inst::Load { buf: 0, access: Access { offset: layout.offset, strides } }, layout.dtype)];
+        if layout.dtype != dtype {
+            body.push(typed(Inst::Map { fun: Fun::Cast, args: [0][..].into() }, dtype));
+        }
+        let arg = body.len() as u16 - 1;
+        let access = Access { offset: 0, strides: cuprous_core::layout::contiguous_strides(&extents) };
+        body.push(typed(Inst::Store { buf: 1, access, arg }, dtype));
+        let kernel = Kernel { outer: extents, inner: Dims::new(), body, buffers: vec![0, 1] };
+        super::map::map(&Unit { kernel, buffers: vec![from, to] }, self.target, &mut self.out);
+    }
+
+    /// An operand in row-major order and of that dtype: itself, or a copy in the scratch.
+    pub(crate) fn dense(&mut self, operand: &(u32, std::sync::Arc<Layout>), dtype: DType) -> Source {
+        let (buffer, layout) = operand;
+        let at = Arg::Buffer(*buffer);
+        if layout.is_c_contiguous() && layout.dtype == dtype {
+            return Source { at, offset: layout.offset };
+        }
+        let copy = self.out.scratch(layout.size as usize * dtype.size());
+        self.pack(at, layout, copy, dtype);
+        Source { at: copy, offset: 0 }
+    }
+
+    /// Threads that fill the device.
+    pub(crate) fn full_device(&self) -> i64 {
+        i64::from(self.target.arch.sms) * 2048
+    }
+}
+
+/// Axes of extent 1 dropped, and neighbours that step as one merged; at least one axis is left.
+pub(crate) fn merged(shape: &[i64], strides: &[i64]) -> (Dims, Dims) {
+    let (mut extents, mut steps) = (Dims::new(), Dims::new());
+    for (&n, &s) in shape.iter().zip(strides).filter(|(n, _)| **n != 1) {
+        match (extents.last_mut(), steps.last_mut()) {
+            (Some(m), Some(step)) if *step == s * n => (*m, *step) = (*m * n, s),
+            _ => {
+                extents.push(n);
+                steps.push(s);
+            }
+        }
+    }
+    if extents.is_empty() {
+        extents.push(1);
+        steps.push(0);
+    }
+    (extents, steps)
+}
+
+/// The widest vector, up to 16 bytes of `size`-byte elements, at whose multiples all those numbers of elements lie.
+pub(crate) fn vector(size: usize, aligned: bool, at: &[i64]) -> u32 {
+    let mut v = if aligned { 16 / size as i64 } else { 1 };
+    while v > 1 && at.iter().any(|n| n % v != 0) {
+        v /= 2;
+    }
+    v.max(1) as u32
+}
+
+/// The templates' name of what happens beyond an edge.
+pub(crate) fn edge_name(edge: Edge) -> &'static str {
+    match edge {
+        Edge::Reflect => "edge_reflect",
+        Edge::Constant => "edge_constant",
+        Edge::Nearest => "edge_nearest",
+        Edge::Mirror => "edge_mirror",
+        Edge::Wrap => "edge_wrap",
+    }
+}
+
+/// Positions beyond an edge, shared by several calls.
+pub(crate) const EDGES: &str = include_str!("edges.cuh");
+
+/// A kernel that calls a template with its own parameters, in order.
+pub(crate) struct Launch {
+    name: String,
+    parts: Parts,
+    own: Vec<&'static str>,
+    params: Vec<String>,
+    args: Vec<Arg>,
+    lines: Vec<String>,
+    passed: Vec<String>,
+    shared: u32,
+    /// Blocks that share their memory.
+    cluster: i64,
+}
+
+impl Launch {
+    /// A kernel on those types, from those files besides the prelude.
+    pub(crate) fn new(name: impl Into<String>, dtypes: &[DType], own: &[&'static str]) -> Launch {
+        let mut parts = Parts::new();
+        dtypes.iter().for_each(|&d| parts.dtype(d));
+        Launch {
+            name: name.into(),
+            parts,
+            own: own.to_vec(),
+            params: vec![],
+            args: vec![],
+            lines: vec![],
+            passed: vec![],
+            shared: 0,
+            cluster: 1,
+        }
+    }
+
+    /// With a part of the prelude.
+    pub(crate) fn part(mut self, part: Part) -> Launch {
+        self.parts.add(part);
+        self
+    }
+
+    /// With dynamic shared memory.
+    pub(crate) fn shared(mut self, bytes: usize) -> Launch {
+        self.shared = bytes as u32;
+        self
+    }
+
+    /// In clusters of so many blocks (from compute capability 9 on).
+    pub(crate) fn cluster(mut self, blocks: i64) -> Launch {
+        self.cluster = blocks;
+        self
+    }
+
+    fn declare(&mut self, ctype: &str, name: &str, arg: Arg) {
+        self.params.push(format!("{ctype} {name}"));
+        self.args.push(arg);
+    }
+
+    /// A pointer; `ctype` without the star.
+    pub(crate) fn pointer(mut self, name: &str, ctype: &str, arg: Arg) -> Launch {
+        self.declare(&format!("{ctype}*"), name, arg);
+        self.passed.push(name.into());
+        self
+    }
+
+    /// A pointer to an operand's first element.
+    pub(crate) fn source(mut self, name: &str, ctype: &str, source: Source) -> Launch {
+        self.declare(&format!("const {ctype}*"), name, source.at);
+        self.declare("int64", &format!("{name}_offset"), Arg::I64(source.offset));
+        self.passed.push(format!("{name} + {name}_offset"));
+        self
+    }
+
+    /// An int64.
+    pub(crate) fn int(mut self, name: &str, value: i64) -> Launch {
+        self.declare("int64", name, Arg::I64(value));
+        self.passed.push(name.into());
+        self
+    }
+
+    /// An array of int64.
+    pub(crate) fn ints(mut self, name: &str, values: &[i64]) -> Launch {
+        let names: Vec<String> = (0..values.len()).map(|k| format!("{name}{k}")).collect();
+        for (n, &v) in names.iter().zip(values) {
+            self.declare("int64", n, Arg::I64(v));
+        }
+        self.lines.push(format!("const int64 {name}[] = {{{}}};", names.join(", ")));
+        self.passed.push(name.into());
+        self
+    }
+
+    /// The launch of `template`; `blocks_per_sm` bounds registers where it is not 0.
+    pub(crate) fn stage(self, template: &str, blocks: i64, threads: u32, blocks_per_sm: u32) -> Stage {
+        let bounds = if blocks_per_sm == 0 { String::new() } else { format!(", {blocks_per_sm}") };
+        let cluster = if self.cluster == 1 { String::new() } else { format!("__cluster_dims__({}) ", self.cluster) };
+        let head = format!("extern \"C\" __global__ void {cluster}__launch_bounds__({threads}{bounds}) {}", self.name);
+        let mut code = signature(&head, &self.params);
+        for line in &self.lines {
+            code += &format!("    {line}\n");
+        }
+        code += &format!("    {template}({});\n}}\n", self.passed.join(", "));
+        let mut prelude = self.parts.texts();
+        prelude.extend(self.own);
+        Stage {
+            name: self.name,
+            prelude,
+            code,
+            args: self.args,
+            grid: [blocks.max(1) as u32, 1, 1],
+            block: [threads, 1, 1],
+            shared: self.shared,
+        }
+    }
+}
+
+/// Division that rounds up.
+pub(crate) trait DivUp {
+    /// Parts of `by` that hold a number ≥ 0.
+    fn div_up(self, by: i64) -> i64;
+}
+
+impl DivUp for i64 {
+    fn div_up(self, by: i64) -> i64 {
+        (self + by - 1) / by
+    }
+}
