@@ -145,6 +145,7 @@ LINES: dict[str, str] = {
     "`fft.hfft`, `ifft2`, `irfft2` with `out=`": "a, o = cp.ones((2, 2)), cp.zeros((2, 2), 'complex128')\ncp.fft.ifft2(a, out=o)\nok = float(o[0, 0].real) == 1",
     "`fft` of float16: the factor of `norm`": "bool((cp.fft.fft(cp.ones(65536, 'float16'), norm='forward') != 0).any())",
     "`fft.irfft`, `hfft` of an empty axis, with `n`": "same(cp.fft.irfft(cp.zeros(0, 'complex128'), n=4), np.zeros(4))",
+    "`log1p` of complex numbers near zero": "z = np.complex64(0.001j)\nours, theirs = cp.log1p(cp.asarray(z)).get().real, np.log1p(z).real\nok = abs(ours - 5e-7) < 1e-11 < abs(theirs - 5e-7)",
     "Integers to powers that an integer array holds, some of them negative": "same(cp.asarray([2, 1, -1]) ** cp.asarray([-1, -1, -1]), [0, 1, -1]) and raises(ValueError, 'np.asarray([2]) ** np.asarray([-1])')",
     "Integer `reciprocal(0)` and division by zero": "int(cp.reciprocal(cp.asarray(0))) == 0 and int(cp.asarray(1) // cp.asarray(0)) == 0",
     "`np.asarray(a)`, `memoryview(a)` and libraries that read arrays": "cp.get_device() != 'cpu' or same(np.asarray(cp.ones(2)), [1, 1])",

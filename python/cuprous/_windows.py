@@ -22,9 +22,11 @@ def _points(M: Any) -> float:
     return float(M)
 
 
-def _phase(M: float, n: int) -> ndarray:
-    """1 - M, 3 - M, … as NumPy's windows count their n points; M - 1 is the last if M is whole."""
-    return _core.cast(_core.iota((n,), (2,), 0), "float64") + (1 - M)
+def _phase(M: float, end: float) -> ndarray:
+    """Returns 1 - M, 3 - M, …, one value for each whole number from 0 below `end`; M - 1 is the last if M is whole."""
+    if not end < 2**63:
+        raise ValueError("Maximum allowed size exceeded")
+    return _core.cast(_core.iota((max(0, math.ceil(end)),), (2,), 0), "float64") + (1 - M)
 
 
 def _cosines(M: Any, *weights: float) -> ndarray:
@@ -32,7 +34,7 @@ def _cosines(M: Any, *weights: float) -> ndarray:
     M = _points(M)
     if M <= 1:
         return _creation.ones(int(M == 1))
-    phase = _phase(M, math.ceil(M - 0.5))
+    phase = _phase(M, M - 0.5)
     result: Any = weights[0]
     for k, weight in enumerate(weights[1:], 1):
         result = result + weight * _core.map("cos", phase * (k * math.pi / (M - 1)))
@@ -59,7 +61,7 @@ def bartlett(M: Any) -> ndarray:
     M = _points(M)
     if M <= 1:
         return _creation.ones(int(M == 1))
-    return 1 - _core.map("absolute", _phase(M, math.ceil(M - 0.5))) / (M - 1)
+    return 1 - _core.map("absolute", _phase(M, M - 0.5)) / (M - 1)
 
 
 def kaiser(M: Any, beta: Any) -> ndarray:
@@ -67,7 +69,7 @@ def kaiser(M: Any, beta: Any) -> ndarray:
     M, beta = _points(M), _points(beta)
     if M == 1:
         return _creation.ones(1)
-    ratio = _phase(M, max(0, math.ceil(M))) / (M - 1)
+    ratio = _phase(M, M) / (M - 1)
     return _core.map("i0", beta * _core.map("sqrt", 1 - ratio * ratio)) / _core.map(
         "i0", _core.full((), beta, "float64")
     )

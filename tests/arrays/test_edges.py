@@ -94,6 +94,14 @@ def test_windows_of_numpy_numbers(window: str, number: Any) -> None:
     assert_same(ours, getattr(np, window)(np.array(number), *more), rtol=1e-9, atol=1e-15)
 
 
+@pytest.mark.parametrize("window", ["bartlett", "blackman", "hamming", "hanning"])
+@pytest.mark.parametrize("number", [2**64 - 2, np.uint64(2**64 - 2), INF, NAN])
+def test_windows_without_a_length(window: str, number: Any) -> None:
+    for xp in (np, cp):
+        with pytest.raises(ValueError):
+            getattr(xp, window)(number)
+
+
 def test_can_cast_tells_equal_numbers_of_different_dtypes_apart() -> None:
     numbers = [np.int8(0), np.uint64(0), np.float64(0), np.bool(False), np.float32(0)]
     for order in (numbers, numbers[::-1]):

@@ -32,7 +32,7 @@ def _bound(name: str, args: list[Any]) -> str:
     """Sums of exponentials cancel; all else has a bound of its own size. Complex products may be fused or not."""
     if name.startswith("logaddexp"):
         return "sum"
-    complex_ = any(isinstance(x, complex) or getattr(x, "kind", "") == "c" for x in args)
+    complex_ = any(isinstance(x, (complex, np.complexfloating)) or getattr(x, "kind", "") == "c" for x in args)
     return "exact" if name in EXACT and not complex_ else "ulp"
 
 
