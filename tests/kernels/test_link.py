@@ -17,7 +17,6 @@ import cuprous as cp
 from cuprous import _cuda_headers, cuda
 from cuprous.cuda import _link, config
 
-from .test_host_words import NVRTC
 from .test_raw import ON_GPU
 
 TWICE = """
@@ -53,7 +52,7 @@ def test_functions_of_cuda_cpp(tmp_path: Path) -> None:
                 kernel[1, 32](r, x)
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_what_is_linked_is_compiled_with_the_kernel() -> None:
     kernel = kernel_of_twice(cuda.CUSource(TWICE))
     ptx = cuda.compile_ptx.__globals__["ptx"](kernel, (cuda.float64[::1], cuda.int32[::1]), (9, 0))
@@ -90,7 +89,7 @@ def test_what_cannot_be_linked(tmp_path: Path) -> None:
         cuda.declare_device("f", "int32()")()
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_headers_of_what_is_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "include"
     folder.mkdir()
@@ -237,7 +236,7 @@ def add(x, y):
     return x + y
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_code_of_functions_for_others() -> None:
     ptx, returns = cuda.compile(add, "int32(int32, int32)", cc=(8, 0))
     assert returns is cuda.int32
@@ -267,7 +266,7 @@ def test_functions_that_are_not_compiled_for_others() -> None:
         cuda.compile(add, (cuda.int32,) * 2, forceinline=True)
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_arrays_of_functions_for_others_come_in_parts() -> None:
     def scaled(x, factor, y):
         i = cuda.grid(1)

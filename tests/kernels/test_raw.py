@@ -18,8 +18,6 @@ from cuprous import _cuda_headers, _nvcc, _nvrtc
 from cuprous._cuda_headers import stand_in, with_headers_noted
 from cuprous._raw_kernels import RawModule
 
-from .test_host_words import NVRTC
-
 ON_GPU = os.environ.get("CUPROUS_TEST_DEVICE", "cpu") != "cpu"
 COMPILES = ON_GPU or bool(os.environ.get("CUPROUS_CHECK_CUDA"))
 
@@ -217,7 +215,7 @@ def test_changed_headers_are_seen(tmp_path: Path) -> None:
     assert with_headers_noted(source, ("-DX",)) == source
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_standard_headers_are_those_of_cccl(tmp_path: Path) -> None:
     std = tmp_path / "cuda" / "std"
     std.mkdir(parents=True)
@@ -259,7 +257,7 @@ extern "C" __global__ void k(float* x, uint8_t* bytes) {
 }"""
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_headers_of_the_c_library_need_no_compiler_of_the_host() -> None:
     names = sorted(path.name for path in _cuda_headers.OURS.iterdir() if path.is_file())
     assert {"stdint.h", "cstdint", "math.h", "cmath", "stdio.h", "cassert"} <= set(names)
@@ -269,7 +267,7 @@ def test_headers_of_the_c_library_need_no_compiler_of_the_host() -> None:
     assert "warning" not in made.log
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_names_of_templates_are_kept() -> None:
     module = cp.RawModule(code="template <class T> __global__ void k(T* x) {}", name_expressions=["k<float>"])
     made = module._compiled(module.code, "k", [], "compute_90")
