@@ -1,4 +1,4 @@
-"""PyCUDA's `scan`: what a fold is after each element."""
+"""PyCUDA's `scan`: prefix reductions."""
 
 from __future__ import annotations
 
@@ -94,11 +94,11 @@ extern "C" __global__ void {name_prefix}(const value_type *in, value_type *out, 
 
 
 class InclusiveScanKernel(_ScanKernel):
-    """Element `i` is the fold of elements up to `i`: `InclusiveScanKernel(np.int32, "a + b")`."""
+    """Element `i` is the reduction of elements up to `i`: `InclusiveScanKernel(np.int32, "a + b")`."""
 
 
 class ExclusiveScanKernel(_ScanKernel):
-    """Element `i` is the fold of elements before `i`: `ExclusiveScanKernel(np.int32, "a + b", 0)`."""
+    """Element `i` is the reduction of elements before `i`: `ExclusiveScanKernel(np.int32, "a + b", 0)`."""
 
     exclusive = True
 

@@ -44,7 +44,7 @@ def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> 
 def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str] | None = None) -> None:
     """Writes tensors by name; see `save`."""
     pieces = _pieces(tensors, metadata)
-    first = next(pieces)  # what is wrong is told before the file is touched
+    first = next(pieces)  # errors are raised before the file is touched
     with open(filename, "wb") as file:
         file.write(first)
         file.writelines(pieces)

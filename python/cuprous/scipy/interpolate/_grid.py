@@ -20,7 +20,7 @@ class RegularGridInterpolator:
     Args:
         points: rising (or falling) coordinates, one vector an axis.
         values: array whose first axes are the grid's.
-        method: "linear" (or "slinear"), "nearest" (halves down) or "cubic" (not-a-knot splines, exactly; SciPy's are
+        method: "linear" (or "slinear"), "nearest" (ties down) or "cubic" (not-a-knot splines, exactly; SciPy's are
             solved to a tolerance).
         bounds_error: whether to raise outside of the grid, which waits for the device.
         fill_value: the value there otherwise; None extrapolates.
