@@ -17,8 +17,8 @@ _BACK = {"forward": "backward", "backward": "forward", "real": "half", "half": "
 
 
 class _Transform(Function):
-    """One transform along some dimensions; `n` points along the last of them. Each is linear, and its backward pass is the
-    transform with the opposite sign of the exponent and the same divisor."""
+    """One transform along some dimensions; `n` points along the last of them. Each is linear, and its backward pass is
+    the transform with the opposite sign of the exponent and the same divisor."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, kind: str, dims: list[int], n: int, by: str) -> Tensor:

@@ -47,7 +47,8 @@ _ON_CPU = frozenset({"binary_cross_entropy", "prod", "quantile", "nanquantile", 
 #: Functions that take their operands' widest dtype.
 _WIDEST = frozenset({"bilinear", "cross", "dot", "scatter_add", "tensordot", "grid_sample"})
 
-#: Functions made of a product and more, all of whose operands are cast to half precision ("direction", "together": of recurrences).
+#: Functions made of a product and more, all of whose operands are cast to half precision ("direction", "together": of
+#: recurrences).
 _HALVED = frozenset({
     "addmm", "addmv", "baddbmm", "chain_matmul", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
     "conv_transpose3d", "direction", "einsum", "prelu", "scaled_dot_product_attention", "together",

@@ -1,5 +1,5 @@
-"""Decompositions and their backward passes. The formulas are those of Giles (2008), "Collected matrix derivative results",
-and for complex matrices of Wan and Zhang (2019)."""
+"""Decompositions and their backward passes. The formulas are those of Giles (2008), "Collected matrix derivative
+results", and for complex matrices of Wan and Zhang (2019)."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
                                  enable_gqa: bool = False) -> Tensor:  # fmt: skip
     """`softmax(query @ key.T * scale + mask) @ value`.
 
-    Half precision with four dimensions on a GPU, without mask and dropout, is a routine of cuDNN's that keeps no scores; the
-    rest, and what `torch.nn.attention.sdpa_kernel` asks for, is the formula.
+    Half precision with four dimensions on a GPU, without mask and dropout, is a routine of cuDNN's that keeps no
+    scores; the rest, and what `torch.nn.attention.sdpa_kernel` asks for, is the formula.
 
     Args:
         query: (..., heads, L, E). key: (..., heads, S, E). value: (..., heads, S, Ev).

@@ -1,8 +1,8 @@
 """Recurrences over whole sequences, with a backward pass of their own.
 
-What a step keeps is written into one array for all steps. So the backward pass computes its factors for all steps at once, a
-step of it multiplies by them, and the gradient of the weights is one product over all steps. Second derivatives take
-the plain way of `_recurrent`.
+What a step keeps is written into one array for all steps. So the backward pass computes its factors for all steps at
+once, a step of it multiplies by them, and the gradient of the weights is one product over all steps. Second derivatives
+take the plain way of `_recurrent`.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def _relu(x: Tensor, q: Tensor, state: Parts) -> tuple[Parts, Parts]:
 
 
 class _Way:
-    """The operands of a direction's backward pass: steps in the order in which they were made, arrays for all steps (outputs,
-    what was kept, gradients of the outputs), the first states, and the weights."""
+    """The operands of a direction's backward pass: steps in the order in which they were made, arrays for all steps
+    (outputs, what was kept, gradients of the outputs), the first states, and the weights."""
 
     def __init__(self, order: Sequence[int], outputs: Tensor, kept: list[Tensor], first: Parts, g: Tensor,
                  weight: Tensor) -> None:  # fmt: skip
@@ -127,7 +127,8 @@ class _Way:
         return _rows(t, at, self.n)
 
 
-# --- backward passes: the gradients of the inputs' part and of the states' product, for all steps, and of the first states
+# --- backward passes: the gradients of the inputs' part and of the states' product, for all steps, and of the first
+# states
 
 
 def _lstm_back(way: _Way, last: Parts) -> tuple[Tensor, Tensor, Parts]:
