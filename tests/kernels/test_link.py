@@ -171,11 +171,11 @@ def test_device_code_is_linked(kind: str, tmp_path: Path) -> None:
 
 
 def test_callbacks_of_modules() -> None:
-    told: list[tuple[str, int]] = []
+    seen: list[tuple[str, int]] = []
     source = cuda.CUSource(
         "__device__ int number = 0;",
-        setup_callback=lambda module: told.append(("setup", module.handle)),
-        teardown_callback=lambda module: told.append(("teardown", int(module))),
+        setup_callback=lambda module: seen.append(("setup", module.handle)),
+        teardown_callback=lambda module: seen.append(("teardown", int(module))),
     )
 
     @cuda.jit(link=[source])
@@ -186,39 +186,39 @@ def test_callbacks_of_modules() -> None:
         kernel[1, 1](1)
         kernel[1, 1](2)
         kernel[1, 1](2.5)
-        assert [what for what, _ in told] == ["setup", "setup"]
+        assert [what for what, _ in seen] == ["setup", "setup"]
         cuda.current_context().reset()
-        assert [what for what, _ in told[2:]] == ["teardown", "teardown"]
+        assert [what for what, _ in seen[2:]] == ["teardown", "teardown"]
         kernel[1, 1](1)
-        assert len(told) == 5
+        assert len(seen) == 5
         del kernel
-        assert len(told) == 6
+        assert len(seen) == 6
         return
     kernel[1, 1](1)  # the CPU loads no modules
-    assert told == []
+    assert seen == []
     reference = weakref.ref(kernel)
     loaded = _link.loader([(source.setup_callback, source.teardown_callback), (None, None)], reference)
     loaded(7)
     loaded(9)
-    assert told == [("setup", 7), ("setup", 9)]
+    assert seen == [("setup", 7), ("setup", 9)]
     cuda.current_context().reset()
-    assert sorted(told[2:]) == [("teardown", 7), ("teardown", 9)]
+    assert sorted(seen[2:]) == [("teardown", 7), ("teardown", 9)]
     loaded(8)
     del kernel, loaded
     gc.collect()
-    assert told[-1] == ("teardown", 8)
+    assert seen[-1] == ("teardown", 8)
 
 
 @pytest.mark.skipif(not ON_GPU, reason="the CPU loads no modules")
 def test_callbacks_may_launch_the_kernel_that_they_are_told_of() -> None:
-    told = []
+    seen = []
 
     def launch(module: Any) -> None:
-        told.append(module.handle)
+        seen.append(module.handle)
         x = np.zeros(1)
         kernel[1, 1](x)
         assert x[0] == 1
-        if len(told) == 1:
+        if len(seen) == 1:
             kernel[1, 1](np.zeros(1, np.float32))  # a module of its own
 
     @cuda.jit(link=[cuda.CUSource("__device__ int number = 0;", setup_callback=launch)])
@@ -229,7 +229,7 @@ def test_callbacks_may_launch_the_kernel_that_they_are_told_of() -> None:
     kernel[1, 1](y)
     kernel[1, 1](y)
     assert y[0] == 2
-    assert len(set(told)) == len(told) == 2
+    assert len(set(seen)) == len(seen) == 2
 
 
 def add(x, y):

@@ -114,10 +114,10 @@ def test_elementwise_kernel() -> None:
         squared(x, 5, block_size=0)
     assert "x - y" in squared.cached_code
     assert {types for _, types in generic.cached_codes} == {(("T", "int64"),)}
-    halves = cp.ElementwiseKernel("complex64 a, T b", "T c", "c = a.real() * b", "parts")
+    scaled = cp.ElementwiseKernel("complex64 a, T b", "T c", "c = a.real() * b", "parts")
     with on_gpu():
         out = cp.zeros(2)
-        halves(cp.asarray(np.array([2 + 1j, 3], np.complex64)), cp.ones(2), out)
+        scaled(cp.asarray(np.array([2 + 1j, 3], np.complex64)), cp.ones(2), out)
         np.testing.assert_array_equal(out.get(), [2, 3])
 
 

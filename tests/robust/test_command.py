@@ -205,9 +205,9 @@ def test_demo_tells_a_terminal_how_far_it_is() -> None:
     line = [sys.executable, "-m", "cuprous", "demo", "--quick", "--only", "add,small"]
     done = subprocess.run(line, stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=300, check=False)
     os.close(theirs)
-    told = os.read(ours, 100_000).decode()
+    printed = os.read(ours, 100_000).decode()
     os.close(ours)
     assert done.returncode == 0
-    assert "[1/2]" in told
-    assert "[2/2]" in told
-    assert told.rstrip().endswith("\x1b[2K")  # the line is cleared at the end
+    assert "[1/2]" in printed
+    assert "[2/2]" in printed
+    assert printed.rstrip().endswith("\x1b[2K")  # the line is cleared at the end

@@ -27,7 +27,7 @@ def reduction(m: Maker) -> None:
         raise Reject
     rounding = 4.0
     if name == "sum":
-        b = bounds.fold(b, n)
+        b = bounds.reduced(b, n)
         rounding = n + 1
     elif name == "mean":
         b = Bound(b.mag, None, b.err)
@@ -64,7 +64,7 @@ def scan(m: Maker) -> None:
     if array.dtype.kind in "iub" and m.r.random() < 0.3:
         m.assign(f"xp.cumprod({v}, axis={pick_axis(m, array.ndim)})", Bound(2.0**64, 0), laid=False)
     else:
-        b = bounds.fold(m.bound(v), array.size)
+        b = bounds.reduced(m.bound(v), array.size)
         m.assign(f"xp.cumsum({v}, axis={pick_axis(m, array.ndim)})", b, rounding=array.size + 1, laid=False)
 
 
@@ -76,7 +76,7 @@ def factors(m: Maker) -> tuple[str, Bound, int]:
     right = m.env[b]
     text = b if right.shape[max(right.ndim - 2, 0)] == k else f"xp.swapaxes({b}, -1, -2)"
     both = m.env[a].dtype.kind == "c" and right.dtype.kind == "c"
-    bound = bounds.fold(bounds.mul(m.bound(a), m.bound(b), both), k)
+    bound = bounds.reduced(bounds.mul(m.bound(a), m.bound(b), both), k)
     if m.program.special:
         raise Reject  # inf * 0 inside a library's blocked product is not specified
     return f"{a} @ {text}", bound, 2 * k + 4
