@@ -9,13 +9,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprous import _clients, _core, _indexing, _interop, _methods, _names, _products, _transfers, _ufunc_methods
-from cuprous._array_api import __array_api_version__
-from cuprous._array_api import namespace_info as __array_namespace_info__
-from cuprous._broadcast import broadcast
-from cuprous._calculus import convolve, corrcoef, correlate, cov, diff, ediff1d, gradient, interp, trapezoid
-from cuprous._counting import argwhere, compress, count_nonzero, extract, flatnonzero, nonzero, place, putmask
-from cuprous._creation import (
+from cuprous import _clients, _core, _names
+from cuprous._array import interop
+from cuprous._array import methods as _methods
+from cuprous._array.array_api import __array_api_version__
+from cuprous._array.array_api import namespace_info as __array_namespace_info__
+from cuprous._array.interop import asnumpy, from_dlpack
+from cuprous._common import indexing, transfers
+from cuprous._common.device import (
+    MemoryPool,
+    PinnedMemoryPool,
+    explain,
+    fuse,
+    get_default_memory_pool,
+    get_default_pinned_memory_pool,
+    get_device,
+    set_device,
+    show_code,
+    show_config,
+    synchronize,
+)  # fmt: skip
+from cuprous._common.dtype_info import can_cast, finfo, iinfo, isdtype, min_scalar_type, promote_types, result_type
+from cuprous._common.indexing import put, put_along_axis, take, take_along_axis
+from cuprous._common.transfers import ImplicitConversionError, TransferWarning, get_transfers, set_transfers
+from cuprous._functions import products
+from cuprous._functions.broadcast import broadcast
+from cuprous._functions.calculus import convolve, corrcoef, correlate, cov, diff, ediff1d, gradient, interp, trapezoid
+from cuprous._functions.counting import argwhere, compress, count_nonzero, extract, flatnonzero, nonzero, place, putmask
+from cuprous._functions.creation import (
     arange,
     asanyarray,
     asarray,
@@ -52,25 +73,11 @@ from cuprous._creation import (
     zeros,
     zeros_like,
 )  # fmt: skip
-from cuprous._creation import (
+from cuprous._functions.creation import (
     array_ as array,
 )
-from cuprous._device import (
-    MemoryPool,
-    PinnedMemoryPool,
-    explain,
-    fuse,
-    get_default_memory_pool,
-    get_default_pinned_memory_pool,
-    get_device,
-    set_device,
-    show_code,
-    show_config,
-    synchronize,
-)  # fmt: skip
-from cuprous._dtype_info import can_cast, finfo, iinfo, isdtype, min_scalar_type, promote_types, result_type
-from cuprous._einsum import einsum, einsum_path
-from cuprous._elementwise import (
+from cuprous._functions.einsum import einsum, einsum_path
+from cuprous._functions.elementwise import (
     angle,
     around,
     clip,
@@ -87,10 +94,8 @@ from cuprous._elementwise import (
     unwrap,
     where,
 )  # fmt: skip
-from cuprous._estimate import estimate, estimate_simple
-from cuprous._gufuncs import matmul, matvec, vecdot, vecmat
-from cuprous._histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
-from cuprous._index_routines import (
+from cuprous._functions.histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
+from cuprous._functions.index_routines import (
     apply_along_axis,
     apply_over_axes,
     c_,
@@ -115,10 +120,8 @@ from cuprous._index_routines import (
     triu_indices_from,
     unravel_index,
 )  # fmt: skip
-from cuprous._indexing import put, put_along_axis, take, take_along_axis
-from cuprous._interop import asnumpy, from_dlpack
-from cuprous._io import fromfile, genfromtxt, load, loadtxt, save, savetxt, savez, savez_compressed
-from cuprous._joining import (
+from cuprous._functions.io import fromfile, genfromtxt, load, loadtxt, save, savetxt, savez, savez_compressed
+from cuprous._functions.joining import (
     append,
     array_split,
     block,
@@ -140,7 +143,7 @@ from cuprous._joining import (
     vsplit,
     vstack,
 )  # fmt: skip
-from cuprous._logic import (
+from cuprous._functions.logic import (
     allclose,
     array_equal,
     array_equiv,
@@ -154,7 +157,7 @@ from cuprous._logic import (
     isscalar,
     iterable,
 )  # fmt: skip
-from cuprous._manipulation import (
+from cuprous._functions.manipulation import (
     atleast_1d,
     atleast_2d,
     atleast_3d,
@@ -185,8 +188,7 @@ from cuprous._manipulation import (
     transpose,
     trim_zeros,
 )  # fmt: skip
-from cuprous._names import common_type, e, euler_gamma, inf, nan, newaxis, pi
-from cuprous._nan_reductions import (
+from cuprous._functions.nan_reductions import (
     nanargmax,
     nanargmin,
     nancumprod,
@@ -199,8 +201,8 @@ from cuprous._nan_reductions import (
     nansum,
     nanvar,
 )  # fmt: skip
-from cuprous._padding import pad
-from cuprous._polynomials import (
+from cuprous._functions.padding import pad
+from cuprous._functions.polynomials import (
     poly,
     polyadd,
     polyder,
@@ -212,8 +214,8 @@ from cuprous._polynomials import (
     polyval,
     roots,
 )  # fmt: skip
-from cuprous._printing import array2string, array_repr, array_str, who
-from cuprous._products import (
+from cuprous._functions.printing import array2string, array_repr, array_str, who
+from cuprous._functions.products import (
     cross,
     dot,
     inner,
@@ -223,11 +225,8 @@ from cuprous._products import (
     trace,
     vdot,
 )  # fmt: skip
-from cuprous._profile import profile
-from cuprous._quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
-from cuprous._raw_kernels import RawKernel, RawModule
-from cuprous._reduction_kernel import ReductionKernel
-from cuprous._reductions import (
+from cuprous._functions.quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
+from cuprous._functions.reductions import (
     all,
     amax,
     amin,
@@ -248,7 +247,7 @@ from cuprous._reductions import (
     sum,
     var,
 )  # fmt: skip
-from cuprous._sets import (
+from cuprous._functions.sets import (
     in1d,
     intersect1d,
     isin,
@@ -261,7 +260,7 @@ from cuprous._sets import (
     unique_inverse,
     unique_values,
 )  # fmt: skip
-from cuprous._sorting import (
+from cuprous._functions.sorting import (
     argpartition,
     argsort,
     digitize,
@@ -272,10 +271,14 @@ from cuprous._sorting import (
     sort_complex,
     topk,
 )  # fmt: skip
-from cuprous._timing import timeit
-from cuprous._transfers import ImplicitConversionError, TransferWarning, get_transfers, set_transfers
-from cuprous._ufunc_pairs import divmod, frexp, modf
-from cuprous._ufuncs import (
+from cuprous._functions.windows import bartlett, blackman, hamming, hanning, kaiser, packbits, unpackbits
+from cuprous._names import common_type, e, euler_gamma, inf, nan, newaxis, pi
+from cuprous._tools.estimate import estimate, estimate_simple
+from cuprous._tools.profile import profile
+from cuprous._tools.timing import timeit
+from cuprous._ufuncs import methods as _ufunc_methods
+from cuprous._ufuncs.gufuncs import matmul, matvec, vecdot, vecmat
+from cuprous._ufuncs.one_output import (
     abs,
     absolute,
     acos,
@@ -376,8 +379,10 @@ from cuprous._ufuncs import (
     true_divide,
     trunc,
 )  # fmt: skip
-from cuprous._user_kernels import ElementwiseKernel
-from cuprous._windows import bartlett, blackman, hamming, hanning, kaiser, packbits, unpackbits
+from cuprous._ufuncs.two_outputs import divmod, frexp, modf
+from cuprous.cuda._elementwise_kernel import ElementwiseKernel
+from cuprous.cuda._raw_kernels import RawKernel, RawModule
+from cuprous.cuda._reduction_kernel import ReductionKernel
 
 __version__ = "0.1.0"
 
@@ -387,10 +392,10 @@ OutOfMemoryError = _core.OutOfMemoryError
 
 _ufunc_methods.attach()
 _methods.attach()
-_indexing.attach()
-_products.attach()
-_interop.attach()
-_transfers.attach()
+indexing.attach()
+products.attach()
+interop.attach()
+transfers.attach()
 
 
 def __getattr__(name: str) -> Any:

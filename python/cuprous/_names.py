@@ -51,7 +51,7 @@ def lookup(module: str, name: str) -> Any:
     elif name in _ALIASES:
         return importlib.import_module(f"{module}.{_ALIASES[name]}")
     elif name in _KERNELS:
-        return getattr(importlib.import_module(f"{module}._vectorize"), name)
+        return getattr(importlib.import_module(f"{module}._functions.vectorize"), name)
     elif name in _FROM_NUMPY:
         import numpy
 
@@ -81,15 +81,16 @@ def common_type(*arrays: Any) -> Any:
     Raises:
         TypeError: for bool, and for what is no array.
     """
-    from cuprous import _core, _dtypes
-    from cuprous._args import target
+    from cuprous import _core
+    from cuprous._common import dtypes
+    from cuprous._common.arguments import target
 
     result = "float16"
     for a in arrays:
         if target(a, "common_type").dtype_name == "bool":
             raise TypeError("can't get common type for non-numeric array")
-        result = _core.promote_types(result, _dtypes.inexact(a.dtype_name))
-    return _dtypes.numpy_dtype(result).type
+        result = _core.promote_types(result, dtypes.inexact(a.dtype_name))
+    return dtypes.numpy_dtype(result).type
 
 
 __all__ = ["common_type", "e", "euler_gamma", "inf", "nan", "newaxis", "pi"]

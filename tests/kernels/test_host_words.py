@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from cuprous import _nvrtc, cuda
+from cuprous import cuda
+from cuprous.cuda import _nvrtc
 
 
 def nvrtc_is_here() -> bool:

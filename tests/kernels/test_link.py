@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from cuprous import _cuda_headers, cuda
-from cuprous.cuda import _link, config
+from cuprous import cuda
+from cuprous.cuda import _headers, _link, config
 
 from .test_host_words import NVRTC
 from .test_raw import ON_GPU
@@ -114,7 +114,7 @@ def test_headers_of_what_is_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         with pytest.raises(NotImplementedError, match="times is CUDA C"):
             kernel[1, 1](r)
     absent = cuda.CUSource('#include <curand_kernel.h>\nextern "C" __device__ int times(int x) { return x; }')
-    with mock.patch.object(_cuda_headers, "_folders", lambda: ()):
+    with mock.patch.object(_headers, "_folders", lambda: ()):
         other = cuda.jit(link=absent)(lambda r: None)
     with pytest.raises(RuntimeError, match=r"curand_kernel\.h is a header of NVIDIA's .*pip install nvidia-curand"):
         cuda.compile_ptx.__globals__["ptx"](other, (cuda.int32[::1],), (9, 0))
@@ -149,8 +149,8 @@ def test_device_code_is_declared_to_the_compiler(tmp_path: Path) -> None:
 @pytest.mark.skipif(not ON_GPU, reason="device code runs on GPUs")
 @pytest.mark.parametrize("kind", ["ptx", "cubin"])
 def test_device_code_is_linked(kind: str, tmp_path: Path) -> None:
-    from cuprous import _nvrtc
-    from cuprous._raw_kernels import target as own_target
+    from cuprous.cuda import _nvrtc
+    from cuprous.cuda._raw_kernels import target as own_target
 
     target = own_target() if kind != "ptx" else own_target().replace("sm_", "compute_")
     source = 'extern "C" __device__ int twice(int* r, int a) { *r = 2 * a; return 0; }'

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from cuprous._common.device import MemoryPool, PinnedMemoryPool
+from cuprous._common.pointers import MemoryPointer, alloc
 from cuprous._core import OutOfMemoryError
-from cuprous._device import MemoryPool, PinnedMemoryPool
-from cuprous._pointers import MemoryPointer, alloc
 from cuprous.cuda import _intrinsics, errors, memory, runtime, types
 from cuprous.cuda._arrays import (
     as_cuda_array,

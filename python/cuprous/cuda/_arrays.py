@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import ndarray
-from cuprous._interop import as_numba
+from cuprous._array.interop import as_numba
+from cuprous._common.arguments import ndarray
 from cuprous.cuda._device import Gpu, get_device_id
 from cuprous.cuda._stream import Event, ExternalStream, Stream, get_elapsed_time
 
@@ -19,7 +19,7 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
     """A copy of a NumPy array (or anything array-like) on the default device; into `to` where it is given. Of records
     it is a `DeviceRecordArray`, which kernels take.
     """
-    from cuprous._convert import convert
+    from cuprous._common.convert import convert
 
     if to is not None:
         to.copy_to_device(obj, stream)
@@ -43,7 +43,7 @@ def device_array(shape: Any, dtype: Any = float, strides: Any = None, order: str
     Raises:
         NotImplementedError: for `strides`.
     """
-    from cuprous._creation import empty
+    from cuprous._functions.creation import empty
 
     if strides is not None:
         raise NotImplementedError("[device_array] strides= is not supported; use order=")
@@ -126,7 +126,7 @@ def as_cuda_array(obj: Any, sync: bool = True) -> Any:
 
 def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: bool = True) -> Any:
     """An array on the memory that an interface describes: see `as_cuda_array`."""
-    from cuprous._convert import from_cuda_interface
+    from cuprous._common.convert import from_cuda_interface
 
     if desc["typestr"][1:2] in ("M", "m"):
         from cuprous.cuda import _dates
@@ -277,7 +277,7 @@ class Context:
         Raises:
             RuntimeError: without a GPU.
         """
-        from cuprous._pointers import MemoryPointer
+        from cuprous._common.pointers import MemoryPointer
         from cuprous.cuda._ipc import handle_of
 
         return handle_of(memory._array if isinstance(memory, MemoryPointer) else memory)._ipc_handle

@@ -20,7 +20,7 @@ def _target(cc: tuple[int, int] | None) -> str:
 
 def ptx(kernel: Dispatcher, args: Any, cc: tuple[int, int] | None = None, flags: Any = ()) -> str:
     """The PTX of a kernel for arguments of such types."""
-    from cuprous._nvrtc import compile_source
+    from cuprous.cuda._nvrtc import compile_source
 
     source = kernel.cuda_code([t.key for t in args], True, True)
     name = str(kernel.py_func.__name__)
@@ -120,7 +120,7 @@ def compile(
         RuntimeError: where NVRTC is not installed.
         TypeError, TypingError, UnsupportedError: for a signature or function that cannot be compiled.
     """
-    from cuprous._nvrtc import compile_source
+    from cuprous.cuda._nvrtc import compile_source
 
     if abi not in (None, "numba", "c"):
         raise NotImplementedError(f"Unsupported ABI: {abi}")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cuprous._args import ndarray
+from cuprous._common.arguments import ndarray
 from cuprous.cuda._device import is_available
 
 
@@ -83,7 +83,7 @@ class IpcHandle:
             raise ValueError("IpcHandle is already opened")
         if strides is not None:
             raise NotImplementedError("[open_array] strides= is not supported; open all of it and take a view")
-        from cuprous._convert import from_cuda_interface
+        from cuprous._common.convert import from_cuda_interface
         from cuprous.cuda._arrays import synchronize
 
         synchronize()  # the context is current afterwards

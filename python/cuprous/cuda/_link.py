@@ -128,8 +128,8 @@ def linked(function: Any, link: Any) -> Linked:
     callbacks = [(item.setup_callback, item.teardown_callback) for item in coded]
     extra: list[str] = []
     if "#include" in text:
-        from cuprous._cuda_headers import include_options, with_headers_noted
         from cuprous.cuda import config
+        from cuprous.cuda._headers import include_options, with_headers_noted
 
         folders = [os.path.dirname(os.path.abspath(f)) for f in items if isinstance(f, (str, os.PathLike))]
         folders += [folder for folder in config.CUDA_NVRTC_EXTRA_SEARCH_PATHS.split(":") if folder]

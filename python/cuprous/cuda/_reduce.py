@@ -57,7 +57,7 @@ class Reduce:
             TypeError: for an array of more axes.
         """
         from cuprous import _core
-        from cuprous._convert import convert
+        from cuprous._common.convert import convert
 
         values = convert(arr)
         if values.ndim != 1:

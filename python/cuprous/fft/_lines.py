@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cuprous._args import ArrayLike, array, astype, ndarray, normalize_axis, write_exactly
+from cuprous._common.arguments import ArrayLike, array, astype, ndarray, normalize_axis, write_exactly
 from cuprous.fft import _along as one
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from cuprous import _core
-from cuprous._args import ndarray
-from cuprous._pointers import bytes_at
+from cuprous._common.arguments import ndarray
+from cuprous._common.pointers import bytes_at
 from cuprous.pycuda._attributes import host_alloc_flags
 
 

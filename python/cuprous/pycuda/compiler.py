@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 from cuprous import _core
-from cuprous._cuda_headers import COMPLEX, OURS, include_options
-from cuprous._nvcc import SEPARATE, device_runtime
-from cuprous._nvrtc import compile_source
-from cuprous._raw_kernels import RawModule, target
+from cuprous.cuda._headers import COMPLEX, OURS, include_options
+from cuprous.cuda._nvcc import SEPARATE, device_runtime
+from cuprous.cuda._nvrtc import compile_source
+from cuprous.cuda._raw_kernels import RawModule, target
 from cuprous.pycuda.driver import CompileError, Function, LogicError, Module
 
 #: PyCUDA's name: options that all modules get.

@@ -228,7 +228,7 @@ class DeviceData:
     """What a GPU has for blocks."""
 
     def __init__(self, dev: driver.Device | None = None) -> None:
-        from cuprous._occupancy import multiprocessor
+        from cuprous.cuda._occupancy import multiprocessor
 
         dev = dev or driver.Device(0)
         major, minor = dev.compute_capability()
@@ -249,7 +249,7 @@ class OccupancyRecord:
     """How many blocks and warps a multiprocessor holds: `tb_per_mp`, `warps_per_mp`, `occupancy`, `limited_by`."""
 
     def __init__(self, devdata: DeviceData, threads: int, shared_mem: int = 0, registers: int = 0) -> None:
-        from cuprous._occupancy import blocks_per_multiprocessor
+        from cuprous.cuda._occupancy import blocks_per_multiprocessor
 
         if threads > devdata.max_threads:
             raise ValueError("too many threads")

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import astype, ndarray
+from cuprous._common.arguments import astype, ndarray
 from cuprous.scipy.sparse._base import Sparse
 
 
