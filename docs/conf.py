@@ -122,12 +122,16 @@ def groups(module: ModuleType) -> dict[str, list[str]]:
 
 TITLES = {
     "cuprous._core": "The array and the universal function",
-    "cuprous._common.indexing": "Picking and placing by index",
+    "cuprous._common.convert": "Other libraries",
+    "cuprous._common.dlpack": "Other libraries",
+    "cuprous._common.masks": "Counts and positions of nonzero elements",
+    "cuprous._functions.selection": "Picking and placing by index",
     "cuprous._functions.reductions": "Folds",
     "cuprous._functions.quantiles": "Quantiles",
     "cuprous._common.device": "Devices, memory and explanations",
     "cuprous._functions.calculus": "Differences, integrals, interpolation, convolution",
     "cuprous.linalg._decompositions": "Decompositions",
+    "cuprous.linalg._svd": "Decompositions",
     "cuprous.linalg._solving": "Equations and inverses",
     "cuprous.linalg._products": "Products",
     "cuprous.linalg._norms": "Norms",
@@ -135,7 +139,7 @@ TITLES = {
     "cuprous._functions.index_routines": "Indices, grids and diagonals",
     "cuprous._ufuncs.one_output": "Universal functions",
     "cuprous._functions.broadcast": "Other names",
-    "cuprous._names": "Other names",
+    "cuprous._functions.constants": "Other names",
     "cuprous._ufuncs.methods": "Universal functions of two results",
     "cuprous.scipy.special._function": "Functions of elements",
 }

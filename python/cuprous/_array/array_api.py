@@ -65,12 +65,9 @@ class Info:
             raise ValueError(f"there is no device {device!r}; there are {', '.join(map(str, self.devices()))}")
 
 
-def namespace_info() -> Info:
+def __array_namespace_info__() -> Info:
     """The inspection interface of the array API standard: capabilities, devices and dtypes."""
     return Info()
-
-
-namespace_info.__name__ = "__array_namespace_info__"
 
 
 def check_version(api_version: str | None) -> None:
@@ -81,4 +78,4 @@ def check_version(api_version: str | None) -> None:
         )
 
 
-__all__ = ["__array_api_version__"]
+__all__ = ["__array_api_version__", "__array_namespace_info__"]

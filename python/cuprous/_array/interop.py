@@ -1,18 +1,18 @@
-"""Other libraries: NumPy's protocols, DLPack, the CUDA array interface, pickling."""
+"""Other libraries: NumPy's protocols, the CUDA array interface, pickling."""
 
 from __future__ import annotations
 
 import weakref
 from typing import Any
 
+import cuprous
 from cuprous import _core
 from cuprous._common import dtypes, transfers
-from cuprous._common.arguments import axis_order, beside_arrays, inverse, is_numpy_array, ndarray, order_letter
+from cuprous._common.arguments import beside_arrays, ndarray
+from cuprous._common.convert import asnumpy, convert
+from cuprous._common.layout import axis_order, inverse, order_letter
+from cuprous._common.operands import is_numpy_array
 from cuprous._common.overrides import overrides
-
-#: DLPack's device types.
-_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
-
 
 #: Arrays that Numba's words made, by their ids, with the streams that they are bound to (0: none). NumPy may copy them
 #: to the host by itself, as Numba has it.
@@ -92,25 +92,6 @@ def array_interface(self: ndarray) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, blocking: bool = True) -> Any:
-    """A NumPy array of anything: device arrays are copied to the host (see `ndarray.get`), the rest goes through
-    `numpy.asarray`."""
-    if isinstance(a, ndarray):
-        return a.get(stream, order, out, blocking)  # type: ignore[attr-defined]
-    import numpy as np
-
-    interface = getattr(a, "__cuda_array_interface__", None)
-    if interface is not None:
-        from cuprous._common.convert import from_cuda_interface
-
-        return asnumpy(from_cuda_interface(a, interface), stream, order, out)
-    host = np.asarray(a, order=order)  # type: ignore[call-overload]
-    if out is None:
-        return host
-    out[...] = host
-    return out
-
-
 def wait_for(function: str, stream: Any) -> None:
     """Waits for what others gave to a stream, before memory that they may use is read or written.
 
@@ -181,7 +162,6 @@ def copy_to_device(self: ndarray, ary: Any, stream: Any = 0) -> None:
     Raises:
         ValueError: for another shape.
     """
-    from cuprous._common.convert import convert
 
     wait_for("copy_to_device", stream if hasattr(stream, "synchronize") else None)
     source = convert(ary)
@@ -242,7 +222,6 @@ def array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, **kwargs: 
     """A ufunc of NumPy's or SciPy's called with one of our arrays: runs ours of that name. If it does not exist, and if
     results go to a NumPy array, NumPy's own runs on the host. Operands of other classes are asked instead.
     """
-    import cuprous
 
     if any(overrides(type(x), "__array_ufunc__") for x in (*inputs, *(kwargs.get("out") or ()))):
         return NotImplemented
@@ -273,7 +252,6 @@ _WRITERS = {
 def array_function(self: ndarray, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A NumPy function called with one of our arrays: runs ours of that name. If it does not exist, or does not take
     these arguments, NumPy's own runs on the host. Arguments of other classes are asked instead."""
-    import cuprous
 
     if any(overrides(kind, "__array_function__") for kind in types):
         return NotImplemented
@@ -304,71 +282,6 @@ def _on_host(x: Any) -> Any:
     if isinstance(x, dict):
         return {key: _on_host(value) for key, value in x.items()}
     return x
-
-
-# --- DLPack
-
-
-def dlpack_device(self: ndarray) -> tuple[int, int]:
-    """(device type, device number) by DLPack's table."""
-    name, _, number = self.device_name.partition(":")
-    return (_CPU, 0) if name == "cpu" else (_CUDA, int(number or 0))
-
-
-def dlpack(
-    self: ndarray, *, stream: Any = None, max_version: tuple[int, int] | None = None,
-    dl_device: tuple[int, int] | None = None, copy: bool | None = None,
-) -> Any:  # fmt: skip
-    """A DLPack capsule that shares (or, if `copy`, copies) the memory.
-
-    Raises:
-        BufferError: for another device than the array's own or the host's, or where `copy=False` forbids the way there.
-    """
-    source = self
-    here = dlpack_device(self)
-    if dl_device is not None and tuple(dl_device) != here:
-        if tuple(dl_device) != (_CPU, 0):
-            raise BufferError(f"[__dlpack__] cannot export from device {here} to device {tuple(dl_device)}")
-        if copy is False:
-            raise BufferError("[__dlpack__] cannot export a GPU array to the host without a copy")
-        source, copy = _core.to_device(self, "cpu"), None
-    versioned = max_version is not None and max_version[0] >= 1
-    if source.device_name == "cpu" and stream not in (None, -1):
-        raise BufferError("[__dlpack__] stream must be None for arrays on the CPU")
-    return _core.to_dlpack(source, versioned, stream, bool(copy))
-
-
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> ndarray:
-    """An array that shares memory with another library's array by DLPack.
-
-    Raises:
-        TypeError: if the object has no `__dlpack__`.
-        BufferError: if a copy would be needed and `copy` is False.
-    """
-    if not hasattr(x, "__dlpack__"):
-        raise TypeError(f"from_dlpack needs an object with __dlpack__ and __dlpack_device__, not {type(x)}")
-    kind = x.__dlpack_device__()[0]
-    if kind not in (_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED):
-        raise BufferError(f"[from_dlpack] unsupported DLPack device type {kind}")
-    stream = 1 if kind in (_CUDA, _CUDA_MANAGED) else None  # 1: the legacy default stream, which ours is ordered with
-    try:
-        capsule = x.__dlpack__(stream=stream, max_version=(1, 1), copy=copy)
-    except TypeError:  # a producer from before DLPack 1.0
-        capsule = x.__dlpack__(stream=stream) if stream is not None else x.__dlpack__()
-    result = _core.from_dlpack(capsule)
-    if device is not None:
-        from cuprous._common.device import device_word
-
-        target = device_word(device)
-        if copy is False and target != result.device_name:
-            raise BufferError(f"[from_dlpack] the array is on {result.device_name}: a copy to {target} was forbidden")
-        result = _core.to_device(result, target)
-    return result
-
-
-def to_dlpack(array: ndarray) -> Any:
-    """A DLPack capsule of an array (`ndarray.toDlpack`)."""
-    return _core.to_dlpack(array, False, None, False)
 
 
 # --- the CUDA array interface
@@ -427,11 +340,3 @@ def _rebuild(data: Any, shape: tuple[int, ...], dtype: str) -> ndarray:
 
 def _rebuild_transposed(data: Any, shape: tuple[int, ...], dtype: str, axes: tuple[int, ...]) -> ndarray:
     return _core.owner(_rebuild(data, shape, dtype).transpose(axes))
-
-
-def attach() -> None:
-    """Hands the hook to the native type."""
-    _core.set_hook("buffer", show_memory)
-
-
-__all__ = ["asnumpy", "from_dlpack"]

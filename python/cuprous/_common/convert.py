@@ -6,7 +6,11 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import MAX_NDIM, cast_in_order, common_dtype, ndarray, order_letter, with_order
+from cuprous._common.casting import common_dtype
+from cuprous._common.device import current_device
+from cuprous._common.dlpack import from_dlpack
+from cuprous._common.layout import MAX_NDIM, cast_in_order, order_letter, with_order
+from cuprous._core import ndarray
 
 _SCALAR_DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
@@ -90,8 +94,6 @@ def _shared(x: Any) -> ndarray | None:
     if hasattr(x, "__cupy_get_ndarray__"):
         return _shared(x.__cupy_get_ndarray__())
     if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] != 1:
-        from cuprous._array.interop import from_dlpack
-
         return from_dlpack(x)
     return None
 
@@ -154,7 +156,6 @@ def _from_nested(x: Any, name: str | None) -> ndarray:
 
 def from_cuda_interface(owner: Any, interface: dict[str, Any]) -> ndarray:
     """A view of another library's device memory; waits for the stream that the interface names."""
-    from cuprous._common.device import current_device
 
     if interface.get("mask") is not None:
         raise NotImplementedError("Masked arrays are not supported: __cuda_array_interface__ has a mask")
@@ -184,3 +185,23 @@ def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     for i in range(len(shape) - 2, -1, -1):
         strides[i] = strides[i + 1] * max(shape[i + 1], 1)
     return tuple(strides)
+
+
+def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, blocking: bool = True) -> Any:
+    """A NumPy array of anything: device arrays are copied to the host (see `ndarray.get`), the rest goes through
+    `numpy.asarray`."""
+    if isinstance(a, ndarray):
+        return a.get(stream, order, out, blocking)  # type: ignore[attr-defined]
+    import numpy as np
+
+    interface = getattr(a, "__cuda_array_interface__", None)
+    if interface is not None:
+        return asnumpy(from_cuda_interface(a, interface), stream, order, out)
+    host = np.asarray(a, order=order)  # type: ignore[call-overload]
+    if out is None:
+        return host
+    out[...] = host
+    return out
+
+
+__all__ = ["asnumpy"]

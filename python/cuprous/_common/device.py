@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
+import cuprous
 from cuprous import _core
 from cuprous._common import transfers
 
@@ -175,7 +176,6 @@ def show_config() -> None:
 
 def config() -> dict[str, Any]:
     """What `show_config` prints."""
-    import cuprous
 
     facts: dict[str, Any] = {
         "Cuprous version": cuprous.__version__,

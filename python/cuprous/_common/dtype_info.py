@@ -10,7 +10,8 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import is_scalar, ndarray
+from cuprous._common.arguments import ndarray, target
+from cuprous._common.operands import is_scalar
 
 #: The standard's groups of dtypes by their kind letters here.
 KINDS = {
@@ -204,4 +205,18 @@ def dtypes_of(kind: Any = None) -> dict[str, Any]:
     }
 
 
-__all__ = ["can_cast", "finfo", "iinfo", "isdtype", "min_scalar_type", "promote_types", "result_type"]
+def common_type(*arrays: Any) -> Any:
+    """The floating or complex NumPy type that holds all arrays; integers count as float64.
+
+    Raises:
+        TypeError: for bool, and for what is no array.
+    """
+    result = "float16"
+    for a in arrays:
+        if target(a, "common_type").dtype_name == "bool":
+            raise TypeError("can't get common type for non-numeric array")
+        result = _core.promote_types(result, dtypes.inexact(a.dtype_name))
+    return dtypes.numpy_dtype(result).type
+
+
+__all__ = ["can_cast", "common_type", "finfo", "iinfo", "isdtype", "min_scalar_type", "promote_types", "result_type"]

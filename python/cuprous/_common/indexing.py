@@ -1,4 +1,4 @@
-"""Indexing with arrays, lists and masks, and the functions that pick and place by index.
+"""Indexing with arrays, lists and masks: what `a[key]` and `a[key] = value` read and write.
 
 An indexing expression becomes one array of offsets into the storage: the offsets of the index arrays, wrapped and
 multiplied by strides, plus those of the sliced axes. Reading is then a gather, writing a scatter.
@@ -13,24 +13,16 @@ from typing import Any
 from cuprous import _core
 from cuprous._common import dtypes
 from cuprous._common.arguments import (
-    MAX_NDIM,
-    ArrayLike,
-    Axis,
     array,
-    astype,
     broadcast_shapes,
-    check_casting,
     check_writable,
-    is_numpy_array,
-    is_scalar,
     ndarray,
-    normalize_axis,
-    operand,
-    target,
-    warn_of_lost_parts,
-    write_exactly,
-)  # fmt: skip
-from cuprous._functions.counting import flatnonzero, select_flat, split_index
+)
+from cuprous._common.casting import astype, check_casting, warn_of_lost_parts
+from cuprous._common.convert import convert
+from cuprous._common.layout import MAX_NDIM
+from cuprous._common.masks import flatnonzero, select_flat, split_index
+from cuprous._common.operands import is_numpy_array, is_scalar
 
 #: Modes of `take` and its like.
 _MODES = ("raise", "wrap", "clip")
@@ -320,10 +312,9 @@ def _basic_key(key: Any) -> tuple[Any, ...] | None:
     return tuple(i if _is_basic(i) else int(i) for i in items)
 
 
-def _value(a: ndarray, value: Any) -> Any:
+def assigned_value(a: ndarray, value: Any) -> Any:
     if isinstance(value, ndarray) or is_scalar(value):
         return value
-    from cuprous._common.convert import convert
 
     if isinstance(value, (list, tuple)) and value:
         return convert(value, a.dtype_name)  # each element must fit, as in NumPy
@@ -335,7 +326,7 @@ def _value(a: ndarray, value: Any) -> Any:
 def setitem(a: ndarray, key: Any, value: Any) -> None:
     """`a[key] = value` for all keys and values (the native type's hook for what it does not do itself)."""
     nested = isinstance(value, (list, tuple))
-    value = _value(a, value)
+    value = assigned_value(a, value)
     if isinstance(value, ndarray):
         warn_of_lost_parts(value.dtype_name, a.dtype_name)
     basic = _basic_key(key)
@@ -434,7 +425,7 @@ def gather_flat(flat: ndarray, index: ndarray) -> ndarray:
     return _core.gather(flat, index if stride == 1 else index * stride)
 
 
-# --- take, put and their like
+# --- offsets for take, put and their like
 
 
 def bounded(indices: Any, n: int, axis: int, mode: str) -> ndarray:
@@ -459,57 +450,6 @@ def bounded(indices: Any, n: int, axis: int, mode: str) -> ndarray:
     return _core.map("minimum", _core.map("maximum", indices, 0), n - 1)
 
 
-def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = None, mode: str = "raise") -> ndarray:
-    """Elements of the flattened array, or slices along an axis, at indices.
-
-    Raises:
-        IndexError: for an index out of bounds (mode "raise"; on a GPU indices held there wrap instead).
-    """
-    a = array(a)
-    if axis is None:
-        a, axis = a.reshape(-1), 0
-    if a.ndim == 0:
-        a = a.reshape((1,))
-    axis = normalize_axis(axis, a.ndim)
-    n = a.shape[axis]
-    index = bounded(indices, n, axis, mode)
-    if n == 0 and index.size:
-        raise IndexError("cannot do a non-empty take from an empty axes.")
-    strides = a.element_strides
-    before, after = axis, a.ndim - axis - 1
-    scaled = index if strides[axis] == 1 else index * strides[axis]
-    if before or after:
-        shape = (*a.shape[:axis], *index.shape, *a.shape[axis + 1 :])
-        grid = _core.iota(shape, (*strides[:axis], *(0,) * index.ndim, *strides[axis + 1 :]), 0)
-        scaled = grid + scaled.reshape(index.shape + (1,) * after)
-    return write_exactly(out, _core.gather(a, scaled), "take")
-
-
-def put(a: ndarray, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
-    """Writes values at indices into the flattened array; values repeat as needed.
-
-    Raises:
-        TypeError: unless `a` is an array, and for indices that are no integers.
-        IndexError: for an index out of bounds (mode "raise"; on a GPU indices held there wrap instead), and for any
-            index of an empty array.
-    """
-    target(a, "put")
-    index = bounded(ind, a.size, 0, mode).reshape(-1)
-    if not index.size:
-        return
-    if not a.size:
-        raise IndexError("cannot replace elements of an empty array")
-    values: Any = operand(v) if not is_numpy_array(v) else _value(a, v)
-    if isinstance(values, ndarray):
-        flat = astype(values, a.dtype_name).reshape(-1)
-        if flat.size == 0:
-            return
-        values = flat if flat.size == index.size else gather_flat(
-            flat, _core.map("remainder", _core.iota((index.size,), (1,), 0), flat.size)
-        )  # fmt: skip
-    _core.scatter(a, flat_offsets(a, index), values, "set")
-
-
 def flat_offsets(a: ndarray, index: ndarray) -> ndarray:
     """Offsets of elements given by their index in the flattened array."""
     if a.is_c_contiguous:
@@ -518,85 +458,3 @@ def flat_offsets(a: ndarray, index: ndarray) -> ndarray:
     for part, stride in zip(split_index(index, a.shape), a.element_strides, strict=True):
         offsets = part * stride + offsets
     return offsets if isinstance(offsets, ndarray) else index * 0
-
-
-def _along_axis(a: ndarray, indices: Any, axis: int) -> ndarray:
-    """Offsets for take_along_axis and put_along_axis."""
-    index = array(indices) if not is_numpy_array(indices) else _value(a, indices)
-    if dtypes.kind(index.dtype_name) not in "iu":
-        raise IndexError("`indices` must be an integer array")
-    if index.ndim != a.ndim:
-        raise ValueError("`indices` and `arr` must have the same number of dimensions")
-    index = wrapped(index, a.shape[axis], axis)
-    strides = list(a.element_strides)
-    others = tuple(1 if i == axis else n for i, n in enumerate(a.shape))
-    try:
-        shape = list(broadcast_shapes(others, index.shape))
-    except ValueError:
-        raise IndexError(
-            f"shape mismatch: indices of shape {index.shape} could not be broadcast to the slices {others} of the array"
-        ) from None
-    own = strides[axis]
-    strides[axis] = 0
-    for i, n in enumerate(a.shape):
-        if i != axis and n == 1:
-            strides[i] = 0
-    return _core.iota(shape, strides, 0) + index * own
-
-
-def _check_flat(indices: Any) -> None:
-    if getattr(indices, "ndim", 1) != 1:
-        raise ValueError("when axis=None, `indices` must have a single dimension.")
-
-
-def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> ndarray:
-    """For each 1-d slice along an axis, its elements at that slice's indices.
-
-    Raises:
-        IndexError: unless the indices are integers, within bounds (on a GPU they wrap instead), and broadcast to the
-            other axes.
-        ValueError: unless they have as many axes as the array.
-    """
-    a = array(arr)
-    if axis is None:
-        _check_flat(indices)
-        a, axis = a.reshape(-1), 0
-    return _core.gather(a, _along_axis(a, indices, normalize_axis(axis, a.ndim)))
-
-
-def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: Axis) -> None:
-    """For each 1-d slice along an axis, writes values at that slice's indices. Errors as `take_along_axis`."""
-    target(arr, "put_along_axis")
-    if axis is None:
-        _check_flat(indices)
-        put(arr, indices, values)
-        return
-    offsets = _along_axis(arr, indices, normalize_axis(axis, arr.ndim))
-    values = _value(arr, values)
-    if isinstance(values, ndarray):
-        values = _core.broadcast_to(astype(values, arr.dtype_name), offsets.shape)
-    _core.scatter(arr, offsets, values, "set")
-
-
-def scatter_add(a: ndarray, slices: Any, value: ArrayLike) -> None:
-    """Adds values at an index; one that occurs twice is added to twice."""
-    scatter_into(a, slices, operand(value), "add")
-
-
-def scatter_max(a: ndarray, slices: Any, value: ArrayLike) -> None:
-    """Raises elements at an index to values."""
-    scatter_into(a, slices, operand(value), "maximum")
-
-
-def scatter_min(a: ndarray, slices: Any, value: ArrayLike) -> None:
-    """Lowers elements at an index to values."""
-    scatter_into(a, slices, operand(value), "minimum")
-
-
-def attach() -> None:
-    """Hands the hooks to the native type."""
-    _core.set_hook("getitem", getitem)
-    _core.set_hook("setitem", setitem)
-
-
-__all__ = ["put", "put_along_axis", "take", "take_along_axis"]

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from cuprous import _core
 from cuprous._common import dtypes
 from cuprous._common.arguments import ndarray
+from cuprous._functions.joining import stack
 from cuprous._functions.quantiles import percentile
 from cuprous._functions.reductions import max as max_
 from cuprous._functions.reductions import mean, ptp, std
@@ -64,11 +65,8 @@ def _freedman_diaconis(x: ndarray) -> float:
     return 2.0 * float(quartiles[0] - quartiles[1]) * x.size ** (-1.0 / 3.0)
 
 
-def _stone(x: ndarray, range: Range) -> float:
+def _stone(x: ndarray, range: Range, histogram: Callable[..., Any]) -> float:
     """Least estimated squared error over all numbers of bins up to max(100, sqrt(n))."""
-    from cuprous._functions.histograms import histogram
-    from cuprous._functions.joining import stack
-
     n = x.size
     extent = _extent(x)
     if n <= 1 or extent == 0:
@@ -86,14 +84,14 @@ def _auto(x: ndarray) -> float:
     return min(spread, _sturges(x))
 
 
-#: All but Stone's, which alone asks for the range.
+#: All but Stone's, which alone needs the range and computes histograms.
 ESTIMATORS: dict[str, Callable[[ndarray], float]] = {
     "auto": _auto, "doane": _doane, "fd": _freedman_diaconis, "rice": _rice, "scott": _scott, "sqrt": _sqrt,
     "sturges": _sturges,
 }  # fmt: skip
 
 
-def count(a: ndarray, name: str, range: Range, weights: Any) -> int:
+def count(a: ndarray, name: str, range: Range, weights: Any, histogram: Callable[..., Any]) -> int:
     """The number of bins that an estimator gives for the data within the range.
 
     Raises:
@@ -109,7 +107,7 @@ def count(a: ndarray, name: str, range: Range, weights: Any) -> int:
         a = a[(a >= range[0]) & (a <= range[1])]
     if a.size == 0:
         return 1
-    width = _stone(a, range) if name == "stone" else ESTIMATORS[name](a)
+    width = _stone(a, range, histogram) if name == "stone" else ESTIMATORS[name](a)
     if not width:
         return 1
     if dtypes.kind(a.dtype_name) in "iu":

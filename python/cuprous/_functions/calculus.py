@@ -1,7 +1,8 @@
-"""Differences, integrals, interpolation, convolution, covariance."""
+"""Differences, integrals, interpolation, convolution, covariance, phases."""
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -12,21 +13,22 @@ from cuprous._common.arguments import (
     ArrayLike,
     Axes,
     array,
-    astype,
-    axis_order,
-    check_casting,
-    common_dtype,
-    is_scalar,
-    laid_out,
     ndarray,
     normalize_axes,
     normalize_axis,
+    result_name,
 )
-from cuprous._functions.elementwise import imag, real
+from cuprous._common.casting import astype, check_casting, common_dtype
+from cuprous._common.indexing import gather_flat
+from cuprous._common.layout import axis_order, laid_out
+from cuprous._common.operands import is_scalar
+from cuprous._functions.complex_parts import imag, real
+from cuprous._functions.creation import diagonal_view
+from cuprous._functions.elementwise import clip
 from cuprous._functions.joining import concatenate
 from cuprous._functions.manipulation import atleast_1d
 from cuprous._functions.reductions import any as any_
-from cuprous._functions.reductions import mean
+from cuprous._functions.reductions import cumsum, mean
 from cuprous._functions.reductions import sum as sum_
 from cuprous._ufuncs.gufuncs import matmul
 
@@ -182,7 +184,6 @@ def interp(
     Raises:
         ValueError: if xp and fp differ in length or are empty.
     """
-    from cuprous._common.indexing import gather_flat
 
     x, xp, fp = array(x), astype(array(xp), "float64"), array(fp)
     check_casting(x.dtype_name, "float64", "safe", "array data")
@@ -391,8 +392,6 @@ def cov(
 
 def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: Any = None) -> ndarray:
     """Matrix of Pearson's correlation coefficients."""
-    from cuprous._functions.creation import diagonal_view
-    from cuprous._functions.elementwise import clip
 
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
@@ -405,4 +404,30 @@ def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: A
     return result
 
 
-__all__ = ["convolve", "corrcoef", "correlate", "cov", "diff", "ediff1d", "gradient", "interp", "trapezoid"]
+def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi) -> ndarray:
+    """Phases with jumps of more than half a period taken out along an axis."""
+    p = array(p)
+    i = normalize_axis(axis, p.ndim)
+    steps = diff(p, axis=i)
+    name = result_name(steps, period)
+    integral = dtypes.kind(name) in "iu"
+    if discont is None:
+        discont = period / 2
+    if integral:
+        high, ambiguous = period // 2, period % 2 == 0
+    else:
+        high, ambiguous = period / 2, True
+    low = -high
+    folded = _core.map("remainder", steps - low, period) + low
+    if ambiguous:
+        folded = _core.map("where", _core.map("logical_and", folded == low, steps > 0), high, folded)
+    correction = folded - steps
+    correction = _core.map("where", _core.map("absolute", steps) < discont, _core.full((), 0, correction.dtype_name),
+                           correction)  # fmt: skip
+    result = astype(p, name).copy("K")
+    tail = result[(slice(None),) * i + (slice(1, None),)]
+    _core.update(tail, tail + cumsum(correction, axis=i))
+    return result
+
+
+__all__ = ["convolve", "corrcoef", "correlate", "cov", "diff", "ediff1d", "gradient", "interp", "trapezoid", "unwrap"]

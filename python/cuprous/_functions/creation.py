@@ -8,23 +8,15 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import (
-    ArrayLike,
-    Shape,
-    array,
-    as_shape,
-    axis_order,
-    inverse,
-    is_scalar,
-    laid_out,
-    ndarray,
-    normalize_axis,
-    order_letter,
-    result_name,
-    warn_of_lost_parts,
-)  # fmt: skip
-from cuprous._common.arguments import with_order as _with_order
+from cuprous._common.arguments import ArrayLike, Shape, as_shape, ndarray, normalize_axis, result_name
+from cuprous._common.arguments import array as as_array
+from cuprous._common.casting import warn_of_lost_parts
 from cuprous._common.convert import check_range, convert
+from cuprous._common.device import device_word
+from cuprous._common.layout import axis_order, inverse, laid_out, order_letter
+from cuprous._common.layout import with_order as _with_order
+from cuprous._common.operands import is_scalar
+from cuprous._functions.manipulation import moveaxis
 
 
 def _filled(shape: Shape, value: Any, dtype: Any, order: str) -> ndarray:
@@ -74,7 +66,7 @@ def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, 
 
 
 def _like(a: ArrayLike, value: Any, dtype: Any, order: str, subok: Any, shape: Shape | None, device: Any) -> ndarray:
-    a = array(a)
+    a = as_array(a)
     if subok is not None:
         operator.index(subok)  # checked as NumPy does; there are no subclasses to ask for
     dims = a.shape if shape is None else as_shape(shape)
@@ -125,7 +117,6 @@ def full_like(
 def _on_device(a: ndarray, device: Any) -> ndarray:
     if device is None:
         return a
-    from cuprous._common.device import device_word
 
     return _core.to_device(a, device_word(device))
 
@@ -141,7 +132,7 @@ def asarray(
     outlives the call.
     """
     if type(a) is ndarray and dtype is None and order is None and device is None and (copy is None or copy is False):
-        return array_(a) if a.is_value and copy is None else a
+        return array(a) if a.is_value and copy is None else a
     return _on_device(convert(a, dtype, order or "K", copy), device)
 
 
@@ -159,7 +150,7 @@ def asfarray(a: Any, dtype: Any = float) -> ndarray:
     return convert(a, name if dtypes.kind(name) in "fc" else "float64")
 
 
-def array_(
+def array(
     obj: Any, dtype: Any = None, copy: bool | None = True, order: str = "K", subok: bool = False, ndmin: int = 0,
     *, blocking: bool = True, device: Any = None,
 ) -> ndarray:  # fmt: skip
@@ -171,9 +162,6 @@ def array_(
     if result.ndim < ndmin:
         result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
     return _on_device(result, device)
-
-
-array_.__name__ = array_.__qualname__ = "array"
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
@@ -198,7 +186,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> nd
 
 def astype(x: ArrayLike, dtype: Any, /, *, copy: bool = True, device: Any = None) -> ndarray:
     """The elements cast to a dtype; a copy unless `copy` is False and none is needed."""
-    x, name = array(x), dtypes.name_of(dtype)
+    x, name = as_array(x), dtypes.name_of(dtype)
     warn_of_lost_parts(x.dtype_name, name)
     return _on_device(_core.cast(x, name) if copy or x.dtype_name != name else x, device)
 
@@ -226,7 +214,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
 
 def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> ndarray:
     """A copy of an array. There are no subclasses that `subok` could keep."""
-    return _with_order(array(a), order, fresh=True)
+    return _with_order(as_array(a), order, fresh=True)
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> ndarray:
@@ -324,7 +312,7 @@ def _number(x: Any) -> Any:
     if isinstance(x, str):
         raise TypeError("arange() not supported for text")
     if isinstance(x, (list, tuple)):
-        array(x)  # whose own errors come first
+        as_array(x)  # whose own errors come first
         raise TypeError(f"arange() takes numbers, not {type(x).__name__}")
     return x.item() if isinstance(x, ndarray) else x
 
@@ -389,8 +377,6 @@ def linspace(
     if endpoint and num > 1:
         result[-1] = high
     if axis != 0:
-        from cuprous._functions.manipulation import moveaxis
-
         result = moveaxis(result, 0, axis)
     if dtypes.kind(name) in "iu":
         result = _core.map("floor", result)
@@ -447,8 +433,6 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
         if num > 1 and endpoint:
             _core.update(result[-1:], last)
     if axis != 0:
-        from cuprous._functions.manipulation import moveaxis
-
         result = moveaxis(result, 0, axis)
     return result if dtype is None else _core.cast(result, dtypes.name_of(dtype))
 
@@ -494,7 +478,7 @@ def diag(v: ArrayLike, k: int = 0) -> ndarray:
     Raises:
         ValueError: unless the input is 1-d or 2-d.
     """
-    v = array(v)
+    v = as_array(v)
     if v.ndim == 2:
         return diagonal_view(v, k).copy()
     if v.ndim != 1:
@@ -507,7 +491,7 @@ def diag(v: ArrayLike, k: int = 0) -> ndarray:
 
 def diagflat(v: ArrayLike, k: int = 0) -> ndarray:
     """A matrix with the flattened input on its k-th diagonal."""
-    return diag(array(v).reshape(-1), k)
+    return diag(as_array(v).reshape(-1), k)
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> ndarray:
@@ -518,7 +502,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> ndarray
 
 
 def _triangle(m: ArrayLike, k: int, lower: bool) -> ndarray:
-    m = array(m)
+    m = as_array(m)
     if m.ndim == 0:
         raise ValueError("Input must be at least 1-d.")
     shape = m.shape[-2:] if m.ndim > 1 else m.shape * 2
@@ -543,7 +527,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> ndar
     Raises:
         ValueError: unless the input is 1-d.
     """
-    x = array(x)
+    x = as_array(x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
     n = x.size if N is None else N
@@ -585,7 +569,7 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     """
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
-    vectors = [array(x).reshape(-1) for x in xi]
+    vectors = [as_array(x).reshape(-1) for x in xi]
     n = len(vectors)
     places = list(range(n))
     if indexing == "xy" and n > 1:
@@ -602,7 +586,7 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
 
 
 __all__ = [
-    "arange", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfarray", "asfortranarray",
+    "arange", "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfarray", "asfortranarray",
     "astype", "copy", "diag", "diagflat", "empty", "empty_like", "eye", "frombuffer", "fromfunction",
     "fromiter", "fromstring", "full", "full_like", "geomspace", "identity", "indices", "linspace", "logspace",
     "meshgrid", "ones", "ones_like", "require", "tri", "tril", "triu", "vander", "zeros", "zeros_like",

@@ -8,18 +8,11 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import (
-    array,
-    astype,
-    check_casting,
-    check_rule,
-    common_dtype,
-    ndarray,
-    order_letter,
-    with_order,
-    write_out,
-)
+from cuprous._common.arguments import array, ndarray, write_out
+from cuprous._common.casting import astype, check_casting, check_rule, common_dtype
+from cuprous._common.layout import order_letter, with_order
 from cuprous._functions.products import matrix_product
+from cuprous._functions.reductions import any as any_
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #: Labels of the axes that an ellipsis stands for: not letters, so that they never clash.
@@ -130,8 +123,6 @@ def _sum_out(a: ndarray, labels: Labels, keep: set[str]) -> tuple[ndarray, Label
     if not gone:
         return a, labels
     if a.dtype_name == "bool":
-        from cuprous._functions.reductions import any as any_
-
         return any_(a, gone), tuple(c for c in labels if c in keep)
     return _core.reduce("sum", a, gone), tuple(c for c in labels if c in keep)
 

@@ -1,4 +1,4 @@
-"""Functions of one element at a time that are not ufuncs: rounding, clipping, selecting, parts of complex numbers."""
+"""Functions of one element at a time that are not ufuncs: rounding, clipping, selecting, named functions."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from cuprous._common import dtypes
 from cuprous._common.arguments import (
     ArrayLike,
     array,
-    astype,
     broadcast_shapes,
-    check_casting,
     ndarray,
     operand,
     result_name,
     write_exactly,
     write_out,
 )
+from cuprous._common.casting import astype, check_casting
+from cuprous._functions.complex_parts import imag, real
+from cuprous._functions.counting import nonzero
+from cuprous._functions.reductions import all as all_
 
 
 def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
@@ -28,8 +30,6 @@ def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
         ValueError: if only one of `x` and `y` is given, and for operands that do not broadcast.
     """
     if x is None and y is None:
-        from cuprous._functions.counting import nonzero
-
         return nonzero(condition)
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
@@ -160,41 +160,8 @@ def _finite_max(name: str) -> float:
     )
 
 
-# --- complex numbers
-
-
-def _part(a: ndarray, index: int) -> ndarray:
-    """A view of the real (0) or imaginary (1) parts of a complex array."""
-    strides = [2 * s for s in a.element_strides]
-    return _core.as_strided(a, a.shape, strides, index, dtypes.component(a.dtype_name))
-
-
-def real(val: ArrayLike) -> ndarray:
-    """The real part: a view of complex arrays, the array itself otherwise."""
-    a = array(val)
-    return _part(a, 0) if dtypes.kind(a.dtype_name) == "c" else a
-
-
-def imag(val: ArrayLike) -> ndarray:
-    """The imaginary part: a view of complex arrays, zeros otherwise."""
-    a = array(val)
-    return _part(a, 1) if dtypes.kind(a.dtype_name) == "c" else _core.full(a.shape, 0, a.dtype_name)
-
-
-def angle(z: ArrayLike, deg: bool = False) -> ndarray:
-    """The angle of complex numbers, in radians or degrees."""
-    z = array(z)
-    result = _core.map("angle", z) if dtypes.kind(z.dtype_name) == "c" else _core.map("arctan2", 0, _no_truth(z))
-    return result * (180 / math.pi) if deg else result
-
-
-def _no_truth(z: ndarray) -> ndarray:
-    return _core.cast(z, "int64") if z.dtype_name == "bool" else z
-
-
 def real_if_close(a: ArrayLike, tol: float = 100) -> ndarray:
     """The real part if all imaginary parts are within `tol` machine epsilons of zero, otherwise the array."""
-    from cuprous._functions.reductions import all as all_
 
     a = array(a)
     if dtypes.kind(a.dtype_name) != "c":
@@ -229,37 +196,6 @@ def i0(x: ArrayLike) -> ndarray:
     return _core.map("i0", x if dtypes.kind(x.dtype_name) == "f" else _core.cast(x, "float64"))
 
 
-def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi) -> ndarray:
-    """Phases with jumps of more than half a period taken out along an axis."""
-    from cuprous._common.arguments import normalize_axis
-    from cuprous._functions.calculus import diff
-    from cuprous._functions.reductions import cumsum
-
-    p = array(p)
-    i = normalize_axis(axis, p.ndim)
-    steps = diff(p, axis=i)
-    name = result_name(steps, period)
-    integral = dtypes.kind(name) in "iu"
-    if discont is None:
-        discont = period / 2
-    if integral:
-        high, ambiguous = period // 2, period % 2 == 0
-    else:
-        high, ambiguous = period / 2, True
-    low = -high
-    folded = _core.map("remainder", steps - low, period) + low
-    if ambiguous:
-        folded = _core.map("where", _core.map("logical_and", folded == low, steps > 0), high, folded)
-    correction = folded - steps
-    correction = _core.map("where", _core.map("absolute", steps) < discont, _core.full((), 0, correction.dtype_name),
-                           correction)  # fmt: skip
-    result = astype(p, name).copy("K")
-    tail = result[(slice(None),) * i + (slice(1, None),)]
-    _core.update(tail, tail + cumsum(correction, axis=i))
-    return result
-
-
 __all__ = [
-    "angle", "around", "clip", "fix", "i0", "imag", "isneginf", "isposinf", "nan_to_num", "real",
-    "real_if_close", "round", "sinc", "unwrap", "where",
+    "around", "clip", "fix", "i0", "isneginf", "isposinf", "nan_to_num", "real_if_close", "round", "sinc", "where",
 ]  # fmt: skip

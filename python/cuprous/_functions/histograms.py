@@ -8,7 +8,9 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import ArrayLike, array, astype, common_dtype, is_scalar, ndarray, result_name
+from cuprous._common.arguments import ArrayLike, array, ndarray, result_name
+from cuprous._common.casting import astype, common_dtype
+from cuprous._common.operands import is_scalar
 from cuprous._functions import creation
 from cuprous._functions.bin_widths import count
 from cuprous._functions.reductions import any as any_
@@ -65,7 +67,7 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
     if weights is not None and array(weights).shape != a.shape:
         raise ValueError("weights should have the same shape as a.")
     if isinstance(bins, str):
-        bins = count(a, bins, None if range is None else _outer_edges(a, range), weights)
+        bins = count(a, bins, None if range is None else _outer_edges(a, range), weights, histogram)
     if getattr(bins, "ndim", 0) == 1 or isinstance(bins, (list, tuple)):
         edges = creation.asarray(bins)
         if edges.ndim != 1:

@@ -13,24 +13,24 @@ from cuprous._common.arguments import (
     Shape,
     array,
     as_shape,
-    astype,
     broadcast_shapes,
-    check_casting,
-    common_dtype,
-    is_scalar,
     ndarray,
     normalize_axis,
     operand,
-    order_letter,
     result_name,
     target,
-    with_order,
     write_out,
-)  # fmt: skip
-from cuprous._common.convert import convert
-from cuprous._common.indexing import flat_offsets
+)
+from cuprous._common.casting import astype, check_casting, common_dtype
+from cuprous._common.convert import asnumpy, convert
+from cuprous._common.indexing import bounded, flat_offsets
+from cuprous._common.layout import order_letter, with_order
+from cuprous._common.masks import flatnonzero, split_index
+from cuprous._common.operands import is_scalar
 from cuprous._functions import creation
-from cuprous._functions.counting import flatnonzero, nonzero, split_index
+from cuprous._functions.counting import nonzero
+from cuprous._functions.joining import concatenate, stack
+from cuprous._functions.manipulation import expand_dims, moveaxis
 
 
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
@@ -213,7 +213,6 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
         ValueError: without choices, and for an element that names none (mode "raise").
         TypeError: for elements that are no integers, and an `out` of another shape.
     """
-    from cuprous._common.indexing import bounded
 
     index = array(a)
     check_casting(index.dtype_name, "int64", "safe", "array data")
@@ -305,8 +304,6 @@ def apply_along_axis(func1d: Any, axis: int, arr: ArrayLike, *args: Any, **kwarg
     Raises:
         ValueError: if the other axes are empty.
     """
-    from cuprous._functions.joining import stack
-    from cuprous._functions.manipulation import moveaxis
 
     arr = array(arr)
     axis = normalize_axis(axis, arr.ndim)
@@ -323,7 +320,6 @@ def apply_along_axis(func1d: Any, axis: int, arr: ArrayLike, *args: Any, **kwarg
 
 def apply_over_axes(func: Any, a: ArrayLike, axes: Any) -> ndarray:
     """A fold called for one axis after another, keeping the axes."""
-    from cuprous._functions.manipulation import expand_dims
 
     result = array(a)
     for axis in [axes] if isinstance(axes, int) else axes:
@@ -346,7 +342,6 @@ def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
 
 def ndenumerate(arr: ArrayLike) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Every index of an array with its element, as Python scalars; copies the array to the host once."""
-    from cuprous._array.interop import asnumpy
 
     host = asnumpy(array(arr))
     return ((place, host[place].item()) for place in ndindex(host.shape))
@@ -446,7 +441,6 @@ class _Joiner:
         self._columns = columns
 
     def __getitem__(self, key: Any) -> ndarray:
-        from cuprous._functions.joining import concatenate
 
         axis, ndmin, place = self._axis, 2 if self._columns else 1, 0 if self._columns else -1
         items = list(key) if isinstance(key, tuple) else [key]

@@ -13,6 +13,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.arguments import ndarray
 from cuprous._common.convert import convert
+from cuprous._common.dtypes import name_of, numpy_dtype
 from cuprous._functions.zip import entry_size
 
 
@@ -194,8 +195,6 @@ def genfromtxt(*args: Any, **kwargs: Any) -> ndarray:
 def fromfile(file: Any, dtype: Any = float, count: int = -1, sep: str = "", offset: int = 0) -> ndarray:
     """A 1-d array from a file of raw elements or separated numbers."""
     import numpy as np
-
-    from cuprous._common.dtypes import name_of, numpy_dtype
 
     return _to_device(np.fromfile(file, numpy_dtype(name_of(dtype)), count, sep, offset=offset))
 

@@ -9,26 +9,15 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import (
-    ArrayLike,
-    Axis,
-    array,
-    astype,
-    axis_order,
-    beside_arrays,
-    check_casting,
-    check_rule,
-    common_dtype,
-    fortran_or_c,
-    is_scalar,
-    joint_order,
-    laid_out,
-    ndarray,
-    normalize_axis,
-    with_order,
-    write_out,
-)  # fmt: skip
+from cuprous._common.arguments import ArrayLike, Axis, array, beside_arrays, ndarray, normalize_axis, write_out
+from cuprous._common.casting import astype, check_casting, check_rule, common_dtype
+from cuprous._common.convert import asnumpy, convert
+from cuprous._common.indexing import mask_of
+from cuprous._common.layout import axis_order, fortran_or_c, joint_order, laid_out, with_order
+from cuprous._common.operands import is_scalar
 from cuprous._common.overrides import dispatched
+from cuprous._functions.manipulation import atleast_1d, atleast_2d, atleast_3d, moveaxis
+from cuprous._functions.selection import take
 
 #: As many arrays as NumPy joins.
 _MOST = 2**31 - 1
@@ -140,7 +129,6 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[ndarray, ...]:
 @dispatched
 def vstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
     """Arrays joined along the first axis, vectors as rows."""
-    from cuprous._functions.manipulation import atleast_2d
 
     return concatenate([atleast_2d(a) for a in _arrays(tup)], 0, dtype=dtype, casting=casting)
 
@@ -151,7 +139,6 @@ row_stack = vstack
 @dispatched
 def hstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
     """Arrays joined along the second axis, vectors along their only one."""
-    from cuprous._functions.manipulation import atleast_1d
 
     parts = [atleast_1d(a) for a in _arrays(tup)]
     return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
@@ -160,7 +147,6 @@ def hstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_
 @dispatched
 def dstack(tup: Sequence[ArrayLike]) -> ndarray:
     """Arrays joined along the third axis."""
-    from cuprous._functions.manipulation import atleast_3d
 
     return concatenate([atleast_3d(a) for a in _arrays(tup)], 2)
 
@@ -227,8 +213,6 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
         cuts = [each * i + min(i, extra) for i in range(sections + 1)]
         bounds = list(pairwise(cuts))
     else:
-        from cuprous._array.interop import asnumpy
-
         given = indices_or_sections
         places = [operator.index(i) for i in (asnumpy(given) if isinstance(given, ndarray) else given)]
         bounds = list(zip([0, *places], [*places, n], strict=True))
@@ -312,8 +296,6 @@ def repeat(a: ArrayLike, repeats: Any, axis: Axis = None) -> ndarray:
         TypeError: for counts that are no integers.
         ValueError: for negative ones, or another number of them than the axis has elements.
     """
-    from cuprous._common.convert import convert
-    from cuprous._common.indexing import take
 
     a = array(a)
     if axis is None:
@@ -359,8 +341,6 @@ def _positions(obj: Any, n: int) -> list[int]:
     """Index-like `obj` as host integers, unchecked."""
     import numpy as np
 
-    from cuprous._array.interop import asnumpy
-
     if isinstance(obj, slice):
         return list(range(*obj.indices(n)))
     host = np.asarray(asnumpy(obj) if isinstance(obj, ndarray) else obj)
@@ -380,8 +360,6 @@ def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
         IndexError: for a position out of bounds.
     """
     import numpy as np
-
-    from cuprous._common.indexing import mask_of
 
     arr = array(arr)
     if axis is None:
@@ -417,14 +395,11 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> nd
     n = arr.shape[axis]
     scalar = not isinstance(obj, slice) and not hasattr(obj, "__len__")
     places = [_checked(i, n, axis, inclusive=True) for i in _positions(obj, n)]
-    from cuprous._common.convert import convert
 
     source = convert(values, arr.dtype_name) if is_scalar(values) else astype(array(values), arr.dtype_name)
     if len(places) == 1:
         place = places[0]
         if scalar and source.ndim:
-            from cuprous._functions.manipulation import moveaxis
-
             source = source.reshape((1,) * (arr.ndim - source.ndim) + source.shape)
             source = moveaxis(source, 0, axis)
         count = source.shape[axis - arr.ndim] if source.ndim >= arr.ndim - axis else 1

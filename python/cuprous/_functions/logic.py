@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import cuprous
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import ArrayLike, array, is_scalar, ndarray, operand, target
+from cuprous._common.arguments import ArrayLike, array, ndarray, operand, target
+from cuprous._common.operands import is_scalar
+from cuprous._functions.complex_parts import imag
 from cuprous._functions.reductions import all as all_
 
 
@@ -69,7 +72,6 @@ def isrealobj(x: Any) -> bool:
 
 def iscomplex(x: ArrayLike) -> ndarray:
     """Where elements have a nonzero imaginary part."""
-    from cuprous._functions.elementwise import imag
 
     x = array(x)
     if dtypes.kind(x.dtype_name) == "c":
@@ -79,7 +81,6 @@ def iscomplex(x: ArrayLike) -> ndarray:
 
 def isreal(x: ArrayLike) -> ndarray:
     """Where elements have no imaginary part."""
-    from cuprous._functions.elementwise import imag
 
     x = array(x)
     if dtypes.kind(x.dtype_name) == "c":
@@ -104,8 +105,6 @@ def iterable(y: object) -> bool:
 def get_array_module(*args: Any) -> Any:
     """Returns `cuprous` if any argument is one of its arrays or sparse matrices, otherwise `numpy`."""
     if any(isinstance(a, ndarray) or _is_sparse(a) for a in args):
-        import cuprous
-
         return cuprous
     import numpy
 

@@ -15,16 +15,20 @@ from cuprous._common.arguments import (
     array,
     as_shape,
     axis_error,
-    axis_order,
-    is_numpy_array,
-    laid_out,
     ndarray,
     normalize_axes,
     normalize_axis,
-    order_letter,
-)  # fmt: skip
+    operand,
+    truth_mask,
+)
 from cuprous._common.arguments import array as _as_array
 from cuprous._common.arguments import broadcast_shapes as _broadcast_shapes
+from cuprous._common.casting import astype, check_casting, check_rule
+from cuprous._common.convert import convert
+from cuprous._common.indexing import gather_flat
+from cuprous._common.layout import axis_order, laid_out, order_letter
+from cuprous._common.operands import is_numpy_array
+from cuprous._functions.counting import argwhere
 
 
 def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: bool | None = None) -> ndarray:
@@ -301,7 +305,6 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
     Raises:
         ValueError: for other letters in `trim`.
     """
-    from cuprous._functions.counting import argwhere
 
     given, filt = filt, array(filt)
     trim = trim.lower()
@@ -324,7 +327,6 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
 
 def resize(a: ArrayLike, new_shape: Shape) -> ndarray:
     """A new array of any shape, filled with repeated copies of the elements."""
-    from cuprous._common.indexing import gather_flat
 
     shape = as_shape(new_shape)
     flat = array(a).reshape(-1)
@@ -430,8 +432,6 @@ def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any 
         TypeError: unless `dst` is an array, and for a cast that `casting` forbids.
         ValueError: for shapes that do not broadcast.
     """
-    from cuprous._common.arguments import astype, check_casting, check_rule, operand, truth_mask
-    from cuprous._common.convert import convert
 
     check_rule(casting)
     if not isinstance(where, ndarray) and not is_numpy_array(where):

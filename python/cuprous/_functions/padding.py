@@ -7,9 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.arguments import ArrayLike, astype, axis_order, is_scalar, laid_out, ndarray
+from cuprous._common import dtypes
+from cuprous._common.arguments import ArrayLike, ndarray
 from cuprous._common.arguments import array as _as_array
+from cuprous._common.casting import astype
+from cuprous._common.layout import axis_order, laid_out
+from cuprous._common.operands import is_scalar
 from cuprous._functions import reductions
+from cuprous._functions.creation import linspace
+from cuprous._functions.quantiles import median
 
 #: NumPy's modes -> the engine's edges.
 _EDGES = {"edge": "nearest", "symmetric": "reflect", "reflect": "mirror", "wrap": "wrap"}
@@ -157,12 +163,10 @@ def _axis_by_axis(result: ndarray, widths: list[tuple[int, int]], mode: str, kwa
 
 
 def _statistic(window: ndarray, mode: str, axis: int) -> ndarray:
-    from cuprous._functions.quantiles import median
 
     if mode in _FOLDS:
         return _FOLDS[mode](window, axis, keepdims=True)
     value = (reductions.mean if mode == "mean" else median)(window, axis, keepdims=True)
-    from cuprous._common import dtypes
 
     if dtypes.kind(window.dtype_name) in "iu":
         value = _core.map("rint", value)
@@ -171,7 +175,6 @@ def _statistic(window: ndarray, mode: str, axis: int) -> ndarray:
 
 def _ramp(edge: ndarray, end: Any, count: int, axis: int) -> ndarray:
     """`count` values from `end` towards, without, the edge."""
-    from cuprous._functions.creation import linspace
 
     name = edge.dtype_name
     start = _core.broadcast_to(_core.full((), end, name), edge.shape[:axis] + edge.shape[axis + 1 :])

@@ -7,11 +7,12 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import ArrayLike, array, astype, common_dtype, ndarray
+from cuprous._common.arguments import ArrayLike, array, ndarray
+from cuprous._common.casting import astype, common_dtype
+from cuprous._common.masks import flatnonzero
 from cuprous._functions.calculus import convolve
-from cuprous._functions.counting import flatnonzero
+from cuprous._functions.complex_parts import real
 from cuprous._functions.creation import eye, vander
-from cuprous._functions.elementwise import real
 from cuprous._functions.joining import concatenate
 from cuprous._functions.logic import isclose
 from cuprous._functions.manipulation import atleast_1d, trim_zeros

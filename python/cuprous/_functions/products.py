@@ -11,15 +11,15 @@ from cuprous._common import dtypes
 from cuprous._common.arguments import (
     ArrayLike,
     array,
-    astype,
     beside_arrays,
     broadcast_shapes,
-    is_scalar,
     ndarray,
     normalize_axis,
     write_out,
-)  # fmt: skip
-from cuprous._common.transfers import host_operand
+)
+from cuprous._common.casting import astype
+from cuprous._common.operands import host_operand, is_scalar
+from cuprous._functions.index_routines import diagonal
 from cuprous._functions.manipulation import moveaxis
 from cuprous._functions.reductions import sum as sum_
 
@@ -171,7 +171,6 @@ def trace(
     a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: ndarray | None = None
 ) -> ndarray:
     """Sum along diagonals."""
-    from cuprous._functions.index_routines import diagonal
 
     return sum_(diagonal(a, offset, axis1, axis2), -1, dtype, out)
 
@@ -209,18 +208,13 @@ def cross(
     return moveaxis(result, -1, normalize_axis(axisc, result.ndim, "axisc"))
 
 
-def _operator(a: Any, b: Any) -> Any:
+def matmul_operator(a: Any, b: Any) -> Any:
     """`a @ b`, whatever the other operand is."""
     for x in (a, b):
         if not isinstance(x, ndarray) and not is_scalar(x) and not host_operand(x):
             return NotImplemented  # it may implement the operator
     a, b = beside_arrays((a, b))
     return matrix_product(array(a), array(b))
-
-
-def attach() -> None:
-    """Hands the hook of `@` to the native type."""
-    _core.set_hook("matmul", _operator)
 
 
 __all__ = ["cross", "dot", "inner", "kron", "outer", "tensordot", "trace", "vdot"]

@@ -14,17 +14,17 @@ from cuprous._common.arguments import (
     ArrayLike,
     Axes,
     array,
-    astype,
     ndarray,
     normalize_axes,
     write_exactly,
     write_out,
 )
-from cuprous._common.indexing import take_along_axis
+from cuprous._common.casting import astype
 from cuprous._functions.joining import stack
 from cuprous._functions.nan_reductions import nanmean
 from cuprous._functions.reductions import any as any_
 from cuprous._functions.reductions import mean
+from cuprous._functions.selection import take_along_axis
 
 #: The continuous methods: (alpha, beta) of Hyndman and Fan; the rank is n q + alpha + q (1 - alpha - beta) - 1.
 _CONTINUOUS = {

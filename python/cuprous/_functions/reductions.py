@@ -11,20 +11,16 @@ from cuprous._common.arguments import (
     Axes,
     Axis,
     array,
-    astype,
-    axis_order,
-    check_casting,
-    laid_out,
     ndarray,
     normalize_axes,
     normalize_axis,
     reduction_mask,
-    starting_value,
-    sum_dtype,
     truth_mask,
-    warn_of_lost_parts,
     write_exactly,
-)  # fmt: skip
+)
+from cuprous._common.casting import astype, check_casting, starting_value, sum_dtype, warn_of_lost_parts
+from cuprous._common.layout import axis_order, laid_out
+from cuprous._functions.complex_parts import imag, real
 
 _reduce = _core.reduce
 
@@ -301,8 +297,6 @@ def _spread(
         center = mean(given, axis, dtype, keepdims=True, where=where) if known is None else array(known)
         deviations = (a if dtypes.kind(wide) in "fc" else given) - center  # an integer dtype is that of sums, as NumPy
         if dtypes.kind(wide) == "c":
-            from cuprous._functions.elementwise import imag, real
-
             squares = real(deviations) * real(deviations) + imag(deviations) * imag(deviations)
         else:
             squares = deviations * deviations

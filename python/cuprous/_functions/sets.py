@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import ArrayLike, Axis, array, astype, common_dtype, ndarray, normalize_axis
-from cuprous._common.indexing import gather_flat, take
-from cuprous._functions.counting import flatnonzero, select_flat
+from cuprous._common.arguments import ArrayLike, Axis, array, ndarray, normalize_axis
+from cuprous._common.casting import astype, common_dtype
+from cuprous._common.indexing import gather_flat
+from cuprous._common.masks import flatnonzero, select_flat
 from cuprous._functions.joining import concatenate
 from cuprous._functions.manipulation import moveaxis
+from cuprous._functions.selection import take
 
 
 def _changes(ordered: ndarray, equal_nan: bool) -> ndarray:

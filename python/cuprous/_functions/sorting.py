@@ -7,20 +7,12 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import (
-    ArrayLike,
-    Axis,
-    array,
-    astype,
-    axis_order,
-    check_casting,
-    common_dtype,
-    inverse,
-    ndarray,
-    normalize_axis,
-    write_out,
-)  # fmt: skip
+from cuprous._common.arguments import ArrayLike, Axis, array, ndarray, normalize_axis, write_out
+from cuprous._common.casting import astype, check_casting, common_dtype
+from cuprous._common.layout import axis_order, inverse
 from cuprous._functions.manipulation import flip, moveaxis
+from cuprous._functions.reductions import any as any_
+from cuprous._functions.selection import take, take_along_axis
 
 #: First letters of the kinds of sorts.
 _KINDS = ("q", "h", "m", "s")
@@ -172,7 +164,6 @@ def lexsort(keys: Any, axis: int = -1) -> ndarray:
         TypeError: without keys.
         ValueError: for keys of different shapes.
     """
-    from cuprous._common.indexing import take_along_axis
 
     parts = [array(k) for k in keys]
     if not parts:
@@ -204,7 +195,6 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
         ValueError: for an array that is not 1-d, another `side`, or a sorter of another length.
         TypeError: for a sorter that is not of integers.
     """
-    from cuprous._common.indexing import take
 
     if side not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got '{side}')")
@@ -232,7 +222,6 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
         TypeError: for complex values.
         ValueError: for bins that are not 1-d, or in no order.
     """
-    from cuprous._functions.reductions import any as any_
 
     edges = array(bins)
     if edges.ndim != 1:
@@ -261,4 +250,6 @@ def write_sorted(a: ndarray, axis: int = -1, kind: str | None = None, order: Any
     write_out(a, sort(a, operator.index(axis), kind, order, stable=stable), "sort")
 
 
-__all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort", "sort_complex"]
+__all__ = [
+    "argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort", "sort_complex", "topk",
+]  # fmt: skip

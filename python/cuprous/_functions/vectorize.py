@@ -6,6 +6,7 @@ from typing import Any
 
 from cuprous._common import dtypes
 from cuprous._common.arguments import ndarray
+from cuprous._common.convert import convert
 from cuprous.cuda._vectorize import UFunc, guvectorize
 from cuprous.cuda._vectorize import vectorize as _decorate
 
@@ -48,7 +49,6 @@ class vectorize:
         Raises:
             TypeError: if it is not one of CPU and GPU arrays and numbers, or the function cannot be compiled for them.
         """
-        from cuprous._common.convert import convert
 
         given = [convert(a) if getattr(a, "ndim", 0) and not isinstance(a, ndarray) else a for a in args]
         result = self._ufunc(*given)

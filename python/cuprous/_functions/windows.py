@@ -6,17 +6,10 @@ import math
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.arguments import (
-    ArrayLike,
-    Axis,
-    array,
-    astype,
-    fortran_or_c,
-    is_scalar,
-    ndarray,
-    normalize_axis,
-    with_order,
-)
+from cuprous._common.arguments import ArrayLike, Axis, array, ndarray, normalize_axis
+from cuprous._common.casting import astype
+from cuprous._common.layout import fortran_or_c, with_order
+from cuprous._common.operands import is_scalar
 from cuprous._functions import creation
 from cuprous._functions.manipulation import moveaxis
 from cuprous._functions.reductions import sum as sum_

@@ -129,3 +129,6 @@ class profile:
         if self._report is None:
             return "<cuprous.profile: not ended>"
         return "\n".join([self.table(), *(f"* {sentence}" for sentence in self.advice)])
+
+
+__all__ = ["profile"]

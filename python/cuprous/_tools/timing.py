@@ -147,4 +147,4 @@ def timeit(
     return Timing(tuple(run(number) for _ in range(repeat)), number)
 
 
-__all__ = ["Timing", "settled_seconds", "timeit"]
+__all__ = ["timeit"]

@@ -6,8 +6,9 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes, indexing
-from cuprous._common.arguments import array, astype, ndarray
-from cuprous._functions.counting import flatnonzero
+from cuprous._common.arguments import array, ndarray
+from cuprous._common.casting import astype
+from cuprous._common.masks import flatnonzero
 
 #: ufuncs that the engine folds into memory itself.
 _SCATTERS = {"add": "add", "subtract": "add", "multiply": "multiply", "maximum": "maximum", "minimum": "minimum"}

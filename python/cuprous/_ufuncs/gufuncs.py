@@ -11,20 +11,15 @@ from cuprous._common import dtypes
 from cuprous._common.arguments import (
     ArrayLike,
     array,
-    astype,
     axis_error,
     beside_arrays,
-    check_casting,
-    check_rule,
     check_subok,
-    common_dtype,
-    fortran_or_c,
     ndarray,
     normalize_axis,
-    order_letter,
-    with_order,
     write_out,
-)  # fmt: skip
+)
+from cuprous._common.casting import astype, check_casting, check_rule, common_dtype
+from cuprous._common.layout import fortran_or_c, order_letter, with_order
 from cuprous._common.overrides import like_ufunc
 from cuprous._functions.manipulation import moveaxis
 from cuprous._functions.products import matrix_product

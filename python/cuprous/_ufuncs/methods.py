@@ -11,25 +11,21 @@ from cuprous._common.arguments import (
     Axes,
     Axis,
     array,
-    astype,
     beside_arrays,
-    check_casting,
-    check_rule,
     check_subok,
-    fortran_or_c,
     ndarray,
     normalize_axes,
     normalize_axis,
-    order_letter,
     result_name,
-    starting_value,
-    sum_dtype,
     truth_mask,
-    with_order,
     write_exactly,
     write_out,
-)  # fmt: skip
+)
+from cuprous._common.casting import astype, check_casting, check_rule, starting_value, sum_dtype
+from cuprous._common.layout import fortran_or_c, order_letter, with_order
 from cuprous._common.overrides import ufunc_result
+from cuprous._functions import reductions
+from cuprous._functions.joining import concatenate
 
 #: Folds that the engine has, by ufunc.
 _FOLDS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
@@ -237,8 +233,6 @@ def reduce(
     name = _require_binary(self, "reduce")
     a = array(array_)
     if name in _FOLDS:
-        from cuprous._functions import reductions
-
         return reductions.reduced_by(name, a, axis, dtype, out, keepdims, initial, where)
     # NumPy lets a 0-d array have an axis here.
     axes = () if a.ndim == 0 and axis in (0, -1) else normalize_axes(axis, a.ndim)
@@ -358,25 +352,15 @@ def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: 
     a = _fold_dtype(name, a, dtype, out)
     front = (slice(None),) * i
     parts = []
-    for at, s in enumerate(starts):
-        e = starts[at + 1] if at + 1 < len(starts) else n
+    for k, s in enumerate(starts):
+        e = starts[k + 1] if k + 1 < len(starts) else n
         part = a[(*front, slice(s, max(e, s + 1)))]
         parts.append(part if part.shape[i] == 1 else reduce(self, part, i, dtype, keepdims=True))
-    from cuprous._functions.joining import concatenate
 
     result = concatenate(parts, i) if parts else a[(*front, slice(0, 0))].copy("K")
     return write_exactly(out, result, name, "unsafe")
 
 
-def attach() -> None:
-    """Gives the native type the methods above and NumPy's attributes."""
-    from cuprous._ufuncs.at import at
-
-    native: Any = _core.ufunc
-    for method in (reduce, accumulate, outer, at, reduceat):
-        setattr(native, method.__name__, method)
-    native.identity = property(lambda self: _IDENTITIES.get(self.__name__), doc="What an empty fold gives, or None.")
-    native.nargs = property(lambda self: self.nin + self.nout, doc="Number of operands and results.")
-    native.signature = None
-    native.__repr__ = lambda self: f"<ufunc '{self.__name__}'>"
-    _core.set_hook("ufunc_call", call)
+def identity(self: Any) -> Any:
+    """What an empty fold with the ufunc gives, or None."""
+    return _IDENTITIES.get(self.__name__)

@@ -5,18 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous._functions.manipulation import matrix_transpose
-from cuprous.linalg._decompositions import (
-    cholesky,
-    det,
-    eig,
-    eigh,
-    eigvals,
-    eigvalsh,
-    qr,
-    slogdet,
-    svd,
-    svdvals,
-)  # fmt: skip
+from cuprous.linalg._decompositions import cholesky, det, eig, eigh, eigvals, eigvalsh, qr, slogdet
 from cuprous.linalg._norms import matrix_norm, norm, vector_norm
 from cuprous.linalg._products import (
     cross,
@@ -30,6 +19,7 @@ from cuprous.linalg._products import (
     vecdot,
 )  # fmt: skip
 from cuprous.linalg._solving import cond, inv, lstsq, matrix_rank, pinv, solve, tensorinv, tensorsolve
+from cuprous.linalg._svd import svd, svdvals
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Decompositions of matrices in the last two axes: Cholesky, QR, singular values, eigenvalues, determinants.
+"""Decompositions of matrices in the last two axes: Cholesky, QR, eigenvalues, determinants.
 
 Computed in the array's own precision (NumPy computes float32 in float64); integers in float64.
 """
@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import ArrayLike, array, astype, ndarray
-from cuprous._common.indexing import take_along_axis
+from cuprous._common.arguments import ArrayLike, array, ndarray
+from cuprous._common.casting import astype
+from cuprous._functions.complex_parts import imag, real
 from cuprous._functions.creation import eye
-from cuprous._functions.elementwise import imag, real
-from cuprous._functions.joining import stack
 from cuprous._functions.reductions import all as all_
 
 
@@ -46,18 +45,7 @@ class SlogdetResult(NamedTuple):
     logabsdet: ndarray
 
 
-class SVDResult(NamedTuple):
-    """Of `svd`."""
-
-    U: ndarray
-    S: ndarray
-    Vh: ndarray
-
-
 _NOT_CONVERGED = "Eigenvalues did not converge"
-_NO_SVD = "SVD did not converge"
-#: The shorter side of a matrix from which on a GPU's library takes longer for singular vectors than what `_polar` does.
-_LIBRARY = 512
 
 
 def linalg_error(text: str) -> Exception:
@@ -170,69 +158,6 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     return QRResult(*results("qr", a, [(m, k), (k, n)]))
 
 
-def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """A = U diag(S) Vᴴ with orthonormal columns in U and V and S ≥ 0 descending.
-
-    Args:
-        a: matrices of M x N; K = min(M, N).
-        full_matrices: U of M x M and Vᴴ of N x N rather than M x K and K x N.
-        compute_uv: if false, S alone.
-        hermitian: computed by way of `eigh`.
-
-    Raises:
-        LinAlgError: for fewer than two axes, infinity or NaN.
-    """
-    if hermitian:
-        return _hermitian_svd(a, compute_uv)
-    (a,) = inexact(a)
-    stacked(a, square=False)
-    m, n = a.shape[-2:]
-    k = min(m, n)
-    rows, columns = (m, n) if full_matrices else (k, k)
-    shapes: list[tuple[int, ...]] = [(k,), (m, rows), (columns, n)] if compute_uv else [(k,)]
-    if k > _LIBRARY and a.size and a.device_name != "cpu":
-        parts = _large_svd(a, full_matrices, compute_uv)
-        return SVDResult(*parts) if compute_uv else parts[0]
-    name = "svdvals" if not compute_uv else "svd_full" if full_matrices else "svd"
-    s, *vectors = results(name, a, shapes, _NO_SVD)
-    s = _real(s)
-    return SVDResult(vectors[0], s, vectors[1]) if compute_uv else s
-
-
-def _large_svd(a: ndarray, full: bool, vectors: bool) -> tuple[ndarray, ...]:
-    from cuprous.linalg import _polar
-
-    if not bool(all_(_core.map("isfinite", a))):
-        raise linalg_error(_NO_SVD)
-    decompose: Any = (lambda x: _polar.svd(x, full)) if vectors else (lambda x: (_polar.values(x),))
-    if a.ndim == 2:
-        return tuple(decompose(a))
-    batch = a.shape[:-2]
-    matrices = a.reshape((math.prod(batch), *a.shape[-2:]))
-    parts = zip(*(decompose(matrices[i]) for i in range(matrices.shape[0])), strict=True)
-    return tuple(stack(part).reshape(batch + part[0].shape) for part in parts)
-
-
-def _hermitian_svd(a: ArrayLike, vectors: bool) -> Any:
-    if not vectors:
-        return _core.sort(_core.map("absolute", eigvalsh(a)))[..., ::-1]
-    w, u = eigh(a)
-    order = _core.argsort(_core.map("absolute", w))[..., ::-1]
-    w = take_along_axis(w, order, axis=-1)
-    u = take_along_axis(u, order[..., None, :], axis=-1)
-    signs = _core.map("copysign", 1.0, w)
-    return SVDResult(u, _core.map("absolute", w), adjoint(u * signs[..., None, :]))
-
-
-def svdvals(x: ArrayLike, /) -> ndarray:
-    """The singular values, descending.
-
-    Raises:
-        LinAlgError: for fewer than two axes, infinity or NaN.
-    """
-    return svd(x, compute_uv=False)
-
-
 def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
     """Eigenvalues, ascending, and eigenvectors (orthonormal, in columns) of Hermitian matrices, of which only the
     lower ("L") or upper ("U") triangle is read. Infinity or NaN in it makes NaN.
@@ -244,13 +169,13 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
     a, upper = _hermitian(a, UPLO)
     n = a.shape[-1]
     w, v = results("eigh" + upper, a, [(n,), (n, n)], _NOT_CONVERGED)
-    return EighResult(_real(w), v)
+    return EighResult(real_part(w), v)
 
 
 def eigvalsh(a: ArrayLike, UPLO: str = "L") -> ndarray:
     """Eigenvalues, ascending, of Hermitian matrices; see `eigh`."""
     a, upper = _hermitian(a, UPLO)
-    return _real(results("eigvalsh" + upper, a, [a.shape[-1:]], _NOT_CONVERGED)[0])
+    return real_part(results("eigvalsh" + upper, a, [a.shape[-1:]], _NOT_CONVERGED)[0])
 
 
 def _hermitian(a: ArrayLike, triangle: str) -> tuple[ndarray, str]:
@@ -290,7 +215,7 @@ def _general(name: str, a: ArrayLike, vectors: bool) -> list[ndarray]:
 
 def real_if_all_are(values: ndarray) -> ndarray:
     """Complex numbers without their imaginary parts where all of those are zero, which is read back."""
-    return _real(values) if bool(all_(imag(values) == 0)) else values
+    return real_part(values) if bool(all_(imag(values) == 0)) else values
 
 
 def slogdet(a: ArrayLike) -> SlogdetResult:
@@ -306,7 +231,7 @@ def slogdet(a: ArrayLike) -> SlogdetResult:
         component = dtypes.component(a.dtype_name)
         return SlogdetResult(_core.full(a.shape[:-2], 1, a.dtype_name), _core.full(a.shape[:-2], 0, component))
     sign, logarithm = results("slogdet", a, [(), ()])
-    return SlogdetResult(sign, _real(logarithm))
+    return SlogdetResult(sign, real_part(logarithm))
 
 
 def det(a: ArrayLike) -> ndarray:
@@ -319,12 +244,11 @@ def det(a: ArrayLike) -> ndarray:
     return sign * _core.map("exp", logarithm)
 
 
-def _real(x: ndarray) -> ndarray:
+def real_part(x: ndarray) -> ndarray:
     return real(x).copy() if dtypes.kind(x.dtype_name) == "c" else x
 
 
 __all__ = [
-    "EigResult", "EighResult", "QRResult", "SVDResult", "SlogdetResult", "adjoint", "cholesky", "det", "eig", "eigh",
-    "eigvals", "eigvalsh", "inexact", "linalg_error", "qr", "real_if_all_are", "results", "slogdet", "stacked", "svd",
-    "svdvals",
+    "EigResult", "EighResult", "QRResult", "SlogdetResult", "adjoint", "cholesky", "det", "eig", "eigh", "eigvals",
+    "eigvalsh", "inexact", "linalg_error", "qr", "real_if_all_are", "real_part", "results", "slogdet", "stacked",
 ]  # fmt: skip

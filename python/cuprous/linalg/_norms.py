@@ -8,11 +8,11 @@ from typing import Any
 from cuprous import _core
 from cuprous._common import dtypes
 from cuprous._common.arguments import ArrayLike, Axes, array, ndarray, normalize_axes
-from cuprous._functions.elementwise import imag, real
+from cuprous._functions.complex_parts import imag, real
 from cuprous._functions.reductions import max as max_
 from cuprous._functions.reductions import min as min_
 from cuprous._functions.reductions import sum as sum_
-from cuprous.linalg._decompositions import svdvals
+from cuprous.linalg._svd import svdvals
 
 
 def _inexact(x: ArrayLike) -> ndarray:

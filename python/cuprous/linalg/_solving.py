@@ -7,15 +7,17 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import ArrayLike, array, astype, broadcast_shapes, ndarray
+from cuprous._common.arguments import ArrayLike, array, broadcast_shapes, ndarray
+from cuprous._common.casting import astype
+from cuprous._functions.complex_parts import real
 from cuprous._functions.counting import count_nonzero
 from cuprous._functions.creation import eye
-from cuprous._functions.elementwise import real
 from cuprous._functions.reductions import all as all_
 from cuprous._functions.reductions import any as any_
 from cuprous._functions.reductions import max as max_
-from cuprous.linalg._decompositions import adjoint, inexact, linalg_error, results, stacked, svd, svdvals
+from cuprous.linalg._decompositions import adjoint, inexact, linalg_error, results, stacked
 from cuprous.linalg._norms import norm
+from cuprous.linalg._svd import svd, svdvals
 
 _EPSILON = {"float32": 2.0**-23, "float64": 2.0**-52}
 _SINGULAR = "Singular matrix"

@@ -12,7 +12,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._functions.counting import flatnonzero
+from cuprous._common.masks import flatnonzero
 from cuprous._functions.reductions import all as all_
 from cuprous.random._discrete import Discrete, integer_dtype
 from cuprous.random._shapes import check, common_shape, float_dtype, ndarray, parameter, to_dtype

@@ -7,7 +7,8 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes
-from cuprous._common.arguments import array, as_shape, broadcast_shapes, is_scalar
+from cuprous._common.arguments import array, as_shape, broadcast_shapes
+from cuprous._common.operands import is_scalar
 
 ndarray = _core.ndarray
 

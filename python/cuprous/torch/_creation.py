@@ -115,7 +115,7 @@ def from_numpy(ndarray: Any) -> Tensor:
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor on the memory of another library's array."""
-    from cuprous._array.interop import from_dlpack as import_
+    from cuprous._common.dlpack import from_dlpack as import_
 
     return _core.t_wrap(import_(ext_tensor))
 

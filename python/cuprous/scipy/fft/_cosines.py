@@ -14,7 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.arguments import ArrayLike, array, astype, ndarray, normalize_axis
+from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis
+from cuprous._common.casting import astype
 from cuprous._functions.joining import concatenate
 from cuprous._functions.manipulation import moveaxis
 from cuprous.fft._along import count, divisor, fitted, is_complex

@@ -6,7 +6,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import is_numpy_array, unsupported
+from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous.scipy.ndimage._structures import host, neighbours
 from cuprous.scipy.ndimage._support import ArrayLike, ndarray, real_only, source
 

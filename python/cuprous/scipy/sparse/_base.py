@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, astype, is_numpy_array, is_scalar, unsupported
+from cuprous._common.arguments import array
+from cuprous._common.casting import astype
 from cuprous._common.convert import convert
+from cuprous._common.operands import is_numpy_array, is_scalar, unsupported
 
 ndarray = _core.ndarray
 
@@ -272,7 +274,7 @@ class Sparse:
 
     def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> Any:
         """With values of another dtype."""
-        from cuprous._common.arguments import check_casting
+        from cuprous._common.casting import check_casting
 
         name = checked_dtype(dtype)
         check_casting(self._dtype, name, casting, "array data")

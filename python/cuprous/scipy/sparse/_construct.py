@@ -6,8 +6,10 @@ import operator
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.arguments import array, astype, common_dtype, is_numpy_array, ndarray
+from cuprous._common.arguments import array, ndarray
+from cuprous._common.casting import astype, common_dtype
 from cuprous._common.convert import convert
+from cuprous._common.operands import is_numpy_array
 from cuprous._functions.joining import concatenate
 from cuprous._functions.manipulation import atleast_2d
 from cuprous.scipy.sparse import _classes, _pattern

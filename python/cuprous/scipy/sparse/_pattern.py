@@ -7,9 +7,9 @@ sorting, merging and finding integers.
 from __future__ import annotations
 
 from cuprous import _core
-from cuprous._common.arguments import astype
+from cuprous._common.casting import astype
 from cuprous._common.indexing import gather_flat
-from cuprous._functions.counting import select_flat
+from cuprous._common.masks import select_flat
 from cuprous._functions.joining import concatenate
 
 ndarray = _core.ndarray

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.arguments import astype
+from cuprous._common.casting import astype
 from cuprous._functions.joining import concatenate
 from cuprous.scipy.sparse import _pattern
 

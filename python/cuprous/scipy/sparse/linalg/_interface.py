@@ -7,7 +7,9 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
-from cuprous._common.arguments import array, astype, is_numpy_array, ndarray, unsupported
+from cuprous._common.arguments import array, ndarray
+from cuprous._common.casting import astype
+from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous.scipy.sparse._base import Sparse, as_shape, is_number
 
 
