@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from cuprous import _core
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command line (by default this process's) and returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    try:
+    try:  # each command imports what it needs alone
         if arguments[:1] == ["demo"]:
             from cuprous._tools.demo.main import main as demo
 
@@ -22,7 +24,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             from cuprous._tools.profile_command import main as profile
 
             return profile(arguments[1:])
-        from cuprous import _core
 
         return _core.cli(arguments)
     except KeyboardInterrupt:

@@ -21,7 +21,7 @@ def device_object(word: str) -> Any:
     """A device as `array.device` gives it: "cpu", "auto", or a `cuda.Device`."""
     if word in ("cpu", "auto"):
         return word
-    from cuprous.cuda import Device
+    from cuprous.cuda import Device  # `import cuprous` does not import the kernel language
 
     return Device(int(word.partition(":")[2] or 0))
 

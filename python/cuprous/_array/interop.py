@@ -162,7 +162,6 @@ def copy_to_device(self: ndarray, ary: Any, stream: Any = 0) -> None:
     Raises:
         ValueError: for another shape.
     """
-
     wait_for("copy_to_device", stream if hasattr(stream, "synchronize") else None)
     source = convert(ary)
     if source.shape != self.shape:
@@ -210,7 +209,7 @@ def get_ipc_handle(self: ndarray) -> Any:
         NotImplementedError: for an array with gaps.
         RuntimeError: for one on the CPU.
     """
-    from cuprous.cuda._ipc import handle_of
+    from cuprous.cuda._ipc import handle_of  # imports NumPy
 
     return handle_of(self)
 
@@ -222,7 +221,6 @@ def array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, **kwargs: 
     """A ufunc of NumPy's or SciPy's called with one of our arrays: runs ours of that name. If it does not exist, and if
     results go to a NumPy array, NumPy's own runs on the host. Operands of other classes are asked instead.
     """
-
     if any(overrides(type(x), "__array_ufunc__") for x in (*inputs, *(kwargs.get("out") or ()))):
         return NotImplemented
     name = ufunc.__name__
@@ -252,7 +250,6 @@ _WRITERS = {
 def array_function(self: ndarray, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A NumPy function called with one of our arrays: runs ours of that name. If it does not exist, or does not take
     these arguments, NumPy's own runs on the host. Arguments of other classes are asked instead."""
-
     if any(overrides(kind, "__array_function__") for kind in types):
         return NotImplemented
     module: Any = cuprous

@@ -176,7 +176,6 @@ def conjugate(self: ndarray, out: ndarray | None = None) -> ndarray:
 
 def to_device(self: ndarray, device: Any, /, *, stream: Any = None) -> ndarray:
     """The array on another device ("cpu", "cuda"), after a `stream`'s work; itself if it is there already."""
-
     interop.wait_for("to_device", stream)
     return _core.to_device(self, device_word(device))
 
@@ -187,7 +186,6 @@ def array_namespace(self: ndarray, *, api_version: str | None = None) -> Any:
     Raises:
         ValueError: for a version of the standard that is not supported.
     """
-
     check_version(api_version)
     return cuprous
 

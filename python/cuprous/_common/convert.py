@@ -156,7 +156,6 @@ def _from_nested(x: Any, name: str | None) -> ndarray:
 
 def from_cuda_interface(owner: Any, interface: dict[str, Any]) -> ndarray:
     """A view of another library's device memory; waits for the stream that the interface names."""
-
     if interface.get("mask") is not None:
         raise NotImplementedError("Masked arrays are not supported: __cuda_array_interface__ has a mask")
     stream = interface.get("stream")

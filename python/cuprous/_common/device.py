@@ -176,7 +176,6 @@ def show_config() -> None:
 
 def config() -> dict[str, Any]:
     """What `show_config` prints."""
-
     facts: dict[str, Any] = {
         "Cuprous version": cuprous.__version__,
         "Python version": sys.version.split()[0],

@@ -184,7 +184,6 @@ def interp(
     Raises:
         ValueError: if xp and fp differ in length or are empty.
     """
-
     x, xp, fp = array(x), astype(array(xp), "float64"), array(fp)
     check_casting(x.dtype_name, "float64", "safe", "array data")
     if xp.ndim != 1 or fp.ndim != 1:
@@ -392,7 +391,6 @@ def cov(
 
 def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: Any = None) -> ndarray:
     """Matrix of Pearson's correlation coefficients."""
-
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c

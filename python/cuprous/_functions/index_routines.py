@@ -213,7 +213,6 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
         ValueError: without choices, and for an element that names none (mode "raise").
         TypeError: for elements that are no integers, and an `out` of another shape.
     """
-
     index = array(a)
     check_casting(index.dtype_name, "int64", "safe", "array data")
     given = [choices[i] for i in range(len(choices))] if isinstance(choices, ndarray) else [operand(c) for c in choices]
@@ -304,7 +303,6 @@ def apply_along_axis(func1d: Any, axis: int, arr: ArrayLike, *args: Any, **kwarg
     Raises:
         ValueError: if the other axes are empty.
     """
-
     arr = array(arr)
     axis = normalize_axis(axis, arr.ndim)
     moved = moveaxis(arr, axis, -1)
@@ -320,7 +318,6 @@ def apply_along_axis(func1d: Any, axis: int, arr: ArrayLike, *args: Any, **kwarg
 
 def apply_over_axes(func: Any, a: ArrayLike, axes: Any) -> ndarray:
     """A fold called for one axis after another, keeping the axes."""
-
     result = array(a)
     for axis in [axes] if isinstance(axes, int) else axes:
         folded = func(result, normalize_axis(axis, result.ndim))
@@ -342,7 +339,6 @@ def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
 
 def ndenumerate(arr: ArrayLike) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Every index of an array with its element, as Python scalars; copies the array to the host once."""
-
     host = asnumpy(array(arr))
     return ((place, host[place].item()) for place in ndindex(host.shape))
 
@@ -441,7 +437,6 @@ class _Joiner:
         self._columns = columns
 
     def __getitem__(self, key: Any) -> ndarray:
-
         axis, ndmin, place = self._axis, 2 if self._columns else 1, 0 if self._columns else -1
         items = list(key) if isinstance(key, tuple) else [key]
         if items and isinstance(items[0], str):

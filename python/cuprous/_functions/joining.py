@@ -129,7 +129,6 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[ndarray, ...]:
 @dispatched
 def vstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
     """Arrays joined along the first axis, vectors as rows."""
-
     return concatenate([atleast_2d(a) for a in _arrays(tup)], 0, dtype=dtype, casting=casting)
 
 
@@ -139,7 +138,6 @@ row_stack = vstack
 @dispatched
 def hstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
     """Arrays joined along the second axis, vectors along their only one."""
-
     parts = [atleast_1d(a) for a in _arrays(tup)]
     return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
@@ -147,7 +145,6 @@ def hstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_
 @dispatched
 def dstack(tup: Sequence[ArrayLike]) -> ndarray:
     """Arrays joined along the third axis."""
-
     return concatenate([atleast_3d(a) for a in _arrays(tup)], 2)
 
 
@@ -296,7 +293,6 @@ def repeat(a: ArrayLike, repeats: Any, axis: Axis = None) -> ndarray:
         TypeError: for counts that are no integers.
         ValueError: for negative ones, or another number of them than the axis has elements.
     """
-
     a = array(a)
     if axis is None:
         a, axis = a.reshape(-1), 0

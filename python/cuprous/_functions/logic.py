@@ -72,7 +72,6 @@ def isrealobj(x: Any) -> bool:
 
 def iscomplex(x: ArrayLike) -> ndarray:
     """Where elements have a nonzero imaginary part."""
-
     x = array(x)
     if dtypes.kind(x.dtype_name) == "c":
         return imag(x) != 0
@@ -81,7 +80,6 @@ def iscomplex(x: ArrayLike) -> ndarray:
 
 def isreal(x: ArrayLike) -> ndarray:
     """Where elements have no imaginary part."""
-
     x = array(x)
     if dtypes.kind(x.dtype_name) == "c":
         return imag(x) == 0

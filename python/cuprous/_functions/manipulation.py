@@ -305,7 +305,6 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
     Raises:
         ValueError: for other letters in `trim`.
     """
-
     given, filt = filt, array(filt)
     trim = trim.lower()
     if trim not in ("fb", "bf", "f", "b"):
@@ -327,7 +326,6 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
 
 def resize(a: ArrayLike, new_shape: Shape) -> ndarray:
     """A new array of any shape, filled with repeated copies of the elements."""
-
     shape = as_shape(new_shape)
     flat = array(a).reshape(-1)
     size = 1
@@ -432,7 +430,6 @@ def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any 
         TypeError: unless `dst` is an array, and for a cast that `casting` forbids.
         ValueError: for shapes that do not broadcast.
     """
-
     check_rule(casting)
     if not isinstance(where, ndarray) and not is_numpy_array(where):
         where = where is True or astype(array(where), "bool")

@@ -163,7 +163,6 @@ def _axis_by_axis(result: ndarray, widths: list[tuple[int, int]], mode: str, kwa
 
 
 def _statistic(window: ndarray, mode: str, axis: int) -> ndarray:
-
     if mode in _FOLDS:
         return _FOLDS[mode](window, axis, keepdims=True)
     value = (reductions.mean if mode == "mean" else median)(window, axis, keepdims=True)
@@ -175,7 +174,6 @@ def _statistic(window: ndarray, mode: str, axis: int) -> ndarray:
 
 def _ramp(edge: ndarray, end: Any, count: int, axis: int) -> ndarray:
     """`count` values from `end` towards, without, the edge."""
-
     name = edge.dtype_name
     start = _core.broadcast_to(_core.full((), end, name), edge.shape[:axis] + edge.shape[axis + 1 :])
     return linspace(start, edge.reshape(start.shape), count, endpoint=False, dtype=name, axis=axis)

@@ -171,7 +171,6 @@ def trace(
     a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: ndarray | None = None
 ) -> ndarray:
     """Sum along diagonals."""
-
     return sum_(diagonal(a, offset, axis1, axis2), -1, dtype, out)
 
 

@@ -31,7 +31,6 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray
         ValueError: unless the condition is 1-d.
         IndexError: if it holds beyond the axis.
     """
-
     mask, a = array(condition), array(a)
     if mask.ndim != 1:
         raise ValueError("condition must be a 1-d array")
@@ -55,7 +54,6 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> ndarray:
 
 def _values(values: ArrayLike, dtype: str) -> ndarray:
     """Values for an array of a dtype: arrays must cast to it safely, numbers and lists become it."""
-
     if not isinstance(values, ndarray) and not is_numpy_array(values):
         return convert(values, dtype)
     values = array(values)
@@ -69,7 +67,6 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
     Raises:
         ValueError: if there are places to fill but no values.
     """
-
     where = astype(array(mask), "bool").reshape(-1)
     values = _values(vals, arr.dtype_name).reshape(-1)
     if where.size != arr.size:
@@ -93,7 +90,6 @@ def putmask(a: ndarray, /, mask: ArrayLike, values: ArrayLike) -> None:
     Raises:
         ValueError: for a mask of another size.
     """
-
     where, source = astype(array(mask), "bool"), _values(values, a.dtype_name)
     if where.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")

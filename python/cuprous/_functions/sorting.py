@@ -164,7 +164,6 @@ def lexsort(keys: Any, axis: int = -1) -> ndarray:
         TypeError: without keys.
         ValueError: for keys of different shapes.
     """
-
     parts = [array(k) for k in keys]
     if not parts:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
@@ -195,7 +194,6 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
         ValueError: for an array that is not 1-d, another `side`, or a sorter of another length.
         TypeError: for a sorter that is not of integers.
     """
-
     if side not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got '{side}')")
     a = array(a)
@@ -222,7 +220,6 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
         TypeError: for complex values.
         ValueError: for bins that are not 1-d, or in no order.
     """
-
     edges = array(bins)
     if edges.ndim != 1:
         raise ValueError("object too deep for desired array")

@@ -49,7 +49,6 @@ class vectorize:
         Raises:
             TypeError: if it is not one of CPU and GPU arrays and numbers, or the function cannot be compiled for them.
         """
-
         given = [convert(a) if getattr(a, "ndim", 0) and not isinstance(a, ndarray) else a for a in args]
         result = self._ufunc(*given)
         results = result if isinstance(result, tuple) else (result,)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cuprous import _core
 from cuprous._common.device import device_word
+from cuprous._tools.estimate_result import Estimate, On, Program, SimpleEstimate, Step
 from cuprous._tools.timing import settled_seconds
-
-if TYPE_CHECKING:
-    from cuprous._tools.estimate_result import Estimate, On, SimpleEstimate
 
 _hinted = False
 
@@ -89,8 +87,6 @@ def estimate(
     """
     from numbers import Real
 
-    from cuprous._tools.estimate_result import Estimate, Program, Step
-
     if not callable(fn):
         raise TypeError(f"[estimate] the first argument is the function, not {type(fn).__name__}")
     for name, value in (("repeats", repeats), ("start-up", startup)):
@@ -144,8 +140,6 @@ def estimate(
 
 
 def _on(counting: Any, name: str | None, gpu: bool, tf32: bool) -> tuple[On, Sequence[Sequence[float]]]:
-    from cuprous._tools.estimate_result import On
-
     told = counting.on(name, gpu, tf32)
     return On(told["name"], told["seconds"], told["bound"], told["measured"], told["fits"]), told["steps"]
 
@@ -238,7 +232,6 @@ def estimate_simple(
     >>> got.cpu_seconds, got.gpu_seconds, round(got.speedup, 1)
     (25.0, 1.3, 19.2)
     """
-    from cuprous._tools.estimate_result import SimpleEstimate
 
     def optional(value: float | str | None, kind: str, name: str) -> float | None:
         return None if value is None else _quantity(value, kind, name)

@@ -16,7 +16,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from cuprous.cuda import _nvrtc
+from cuprous.cuda._device import Device, is_available
+from cuprous.cuda._headers import include_options, translated
+from cuprous.cuda._jit import Dispatcher
 from cuprous.cuda._occupancy import occupancy
+from cuprous.cuda._raw_kernels import RawKernel
 
 HELP = "what each kernel of a program costs on a GPU: registers, memory, spills, occupancy, and what to do"
 _DEFAULT_ARCH = "sm_90"
@@ -130,9 +134,6 @@ class _Watch:
     @contextlib.contextmanager
     def on(self) -> Iterator[None]:
         """Watches within the block."""
-        from cuprous.cuda._jit import Dispatcher
-        from cuprous.cuda._raw_kernels import RawKernel
-
         patched: Any = Dispatcher
         raw_patched: Any = RawKernel
         made, launched, raw = Dispatcher.__new__, Dispatcher.__getitem__, RawKernel.__call__
@@ -176,8 +177,6 @@ class _Watch:
                 yield Kernel(kernel.__name__, place, repr(types), source, body, tuple(flags), launch)
         for kernel in self.modules:
             if kernel.code is not None:
-                from cuprous.cuda._headers import include_options, translated
-
                 flags = [*kernel.options, *include_options()]
                 launch = self.launches.get(id(kernel))
                 source = translated(kernel.code, kernel._module.translate_cucomplex)
@@ -274,7 +273,6 @@ def main(argv: Sequence[str]) -> int:
         options = parser.parse_args(list(argv))
     except SystemExit as stop:
         return int(stop.code or 0)
-    from cuprous.cuda import Device, is_available
 
     arch = options.arch or (f"sm_{Device().compute_capability}" if is_available() else _DEFAULT_ARCH)
     if not re.fullmatch(r"sm_\d+[af]?", arch):

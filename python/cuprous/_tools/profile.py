@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from cuprous import _core
-
-if TYPE_CHECKING:
-    from cuprous._tools.profile_rows import ProfileRow, ProfileTotal
+from cuprous._tools.profile_rows import ProfileRow, ProfileTotal
 
 
 class profile:
@@ -67,15 +64,11 @@ class profile:
     @property
     def rows(self) -> list[ProfileRow]:
         """A row a line, those with most time first."""
-        from cuprous._tools.profile_rows import ProfileRow
-
         return [ProfileRow(**row) for row in self._done().rows()]
 
     @property
     def total(self) -> ProfileTotal:
         """The sums of all rows."""
-        from cuprous._tools.profile_rows import ProfileTotal
-
         return ProfileTotal(**self._done().total())
 
     @property

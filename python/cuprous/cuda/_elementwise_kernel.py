@@ -5,9 +5,12 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+import cuprous
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import ndarray
+from cuprous._common.convert import _shared
+from cuprous.cuda._headers import COMPLEX
 from cuprous.cuda._raw_kernels import RawKernel
 
 
@@ -141,8 +144,6 @@ class Typed:
         return letters
 
     def _arguments(self, args: tuple[Any, ...]) -> list[Any]:
-        from cuprous._common.convert import _shared
-
         result = []
         for arg in args:
             shared = None if type(arg) in (bool, int, float, complex) else _shared(arg)
@@ -163,8 +164,6 @@ def _geometry(array: ndarray) -> bytes:
 
 
 def source(preamble: str, dtypes: list[str]) -> str:
-    from cuprous.cuda._headers import COMPLEX
-
     half = "#include <cuda_fp16.h>\n" if "float16" in dtypes else ""
     return half + (COMPLEX if "complex" in preamble + " ".join(dtypes) else "") + _PRELUDE
 
@@ -228,8 +227,6 @@ class ElementwiseKernel(Typed):
                 raise ValueError("Specified 'size' can be used only if all of the ndarray are 'raw'.")
             shape: tuple[int, ...] = (size,)
         elif spread:
-            import cuprous
-
             shape = cuprous.broadcast_shapes(*(a.shape for a in spread))
         else:
             raise ValueError("Loop size is undecided.")

@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from cuprous.cuda._nvrtc import toolkits, wheel_roots
+
 #: CuPy's header of complex numbers, as far as kernels written for it use it. It may become one line. Division is
 #: Smith's, rounded as that of arrays.
 COMPLEX = """
@@ -94,8 +96,6 @@ def _folders() -> tuple[Path, ...]:
     """Where NVIDIA's wheels keep headers, and for those that no wheel has a toolkit; CCCL's (`<cub/…>`, `<thrust/…>`,
     `<cuda/std/…>`) lie in a folder of their own.
     """
-    from cuprous.cuda._nvrtc import toolkits, wheel_roots
-
     wheels = [folder for root in wheel_roots() for folder in sorted(root.glob("*/include"))]
     found = [one for folder in wheels for one in (folder, folder / "cccl") if one.is_dir()]
     others = [one for home in toolkits() for one in (home / "include", home / "include" / "cccl")]

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cuprous import _core
+
 _MISSING = "NVRTC was not found: pip install nvidia-cuda-nvrtc"
 
 
@@ -138,7 +140,6 @@ def compile_source(
         log = _text(program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog").rstrip(b"\0\n").decode(errors="replace")
         if failed:
             what = f"[{name}] the source does not compile ({_described(failed)})"
-            from cuprous import _core
 
             shown = [excerpt(source, log, name), _core.missing_header(log)]
             raise RuntimeError("\n".join([what, log, *filter(None, shown)]).rstrip())

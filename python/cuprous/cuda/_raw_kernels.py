@@ -7,6 +7,10 @@ import warnings
 from typing import Any
 
 from cuprous import _core
+from cuprous.cuda import _nvcc, _nvrtc
+from cuprous.cuda._device import Device, is_available
+from cuprous.cuda._headers import has_standard, include_options, stand_in, translated, with_headers_noted
+from cuprous.cuda._nvcc import SEPARATE
 
 
 class _FileNotFound(FileNotFoundError, RuntimeError):
@@ -34,8 +38,6 @@ def _check(what: str, backend: str, jitify: bool | None) -> None:
 
 def target() -> str:
     """What code is compiled for."""
-    from cuprous.cuda import Device, _nvrtc
-
     own = int(Device().compute_capability)
     # A GPU newer than the compiler runs code for the newest of its family that the compiler knows.
     return f"sm_{max(a for a in _nvrtc.architectures() if a <= own and a // 10 == own // 10)}"
@@ -112,8 +114,6 @@ class RawModule:
         return found
 
     def _make(self, name: str, device: str) -> _core.NativeModule:
-        from cuprous.cuda._headers import include_options, translated, with_headers_noted
-
         options = [*self.options, *include_options()]
         if self._binary is not None:
             return _core.NativeModule(self._binary, True, name, [])
@@ -142,8 +142,6 @@ class RawModule:
 
     @property
     def _separate(self) -> bool:
-        from cuprous.cuda._nvcc import SEPARATE
-
         return not SEPARATE.isdisjoint(self.options)
 
     @property
@@ -154,8 +152,6 @@ class RawModule:
     def _compiled(self, code: str, name: str, options: list[str], target: str) -> Any:
         """Device code for a target, what the compiler said, and the names asked for as the linker knows them."""
         import json
-
-        from cuprous.cuda import _nvcc, _nvrtc
 
         if self.backend == "nvcc":
             return _nvcc.compile_source(code, name, target, options)
@@ -176,9 +172,6 @@ class RawModule:
 
     def _by_nvrtc(self, code: str, name: str, options: list[str], target: str) -> Any:
         import re
-
-        from cuprous.cuda import _nvrtc
-        from cuprous.cuda._headers import has_standard, stand_in
 
         headers: dict[str, str] = {}
         while True:
@@ -202,9 +195,6 @@ class RawModule:
 
     def _log(self) -> str:
         """What the compiler says of the source."""
-        from cuprous.cuda import Device, is_available
-        from cuprous.cuda._headers import include_options, translated
-
         own = int(Device().compute_capability) if is_available() else 90
         code = translated(self.code or "", self.translate_cucomplex)
         options = [*self.options, *include_options()]
@@ -323,8 +313,6 @@ class RawKernel:
     @property
     def attributes(self) -> dict[str, int]:
         """What the driver says of it."""
-        from cuprous.cuda import Device
-
         facts = self.kernel.facts()
         own = int(Device().compute_capability)
         return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import cuprous
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import ndarray
@@ -57,8 +58,6 @@ class ReductionKernel(Typed):
     ) -> Any:
         """Folds some axes, all of them if `axis` is None."""
         import numpy as np
-
-        import cuprous
 
         if len(args) == self.nargs and out is None:
             *rest, out = args

@@ -18,6 +18,7 @@ from cuprous.cuda._arrays import as_cuda_array
 from cuprous.cuda._intrinsics import grid
 from cuprous.cuda._jit import jit
 from cuprous.cuda._made import made, result_types
+from cuprous.cuda._reduce import Reduce
 
 #: What Numba's decorators take besides, and what is accepted of it.
 _OPTIONS = {"cache": "code is always kept on disk", "fastmath": "", "nopython": "kernels never need Python"}
@@ -215,8 +216,6 @@ class UFunc(_Pickled):
         Raises:
             TypeError: if the function does not take two values, or for an array of other axes, or of no elements.
         """
-        from cuprous.cuda._reduce import Reduce
-
         if self.nin != 2:
             raise TypeError(f"{self.__name__} takes {self.nin} values: reduce needs a function of two")
         values = convert(arg)

@@ -11,6 +11,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import cuprous as cp
+from cuprous._tools.demo.show import as_svg, as_text
+
 FOOTER = """\
 Each time is that of one result that was waited for, with NumPy and with Cuprous by the same loop. Each result was first
 compared with NumPy's. "At least" is what reading the inputs and writing the results once takes at the copy bandwidth
@@ -23,10 +26,8 @@ def main(argv: Sequence[str]) -> int:
     # NumPy and the rows are imported after the arguments are read, so that `--help` is quick.
     import numpy as np
 
-    import cuprous as cp
     from cuprous._tools.demo.measure import Result, measure
     from cuprous._tools.demo.rows import rows
-    from cuprous._tools.demo.show import as_svg, as_text
 
     chosen = rows(arguments.quick)
     names = [row.name for row in chosen]

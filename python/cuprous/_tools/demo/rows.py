@@ -125,7 +125,7 @@ def run_blur(xp: Any, image: Any) -> Any:
     if xp is np:
         from scipy.ndimage import gaussian_filter
     else:
-        from cuprous.scipy.ndimage import gaussian_filter
+        from cuprous.scipy.ndimage import gaussian_filter  # as above
     return gaussian_filter(image, 3)
 
 
