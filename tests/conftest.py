@@ -31,7 +31,7 @@ MARKED = {
 
 
 def _has_nvrtc() -> bool:
-    from cuprous import _nvrtc
+    from cuprous.cuda import _nvrtc
 
     try:
         return _nvrtc.version() > (0, 0)

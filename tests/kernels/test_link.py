@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from cuprous import _cuda_headers, cuda
-from cuprous.cuda import _link, config
+from cuprous import cuda
+from cuprous.cuda import _headers, _link, config
+from cuprous.cuda._ptx import ptx as ptx_of
 
 from .test_raw import ON_GPU
 
@@ -55,7 +56,7 @@ def test_functions_of_cuda_cpp(tmp_path: Path) -> None:
 @pytest.mark.nvrtc
 def test_what_is_linked_is_compiled_with_the_kernel() -> None:
     kernel = kernel_of_twice(cuda.CUSource(TWICE))
-    ptx = cuda.compile_ptx.__globals__["ptx"](kernel, (cuda.float64[::1], cuda.int32[::1]), (9, 0))
+    ptx = ptx_of(kernel, (cuda.float64[::1], cuda.int32[::1]), (9, 0))
     assert ".entry kernel" in ptx
     named = cuda.declare_device("twice", "int32(int32)", link=cuda.CUSource(TWICE))
 
@@ -63,7 +64,7 @@ def test_what_is_linked_is_compiled_with_the_kernel() -> None:
     def other(r):
         r[0] = named(4)
 
-    assert ".entry other" in cuda.compile_ptx.__globals__["ptx"](other, (cuda.int32[::1],), (8, 0))
+    assert ".entry other" in ptx_of(other, (cuda.int32[::1],), (8, 0))
 
 
 def test_what_cannot_be_linked(tmp_path: Path) -> None:
@@ -104,7 +105,7 @@ def test_headers_of_what_is_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def kernel(r):
         r[0] = times(5)
 
-    assert ", 15;" in cuda.compile_ptx.__globals__["ptx"](kernel, (cuda.int32[::1],), (9, 0))
+    assert ", 15;" in ptx_of(kernel, (cuda.int32[::1],), (9, 0))
     r = np.zeros(1, np.int32)
     if ON_GPU:
         kernel[1, 1](r)
@@ -113,10 +114,10 @@ def test_headers_of_what_is_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         with pytest.raises(NotImplementedError, match="times is CUDA C"):
             kernel[1, 1](r)
     absent = cuda.CUSource('#include <curand_kernel.h>\nextern "C" __device__ int times(int x) { return x; }')
-    with mock.patch.object(_cuda_headers, "_folders", lambda: ()):
+    with mock.patch.object(_headers, "_folders", lambda: ()):
         other = cuda.jit(link=absent)(lambda r: None)
     with pytest.raises(RuntimeError, match=r"curand_kernel\.h is a header of NVIDIA's .*pip install nvidia-curand"):
-        cuda.compile_ptx.__globals__["ptx"](other, (cuda.int32[::1],), (9, 0))
+        ptx_of(other, (cuda.int32[::1],), (9, 0))
 
 
 def test_device_code_is_declared_to_the_compiler(tmp_path: Path) -> None:
@@ -148,8 +149,8 @@ def test_device_code_is_declared_to_the_compiler(tmp_path: Path) -> None:
 @pytest.mark.skipif(not ON_GPU, reason="device code runs on GPUs")
 @pytest.mark.parametrize("kind", ["ptx", "cubin"])
 def test_device_code_is_linked(kind: str, tmp_path: Path) -> None:
-    from cuprous import _nvrtc
-    from cuprous._raw_kernels import target as own_target
+    from cuprous.cuda import _nvrtc
+    from cuprous.cuda._raw_kernels import target as own_target
 
     target = own_target() if kind != "ptx" else own_target().replace("sm_", "compute_")
     source = 'extern "C" __device__ int twice(int* r, int a) { *r = 2 * a; return 0; }'

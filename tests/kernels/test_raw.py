@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from cuprous import _cuda_headers, _nvcc, _nvrtc
-from cuprous._cuda_headers import stand_in, with_headers_noted
-from cuprous._raw_kernels import RawModule
+from cuprous.cuda import _headers, _nvcc, _nvrtc
+from cuprous.cuda._headers import stand_in, with_headers_noted
+from cuprous.cuda._raw_kernels import RawModule
 
 ON_GPU = os.environ.get("CUPROUS_TEST_DEVICE", "cpu") != "cpu"
 COMPILES = ON_GPU or bool(os.environ.get("CUPROUS_CHECK_CUDA"))
@@ -223,7 +223,7 @@ def test_standard_headers_are_those_of_cccl(tmp_path: Path) -> None:
         (std / name).write_text(
             "namespace cuda { namespace std { template <class T> struct plain { typedef T type; }; } }"
         )
-    with mock.patch.object(_cuda_headers, "_folders", lambda: (tmp_path,)):
+    with mock.patch.object(_headers, "_folders", lambda: (tmp_path,)):
         assert "<cuda/std/cstdint>" in stand_in("stdint.h")[0]
         assert stand_in("stdio.h") == ("", True) and stand_in("mine.h") == ("", False)
         code = "#include <type_traits>\n#include <mine.h>\n"
@@ -259,10 +259,10 @@ extern "C" __global__ void k(float* x, uint8_t* bytes) {
 
 @pytest.mark.nvrtc
 def test_headers_of_the_c_library_need_no_compiler_of_the_host() -> None:
-    names = sorted(path.name for path in _cuda_headers.OURS.iterdir() if path.is_file())
+    names = sorted(path.name for path in _headers.OURS.iterdir() if path.is_file())
     assert {"stdint.h", "cstdint", "math.h", "cmath", "stdio.h", "cassert"} <= set(names)
     twice = "".join(f'#include <{name}>\n#include "{name}"\n' for name in names)
-    made = _nvrtc.compile_source(twice + OF_THE_HOST, "k", "compute_90", _cuda_headers.include_options())
+    made = _nvrtc.compile_source(twice + OF_THE_HOST, "k", "compute_90", _headers.include_options())
     assert made.code
     assert "warning" not in made.log
 

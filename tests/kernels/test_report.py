@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from cuprous import _kernel_report as report
-from cuprous._occupancy import MULTIPROCESSORS, blocks_per_multiprocessor, occupancy
+from cuprous._tools import kernel_report as report
+from cuprous.cuda._occupancy import MULTIPROCESSORS, blocks_per_multiprocessor, occupancy
 
 from .test_raw import ON_GPU
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.indexing import at_home
 from cuprous._core import Tensor
-from cuprous._indexing import at_home
 from cuprous.torch._args import wrap_dim
 from cuprous.torch._indexing import index_select, nonzero, take_along_dim
 from cuprous.torch._reductions import values_indices

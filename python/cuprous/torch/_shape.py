@@ -145,7 +145,7 @@ def broadcast_to(input: Tensor, *shape: Any) -> Tensor:
 
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that all broadcast to."""
-    from cuprous._args import broadcast_shapes as common
+    from cuprous._common.arguments import broadcast_shapes as common
     from cuprous.torch._words import Size
 
     try:

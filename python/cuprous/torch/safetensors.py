@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from cuprous import _core, _dtypes
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
 from cuprous._core import Tensor
 from cuprous.torch import _words
 

@@ -201,7 +201,7 @@ fn argument(object: &Bound<'_, PyAny>) -> PyResult<Raw> {
         return Ok(Raw::Number(Number::Int(pointer.into()), DType::U64));
     }
     if let Ok(interface) = object.getattr("__cuda_array_interface__") {
-        let convert = object.py().import("cuprous._convert")?.getattr("from_cuda_interface")?;
+        let convert = object.py().import("cuprous._common.convert")?.getattr("from_cuda_interface")?;
         return argument(&convert.call1((object, interface))?);
     }
     // A structured NumPy scalar or 0-d array goes by its bytes.

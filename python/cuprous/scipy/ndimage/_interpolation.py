@@ -6,8 +6,9 @@ import itertools
 import math
 from typing import Any
 
-from cuprous import _core, _dtypes
-from cuprous._args import array
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array
 from cuprous.scipy.ndimage._spline import check_mode, coefficients, weights
 from cuprous.scipy.ndimage._structures import host
 from cuprous.scipy.ndimage._support import (

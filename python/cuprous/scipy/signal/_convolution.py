@@ -7,8 +7,9 @@ import math
 from typing import Any
 
 import cuprous as cp
-from cuprous import _core, _dtypes
-from cuprous._args import array
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array
 from cuprous.scipy.ndimage._linear import _any_weights, _flipped
 from cuprous.scipy.signal._fourier import faster, fftconvolve
 

@@ -77,7 +77,7 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """`cholesky`, and 0 (int32) for each matrix, 1 for those that are not positive definite (whose L is NaN)."""
     matrices("linalg.cholesky_ex", A, square=True)
-    from cuprous._decompositions import results
+    from cuprous.linalg._decompositions import results
     from cuprous.torch.linalg._solving import _bad
 
     plain = _wrap(results("cholesky", A.detach().as_array(), [A.dims[-2:]], None)[0])
