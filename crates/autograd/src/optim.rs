@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Error, Fun, Result};
-use cuprous_plan::script::Val;
+use cuprous_plan::engine::Val;
 use cuprous_plan::{Engine, Operand, Script};
 use smallvec::SmallVec;
 

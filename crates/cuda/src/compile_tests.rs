@@ -1,4 +1,4 @@
-use cuprous_plan::calibrate::{About, rehearsal};
+use cuprous_plan::calibrate::{About, dry_run};
 
 use super::*;
 use crate::Checker;
@@ -17,7 +17,7 @@ fn calibration() -> Vec<Arc<Program>> {
         pinned: None,
         quick: false,
     };
-    rehearsal::programs(&about, None)
+    dry_run::programs(&about, None)
 }
 
 #[test]

@@ -8,7 +8,7 @@ use cuprous_core::profile::Kind;
 use cuprous_kernel::fault::{Record, WORDS};
 use cuprous_kernel::types::Ty;
 use cuprous_kernel::{Module as Ir, Options, abi};
-use cuprous_plan::kernels::{Launch, RawKernel, RawModule, UserKernel};
+use cuprous_plan::{Launch, RawKernel, RawModule, UserKernel};
 
 use crate::codegen::user::{UserCode, generate};
 use crate::compile;

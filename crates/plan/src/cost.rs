@@ -8,8 +8,7 @@ use cuprous_core::attention::Attention;
 use cuprous_core::routine::{FftKind, LinalgOp, QrMode, Vectors};
 use cuprous_core::{DType, Fun, LayoutRef, ReduceOp, RoutineOp};
 
-use crate::kernel::{Inst, Kernel, Level, RoutineCall};
-use crate::program::{Program, Step};
+use crate::program::{Inst, Kernel, Level, Program, RoutineCall, Step};
 
 /// What the program of so many recorded operations takes.
 pub fn of(program: &Program, nodes: usize) -> Piece {

@@ -8,8 +8,7 @@ use cuprous_core::recurrent::{Layers, Recurrence};
 use cuprous_core::{Buffer, Error, Result, RoutineOp, Scalar, interrupt};
 use cuprous_kernel::linked::Object;
 
-use crate::kernels::{KernelRef, RawModule};
-use crate::program::Program;
+use crate::program::{KernelRef, Program, RawModule};
 
 /// Shows a program's code.
 pub type Listing<'a> = &'a dyn Fn(&Program) -> Result<String>;
@@ -246,4 +245,12 @@ pub trait Executable: Send + Sync {
         let _ = place;
         None
     }
+}
+
+/// For those who ask where an array lies.
+pub(crate) fn no_address() -> Error {
+    Error::not_implemented(
+        "[auto] arrays on the device \"auto\" lie on the CPU or on the GPU as it suits, so they have no address; move one \
+         first, with x.to_device(\"cpu\") or x.to_device(\"cuda\")",
+    )
 }

@@ -9,7 +9,7 @@ use cuprous_advisor::units::{self, Kind, parse};
 use cuprous_advisor::{Load, advice, rates::Rates};
 use cuprous_core::{Array, Error, Result};
 use cuprous_plan::Engine;
-use cuprous_plan::aside::Taken;
+use cuprous_plan::engine::Taken;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use cuprous_plan::Engine;
-use cuprous_plan::locking::Held;
+use cuprous_plan::engine::Held;
 
 use crate::devices;
 

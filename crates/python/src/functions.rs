@@ -7,7 +7,7 @@ use cuprous_core::scalar::Number;
 use cuprous_core::{
     Array, DType, Dims, Fun, Layout, LinalgOp, QrMode, ReduceOp, RoutineOp, Scalar, ScatterOp, Vectors,
 };
-use cuprous_plan::{Operand, Replay, record};
+use cuprous_plan::{Operand, Replay, elementwise};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -57,7 +57,7 @@ pub(crate) fn map(
 pub(crate) fn result_dtype(name: &str, operands_: &Bound<'_, PyTuple>) -> PyResult<&'static str> {
     let values = operands(operands_)?;
     let plain: Vec<_> = values.iter().map(Value::operand).collect();
-    Ok(record::result_dtype(fun_argument(name)?, &plain).or_raise()?.name())
+    Ok(elementwise::result_dtype(fun_argument(name)?, &plain).or_raise()?.name())
 }
 
 #[pyfunction]

@@ -39,7 +39,7 @@ use cuprous_core::{Error, Result};
 use cuprous_kernel::Module;
 use cuprous_kernel::fault::Record;
 use cuprous_kernel::ir::Space;
-use cuprous_plan::kernels::{Launch, UserKernel};
+use cuprous_plan::{Launch, UserKernel};
 
 use crate::threads::{each, with_threads};
 use host::Env;

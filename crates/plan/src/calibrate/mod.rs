@@ -16,10 +16,9 @@ use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Fun, ReduceOp, Result, RoutineOp, ScanOp, ScatterOp};
 
 use crate::cost;
-use crate::engine::Engine;
-use crate::record::Operand;
+use crate::engine::{Engine, Operand};
 
-pub mod rehearsal;
+pub mod dry_run;
 
 /// What the caller knows of the device.
 #[derive(Clone, Debug)]
@@ -86,7 +85,7 @@ pub fn measure(engine: &Arc<Engine>, about: &About, progress: Progress) -> Resul
     if about.gpu {
         // One after another they take minutes.
         progress("what is to be compiled");
-        let programs = rehearsal::programs(about, Some(engine.device.clone()));
+        let programs = dry_run::programs(about, Some(engine.device.clone()));
         engine.device.prepare(&programs, &mut |done, all| {
             if done * 10 / all > (done - 1) * 10 / all {
                 progress(&format!("compiled {done} of {all} kernels"));

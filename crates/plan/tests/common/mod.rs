@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, Buffer, DType, Error, Fun, Memory, Result, RoutineOp, Scalar, interrupt};
 use cuprous_plan::device::Mark;
-use cuprous_plan::{Device, Engine, Executable, Inst, Kernel, Operand, Program, Step, spec};
+use cuprous_plan::{Device, Engine, Executable, Inst, Kernel, Operand, Program, Step, program::verify};
 
 /// What such a device was asked, and how it is to be.
 #[derive(Default)]
@@ -161,7 +161,7 @@ impl Device for Recorder {
         Ok(self.seen.waited[1].load(Relaxed) > 0)
     }
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
-        spec::check(program).expect("the plan follows the rules");
+        verify::check(program).expect("the plan follows the rules");
         self.seen.programs.lock().unwrap().push(program.clone());
         Ok(Box::new(Ran(self.seen.clone())))
     }

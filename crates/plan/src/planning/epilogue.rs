@@ -3,8 +3,8 @@
 use cuprous_core::node::SrcKind;
 use cuprous_core::{DType, Fun, In, Node, NodeKind, RoutineOp, Src};
 
-use crate::fuse::Input;
-use crate::kernel::Factor;
+use super::input::Input;
+use crate::program::Factor;
 
 /// A product with the operations that its call takes over.
 ///

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use cuprous_core::interrupt::{self, Token};
 use cuprous_core::{Error, Result};
 
-use crate::engine::{Engine, State};
+use super::Engine;
+use super::state::State;
 
 /// The lock of an engine, held while the process forks.
 pub struct Held<'a>(#[allow(dead_code, reason = "held, not read")] MutexGuard<'a, State>);

@@ -5,18 +5,76 @@ use std::sync::Arc;
 use cuprous_core::layout::{checked_size, show};
 use cuprous_core::scalar::Number;
 use cuprous_core::{
-    Array, DType, Dims, Error, Fun, In, Layout, LayoutRef, NodeKind, ReduceOp, Result, RoutineOp, Scalar, ScanOp, Src,
+    Array, DType, Dims, Error, Fun, In, Layout, LayoutRef, Node, NodeKind, ReduceOp, Result, RoutineOp, Scalar, ScanOp,
+    Src, profile, tape,
 };
 use smallvec::SmallVec;
 
-use crate::engine::Engine;
-use crate::record::{self, Operand};
+use super::elementwise::{self, Operand};
+use super::{BIG_WORK, Engine};
 
+/// Nodes for which a tape with enough work waits after a product, unless there is another routine: what its call can take
+/// over, and what is one kernel, such as the way back through a softmax, its scale and its mask. Recording them takes some
+/// microseconds.
+const EPILOGUE_NODES: usize = 64;
+/// Work of a product for which it waits; what a smaller one saves is little beside the rest of the tape.
+const BIG_PRODUCT: u64 = BIG_WORK / 8;
 /// Multiplications of a matrix product up to which a GPU does it in a kernel of ours: a launch less, where what follows is
 /// fused with it.
 const TINY: i64 = 1 << 16;
 
 impl Engine {
+    /// Has the device such a routine?
+    pub fn can(&self, op: &RoutineOp) -> bool {
+        self.device.can(op)
+    }
+
+    /// Records a routine on whole arrays whose result has that dtype and shape.
+    pub fn call(self: &Arc<Engine>, op: RoutineOp, ins: &[&Array], dtype: DType, shape: &[i64]) -> Result<Array> {
+        if !self.device.can(&op) {
+            return Err(Error::not_implemented(format!(
+                "[{}] not supported on {} yet; take the array to the CPU with .to_device(\"cpu\")",
+                op.name(),
+                self.device.name()
+            )));
+        }
+        let out = Layout::try_contiguous(dtype, shape)?;
+        let (mut state, tape) = self.open(ins)?;
+        if state.tapes[tape as usize].ends_at != usize::MAX {
+            if profile::on() {
+                drop(state);
+                tape::note_place();
+                (state, _) = self.open(ins)?;
+            }
+            // The product before has waited long enough for what it might do as well.
+            self.run_tape(&mut state, tape)?;
+        }
+        let t = &mut state.tapes[tape as usize];
+        let mut moved = 0;
+        let mut operands = [In::default(); 3];
+        for (operand, a) in operands.iter_mut().zip(ins) {
+            // SAFETY: the lock is held, foreign tapes are settled.
+            let src = unsafe { t.source(&a.storage) };
+            *operand = In { src, layout: t.note(&a.layout) };
+            moved = u64::saturating_add(moved, (a.layout.size as usize * a.dtype().size()) as u64);
+        }
+        let work = op.work(moved, ins.first().map_or(&[], |a| a.shape()), dtype, shape);
+        t.work = t.work.saturating_add(work);
+        let waits = op == RoutineOp::Dot && work > BIG_PRODUCT;
+        let (number, call) = op.intern();
+        t.calls.push(call);
+        if ins.len() == 3 && number >= Node::MAX_ROUTINES {
+            return Err(Error::runtime("too many different routines in one process"));
+        }
+        let external = ins.iter().any(|a| a.storage.is_external());
+        let out = t.push(NodeKind::Routine, 0, ins.len() as u8, &out, operands, self.id);
+        if let Some(node) = t.nodes.last_mut() {
+            node.set_routine_id(number);
+        }
+        self.close(&mut state, tape, Some(if waits { EPILOGUE_NODES } else { 0 }), external);
+        Ok(out)
+    }
+
     /// Folds the axes in `mask` (bits; an array has at most 32 here): as [`Engine::record_reduce`], also where nothing is folded or there is nothing to fold.
     pub fn reduce(self: &Arc<Engine>, op: ReduceOp, a: &Array, mask: u32) -> Result<Array> {
         let ndim = a.layout.ndim();
@@ -65,10 +123,10 @@ impl Engine {
     pub fn running(self: &Arc<Engine>, op: ScanOp, a: &Array, axis: usize) -> Result<Array> {
         let along =
             |a: &Array, axis: usize| self.whole(RoutineOp::Scan { op, axis: axis as u8 }, &[a], a.dtype(), a.shape());
-        let Some(order) = record::lying(a) else {
+        let Some(order) = elementwise::lying(a) else {
             return along(a, axis);
         };
-        let back = record::inverse(&order);
+        let back = elementwise::inverse(&order);
         let out = along(&a.view(a.layout.permute(&order)), back[axis])?;
         Ok(out.view(out.layout.permute(&back)))
     }

@@ -7,13 +7,14 @@ use cuprous_core::node::SrcKind;
 use cuprous_core::{DType, Dims, Fun, In, Layout, NodeKind, RoutineOp};
 use smallvec::SmallVec;
 
-use crate::epilogue::Fold;
-use crate::fuse::{Depth, Fusion, Group, Input, is_reduced};
-use crate::kernel::{Access, Addend, Epilogue, Inst, Kernel, Level, RoutineCall, Typed, Val};
-use crate::kernels::UserLaunch;
-use crate::memory;
-use crate::pack;
-use crate::program::{BufferInfo, Launched, Place, Program, Step};
+use super::epilogue::Fold;
+use super::fusion::{Depth, Fusion, Group, is_reduced};
+use super::input::Input;
+use super::{arena, pack};
+use crate::program::{
+    Access, Addend, BufferInfo, Epilogue, Inst, Kernel, Launched, Level, Place, Program, RoutineCall, Step, Typed,
+    UserLaunch, Val,
+};
 
 /// Plans a tape.
 pub(crate) fn plan(input: Input) -> Program {
@@ -358,7 +359,7 @@ impl Emit<'_> {
             written: Vec::new(),
             aligned: true,
         };
-        memory::place(&mut program);
+        arena::place(&mut program);
         program.look_over();
         program
     }

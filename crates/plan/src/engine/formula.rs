@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Fun, In, Layout, LayoutRef, NodeKind, Result, Scalar, Tape};
 
-use crate::engine::{Engine, Replay};
+use super::{Engine, Replay};
 
 /// A value of a formula.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use cuprous_core::{Head, Result, Storage, Tape};
 
-use crate::engine::{Engine, State};
+use super::Engine;
+use super::state::State;
 
 impl State {
     /// Moves the contents of a tape, whose program was interrupted, to another tape. The thread goes on with an empty

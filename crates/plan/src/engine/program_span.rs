@@ -1,13 +1,11 @@
-//! Programs as a profile sees them, and the engine's side of beginning and ending one.
+//! Programs as a profile sees them.
 
-use std::sync::Arc;
-
+use cuprous_core::Tape;
 use cuprous_core::profile::{self, Current, Kind, Note, Seen, StepInfo};
 use cuprous_core::tape::{noted_place, spell};
-use cuprous_core::{Result, Tape};
 
-use crate::engine::Engine;
-use crate::explain::{self, Journal};
+use super::journal::{self, Journal};
+use crate::device::Device;
 use crate::program::{Program, Step};
 
 /// Operations that a step's name tells.
@@ -27,10 +25,10 @@ pub(crate) fn begin(
     start: u64,
     (number, hash, program): (u64, u64, &Program),
     tape: &mut Tape,
-    engine: &Engine,
+    device: u8,
     journal: &mut Journal,
 ) -> Noted {
-    let mut note = profile::note(engine.id);
+    let mut note = profile::note(device);
     let why = journal.why(note.place, hash, tape);
     let places = (tape.places.len() == tape.nodes.len()).then_some(&tape.places[..]);
     let describe = || seen(hash, program, tape);
@@ -45,8 +43,8 @@ pub(crate) fn begin(
 
 impl Noted {
     /// It has its memory.
-    pub(crate) fn memory(&self, engine: &Engine) {
-        memory(engine, self.note);
+    pub(crate) fn memory(&self, device: &dyn Device) {
+        memory(device, self.note);
     }
 
     /// It was submitted.
@@ -58,15 +56,15 @@ impl Noted {
 /// What NVIDIA's tools call the run of a program: with its first operations, and its line where that is known.
 #[cold]
 pub(crate) fn range(hash: u64, tape: &Tape) -> String {
-    let names: Vec<String> = tape.nodes.iter().take(TOLD).map(explain::name).collect();
+    let names: Vec<String> = tape.nodes.iter().take(TOLD).map(journal::name).collect();
     let more = if tape.nodes.len() > TOLD { ", …" } else { "" };
     let line = if profile::on() { spell(Some(&noted_place())) } else { String::new() };
     format!("cuprous {:08x}: {}{more}{line}", hash as u32, names.join(", "))
 }
 
 /// Notes how much memory is in use.
-pub(crate) fn memory(engine: &Engine, note: Note) {
-    let used = engine.device.memory().iter().find(|(name, _)| *name == "used_bytes").map_or(0, |&(_, bytes)| bytes);
+pub(crate) fn memory(device: &dyn Device, note: Note) {
+    let used = device.memory().iter().find(|(name, _)| *name == "used_bytes").map_or(0, |&(_, bytes)| bytes);
     profile::since(profile::now(), Kind::Memory, note, used);
 }
 
@@ -77,7 +75,7 @@ fn seen(hash: u64, program: &Program, tape: &Tape) -> Seen {
         }
         let mut names: Vec<String> = Vec::new();
         for &node in nodes {
-            let name = explain::name(&tape.nodes[node as usize]);
+            let name = journal::name(&tape.nodes[node as usize]);
             if names.last() != Some(&name) {
                 names.push(name);
             }
@@ -90,34 +88,4 @@ fn seen(hash: u64, program: &Program, tape: &Tape) -> Seen {
     };
     let steps = program.steps.iter().zip(&program.nodes).map(step).collect();
     Seen { hash: hash as u32, nodes: tape.nodes.len(), steps, reasons: Vec::new() }
-}
-
-impl Engine {
-    /// Before a profile begins: what is recorded runs, and the device has nothing left to do.
-    ///
-    /// # Errors
-    /// What was recorded failed.
-    pub fn settle_for_profile(self: &Arc<Engine>) -> Result<()> {
-        self.synchronize()
-    }
-
-    /// A profile has begun: operations note their places, the device its clock.
-    ///
-    /// # Errors
-    /// The device failed.
-    pub fn begin_profile(self: &Arc<Engine>) -> Result<()> {
-        self.track_all()?;
-        self.device.profile(true)
-    }
-
-    /// A profile is about to end: what is recorded runs, and the device says what it knows.
-    ///
-    /// # Errors
-    /// What was recorded failed, or the device did.
-    pub fn end_profile(self: &Arc<Engine>) -> Result<()> {
-        let ran = self.flush();
-        let done = self.device.synchronize();
-        let told = self.device.profile(false);
-        ran.and(done).and(told)
-    }
 }

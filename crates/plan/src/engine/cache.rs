@@ -9,12 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use cuprous_core::error::ErrorKind;
 use cuprous_core::{Buffer, Error, LayoutRef, Node, Result, RoutineRef, Tape, nvtx, profile};
 
-use crate::device::{Executable, Listing, Mark};
-use crate::emit;
-use crate::engine::{Engine, Replay, Stats};
-use crate::explain::Journal;
-use crate::fuse::Input;
-use crate::profiled;
+use super::journal::Journal;
+use super::program_span;
+use super::replay::{Replay, Stats};
+use crate::device::{Device, Executable, Listing, Mark};
+use crate::planning::{self, Input};
 use crate::program::{Place, Program};
 
 /// Programs kept before the least recently used go.
@@ -85,7 +84,7 @@ impl Programs {
     pub(crate) fn run(
         &mut self,
         tape: &mut Tape,
-        engine: &Engine,
+        (id, device): (u8, &dyn Device),
         replay: Replay,
         journal: &mut Journal,
         stats: &mut Stats,
@@ -107,7 +106,7 @@ impl Programs {
             // SAFETY: as above.
             let buffer = unsafe { leaf.buffer() };
             if buffer.is_none() && leaf.bytes > 0 {
-                return Err(crate::engine::lost());
+                return Err(lost());
             }
             let align = buffer.as_ref().map_or(4, |b| b.address().trailing_zeros().min(4) as u8);
             self.leaves.push((leaf.bytes, align));
@@ -129,7 +128,7 @@ impl Programs {
             }
             None => {
                 self.make_room();
-                let entry = self.plan(hash, tape, engine)?;
+                let entry = self.plan(hash, tape, device)?;
                 journal.planned(hash, tape, &entry.program);
                 // Should the next program be new as well, the journal can say which line made it so.
                 tape.track(true);
@@ -143,18 +142,18 @@ impl Programs {
         };
         let Entry { program, number, .. } = &self.table[&hash][at];
         let (program, number) = (program.clone(), *number);
-        let noted = start.map(|start| profiled::begin(start, (number, hash, &program), tape, engine, journal));
-        let (arena, outputs) = match allocate(&program, tape, engine) {
+        let noted = start.map(|start| program_span::begin(start, (number, hash, &program), tape, id, journal));
+        let (arena, outputs) = match allocate(&program, tape, device) {
             Err(e) if e.kind == ErrorKind::Memory => {
                 self.drop_others(hash, at);
-                engine.device.trim();
-                allocate(&program, tape, engine)?
+                device.trim();
+                allocate(&program, tape, device)?
             }
             got => got?,
         };
         let at = at.min(self.table[&hash].len() - 1);
         if let Some(noted) = &noted {
-            noted.memory(engine);
+            noted.memory(device);
         }
         let entry = &mut self.table.get_mut(&hash).expect("just found or made")[at];
         entry.used = clock;
@@ -165,7 +164,7 @@ impl Programs {
             Place::Output(k) => outputs[k as usize].address(),
             Place::Arena(offset) => arena.as_ref().map_or(0, |a| a.address() + offset as u64),
         }));
-        let _range = nvtx::range(|| profiled::range(hash, tape));
+        let _range = nvtx::range(|| program_span::range(hash, tape));
         if let Err(error) = entry.executable.run(&self.addresses, &tape.consts, replay == Replay::Auto) {
             // Memory that is shared with code outside may change before the program goes on, so such a program never does.
             let interrupted = error.kind == ErrorKind::Interrupted;
@@ -315,13 +314,13 @@ impl Programs {
         h.finish()
     }
 
-    fn plan(&self, hash: u64, tape: &Tape, engine: &Engine) -> Result<Entry> {
+    fn plan(&self, hash: u64, tape: &Tape, device: &dyn Device) -> Result<Entry> {
         let program = Arc::new(self.program(tape));
         #[cfg(debug_assertions)]
-        if let Err(fault) = crate::spec::check(&program) {
+        if let Err(fault) = crate::program::verify::check(&program) {
             panic!("the planner broke its own rules: {fault}");
         }
-        let executable = engine.device.compile(&program)?;
+        let executable = device.compile(&program)?;
         let key = Key { nodes: tape.nodes.clone(), live: self.live.clone(), leaves: self.leaves.clone() };
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         Ok(Entry {
@@ -354,7 +353,7 @@ impl Programs {
                 None => fresh(layouts[&node.out].size as usize * layouts[&node.out].dtype.size()),
             })
             .collect();
-        let mut program = emit::plan(Input {
+        let mut program = planning::plan(Input {
             nodes: &tape.nodes,
             live: &self.live,
             storage_of: &storage_of,
@@ -466,15 +465,23 @@ fn give_up_if_written(program: &Program, outputs: &[Buffer], tape: &mut Tape, do
     }
 }
 
+#[cold]
+pub(super) fn lost() -> Error {
+    Error::runtime(
+        "the value of this array was given up when the program that computes it failed, was interrupted in a kernel or \
+         did not fit into the device's memory; compute it again",
+    )
+}
+
 /// A program's arena and outputs.
 type Memories = (Option<Buffer>, Vec<Buffer>);
 
-fn allocate(program: &Program, tape: &Tape, engine: &Engine) -> Result<Memories> {
-    let arena = if program.arena_bytes > 0 { Some(engine.device.alloc(program.arena_bytes)?) } else { None };
+fn allocate(program: &Program, tape: &Tape, device: &dyn Device) -> Result<Memories> {
+    let arena = if program.arena_bytes > 0 { Some(device.alloc(program.arena_bytes)?) } else { None };
     let outputs = program
         .outputs
         .iter()
-        .map(|&node| engine.device.alloc(tape.owners[node as usize].as_ref().map_or(0, |owner| owner.bytes)))
+        .map(|&node| device.alloc(tape.owners[node as usize].as_ref().map_or(0, |owner| owner.bytes)))
         .collect::<Result<_>>()?;
     Ok((arena, outputs))
 }

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use cuprous_core::{DType, RoutineOp};
 
-use crate::kernel::{Addend, Epilogue, Inst, Kernel, Level, RoutineCall};
-use crate::program::{Launched, Place, Program, Step};
+use super::{Addend, Epilogue, Inst, Kernel, Launched, Level, Place, Program, RoutineCall, Step};
 
 /// The first rule that a program breaks, in words.
 pub fn check(program: &Program) -> Result<(), String> {

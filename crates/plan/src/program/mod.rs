@@ -5,8 +5,14 @@ use std::sync::Arc;
 
 use cuprous_core::{DType, Scalar};
 
-use crate::kernel::{Kernel, RoutineCall};
-use crate::kernels::UserLaunch;
+mod ir;
+mod routine;
+mod user_kernel;
+pub mod verify;
+
+pub use ir::{Access, Inst, Kernel, Level, Typed, Val};
+pub use routine::{Addend, Epilogue, Factor, RoutineCall};
+pub use user_kernel::{KernelRef, Launch, RawKernel, RawModule, UserKernel, UserLaunch};
 
 /// Where a buffer of a program lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

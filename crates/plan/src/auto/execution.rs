@@ -252,7 +252,7 @@ impl AutoProgram {
             self.made[side] = Some(self.auto.sides[side].compile(&self.program)?);
         }
         self.submit(side, &addresses, scalars, replay)?;
-        let written = |slots: &mut super::duals::Slots| -> Vec<Buffer> {
+        let written = |slots: &mut super::buffers::Slots| -> Vec<Buffer> {
             let writes = bound.iter().zip(self.touched.iter()).filter(|(_, touched)| touched[1]);
             writes.filter_map(|(place, _)| slots[place.as_ref()?.0].written(side, &self.read)).collect()
         };

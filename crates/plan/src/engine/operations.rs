@@ -5,38 +5,11 @@ use std::sync::Arc;
 use cuprous_core::layout::show;
 use cuprous_core::{
     Array, DType, Dims, Error, Fun, In, Layout, LayoutRef, NodeKind, ReduceOp, Result, Scalar, ScatterOp, Src, Storage,
-    Tape,
 };
 use smallvec::{SmallVec, smallvec};
 
-use crate::engine::Engine;
-use crate::record::{self, Operand};
-
-/// The layouts of a draw of random numbers.
-pub(crate) struct Draw {
-    fun: Fun,
-    word: LayoutRef,
-    index: LayoutRef,
-    out: LayoutRef,
-}
-
-impl Draw {
-    fn new(fun: Fun, shape: &[i64]) -> Result<Draw> {
-        let dtype = match fun {
-            Fun::RandomBits32 => DType::U32,
-            Fun::RandomBits64 => DType::U64,
-            Fun::RandomUnit32 | Fun::RandomNormal32 => DType::F32,
-            Fun::RandomPoisson | Fun::RandomBinomial => DType::I64,
-            _ => DType::F64,
-        };
-        Ok(Draw {
-            fun,
-            word: Layout::contiguous(DType::U64, &[]),
-            index: Layout::try_contiguous(DType::I64, shape)?,
-            out: Layout::try_contiguous(dtype, shape)?,
-        })
-    }
-}
+use super::Engine;
+use super::elementwise::{self, Operand};
 
 impl Engine {
     /// Records an elementwise function.
@@ -64,7 +37,7 @@ impl Engine {
         let fresh = Layout::try_contiguous(dtype, a.shape())?;
         let (mut state, tape) = self.open(&[a])?;
         // SAFETY: the lock is held, foreign tapes are settled.
-        let out = unsafe { record::record_cast(&mut state.tapes[tape as usize], self.id, a, &fresh) };
+        let out = unsafe { elementwise::record_cast(&mut state.tapes[tape as usize], self.id, a, &fresh) };
         self.close(&mut state, tape, None, a.storage.is_external());
         Ok(out)
     }
@@ -73,7 +46,7 @@ impl Engine {
     pub fn iota(self: &Arc<Engine>, layout: &LayoutRef) -> Result<Array> {
         let (mut state, tape) = self.open(&[])?;
         let t = &mut state.tapes[tape as usize];
-        let read = record::iota(t, layout);
+        let read = elementwise::iota(t, layout);
         let out = Layout::contiguous(DType::I64, &layout.shape);
         let out = t.push(NodeKind::Map, Fun::Positive as u8, 1, &out, [read, In::default(), In::default()], self.id);
         self.close(&mut state, tape, None, false);
@@ -92,49 +65,11 @@ impl Engine {
         Ok(out)
     }
 
-    /// Records random numbers: element i of the stream (seed, offset). `parameter` has the result's shape.
-    pub fn random(
-        self: &Arc<Engine>,
-        fun: Fun,
-        shape: &[i64],
-        seed: u64,
-        offset: u64,
-        parameter: Option<&Array>,
-    ) -> Result<Array> {
-        let operands: Vec<&Array> = parameter.into_iter().collect();
-        let (mut state, tape) = self.open(&operands)?;
-        let s = &mut *state;
-        let t = &mut s.tapes[tape as usize];
-        let plain = match &s.draw {
-            Some(draw) if draw.fun == fun && draw.index.shape.as_slice() == shape => draw,
-            _ => s.draw.insert(Draw::new(fun, shape)?),
-        };
-        let word = plain.word.clone();
-        let index = record::iota(t, &plain.index);
-        let constant = |t: &mut Tape, v: u64| {
-            t.constant(Scalar::new(cuprous_core::scalar::Number::Int(v.into()), DType::U64), &word)
-        };
-        let ins = match parameter {
-            None => [index, constant(t, seed), constant(t, offset)],
-            Some(p) => {
-                // Each call has a key of its own: there is no room for an offset beside the parameter.
-                let key = constant(t, splitmix(seed ^ splitmix(offset)));
-                // SAFETY: the lock is held, foreign tapes are settled.
-                let src = unsafe { t.source(&p.storage) };
-                let layout = p.layout.broadcast_to(shape)?;
-                [index, key, In { src, layout: t.note(&layout) }]
-            }
-        };
-        let out = t.push(NodeKind::Map, fun as u8, 3, &plain.out, ins, self.id);
-        self.close(&mut state, tape, None, parameter.is_some_and(|p| p.storage.is_external()));
-        Ok(out)
-    }
-
     /// Records a fold over `axes` (bits); the result has the other axes, and they lie in memory as the array's do.
     pub(crate) fn record_reduce(self: &Arc<Engine>, op: ReduceOp, a: &Array, axes: u32) -> Result<Array> {
         // Indices count in the array's own order (and NumPy returns them in row-major order).
         if !matches!(op, ReduceOp::ArgMax | ReduceOp::ArgMin)
-            && let Some(order) = record::lying(a)
+            && let Some(order) = elementwise::lying(a)
         {
             let upright = a.view(a.layout.permute(&order));
             let folded = order.iter().enumerate().fold(0, |bits, (at, &k)| bits | (axes >> k & 1) << at);
@@ -143,7 +78,7 @@ impl Engine {
             let places: SmallVec<[usize; 6]> = (0..a.shape().len()).filter(kept).collect();
             let left: SmallVec<[usize; 6]> =
                 order.iter().filter(|k| kept(k)).map(|k| places.binary_search(k).expect("it is kept")).collect();
-            return Ok(out.view(out.layout.permute(&record::inverse(&left))));
+            return Ok(out.view(out.layout.permute(&elementwise::inverse(&left))));
         }
         let kept: Dims = a.shape().iter().enumerate().filter(|(k, _)| axes >> k & 1 == 0).map(|(_, &n)| n).collect();
         let dtype = match op {
@@ -343,12 +278,4 @@ impl Engine {
         self.close(&mut state, tape, None, a.storage.is_external());
         Ok(())
     }
-}
-
-/// A mixing step of SplitMix64 (Steele, Lea, Flood 2014).
-fn splitmix(x: u64) -> u64 {
-    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }

@@ -22,16 +22,15 @@ use cuprous_advisor::rates::Rates;
 use cuprous_advisor::units::{quantity, seconds};
 use cuprous_core::{Buffer, Error, Result, RoutineOp};
 
-use crate::device::{Device, Executable, Mark};
-use crate::kernels::KernelRef;
-use crate::program::Program;
+use crate::device::{Device, Executable, Mark, no_address};
+use crate::program::{KernelRef, Program};
 
 pub(crate) mod background;
-mod duals;
-mod program;
+mod buffers;
+mod execution;
 
-use duals::Table;
-use program::AutoProgram;
+use buffers::Table;
+use execution::AutoProgram;
 
 /// The host, and the GPU.
 const HOST: usize = 0;
@@ -275,12 +274,4 @@ impl Device for AutoDevice {
         }
         text
     }
-}
-
-/// For those who ask where an array lies.
-pub(crate) fn no_address() -> Error {
-    Error::not_implemented(
-        "[auto] arrays on the device \"auto\" lie on the CPU or on the GPU as it suits, so they have no address; move one \
-         first, with x.to_device(\"cpu\") or x.to_device(\"cuda\")",
-    )
 }

@@ -1,0 +1,126 @@
+//! Running tapes.
+
+use std::fmt::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering::Relaxed;
+
+use cuprous_core::error::ErrorKind;
+use cuprous_core::{Error, Result, Tape};
+
+use super::state::State;
+use super::{Engine, journal};
+
+/// Results that an error names of those that did not fit; there may be hundreds.
+const TOLD: usize = 5;
+
+impl Engine {
+    /// Plans (or recognises) and runs a tape. Where there is no room for all results, the largest are given up and the
+    /// rest is computed; where it fails otherwise, its pending values are given up. Memory from before is untouched.
+    pub(crate) fn run_tape(&self, state: &mut State, tape: u32) -> Result<()> {
+        if state.watch.is_some() {
+            return self.run_watched(state, tape);
+        }
+        self.run_now(state, tape)
+    }
+
+    /// [`Engine::run_tape`] while something is counted.
+    #[cold]
+    fn run_watched(&self, state: &mut State, tape: u32) -> Result<()> {
+        let Some(mut watch) = state.watch.take_if(|watch| watch.is_of(tape)) else { return self.run_now(state, tape) };
+        let before = watch.before(&state.tapes[tape as usize], &state.tapes);
+        let result = before.map_or(Ok(()), |parked| self.run_now(state, parked));
+        watch.leaves(&state.tapes[tape as usize]);
+        let (nodes, count) = (state.tapes[tape as usize].nodes.len(), state.stats.planned + state.stats.replayed);
+        let result = result.and_then(|()| self.run_now(state, tape));
+        if state.stats.planned + state.stats.replayed > count
+            && let Some(program) = state.programs.last()
+        {
+            watch.ran(&program, nodes);
+        }
+        state.watch = Some(watch);
+        result
+    }
+
+    fn run_now(&self, state: &mut State, tape: u32) -> Result<()> {
+        let mut parked = false;
+        if state.programs.has_suspended() {
+            state.sweep();
+            parked = state.programs.suspended().contains(&tape);
+        }
+        let number = tape;
+        let State { tapes, programs, journal, replay, stats, submitted, .. } = state;
+        let tape = &mut tapes[tape as usize];
+        if tape.nodes.is_empty() {
+            return Ok(());
+        }
+        *submitted = submitted.saturating_add(tape.work);
+        // What does not fit is given up, largest first, and the rest is computed; then the error is raised.
+        let (mut no_room, mut given_up) = (None, 0);
+        let result = loop {
+            // A fault of ours must not pass for one of the user's, nor take the process along.
+            let run = AssertUnwindSafe(|| programs.run(tape, (self.id, &*self.device), *replay, journal, stats));
+            match catch_unwind(run) {
+                Ok(Err(e)) if e.kind == ErrorKind::Memory => {
+                    let error = no_room.get_or_insert(e);
+                    // SAFETY: the lock is held.
+                    let Some(node) = (unsafe { tape.give_up_largest() }) else {
+                        // What is left are launches, without the memory that they ask for.
+                        // SAFETY: as above.
+                        unsafe { tape.clear() };
+                        break Ok(());
+                    };
+                    given_up += 1;
+                    if given_up <= TOLD {
+                        let (name, bytes) =
+                            (journal::name(&tape.nodes[node]), tape.owners[node].as_ref().map_or(0, |s| s.bytes));
+                        let _ = write!(error.message, "; given up: [{name}], {bytes} bytes{}", tape.place(node));
+                    }
+                }
+                Ok(result) => break result,
+                Err(panic) => {
+                    let cause = panic.downcast_ref::<String>().map(String::as_str);
+                    let cause = cause.or(panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+                    break Err(Error::runtime(format!("an internal error of Cuprous, please report it: {cause}")));
+                }
+            }
+        };
+        if result.as_ref().is_err_and(|error| error.kind == ErrorKind::Interrupted) {
+            if !parked {
+                state.park(number);
+            }
+            return result;
+        }
+        let result = result.map_err(|error| Error { message: error.message + &whereabouts(tape), ..error });
+        if parked {
+            state.free_tapes.push(number);
+        }
+        if result.is_err() {
+            // It would fail again: let the session go on without it.
+            // SAFETY: the lock is held.
+            unsafe { tape.clear() };
+        }
+        if let Some(error) = no_room.as_mut().filter(|_| given_up > TOLD) {
+            let _ = write!(error.message, "; and {} smaller ones", given_up - TOLD);
+        }
+        let result = no_room.map_or(result, Err);
+        self.tracking.store(state.tracks(), Relaxed);
+        result
+    }
+}
+
+/// The operations of a program that failed, and where they were recorded.
+#[cold]
+fn whereabouts(tape: &Tape) -> String {
+    const SHOWN: usize = 8;
+    let mut text = String::from("\nThis happened while computing");
+    for (k, node) in tape.nodes.iter().take(SHOWN).enumerate() {
+        let _ = write!(text, "{} [{}]{}", if k == 0 { "" } else { "," }, journal::name(node), tape.place(k));
+    }
+    if tape.nodes.len() > SHOWN {
+        let _ = write!(text, " and {} more", tape.nodes.len() - SHOWN);
+    }
+    if tape.places.is_empty() {
+        text += "; with CUPROUS_PLACES=1 in the environment the lines of your program are named";
+    }
+    text
+}

@@ -1,0 +1,65 @@
+//! What the engine's lock guards.
+
+use cuprous_core::{LayoutRef, Tape, profile};
+
+use super::cache::Programs;
+use super::counting::Watch;
+use super::elementwise::Memo;
+use super::journal::Journal;
+use super::random::Draw;
+use super::replay::{Replay, Stats};
+
+/// Everything behind the lock.
+pub(crate) struct State {
+    pub(crate) tapes: Vec<Tape>,
+    pub(crate) free_tapes: Vec<u32>,
+    pub(crate) memo: Memo,
+    pub(crate) programs: Programs,
+    pub(crate) journal: Journal,
+    pub(crate) replay: Replay,
+    pub(crate) stats: Stats,
+    /// What the last draw of random numbers needed: a loop draws the same again and again.
+    pub(crate) draw: Option<Draw>,
+    /// Launches of users' kernels that one program has, by now: see [`Engine::launch`].
+    pub(crate) launches_wait: usize,
+    /// Work submitted since the device was last waited for, in bytes that take as long.
+    pub(super) submitted: u64,
+    /// What a function takes is being counted.
+    pub(crate) watch: Option<Box<Watch>>,
+    /// The layouts without axes, by dtype.
+    pub(crate) scalars: Vec<LayoutRef>,
+}
+
+impl State {
+    /// A tape that no thread has.
+    pub(crate) fn take_tape(&mut self) -> u32 {
+        let tape = self.free_tapes.pop().unwrap_or_else(|| self.add_tape());
+        if profile::on() && self.tapes[tape as usize].nodes.is_empty() {
+            self.tapes[tape as usize].track(true);
+        }
+        tape
+    }
+
+    /// Returns a tape that no thread has and on which nothing is pending. What ended threads have recorded may be.
+    pub(crate) fn take_empty_tape(&mut self) -> u32 {
+        match self.free_tapes.iter().position(|&tape| self.tapes[tape as usize].nodes.is_empty()) {
+            Some(at) => self.free_tapes.swap_remove(at),
+            None => self.add_tape(),
+        }
+    }
+
+    fn add_tape(&mut self) -> u32 {
+        let index = self.tapes.len() as u32;
+        self.tapes.push(Tape::new(index));
+        index
+    }
+
+    /// Do operations of some tape note their places?
+    pub(super) fn tracks(&self) -> bool {
+        self.tapes.iter().any(|tape| tape.tracked)
+    }
+
+    pub(crate) fn give_tape(&mut self, tape: u32) {
+        self.free_tapes.push(tape);
+    }
+}
