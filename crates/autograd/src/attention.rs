@@ -61,7 +61,7 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f32) -> R
     };
     let of = Arc::new(of);
     let call = RoutineOp::Attend(of.clone());
-    if !engine.can(&call) {
+    if !engine.supports(&call) {
         return Ok(None);
     }
     let operand = if together.is_some() {

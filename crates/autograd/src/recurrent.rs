@@ -105,7 +105,7 @@ pub(crate) fn backward(
 pub fn steps(x: &Array, weight: &Array, first: [&Array; 2], of: &Arc<Steps>) -> Result<Option<[Array; 4]>> {
     let engine = engine_of(x);
     let call = RoutineOp::Steps(of.clone());
-    if !engine.can(&call) {
+    if !engine.supports(&call) {
         return Ok(None);
     }
     let start = joined(first.into_iter())?;

@@ -9,9 +9,8 @@ use cuprous_core::routine::Edge;
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun, Layout, ReduceOp, RoutineOp, Scalar};
 use cuprous_cpu::CpuDevice;
-use cuprous_plan::{
-    Access, BufferInfo, Device, Epilogue, Inst, Kernel, Level, Place, Program, RoutineCall, Step, Typed,
-};
+use cuprous_plan::device::{DeviceMemory, DevicePrograms};
+use cuprous_plan::{Access, BufferInfo, Epilogue, Inst, Kernel, Level, Place, Program, RoutineCall, Step, Typed};
 
 fn load(buf: u16, strides: &[i64]) -> Inst {
     Inst::Load { buf, access: Access { offset: 0, strides: strides.into() } }

@@ -518,8 +518,16 @@ impl Executable for Loaded {
         self.submit(buffers, scalars, replay).map_err(translate)
     }
 
-    fn early(&self, place: usize) -> Option<Arc<dyn Mark>> {
-        self.early.get(place).map(|(_, mark)| mark.clone() as Arc<dyn Mark>)
+    fn done(&self) -> usize {
+        0
+    }
+
+    fn is_busy(&self) -> bool {
+        false
+    }
+
+    fn early(&self, index: usize) -> Option<Arc<dyn Mark>> {
+        self.early.get(index).map(|(_, mark)| mark.clone() as Arc<dyn Mark>)
     }
 }
 

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Dims, Fun, LayoutRef, ReduceOp, RoutineOp, Scalar, ScatterOp};
 use cuprous_cpu::CpuDevice;
-use cuprous_plan::{
-    Access, BufferInfo, Device, Epilogue, Inst, Kernel, Level, Place, Program, RoutineCall, Step, Typed,
-};
+use cuprous_plan::device::{DeviceMemory, DevicePrograms};
+use cuprous_plan::{Access, BufferInfo, Epilogue, Inst, Kernel, Level, Place, Program, RoutineCall, Step, Typed};
 
 /// A kernel in the making.
 pub struct Build {

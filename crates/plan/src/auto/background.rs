@@ -21,7 +21,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) struct Making(Mutex<Option<JoinHandle<()>>>);
 
 impl Making {
-    /// Begins; [`Device::compile`] will find what was made. What fails is told by the run that needs it.
+    /// Begins; [`crate::device::DevicePrograms::compile`] will find what was made. What fails is told by the run that needs it.
     pub(super) fn start(gpu: &Arc<dyn Device>, program: &Arc<Program>) -> Arc<Making> {
         let (gpu, program) = (gpu.clone(), program.clone());
         let work = move || {

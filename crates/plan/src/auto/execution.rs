@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::background::Making;
 use super::{Decision, GPU, HOST, Inner};
 use crate::cost;
-use crate::device::{Device, Executable};
+use crate::device::{Device, Executable, Mark};
 use crate::program::{BufferInfo, Place, Program, Step};
 
 /// Seconds that a GPU's compiler takes for a kernel that it does not know yet.
@@ -62,7 +62,7 @@ impl AutoProgram {
     pub(super) fn new(auto: &Arc<Inner>, program: &Arc<Program>) -> AutoProgram {
         let work = Counted { programs: vec![cost::of(program, 0)], ..Counted::default() };
         let knows = |side: &Arc<dyn Device>| {
-            program.steps.iter().all(|step| if let Step::Routine(call) = step { side.can(&call.op) } else { true })
+            program.steps.iter().all(|step| if let Step::Routine(call) = step { side.supports(&call.op) } else { true })
         };
         let mut what: Vec<&str> = work.programs[0].steps.iter().map(|(name, _)| name.as_str()).collect();
         let more = what.len().saturating_sub(2);
@@ -368,5 +368,9 @@ impl Executable for AutoProgram {
 
     fn is_busy(&self) -> bool {
         self.ran().is_some_and(|made| made.is_busy())
+    }
+
+    fn early(&self, _: usize) -> Option<Arc<dyn Mark>> {
+        None
     }
 }

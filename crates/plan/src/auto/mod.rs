@@ -20,10 +20,15 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use cuprous_advisor::rates::Rates;
 use cuprous_advisor::units::{quantity, seconds};
+use cuprous_core::recurrent::{Layers, Recurrence};
 use cuprous_core::{Buffer, Error, Result, RoutineOp};
+use cuprous_kernel::linked::Object;
 
-use crate::device::{Device, Executable, Mark, no_address};
-use crate::program::{KernelRef, Program};
+use crate::device::{
+    Device, DeviceKernels, DeviceMemory, DeviceOrder, DevicePrograms, DeviceStatistics, Executable, Mark, no_addresses,
+    no_linker, no_page_locked_memory, no_raw_modules,
+};
+use crate::program::{KernelRef, Program, RawModule};
 
 pub(crate) mod background;
 mod buffers;
@@ -140,6 +145,16 @@ impl Device for AutoDevice {
     fn name(&self) -> &'static str {
         "auto"
     }
+}
+
+impl DeviceMemory for AutoDevice {
+    fn is_host(&self) -> bool {
+        false
+    }
+
+    fn has_addresses(&self) -> bool {
+        false
+    }
 
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
         Ok(self.0.table.make(bytes, None))
@@ -165,25 +180,44 @@ impl Device for AutoDevice {
         self.0.sides[side].download(memory.address() + inside, to)
     }
 
-    fn synchronize(&self) -> Result<()> {
-        if self.0.busy.swap(false, Relaxed) {
-            self.0.sides[GPU].synchronize()?;
-        }
-        self.0.sides[HOST].synchronize()
+    fn download_after(&self, _: &dyn Mark, from: u64, to: &mut [u8]) -> Result<()> {
+        self.download(from, to)
     }
 
-    fn can(&self, call: &RoutineOp) -> bool {
-        self.0.sides[HOST].can(call)
+    fn page_locked(&self, _: usize) -> Result<Buffer> {
+        Err(no_page_locked_memory())
+    }
+
+    fn trim(&self) {
+        self.0.sides.iter().for_each(|side| side.trim());
+    }
+
+    fn set_memory_limit(&self, bytes: u64) -> Result<()> {
+        self.0.sides[GPU].set_memory_limit(bytes)
+    }
+}
+
+impl DevicePrograms for AutoDevice {
+    fn supports(&self, call: &RoutineOp) -> bool {
+        self.0.sides[HOST].supports(call)
+    }
+
+    fn recurrence(&self, _: &Layers) -> Option<Arc<Recurrence>> {
+        None
     }
 
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
         Ok(Box::new(AutoProgram::new(&self.0, program)))
     }
 
+    fn prepare(&self, _: &[Arc<Program>], _: &mut dyn FnMut(usize, usize)) {}
+
     fn source(&self, program: &Program) -> Result<String> {
         self.0.sides[HOST].source(program)
     }
+}
 
+impl DeviceKernels for AutoDevice {
     fn user_kernel(&self, _: &cuprous_kernel::Module, _: &cuprous_kernel::Options) -> Result<KernelRef> {
         Err(Error::not_implemented(
             "[cuda.jit] kernels of your own run on \"cpu\" or \"cuda\", not on \"auto\": move their arrays first, with \
@@ -191,25 +225,47 @@ impl Device for AutoDevice {
         ))
     }
 
-    fn trim(&self) {
-        self.0.sides.iter().for_each(|side| side.trim());
+    fn raw_module(&self, _: &[u8], _: bool, name: &str, _: &[String]) -> Result<Arc<dyn RawModule>> {
+        Err(no_raw_modules(name, self.name()))
+    }
+
+    fn link(&self, _: &[u8], _: &[Object], name: &str) -> Result<Arc<[u8]>> {
+        Err(no_linker(name, self.name()))
+    }
+}
+
+impl DeviceOrder for AutoDevice {
+    fn is_asynchronous(&self) -> bool {
+        self.0.sides[GPU].is_asynchronous()
+    }
+
+    fn is_asynchronous_at(&self, address: u64) -> bool {
+        let slots = self.0.table.open();
+        self.is_asynchronous() && slots.find(address).is_some_and(|(at, _)| slots[at].home == GPU)
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        if self.0.busy.swap(false, Relaxed) {
+            self.0.sides[GPU].synchronize()?;
+        }
+        self.0.sides[HOST].synchronize()
     }
 
     fn mark(&self) -> Result<Box<dyn Mark>> {
         self.0.sides[GPU].mark()
     }
 
-    fn idle(&self) -> Result<bool> {
+    fn is_idle(&self) -> Result<bool> {
         // Nobody else is given work through this device.
-        if self.0.busy.load(Relaxed) { self.0.sides[GPU].idle() } else { Ok(true) }
+        if self.0.busy.load(Relaxed) { self.0.sides[GPU].is_idle() } else { Ok(true) }
     }
 
-    fn wait_for(&self, stream: u64) -> Result<()> {
-        self.0.sides[GPU].wait_for(stream)
+    fn wait_for_stream(&self, stream: u64) -> Result<()> {
+        self.0.sides[GPU].wait_for_stream(stream)
     }
 
-    fn is_done(&self, stream: u64) -> Result<bool> {
-        self.0.sides[GPU].is_done(stream)
+    fn is_stream_done(&self, stream: u64) -> Result<bool> {
+        self.0.sides[GPU].is_stream_done(stream)
     }
 
     fn stream(&self) -> u64 {
@@ -217,13 +273,11 @@ impl Device for AutoDevice {
     }
 
     fn hand_over(&self, _: Option<i64>) -> Result<()> {
-        Err(no_address())
+        Err(no_addresses())
     }
+}
 
-    fn has_addresses(&self) -> bool {
-        false
-    }
-
+impl DeviceStatistics for AutoDevice {
     fn counters(&self) -> Vec<(&'static str, u64)> {
         self.0.sides[GPU].counters()
     }
@@ -240,17 +294,8 @@ impl Device for AutoDevice {
         self.0.sides.iter().for_each(|side| side.reset_peak());
     }
 
-    fn set_memory_limit(&self, bytes: u64) -> Result<()> {
-        self.0.sides[GPU].set_memory_limit(bytes)
-    }
-
-    fn is_asynchronous(&self) -> bool {
-        self.0.sides[GPU].is_asynchronous()
-    }
-
-    fn is_beside(&self, address: u64) -> bool {
-        let slots = self.0.table.open();
-        self.is_asynchronous() && slots.find(address).is_some_and(|(at, _)| slots[at].home == GPU)
+    fn set_profiling(&self, _: bool) -> Result<()> {
+        Ok(())
     }
 
     fn explain(&self) -> String {

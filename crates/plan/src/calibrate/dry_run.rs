@@ -3,12 +3,17 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use cuprous_core::recurrent::{Layers, Recurrence};
 use cuprous_core::{Buffer, Memory, Result, RoutineOp, Scalar};
+use cuprous_kernel::linked::Object;
 
 use super::{About, Bench};
-use crate::device::{Device, Executable};
+use crate::device::{
+    Device, DeviceKernels, DeviceMemory, DeviceOrder, DevicePrograms, DeviceStatistics, Executable, HostMark, Mark,
+    no_linker, no_page_locked_memory, no_raw_modules, no_user_kernels,
+};
 use crate::engine::Engine;
-use crate::program::Program;
+use crate::program::{KernelRef, Program, RawModule};
 
 /// The number of the engine that rehearses; nobody asks for an engine by it.
 const NUMBER: u8 = u8::MAX;
@@ -55,15 +60,33 @@ impl Executable for Noted {
     fn run(&mut self, _: &[u64], _: &[Scalar], _: bool) -> Result<()> {
         Ok(())
     }
+
+    fn done(&self) -> usize {
+        0
+    }
+
+    fn is_busy(&self) -> bool {
+        false
+    }
+
+    fn early(&self, _: usize) -> Option<Arc<dyn Mark>> {
+        None
+    }
 }
 
 impl Device for Notes {
     fn name(&self) -> &'static str {
         "rehearsal"
     }
+}
 
-    fn can(&self, call: &RoutineOp) -> bool {
-        self.like.as_ref().is_none_or(|device| device.can(call))
+impl DeviceMemory for Notes {
+    fn is_host(&self) -> bool {
+        false
+    }
+
+    fn has_addresses(&self) -> bool {
+        true
     }
 
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
@@ -81,8 +104,28 @@ impl Device for Notes {
         Ok(())
     }
 
-    fn synchronize(&self) -> Result<()> {
+    fn download_after(&self, _: &dyn Mark, from: u64, to: &mut [u8]) -> Result<()> {
+        self.download(from, to)
+    }
+
+    fn page_locked(&self, _: usize) -> Result<Buffer> {
+        Err(no_page_locked_memory())
+    }
+
+    fn trim(&self) {}
+
+    fn set_memory_limit(&self, _: u64) -> Result<()> {
         Ok(())
+    }
+}
+
+impl DevicePrograms for Notes {
+    fn supports(&self, call: &RoutineOp) -> bool {
+        self.like.as_ref().is_none_or(|device| device.supports(call))
+    }
+
+    fn recurrence(&self, _: &Layers) -> Option<Arc<Recurrence>> {
+        None
     }
 
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
@@ -90,8 +133,68 @@ impl Device for Notes {
         Ok(Box::new(Noted))
     }
 
+    fn prepare(&self, _: &[Arc<Program>], _: &mut dyn FnMut(usize, usize)) {}
+
     fn source(&self, _: &Program) -> Result<String> {
         Ok(String::new())
+    }
+}
+
+impl DeviceKernels for Notes {
+    fn user_kernel(&self, _: &cuprous_kernel::Module, _: &cuprous_kernel::Options) -> Result<KernelRef> {
+        Err(no_user_kernels(self.name()))
+    }
+
+    fn raw_module(&self, _: &[u8], _: bool, name: &str, _: &[String]) -> Result<Arc<dyn RawModule>> {
+        Err(no_raw_modules(name, self.name()))
+    }
+
+    fn link(&self, _: &[u8], _: &[Object], name: &str) -> Result<Arc<[u8]>> {
+        Err(no_linker(name, self.name()))
+    }
+}
+
+impl DeviceOrder for Notes {
+    fn is_asynchronous(&self) -> bool {
+        true
+    }
+
+    fn is_asynchronous_at(&self, _: u64) -> bool {
+        self.is_asynchronous()
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn mark(&self) -> Result<Box<dyn Mark>> {
+        Ok(Box::new(HostMark::now()))
+    }
+
+    fn is_idle(&self) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn wait_for_stream(&self, _: u64) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_stream_done(&self, _: u64) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn stream(&self) -> u64 {
+        0
+    }
+
+    fn hand_over(&self, _: Option<i64>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl DeviceStatistics for Notes {
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
     }
 
     fn memory(&self) -> Vec<(&'static str, u64)> {
@@ -100,11 +203,11 @@ impl Device for Notes {
 
     fn reset_peak(&self) {}
 
-    fn set_memory_limit(&self, _: u64) -> Result<()> {
+    fn set_profiling(&self, _: bool) -> Result<()> {
         Ok(())
     }
 
-    fn is_asynchronous(&self) -> bool {
-        true
+    fn explain(&self) -> String {
+        String::new()
     }
 }

@@ -196,7 +196,7 @@ impl Engine {
     fn wait(&self, mark: Option<&dyn Mark>) -> Result<()> {
         match mark {
             Some(mark) if !interrupt::poll(|| mark.done())? => mark.wait()?,
-            None if !interrupt::poll(|| self.device.idle())? => self.device.synchronize()?,
+            None if !interrupt::poll(|| self.device.is_idle())? => self.device.synchronize()?,
             _ => (),
         }
         self.enter()?.submitted = 0;

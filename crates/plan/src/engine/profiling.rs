@@ -30,7 +30,7 @@ impl Engine {
     /// The device failed.
     pub fn begin_profile(self: &Arc<Engine>) -> Result<()> {
         self.track_all()?;
-        self.device.profile(true)
+        self.device.set_profiling(true)
     }
 
     /// A profile is about to end: what is recorded runs, and the device says what it knows.
@@ -40,7 +40,7 @@ impl Engine {
     pub fn end_profile(self: &Arc<Engine>) -> Result<()> {
         let ran = self.flush();
         let done = self.device.synchronize();
-        let told = self.device.profile(false);
+        let told = self.device.set_profiling(false);
         ran.and(done).and(told)
     }
 }

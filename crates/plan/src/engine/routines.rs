@@ -25,13 +25,13 @@ const TINY: i64 = 1 << 16;
 
 impl Engine {
     /// Has the device such a routine?
-    pub fn can(&self, op: &RoutineOp) -> bool {
-        self.device.can(op)
+    pub fn supports(&self, op: &RoutineOp) -> bool {
+        self.device.supports(op)
     }
 
     /// Records a routine on whole arrays whose result has that dtype and shape.
     pub fn call(self: &Arc<Engine>, op: RoutineOp, ins: &[&Array], dtype: DType, shape: &[i64]) -> Result<Array> {
-        if !self.device.can(&op) {
+        if !self.device.supports(&op) {
             return Err(Error::not_implemented(format!(
                 "[{}] not supported on {} yet; take the array to the CPU with .to_device(\"cpu\")",
                 op.name(),
@@ -173,7 +173,8 @@ impl Engine {
         if !few || !matches!(a.dtype(), DType::F32 | DType::F64) || !self.device.is_asynchronous() {
             return false;
         }
-        let there = |a: &Array| self.peek(&a.storage, |memory| self.device.is_beside(memory.address())) == Some(true);
+        let there =
+            |a: &Array| self.peek(&a.storage, |memory| self.device.is_asynchronous_at(memory.address())) == Some(true);
         self.device.has_addresses() || there(a) || there(b)
     }
 

@@ -52,7 +52,7 @@ impl Engine {
     /// Everything recorded before is submitted first: it reads what is there now.
     pub fn lend(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<(Buffer, Loan)> {
         if !self.device.has_addresses() {
-            return Err(device::no_address());
+            return Err(device::no_addresses());
         }
         note_place();
         let mut state = self.enter()?;
@@ -91,9 +91,9 @@ impl Engine {
         self.receive(bytes, dtype, shape, true)
     }
 
-    /// As [`Engine::upload`]; without `wait` perhaps before the bytes were read: see [`Device::upload`].
+    /// As [`Engine::upload`]; without `wait` perhaps before the bytes were read: see [`DeviceMemory::upload`].
     ///
-    /// [`Device::upload`]: crate::Device::upload
+    /// [`DeviceMemory::upload`]: crate::device::DeviceMemory::upload
     fn receive(&self, bytes: &[u8], dtype: DType, shape: &[i64], wait: bool) -> Result<Array> {
         let layout = Layout::try_contiguous(dtype, shape)?;
         if layout.size as usize * dtype.size() != bytes.len() {

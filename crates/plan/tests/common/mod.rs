@@ -5,10 +5,16 @@ use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
+use cuprous_core::recurrent::{Layers, Recurrence};
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, Buffer, DType, Error, Fun, Memory, Result, RoutineOp, Scalar, interrupt};
-use cuprous_plan::device::Mark;
-use cuprous_plan::{Device, Engine, Executable, Inst, Kernel, Operand, Program, Step, program::verify};
+use cuprous_kernel::linked::Object;
+use cuprous_plan::device::{
+    DeviceKernels, DeviceMemory, DeviceOrder, DevicePrograms, DeviceStatistics, HostMark, Mark, no_linker,
+    no_page_locked_memory, no_raw_modules, no_user_kernels,
+};
+use cuprous_plan::program::verify;
+use cuprous_plan::{Device, Engine, Executable, Inst, Kernel, KernelRef, Operand, Program, RawModule, Step};
 
 /// What such a device was asked, and how it is to be.
 #[derive(Default)]
@@ -113,6 +119,9 @@ impl Executable for Ran {
     fn done(&self) -> usize {
         self.0.programs.lock().unwrap().last().map_or(0, |program| program.steps.len() - 1)
     }
+    fn is_busy(&self) -> bool {
+        false
+    }
     fn early(&self, _: usize) -> Option<Arc<dyn Mark>> {
         Some(Arc::new(There(self.0.clone())))
     }
@@ -121,6 +130,15 @@ impl Executable for Ran {
 impl Device for Recorder {
     fn name(&self) -> &'static str {
         "recorder"
+    }
+}
+
+impl DeviceMemory for Recorder {
+    fn is_host(&self) -> bool {
+        false
+    }
+    fn has_addresses(&self) -> bool {
+        true
     }
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
         if self.seen.full.load(Relaxed) {
@@ -153,12 +171,21 @@ impl Device for Recorder {
         self.seen.early.fetch_add(1, Relaxed);
         Ok(())
     }
-    fn synchronize(&self) -> Result<()> {
-        self.seen.waited[1].fetch_add(1, Relaxed);
+    fn page_locked(&self, _: usize) -> Result<Buffer> {
+        Err(no_page_locked_memory())
+    }
+    fn trim(&self) {}
+    fn set_memory_limit(&self, _: u64) -> Result<()> {
         Ok(())
     }
-    fn idle(&self) -> Result<bool> {
-        Ok(self.seen.waited[1].load(Relaxed) > 0)
+}
+
+impl DevicePrograms for Recorder {
+    fn supports(&self, call: &RoutineOp) -> bool {
+        !matches!(call, RoutineOp::Fft { .. })
+    }
+    fn recurrence(&self, _: &Layers) -> Option<Arc<Recurrence>> {
+        None
     }
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
         verify::check(program).expect("the plan follows the rules");
@@ -170,21 +197,68 @@ impl Device for Recorder {
         let own = std::thread::current().name().is_some_and(|name| name == "cuprous compile");
         self.seen.elsewhere.fetch_add(usize::from(own), Relaxed);
     }
-    fn can(&self, call: &RoutineOp) -> bool {
-        !matches!(call, RoutineOp::Fft { .. })
+    fn source(&self, _: &Program) -> Result<String> {
+        Ok(String::new())
     }
+}
+
+impl DeviceKernels for Recorder {
+    fn user_kernel(&self, _: &cuprous_kernel::Module, _: &cuprous_kernel::Options) -> Result<KernelRef> {
+        Err(no_user_kernels(self.name()))
+    }
+    fn raw_module(&self, _: &[u8], _: bool, name: &str, _: &[String]) -> Result<Arc<dyn RawModule>> {
+        Err(no_raw_modules(name, self.name()))
+    }
+    fn link(&self, _: &[u8], _: &[Object], name: &str) -> Result<Arc<[u8]>> {
+        Err(no_linker(name, self.name()))
+    }
+}
+
+impl DeviceOrder for Recorder {
     fn is_asynchronous(&self) -> bool {
         self.seen.asynchronous.load(Relaxed)
     }
-    fn source(&self, _: &Program) -> Result<String> {
-        Ok(String::new())
+    fn is_asynchronous_at(&self, _: u64) -> bool {
+        self.is_asynchronous()
+    }
+    fn synchronize(&self) -> Result<()> {
+        self.seen.waited[1].fetch_add(1, Relaxed);
+        Ok(())
+    }
+    fn mark(&self) -> Result<Box<dyn Mark>> {
+        self.synchronize()?;
+        Ok(Box::new(HostMark::now()))
+    }
+    fn is_idle(&self) -> Result<bool> {
+        Ok(self.seen.waited[1].load(Relaxed) > 0)
+    }
+    fn wait_for_stream(&self, _: u64) -> Result<()> {
+        Ok(())
+    }
+    fn is_stream_done(&self, _: u64) -> Result<bool> {
+        Ok(true)
+    }
+    fn stream(&self) -> u64 {
+        0
+    }
+    fn hand_over(&self, _: Option<i64>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl DeviceStatistics for Recorder {
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
     }
     fn memory(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
     fn reset_peak(&self) {}
-    fn set_memory_limit(&self, _: u64) -> Result<()> {
+    fn set_profiling(&self, _: bool) -> Result<()> {
         Ok(())
+    }
+    fn explain(&self) -> String {
+        String::new()
     }
 }
 
