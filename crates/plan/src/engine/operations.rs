@@ -108,7 +108,8 @@ impl Engine {
         let (src, at) = unsafe { (t.source(&a.storage), t.source(&index.storage)) };
         let ins = [In { src, layout: t.note(&a.layout) }, In { src: at, layout: t.note(&index.layout) }, In::default()];
         let out = t.push(NodeKind::Gather, 0, 2, &out, ins, self.id);
-        self.close(&mut state, tape, None, a.storage.is_external());
+        let external = a.storage.is_external() || index.storage.is_external();
+        self.close(&mut state, tape, None, external);
         Ok(out)
     }
 
@@ -275,7 +276,8 @@ impl Engine {
         ];
         // SAFETY: as above.
         unsafe { t.push_write(NodeKind::Scatter, op as u8, 3, a, ins) };
-        self.close(&mut state, tape, None, a.storage.is_external());
+        let external = [a, &index, &value].iter().any(|array| array.storage.is_external());
+        self.close(&mut state, tape, None, external);
         Ok(())
     }
 }
