@@ -82,13 +82,13 @@ impl Engine {
             }
         }
         let arrays: Vec<&Array> = rows.iter().flat_map(|row| row.iter().copied()).collect();
-        let (mut state, index) = self.open(&arrays)?;
+        let mut recording = self.open(&arrays)?;
         for row in rows {
             for array in written.iter().filter_map(|&k| row.get(k)) {
-                self.before_write(&mut state, &array.storage)?;
+                self.before_write(&mut recording.state, &array.storage)?;
             }
         }
-        let tape = &mut state.tapes[index as usize];
+        let tape = recording.tape_mut();
         let before = tape.nodes.len();
         for (k, row) in rows.iter().enumerate() {
             let layout = row[0].layout.clone();
@@ -97,8 +97,8 @@ impl Engine {
         }
         let recorded = tape.nodes.len() - before;
         if recorded > 0 {
-            state.stats.nodes += recorded as u64 - 1;
-            self.close(&mut state, index, None, false);
+            recording.state.stats.nodes += recorded as u64 - 1;
+            recording.close(None);
         }
         Ok(true)
     }

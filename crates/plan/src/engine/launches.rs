@@ -34,10 +34,11 @@ impl Engine {
                 self.preserve(array)?;
             }
         }
-        let (mut state, tape) = self.open(arrays)?;
+        let mut recording = self.open(arrays)?;
         for array in arrays {
-            self.before_write(&mut state, &array.storage)?;
+            self.before_write(&mut recording.state, &array.storage)?;
         }
+        let (state, tape) = (&mut *recording.state, recording.tape);
         let late = state.replay == Replay::Fused;
         let most = if late { MAX_LAUNCHES } else { state.launches_wait };
         let none = state.scalars[DType::U8 as usize].clone();
@@ -48,15 +49,14 @@ impl Engine {
             t.launches.push(launch.clone());
         }
         let names = |k: usize| [In { src: Src(launch.number), layout: k as u32 }, block_of];
-        let (mut first, mut external) = (true, false);
+        let mut first = true;
         for (k, array) in arrays.iter().enumerate().filter(|(_, array)| array.layout.size > 0) {
-            external |= array.storage.is_external();
-            // SAFETY: the lock is held, foreign tapes are settled.
+            // SAFETY: the lock is held, and the arrays are settled.
             unsafe { t.push_launch(Some(array), first, names(k), &none) };
             first = false;
         }
         if first {
-            // SAFETY: as above.
+            // SAFETY: the lock is held, and there is no array.
             unsafe { t.push_launch(None, true, names(0), &none) };
         }
         t.launched += 1;
@@ -74,7 +74,8 @@ impl Engine {
                 state.launches_wait = (2 * most).min(MAX_LAUNCHES);
             }
         }
-        self.close(&mut state, tape, None, external || ends);
+        recording.end_if(ends);
+        recording.close(None);
         Ok(())
     }
 

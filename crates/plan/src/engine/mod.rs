@@ -13,6 +13,7 @@ mod operations;
 mod profiling;
 mod program_span;
 mod random;
+mod recording;
 mod replay;
 mod routines;
 mod run;
@@ -21,7 +22,7 @@ mod suspended;
 mod transfer;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use cuprous_core::profile::{self, Kind};
 use cuprous_core::{Array, DType, Error, Layout, Node, Result, interrupt, tape};
@@ -29,6 +30,7 @@ use cuprous_core::{Array, DType, Error, Layout, Node, Result, interrupt, tape};
 use cache::{Programs, lost};
 use elementwise::Memo;
 use journal::Journal;
+use recording::Recording;
 use state::State;
 
 pub use counting::Taken;
@@ -95,18 +97,20 @@ impl Engine {
         })
     }
 
-    /// Locks, makes sure that no operand is pending on another thread's tape, and gives the caller's tape.
-    pub(crate) fn open<'a>(self: &'a Arc<Engine>, operands: &[&Array]) -> Result<(MutexGuard<'a, State>, u32)> {
+    /// Begins to record an operation on the calling thread's tape.
+    ///
+    /// # Errors
+    /// As for [`Recording::settle`].
+    fn open<'a>(self: &'a Arc<Engine>, operands: &[&Array]) -> Result<Recording<'a>> {
         let tape = self.tape()?;
         if profile::on() && self.threads.load(Relaxed) > 1 {
             tape::note_place(); // another thread's tape may have to run
         }
-        let mut state = self.enter()?;
+        let mut recording = Recording::new(self, self.enter()?, tape);
         for array in operands {
-            self.check(array)?;
-            self.settle(&mut state, array, tape)?;
+            recording.settle(array)?;
         }
-        Ok((state, tape))
+        Ok(recording)
     }
 
     /// Sees to it that an operand is not pending on another thread's tape.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cuprous_core::layout::show;
+use cuprous_core::scalar::Number;
 use cuprous_core::{
     Array, DType, Dims, Error, Fun, In, Layout, LayoutRef, NodeKind, ReduceOp, Result, Scalar, ScatterOp, Src, Storage,
 };
@@ -10,59 +11,50 @@ use smallvec::{SmallVec, smallvec};
 
 use super::Engine;
 use super::elementwise::{self, Operand};
+use super::recording::Recording;
+use super::state::State;
 
 impl Engine {
     /// Records an elementwise function.
     pub fn map(self: &Arc<Engine>, fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<Array> {
         let tape = self.tape()?;
-        let mut state = self.enter()?;
-        let mut external = false;
+        let mut recording = Recording::new(self, self.enter()?, tape);
         for operand in operands {
             if let Operand::Array(a) = operand {
-                self.check(a)?;
-                external |= a.storage.is_external();
-                self.settle(&mut state, a, tape)?;
+                recording.settle(a)?;
             }
         }
-        let s = &mut *state;
-        let t = &mut s.tapes[tape as usize];
-        // SAFETY: the lock is held, foreign tapes are settled.
-        let out = unsafe { s.memo.map(t, self.id, fun, operands, forced)? };
-        self.close(s, tape, None, external);
+        let State { tapes, memo, .. } = &mut *recording.state;
+        // SAFETY: the lock is held, and the operands are settled.
+        let out = unsafe { memo.map(&mut tapes[tape as usize], self.id, fun, operands, forced)? };
+        recording.close(None);
         Ok(out)
     }
 
     /// Records a cast to `dtype`: always a fresh, C-contiguous array.
     pub fn cast(self: &Arc<Engine>, a: &Array, dtype: DType) -> Result<Array> {
         let fresh = Layout::try_contiguous(dtype, a.shape())?;
-        let (mut state, tape) = self.open(&[a])?;
-        // SAFETY: the lock is held, foreign tapes are settled.
-        let out = unsafe { elementwise::record_cast(&mut state.tapes[tape as usize], self.id, a, &fresh) };
-        self.close(&mut state, tape, None, a.storage.is_external());
+        let mut recording = self.open(&[a])?;
+        // SAFETY: the lock is held, and the array is settled.
+        let out = unsafe { elementwise::record_cast(recording.tape_mut(), self.id, a, &fresh) };
+        recording.close(None);
         Ok(out)
     }
 
     /// Records an array of index values through `layout` (int64).
     pub fn iota(self: &Arc<Engine>, layout: &LayoutRef) -> Result<Array> {
-        let (mut state, tape) = self.open(&[])?;
-        let t = &mut state.tapes[tape as usize];
-        let read = elementwise::iota(t, layout);
+        let mut recording = self.open(&[])?;
+        let read = elementwise::iota(recording.tape_mut(), layout);
         let out = Layout::contiguous(DType::I64, &layout.shape);
-        let out = t.push(NodeKind::Map, Fun::Positive as u8, 1, &out, [read, In::default(), In::default()], self.id);
-        self.close(&mut state, tape, None, false);
-        Ok(out)
+        Ok(recording.push(NodeKind::Map, Fun::Positive as u8, 1, &out, [read, In::default(), In::default()]))
     }
 
     /// Records an array of one value.
     pub fn full(self: &Arc<Engine>, shape: &[i64], value: Scalar, dtype: DType) -> Result<Array> {
         let out = Layout::try_contiguous(dtype, shape)?;
-        let (mut state, tape) = self.open(&[])?;
-        let s = &mut *state;
-        let t = &mut s.tapes[tape as usize];
-        let read = t.constant(value, &s.scalars[dtype as usize]);
-        let out = t.push(NodeKind::Map, Fun::Positive as u8, 1, &out, [read, In::default(), In::default()], self.id);
-        self.close(&mut state, tape, None, false);
-        Ok(out)
+        let mut recording = self.open(&[])?;
+        let read = recording.constant(value, dtype);
+        Ok(recording.push(NodeKind::Map, Fun::Positive as u8, 1, &out, [read, In::default(), In::default()]))
     }
 
     /// Records a fold over `axes` (bits); the result has the other axes, and they lie in memory as the array's do.
@@ -87,36 +79,26 @@ impl Engine {
             _ => a.dtype(),
         };
         let out = Layout::try_contiguous(dtype, &kept)?;
-        let (mut state, tape) = self.open(&[a])?;
-        let t = &mut state.tapes[tape as usize];
-        // SAFETY: the lock is held, foreign tapes are settled.
-        let src = unsafe { t.source(&a.storage) };
-        let ins = [In { src, layout: t.note(&a.layout) }, In { src: Src(axes), layout: 0 }, In::default()];
-        t.work = t.work.saturating_add((a.layout.size as usize * a.dtype().size()) as u64);
-        let out = t.push(NodeKind::Reduce, op as u8, 1, &out, ins, self.id);
-        self.close(&mut state, tape, None, a.storage.is_external());
-        Ok(out)
+        let mut recording = self.open(&[a])?;
+        let ins = [recording.read(a), In { src: Src(axes), layout: 0 }, In::default()];
+        let tape = recording.tape_mut();
+        tape.work = tape.work.saturating_add((a.layout.size as usize * a.dtype().size()) as u64);
+        Ok(recording.push(NodeKind::Reduce, op as u8, 1, &out, ins))
     }
 
     /// Records `out[i] = a's storage at a's offset + index[i]`.
     pub fn gather(self: &Arc<Engine>, a: &Array, index: &Array) -> Result<Array> {
         let out = Layout::try_contiguous(a.dtype(), index.shape())?;
         let index = self.shifted(index, a.layout.offset)?;
-        let (mut state, tape) = self.open(&[a, &index])?;
-        let t = &mut state.tapes[tape as usize];
-        // SAFETY: the lock is held, foreign tapes are settled.
-        let (src, at) = unsafe { (t.source(&a.storage), t.source(&index.storage)) };
-        let ins = [In { src, layout: t.note(&a.layout) }, In { src: at, layout: t.note(&index.layout) }, In::default()];
-        let out = t.push(NodeKind::Gather, 0, 2, &out, ins, self.id);
-        let external = a.storage.is_external() || index.storage.is_external();
-        self.close(&mut state, tape, None, external);
-        Ok(out)
+        let mut recording = self.open(&[a, &index])?;
+        let ins = [recording.read(a), recording.read(&index), In::default()];
+        Ok(recording.push(NodeKind::Gather, 0, 2, &out, ins))
     }
 
     /// Copies the element at `offset` of `a`'s storage: at once where it lies in the host's memory, which takes less time
     /// than to record and run that. Recorded, the offset is a parameter of the program.
     pub fn element(self: &Arc<Engine>, a: &Array, offset: i64) -> Result<Array> {
-        let (mut state, tape) = self.open(&[a])?;
+        let mut recording = self.open(&[a])?;
         if self.device.is_host() {
             let bytes = a.dtype().size();
             // SAFETY: the lock is held.
@@ -126,19 +108,16 @@ impl Engine {
                 let from = memory.address() + offset as u64 * bytes as u64;
                 // SAFETY: layouts lie within their storage, and the copy was just made, with that many bytes.
                 unsafe { std::ptr::copy_nonoverlapping(from as *const u8, copy.address() as *mut u8, bytes) };
-                let layout = state.scalars[a.dtype() as usize].clone();
+                let layout = recording.state.scalars[a.dtype() as usize].clone();
                 return Ok(Array { storage: Arc::new(Storage::ready(copy, self.id)), layout });
             }
         }
-        let s = &mut *state;
-        let t = &mut s.tapes[tape as usize];
-        // SAFETY: the lock is held, foreign tapes are settled.
-        let src = unsafe { t.source(&a.storage) };
-        let offset = Scalar::new(cuprous_core::scalar::Number::Int(offset.into()), DType::I64);
-        let at = t.constant(offset, &s.scalars[DType::I64 as usize]);
-        let ins = [In { src, layout: t.note(&a.layout) }, at, In::default()];
-        let out = t.push(NodeKind::Gather, 0, 2, &s.scalars[a.dtype() as usize], ins, self.id);
-        self.close(&mut state, tape, None, a.storage.is_external());
+        let index = recording.constant(Scalar::new(Number::Int(offset.into()), DType::I64), DType::I64);
+        let ins = [recording.read(a), index, In::default()];
+        let State { tapes, scalars, .. } = &mut *recording.state;
+        let tape = &mut tapes[recording.tape as usize];
+        let out = tape.push(NodeKind::Gather, 0, 2, &scalars[a.dtype() as usize], ins, self.id);
+        recording.close(None);
         Ok(out)
     }
 
@@ -149,7 +128,7 @@ impl Engine {
         if by == 0 {
             return Ok(index.clone());
         }
-        self.map(Fun::Add, &[Operand::Array(index), Operand::Weak(cuprous_core::scalar::Number::Int(by.into()))], None)
+        self.map(Fun::Add, &[Operand::Array(index), Operand::Weak(Number::Int(by.into()))], None)
     }
 
     /// The value of an assignment to `a`, as an array that can be read through its own layout: broadcast to the
@@ -224,27 +203,14 @@ impl Engine {
             return Ok(());
         }
         self.preserve(a)?;
-        let (mut state, tape) = self.open(&arrays)?;
-        self.before_write(&mut state, &a.storage)?;
-        let t = &mut state.tapes[tape as usize];
-        let mut external = a.storage.is_external();
-        let read = match value {
-            Operand::Array(v) => {
-                external |= v.storage.is_external();
-                // SAFETY: the lock is held, foreign tapes are settled.
-                let src = unsafe { t.source(&v.storage) };
-                In { src, layout: t.note(&v.layout) }
-            }
-            Operand::Weak(n) | Operand::Typed(n, _) => {
-                t.constant(Scalar::new(n, dtype), &Layout::contiguous(dtype, &[]))
-            }
+        let mut recording = self.open(&arrays)?;
+        self.before_write(&mut recording.state, &a.storage)?;
+        let value = match value {
+            Operand::Array(v) => recording.read(v),
+            Operand::Weak(n) | Operand::Typed(n, _) => recording.constant(Scalar::new(n, dtype), dtype),
         };
-        // SAFETY: as above.
-        let src = unsafe { t.source(&a.storage) };
-        let ins = [In { src, layout: t.note(&a.layout) }, read, In::default()];
-        // SAFETY: as above.
-        unsafe { t.push_write(NodeKind::Update, 0, 2, a, ins) };
-        self.close(&mut state, tape, None, external);
+        let ins = [recording.read(a), value, In::default()];
+        recording.write(NodeKind::Update, 0, 2, a, ins);
         Ok(())
     }
 
@@ -263,21 +229,11 @@ impl Engine {
             return Ok(());
         }
         self.preserve(a)?;
-        let (mut state, tape) = self.open(&[a, &index, &value])?;
-        self.before_write(&mut state, &a.storage)?;
-        let t = &mut state.tapes[tape as usize];
-        let read = value.layout.broadcast_to(index.shape())?;
-        // SAFETY: the lock is held, foreign tapes are settled.
-        let (src, at, v) = unsafe { (t.source(&a.storage), t.source(&index.storage), t.source(&value.storage)) };
-        let ins = [
-            In { src, layout: t.note(&a.layout) },
-            In { src: at, layout: t.note(&index.layout) },
-            In { src: v, layout: t.note(&read) },
-        ];
-        // SAFETY: as above.
-        unsafe { t.push_write(NodeKind::Scatter, op as u8, 3, a, ins) };
-        let external = [a, &index, &value].iter().any(|array| array.storage.is_external());
-        self.close(&mut state, tape, None, external);
+        let mut recording = self.open(&[a, &index, &value])?;
+        self.before_write(&mut recording.state, &a.storage)?;
+        let spread = value.layout.broadcast_to(index.shape())?;
+        let ins = [recording.read(a), recording.read(&index), recording.read_through(&value, &spread)];
+        recording.write(NodeKind::Scatter, op as u8, 3, a, ins);
         Ok(())
     }
 }

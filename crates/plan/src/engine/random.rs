@@ -2,17 +2,11 @@
 
 use std::sync::Arc;
 
-use cuprous_core::{Array, DType, Fun, In, Layout, LayoutRef, NodeKind, Result, Scalar, Tape};
+use cuprous_core::scalar::Number;
+use cuprous_core::{Array, DType, Fun, Layout, NodeKind, Result, Scalar};
 
+use super::state::{Draw, State};
 use super::{Engine, elementwise};
-
-/// The layouts of a draw of random numbers.
-pub(crate) struct Draw {
-    fun: Fun,
-    word: LayoutRef,
-    index: LayoutRef,
-    out: LayoutRef,
-}
 
 impl Draw {
     fn new(fun: Fun, shape: &[i64]) -> Result<Draw> {
@@ -23,12 +17,7 @@ impl Draw {
             Fun::RandomPoisson | Fun::RandomBinomial => DType::I64,
             _ => DType::F64,
         };
-        Ok(Draw {
-            fun,
-            word: Layout::contiguous(DType::U64, &[]),
-            index: Layout::try_contiguous(DType::I64, shape)?,
-            out: Layout::try_contiguous(dtype, shape)?,
-        })
+        Ok(Draw { fun, index: Layout::try_contiguous(DType::I64, shape)?, out: Layout::try_contiguous(dtype, shape)? })
     }
 }
 
@@ -43,32 +32,25 @@ impl Engine {
         parameter: Option<&Array>,
     ) -> Result<Array> {
         let operands: Vec<&Array> = parameter.into_iter().collect();
-        let (mut state, tape) = self.open(&operands)?;
-        let s = &mut *state;
-        let t = &mut s.tapes[tape as usize];
-        let plain = match &s.draw {
+        let mut recording = self.open(&operands)?;
+        let State { tapes, draw, .. } = &mut *recording.state;
+        let draw = match draw {
             Some(draw) if draw.fun == fun && draw.index.shape.as_slice() == shape => draw,
-            _ => s.draw.insert(Draw::new(fun, shape)?),
+            other => other.insert(Draw::new(fun, shape)?),
         };
-        let word = plain.word.clone();
-        let index = elementwise::iota(t, &plain.index);
-        let constant = |t: &mut Tape, v: u64| {
-            t.constant(Scalar::new(cuprous_core::scalar::Number::Int(v.into()), DType::U64), &word)
-        };
+        let index = elementwise::iota(&mut tapes[recording.tape as usize], &draw.index);
+        let out = draw.out.clone();
+        let mut constant = |v: u64| recording.constant(Scalar::new(Number::Int(v.into()), DType::U64), DType::U64);
         let ins = match parameter {
-            None => [index, constant(t, seed), constant(t, offset)],
+            None => [index, constant(seed), constant(offset)],
             Some(p) => {
-                // Each call has a key of its own: there is no room for an offset beside the parameter.
-                let key = constant(t, splitmix(seed ^ splitmix(offset)));
-                // SAFETY: the lock is held, foreign tapes are settled.
-                let src = unsafe { t.source(&p.storage) };
+                // Each call has a key of its own, because a node has no fourth operand for the offset.
+                let key = constant(splitmix(seed ^ splitmix(offset)));
                 let layout = p.layout.broadcast_to(shape)?;
-                [index, key, In { src, layout: t.note(&layout) }]
+                [index, key, recording.read_through(p, &layout)]
             }
         };
-        let out = t.push(NodeKind::Map, fun as u8, 3, &plain.out, ins, self.id);
-        self.close(&mut state, tape, None, parameter.is_some_and(|p| p.storage.is_external()));
-        Ok(out)
+        Ok(recording.push(NodeKind::Map, fun as u8, 3, &out, ins))
     }
 }
 

@@ -39,39 +39,37 @@ impl Engine {
             )));
         }
         let out = Layout::try_contiguous(dtype, shape)?;
-        let (mut state, tape) = self.open(ins)?;
-        if state.tapes[tape as usize].ends_at != usize::MAX {
+        let mut recording = self.open(ins)?;
+        if recording.tape_mut().ends_at != usize::MAX {
             if profile::on() {
-                drop(state);
+                drop(recording);
                 tape::note_place();
-                (state, _) = self.open(ins)?;
+                recording = self.open(ins)?;
             }
-            // The product before has waited long enough for what it might do as well.
-            self.run_tape(&mut state, tape)?;
+            // The tape has stayed open for an epilogue of the matrix product before. Another routine ends it.
+            let index = recording.tape;
+            self.run_tape(&mut recording.state, index)?;
         }
-        let t = &mut state.tapes[tape as usize];
         let mut moved = 0;
         let mut operands = [In::default(); 3];
         for (operand, a) in operands.iter_mut().zip(ins) {
-            // SAFETY: the lock is held, foreign tapes are settled.
-            let src = unsafe { t.source(&a.storage) };
-            *operand = In { src, layout: t.note(&a.layout) };
+            *operand = recording.read(a);
             moved = u64::saturating_add(moved, (a.layout.size as usize * a.dtype().size()) as u64);
         }
         let work = op.work(moved, ins.first().map_or(&[], |a| a.shape()), dtype, shape);
-        t.work = t.work.saturating_add(work);
+        let tape = recording.tape_mut();
+        tape.work = tape.work.saturating_add(work);
         let waits = op == RoutineOp::Dot && work > BIG_PRODUCT;
         let (number, call) = op.intern();
-        t.calls.push(call);
+        tape.calls.push(call);
         if ins.len() == 3 && number >= Node::MAX_ROUTINES {
             return Err(Error::runtime("too many different routines in one process"));
         }
-        let external = ins.iter().any(|a| a.storage.is_external());
-        let out = t.push(NodeKind::Routine, 0, ins.len() as u8, &out, operands, self.id);
-        if let Some(node) = t.nodes.last_mut() {
+        let out = tape.push(NodeKind::Routine, 0, ins.len() as u8, &out, operands, self.id);
+        if let Some(node) = tape.nodes.last_mut() {
             node.set_routine_id(number);
         }
-        self.close(&mut state, tape, Some(if waits { EPILOGUE_NODES } else { 0 }), external);
+        recording.close(Some(if waits { EPILOGUE_NODES } else { 0 }));
         Ok(out)
     }
 
@@ -197,22 +195,16 @@ impl Engine {
         layouts: [LayoutRef; 2],
         out: LayoutRef,
     ) -> Result<Array> {
-        let (mut state, tape) = self.open(&operands)?;
-        let t = &mut state.tapes[tape as usize];
+        let mut recording = self.open(&operands)?;
         let mut ins = [In::default(); 3];
         for ((to, a), layout) in ins.iter_mut().zip(operands).zip(&layouts) {
-            // SAFETY: the lock is held, foreign tapes are settled.
-            let src = unsafe { t.source(&a.storage) };
-            *to = In { src, layout: t.note(layout) };
+            *to = recording.read_through(a, layout);
         }
         let space = Layout::contiguous(out.dtype, &layouts[0].shape);
-        let product = t.push_inner(NodeKind::Map, Fun::Multiply as u8, 2, &space, ins, 0);
+        let product = recording.tape_mut().push_inner(NodeKind::Map, Fun::Multiply as u8, 2, &space, ins, 0);
         let axes = Src(1 << (space.ndim() - 1));
         let ins = [product, In { src: axes, layout: 0 }, In::default()];
-        let sum = t.push(NodeKind::Reduce, ReduceOp::Sum as u8, 1, &out, ins, self.id);
-        let external = operands.iter().any(|a| a.storage.is_external());
-        self.close(&mut state, tape, None, external);
-        Ok(sum)
+        Ok(recording.push(NodeKind::Reduce, ReduceOp::Sum as u8, 1, &out, ins))
     }
 
     /// The array in a form that libraries take for products: one of the last two strides is 1 and the other no smaller than its row,

@@ -1,13 +1,20 @@
 //! What the engine's lock guards.
 
-use cuprous_core::{LayoutRef, Tape, profile};
+use cuprous_core::{Fun, LayoutRef, Tape, profile};
 
 use super::cache::Programs;
 use super::counting::Watch;
 use super::elementwise::Memo;
 use super::journal::Journal;
-use super::random::Draw;
 use super::replay::{Replay, Stats};
+
+/// The layouts of a draw of random numbers.
+pub(super) struct Draw {
+    pub(super) fun: Fun,
+    /// The index values that the numbers are computed from.
+    pub(super) index: LayoutRef,
+    pub(super) out: LayoutRef,
+}
 
 /// Everything behind the lock.
 pub(crate) struct State {
