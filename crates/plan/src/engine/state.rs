@@ -9,7 +9,7 @@ use super::journal::Journal;
 use super::replay::{Replay, Stats};
 
 /// The layouts of a draw of random numbers.
-pub(super) struct Draw {
+pub(crate) struct Draw {
     pub(super) fun: Fun,
     /// The index values that the numbers are computed from.
     pub(super) index: LayoutRef,
