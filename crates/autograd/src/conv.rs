@@ -68,7 +68,7 @@ fn product(part: Part, a: &Tensor, b: &Tensor, geometry: &Arc<Geometry>) -> Resu
             && work.engine.supports(&call) =>
         {
             let (a, b) = (work.straight(&a.array)?, work.straight(&b.array)?);
-            work.engine.whole(call, &[&a, &b], geometry.dtype, &shape)?
+            work.engine.routine(call, &[&a, &b], geometry.dtype, &shape)?
         }
         Part::Output => work.forward(&a.array, &b.array)?,
         Part::Input => work.to_input(&a.array, &b.array)?,

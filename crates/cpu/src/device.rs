@@ -14,7 +14,7 @@ use cuprous_plan::device::{
     DeviceKernels, DeviceMemory, DevicePrograms, DeviceStatistics, Mark, Synchronous, no_linker, no_page_locked_memory,
     no_raw_modules,
 };
-use cuprous_plan::{BufferInfo, Device, Executable, Inst, KernelRef, Launched, Place, Program, RawModule, Step};
+use cuprous_plan::{Assignment, BufferInfo, Device, Executable, Inst, KernelRef, LaunchStep, Program, RawModule, Step};
 use smallvec::SmallVec;
 
 use crate::alloc;
@@ -47,7 +47,7 @@ const MANY_STEPS: usize = 32;
 enum Ready {
     Kernel(Code),
     RoutineCall(Routine),
-    Launch(Launched),
+    Launch(LaunchStep),
 }
 
 impl Ready {
@@ -114,10 +114,10 @@ impl Ending {
                 _ => None,
             }));
         }
-        let apart = |r: &BufferInfo, w: &BufferInfo| match (r.place, w.place) {
-            (Place::Arena(a), Place::Arena(b)) => a + r.bytes <= b || b + w.bytes <= a,
+        let apart = |r: &BufferInfo, w: &BufferInfo| match (r.assignment, w.assignment) {
+            (Assignment::Arena(a), Assignment::Arena(b)) => a + r.bytes <= b || b + w.bytes <= a,
             // Two leaves may be views of the same memory of another library.
-            (Place::Leaf(_), Place::Leaf(_)) => false,
+            (Assignment::Leaf(_), Assignment::Leaf(_)) => false,
             (a, b) => a != b,
         };
         let again = read.iter().all(|r| written.iter().all(|w| apart(r, w)));
@@ -150,19 +150,19 @@ fn ready(program: &Program) -> Result<Vec<(u32, Ready)>> {
 }
 
 /// The kernel of the user that a step launches.
-fn kernel_of(launched: &Launched) -> Result<&CpuKernel> {
+fn kernel_of(launched: &LaunchStep) -> Result<&CpuKernel> {
     let any: &dyn Any = &*launched.launch.kernel;
     any.downcast_ref().ok_or_else(|| Error::runtime("[cpu] a kernel of another device"))
 }
 
 /// Launches a kernel of the user on memory that the caller vouches for.
-fn launch(launched: &Launched, env: Env) -> Result<()> {
+fn launch(launched: &LaunchStep, env: Env) -> Result<()> {
     let range = launched.constants.start as usize..launched.constants.end as usize;
     let mut block: SmallVec<[Scalar; 16]> = SmallVec::from_slice(&env.scalars[range]);
     for (at, address) in launched.addresses(env.buffers) {
         block[at / 16].0[at % 16..][..8].copy_from_slice(&address.to_ne_bytes());
     }
-    kernel_of(launched)?.launch(&launched.launch.launch, Scalar::bytes_of(&block))
+    kernel_of(launched)?.launch(&launched.launch.config, Scalar::bytes_of(&block))
 }
 
 impl Device for CpuDevice {
@@ -242,7 +242,7 @@ impl DevicePrograms for CpuDevice {
                 Ready::Kernel(code) => code.is_long(),
                 Ready::RoutineCall(_) => endings[*of as usize].long,
                 Ready::Launch(launched) => {
-                    kernel_of(launched).is_ok_and(|kernel| kernel.is_long(&launched.launch.launch))
+                    kernel_of(launched).is_ok_and(|kernel| kernel.is_long(&launched.launch.config))
                 }
             });
         Ok(Box::new(CpuProgram {

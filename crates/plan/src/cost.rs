@@ -27,7 +27,7 @@ fn step_of(step: &Step, program: &Program) -> (String, Load) {
             format!("{} kernels together", kernels.len())
         }
         Step::Routine(one) => {
-            call(one, &mut load);
+            routine(one, &mut load);
             one.op.name().to_owned()
         }
         // What it does is not known.
@@ -40,7 +40,7 @@ fn step_of(step: &Step, program: &Program) -> (String, Load) {
 /// The functions of a kernel, the first few by name.
 fn title(kernel: &Kernel) -> String {
     const SHOWN: usize = 3;
-    let names: Vec<&str> = kernel.body.iter().filter_map(|t| worker(&t.inst)).collect();
+    let names: Vec<&str> = kernel.body.iter().filter_map(|t| operation_name(&t.inst)).collect();
     match names.len() {
         0 => "copy".into(),
         n if n <= SHOWN => names.join(", "),
@@ -48,17 +48,17 @@ fn title(kernel: &Kernel) -> String {
     }
 }
 
-fn worker(inst: &Inst) -> Option<&'static str> {
+fn operation_name(inst: &Inst) -> Option<&'static str> {
     match inst {
         Inst::Map { fun, .. } => Some(fun.op().name),
-        Inst::Reduce { op, .. } => Some(fold(*op)),
+        Inst::Reduce { op, .. } => Some(reduction_name(*op)),
         Inst::Gather { .. } => Some("gather"),
         Inst::Scatter { .. } => Some("scatter"),
         _ => None,
     }
 }
 
-pub(crate) fn fold(op: ReduceOp) -> &'static str {
+pub(crate) fn reduction_name(op: ReduceOp) -> &'static str {
     match op {
         ReduceOp::Sum => "sum",
         ReduceOp::Prod => "prod",
@@ -98,7 +98,7 @@ pub(crate) const CROWD: f64 = 64.0;
 
 /// So many elements at places that are data: each brings a line, unless a cache holds the lines. Gives the bytes of those
 /// that come from a cache.
-fn at_random(load: &mut Load, count: f64, size: f64, buffer: usize) -> f64 {
+fn random_access(load: &mut Load, count: f64, size: f64, buffer: usize) -> f64 {
     if buffer > NEAR {
         load.scattered += count;
         return 0.0;
@@ -107,7 +107,7 @@ fn at_random(load: &mut Load, count: f64, size: f64, buffer: usize) -> f64 {
 }
 
 /// Does it fold columns, whose elements do not lie side by side, while those of different columns do?
-fn folds_across(kernel: &Kernel) -> bool {
+fn reduces_across(kernel: &Kernel) -> bool {
     let axes = kernel.outer.len();
     kernel.body.iter().any(|t| match &t.inst {
         Inst::Load { access, .. } if t.level == Level::Full && axes > 0 && !kernel.inner.is_empty() => {
@@ -123,7 +123,7 @@ const SHORT: f64 = 32768.0;
 fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
     let outer = kernel.outer_size() as f64;
     let all = outer * kernel.inner_size() as f64;
-    let across = folds_across(kernel);
+    let across = reduces_across(kernel);
     // What is read of each buffer; a stencil's loads find most of it in caches.
     let mut read = vec![0.0; kernel.buffers.len()];
     let mut written = vec![0.0; kernel.buffers.len()];
@@ -148,7 +148,7 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
             }
             Inst::Gather { buf, .. } => {
                 demand(load, "gather", typed.dtype, count);
-                let near = at_random(load, count, size, bytes_of(*buf));
+                let near = random_access(load, count, size, bytes_of(*buf));
                 load.read += near;
             }
             Inst::Scatter { buf, .. } => {
@@ -157,7 +157,7 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
                 if crowded < 1.0 {
                     demand(load, "scatter", typed.dtype, count * (1.0 - crowded));
                 }
-                let near = at_random(load, count, size, bytes_of(*buf));
+                let near = random_access(load, count, size, bytes_of(*buf));
                 load.written += near;
             }
             Inst::Map { fun, args } => {
@@ -171,7 +171,7 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
                 let from = &kernel.body[*arg as usize];
                 let width = if from.dtype.is_complex() { 2.0 } else { 1.0 };
                 let what = match (across, op) {
-                    (false, _) => fold(*op),
+                    (false, _) => reduction_name(*op),
                     (true, ReduceOp::M2) => "m2 across",
                     (true, _) => "fold across",
                 };
@@ -186,8 +186,8 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
         load.written += written[k].min(most);
     }
     load.loops += 1.0;
-    let folds = kernel.body.iter().any(|t| matches!(t.inst, Inst::Reduce { .. }));
-    load.whole = folds && outer == 1.0 && all < SHORT;
+    let reduces = kernel.body.iter().any(|t| matches!(t.inst, Inst::Reduce { .. }));
+    load.whole = reduces && outer == 1.0 && all < SHORT;
 }
 
 /// Elements that a layout names, each counted once.
@@ -195,7 +195,7 @@ fn elements(layout: &LayoutRef) -> f64 {
     layout.shape.iter().zip(&layout.strides).filter(|p| *p.1 != 0).map(|p| *p.0 as f64).product()
 }
 
-fn call(call: &RoutineCall, load: &mut Load) {
+fn routine(call: &RoutineCall, load: &mut Load) {
     for (_, layout) in call.reads() {
         load.read += elements(layout) * layout.dtype.size() as f64;
     }
@@ -204,7 +204,7 @@ fn call(call: &RoutineCall, load: &mut Load) {
     load.written += size * out.dtype.size() as f64;
     load.loops += 1.0;
     let first = call.ins.first().map_or(out, |(_, layout)| layout);
-    for (what, dtype, amount) in routine(&call.op, first, call.ins.get(1).map(|i| &i.1), out) {
+    for (what, dtype, amount) in routine_work(&call.op, first, call.ins.get(1).map(|i| &i.1), out) {
         demand(load, what, dtype, amount);
     }
     let extras = usize::from(!call.epilogue.scale.eq(&Default::default()))
@@ -225,7 +225,12 @@ const THIN: f64 = 4.0;
 
 /// **The table of calls**: the kind of work, its dtype, and how much of it. `a` and `b` are the operands, `out` is the
 /// result.
-fn routine(op: &RoutineOp, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef) -> Vec<(&'static str, DType, f64)> {
+fn routine_work(
+    op: &RoutineOp,
+    a: &LayoutRef,
+    b: Option<&LayoutRef>,
+    out: &LayoutRef,
+) -> Vec<(&'static str, DType, f64)> {
     let (n, size) = (a.size as f64, out.size as f64);
     let row = a.shape.last().map_or(1.0, |&n| n as f64);
     let log = |n: f64| n.max(2.0).log2();
@@ -319,7 +324,7 @@ mod tests {
             assert!(cuprous_advisor::weights::known(fun.op().name), "{}", fun.op().name);
         }
         for op in ReduceOp::ALL {
-            assert!(cuprous_advisor::weights::known(fold(op)));
+            assert!(cuprous_advisor::weights::known(reduction_name(op)));
         }
     }
 }

@@ -21,10 +21,10 @@ mod planning;
 pub mod program;
 
 pub use device::{Device, Executable, Listing};
-pub use engine::{Engine, Operand, Replay, Script, Stats, elementwise};
+pub use engine::{Engine, Formula, Operand, Replay, Stats, elementwise};
 pub use program::{
-    Access, Addend, BufferInfo, Epilogue, Factor, Inst, Kernel, KernelRef, Launch, Launched, Level, Place, Program,
-    RawKernel, RawModule, RoutineCall, Step, Typed, UserKernel, UserLaunch, Val,
+    Access, Addend, Assignment, BufferInfo, Epilogue, Factor, Inst, Kernel, KernelRef, Launch, LaunchStep, Level,
+    Program, RawKernel, RawModule, RoutineCall, Step, Typed, UserKernel, UserLaunch, Val,
 };
 
 /// Says that the process is about to end: the tapes of ending threads are no longer run, and nothing is compiled in the

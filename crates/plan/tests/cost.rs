@@ -12,11 +12,11 @@ use cuprous_plan::Operand;
 impl Bench {
     /// Counts what `work` records, with its results wanted.
     fn counted(&self, work: impl FnOnce() -> Vec<Array>) -> Counted {
-        self.engine.aside().unwrap();
+        self.engine.begin_estimate().unwrap();
         let results = work();
-        self.engine.count(&results.iter().collect::<Vec<_>>());
+        self.engine.estimate_results(&results.iter().collect::<Vec<_>>());
         drop(results);
-        self.engine.back().unwrap().counted
+        self.engine.end_estimate().unwrap().counted
     }
 }
 
@@ -46,7 +46,7 @@ fn a_short_row_is_one_threads() {
 fn a_product_counts_two_operations_for_each_element_of_its_rows() {
     let b = bench(2);
     let (x, y) = (b.array(&[20, 30]), b.array(&[30, 40]));
-    let got = b.counted(|| vec![b.engine.call(RoutineOp::Dot, &[&x, &y], DType::F32, &[20, 40]).unwrap()]);
+    let got = b.counted(|| vec![b.engine.record_routine(RoutineOp::Dot, &[&x, &y], DType::F32, &[20, 40]).unwrap()]);
     assert_eq!(got.sum(|l| l.flops()), 2.0 * 20.0 * 30.0 * 40.0);
     assert_eq!(got.sum(|l| l.read), 4.0 * (600.0 + 1200.0));
 }
@@ -59,7 +59,7 @@ fn a_product_with_a_vector_is_work_of_its_own() {
     {
         let [x, y] = shapes.map(|shape| b.array(&shape));
         let out = [shapes[0][0], shapes[1][1]];
-        let got = b.counted(|| vec![b.engine.call(RoutineOp::Dot, &[&x, &y], DType::F32, &out).unwrap()]);
+        let got = b.counted(|| vec![b.engine.record_routine(RoutineOp::Dot, &[&x, &y], DType::F32, &out).unwrap()]);
         assert!(got.loads().any(|l| l.demands.iter().any(|d| d.what == wanted)), "{shapes:?}");
     }
 }
@@ -99,11 +99,11 @@ fn what_is_pending_is_computed_where_it_is_read_and_before_it_is_overwritten() {
     let b = bench(5);
     let x = b.array(&[100]);
     let mine = b.with(Fun::Multiply, &x, 2.0);
-    b.engine.aside().unwrap();
+    b.engine.begin_estimate().unwrap();
     b.engine.update(&x, Operand::Array(&b.array(&[100]))).unwrap();
     // The write is seen by others, so it is done at the end; what reads the old contents comes first.
     assert!(b.seen.programs.lock().unwrap().is_empty());
-    b.engine.back().unwrap();
+    b.engine.end_estimate().unwrap();
     let programs = b.seen.programs.lock().unwrap().clone();
     assert_eq!(programs.len(), 2);
     assert_eq!(programs[0].outputs.len(), 1, "the product of the old contents");
@@ -115,13 +115,13 @@ fn what_is_pending_is_computed_where_it_is_read_and_before_it_is_overwritten() {
 fn programs_that_must_run_are_counted_as_they_run() {
     let b = bench(6);
     let x = b.array(&[100]);
-    b.engine.aside().unwrap();
+    b.engine.begin_estimate().unwrap();
     let y = b.one(Fun::Exp, &x);
     b.engine.realize(&y.storage).unwrap();
     let z = b.one(Fun::Log, &y);
-    b.engine.count(&[&z]);
+    b.engine.estimate_results(&[&z]);
     drop((y, z));
-    let taken = b.engine.back().unwrap();
+    let taken = b.engine.end_estimate().unwrap();
     assert_eq!((taken.counted.programs.len(), taken.ran), (2, 1));
     assert_eq!(taken.counted.upload, 400.0, "what the first program made is not given");
 }
@@ -129,11 +129,11 @@ fn programs_that_must_run_are_counted_as_they_run() {
 #[test]
 fn one_at_a_time() {
     let b = bench(7);
-    b.engine.aside().unwrap();
-    assert!(b.engine.aside().unwrap_err().message.contains("another estimate"));
-    b.engine.back().unwrap();
-    b.engine.aside().unwrap();
-    b.engine.back().unwrap();
+    b.engine.begin_estimate().unwrap();
+    assert!(b.engine.begin_estimate().unwrap_err().message.contains("another estimate"));
+    b.engine.end_estimate().unwrap();
+    b.engine.begin_estimate().unwrap();
+    b.engine.end_estimate().unwrap();
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_factorisation_counts_its_columns_once_however_many_matrices_there_are() {
     let b = bench(12);
     let (a, x) = (b.array(&[5, 100, 100]), b.array(&[5, 100, 1]));
     let solve = RoutineOp::Linalg(LinalgOp::Solve);
-    let got = b.counted(|| vec![b.engine.call(solve.clone(), &[&a, &x], DType::F32, &[5 * 101]).unwrap()]);
+    let got = b.counted(|| vec![b.engine.record_routine(solve.clone(), &[&a, &x], DType::F32, &[5 * 101]).unwrap()]);
     let columns = got.loads().flat_map(|load| &load.demands).find(|d| d.what == "column").unwrap();
     assert_eq!((columns.amount, columns.flops()), (100.0, 0.0));
 }

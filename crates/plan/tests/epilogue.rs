@@ -5,11 +5,11 @@ mod common;
 use common::{Bench, bench, bench_on};
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Fun, RoutineOp};
-use cuprous_plan::{Operand, Place, Program, RoutineCall, Step};
+use cuprous_plan::{Assignment, Operand, Program, RoutineCall, Step};
 
 impl Bench {
     fn dot(&self, a: &Array, b: &Array) -> Array {
-        self.engine.call(RoutineOp::Dot, &[a, b], a.dtype(), &[a.shape()[0], b.shape()[1]]).unwrap()
+        self.engine.record_routine(RoutineOp::Dot, &[a, b], a.dtype(), &[a.shape()[0], b.shape()[1]]).unwrap()
     }
     fn set(&self, a: &Array, value: &Array) {
         self.engine.update(a, Operand::Array(value)).unwrap();
@@ -53,7 +53,7 @@ fn a_step_of_gradient_descent_is_one_call_in_place() {
     let addend = call.epilogue.addend.as_ref().unwrap();
     assert!(call.epilogue.scale.negative && !addend.factor.negative);
     assert_eq!(addend.array.0, call.out.0);
-    assert!(matches!(program.buffers[call.out.0 as usize].place, Place::Leaf(_)));
+    assert!(matches!(program.buffers[call.out.0 as usize].assignment, Assignment::Leaf(_)));
     assert!(program.outputs.is_empty());
 }
 

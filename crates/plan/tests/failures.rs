@@ -16,7 +16,7 @@ fn what_was_written_in_place_is_not_written_twice() {
     let sum = b.with(Fun::Add, &p, 1.0);
     b.engine.update(&p, Operand::Array(&sum)).unwrap();
     drop(sum);
-    let sorted = b.engine.call(RoutineOp::Sort, &[&p], DType::F32, &[8]).unwrap();
+    let sorted = b.engine.record_routine(RoutineOp::Sort, &[&p], DType::F32, &[8]).unwrap();
     b.seen.no_scratch.store(true, Relaxed);
     let error = b.engine.realize(&sorted.storage).err().unwrap();
     assert_eq!(error.kind, ErrorKind::Memory);
@@ -31,7 +31,7 @@ fn what_writes_no_old_memory_is_run_again_with_fewer_results() {
     let b = bench(161);
     let x = b.array(&[4, 8]);
     let twice = b.with(Fun::Multiply, &x, 2.0);
-    let sorted = b.engine.call(RoutineOp::Sort, &[&x], DType::F32, &[4, 8]).unwrap();
+    let sorted = b.engine.record_routine(RoutineOp::Sort, &[&x], DType::F32, &[4, 8]).unwrap();
     b.seen.no_scratch.store(true, Relaxed);
     let error = b.engine.realize(&sorted.storage).err().unwrap();
     assert_eq!(error.kind, ErrorKind::Memory);

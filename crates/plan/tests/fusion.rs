@@ -7,7 +7,7 @@ use cuprous_core::error::ErrorKind;
 use cuprous_core::routine::{FftKind, FftScale};
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Fun, ReduceOp, RoutineOp, ScatterOp};
-use cuprous_plan::{Inst, Operand, Place, Program, Step};
+use cuprous_plan::{Assignment, Inst, Operand, Program, Step};
 
 #[test]
 fn a_chain_is_one_kernel_with_one_load_and_one_store() {
@@ -120,7 +120,7 @@ fn overlapping_assignment_goes_through_a_copy() {
     b.engine.update(&view(1), Operand::Array(&view(0))).unwrap();
     let program = b.program();
     assert_eq!(kernels(&program).len(), 2);
-    assert_eq!(program.buffers.iter().filter(|i| matches!(i.place, Place::Arena(_))).count(), 1);
+    assert_eq!(program.buffers.iter().filter(|i| matches!(i.assignment, Assignment::Arena(_))).count(), 1);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_read_before_a_write_stays_before_it() {
 fn a_write_stays_behind_readers_of_versions_that_are_never_written() {
     let b = bench(14);
     let x = b.array(&[4, 4]);
-    let product = b.engine.call(RoutineOp::Dot, &[&x, &x], DType::F32, &[4, 4]).unwrap();
+    let product = b.engine.record_routine(RoutineOp::Dot, &[&x, &x], DType::F32, &[4, 4]).unwrap();
     // The write of a row is made void by the write of everything.
     let row = x.view(x.layout.with(&[4], &[1], 4));
     b.engine.update(&row, Operand::Weak(Number::Float(1.0))).unwrap();
@@ -217,7 +217,7 @@ fn scratch_is_shared_by_values_that_do_not_live_together() {
     let x = b.array(&[256, 256]);
     let mut y = x.clone();
     for _ in 0..6 {
-        y = b.engine.call(RoutineOp::Dot, &[&y, &x], DType::F32, &[256, 256]).unwrap();
+        y = b.engine.record_routine(RoutineOp::Dot, &[&y, &x], DType::F32, &[256, 256]).unwrap();
     }
     let program = b.program();
     assert_eq!(program.steps.len(), 6);
@@ -292,7 +292,7 @@ fn a_map_joins_over_what_it_does_not_depend_on() {
     let b = bench(18);
     let (x, y, z) = (b.array(&[10]), b.array(&[64, 64]), b.array(&[30]));
     let first = b.with(Fun::Multiply, &x, 2.0);
-    let product = b.engine.call(RoutineOp::Dot, &[&y, &y], DType::F32, &[64, 64]).unwrap();
+    let product = b.engine.record_routine(RoutineOp::Dot, &[&y, &y], DType::F32, &[64, 64]).unwrap();
     let second = b.with(Fun::Multiply, &z, 2.0);
     assert_eq!(packs(&b.program()), [2, 0]);
     drop((first, product, second));
@@ -326,7 +326,7 @@ fn a_call_that_the_device_has_no_code_for_is_refused_at_once() {
     let x = b.array(&[4]);
     let y = b.one(Fun::Exp, &x);
     let op = RoutineOp::Fft { kind: FftKind::Real, axis: 0, rank: 1, scale: FftScale::One };
-    let error = b.engine.call(op, &[&y], DType::C64, &[3]).err().unwrap();
+    let error = b.engine.record_routine(op, &[&y], DType::C64, &[3]).err().unwrap();
     assert_eq!(error.kind, ErrorKind::NotImplemented);
     assert!(error.message.starts_with("[fft]") && error.message.contains("recorder"), "{error}");
     // What was recorded before goes on.

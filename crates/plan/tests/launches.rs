@@ -15,7 +15,7 @@ impl UserKernel for Fake {
     fn check(&self, launch: &Launch) -> Result<()> {
         launch.check("fake").map(|_| ())
     }
-    fn facts(&self) -> Result<Vec<(&'static str, u64)>> {
+    fn attributes(&self) -> Result<Vec<(&'static str, u64)>> {
         Ok(Vec::new())
     }
     fn resident_blocks(&self, _: u32, _: u32) -> Result<u64> {

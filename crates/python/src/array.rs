@@ -563,7 +563,7 @@ pub(crate) fn laid(py: Python<'_>, source: &PyArray, dtype: DType, axes: &[usize
     }
     let upright = array.view(array.layout.permute(axes));
     let out = finish(py, engine, engine.cast(&upright, dtype))?.0;
-    Ok(PyArray::own(out.view(out.layout.permute(&elementwise::inverse(axes)))))
+    Ok(PyArray::own(out.view(out.layout.permute(&elementwise::inverse_permutation(axes)))))
 }
 
 /// A view with another shape, or a copy where strides cannot say it.

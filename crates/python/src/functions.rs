@@ -348,14 +348,14 @@ pub(crate) fn scan(py: Python<'_>, op: &str, a: &PyArray, axis: i64) -> PyResult
     let ndim = a.0.layout.ndim();
     let axis = crate::index::axis(axis, ndim, &mut vec![false; ndim])?;
     let engine = devices::of(&a.0);
-    finish(py, engine, engine.running(op, &a.0, axis))
+    finish(py, engine, engine.scan(op, &a.0, axis))
 }
 
 /// Records a routine on whole arrays.
 pub(crate) fn whole(py: Python<'_>, op: RoutineOp, ins: &[&PyArray], dtype: DType, shape: &[i64]) -> PyResult<PyArray> {
     let engine = devices::of(&ins[0].0);
     let arrays: smallvec::SmallVec<[_; 3]> = ins.iter().map(|a| &a.0).collect();
-    finish(py, engine, engine.whole(op, &arrays, dtype, shape))
+    finish(py, engine, engine.routine(op, &arrays, dtype, shape))
 }
 
 #[pyfunction]

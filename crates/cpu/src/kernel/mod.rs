@@ -212,7 +212,7 @@ impl UserKernel for CpuKernel {
         if self.cooperative { fibers::check_grid(launch.blocks().saturating_mul(threads.into())) } else { Ok(()) }
     }
 
-    fn facts(&self) -> Result<Vec<(&'static str, u64)>> {
+    fn attributes(&self) -> Result<Vec<(&'static str, u64)>> {
         Ok(vec![
             ("registers", 0),
             ("static_shared", self.told[0]),

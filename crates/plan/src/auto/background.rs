@@ -10,7 +10,7 @@ use crate::program::Program;
 /// One compiles at a time: it has threads of its own.
 static ONE: Mutex<()> = Mutex::new(());
 static ENDING: AtomicBool = AtomicBool::new(false);
-static ALL: Mutex<Vec<Arc<Making>>> = Mutex::new(Vec::new());
+static ALL: Mutex<Vec<Arc<BackgroundCompile>>> = Mutex::new(Vec::new());
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|e| e.into_inner())
@@ -18,11 +18,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A program that is being compiled.
 #[derive(Default)]
-pub(super) struct Making(Mutex<Option<JoinHandle<()>>>);
+pub(super) struct BackgroundCompile(Mutex<Option<JoinHandle<()>>>);
 
-impl Making {
+impl BackgroundCompile {
     /// Begins; [`crate::device::DevicePrograms::compile`] will find what was made. What fails is told by the run that needs it.
-    pub(super) fn start(gpu: &Arc<dyn Device>, program: &Arc<Program>) -> Arc<Making> {
+    pub(super) fn start(gpu: &Arc<dyn Device>, program: &Arc<Program>) -> Arc<BackgroundCompile> {
         let (gpu, program) = (gpu.clone(), program.clone());
         let work = move || {
             let _one = lock(&ONE);
@@ -32,7 +32,7 @@ impl Making {
         };
         // Without a thread the run that needs it compiles it.
         let handle = thread::Builder::new().name("cuprous compile".into()).spawn(work).ok();
-        let making = Arc::new(Making(Mutex::new(handle)));
+        let making = Arc::new(BackgroundCompile(Mutex::new(handle)));
         let mut all = lock(&ALL);
         all.retain(|other| lock(&other.0).as_ref().is_some_and(|handle| !handle.is_finished()));
         all.push(making.clone());

@@ -10,11 +10,11 @@ use cuprous_core::error::ErrorKind;
 use cuprous_core::{Buffer, Result, Scalar};
 use smallvec::SmallVec;
 
-use super::background::Making;
+use super::background::BackgroundCompile;
 use super::{Decision, GPU, HOST, Inner};
 use crate::cost;
 use crate::device::{Device, Executable, Mark};
-use crate::program::{BufferInfo, Place, Program, Step};
+use crate::program::{Assignment, BufferInfo, Program, Step};
 
 /// Seconds that a GPU's compiler takes for a kernel that it does not know yet.
 const COMPILE: f64 = 0.03;
@@ -23,7 +23,7 @@ const WORTH_COMPILING: f64 = COMPILE / 16.0;
 /// Why a program runs where it does: no more is to be said.
 const FASTER: &str = "faster there";
 
-pub(super) struct AutoProgram {
+pub(super) struct AutoExecutable {
     auto: Arc<Inner>,
     what: String,
     program: Arc<Program>,
@@ -40,7 +40,7 @@ pub(super) struct AutoProgram {
     able: [bool; 2],
     made: [Option<Box<dyn Executable>>; 2],
     /// It is being compiled for the GPU, since the model's clock said that.
-    making: Option<(Arc<Making>, u64)>,
+    making: Option<(Arc<BackgroundCompile>, u64)>,
     /// Seconds lost because it had not been compiled for the GPU.
     owed: f64,
     /// Why a side is out.
@@ -58,8 +58,8 @@ pub(super) struct AutoProgram {
 /// A buffer of the program: the place of its dual, and where in it; none for what the program does not use.
 type Bound = Option<(usize, u64)>;
 
-impl AutoProgram {
-    pub(super) fn new(auto: &Arc<Inner>, program: &Arc<Program>) -> AutoProgram {
+impl AutoExecutable {
+    pub(super) fn new(auto: &Arc<Inner>, program: &Arc<Program>) -> AutoExecutable {
         let work = Counted { programs: vec![cost::of(program, 0)], ..Counted::default() };
         let knows = |side: &Arc<dyn Device>| {
             program.steps.iter().all(|step| if let Step::Routine(call) = step { side.supports(&call.op) } else { true })
@@ -73,9 +73,9 @@ impl AutoProgram {
         }
         let touched = touched(program);
         let is_leaf = |(buffer, touched): (&BufferInfo, &[bool; 2])| {
-            matches!(buffer.place, Place::Leaf(_)) && *touched != [false, false]
+            matches!(buffer.assignment, Assignment::Leaf(_)) && *touched != [false, false]
         };
-        AutoProgram {
+        AutoExecutable {
             auto: auto.clone(),
             what,
             seconds: [HOST, GPU].map(|side| work.run(&auto.rates[side])),
@@ -152,7 +152,7 @@ impl AutoProgram {
         self.owed += lost * share;
         if own > 0.0 && self.making.is_none() && self.owed >= WORTH_COMPILING {
             let now = auto.clock.load(Relaxed);
-            self.making = Some((Making::start(&auto.sides[GPU], &self.program), now));
+            self.making = Some((BackgroundCompile::start(&auto.sides[GPU], &self.program), now));
         }
         let mut paid = if own > 0.0 { self.owed.min(own) } else { 0.0 };
         let all = (bytes[far][HOST] + bytes[far][GPU]).max(1.0);
@@ -347,7 +347,7 @@ fn touched(program: &Program) -> Vec<[bool; 2]> {
     touched
 }
 
-impl Executable for AutoProgram {
+impl Executable for AutoExecutable {
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Result<()> {
         self.submitted = false;
         if self.interrupted {

@@ -35,7 +35,7 @@ mod buffers;
 mod execution;
 
 use buffers::Table;
-use execution::AutoProgram;
+use execution::AutoExecutable;
 
 /// The host, and the GPU.
 const HOST: usize = 0;
@@ -207,7 +207,7 @@ impl DevicePrograms for AutoDevice {
     }
 
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
-        Ok(Box::new(AutoProgram::new(&self.0, program)))
+        Ok(Box::new(AutoExecutable::new(&self.0, program)))
     }
 
     fn prepare(&self, _: &[Arc<Program>], _: &mut dyn FnMut(usize, usize)) {}

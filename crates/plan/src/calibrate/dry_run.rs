@@ -7,7 +7,7 @@ use cuprous_core::recurrent::{Layers, Recurrence};
 use cuprous_core::{Buffer, Memory, Result, RoutineOp, Scalar};
 use cuprous_kernel::linked::Object;
 
-use super::{About, Bench};
+use super::{Bench, DeviceSetup};
 use crate::device::{
     Device, DeviceKernels, DeviceMemory, DeviceOrder, DevicePrograms, DeviceStatistics, Executable, HostMark, Mark,
     no_linker, no_page_locked_memory, no_raw_modules, no_user_kernels,
@@ -19,21 +19,21 @@ use crate::program::{KernelRef, Program, RawModule};
 const NUMBER: u8 = u8::MAX;
 
 /// The programs that measuring a GPU runs, in order. `like` says what can be recorded for it; without, everything can.
-pub fn programs(about: &About, like: Option<Arc<dyn Device>>) -> Vec<Arc<Program>> {
-    let notes = Arc::new(Notes { like, programs: Mutex::default(), next: AtomicU64::new(1 << 20) });
+pub fn programs(setup: &DeviceSetup, like: Option<Arc<dyn Device>>) -> Vec<Arc<Program>> {
+    let device = Arc::new(DryDevice { like, programs: Mutex::default(), next: AtomicU64::new(1 << 20) });
     let record = || {
-        let engine = Engine::new(NUMBER, notes.clone());
-        let bench = Bench { engine: &engine, gpu: true, quick: about.quick, once: true };
+        let engine = Engine::new(NUMBER, device.clone());
+        let bench = Bench { engine: &engine, gpu: true, quick: setup.quick, once: true };
         // Should something fail, it will again when it is measured, and be told then.
-        let _told_later = bench.all(&mut about.unknown(), about, &mut |_| ());
+        let _told_later = bench.all(&mut setup.unknown(), setup, &mut |_| ());
     };
     // A thread of its own, because a thread keeps the engines on which it has recorded.
     std::thread::scope(|scope| scope.spawn(record).join()).unwrap_or_default();
-    std::mem::take(&mut *notes.programs.lock().unwrap_or_else(PoisonError::into_inner))
+    std::mem::take(&mut *device.programs.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// A device that notes programs and runs none.
-struct Notes {
+/// A device that device programs and runs none.
+struct DryDevice {
     like: Option<Arc<dyn Device>>,
     programs: Mutex<Vec<Arc<Program>>>,
     next: AtomicU64,
@@ -54,9 +54,9 @@ impl Memory for Nowhere {
     }
 }
 
-struct Noted;
+struct DryExecutable;
 
-impl Executable for Noted {
+impl Executable for DryExecutable {
     fn run(&mut self, _: &[u64], _: &[Scalar], _: bool) -> Result<()> {
         Ok(())
     }
@@ -74,13 +74,13 @@ impl Executable for Noted {
     }
 }
 
-impl Device for Notes {
+impl Device for DryDevice {
     fn name(&self) -> &'static str {
         "rehearsal"
     }
 }
 
-impl DeviceMemory for Notes {
+impl DeviceMemory for DryDevice {
     fn is_host(&self) -> bool {
         false
     }
@@ -119,9 +119,9 @@ impl DeviceMemory for Notes {
     }
 }
 
-impl DevicePrograms for Notes {
+impl DevicePrograms for DryDevice {
     fn supports(&self, call: &RoutineOp) -> bool {
-        self.like.as_ref().is_none_or(|device| device.supports(call))
+        self.like.as_ref().is_none_or(|known| known.supports(call))
     }
 
     fn recurrence(&self, _: &Layers) -> Option<Arc<Recurrence>> {
@@ -130,7 +130,7 @@ impl DevicePrograms for Notes {
 
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
         self.programs.lock().unwrap_or_else(PoisonError::into_inner).push(program.clone());
-        Ok(Box::new(Noted))
+        Ok(Box::new(DryExecutable))
     }
 
     fn prepare(&self, _: &[Arc<Program>], _: &mut dyn FnMut(usize, usize)) {}
@@ -140,7 +140,7 @@ impl DevicePrograms for Notes {
     }
 }
 
-impl DeviceKernels for Notes {
+impl DeviceKernels for DryDevice {
     fn user_kernel(&self, _: &cuprous_kernel::Module, _: &cuprous_kernel::Options) -> Result<KernelRef> {
         Err(no_user_kernels(self.name()))
     }
@@ -154,7 +154,7 @@ impl DeviceKernels for Notes {
     }
 }
 
-impl DeviceOrder for Notes {
+impl DeviceOrder for DryDevice {
     fn is_asynchronous(&self) -> bool {
         true
     }
@@ -192,7 +192,7 @@ impl DeviceOrder for Notes {
     }
 }
 
-impl DeviceStatistics for Notes {
+impl DeviceStatistics for DryDevice {
     fn counters(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }

@@ -22,7 +22,7 @@ pub mod dry_run;
 
 /// What the caller knows of the device.
 #[derive(Clone, Debug)]
-pub struct About {
+pub struct DeviceSetup {
     /// Its name.
     pub name: String,
     /// Bytes of its caches, nearest first, as far as all of it may use them at once; then its memory is measured.
@@ -43,7 +43,7 @@ pub struct About {
     pub quick: bool,
 }
 
-impl About {
+impl DeviceSetup {
     /// The rates of which nothing is known yet.
     fn unknown(&self) -> Rates {
         Rates {
@@ -80,20 +80,20 @@ pub struct Measured {
 ///
 /// # Errors
 /// The device failed. What it has no code for, or no library, is left out.
-pub fn measure(engine: &Arc<Engine>, about: &About, progress: Progress) -> Result<Measured> {
-    let mut rates = about.unknown();
-    if about.gpu {
+pub fn measure(engine: &Arc<Engine>, setup: &DeviceSetup, progress: Progress) -> Result<Measured> {
+    let mut rates = setup.unknown();
+    if setup.gpu {
         // One after another they take minutes.
         progress("what is to be compiled");
-        let programs = dry_run::programs(about, Some(engine.device.clone()));
+        let programs = dry_run::programs(setup, Some(engine.device.clone()));
         engine.device.prepare(&programs, &mut |done, all| {
             if done * 10 / all > (done - 1) * 10 / all {
                 progress(&format!("compiled {done} of {all} kernels"));
             }
         });
     }
-    let bench = Bench { engine, gpu: about.gpu, quick: about.quick, once: about.quick };
-    let spread = bench.all(&mut rates, about, progress)?;
+    let bench = Bench { engine, gpu: setup.gpu, quick: setup.quick, once: setup.quick };
+    let spread = bench.all(&mut rates, setup, progress)?;
     Ok(Measured { rates, spread })
 }
 
@@ -114,30 +114,30 @@ const CHAIN: [i64; 2] = [1 << 17, 1 << 25];
 
 impl Bench<'_> {
     /// Measures everything. Returns [`Measured::spread`].
-    fn all(&self, rates: &mut Rates, about: &About, progress: Progress) -> Result<f64> {
+    fn all(&self, rates: &mut Rates, setup: &DeviceSetup, progress: Progress) -> Result<f64> {
         progress("launches");
         (rates.program, rates.launch) = self.launches()?;
         let mut same = vec![self.reference()?];
         progress("memory");
-        for bytes in about.caches.iter().copied().chain([0.0]) {
+        for bytes in setup.caches.iter().copied().chain([0.0]) {
             let bandwidth = self.bandwidth(bytes)?;
             rates.rooms.push(Room { bytes, bandwidth });
         }
         if self.gpu {
             progress("copies");
-            rates.copies = Some(self.copies(about.pinned)?);
+            rates.copies = Some(self.copies(setup.pinned)?);
         }
         for (at, group) in Group::ALL.into_iter().enumerate() {
             progress(&format!("arithmetic, {} of {} dtypes", at + 1, Group::ALL.len()));
             self.chains(rates, group)?;
             same.push(self.reference()?);
         }
-        if !self.gpu && about.threads > 1.0 {
-            rates.together = self.together(rates)?;
-            rates.share = self.share(rates)?;
+        if !self.gpu && setup.threads > 1.0 {
+            rates.together = self.parallel_speedup(rates)?;
+            rates.share = self.parallel_overhead(rates)?;
         }
         progress("reductions");
-        self.folds(rates)?;
+        self.reductions(rates)?;
         same.push(self.reference()?);
         progress("routines");
         self.routines(rates)?;
@@ -267,7 +267,7 @@ impl Bench<'_> {
     }
 
     /// Seconds that sharing work among threads takes, whatever it is.
-    fn share(&self, rates: &Rates) -> Result<f64> {
+    fn parallel_overhead(&self, rates: &Rates) -> Result<f64> {
         let n = 1 << 17;
         let a = self.random(DType::F32, &[n], 1.0)?;
         let taken = self.time(|| Ok(vec![self.with(Fun::Add, &a, 1.0)?]))?;
@@ -284,7 +284,7 @@ impl Bench<'_> {
     }
 
     /// How many times as fast as one thread all are: the same chain, too short to be shared.
-    fn together(&self, rates: &Rates) -> Result<f64> {
+    fn parallel_speedup(&self, rates: &Rates) -> Result<f64> {
         let lengths = [2, 14];
         let slope = |n: i64| -> Result<f64> {
             let x = self.random(DType::F32, &[n], 2.0)?;
@@ -334,17 +334,17 @@ impl Bench<'_> {
             let [short, long] = lengths;
             Ok((chain(long)? - chain(short)?).max(1e-9) / (long - short) as f64 / n as f64)
         };
-        let mut put = |what: &str, seconds: f64| {
+        let mut record = |what: &str, seconds: f64| {
             rates.work.entry(what.to_owned()).or_default()[group as usize] = 1.0 / seconds;
         };
         // Two operations.
         let plain = slope(plain_lengths, &|y| self.with(Fun::Add, &self.both(Fun::Multiply, y, &small)?, 1.0))? / 2.0;
-        put("add", plain);
+        record("add", plain);
         if !dtype.is_float() {
             return Ok(());
         }
         let divided = slope(plain_lengths, &|y| self.with(Fun::Add, &self.both(Fun::Divide, y, &x)?, 1.0))? - plain;
-        put("divide", divided.max(plain));
+        record("divide", divided.max(plain));
         for &fun in Fun::ALL.iter().filter(|fun| group != Group::F16 && is_slow(**fun)) {
             let bounded = matches!(fun, Fun::Arcsin | Fun::Arccos | Fun::Arctanh | Fun::Erfinv);
             let base = if bounded { &small } else { &x };
@@ -357,13 +357,13 @@ impl Bench<'_> {
                     self.both(fun, &at, base)
                 }
             })?;
-            put(fun.op().name, (seconds - 2.0 * plain).max(plain));
+            record(fun.op().name, (seconds - 2.0 * plain).max(plain));
         }
         Ok(())
     }
 
     /// Seconds of one program beyond what launches, memory and other work in it are known to take.
-    fn beyond(
+    fn time_beyond(
         &self,
         rates: &Rates,
         others: &[(&'static str, Group, f64)],
@@ -379,14 +379,14 @@ impl Bench<'_> {
             ..Load::default()
         };
         let rest = whole - rates.program - rates.launch - rates.span(&known).compute;
-        // What memory takes anyway says nothing about the work.
+        // What memory takes anyway says nothing setup the work.
         let memory = bytes / rates.bandwidth(bytes);
         Ok(if rest < 1.1 * memory { memory / 4.0 } else { rest }.max(1e-9))
     }
 
-    fn folds(&self, rates: &mut Rates) -> Result<()> {
+    fn reductions(&self, rates: &mut Rates) -> Result<()> {
         if self.gpu {
-            return self.large_folds(rates);
+            return self.large_reductions(rates);
         }
         let n = 1 << 18;
         for group in Group::ALL {
@@ -395,8 +395,8 @@ impl Bench<'_> {
                 if op == ReduceOp::M2 && !group.dtype().is_float() {
                     continue;
                 }
-                let seconds = self.beyond(rates, &[], 0.0, || Ok(vec![self.engine.reduce(op, &a, 1)?]))?;
-                rates.work.entry(cost::fold(op).into()).or_default()[group as usize] = n as f64 / seconds;
+                let seconds = self.time_beyond(rates, &[], 0.0, || Ok(vec![self.engine.reduce(op, &a, 1)?]))?;
+                rates.work.entry(cost::reduction_name(op).into()).or_default()[group as usize] = n as f64 / seconds;
             }
             let columns = self.random(group.dtype(), &[512, 512], 100.0)?;
             for (what, op) in [("fold across", ReduceOp::Sum), ("m2 across", ReduceOp::M2)] {
@@ -404,14 +404,14 @@ impl Bench<'_> {
                     continue;
                 }
                 let fold = || Ok(vec![self.engine.reduce(op, &columns, 1)?]);
-                self.put(rates, what, group, columns.layout.size as f64, 0.0, fold)?;
+                self.record(rates, what, group, columns.layout.size as f64, 0.0, fold)?;
             }
         }
         Ok(())
     }
 
     /// On a GPU memory bounds most of them: those of columns, and those with more than a number to keep, may wait for more.
-    fn large_folds(&self, rates: &mut Rates) -> Result<()> {
+    fn large_reductions(&self, rates: &mut Rates) -> Result<()> {
         let side: i64 = if self.quick { 512 } else { 4096 };
         for group in [Group::F32, Group::F64] {
             let square = self.random(group.dtype(), &[side, side], 100.0)?;
@@ -420,7 +420,7 @@ impl Bench<'_> {
             for (what, op, axis) in
                 [("m2", ReduceOp::M2, 2), ("fold across", ReduceOp::Sum, 1), ("m2 across", ReduceOp::M2, 1)]
             {
-                self.put(rates, what, group, area, bytes, || Ok(vec![self.engine.reduce(op, &square, axis)?]))?;
+                self.record(rates, what, group, area, bytes, || Ok(vec![self.engine.reduce(op, &square, axis)?]))?;
             }
         }
         Ok(())
@@ -437,22 +437,22 @@ impl Bench<'_> {
             let log = (n as f64).log2();
             let call = |op: RoutineOp, out: DType, shape: Vec<i64>| {
                 let a = a.clone();
-                move || Ok(vec![self.engine.call(op.clone(), &[&a], out, &shape)?])
+                move || Ok(vec![self.engine.record_routine(op.clone(), &[&a], out, &shape)?])
             };
-            self.put(rates, "sort", group, n as f64 * log, 0.0, call(RoutineOp::Sort, dtype, vec![n]))?;
-            self.put(rates, "select", group, n as f64, 0.0, call(RoutineOp::Select { rank: n / 2 }, dtype, vec![]))?;
-            let running = || Ok(vec![self.engine.running(ScanOp::Sum, &a, 0)?]);
-            self.put(rates, "scan", group, n as f64, 2.0 * size, running)?;
+            self.record(rates, "sort", group, n as f64 * log, 0.0, call(RoutineOp::Sort, dtype, vec![n]))?;
+            self.record(rates, "select", group, n as f64, 0.0, call(RoutineOp::Select { rank: n / 2 }, dtype, vec![]))?;
+            let running = || Ok(vec![self.engine.scan(ScanOp::Sum, &a, 0)?]);
+            self.record(rates, "scan", group, n as f64, 2.0 * size, running)?;
             let index = self.engine.cast(&self.random(DType::F64, &[n], n as f64 - 1.0)?, DType::I64)?;
             let gather = || Ok(vec![self.engine.gather(&a, &index)?]);
-            self.put(rates, "gather", group, n as f64, 0.0, gather)?;
+            self.record(rates, "gather", group, n as f64, 0.0, gather)?;
             let target = self.random(dtype, &[n], 1.0)?;
             let scatter = || self.engine.scatter(&target, &index, &a, ScatterOp::Set).map(|()| vec![]);
-            self.put(rates, "scatter", group, n as f64, 0.0, scatter)?;
+            self.record(rates, "scatter", group, n as f64, 0.0, scatter)?;
             let few = self.engine.cast(&self.random(DType::F64, &[n], cost::CROWD)?, DType::I64)?;
             let crowd = self.random(dtype, &[cost::CROWD as i64], 1.0)?;
             let crowded = || self.engine.scatter(&crowd, &few, &a, ScatterOp::Add).map(|()| vec![]);
-            self.put(rates, "crowded scatter", group, n as f64, 0.0, crowded)?;
+            self.record(rates, "crowded scatter", group, n as f64, 0.0, crowded)?;
             for (what, side) in
                 [("strided", if self.gpu { 1024 } else { 768 }), ("strided far", if self.gpu { 8192 } else { 2048 })]
             {
@@ -460,18 +460,18 @@ impl Bench<'_> {
                 let turned = square.view(square.layout.permute(&[1, 0]));
                 let area = (side * side) as f64;
                 let copy = || Ok(vec![self.engine.cast(&turned, dtype)?]);
-                self.put(rates, what, group, area, 2.0 * area * dtype.size() as f64, copy)?;
+                self.record(rates, what, group, area, 2.0 * area * dtype.size() as f64, copy)?;
             }
-            let sorted = self.engine.call(RoutineOp::Sort, &[&a], dtype, &[n])?;
+            let sorted = self.engine.record_routine(RoutineOp::Sort, &[&a], dtype, &[n])?;
             let search = || {
-                Ok(vec![self.engine.call(
+                Ok(vec![self.engine.record_routine(
                     RoutineOp::SearchSorted { right: false },
                     &[&sorted, &a],
                     DType::I64,
                     &[n],
                 )?])
             };
-            self.put(rates, "search", group, n as f64 * log, 0.0, search)?;
+            self.record(rates, "search", group, n as f64 * log, 0.0, search)?;
         }
         for group in [Group::F16, Group::F32, Group::F64] {
             let dtype = group.dtype();
@@ -483,7 +483,7 @@ impl Bench<'_> {
                 1024
             };
             let (a, b) = (self.random(dtype, &[m, m], 1.0)?, self.random(dtype, &[m, m], 1.0)?);
-            self.put(rates, "dot", group, 2.0 * (m * m * m) as f64, 0.0, || Ok(vec![self.engine.dot(&a, &b)?]))?;
+            self.record(rates, "dot", group, 2.0 * (m * m * m) as f64, 0.0, || Ok(vec![self.engine.dot(&a, &b)?]))?;
             if group == Group::F16 {
                 continue;
             }
@@ -491,13 +491,13 @@ impl Bench<'_> {
             let (tall, few) = (self.random(dtype, &[rows, 32], 1.0)?, self.random(dtype, &[32, 1], 1.0)?);
             let (flat, side) = (tall.view(tall.layout.permute(&[1, 0])), self.random(dtype, &[rows, 1], 1.0)?);
             let products = || Ok(vec![self.engine.dot(&tall, &few)?, self.engine.dot(&flat, &side)?]);
-            self.put(rates, "thin dot", group, 128.0 * rows as f64, 0.0, products)?;
-            self.floats(rates, group, dtype)?;
+            self.record(rates, "thin dot", group, 128.0 * rows as f64, 0.0, products)?;
+            self.float_routines(rates, group, dtype)?;
         }
         Ok(())
     }
 
-    fn floats(&self, rates: &mut Rates, group: Group, dtype: DType) -> Result<()> {
+    fn float_routines(&self, rates: &mut Rates, group: Group, dtype: DType) -> Result<()> {
         let k = i64::from(self.gpu);
         for (fun, of) in [
             (Fun::RandomBits32, Group::F32),
@@ -521,7 +521,7 @@ impl Bench<'_> {
             let own = if bits { if of == Group::F32 { Group::I32 } else { Group::I64 } } else { of };
             let folded = [("max", own, n as f64)];
             let bytes = if self.gpu { (n as usize * of.dtype().size()) as f64 } else { 0.0 };
-            let seconds = self.beyond(rates, if self.gpu { &[] } else { &folded }, bytes, draw)?;
+            let seconds = self.time_beyond(rates, if self.gpu { &[] } else { &folded }, bytes, draw)?;
             rates.work.entry(fun.op().name.into()).or_default()[own as usize] = n as f64 / seconds;
         }
         let points: i64 = 1 << (18 + 4 * k);
@@ -529,29 +529,30 @@ impl Bench<'_> {
         let signal = self.engine.cast(&self.random(dtype, &[points], 1.0)?, complex)?;
         self.engine.synchronize()?;
         let op = RoutineOp::Fft { kind: FftKind::Forward, axis: 0, rank: 1, scale: FftScale::One };
-        let fft = || Ok(vec![self.engine.call(op.clone(), &[&signal], complex, &[points])?]);
-        self.put(rates, "fft", group, 5.0 * points as f64 * (points as f64).log2(), 0.0, fft)?;
-        self.factors(rates, group)?;
+        let fft = || Ok(vec![self.engine.record_routine(op.clone(), &[&signal], complex, &[points])?]);
+        self.record(rates, "fft", group, 5.0 * points as f64 * (points as f64).log2(), 0.0, fft)?;
+        self.factorizations(rates, group)?;
         let s: i64 = if self.gpu { 1024 } else { 256 };
         let small = self.random(dtype, &[s, s], 1.0)?;
         let op = RoutineOp::Linalg(LinalgOp::Svd(Vectors::Thin));
-        let svd = || Ok(vec![self.engine.call(op.clone(), &[&small], dtype, &[s + 2 * s * s + 1])?]);
-        self.put(rates, "spectrum", group, 17.0 * (s * s * s) as f64, 0.0, svd)?;
+        let svd = || Ok(vec![self.engine.record_routine(op.clone(), &[&small], dtype, &[s + 2 * s * s + 1])?]);
+        self.record(rates, "spectrum", group, 17.0 * (s * s * s) as f64, 0.0, svd)?;
         let picture = self.random(dtype, &[512 << k, 512 << k], 1.0)?;
         let weights = self.random(dtype, &[5, 5], 1.0)?;
         let op = RoutineOp::Correlate { edge: Edge::Reflect, constant: 0, origin: [2, 2].as_slice().into() };
-        let filter = || Ok(vec![self.engine.call(op.clone(), &[&picture, &weights], dtype, picture.shape())?]);
-        self.put(rates, "correlate", group, 50.0 * picture.layout.size as f64, 0.0, filter)
+        let filter =
+            || Ok(vec![self.engine.record_routine(op.clone(), &[&picture, &weights], dtype, picture.shape())?]);
+        self.record(rates, "correlate", group, 50.0 * picture.layout.size as f64, 0.0, filter)
     }
 
     /// Solving a system takes so long for each column, and so long for each operation.
-    fn factors(&self, rates: &mut Rates, group: Group) -> Result<()> {
+    fn factorizations(&self, rates: &mut Rates, group: Group) -> Result<()> {
         let dtype = group.dtype();
         let solving = |m: i64| -> Result<f64> {
             let (matrix, side) = (self.random(dtype, &[m, m], 1.0)?, self.random(dtype, &[m, 1], 1.0)?);
             let op = RoutineOp::Linalg(LinalgOp::Solve);
-            self.beyond(rates, &[], 0.0, || {
-                Ok(vec![self.engine.call(op.clone(), &[&matrix, &side], dtype, &[m + 1])?])
+            self.time_beyond(rates, &[], 0.0, || {
+                Ok(vec![self.engine.record_routine(op.clone(), &[&matrix, &side], dtype, &[m + 1])?])
             })
         };
         let flops = |m: i64| 2.0 / 3.0 * (m * m * m) as f64;
@@ -573,7 +574,7 @@ impl Bench<'_> {
     }
 
     /// Measures a routine that does `amount` units; nothing where the device cannot do it.
-    fn put(
+    fn record(
         &self,
         rates: &mut Rates,
         what: &str,
@@ -582,7 +583,7 @@ impl Bench<'_> {
         bytes: f64,
         work: impl Fn() -> Result<Vec<Array>>,
     ) -> Result<()> {
-        if let Some(seconds) = if_supported(self.beyond(rates, &[], bytes, work))? {
+        if let Some(seconds) = if_supported(self.time_beyond(rates, &[], bytes, work))? {
             rates.work.entry(what.to_owned()).or_default()[group as usize] = amount / seconds.max(1e-9);
         }
         Ok(())

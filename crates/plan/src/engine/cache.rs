@@ -14,7 +14,7 @@ use super::program_span;
 use super::replay::{Replay, Stats};
 use crate::device::{Device, Executable, Listing, Mark};
 use crate::planning::{self, Input};
-use crate::program::{Place, Program};
+use crate::program::{Assignment, Program};
 
 /// Programs kept before the least recently used go.
 const MAX_PROGRAMS: usize = 1024;
@@ -142,7 +142,7 @@ impl Programs {
         };
         let Entry { program, number, .. } = &self.table[&hash][at];
         let (program, number) = (program.clone(), *number);
-        let noted = start.map(|start| program_span::begin(start, (number, hash, &program), tape, id, journal));
+        let span = start.map(|start| program_span::begin(start, (number, hash, &program), tape, id, journal));
         let (arena, outputs) = match allocate(&program, tape, device) {
             Err(e) if e.kind == ErrorKind::Memory => {
                 self.drop_others(hash, at);
@@ -152,17 +152,17 @@ impl Programs {
             got => got?,
         };
         let at = at.min(self.table[&hash].len() - 1);
-        if let Some(noted) = &noted {
-            noted.memory(device);
+        if let Some(span) = &span {
+            span.memory(device);
         }
         let entry = &mut self.table.get_mut(&hash).expect("just found or made")[at];
         entry.used = clock;
         stats.steps += program.steps.len() as u64;
         self.addresses.clear();
-        self.addresses.extend(program.buffers.iter().map(|b| match b.place {
-            Place::Leaf(slot) => leaf_buffers[slot as usize].as_ref().map_or(0, |b| b.address()),
-            Place::Output(k) => outputs[k as usize].address(),
-            Place::Arena(offset) => arena.as_ref().map_or(0, |a| a.address() + offset as u64),
+        self.addresses.extend(program.buffers.iter().map(|b| match b.assignment {
+            Assignment::Leaf(slot) => leaf_buffers[slot as usize].as_ref().map_or(0, |b| b.address()),
+            Assignment::Output(k) => outputs[k as usize].address(),
+            Assignment::Arena(offset) => arena.as_ref().map_or(0, |a| a.address() + offset as u64),
         }));
         let _range = nvtx::range(|| program_span::range(hash, tape));
         if let Err(error) = entry.executable.run(&self.addresses, &tape.consts, replay == Replay::Auto) {
@@ -187,8 +187,8 @@ impl Programs {
             let kind = if interrupted && !goes_on { ErrorKind::Aborted } else { error.kind };
             return Err(Error { kind, ..error });
         }
-        if let Some(noted) = noted {
-            noted.end();
+        if let Some(span) = span {
+            span.end();
         }
         self.note_early(hash, at, &program, &leaf_buffers, &outputs);
         hand_over(&program, outputs, tape);
@@ -261,7 +261,7 @@ impl Programs {
             self.early.retain(|(buffer, _)| Arc::strong_count(buffer) > 1 && !written(buffer));
         }
         for (place, &(buffer, _)) in program.early.iter().enumerate() {
-            let Place::Output(k) = program.buffers[buffer as usize].place else { continue };
+            let Assignment::Output(k) = program.buffers[buffer as usize].assignment else { continue };
             if let Some(mark) = self.table[&hash][at].executable.early(place) {
                 if self.early.len() == MOST_EARLY {
                     self.early.remove(0);
@@ -436,12 +436,12 @@ fn keep_finished(program: &Program, outputs: &[Buffer], tape: &Tape, done: usize
     let mut late = vec![false; program.buffers.len()];
     program.steps[done..].iter().for_each(|step| step.touches(|buffer, writes| late[buffer as usize] |= writes));
     for (info, late) in program.buffers.iter().zip(late) {
-        match info.place {
-            Place::Leaf(slot) if late => {
+        match info.assignment {
+            Assignment::Leaf(slot) if late => {
                 // SAFETY: the engine's lock is held, and the program does not go on.
                 unsafe { tape.leaves[slot as usize].lose() }
             }
-            Place::Output(k) if !late => {
+            Assignment::Output(k) if !late => {
                 if let Some(owner) = &tape.owners[program.outputs[k as usize] as usize] {
                     // SAFETY: as above.
                     unsafe { owner.set_buffer(outputs[k as usize].clone()) };
@@ -456,7 +456,7 @@ fn keep_finished(program: &Program, outputs: &[Buffer], tape: &Tape, done: usize
 /// leaf, because running the program again would write the leaf twice.
 fn give_up_if_written(program: &Program, outputs: &[Buffer], tape: &mut Tape, done: usize) {
     let mut written = false;
-    let is_leaf = |buffer: u32| matches!(program.buffers[buffer as usize].place, Place::Leaf(_));
+    let is_leaf = |buffer: u32| matches!(program.buffers[buffer as usize].assignment, Assignment::Leaf(_));
     program.steps[..done].iter().for_each(|step| step.touches(|buffer, writes| written |= writes && is_leaf(buffer)));
     if written {
         keep_finished(program, outputs, tape, done);

@@ -11,7 +11,7 @@ use crate::program::{Program, Step};
 
 /// What has been counted so far.
 #[derive(Default)]
-pub(crate) struct Watch {
+pub(crate) struct CostRecorder {
     /// The tape that is watched.
     pub(super) tape: u32,
     /// The calling thread's own tape, which waits meanwhile.
@@ -25,10 +25,10 @@ pub(crate) struct Watch {
     made: Vec<Weak<Storage>>,
 }
 
-impl Watch {
+impl CostRecorder {
     /// Returns a watch on `tape`, while the calling thread's own tape waits.
-    pub(super) fn new(tape: u32, parked: Option<u32>) -> Watch {
-        Watch { tape, parked, ..Watch::default() }
+    pub(super) fn new(tape: u32, parked: Option<u32>) -> CostRecorder {
+        CostRecorder { tape, parked, ..CostRecorder::default() }
     }
 
     fn knows(&self, storage: &Arc<Storage>) -> bool {
@@ -89,7 +89,7 @@ impl Watch {
 
 /// What a function took.
 #[derive(Clone, Debug, Default)]
-pub struct Taken {
+pub struct Estimate {
     /// Its programs.
     pub counted: Counted,
     /// How many of them had to run, because something needed their values.

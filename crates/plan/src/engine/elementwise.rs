@@ -32,7 +32,7 @@ impl Operand<'_> {
 
 /// How one operand is brought to the operation.
 #[derive(Clone, Debug)]
-enum Feed {
+enum OperandSource {
     /// Read through this layout.
     Read(LayoutRef),
     /// First cast, from one layout to a fresh array of another, which is then read through the third.
@@ -51,7 +51,7 @@ struct Rule {
     out: LayoutRef,
     /// How the result is seen, where that is not as `out`: operands that lie in another order give a result that does.
     seen: Option<LayoutRef>,
-    feeds: [Option<Feed>; 3],
+    sources: [Option<OperandSource>; 3],
 }
 
 struct Entry {
@@ -87,7 +87,7 @@ impl Memo {
         operands: &[Operand],
         forced: Option<DType>,
     ) -> Result<Array> {
-        let (fun, operands) = simpler(fun, operands);
+        let (fun, operands) = simplify(fun, operands);
         let mut tags = [0; 3];
         for (tag, operand) in tags.iter_mut().zip(operands) {
             *tag = operand.tag();
@@ -99,15 +99,15 @@ impl Memo {
         let compares = fun.op().returns == Returns::Bool && operands.len() == 2;
         let large = |i: &i128| !(0..128).contains(i) && (compares || i64::try_from(*i).is_err());
         let by_value = operands.iter().any(|o| matches!(o, Operand::Weak(Number::Int(i)) if large(i)));
-        let unkept;
+        let uncached;
         let entry = match &mut self.entries[slot] {
             _ if by_value => {
-                unkept = Rule::work_out(fun, operands, forced)?;
-                &unkept
+                uncached = Rule::derive(fun, operands, forced)?;
+                &uncached
             }
             Some(entry) if entry.key == key => &self.entries[slot].as_ref().expect("just seen").rule,
             place => {
-                let rule = Rule::work_out(fun, operands, forced)?;
+                let rule = Rule::derive(fun, operands, forced)?;
                 let held = std::array::from_fn(|i| match operands.get(i) {
                     Some(Operand::Array(a)) => Some(a.layout.clone()),
                     _ => None,
@@ -117,30 +117,32 @@ impl Memo {
         };
         let mut ins = [In::default(); 3];
         for (i, operand) in operands.iter().enumerate() {
-            let feed = entry.feeds[i].as_ref().expect("one feed an operand");
-            ins[i] = match (feed, operand) {
-                (Feed::Read(layout), Operand::Array(a)) => {
+            let source = entry.sources[i].as_ref().expect("one source an operand");
+            ins[i] = match (source, operand) {
+                (OperandSource::Read(layout), Operand::Array(a)) => {
                     // SAFETY: the caller holds the lock and has settled foreign tapes.
                     let src = unsafe { tape.source(&a.storage) };
                     In { src, layout: tape.note(layout) }
                 }
-                (Feed::Cast { from, fresh, read }, Operand::Array(a)) => {
+                (OperandSource::Cast { from, fresh, read }, Operand::Array(a)) => {
                     // SAFETY: as above.
                     let cast = unsafe { record_cast(tape, device, &a.view(from.clone()), fresh) };
                     // SAFETY: as above; the fresh storage is pending on this tape.
                     let src = unsafe { tape.source(&cast.storage) };
                     In { src, layout: tape.note(read) }
                 }
-                (Feed::Const(layout), Operand::Weak(n) | Operand::Typed(n, _))
+                (OperandSource::Const(layout), Operand::Weak(n) | Operand::Typed(n, _))
                     if entry.fun == Fun::Power && i == 1 && layout.dtype.is_int() && matches!(n, Number::Int(..0)) =>
                 {
                     return Err(Error::value("Integers to negative integer powers are not allowed."));
                 }
-                (Feed::Const(layout), Operand::Weak(n)) => {
+                (OperandSource::Const(layout), Operand::Weak(n)) => {
                     let n = if by_value && compares { beyond_integers(i, *n, layout.dtype, operands) } else { *n };
-                    tape.constant(checked(entry.fun, n, layout.dtype)?, layout)
+                    tape.constant(checked_scalar(entry.fun, n, layout.dtype)?, layout)
                 }
-                (Feed::Const(layout), Operand::Typed(n, _)) => tape.constant(Scalar::new(*n, layout.dtype), layout),
+                (OperandSource::Const(layout), Operand::Typed(n, _)) => {
+                    tape.constant(Scalar::new(*n, layout.dtype), layout)
+                }
                 _ => unreachable!("the tag distinguishes arrays from scalars"),
             };
         }
@@ -161,8 +163,8 @@ impl Memo {
 
 /// The dtype that recording `fun` would return.
 pub fn result_dtype(fun: Fun, operands: &[Operand]) -> Result<DType> {
-    let (fun, operands) = simpler(fun, operands);
-    let rule = Rule::work_out(fun, operands, None)?;
+    let (fun, operands) = simplify(fun, operands);
+    let rule = Rule::derive(fun, operands, None)?;
     Ok(if rule.then.is_some() { DType::Bool } else { rule.out.dtype })
 }
 
@@ -193,7 +195,7 @@ fn hash(key: &(u8, u8, [u32; 3])) -> usize {
 }
 
 /// What NumPy computes instead for some constant exponents.
-fn simpler<'a, 'b>(fun: Fun, operands: &'a [Operand<'b>]) -> (Fun, &'a [Operand<'b>]) {
+fn simplify<'a, 'b>(fun: Fun, operands: &'a [Operand<'b>]) -> (Fun, &'a [Operand<'b>]) {
     if fun == Fun::Power
         && let [Operand::Array(a), Operand::Weak(n)] = operands
         && (a.dtype().is_float() || a.dtype().is_complex() || matches!(n, Number::Int(_)))
@@ -206,7 +208,7 @@ fn simpler<'a, 'b>(fun: Fun, operands: &'a [Operand<'b>]) -> (Fun, &'a [Operand<
 }
 
 /// A Python scalar in `dtype`, refused where it does not fit.
-fn checked(fun: Fun, number: Number, dtype: DType) -> Result<Scalar> {
+fn checked_scalar(fun: Fun, number: Number, dtype: DType) -> Result<Scalar> {
     if let Number::Int(i) = number {
         let bits = dtype.size() as u32 * 8;
         let fits = match dtype.kind() {
@@ -227,7 +229,7 @@ fn checked(fun: Fun, number: Number, dtype: DType) -> Result<Scalar> {
 }
 
 impl Rule {
-    fn work_out(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<Rule> {
+    fn derive(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<Rule> {
         let op = fun.op();
         if operands.len() != op.arity as usize {
             return Err(Error::type_(format!(
@@ -254,26 +256,28 @@ impl Rule {
         // The order of the axes in memory, outermost first: the operands' own, as NumPy keeps it.
         let order = memory_order(operands, &shape);
         let ordered: Dims = order.iter().map(|&k| shape[k]).collect();
-        let mut feeds = [const { None }; 3];
-        for ((feed, operand), &want) in feeds.iter_mut().zip(operands).zip(&wants) {
-            *feed = Some(match operand {
-                Operand::Array(a) if a.dtype() == want => Feed::Read(a.layout.broadcast_to(&shape)?.permute(&order)),
+        let mut sources = [const { None }; 3];
+        for ((source, operand), &want) in sources.iter_mut().zip(operands).zip(&wants) {
+            *source = Some(match operand {
+                Operand::Array(a) if a.dtype() == want => {
+                    OperandSource::Read(a.layout.broadcast_to(&shape)?.permute(&order))
+                }
                 Operand::Array(a) => {
                     // The fresh array lies as its operand does.
                     let own = memory_order(&[Operand::Array(a)], a.shape());
-                    let lying: Dims = own.iter().map(|&k| a.shape()[k]).collect();
-                    let fresh = Layout::try_contiguous(want, &lying)?;
-                    let upright = fresh.permute(&inverse(&own));
+                    let axis_order: Dims = own.iter().map(|&k| a.shape()[k]).collect();
+                    let fresh = Layout::try_contiguous(want, &axis_order)?;
+                    let upright = fresh.permute(&inverse_permutation(&own));
                     let read = upright.broadcast_to(&shape)?.permute(&order);
-                    Feed::Cast { from: a.layout.permute(&own), fresh, read }
+                    OperandSource::Cast { from: a.layout.permute(&own), fresh, read }
                 }
-                _ => Feed::Const(Layout::contiguous(want, &[])),
+                _ => OperandSource::Const(Layout::contiguous(want, &[])),
             });
         }
         let out = Layout::try_contiguous(result, &ordered)?;
         let in_order = order.iter().enumerate().all(|(at, &k)| at == k);
-        let seen = (!in_order).then(|| out.permute(&inverse(&order)));
-        Ok(Rule { fun, then, out, seen, feeds })
+        let seen = (!in_order).then(|| out.permute(&inverse_permutation(&order)));
+        Ok(Rule { fun, then, out, seen, sources })
     }
 }
 
@@ -317,7 +321,7 @@ fn memory_order(operands: &[Operand], shape: &[i64]) -> SmallVec<[usize; 6]> {
 }
 
 /// The order of an array's axes in memory, outermost first; `None` where that is their own order.
-pub fn lying(a: &Array) -> Option<SmallVec<[usize; 6]>> {
+pub fn axis_order(a: &Array) -> Option<SmallVec<[usize; 6]>> {
     if a.layout.is_c_contiguous() {
         return None;
     }
@@ -326,7 +330,7 @@ pub fn lying(a: &Array) -> Option<SmallVec<[usize; 6]>> {
 }
 
 /// The permutation that undoes another.
-pub fn inverse(order: &[usize]) -> SmallVec<[usize; 6]> {
+pub fn inverse_permutation(order: &[usize]) -> SmallVec<[usize; 6]> {
     let mut at: SmallVec<[usize; 6]> = SmallVec::from_elem(0, order.len());
     for (place, &axis) in order.iter().enumerate() {
         at[axis] = place;
@@ -523,8 +527,8 @@ fn wide_enough(compute: DType, operands: &[Operand]) -> DType {
         return compute; // beside truth values alone a Python integer must be an int64
     }
     operands.iter().fold(compute, |d, o| match o {
-        Operand::Weak(n @ Number::Int(_)) if checked(Fun::Equal, *n, d).is_err() => {
-            if checked(Fun::Equal, *n, DType::I64).is_ok() && d != DType::U64 { DType::I64 } else { DType::F64 }
+        Operand::Weak(n @ Number::Int(_)) if checked_scalar(Fun::Equal, *n, d).is_err() => {
+            if checked_scalar(Fun::Equal, *n, DType::I64).is_ok() && d != DType::U64 { DType::I64 } else { DType::F64 }
         }
         _ => d,
     })

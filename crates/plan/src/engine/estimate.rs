@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use cuprous_core::{Array, Error, Result, Storage};
 
 use super::Engine;
-use super::counting::{Taken, Watch};
+use super::counting::{CostRecorder, Estimate};
 use super::lease::lease;
 use super::state::State;
 
@@ -15,7 +15,7 @@ impl Engine {
     ///
     /// # Errors
     /// Something is being counted already.
-    pub fn aside(self: &Arc<Engine>) -> Result<()> {
+    pub fn begin_estimate(self: &Arc<Engine>) -> Result<()> {
         let old = self.tape()?;
         let mut state = self.enter()?;
         if state.watch.is_some() {
@@ -27,7 +27,7 @@ impl Engine {
         let tape = state.take_tape();
         // Two tapes may know the same leaves now.
         state.tapes.iter_mut().for_each(|tape| tape.contended = true);
-        state.watch = Some(Box::new(Watch::new(tape, Some(old))));
+        state.watch = Some(Box::new(CostRecorder::new(tape, Some(old))));
         drop(state);
         self.threads.fetch_add(1, Relaxed);
         lease(self, tape);
@@ -36,7 +36,7 @@ impl Engine {
 
     /// What has been recorded meanwhile but not run, with these results wanted, is planned and counted; nothing is run
     /// for it.
-    pub fn count(self: &Arc<Engine>, results: &[&Array]) {
+    pub fn estimate_results(self: &Arc<Engine>, results: &[&Array]) {
         let Ok(mut state) = self.enter() else { return };
         let State { tapes, programs, watch, .. } = &mut *state;
         let Some(watch) = watch else { return };
@@ -58,12 +58,12 @@ impl Engine {
     ///
     /// # Errors
     /// It could not be computed.
-    pub fn back(self: &Arc<Engine>) -> Result<Taken> {
+    pub fn end_estimate(self: &Arc<Engine>) -> Result<Estimate> {
         let mut state = self.enter()?;
-        let Some(watch) = state.watch.take() else { return Ok(Taken::default()) };
-        let Watch { tape, parked, counted, mut ran, kernels, .. } = *watch;
+        let Some(watch) = state.watch.take() else { return Ok(Estimate::default()) };
+        let CostRecorder { tape, parked, counted, mut ran, kernels, .. } = *watch;
         let steps = state.stats.planned + state.stats.replayed;
-        let first = watch_free_before(&state, tape, parked);
+        let first = tape_to_run_first(&state, tape, parked);
         let result = first.map_or(Ok(()), |parked| self.run_tape(&mut state, parked));
         let result = result.and_then(|()| self.run_tape(&mut state, tape));
         ran += usize::from(first.is_none() && state.stats.planned + state.stats.replayed > steps);
@@ -73,11 +73,11 @@ impl Engine {
         if let Some(parked) = parked {
             lease(self, parked);
         }
-        result.map(|()| Taken { counted, ran, kernels })
+        result.map(|()| Estimate { counted, ran, kernels })
     }
 }
 
 /// The parked tape, if what is still recorded writes what it reads.
-fn watch_free_before(state: &State, tape: u32, parked: Option<u32>) -> Option<u32> {
-    Watch::new(tape, parked).before(&state.tapes[tape as usize], &state.tapes)
+fn tape_to_run_first(state: &State, tape: u32, parked: Option<u32>) -> Option<u32> {
+    CostRecorder::new(tape, parked).before(&state.tapes[tape as usize], &state.tapes)
 }

@@ -9,13 +9,13 @@ use super::{Engine, Replay};
 
 /// A value of a formula.
 #[derive(Clone, Copy, Debug)]
-pub struct Val(In);
+pub struct FormulaValue(In);
 
 /// Records one formula: see [`Engine::formulas`].
 ///
 /// Invariants: the engine's lock is held and no array of the formula is pending on another tape; all of them have
 /// `layout`, which is contiguous and of a float, and so has every value.
-pub struct Script<'a> {
+pub struct Formula<'a> {
     tape: &'a mut Tape,
     layout: LayoutRef,
     number: LayoutRef,
@@ -23,29 +23,29 @@ pub struct Script<'a> {
     formula: u8,
 }
 
-impl Script<'_> {
+impl Formula<'_> {
     /// What an array holds now.
-    pub fn read(&mut self, a: &Array) -> Val {
+    pub fn read(&mut self, a: &Array) -> FormulaValue {
         debug_assert_eq!(a.layout.id, self.layout.id);
         // SAFETY: the type's invariants.
         let src = unsafe { self.tape.source(&a.storage) };
-        Val(In { src, layout: self.tape.note(&self.layout) })
+        FormulaValue(In { src, layout: self.tape.note(&self.layout) })
     }
 
     /// A number, which is no part of the program's key.
-    pub fn number(&mut self, n: f64) -> Val {
-        Val(self.tape.constant(Scalar::new(Number::Float(n), self.layout.dtype), &self.number))
+    pub fn number(&mut self, n: f64) -> FormulaValue {
+        FormulaValue(self.tape.constant(Scalar::new(Number::Float(n), self.layout.dtype), &self.number))
     }
 
     /// A scalar function.
-    pub fn map(&mut self, fun: Fun, args: &[Val]) -> Val {
+    pub fn map(&mut self, fun: Fun, args: &[FormulaValue]) -> FormulaValue {
         let mut ins = [In::default(); 3];
         ins.iter_mut().zip(args).for_each(|(to, arg)| *to = arg.0);
-        Val(self.tape.push_inner(NodeKind::Map, fun as u8, args.len() as u8, &self.layout, ins, self.formula))
+        FormulaValue(self.tape.push_inner(NodeKind::Map, fun as u8, args.len() as u8, &self.layout, ins, self.formula))
     }
 
     /// Writes a value to an array.
-    pub fn write(&mut self, target: &Array, value: Val) {
+    pub fn write(&mut self, target: &Array, value: FormulaValue) {
         let base = self.read(target);
         // SAFETY: the type's invariants.
         unsafe { self.tape.push_write(NodeKind::Update, 0, 2, target, [base.0, value.0, In::default()]) };
@@ -71,7 +71,7 @@ impl Engine {
         self: &Arc<Engine>,
         rows: &[&[&Array]],
         written: &[usize],
-        formula: impl Fn(&mut Script, &[&Array]),
+        formula: impl Fn(&mut Formula, &[&Array]),
     ) -> Result<bool> {
         if self.enter()?.replay == Replay::Single {
             return Ok(false);
@@ -93,7 +93,7 @@ impl Engine {
         for (k, row) in rows.iter().enumerate() {
             let layout = row[0].layout.clone();
             let number = Layout::contiguous(layout.dtype, &[]);
-            formula(&mut Script { tape, layout, number, formula: 1 + (k % 255) as u8 }, row);
+            formula(&mut Formula { tape, layout, number, formula: 1 + (k % 255) as u8 }, row);
         }
         let recorded = tape.nodes.len() - before;
         if recorded > 0 {

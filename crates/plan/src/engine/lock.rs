@@ -11,7 +11,7 @@ use super::Engine;
 use super::state::State;
 
 /// The lock of an engine, held while the process forks.
-pub struct Held<'a>(#[allow(dead_code, reason = "held, not read")] MutexGuard<'a, State>);
+pub struct ForkGuard<'a>(#[allow(dead_code, reason = "held, not read")] MutexGuard<'a, State>);
 
 impl Engine {
     /// Locks the state.
@@ -74,10 +74,10 @@ impl Engine {
 
     /// Locks the state over a fork, so that the child finds it consistent and unlocked. `None` if another thread holds the
     /// lock until `until`.
-    pub fn hold(&self, until: Instant) -> Option<Held<'_>> {
+    pub fn lock_for_fork(&self, until: Instant) -> Option<ForkGuard<'_>> {
         loop {
             if let Some(state) = self.try_enter() {
-                return Some(Held(state));
+                return Some(ForkGuard(state));
             }
             if Instant::now() >= until {
                 return None;

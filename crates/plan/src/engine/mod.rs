@@ -33,11 +33,11 @@ use journal::Journal;
 use recording::Recording;
 use state::State;
 
-pub use counting::Taken;
+pub use counting::Estimate;
 pub use elementwise::Operand;
-pub use formula::{Script, Val};
+pub use formula::{Formula, FormulaValue};
 pub(crate) use lease::end;
-pub use lock::Held;
+pub use lock::ForkGuard;
 pub use replay::{Replay, Stats};
 
 use crate::device::{Device, Listing, Mark};

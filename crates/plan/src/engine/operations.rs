@@ -61,7 +61,7 @@ impl Engine {
     pub(crate) fn record_reduce(self: &Arc<Engine>, op: ReduceOp, a: &Array, axes: u32) -> Result<Array> {
         // Indices count in the array's own order (and NumPy returns them in row-major order).
         if !matches!(op, ReduceOp::ArgMax | ReduceOp::ArgMin)
-            && let Some(order) = elementwise::lying(a)
+            && let Some(order) = elementwise::axis_order(a)
         {
             let upright = a.view(a.layout.permute(&order));
             let folded = order.iter().enumerate().fold(0, |bits, (at, &k)| bits | (axes >> k & 1) << at);
@@ -70,7 +70,7 @@ impl Engine {
             let places: SmallVec<[usize; 6]> = (0..a.shape().len()).filter(kept).collect();
             let left: SmallVec<[usize; 6]> =
                 order.iter().filter(|k| kept(k)).map(|k| places.binary_search(k).expect("it is kept")).collect();
-            return Ok(out.view(out.layout.permute(&elementwise::inverse(&left))));
+            return Ok(out.view(out.layout.permute(&elementwise::inverse_permutation(&left))));
         }
         let kept: Dims = a.shape().iter().enumerate().filter(|(k, _)| axes >> k & 1 == 0).map(|(_, &n)| n).collect();
         let dtype = match op {

@@ -9,10 +9,10 @@ use crate::device::Device;
 use crate::program::{Program, Step};
 
 /// Operations that a step's name tells.
-const TOLD: usize = 4;
+const MAX_NAMES: usize = 4;
 
 /// A program that is being run for a profile.
-pub(crate) struct Noted {
+pub(crate) struct ProgramSpan {
     note: Note,
     start: u64,
     /// Devices find in it whom they work for.
@@ -27,7 +27,7 @@ pub(crate) fn begin(
     tape: &mut Tape,
     device: u8,
     journal: &mut Journal,
-) -> Noted {
+) -> ProgramSpan {
     let mut note = profile::note(device);
     let why = journal.why(note.place, hash, tape);
     let places = (tape.places.len() == tape.nodes.len()).then_some(&tape.places[..]);
@@ -38,10 +38,10 @@ pub(crate) fn begin(
     if why.is_some() {
         profile::since(start, Kind::Plan, note, 0);
     }
-    Noted { note, start: profile::now(), _current: Current::new(note) }
+    ProgramSpan { note, start: profile::now(), _current: Current::new(note) }
 }
 
-impl Noted {
+impl ProgramSpan {
     /// It has its memory.
     pub(crate) fn memory(&self, device: &dyn Device) {
         memory(device, self.note);
@@ -56,8 +56,8 @@ impl Noted {
 /// What NVIDIA's tools call the run of a program: with its first operations, and its line where that is known.
 #[cold]
 pub(crate) fn range(hash: u64, tape: &Tape) -> String {
-    let names: Vec<String> = tape.nodes.iter().take(TOLD).map(journal::name).collect();
-    let more = if tape.nodes.len() > TOLD { ", …" } else { "" };
+    let names: Vec<String> = tape.nodes.iter().take(MAX_NAMES).map(journal::name).collect();
+    let more = if tape.nodes.len() > MAX_NAMES { ", …" } else { "" };
     let line = if profile::on() { spell(Some(&noted_place())) } else { String::new() };
     format!("cuprous {:08x}: {}{more}{line}", hash as u32, names.join(", "))
 }
@@ -80,8 +80,8 @@ fn seen(hash: u64, program: &Program, tape: &Tape) -> Seen {
                 names.push(name);
             }
         }
-        let more = names.len().saturating_sub(TOLD);
-        names.truncate(TOLD);
+        let more = names.len().saturating_sub(MAX_NAMES);
+        names.truncate(MAX_NAMES);
         let many = if let Step::Pack(kernels) = step { format!("{} maps: ", kernels.len()) } else { String::new() };
         let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
         StepInfo { name: many + &names.join(", ") + &rest, nodes: nodes.clone() }

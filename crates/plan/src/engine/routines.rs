@@ -30,7 +30,13 @@ impl Engine {
     }
 
     /// Records a routine on whole arrays whose result has that dtype and shape.
-    pub fn call(self: &Arc<Engine>, op: RoutineOp, ins: &[&Array], dtype: DType, shape: &[i64]) -> Result<Array> {
+    pub fn record_routine(
+        self: &Arc<Engine>,
+        op: RoutineOp,
+        ins: &[&Array],
+        dtype: DType,
+        shape: &[i64],
+    ) -> Result<Array> {
         if !self.device.supports(&op) {
             return Err(Error::not_implemented(format!(
                 "[{}] not supported on {} yet; take the array to the CPU with .to_device(\"cpu\")",
@@ -118,23 +124,23 @@ impl Engine {
     }
 
     /// A running fold along an axis; the result lies in memory as the array does.
-    pub fn running(self: &Arc<Engine>, op: ScanOp, a: &Array, axis: usize) -> Result<Array> {
+    pub fn scan(self: &Arc<Engine>, op: ScanOp, a: &Array, axis: usize) -> Result<Array> {
         let along =
-            |a: &Array, axis: usize| self.whole(RoutineOp::Scan { op, axis: axis as u8 }, &[a], a.dtype(), a.shape());
-        let Some(order) = elementwise::lying(a) else {
+            |a: &Array, axis: usize| self.routine(RoutineOp::Scan { op, axis: axis as u8 }, &[a], a.dtype(), a.shape());
+        let Some(order) = elementwise::axis_order(a) else {
             return along(a, axis);
         };
-        let back = elementwise::inverse(&order);
+        let back = elementwise::inverse_permutation(&order);
         let out = along(&a.view(a.layout.permute(&order)), back[axis])?;
         Ok(out.view(out.layout.permute(&back)))
     }
 
     /// A routine on whole arrays, which is not asked where there is nothing to compute.
-    pub fn whole(self: &Arc<Engine>, op: RoutineOp, ins: &[&Array], dtype: DType, shape: &[i64]) -> Result<Array> {
+    pub fn routine(self: &Arc<Engine>, op: RoutineOp, ins: &[&Array], dtype: DType, shape: &[i64]) -> Result<Array> {
         if shape.contains(&0) {
             return self.empty(dtype, shape);
         }
-        self.call(op, ins, dtype, shape)
+        self.record_routine(op, ins, dtype, shape)
     }
 
     /// The product (…, m, k) × (…, k, n) of one dtype and batch.
@@ -159,8 +165,8 @@ impl Engine {
         if self.is_tiny(a, b) {
             return self.tiny_dot(a, b);
         }
-        let (a, b) = (self.matrices(a)?, self.matrices(b)?);
-        self.whole(RoutineOp::Dot, &[&a, &b], a.dtype(), &shape)
+        let (a, b) = (self.matmul_operand(a)?, self.matmul_operand(b)?);
+        self.routine(RoutineOp::Dot, &[&a, &b], a.dtype(), &shape)
     }
 
     /// Is a product of m × k by k × n less work than the launch of a library's kernel? That is for devices beside the
@@ -209,7 +215,7 @@ impl Engine {
 
     /// The array in a form that libraries take for products: one of the last two strides is 1 and the other no smaller than its row,
     /// and the batch has a single stride. Otherwise a copy.
-    pub fn matrices(self: &Arc<Engine>, a: &Array) -> Result<Array> {
+    pub fn matmul_operand(self: &Arc<Engine>, a: &Array) -> Result<Array> {
         let layout: &Layout = &a.layout;
         let n = layout.ndim();
         let (shape, strides) = (&layout.shape, &layout.strides);
@@ -231,7 +237,7 @@ impl Engine {
     }
 
     /// Does this handle alone see its memory, and all of it?
-    pub fn is_sole(&self, a: &Array) -> bool {
+    pub fn is_sole_owner(&self, a: &Array) -> bool {
         let Ok(_lock) = self.enter() else { return false };
         // SAFETY: the lock is held.
         let recorded = unsafe { a.storage.recorded_refs() } as usize;

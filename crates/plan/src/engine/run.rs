@@ -11,7 +11,7 @@ use super::state::State;
 use super::{Engine, journal};
 
 /// Results that an error names of those that did not fit; there may be hundreds.
-const TOLD: usize = 5;
+const MAX_NAMED: usize = 5;
 
 impl Engine {
     /// Plans (or recognises) and runs a tape. Where there is no room for all results, the largest are given up and the
@@ -70,7 +70,7 @@ impl Engine {
                         break Ok(());
                     };
                     given_up += 1;
-                    if given_up <= TOLD {
+                    if given_up <= MAX_NAMED {
                         let (name, bytes) =
                             (journal::name(&tape.nodes[node]), tape.owners[node].as_ref().map_or(0, |s| s.bytes));
                         let _ = write!(error.message, "; given up: [{name}], {bytes} bytes{}", tape.place(node));
@@ -90,7 +90,7 @@ impl Engine {
             }
             return result;
         }
-        let result = result.map_err(|error| Error { message: error.message + &whereabouts(tape), ..error });
+        let result = result.map_err(|error| Error { message: error.message + &failure_context(tape), ..error });
         if parked {
             state.free_tapes.push(number);
         }
@@ -99,8 +99,8 @@ impl Engine {
             // SAFETY: the lock is held.
             unsafe { tape.clear() };
         }
-        if let Some(error) = no_room.as_mut().filter(|_| given_up > TOLD) {
-            let _ = write!(error.message, "; and {} smaller ones", given_up - TOLD);
+        if let Some(error) = no_room.as_mut().filter(|_| given_up > MAX_NAMED) {
+            let _ = write!(error.message, "; and {} smaller ones", given_up - MAX_NAMED);
         }
         let result = no_room.map_or(result, Err);
         self.tracking.store(state.tracks(), Relaxed);
@@ -110,7 +110,7 @@ impl Engine {
 
 /// The operations of a program that failed, and where they were recorded.
 #[cold]
-fn whereabouts(tape: &Tape) -> String {
+fn failure_context(tape: &Tape) -> String {
     const SHOWN: usize = 8;
     let mut text = String::from("\nThis happened while computing");
     for (k, node) in tape.nodes.iter().take(SHOWN).enumerate() {

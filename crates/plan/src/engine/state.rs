@@ -3,7 +3,7 @@
 use cuprous_core::{Fun, LayoutRef, Tape, profile};
 
 use super::cache::Programs;
-use super::counting::Watch;
+use super::counting::CostRecorder;
 use super::elementwise::Memo;
 use super::journal::Journal;
 use super::replay::{Replay, Stats};
@@ -32,7 +32,7 @@ pub(crate) struct State {
     /// Work submitted since the device was last waited for, in bytes that take as long.
     pub(super) submitted: u64,
     /// What a function takes is being counted.
-    pub(crate) watch: Option<Box<Watch>>,
+    pub(crate) watch: Option<Box<CostRecorder>>,
     /// The layouts without axes, by dtype.
     pub(crate) scalars: Vec<LayoutRef>,
 }

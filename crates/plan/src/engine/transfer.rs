@@ -88,13 +88,13 @@ impl Engine {
 
     /// A copy of host bytes in C order.
     pub fn upload(&self, bytes: &[u8], dtype: DType, shape: &[i64]) -> Result<Array> {
-        self.receive(bytes, dtype, shape, true)
+        self.upload_array(bytes, dtype, shape, true)
     }
 
     /// As [`Engine::upload`]; without `wait` perhaps before the bytes were read: see [`DeviceMemory::upload`].
     ///
     /// [`DeviceMemory::upload`]: crate::device::DeviceMemory::upload
-    fn receive(&self, bytes: &[u8], dtype: DType, shape: &[i64], wait: bool) -> Result<Array> {
+    fn upload_array(&self, bytes: &[u8], dtype: DType, shape: &[i64], wait: bool) -> Result<Array> {
         let layout = Layout::try_contiguous(dtype, shape)?;
         if layout.size as usize * dtype.size() != bytes.len() {
             return Err(Error::value(format!(
@@ -108,7 +108,7 @@ impl Engine {
         // Outside the engine any byte but 0 may stand for true; routines here rely on 1.
         if dtype == DType::Bool && bytes.chunks(1 << 12).any(|part| part.iter().fold(0, |all, byte| all | byte) > 1) {
             let plain: Vec<u8> = bytes.iter().map(|&byte| u8::from(byte != 0)).collect();
-            return self.receive(&plain, dtype, shape, true);
+            return self.upload_array(&plain, dtype, shape, true);
         }
         note_place();
         let copied =
@@ -139,7 +139,7 @@ impl Engine {
             let start = buffer.address() + packed.layout.offset as u64 * packed.dtype().size() as u64;
             // SAFETY: the memory is the host's, has that many bytes from `start` on and lives as long as `buffer`.
             let from = unsafe { std::slice::from_raw_parts(start as *const u8, bytes) };
-            return to.receive(from, a.dtype(), a.shape(), wait);
+            return to.upload_array(from, a.dtype(), a.shape(), wait);
         }
         if to.device.is_host() {
             let array = to.empty(a.dtype(), a.shape())?;

@@ -2,7 +2,7 @@
 
 use cuprous_core::layout::MAX_BYTES;
 
-use crate::program::{Place, Program};
+use crate::program::{Assignment, Program};
 
 const ALIGN: usize = 256;
 
@@ -17,7 +17,7 @@ pub(crate) fn place(program: &mut Program) {
         s.touches(|buffer, _| touch(buffer));
     }
     let mut order: Vec<usize> =
-        (0..life.len()).filter(|&b| matches!(program.buffers[b].place, Place::Arena(_))).collect();
+        (0..life.len()).filter(|&b| matches!(program.buffers[b].assignment, Assignment::Arena(_))).collect();
     order.sort_by_key(|&b| (std::cmp::Reverse(program.buffers[b].bytes), b));
     // (offset, end, first step, last step) of what is placed.
     let mut placed: Vec<(usize, usize, usize, usize)> = Vec::new();
@@ -35,7 +35,7 @@ pub(crate) fn place(program: &mut Program) {
             offset = offset.max(end);
         }
         placed.push((offset, offset.saturating_add(bytes), first, last));
-        program.buffers[b].place = Place::Arena(offset);
+        program.buffers[b].assignment = Assignment::Arena(offset);
     }
     // No device has so much memory, so the allocation will fail.
     program.arena_bytes = placed.iter().map(|p| p.1).max().unwrap_or(0).min(MAX_BYTES as usize);

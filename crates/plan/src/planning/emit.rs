@@ -12,8 +12,8 @@ use super::fusion::{Depth, Fusion, Group, is_reduced};
 use super::input::Input;
 use super::{arena, pack};
 use crate::program::{
-    Access, Addend, BufferInfo, Epilogue, Inst, Kernel, Launched, Level, Place, Program, RoutineCall, Step, Typed,
-    UserLaunch, Val,
+    Access, Addend, Assignment, BufferInfo, Epilogue, Inst, Kernel, LaunchStep, Level, Program, RoutineCall, Step,
+    Typed, UserLaunch, Val,
 };
 
 /// Plans a tape.
@@ -48,8 +48,12 @@ struct Buffers {
 impl Buffers {
     fn of(&mut self, storage: u32, input: &Input) -> u32 {
         *self.of_storage.entry(storage).or_insert_with(|| {
-            let place = if (storage as usize) < input.leaves { Place::Leaf(storage) } else { Place::Arena(usize::MAX) };
-            self.infos.push(BufferInfo { bytes: input.storage_bytes[storage as usize], place });
+            let assignment = if (storage as usize) < input.leaves {
+                Assignment::Leaf(storage)
+            } else {
+                Assignment::Arena(usize::MAX)
+            };
+            self.infos.push(BufferInfo { bytes: input.storage_bytes[storage as usize], assignment });
             self.storages.push(storage);
             self.infos.len() as u32 - 1
         })
@@ -297,7 +301,7 @@ impl Emit<'_> {
     /// A launch of a user's kernel.
     fn launch(&mut self, nodes: &[u32]) {
         let first = *self.fusion.node(nodes[0]);
-        let launch = UserLaunch::numbered(first.launch_id(), self.fusion.input.launches);
+        let launch = UserLaunch::by_number(first.launch_id(), self.fusion.input.launches);
         let mut arrays = Vec::new();
         for &n in nodes {
             let node = *self.fusion.node(n);
@@ -305,9 +309,9 @@ impl Emit<'_> {
             let layout = self.fusion.layout(array.layout);
             let offset = layout.offset as u64 * layout.dtype.size() as u64;
             let buffer = self.buffers.of(self.fusion.input.storage_of[n as usize], &self.fusion.input);
-            arrays.push((launch.places[node.launch_array()], buffer, offset));
+            arrays.push((launch.address_offsets[node.launch_array()], buffer, offset));
         }
-        self.steps.push(Step::Launch(Launched { launch, constants: first.launch_constants(), arrays }));
+        self.steps.push(Step::Launch(LaunchStep { launch, constants: first.launch_constants(), arrays }));
     }
 
     /// A product with what follows it.
@@ -342,7 +346,7 @@ impl Emit<'_> {
             let storage = input.storage_of[n];
             if live && storage as usize >= input.leaves {
                 let buffer = self.buffers.of(storage, input);
-                self.buffers.infos[buffer as usize].place = Place::Output(outputs.len() as u32);
+                self.buffers.infos[buffer as usize].assignment = Assignment::Output(outputs.len() as u32);
                 outputs.push(n as u32);
             }
         }
@@ -360,7 +364,7 @@ impl Emit<'_> {
             aligned: true,
         };
         arena::place(&mut program);
-        program.look_over();
+        program.find_early_outputs();
         program
     }
 }

@@ -16,7 +16,7 @@ pub use user_kernel::{KernelRef, Launch, RawKernel, RawModule, UserKernel, UserL
 
 /// Where a buffer of a program lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum Assignment {
     /// Memory that existed before: leaf `slot` of the tape.
     Leaf(u32),
     /// A new allocation that outlives the program: output `k`.
@@ -31,7 +31,7 @@ pub struct BufferInfo {
     /// Size.
     pub bytes: usize,
     /// Where.
-    pub place: Place,
+    pub assignment: Assignment,
 }
 
 /// A unit of execution; steps run in order.
@@ -44,12 +44,12 @@ pub enum Step {
     /// A routine on whole arrays.
     Routine(RoutineCall),
     /// A launch of a user's kernel.
-    Launch(Launched),
+    Launch(LaunchStep),
 }
 
 /// A launch of a user's kernel as a step.
 #[derive(Clone, Debug)]
-pub struct Launched {
+pub struct LaunchStep {
     /// What is launched, and how.
     pub launch: Arc<UserLaunch>,
     /// The constants that are the block of arguments, but for the addresses in it.
@@ -59,7 +59,7 @@ pub struct Launched {
     pub arrays: Vec<(u32, u32, u64)>,
 }
 
-impl Launched {
+impl LaunchStep {
     /// The bytes of the constants in `scalars`, sixteen each.
     pub fn block<'a>(&self, scalars: &'a [Scalar]) -> &'a [u8] {
         Scalar::bytes_of(&scalars[self.constants.start as usize..self.constants.end as usize])
@@ -136,7 +136,7 @@ const MOST_EARLY: usize = 4;
 
 impl Program {
     /// Fills in what follows from steps and buffers.
-    pub(crate) fn look_over(&mut self) {
+    pub(crate) fn find_early_outputs(&mut self) {
         let mut last: Vec<Option<u32>> = vec![None; self.buffers.len()];
         let mut touched: Vec<usize> = Vec::with_capacity(self.steps.len());
         for (k, step) in self.steps.iter().enumerate() {
@@ -150,9 +150,9 @@ impl Program {
             touched.push(bytes);
         }
         for (buffer, (info, step)) in self.buffers.iter().zip(&last).enumerate() {
-            match (info.place, step) {
-                (Place::Leaf(slot), Some(_)) => self.written.push(slot),
-                (Place::Output(_), Some(step)) if info.bytes <= SMALL && self.early.len() < MOST_EARLY => {
+            match (info.assignment, step) {
+                (Assignment::Leaf(slot), Some(_)) => self.written.push(slot),
+                (Assignment::Output(_), Some(step)) if info.bytes <= SMALL && self.early.len() < MOST_EARLY => {
                     let rest: usize = touched[*step as usize + 1..].iter().sum();
                     if rest >= MUCH {
                         self.early.push((buffer as u32, *step));

@@ -73,7 +73,7 @@ pub trait UserKernel: Any + Send + Sync {
     ///
     /// # Errors
     /// The device failed.
-    fn facts(&self) -> Result<Vec<(&'static str, u64)>>;
+    fn attributes(&self) -> Result<Vec<(&'static str, u64)>>;
 
     /// How many blocks of so many threads, with so many bytes of dynamic shared memory, may wait for one another.
     ///
@@ -106,11 +106,11 @@ pub trait RawKernel: Send + Sync {
     /// The shape is beyond the device's limits, or the device failed.
     fn launch(&self, launch: &Launch, args: &[u8], starts: &[u32]) -> Result<()>;
 
-    /// As [`UserKernel::facts`].
+    /// As [`UserKernel::attributes`].
     ///
     /// # Errors
     /// The device failed.
-    fn facts(&self) -> Result<Vec<(&'static str, u64)>>;
+    fn attributes(&self) -> Result<Vec<(&'static str, u64)>>;
 }
 
 /// A module of the device's own language.
@@ -138,14 +138,14 @@ pub struct UserLaunch {
     /// The kernel.
     pub kernel: KernelRef,
     /// The shape, which the kernel's device takes.
-    pub launch: Launch,
+    pub config: Launch,
     /// Where the address of each array stands in the block of arguments.
-    pub places: Box<[u32]>,
+    pub address_offsets: Box<[u32]>,
 }
 
 impl fmt::Debug for UserLaunch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "launch {} {:?}, addresses at {:?}", self.number, self.launch, self.places)
+        write!(f, "launch {} {:?}, addresses at {:?}", self.number, self.config, self.address_offsets)
     }
 }
 
@@ -154,14 +154,19 @@ impl UserLaunch {
     ///
     /// # Errors
     /// The device does not take the shape.
-    pub fn new(kernel: KernelRef, launch: Launch, places: &[u32]) -> Result<Arc<UserLaunch>> {
+    pub fn new(kernel: KernelRef, config: Launch, address_offsets: &[u32]) -> Result<Arc<UserLaunch>> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        kernel.check(&launch)?;
-        Ok(Arc::new(UserLaunch { number: NUMBER.fetch_add(1, Relaxed), kernel, launch, places: places.into() }))
+        kernel.check(&config)?;
+        Ok(Arc::new(UserLaunch {
+            number: NUMBER.fetch_add(1, Relaxed),
+            kernel,
+            config,
+            address_offsets: address_offsets.into(),
+        }))
     }
 
     /// That of a number among those that a tape keeps.
-    pub(crate) fn numbered(number: u32, kept: &[Arc<dyn Any + Send + Sync>]) -> Arc<UserLaunch> {
+    pub(crate) fn by_number(number: u32, kept: &[Arc<dyn Any + Send + Sync>]) -> Arc<UserLaunch> {
         let mut all = kept.iter().filter_map(|any| any.clone().downcast::<UserLaunch>().ok());
         all.find(|launch| launch.number == number).expect("a tape keeps what its nodes name")
     }

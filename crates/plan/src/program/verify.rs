@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use cuprous_core::{DType, RoutineOp};
 
-use super::{Addend, Epilogue, Inst, Kernel, Launched, Level, Place, Program, RoutineCall, Step};
+use super::{Addend, Assignment, Epilogue, Inst, Kernel, LaunchStep, Level, Program, RoutineCall, Step};
 
 /// The first rule that a program breaks, in words.
 pub fn check(program: &Program) -> Result<(), String> {
@@ -23,7 +23,7 @@ pub fn check(program: &Program) -> Result<(), String> {
         }
     }
     for b in &program.buffers {
-        if let Place::Arena(offset) = b.place
+        if let Assignment::Arena(offset) = b.assignment
             && (offset == usize::MAX || offset.saturating_add(b.bytes) > program.arena_bytes)
         {
             return Err(format!("an arena buffer of {} bytes at {offset} was not placed", b.bytes));
@@ -32,7 +32,7 @@ pub fn check(program: &Program) -> Result<(), String> {
     Ok(())
 }
 
-fn check_launch(launched: &Launched, program: &Program) -> Result<(), String> {
+fn check_launch(launched: &LaunchStep, program: &Program) -> Result<(), String> {
     let block = launched.constants.len() * 16;
     if launched.constants.end as usize > program.scalars {
         return Err(format!("the arguments are constants {:?} of {}", launched.constants, program.scalars));
