@@ -1,4 +1,4 @@
-//! What "auto" has for memory: duals, and the table in which they are found by address.
+//! What "auto" has for memory: buffers, and the table in which they are found by address.
 
 use std::ops::{Index, IndexMut};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,7 +10,7 @@ use super::{GPU, HOST};
 
 /// Memory on either side or both.
 #[derive(Default)]
-pub(super) struct Dual {
+pub(super) struct TwinBuffer {
     pub(super) bytes: usize,
     pub(super) memory: [Option<Buffer>; 2],
     /// Which sides hold the present contents. Neither does before the first write.
@@ -18,8 +18,8 @@ pub(super) struct Dual {
     /// The side to which it was brought, or where it was written, last. A write on the other side costs the way back.
     pub(super) home: usize,
     /// Seconds that programs have lost by leaving it where it is.
-    pub(super) owed: f64,
-    /// Where the program that wrote a dual of this place last keeps how many bytes of its results the host read: a program
+    pub(super) loss: f64,
+    /// Where the program that wrote a twin of this place last keeps how many bytes of its results the host read: a program
     /// that repeats itself mostly gets the same places.
     writer: Option<Arc<AtomicU64>>,
     /// It wrote this one.
@@ -28,10 +28,10 @@ pub(super) struct Dual {
     held: bool,
 }
 
-impl Dual {
+impl TwinBuffer {
     /// Which way it must go for a program on that side: there, or back to the other from which a write takes it.
     #[inline]
-    pub(super) fn way(&self, side: usize, written: bool) -> Option<usize> {
+    pub(super) fn copy_direction(&self, side: usize, written: bool) -> Option<usize> {
         if !self.valid[side] && self.valid[1 - side] {
             return Some(side);
         }
@@ -46,7 +46,7 @@ impl Dual {
         }
         self.written = true;
         if self.home != side {
-            (self.home, self.owed) = (side, 0.0);
+            (self.home, self.loss) = (side, 0.0);
         }
         self.valid = [side == HOST, side == GPU];
         self.memory[1 - side].take()
@@ -60,21 +60,21 @@ impl Dual {
     }
 }
 
-/// Every dual; its address is its place here, followed by so many bits for what lies inside.
+/// Every twin; its address is its place here, followed by so many bits for what lies offset.
 #[derive(Default)]
 pub(super) struct Table(Mutex<Slots>);
 
-/// The table, locked. A dual keeps its place while somebody holds the memory that stands for it, as the engine does of all
+/// The table, locked. A twin keeps its place while somebody holds the memory that stands for it, as the engine does of all
 /// that a program touches.
 #[derive(Default)]
 pub(super) struct Slots {
-    duals: Vec<Dual>,
+    buffers: Vec<TwinBuffer>,
     free: Vec<u32>,
 }
 
-const INSIDE: u32 = 40;
+const OFFSET_BITS: u32 = 40;
 
-/// What the engine holds of a dual.
+/// What the engine holds of a twin.
 struct Handle {
     base: u64,
     bytes: usize,
@@ -93,10 +93,10 @@ impl Memory for Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         let mut slots = self.table.open();
-        let at = place(self.base);
-        let dual = &mut slots.duals[at];
-        dual.held = false;
-        let gone = std::mem::take(&mut dual.memory);
+        let at = slot_of(self.base);
+        let twin = &mut slots.buffers[at];
+        twin.held = false;
+        let gone = std::mem::take(&mut twin.memory);
         slots.free.push(at as u32);
         // Memory is given back without the table's lock.
         drop(slots);
@@ -105,31 +105,31 @@ impl Drop for Handle {
 }
 
 /// The place of an address. 0 is nobody's.
-fn place(address: u64) -> usize {
-    ((address >> INSIDE) as usize).wrapping_sub(1)
+fn slot_of(address: u64) -> usize {
+    ((address >> OFFSET_BITS) as usize).wrapping_sub(1)
 }
 
 impl Slots {
-    /// The place of the dual that an address lies in, and how far inside; none for what is not in the table.
+    /// The place of the twin that an address lies in, and how far offset; none for what is not in the table.
     #[inline]
     pub(super) fn find(&self, address: u64) -> Option<(usize, u64)> {
-        let at = place(address);
-        let dual = self.duals.get(at)?;
-        let inside = address & ((1 << INSIDE) - 1);
-        (dual.held && inside <= dual.bytes as u64).then_some((at, inside))
+        let at = slot_of(address);
+        let twin = self.buffers.get(at)?;
+        let offset = address & ((1 << OFFSET_BITS) - 1);
+        (twin.held && offset <= twin.bytes as u64).then_some((at, offset))
     }
 }
 
 impl Index<usize> for Slots {
-    type Output = Dual;
-    fn index(&self, at: usize) -> &Dual {
-        &self.duals[at]
+    type Output = TwinBuffer;
+    fn index(&self, at: usize) -> &TwinBuffer {
+        &self.buffers[at]
     }
 }
 
 impl IndexMut<usize> for Slots {
-    fn index_mut(&mut self, at: usize) -> &mut Dual {
-        &mut self.duals[at]
+    fn index_mut(&mut self, at: usize) -> &mut TwinBuffer {
+        &mut self.buffers[at]
     }
 }
 
@@ -138,19 +138,19 @@ impl Table {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// A dual that has no memory yet, or some on the host.
-    pub(super) fn make(self: &Arc<Table>, bytes: usize, host: Option<Buffer>) -> Buffer {
+    /// A twin that has no memory yet, or some on the host.
+    pub(super) fn create(self: &Arc<Table>, bytes: usize, host: Option<Buffer>) -> Buffer {
         let mut slots = self.open();
-        let at = slots.free.pop().map_or(slots.duals.len(), |at| at as usize);
-        if at == slots.duals.len() {
-            slots.duals.push(Dual::default());
+        let at = slots.free.pop().map_or(slots.buffers.len(), |at| at as usize);
+        if at == slots.buffers.len() {
+            slots.buffers.push(TwinBuffer::default());
         }
-        let dual = &mut slots.duals[at];
-        (dual.bytes, dual.held, dual.written) = (bytes, true, false);
-        (dual.valid, dual.home, dual.owed) = ([host.is_some(), false], HOST, 0.0);
-        dual.memory = [host, None];
+        let twin = &mut slots.buffers[at];
+        (twin.bytes, twin.held, twin.written) = (bytes, true, false);
+        (twin.valid, twin.home, twin.loss) = ([host.is_some(), false], HOST, 0.0);
+        twin.memory = [host, None];
         drop(slots);
-        Arc::new(Handle { base: (at as u64 + 1) << INSIDE, bytes, table: self.clone() })
+        Arc::new(Handle { base: (at as u64 + 1) << OFFSET_BITS, bytes, table: self.clone() })
     }
 
     /// See [`Slots::find`].

@@ -11,7 +11,7 @@ use cuprous_core::{Buffer, Result, Scalar};
 use smallvec::SmallVec;
 
 use super::background::BackgroundCompile;
-use super::{Decision, GPU, HOST, Inner};
+use super::{Decision, GPU, HOST, Shared};
 use crate::cost;
 use crate::device::{Device, Executable, Mark};
 use crate::program::{Assignment, BufferInfo, Program, Step};
@@ -24,8 +24,8 @@ const WORTH_COMPILING: f64 = COMPILE / 16.0;
 const FASTER: &str = "faster there";
 
 pub(super) struct AutoExecutable {
-    auto: Arc<Inner>,
-    what: String,
+    auto: Arc<Shared>,
+    name: String,
     program: Arc<Program>,
     /// It has kernels to compile.
     kernels: bool,
@@ -33,16 +33,16 @@ pub(super) struct AutoExecutable {
     touched: Box<[[bool; 2]]>,
     /// Of each: does it come from outside, and is it used?
     leaves: Box<[bool]>,
-    /// What the journal was told last: the side, the bytes that were moved, why, and how often.
-    told: Option<(usize, usize, Cow<'static, str>, Arc<AtomicU64>)>,
+    /// What the journal was last_decision last: the side, the bytes that were moved, why, and how often.
+    last_decision: Option<(usize, usize, Cow<'static, str>, Arc<AtomicU64>)>,
     /// What it takes on each side, by the model.
     seconds: [f64; 2],
-    able: [bool; 2],
-    made: [Option<Box<dyn Executable>>; 2],
+    supported: [bool; 2],
+    executables: [Option<Box<dyn Executable>>; 2],
     /// It is being compiled for the GPU, since the model's clock said that.
-    making: Option<(Arc<BackgroundCompile>, u64)>,
+    background: Option<(Arc<BackgroundCompile>, u64)>,
     /// Seconds lost because it had not been compiled for the GPU.
-    owed: f64,
+    loss: f64,
     /// Why a side is out.
     why_not: String,
     /// Bytes of its results that the host read last time.
@@ -55,21 +55,21 @@ pub(super) struct AutoExecutable {
     interrupted: bool,
 }
 
-/// A buffer of the program: the place of its dual, and where in it; none for what the program does not use.
-type Bound = Option<(usize, u64)>;
+/// A buffer of the program: the place of its twin, and where in it; none for what the program does not use.
+type Binding = Option<(usize, u64)>;
 
 impl AutoExecutable {
-    pub(super) fn new(auto: &Arc<Inner>, program: &Arc<Program>) -> AutoExecutable {
+    pub(super) fn new(auto: &Arc<Shared>, program: &Arc<Program>) -> AutoExecutable {
         let work = Counted { programs: vec![cost::of(program, 0)], ..Counted::default() };
         let knows = |side: &Arc<dyn Device>| {
             program.steps.iter().all(|step| if let Step::Routine(call) = step { side.supports(&call.op) } else { true })
         };
-        let mut what: Vec<&str> = work.programs[0].steps.iter().map(|(name, _)| name.as_str()).collect();
-        let more = what.len().saturating_sub(2);
-        what.truncate(2);
-        let mut what = what.join("; ");
+        let mut names: Vec<&str> = work.programs[0].steps.iter().map(|(name, _)| name.as_str()).collect();
+        let more = names.len().saturating_sub(2);
+        names.truncate(2);
+        let mut name = names.join("; ");
         if more > 0 {
-            let _ = write!(what, "; and {more} more");
+            let _ = write!(name, "; and {more} more");
         }
         let touched = touched(program);
         let is_leaf = |(buffer, touched): (&BufferInfo, &[bool; 2])| {
@@ -77,12 +77,12 @@ impl AutoExecutable {
         };
         AutoExecutable {
             auto: auto.clone(),
-            what,
+            name,
             seconds: [HOST, GPU].map(|side| work.run(&auto.rates[side])),
-            able: [HOST, GPU].map(|side| knows(&auto.sides[side])),
-            made: [None, None],
-            making: None,
-            owed: 0.0,
+            supported: [HOST, GPU].map(|side| knows(&auto.sides[side])),
+            executables: [None, None],
+            background: None,
+            loss: 0.0,
             why_not: String::new(),
             read: Arc::default(),
             submitted: false,
@@ -91,14 +91,14 @@ impl AutoExecutable {
             kernels: program.steps.iter().any(|step| !matches!(step, Step::Routine(_))),
             leaves: program.buffers.iter().zip(&touched).map(is_leaf).collect(),
             touched: touched.into(),
-            told: None,
+            last_decision: None,
             program: program.clone(),
         }
     }
 
     /// Seconds until it would be compiled for the GPU, whose compiler is slow; what it makes is kept.
-    fn compiling(&self) -> f64 {
-        match (&self.made[GPU], &self.making) {
+    fn compile_seconds(&self) -> f64 {
+        match (&self.executables[GPU], &self.background) {
             (Some(_), _) => 0.0,
             _ if !self.kernels => 0.0,
             (None, None) => COMPILE,
@@ -117,16 +117,16 @@ impl AutoExecutable {
         let mut bytes = [[0.0; 2]; 2];
         for &(at, written) in leaves {
             for side in [HOST, GPU] {
-                if let Some(way) = slots[at].way(side, written) {
+                if let Some(way) = slots[at].copy_direction(side, written) {
                     bytes[side][way] += slots[at].bytes as f64;
                 }
             }
         }
-        let moves = bytes.map(|ways| auto.moving(HOST, ways[HOST]) + auto.moving(GPU, ways[GPU]));
-        let compile = self.compiling();
+        let moves = bytes.map(|ways| auto.move_seconds(HOST, ways[HOST]) + auto.move_seconds(GPU, ways[GPU]));
+        let compile = self.compile_seconds();
         let extra = [moves[HOST], moves[GPU] + compile];
         for side in [HOST, GPU] {
-            if !self.able[1 - side] {
+            if !self.supported[1 - side] {
                 return (side, format!("{} cannot{}", auto.names[1 - side], self.why_not).into());
             }
         }
@@ -138,9 +138,9 @@ impl AutoExecutable {
         if lost <= 0.0 {
             // What it wins by where its data are speaks against what others lose by it.
             for &(at, written) in leaves {
-                let dual = &mut slots[at];
-                if dual.way(far, written).is_some() {
-                    dual.owed = (dual.owed + lost).max(0.0);
+                let twin = &mut slots[at];
+                if twin.copy_direction(far, written).is_some() {
+                    twin.loss = (twin.loss + lost).max(0.0);
                 }
             }
             return (near, FASTER.into());
@@ -149,19 +149,19 @@ impl AutoExecutable {
         let needed = extra[far] - extra[near].min(extra[far]);
         let own = if far == GPU { compile } else { 0.0 };
         let share = own / (own + moves[far]).max(1e-12);
-        self.owed += lost * share;
-        if own > 0.0 && self.making.is_none() && self.owed >= WORTH_COMPILING {
+        self.loss += lost * share;
+        if own > 0.0 && self.background.is_none() && self.loss >= WORTH_COMPILING {
             let now = auto.clock.load(Relaxed);
-            self.making = Some((BackgroundCompile::start(&auto.sides[GPU], &self.program), now));
+            self.background = Some((BackgroundCompile::start(&auto.sides[GPU], &self.program), now));
         }
-        let mut paid = if own > 0.0 { self.owed.min(own) } else { 0.0 };
+        let mut paid = if own > 0.0 { self.loss.min(own) } else { 0.0 };
         let all = (bytes[far][HOST] + bytes[far][GPU]).max(1.0);
         for &(at, written) in leaves {
-            let dual = &mut slots[at];
-            if dual.way(far, written).is_some() {
-                let part = dual.bytes as f64 / all;
-                dual.owed += lost * (1.0 - share) * part;
-                paid += dual.owed.min(moves[far] * part);
+            let twin = &mut slots[at];
+            if twin.copy_direction(far, written).is_some() {
+                let part = twin.bytes as f64 / all;
+                twin.loss += lost * (1.0 - share) * part;
+                paid += twin.loss.min(moves[far] * part);
             }
         }
         // What was lost is the sum of many parts, each of them rounded.
@@ -171,7 +171,7 @@ impl AutoExecutable {
         let what = match (moves[far] > 0.0, own > 0.0) {
             (true, true) => "moving its data and compiling it would cost more so far",
             (true, false) => "moving its data would cost more so far",
-            _ if self.making.is_some() => "it is being compiled for the other meanwhile",
+            _ if self.background.is_some() => "it is being compiled for the other meanwhile",
             _ => "compiling it would cost more so far",
         };
         (near, what.into())
@@ -179,8 +179,8 @@ impl AutoExecutable {
 
     /// Runs where it ran last, if nothing has changed that could speak against it. Most runs are such: one look at the
     /// table, and no model.
-    fn again(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Option<Result<()>> {
-        let (side, 0, Cow::Borrowed(FASTER), _) = self.told.as_ref()? else { return None };
+    fn repeat(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Option<Result<()>> {
+        let (side, 0, Cow::Borrowed(FASTER), _) = self.last_decision.as_ref()? else { return None };
         let side = *side;
         if self.total(side) > self.total(1 - side) {
             return None;
@@ -196,13 +196,13 @@ impl AutoExecutable {
                 continue;
             }
             let (at, inside) = slots.find(address)?;
-            let dual = &mut slots[at];
-            if leaf && (dual.way(side, touched[1]).is_some() || dual.owed != 0.0) {
+            let twin = &mut slots[at];
+            if leaf && (twin.copy_direction(side, touched[1]).is_some() || twin.loss != 0.0) {
                 return None;
             }
-            let memory = match &mut dual.memory[side] {
+            let memory = match &mut twin.memory[side] {
                 Some(memory) => memory,
-                none => none.insert(self.auto.sides[side].alloc(dual.bytes).ok()?),
+                none => none.insert(self.auto.sides[side].alloc(twin.bytes).ok()?),
             };
             addresses.push(memory.address() + inside);
             if touched[1] {
@@ -214,8 +214,8 @@ impl AutoExecutable {
         drop(slots);
         drop(gone);
         let done = self.submit(side, &addresses, scalars, replay);
-        if let (Ok(()), Some((.., times))) = (&done, &self.told) {
-            count(times, 1);
+        if let (Ok(()), Some((.., runs))) = (&done, &self.last_decision) {
+            count(runs, 1);
         }
         Some(done)
     }
@@ -223,10 +223,10 @@ impl AutoExecutable {
     /// Seconds on a side where its data are there. Results that the host read last time will be read again.
     fn total(&self, side: usize) -> f64 {
         let read = self.read.load(Relaxed);
-        self.seconds[side] + if side == GPU { self.auto.moving(HOST, read as f64) } else { 0.0 }
+        self.seconds[side] + if side == GPU { self.auto.move_seconds(HOST, read as f64) } else { 0.0 }
     }
 
-    fn on(&mut self, side: usize, bound: &[Bound], scalars: &[Scalar], replay: bool) -> Result<usize> {
+    fn run_on(&mut self, side: usize, bound: &[Binding], scalars: &[Scalar], replay: bool) -> Result<usize> {
         let mut moved = 0;
         let mut addresses: SmallVec<[u64; 8]> = SmallVec::with_capacity(bound.len());
         // Held, so that memory that is replaced below lives until the program has been submitted.
@@ -237,19 +237,19 @@ impl AutoExecutable {
                 continue;
             };
             if leaf {
-                moved += self.auto.bring(at, side)?;
+                moved += self.auto.copy_to(at, side)?;
             }
             let memory = self.auto.memory(at, side)?;
             addresses.push(memory.address() + inside);
             held.push(memory);
         }
-        if self.made[side].is_none() {
+        if self.executables[side].is_none() {
             if side == GPU
-                && let Some((making, _)) = self.making.take()
+                && let Some((background, _)) = self.background.take()
             {
-                making.wait();
+                background.wait();
             }
-            self.made[side] = Some(self.auto.sides[side].compile(&self.program)?);
+            self.executables[side] = Some(self.auto.sides[side].compile(&self.program)?);
         }
         self.submit(side, &addresses, scalars, replay)?;
         let written = |slots: &mut super::buffers::Slots| -> Vec<Buffer> {
@@ -263,28 +263,28 @@ impl AutoExecutable {
 
     /// Runs the program that was compiled for a side.
     fn submit(&mut self, side: usize, addresses: &[u64], scalars: &[Scalar], replay: bool) -> Result<()> {
-        let made = self.made[side].as_mut().expect("the caller has compiled it");
+        let executables = self.executables[side].as_mut().expect("the caller has compiled it");
         (self.side, self.submitted) = (side, true);
         if side == GPU {
             self.auto.busy.store(true, Relaxed);
         }
-        let result = made.run(addresses, scalars, replay);
+        let result = executables.run(addresses, scalars, replay);
         self.interrupted = result.as_ref().is_err_and(|e| e.kind == ErrorKind::Interrupted);
         result
     }
 
     /// Returns the program of the side that the last run has reached.
     fn ran(&self) -> Option<&dyn Executable> {
-        self.made[self.side].as_deref().filter(|_| self.submitted)
+        self.executables[self.side].as_deref().filter(|_| self.submitted)
     }
 
-    fn bind(&self, buffers: &[u64]) -> Result<SmallVec<[Bound; 8]>> {
+    fn bind(&self, buffers: &[u64]) -> Result<SmallVec<[Binding; 8]>> {
         let bind = |&address: &u64| if address == 0 { Ok(None) } else { self.auto.table.find(address).map(Some) };
         buffers.iter().map(bind).collect()
     }
 
     /// Runs where it is chosen to, and tells the journal.
-    fn decide(&mut self, bound: &[Bound], scalars: &[Scalar], replay: bool) -> Result<()> {
+    fn decide(&mut self, bound: &[Binding], scalars: &[Scalar], replay: bool) -> Result<()> {
         let mut leaves: Vec<(usize, bool)> = Vec::new();
         for ((place, &leaf), touched) in bound.iter().zip(&self.leaves).zip(self.touched.iter()) {
             let Some((at, _)) = place.filter(|_| leaf) else { continue };
@@ -295,36 +295,36 @@ impl AutoExecutable {
         }
         let (side, mut why) = self.choose(&leaves);
         let mut chosen = side;
-        let moved = match self.on(side, bound, scalars, replay) {
+        let moved = match self.run_on(side, bound, scalars, replay) {
             // No room there, or a library that is not installed: the host can do it as well.
-            Err(e) if side == GPU && self.able[HOST] && !self.submitted => {
+            Err(e) if side == GPU && self.supported[HOST] && !self.submitted => {
                 let cause = e.message.lines().next().unwrap_or_default();
                 if e.kind != ErrorKind::Memory {
-                    self.able[GPU] = false;
+                    self.supported[GPU] = false;
                     self.why_not = format!(": {cause}");
                 }
                 why = format!("{} failed: {cause}", self.auto.names[GPU]).into();
                 chosen = HOST;
-                self.on(HOST, bound, scalars, replay)?
+                self.run_on(HOST, bound, scalars, replay)?
             }
             done => done?,
         };
-        if let Some((side, bytes, before, times)) = &self.told
+        if let Some((side, bytes, before, runs)) = &self.last_decision
             && (*side, *bytes, before) == (chosen, moved, &why)
         {
-            count(times, 1);
+            count(runs, 1);
             return Ok(());
         }
-        let times = Arc::new(AtomicU64::new(1));
-        self.told = Some((chosen, moved, why.clone(), times.clone()));
-        self.auto.tell(Decision {
-            what: self.what.clone(),
+        let runs = Arc::new(AtomicU64::new(1));
+        self.last_decision = Some((chosen, moved, why.clone(), runs.clone()));
+        self.auto.log(Decision {
+            program: self.name.clone(),
             side: chosen,
             seconds: [HOST, GPU].map(|side| self.total(side)),
             moved,
-            moving: self.auto.moving(chosen, moved as f64),
+            move_seconds: self.auto.move_seconds(chosen, moved as f64),
             why,
-            times,
+            runs,
         });
         Ok(())
     }
@@ -351,9 +351,9 @@ impl Executable for AutoExecutable {
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Result<()> {
         self.submitted = false;
         if self.interrupted {
-            self.on(self.side, &self.bind(buffers)?, scalars, replay)?;
+            self.run_on(self.side, &self.bind(buffers)?, scalars, replay)?;
         } else {
-            match self.again(buffers, scalars, replay) {
+            match self.repeat(buffers, scalars, replay) {
                 Some(done) => done?,
                 None => self.decide(&self.bind(buffers)?, scalars, replay)?,
             }
@@ -363,11 +363,11 @@ impl Executable for AutoExecutable {
     }
 
     fn done(&self) -> usize {
-        self.ran().map_or(0, |made| made.done())
+        self.ran().map_or(0, |executables| executables.done())
     }
 
     fn is_busy(&self) -> bool {
-        self.ran().is_some_and(|made| made.is_busy())
+        self.ran().is_some_and(|executables| executables.is_busy())
     }
 
     fn early(&self, _: usize) -> Option<Arc<dyn Mark>> {

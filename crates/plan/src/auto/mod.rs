@@ -1,7 +1,7 @@
 //! The device "auto": each program runs where the model says that it is faster, given where its data are.
 //!
 //! It is a device like any other, made of two: the host and a GPU. An array has one address here and memory on either or
-//! both; the address only names it. What a program reads is brought to where it runs, and stays there as well until
+//! both; the address only names it. What a program reads is copied to where it runs, and stays there as well until
 //! somebody writes it.
 //!
 //! A move is made when the program gains more than the move costs, or when the programs that stayed because of that move
@@ -42,12 +42,12 @@ const HOST: usize = 0;
 const GPU: usize = 1;
 
 /// Decisions that `explain()` still tells.
-const TOLD: usize = 32;
+const MAX_DECISIONS: usize = 32;
 
 /// Two devices as one.
-pub struct AutoDevice(Arc<Inner>);
+pub struct AutoDevice(Arc<Shared>);
 
-struct Inner {
+struct Shared {
     sides: [Arc<dyn Device>; 2],
     names: [String; 2],
     rates: [Rates; 2],
@@ -59,35 +59,35 @@ struct Inner {
     busy: AtomicBool,
 }
 
-impl Inner {
+impl Shared {
     /// Seconds until that side has what it lacks of `bytes`.
-    fn moving(&self, to: usize, bytes: f64) -> f64 {
+    fn move_seconds(&self, to: usize, bytes: f64) -> f64 {
         if to == GPU { self.rates[GPU].upload(bytes, false) } else { self.rates[GPU].download(bytes, false) }
     }
 
-    /// Memory for a dual on one side.
+    /// Memory for a twin on one side.
     fn memory(&self, at: usize, side: usize) -> Result<Buffer> {
-        let dual = &mut self.table.open()[at];
-        if let Some(memory) = &dual.memory[side] {
+        let twin = &mut self.table.open()[at];
+        if let Some(memory) = &twin.memory[side] {
             return Ok(memory.clone());
         }
-        let made = self.sides[side].alloc(dual.bytes)?;
-        dual.memory[side] = Some(made.clone());
+        let made = self.sides[side].alloc(twin.bytes)?;
+        twin.memory[side] = Some(made.clone());
         Ok(made)
     }
 
-    /// Brings the contents of a dual to one side; how many bytes that moved. The engine that asks holds its lock, so nobody
+    /// Brings the contents of a twin to one side; how many bytes that moved. The engine that asks holds its lock, so nobody
     /// else brings or writes it meanwhile.
-    fn bring(&self, at: usize, side: usize) -> Result<usize> {
+    fn copy_to(&self, at: usize, side: usize) -> Result<usize> {
         let (bytes, from) = {
-            let dual = &self.table.open()[at];
-            match &dual.memory[1 - side] {
-                Some(from) if dual.way(side, false) == Some(side) => (dual.bytes, from.clone()),
+            let twin = &self.table.open()[at];
+            match &twin.memory[1 - side] {
+                Some(from) if twin.copy_direction(side, false) == Some(side) => (twin.bytes, from.clone()),
                 _ => return Ok(0),
             }
         };
         let host = if side == GPU { from.clone() } else { self.sides[HOST].alloc(bytes)? };
-        let brought = if bytes == 0 {
+        let copied = if bytes == 0 {
             self.sides[side].alloc(0)?
         } else {
             // SAFETY: memory of the host device of that size, which `host` keeps, and which nothing else touches: see above.
@@ -100,10 +100,10 @@ impl Inner {
                 host
             }
         };
-        let dual = &mut self.table.open()[at];
-        dual.memory[side] = Some(brought);
-        dual.valid[side] = true;
-        (dual.home, dual.owed) = (side, 0.0);
+        let twin = &mut self.table.open()[at];
+        twin.memory[side] = Some(copied);
+        twin.valid[side] = true;
+        (twin.home, twin.loss) = (side, 0.0);
         Ok(bytes)
     }
 
@@ -111,9 +111,9 @@ impl Inner {
         self.journal.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    fn tell(&self, decision: Decision) {
+    fn log(&self, decision: Decision) {
         let mut journal = self.journal();
-        if journal.len() == TOLD {
+        if journal.len() == MAX_DECISIONS {
             journal.pop_front();
         }
         journal.push_back(decision);
@@ -122,13 +122,13 @@ impl Inner {
 
 /// Why a program ran where it did.
 struct Decision {
-    what: String,
+    program: String,
     side: usize,
     seconds: [f64; 2],
     moved: usize,
-    moving: f64,
+    move_seconds: f64,
     why: Cow<'static, str>,
-    times: Arc<AtomicU64>,
+    runs: Arc<AtomicU64>,
 }
 
 impl AutoDevice {
@@ -137,7 +137,7 @@ impl AutoDevice {
         let table = Arc::default();
         let journal = Mutex::default();
         let (clock, busy) = (AtomicU64::new(0), AtomicBool::new(false));
-        AutoDevice(Arc::new(Inner { sides: [host, gpu], names, rates, table, journal, clock, busy }))
+        AutoDevice(Arc::new(Shared { sides: [host, gpu], names, rates, table, journal, clock, busy }))
     }
 }
 
@@ -157,27 +157,27 @@ impl DeviceMemory for AutoDevice {
     }
 
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
-        Ok(self.0.table.make(bytes, None))
+        Ok(self.0.table.create(bytes, None))
     }
 
     fn upload(&self, from: &[u8], _: bool) -> Result<Buffer> {
         let memory = self.0.sides[HOST].upload(from, true)?;
-        Ok(self.0.table.make(from.len(), Some(memory)))
+        Ok(self.0.table.create(from.len(), Some(memory)))
     }
 
     fn download(&self, from: u64, to: &mut [u8]) -> Result<()> {
         if to.is_empty() {
             return Ok(());
         }
-        let (at, inside) = self.0.table.find(from)?;
+        let (at, offset) = self.0.table.find(from)?;
         let side = {
-            let dual = &self.0.table.open()[at];
-            dual.read(to.len());
+            let twin = &self.0.table.open()[at];
+            twin.read(to.len());
             // What nobody has written is read where it costs nothing.
-            if dual.valid == [false, true] { GPU } else { HOST }
+            if twin.valid == [false, true] { GPU } else { HOST }
         };
         let memory = self.0.memory(at, side)?;
-        self.0.sides[side].download(memory.address() + inside, to)
+        self.0.sides[side].download(memory.address() + offset, to)
     }
 
     fn download_after(&self, _: &dyn Mark, from: u64, to: &mut [u8]) -> Result<()> {
@@ -302,18 +302,19 @@ impl DeviceStatistics for AutoDevice {
         let [host, gpu] = &self.0.names;
         let mut text = String::new();
         for d in self.0.journal().iter() {
-            let times = d.times.load(Relaxed);
-            let times = if times > 1 { format!(" {times}×") } else { String::new() };
+            let runs = d.runs.load(Relaxed);
+            let runs = if runs > 1 { format!(" {runs}×") } else { String::new() };
             let _ = write!(
                 text,
-                "auto: {} ran{times} on {}: {} on {host}, {} on {gpu}",
-                d.what,
+                "auto: {} ran{runs} on {}: {} on {host}, {} on {gpu}",
+                d.program,
                 self.0.names[d.side],
                 seconds(d.seconds[HOST]),
                 seconds(d.seconds[GPU])
             );
             if d.moved > 0 {
-                let _ = write!(text, "; {} came there first, {}", quantity(d.moved as f64, "B"), seconds(d.moving));
+                let _ =
+                    write!(text, "; {} came there first, {}", quantity(d.moved as f64, "B"), seconds(d.move_seconds));
             }
             let _ = writeln!(text, "; {}", d.why);
         }

@@ -1,4 +1,4 @@
-//! Products that go on: recorded operations after a matrix product that a library does before it writes the result.
+//! Products that go on: recorded operations after a matrix matmul that a library does before it writes the result.
 
 use cuprous_core::node::SrcKind;
 use cuprous_core::{DType, Fun, In, Node, NodeKind, RoutineOp, Src};
@@ -6,17 +6,17 @@ use cuprous_core::{DType, Fun, In, Node, NodeKind, RoutineOp, Src};
 use super::input::Input;
 use crate::program::Factor;
 
-/// A product with the operations that its call takes over.
+/// A matmul with the operations that its call takes over.
 ///
 /// Invariants: nobody but the next of them reads a member's value, except the last's; nothing recorded between a
 /// member and the last writes what the member reads, so all of them may run where the last one stands; the last
-/// value's readers are calls or read memory, so that without the fold a kernel would run for nothing else; the memory
+/// value's readers are calls or read memory, so that without the fused a kernel would run for nothing else; the memory
 /// that is written is none that the call reads, but the addend's at the same place.
 #[derive(Debug)]
-pub(crate) struct Fold {
+pub(crate) struct FusedMatmul {
     /// In tape order.
     pub(crate) members: Vec<u32>,
-    pub(crate) product: u32,
+    pub(crate) matmul: u32,
     /// The member whose storage takes the result.
     pub(crate) last: u32,
     pub(crate) scale: Factor,
@@ -30,29 +30,29 @@ struct Readers {
     of: Vec<Vec<(u32, bool)>>,
 }
 
-/// What follows a value, and what it becomes of the fold; the first row that fits wins. All rows want the product's
+/// What follows a value, and what it becomes of the fused; the first row that fits wins. All rows want the matmul's
 /// dtype and its elements in flat order.
 ///
 /// Activations are left out: cuBLASLt 13.1 loses NaN in the maximum with 0 in some of its kernels (float32
 /// 2048×64×2048, float16 33×100×65 on an H200), so a kernel has to run for them anyway. So are biases of other dtypes
-/// than the library is quick with: a float64 product with a bias took twice the time of one without.
-type Row = fn(&Search, &mut Fold, u32, u32) -> Option<()>;
-const ROWS: [Row; 4] = [scaled, added, biased, assigned];
+/// than the library is quick with: a float64 matmul with a bias took twice the time of one without.
+type Row = fn(&Search, &mut FusedMatmul, u32, u32) -> Option<()>;
+const ROWS: [Row; 4] = [fuse_scale, fuse_addend, fuse_bias, fuse_assignment];
 
-/// The folds of a tape, no node in two of them.
-pub(crate) fn folds(input: &Input, needed: &[bool]) -> Vec<Fold> {
-    let is_product = |n: &Node| n.kind == NodeKind::Routine && *RoutineOp::interned(n.routine_id()) == RoutineOp::Dot;
-    let products: Vec<u32> =
-        (0..input.nodes.len() as u32).filter(|&n| needed[n as usize] && is_product(&input.nodes[n as usize])).collect();
-    if products.is_empty() {
+/// The fused_matmuls of a tape, no node in two of them.
+pub(crate) fn fused_matmuls(input: &Input, needed: &[bool]) -> Vec<FusedMatmul> {
+    let is_matmul = |n: &Node| n.kind == NodeKind::Routine && *RoutineOp::interned(n.routine_id()) == RoutineOp::Dot;
+    let matmuls: Vec<u32> =
+        (0..input.nodes.len() as u32).filter(|&n| needed[n as usize] && is_matmul(&input.nodes[n as usize])).collect();
+    if matmuls.is_empty() {
         return Vec::new();
     }
-    let mut search = Search { input, readers: readers(input, needed), taken: vec![false; input.nodes.len()] };
+    let mut search = Search { input, readers: readers(input, needed), used: vec![false; input.nodes.len()] };
     let mut found = Vec::new();
-    for product in products {
-        if let Some(fold) = search.from(product) {
-            fold.members.iter().for_each(|&m| search.taken[m as usize] = true);
-            found.push(fold);
+    for matmul in matmuls {
+        if let Some(fused) = search.fuse_from(matmul) {
+            fused.members.iter().for_each(|&m| search.used[m as usize] = true);
+            found.push(fused);
         }
     }
     found
@@ -77,28 +77,34 @@ fn readers(input: &Input, needed: &[bool]) -> Readers {
 struct Search<'a> {
     input: &'a Input<'a>,
     readers: Readers,
-    taken: Vec<bool>,
+    used: Vec<bool>,
 }
 
 impl Search<'_> {
-    /// The longest fold that starts at a product.
-    fn from(&self, product: u32) -> Option<Fold> {
-        if self.input.layout(self.node(product).out).size == 0 {
+    /// The longest fused that starts at a matmul.
+    fn fuse_from(&self, matmul: u32) -> Option<FusedMatmul> {
+        if self.input.layout(self.node(matmul).out).size == 0 {
             return None;
         }
-        let mut fold =
-            Fold { members: vec![product], product, last: product, scale: Factor::default(), addend: None, bias: None };
-        while let Some(next) = self.only_reader(fold.last) {
-            let at = fold.last;
-            if self.taken[next as usize] || ROWS.iter().find_map(|row| row(self, &mut fold, at, next)).is_none() {
+        let mut fused = FusedMatmul {
+            members: vec![matmul],
+            matmul,
+            last: matmul,
+            scale: Factor::default(),
+            addend: None,
+            bias: None,
+        };
+        while let Some(next) = self.only_reader(fused.last) {
+            let at = fused.last;
+            if self.used[next as usize] || ROWS.iter().find_map(|row| row(self, &mut fused, at, next)).is_none() {
                 break;
             }
-            fold.members.push(next);
-            fold.last = next;
+            fused.members.push(next);
+            fused.last = next;
         }
-        fold.members.sort_unstable();
-        let ends = self.readers.of[fold.last as usize].iter().all(|&(_, memory)| memory);
-        (fold.members.len() > 1 && ends && self.may_wait(&fold)).then_some(fold)
+        fused.members.sort_unstable();
+        let ends = self.readers.of[fused.last as usize].iter().all(|&(_, memory)| memory);
+        (fused.members.len() > 1 && ends && self.is_deferrable(&fused)).then_some(fused)
     }
 
     fn node(&self, n: u32) -> &Node {
@@ -122,34 +128,34 @@ impl Search<'_> {
     }
 
     /// Does all that the members read from outside stay as it is up to the last one, and when that one writes?
-    fn may_wait(&self, fold: &Fold) -> bool {
-        let written = self.input.storage_of[fold.last as usize];
-        fold.members.iter().all(|&m| {
+    fn is_deferrable(&self, fused: &FusedMatmul) -> bool {
+        let written = self.input.storage_of[fused.last as usize];
+        fused.members.iter().all(|&m| {
             let node = self.node(m);
             let values = if node.is_write() { &node.operands()[1..] } else { node.operands() };
             values.iter().all(|operand| {
-                let inside = matches!(operand.src.kind(), SrcKind::Node(p) if fold.members.contains(&p));
+                let inside = matches!(operand.src.kind(), SrcKind::Node(p) if fused.members.contains(&p));
                 let Some(storage) = self.storage(operand).filter(|_| !inside) else { return true };
-                let in_place = fold.addend.is_some_and(|(addend, _)| {
+                let in_place = fused.addend.is_some_and(|(addend, _)| {
                     addend.src == operand.src
                         && self.input.layout(addend.layout).offset == 0
                         && self.input.layout(operand.layout).is_c_contiguous()
-                        && m != fold.product
-                        && fold.bias.is_none_or(|bias| bias.src != addend.src)
+                        && m != fused.matmul
+                        && fused.bias.is_none_or(|bias| bias.src != addend.src)
                 });
                 let changes = |w: u32| {
                     self.node(w).is_write()
                         && self.input.storage_of[w as usize] == storage
-                        && !fold.members.contains(&w)
+                        && !fused.members.contains(&w)
                 };
-                (storage != written || in_place) && !(m + 1..fold.last).any(changes)
+                (storage != written || in_place) && !(m + 1..fused.last).any(changes)
             })
         })
     }
 
-    /// The elements of `operand` in flat order are one for each element of the product.
-    fn flat(&self, fold: &Fold, operand: &In) -> bool {
-        let (read, out) = (self.input.layout(operand.layout), self.input.layout(self.node(fold.product).out));
+    /// The elements of `operand` in flat order are one for each element of the matmul.
+    fn flat(&self, fused: &FusedMatmul, operand: &In) -> bool {
+        let (read, out) = (self.input.layout(operand.layout), self.input.layout(self.node(fused.matmul).out));
         matches!(operand.src.kind(), SrcKind::Node(_) | SrcKind::Leaf(_))
             && read.dtype == out.dtype
             && read.size == out.size
@@ -158,22 +164,22 @@ impl Search<'_> {
 
     /// The function of `n` and its operand beside the value of `at`, where that comes in flat order and the result is
     /// of the same dtype; and whether that operand comes first.
-    fn beside(&self, fold: &Fold, at: u32, n: u32) -> Option<(Fun, In, bool)> {
+    fn other_operand(&self, fused: &FusedMatmul, at: u32, n: u32) -> Option<(Fun, In, bool)> {
         let node = self.node(n);
         let [a, b] = *node.operands() else { return None };
         let second = a.src == Src::node(at);
         let (value, other) = if second { (a, b) } else { (b, a) };
-        let out = self.input.layout(self.node(fold.product).out);
+        let out = self.input.layout(self.node(fused.matmul).out);
         let fits = node.kind == NodeKind::Map
             && self.input.layout(node.out).dtype == out.dtype
             && (out.dtype.is_float() || out.dtype.is_complex())
-            && self.flat(fold, &value)
+            && self.flat(fused, &value)
             && self.input.layout(value.layout).identity;
         fits.then(|| (node.map_fun(), other, !second))
     }
 
     /// The constant that an operand is, if it is none that makes a library skip what it multiplies.
-    fn constant(&self, operand: &In) -> Option<u32> {
+    fn nonzero_constant(&self, operand: &In) -> Option<u32> {
         let SrcKind::Const(slot) = operand.src.kind() else { return None };
         let zero = self.input.consts[slot as usize].is_zero(self.input.layout(operand.layout).dtype);
         (!zero).then_some(slot)
@@ -194,48 +200,48 @@ impl Search<'_> {
     }
 }
 
-/// `product * constant`.
-fn scaled(search: &Search, fold: &mut Fold, at: u32, n: u32) -> Option<()> {
-    let (fun, other, _) = search.beside(fold, at, n)?;
-    let first = fold.scale == Factor::default() && fold.addend.is_none() && fold.bias.is_none();
+/// `matmul * constant`.
+fn fuse_scale(search: &Search, fused: &mut FusedMatmul, at: u32, n: u32) -> Option<()> {
+    let (fun, other, _) = search.other_operand(fused, at, n)?;
+    let first = fused.scale == Factor::default() && fused.addend.is_none() && fused.bias.is_none();
     (fun == Fun::Multiply && first).then_some(())?;
-    fold.scale.constant = Some(search.constant(&other)?);
+    fused.scale.constant = Some(search.nonzero_constant(&other)?);
     Some(())
 }
 
-/// `product ± array` and `array - product`, where the array may be multiplied by a constant.
-fn added(search: &Search, fold: &mut Fold, at: u32, n: u32) -> Option<()> {
-    let (fun, other, first) = search.beside(fold, at, n)?;
-    if !sums(fun, first, fold) || fold.addend.is_some() || !search.flat(fold, &other) {
+/// `matmul ± array` and `array - matmul`, where the array may be multiplied by a constant.
+fn fuse_addend(search: &Search, fused: &mut FusedMatmul, at: u32, n: u32) -> Option<()> {
+    let (fun, other, first) = search.other_operand(fused, at, n)?;
+    if !is_sum(fun, first, fused) || fused.addend.is_some() || !search.flat(fused, &other) {
         return None;
     }
     let mut factor = Factor { constant: None, negative: fun == Fun::Subtract && !first };
-    let (mut addend, mut times) = (other, None);
+    let (mut addend, mut scaled_by) = (other, None);
     if let SrcKind::Node(p) = other.src.kind()
-        && !search.taken[p as usize]
+        && !search.used[p as usize]
         && search.only_reader(p) == Some(n)
         && let [a, b] = *search.node(p).operands()
         && search.node(p).kind == NodeKind::Map
         && search.node(p).map_fun() == Fun::Multiply
         && search.input.layout(other.layout).identity
     {
-        let (array, constant) = if search.constant(&b).is_some() { (a, b) } else { (b, a) };
-        factor.constant = Some(search.constant(&constant)?);
-        (addend, times) = (array, Some(p));
+        let (array, constant) = if search.nonzero_constant(&b).is_some() { (a, b) } else { (b, a) };
+        factor.constant = Some(search.nonzero_constant(&constant)?);
+        (addend, scaled_by) = (array, Some(p));
     }
-    if !search.flat(fold, &addend) || !search.in_memory(&addend) {
+    if !search.flat(fused, &addend) || !search.in_memory(&addend) {
         return None;
     }
-    fold.members.extend(times);
-    fold.scale.negative ^= fun == Fun::Subtract && first;
-    fold.addend = Some((addend, factor));
+    fused.members.extend(scaled_by);
+    fused.scale.negative ^= fun == Fun::Subtract && first;
+    fused.addend = Some((addend, factor));
     Some(())
 }
 
-/// `product + vector` and `vector - product`, with a value for each column.
-fn biased(search: &Search, fold: &mut Fold, at: u32, n: u32) -> Option<()> {
-    let (fun, other, first) = search.beside(fold, at, n)?;
-    let (read, out) = (search.input.layout(other.layout), search.input.layout(search.node(fold.product).out));
+/// `matmul + vector` and `vector - matmul`, with a value for each column.
+fn fuse_bias(search: &Search, fused: &mut FusedMatmul, at: u32, n: u32) -> Option<()> {
+    let (fun, other, first) = search.other_operand(fused, at, n)?;
+    let (read, out) = (search.input.layout(other.layout), search.input.layout(search.node(fused.matmul).out));
     let columns = *out.shape.last()?;
     let (last, rows) = (read.shape.len().checked_sub(1)?, &read.strides[..]);
     let fits = matches!(other.src.kind(), SrcKind::Node(_) | SrcKind::Leaf(_))
@@ -244,31 +250,31 @@ fn biased(search: &Search, fold: &mut Fold, at: u32, n: u32) -> Option<()> {
         && read.shape[last] == columns
         && (rows[last] == 1 || columns == 1)
         && (0..last).all(|k| rows[k] == 0 || read.shape[k] == 1);
-    if !fits || !sums(fun, first, fold) || (fun == Fun::Subtract && !first) || fold.bias.is_some() {
+    if !fits || !is_sum(fun, first, fused) || (fun == Fun::Subtract && !first) || fused.bias.is_some() {
         return None;
     }
-    fold.scale.negative ^= fun == Fun::Subtract;
-    fold.bias = Some(other);
+    fused.scale.negative ^= fun == Fun::Subtract;
+    fused.bias = Some(other);
     Some(())
 }
 
-/// `target[...] = product`, the whole of its memory.
-fn assigned(search: &Search, fold: &mut Fold, at: u32, n: u32) -> Option<()> {
+/// `target[...] = matmul`, the whole of its memory.
+fn fuse_assignment(search: &Search, fused: &mut FusedMatmul, at: u32, n: u32) -> Option<()> {
     let node = search.node(n);
     let value = node.ins[1];
     let fits = node.kind == NodeKind::Update
         && value.src == Src::node(at)
-        && search.flat(fold, &value)
+        && search.flat(fused, &value)
         && search.input.layout(value.layout).identity
         && search.input.overwrites(n as usize);
     fits.then_some(())
 }
 
-/// Is it a sum that the fold's can be extended by? What is subtracted from must be the product alone.
-fn sums(fun: Fun, first: bool, fold: &Fold) -> bool {
+/// Is it a sum that the fused's can be extended by? What is subtracted from must be the matmul alone.
+fn is_sum(fun: Fun, first: bool, fused: &FusedMatmul) -> bool {
     match fun {
         Fun::Add => true,
-        Fun::Subtract => !first || (fold.addend.is_none() && fold.bias.is_none()),
+        Fun::Subtract => !first || (fused.addend.is_none() && fused.bias.is_none()),
         _ => false,
     }
 }

@@ -10,27 +10,21 @@ use std::collections::HashMap;
 use cuprous_core::node::SrcKind;
 use cuprous_core::{Dims, Fun, In, LayoutRef, Node, NodeKind, Src};
 
-use super::epilogue::{self, Fold};
+use super::epilogue::{self, FusedMatmul};
 use super::input::Input;
-
-/// Where a value stands in its group's two-level iteration space.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Depth {
-    Full,
-    Row,
-}
+use crate::program::Level;
 
 /// Nodes that run in one step.
 #[derive(Debug)]
 pub(crate) struct Group {
     /// Iteration space of full-level nodes.
     pub(crate) shape: Dims,
-    /// Folded axes of `shape`, as bits; 0 where nothing folds.
+    /// Folded axes of `shape`, as bits; 0 where nothing fused_matmuls.
     pub(crate) mask: u32,
     /// In tape order.
     pub(crate) nodes: Vec<u32>,
-    /// The group is a product with what follows it: its place in [`Fusion::folds`].
-    pub(crate) fold: Option<usize>,
+    /// The group is a product with what follows it: its place in [`Fusion::fused_matmuls`].
+    pub(crate) fused: Option<usize>,
     /// May take further nodes.
     open: bool,
     /// Every node reads and writes in flat order, so only the size of `shape` matters.
@@ -53,15 +47,15 @@ pub(crate) struct Fusion<'a> {
     pub(crate) input: Input<'a>,
     pub(crate) needed: Vec<bool>,
     pub(crate) groups: Vec<Group>,
-    pub(crate) depth: Vec<Depth>,
-    pub(crate) folds: Vec<Fold>,
-    /// The fold that each node is in.
-    fold_of: HashMap<u32, usize>,
+    pub(crate) level: Vec<Level>,
+    pub(crate) fused_matmuls: Vec<FusedMatmul>,
+    /// The fused that each node is in.
+    matmul_of: HashMap<u32, usize>,
     group_of: Vec<u32>,
     /// Where the nodes of a merged group went.
-    moved: Vec<u32>,
+    merged_into: Vec<u32>,
     /// The last node that writes each storage which is written.
-    written: HashMap<u32, u32>,
+    last_writer: HashMap<u32, u32>,
     /// (reader, layout id) of each version, by node and by leaf.
     node_readers: Vec<Vec<(u32, u32)>>,
     leaf_readers: Vec<Vec<(u32, u32)>>,
@@ -74,26 +68,27 @@ impl<'a> Fusion<'a> {
     pub(crate) fn new(input: Input<'a>) -> Fusion<'a> {
         let n = input.nodes.len();
         let needed = needed(&input);
-        let folds = epilogue::folds(&input, &needed);
+        let fused_matmuls = epilogue::fused_matmuls(&input, &needed);
         let writes = (0..n as u32).filter(|&k| input.nodes[k as usize].is_write());
-        let written = writes.map(|k| (input.storage_of[k as usize], k)).collect();
-        let fold_of = folds.iter().enumerate().flat_map(|(k, fold)| fold.members.iter().map(move |&m| (m, k)));
+        let last_writer = writes.map(|k| (input.storage_of[k as usize], k)).collect();
+        let matmul_of =
+            fused_matmuls.iter().enumerate().flat_map(|(k, fused)| fused.members.iter().map(move |&m| (m, k)));
         let mut fusion = Fusion {
             needed,
-            fold_of: fold_of.collect(),
-            folds,
+            matmul_of: matmul_of.collect(),
+            fused_matmuls,
             groups: Vec::new(),
-            depth: vec![Depth::Full; n],
+            level: vec![Level::Full; n],
             group_of: vec![NONE; n],
-            moved: Vec::new(),
-            written,
+            merged_into: Vec::new(),
+            last_writer,
             node_readers: vec![Vec::new(); n],
             leaf_readers: vec![Vec::new(); input.leaves],
             input,
         };
         for node in 0..n as u32 {
-            match fusion.fold_of.get(&node) {
-                Some(&fold) if fusion.folds[fold].last == node => fusion.place_fold(fold),
+            match fusion.matmul_of.get(&node) {
+                Some(&fused) if fusion.fused_matmuls[fused].last == node => fusion.place_matmul(fused),
                 Some(_) => {}
                 None if fusion.needed[node as usize] => fusion.place(node),
                 None => {}
@@ -112,11 +107,7 @@ impl<'a> Fusion<'a> {
 
     /// The group a node is in, after merges.
     pub(crate) fn group(&self, node: u32) -> u32 {
-        let mut g = self.group_of[node as usize];
-        while self.moved[g as usize] != g {
-            g = self.moved[g as usize];
-        }
-        g
+        self.resolve(self.group_of[node as usize])
     }
 
     /// A write that leaves nothing of the version before.
@@ -141,31 +132,31 @@ impl<'a> Fusion<'a> {
         let mut dependencies = self.dependencies(n);
         let target = if node.kind == NodeKind::Launch && node.fun == 0 {
             // The arrays of a launch stand side by side, so that nothing has been placed since the first.
-            Some((self.group(n - 1), Depth::Full))
+            Some((self.group(n - 1), Level::Full))
         } else if alone {
             None
         } else {
-            self.gather_producers(n, &dependencies);
+            self.merge_producers(n, &dependencies);
             dependencies = self.dependencies(n);
-            self.find(n, &shape, mask, flat, &dependencies)
+            self.find_group(n, &shape, mask, flat, &dependencies)
         };
-        let (group, depth) = target.unwrap_or_else(|| {
+        let (group, level) = target.unwrap_or_else(|| {
             let group = self.groups.len() as u32;
             self.groups.push(Group {
                 shape: shape.clone(),
                 mask: 0,
                 nodes: Vec::new(),
-                fold: None,
+                fused: None,
                 open: !alone,
                 flat: true,
                 formula: 0,
                 successors: Vec::new(),
             });
-            self.moved.push(group);
-            let depth = if node.kind == NodeKind::Reduce { Depth::Row } else { Depth::Full };
-            (group, depth)
+            self.merged_into.push(group);
+            let level = if node.kind == NodeKind::Reduce { Level::Row } else { Level::Full };
+            (group, level)
         });
-        self.depth[n as usize] = depth;
+        self.level[n as usize] = level;
         self.group_of[n as usize] = group;
         let g = &mut self.groups[group as usize];
         g.nodes.push(n);
@@ -174,7 +165,7 @@ impl<'a> Fusion<'a> {
             g.mask = mask;
             g.shape = shape;
             g.flat = false;
-        } else if depth == Depth::Full && !flat {
+        } else if level == Level::Full && !flat {
             g.shape = shape;
             g.flat = false;
         }
@@ -182,16 +173,16 @@ impl<'a> Fusion<'a> {
     }
 
     /// Gives a product and what follows it a group of its own, after everything so far.
-    fn place_fold(&mut self, fold: usize) {
+    fn place_matmul(&mut self, fused: usize) {
         let group = self.groups.len() as u32;
-        let members = self.folds[fold].members.clone();
+        let members = self.fused_matmuls[fused].members.clone();
         members.iter().for_each(|&m| self.group_of[m as usize] = group);
-        self.moved.push(group);
+        self.merged_into.push(group);
         self.groups.push(Group {
             shape: self.layout(self.node(members[0]).out).shape.clone(),
             mask: 0,
             nodes: members.clone(),
-            fold: Some(fold),
+            fused: Some(fused),
             open: false,
             flat: false,
             formula: 0,
@@ -283,7 +274,7 @@ impl<'a> Fusion<'a> {
                 let gathers = r.kind == NodeKind::Gather && r.ins[0].src == version;
                 let same_element = node.kind == NodeKind::Update
                     && layout == node.out
-                    && self.depth[reader as usize] == Depth::Full
+                    && self.level[reader as usize] == Level::Full
                     && matches!(r.kind, NodeKind::Map | NodeKind::Update | NodeKind::Gather)
                     && !gathers;
                 found.push((reader, same_element));
@@ -294,7 +285,7 @@ impl<'a> Fusion<'a> {
                 let same_element = node.kind == NodeKind::Update
                     && match writer.kind {
                         NodeKind::Update => writer.out == node.out,
-                        NodeKind::Map | NodeKind::Gather => self.overwrites(n) && self.depth[p as usize] == Depth::Full,
+                        NodeKind::Map | NodeKind::Gather => self.overwrites(n) && self.level[p as usize] == Level::Full,
                         _ => false,
                     };
                 found.push((p, same_element));
@@ -314,7 +305,7 @@ impl<'a> Fusion<'a> {
         let writer = self.node(p);
         let read = self.layout(layout);
         let out = self.layout(writer.out);
-        if self.fold_of.contains_key(&p) {
+        if self.matmul_of.contains_key(&p) {
             return false;
         }
         match writer.kind {
@@ -327,15 +318,15 @@ impl<'a> Fusion<'a> {
             return false;
         }
         let group = &self.groups[self.group(p) as usize];
-        match self.depth[p as usize] {
-            Depth::Full => read.identity && read.size == out.size,
-            Depth::Row => {
+        match self.level[p as usize] {
+            Level::Full => read.identity && read.size == out.size,
+            Level::Row => {
                 let row = read.identity && read.size == out.size && self.node(n).kind != NodeKind::Reduce;
                 let node = self.node(n);
                 let full = node.kind != NodeKind::Reduce
                     && self.layout(node.out).shape == group.shape
-                    && spreads_rows(&read.strides, read.offset, &group.shape, group.mask)
-                    && row_fits(group);
+                    && broadcasts_rows(&read.strides, read.offset, &group.shape, group.mask)
+                    && row_is_short(group);
                 full || (row && self.layout(node.out).size == out.size)
             }
         }
@@ -343,7 +334,7 @@ impl<'a> Fusion<'a> {
 
     /// What a cast is of, if those who read its value through that layout from another group rather cast again: no more
     /// bytes are read so, and none need be written. What it is of must be in memory, and stay as it is.
-    pub(crate) fn cast_again(&self, p: u32, layout: u32) -> Option<In> {
+    pub(crate) fn recomputed_cast(&self, p: u32, layout: u32) -> Option<In> {
         let node = self.node(p);
         if node.kind != NodeKind::Map || node.map_fun() != Fun::Cast {
             return None;
@@ -352,22 +343,22 @@ impl<'a> Fusion<'a> {
         let storage = match from.src.kind() {
             SrcKind::Leaf(slot) => slot,
             SrcKind::Node(q) => {
-                let there = match self.fold_of.get(&q) {
-                    Some(&fold) => self.folds[fold].last == q,
+                let in_memory = match self.matmul_of.get(&q) {
+                    Some(&fused) => self.fused_matmuls[fused].last == q,
                     None => self.input.live[q as usize] || self.node(q).kind == NodeKind::Routine,
                 };
-                there.then_some(self.input.storage_of[q as usize])?
+                in_memory.then_some(self.input.storage_of[q as usize])?
             }
             _ => return None,
         };
         let (read, own, out) = (self.layout(layout), self.layout(from.layout), self.layout(node.out));
         let whole = read.identity && read.size == out.size && read.dtype == out.dtype;
         let alike = own.is_c_contiguous() && own.shape == read.shape && own.dtype.size() <= out.dtype.size();
-        (whole && alike && self.written.get(&storage).is_none_or(|&w| w < p)).then_some(from)
+        (whole && alike && self.last_writer.get(&storage).is_none_or(|&w| w < p)).then_some(from)
     }
 
     /// Brings the producers of `n` that stand in different groups together where the schedule allows it.
-    fn gather_producers(&mut self, n: u32, dependencies: &[(u32, bool)]) {
+    fn merge_producers(&mut self, n: u32, dependencies: &[(u32, bool)]) {
         let Some(last) = dependencies.iter().map(|&(d, _)| self.group(d)).max() else { return };
         for &(dep, direct) in dependencies {
             let from = self.group(dep);
@@ -377,7 +368,7 @@ impl<'a> Fusion<'a> {
             let (a, b) = (&self.groups[from as usize], &self.groups[last as usize]);
             let shapes_agree =
                 a.shape == b.shape || (a.flat && b.flat && a.mask | b.mask == 0 && size(&a.shape) == size(&b.shape));
-            let free = a.successors.iter().all(|&s| self.settled(s) > last);
+            let free = a.successors.iter().all(|&s| self.resolve(s) > last);
             if !(a.open && b.open && shapes_agree && free && a.formula == b.formula)
                 || (a.mask != 0 && b.mask != 0 && a.mask != b.mask)
                 || a.nodes.len() + b.nodes.len() >= MAX_NODES
@@ -395,7 +386,7 @@ impl<'a> Fusion<'a> {
             let flat = self.groups[from as usize].flat;
             let shape = self.groups[from as usize].shape.clone();
             self.groups[from as usize].open = false;
-            self.moved[from as usize] = last;
+            self.merged_into[from as usize] = last;
             let b = &mut self.groups[last as usize];
             if b.flat && !flat {
                 b.shape = shape;
@@ -408,15 +399,22 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    fn settled(&self, mut g: u32) -> u32 {
-        while self.moved[g as usize] != g {
-            g = self.moved[g as usize];
+    fn resolve(&self, mut g: u32) -> u32 {
+        while self.merged_into[g as usize] != g {
+            g = self.merged_into[g as usize];
         }
         g
     }
 
     /// The first group that can take `n`.
-    fn find(&self, n: u32, shape: &Dims, mask: u32, flat: bool, dependencies: &[(u32, bool)]) -> Option<(u32, Depth)> {
+    fn find_group(
+        &self,
+        n: u32,
+        shape: &Dims,
+        mask: u32,
+        flat: bool,
+        dependencies: &[(u32, bool)],
+    ) -> Option<(u32, Level)> {
         let count = self.groups.len();
         let first = if dependencies.is_empty() {
             count.checked_sub(1)?
@@ -428,15 +426,15 @@ impl<'a> Fusion<'a> {
                 .expect("not empty")
         };
         (first..count.min(first + LOOKAHEAD)).find_map(|g| {
-            let depth = self.fits(g as u32, n, shape, mask, flat)?;
-            // A direct edge holds at the depth that the group gives the node.
-            let holds = dependencies.iter().all(|&(d, _)| self.group(d) as usize != g || self.holds(d, n, depth));
-            holds.then_some((g as u32, depth))
+            let level = self.level_in(g as u32, n, shape, mask, flat)?;
+            // A direct edge holds at the level that the group gives the node.
+            let direct = dependencies.iter().all(|&(d, _)| self.group(d) as usize != g || self.is_direct(d, n, level));
+            direct.then_some((g as u32, level))
         })
     }
 
     /// The level at which `n` would run in a group, if it can.
-    fn fits(&self, g: u32, n: u32, shape: &Dims, mask: u32, flat: bool) -> Option<Depth> {
+    fn level_in(&self, g: u32, n: u32, shape: &Dims, mask: u32, flat: bool) -> Option<Level> {
         let group = &self.groups[g as usize];
         if !group.open || group.nodes.len() >= MAX_NODES {
             return None;
@@ -450,19 +448,20 @@ impl<'a> Fusion<'a> {
             let same_space = group.shape == *shape
                 || (group.flat && group.mask == 0 && read.identity && size(&group.shape) == size(shape));
             let ok = same_space && (group.mask == 0 || group.mask == mask);
-            return ok.then_some(Depth::Row);
+            return ok.then_some(Level::Row);
         }
         if group.shape == *shape || ((flat || group.flat) && group.mask == 0 && size(&group.shape) == size(shape)) {
             // A group that is flat takes the shape of the first node that is not.
-            return Some(Depth::Full);
+            return Some(Level::Full);
         }
-        let is_row =
-            group.mask != 0 && matches!(node.kind, NodeKind::Map) && kept(shape, 0).eq(kept(&group.shape, group.mask));
-        is_row.then_some(Depth::Row)
+        let is_row = group.mask != 0
+            && matches!(node.kind, NodeKind::Map)
+            && kept_extents(shape, 0).eq(kept_extents(&group.shape, group.mask));
+        is_row.then_some(Level::Row)
     }
 
-    /// Does the edge from `d` to `n` (in one group) pass inside the iteration with `n` at `depth`?
-    fn holds(&self, d: u32, n: u32, depth: Depth) -> bool {
+    /// Does the edge from `d` to `n` (in one group) pass inside the iteration with `n` at `level`?
+    fn is_direct(&self, d: u32, n: u32, level: Level) -> bool {
         let node = self.node(n);
         node.operands().iter().enumerate().all(|(k, operand)| {
             if operand.src != Src::node(d) || (node.is_write() && k == 0) {
@@ -470,12 +469,12 @@ impl<'a> Fusion<'a> {
             }
             let read = self.layout(operand.layout);
             let group = &self.groups[self.group(d) as usize];
-            match (self.depth[d as usize], depth) {
-                (Depth::Full, Depth::Full) => true,
-                (Depth::Full, Depth::Row) => node.kind == NodeKind::Reduce,
-                (Depth::Row, Depth::Row) => node.kind != NodeKind::Reduce && read.identity,
-                (Depth::Row, Depth::Full) => {
-                    spreads_rows(&read.strides, read.offset, &group.shape, group.mask) && row_fits(group)
+            match (self.level[d as usize], level) {
+                (Level::Full, Level::Full) => true,
+                (Level::Full, Level::Row) => node.kind == NodeKind::Reduce,
+                (Level::Row, Level::Row) => node.kind != NodeKind::Reduce && read.identity,
+                (Level::Row, Level::Full) => {
+                    broadcasts_rows(&read.strides, read.offset, &group.shape, group.mask) && row_is_short(group)
                 }
             }
         })
@@ -496,17 +495,17 @@ impl<'a> Fusion<'a> {
                 if !self.needed[p as usize] {
                     continue;
                 }
-                let apart = self.group(p) != self.group(i);
+                let across = self.group(p) != self.group(i);
                 let base = node.is_write() && k == 0;
                 let in_memory = node.kind == NodeKind::Gather && k == 0;
                 let needs = if base {
                     let again = self.node(p).kind == NodeKind::Update && self.node(p).out == node.out;
-                    !(self.overwrites(i) || again && !apart && node.kind == NodeKind::Update)
+                    !(self.overwrites(i) || again && !across && node.kind == NodeKind::Update)
                 } else {
                     // Calls, and what they do beside, read memory.
-                    let kernel = node.kind != NodeKind::Routine && !self.fold_of.contains_key(&i);
-                    let again = kernel && !in_memory && self.cast_again(p, operand.layout).is_some();
-                    in_memory || if apart { !again } else { !self.passes(p, operand.layout, i) }
+                    let kernel = node.kind != NodeKind::Routine && !self.matmul_of.contains_key(&i);
+                    let again = kernel && !in_memory && self.recomputed_cast(p, operand.layout).is_some();
+                    in_memory || if across { !again } else { !self.passes(p, operand.layout, i) }
                 };
                 stays[p as usize] |= needs;
             }
@@ -552,7 +551,7 @@ pub(crate) fn is_reduced(mask: u32, axis: usize) -> bool {
 }
 
 /// Do these strides of a view of shape `shape` repeat a contiguous array of the kept axes along the folded ones?
-fn spreads_rows(strides: &[i64], offset: i64, shape: &[i64], mask: u32) -> bool {
+fn broadcasts_rows(strides: &[i64], offset: i64, shape: &[i64], mask: u32) -> bool {
     let mut expect = 1;
     offset == 0
         && strides.len() == shape.len()
@@ -570,14 +569,14 @@ fn spreads_rows(strides: &[i64], offset: i64, shape: &[i64], mask: u32) -> bool 
 }
 
 /// Are a group's folded axes the last ones, and few enough elements to go over again?
-fn row_fits(group: &Group) -> bool {
+fn row_is_short(group: &Group) -> bool {
     let first = (0..group.shape.len()).find(|&k| is_reduced(group.mask, k)).unwrap_or(group.shape.len());
     let trailing = (first..group.shape.len()).all(|k| is_reduced(group.mask, k) || group.shape[k] == 1);
     trailing && group.shape[first..].iter().product::<i64>() <= MAX_ROW
 }
 
 /// Extents other than 1 of the axes that are not folded.
-fn kept(shape: &[i64], mask: u32) -> impl Iterator<Item = i64> + '_ {
+fn kept_extents(shape: &[i64], mask: u32) -> impl Iterator<Item = i64> + '_ {
     shape.iter().enumerate().filter(move |&(k, n)| !is_reduced(mask, k) && *n != 1).map(|(_, &n)| n)
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn pack(steps: Vec<Step>, nodes: Vec<Vec<u32>>) -> (Vec<Step>, Vec<Ve
     let mut sources: Vec<Vec<u32>> = Vec::with_capacity(steps.len());
     for (step, nodes) in steps.into_iter().zip(nodes) {
         match step {
-            Step::Kernel(kernel) if is_small_map(&kernel) => match host(&packed, &kernel) {
+            Step::Kernel(kernel) if is_small_map(&kernel) => match pack_for(&packed, &kernel) {
                 Some(at) => {
                     join(&mut packed[at], kernel);
                     sources[at].extend(nodes);
@@ -40,7 +40,7 @@ fn is_small_map(kernel: &Kernel) -> bool {
         && !kernel.body.iter().any(|t| matches!(t.inst, Inst::Scatter { .. }))
 }
 
-fn host(packed: &[Step], kernel: &Kernel) -> Option<usize> {
+fn pack_for(packed: &[Step], kernel: &Kernel) -> Option<usize> {
     for (at, step) in packed.iter().enumerate().rev().take(LOOK_BACK) {
         if !independent(step, kernel) {
             return None;

@@ -128,11 +128,11 @@ pub struct Program {
 }
 
 /// Bytes of an output that may be read before the program has ended.
-const SMALL: usize = 16;
+const MAX_EARLY_BYTES: usize = 16;
 /// Bytes that later steps touch at least: 10 µs of an H200. Less is not worth an event.
-const MUCH: usize = 32 << 20;
+const MIN_LATER_BYTES: usize = 32 << 20;
 /// Such outputs that a program has at most.
-const MOST_EARLY: usize = 4;
+const MAX_EARLY: usize = 4;
 
 impl Program {
     /// Fills in what follows from steps and buffers.
@@ -152,9 +152,11 @@ impl Program {
         for (buffer, (info, step)) in self.buffers.iter().zip(&last).enumerate() {
             match (info.assignment, step) {
                 (Assignment::Leaf(slot), Some(_)) => self.written.push(slot),
-                (Assignment::Output(_), Some(step)) if info.bytes <= SMALL && self.early.len() < MOST_EARLY => {
+                (Assignment::Output(_), Some(step))
+                    if info.bytes <= MAX_EARLY_BYTES && self.early.len() < MAX_EARLY =>
+                {
                     let rest: usize = touched[*step as usize + 1..].iter().sum();
-                    if rest >= MUCH {
+                    if rest >= MIN_LATER_BYTES {
                         self.early.push((buffer as u32, *step));
                     }
                 }
