@@ -1,6 +1,6 @@
-//! What a planned program takes, step by step: operations by kind, bytes between memory and chip, launches.
+//! The cost of a planned program, step by step: operations by kind, bytes between memory and chip, launches.
 //!
-//! The kinds of work and what a unit of each is stand in the advisor's table of weights; the calls in the table below.
+//! The advisor's table of weights defines the kinds of work and their units. The table of routines is below.
 
 use cuprous_advisor::counted::Piece;
 use cuprous_advisor::{Demand, Group, Load};
@@ -10,7 +10,7 @@ use cuprous_core::{DType, Fun, LayoutRef, ReduceOp, RoutineOp};
 
 use crate::program::{Inst, Kernel, Level, Program, RoutineCall, Step};
 
-/// What the program of so many recorded operations takes.
+/// Returns the cost of a program of `nodes` recorded operations.
 pub fn of(program: &Program, nodes: usize) -> Piece {
     Piece { nodes: nodes as f64, steps: program.steps.iter().map(|step| step_of(step, program)).collect() }
 }
@@ -30,14 +30,14 @@ fn step_of(step: &Step, program: &Program) -> (String, Load) {
             routine(one, &mut load);
             one.op.name().to_owned()
         }
-        // What it does is not known.
+        // The work of a user kernel is not known.
         Step::Launch(_) => "kernel of the user".to_owned(),
     };
     step.touches(|buffer, _| load.footprint += program.buffers[buffer as usize].bytes as f64);
     (name, load)
 }
 
-/// The functions of a kernel, the first few by name.
+/// Returns the functions of a kernel, the first few by name.
 fn title(kernel: &Kernel) -> String {
     const SHOWN: usize = 3;
     let names: Vec<&str> = kernel.body.iter().filter_map(|t| operation_name(&t.inst)).collect();
@@ -70,7 +70,7 @@ pub(crate) fn reduction_name(op: ReduceOp) -> &'static str {
     }
 }
 
-/// Real operations that one on complex numbers is made of.
+/// Returns the number of real operations in an operation on this dtype.
 fn parts(fun: Fun, dtype: DType) -> f64 {
     match (dtype.is_complex(), fun) {
         (false, _) => 1.0,
@@ -87,17 +87,18 @@ fn demand(load: &mut Load, what: &'static str, dtype: DType, amount: f64) {
     }
 }
 
-/// Bytes of a line of memory, which comes as a whole.
+/// Bytes of a cache line.
 const LINE: f64 = 64.0;
 
 /// Bytes that some cache of most processors holds.
 const NEAR: usize = 8 << 20;
 
-/// Places among which updates come so thick that they wait for one another; among more they do by as much less.
+/// Number of elements below which atomic updates are so dense that they wait for one another. Among more elements, the
+/// share that waits falls in proportion.
 pub(crate) const CROWD: f64 = 64.0;
 
-/// So many elements at places that are data: each brings a line, unless a cache holds the lines. Gives the bytes of those
-/// that come from a cache.
+/// Counts `count` accesses at indices that are data: each loads a cache line, unless a cache holds the lines. Returns
+/// the bytes that come from a cache.
 fn random_access(load: &mut Load, count: f64, size: f64, buffer: usize) -> f64 {
     if buffer > NEAR {
         load.scattered += count;
@@ -106,7 +107,8 @@ fn random_access(load: &mut Load, count: f64, size: f64, buffer: usize) -> f64 {
     (count * LINE.min(4.0 * size)).min(buffer as f64)
 }
 
-/// Does it fold columns, whose elements do not lie side by side, while those of different columns do?
+/// Returns true if the kernel reduces columns: the elements of a column do not lie side by side, but those of
+/// neighboring columns do.
 fn reduces_across(kernel: &Kernel) -> bool {
     let axes = kernel.outer.len();
     kernel.body.iter().any(|t| match &t.inst {
@@ -117,14 +119,14 @@ fn reduces_across(kernel: &Kernel) -> bool {
     })
 }
 
-/// Elements of a single row below which a CPU folds it on one thread.
+/// Elements of a single row below which a CPU reduces it on one thread.
 const SHORT: f64 = 32768.0;
 
 fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
     let outer = kernel.outer_size() as f64;
     let all = outer * kernel.inner_size() as f64;
     let across = reduces_across(kernel);
-    // What is read of each buffer; a stencil's loads find most of it in caches.
+    // Bytes read from each buffer. The loads of a stencil find most of it in caches.
     let mut read = vec![0.0; kernel.buffers.len()];
     let mut written = vec![0.0; kernel.buffers.len()];
     let bytes_of = |buf: u16| program.buffers[kernel.buffers[buf as usize] as usize].bytes;
@@ -190,7 +192,7 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
     load.whole = reduces && outer == 1.0 && all < SHORT;
 }
 
-/// Elements that a layout names, each counted once.
+/// Returns the number of elements that a layout refers to, each counted once.
 fn elements(layout: &LayoutRef) -> f64 {
     layout.shape.iter().zip(&layout.strides).filter(|p| *p.1 != 0).map(|p| *p.0 as f64).product()
 }
@@ -220,10 +222,10 @@ fn routine(call: &RoutineCall, load: &mut Load) {
     }
 }
 
-/// Rows or columns of a product that go through memory rather than through arithmetic.
+/// Rows or columns up to which memory, not arithmetic, bounds a matmul.
 const THIN: f64 = 4.0;
 
-/// **The table of calls**: the kind of work, its dtype, and how much of it. `a` and `b` are the operands, `out` is the
+/// **The table of routines**: the kinds of work, their dtypes and amounts. `a` and `b` are the operands, `out` is the
 /// result.
 fn routine_work(
     op: &RoutineOp,
@@ -254,7 +256,7 @@ fn routine_work(
         }
         RoutineOp::Pad { .. } => vec![("pad", out.dtype, size)],
         RoutineOp::Fft { kind, axis, rank, .. } => {
-            // The side that has all points; real points are half the work.
+            // The side that has all points. Real points are half the work.
             let whole = if *kind == FftKind::Half { out } else { a };
             let last = usize::from(*axis) + 1;
             let axes = &whole.shape[last.saturating_sub(usize::from(*rank))..last];
@@ -278,13 +280,13 @@ fn routine_work(
     }
 }
 
-/// Scores and what they weigh; half of them where queries see what came before only.
+/// Returns the operations for scores and weighted sums. Causal attention needs half of them.
 fn attention(of: &Attention) -> f64 {
     let scores = (of.batch * of.heads * of.queries * of.keys) as f64;
     2.0 * scores * (of.width + of.depth) as f64 * if of.causal { 0.5 } else { 1.0 }
 }
 
-/// The working notes' counts, with m rows, n columns and k right sides.
+/// The operation counts of the LAPACK working notes, with m rows, n columns and k right-hand sides.
 fn linalg(op: LinalgOp, a: &LayoutRef, b: Option<&LayoutRef>) -> Vec<(&'static str, DType, f64)> {
     let side = |from_end: usize| a.shape.iter().rev().nth(from_end).map_or(1.0, |&n| n as f64);
     let (m, n) = (side(1), side(0));
@@ -308,7 +310,7 @@ fn linalg(op: LinalgOp, a: &LayoutRef, b: Option<&LayoutRef>) -> Vec<(&'static s
     };
     let mut work = vec![(what, a.dtype, many * flops)];
     if what == "factor" {
-        // Of all matrices at once; a panel's columns wait for one another, whatever the processor.
+        // Of all matrices at once: the columns of a panel depend on one another, whatever the processor.
         work.push(("column", a.dtype, short));
     }
     work

@@ -1,4 +1,4 @@
-//! What "auto" has for memory: buffers, and the table in which they are found by address.
+//! The memory of "auto": twin buffers, and the table that finds them by address.
 
 use std::ops::{Index, IndexMut};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -8,28 +8,29 @@ use cuprous_core::{Buffer, Error, Memory, Result};
 
 use super::{GPU, HOST};
 
-/// Memory on either side or both.
+/// A buffer with memory on either side or both.
 #[derive(Default)]
 pub(super) struct TwinBuffer {
     pub(super) bytes: usize,
     pub(super) memory: [Option<Buffer>; 2],
-    /// Which sides hold the present contents. Neither does before the first write.
+    /// The sides that hold the present contents. Before the first write, neither does.
     pub(super) valid: [bool; 2],
-    /// The side to which it was brought, or where it was written, last. A write on the other side costs the way back.
+    /// The side that it was copied to or written on last. A write on the other side costs the way back.
     pub(super) home: usize,
-    /// Seconds that programs have lost by leaving it where it is.
+    /// Seconds that programs have lost because the data stayed where they are.
     pub(super) loss: f64,
-    /// Where the program that wrote a twin of this place last keeps how many bytes of its results the host read: a program
-    /// that repeats itself mostly gets the same places.
+    /// Counter of the program that wrote a buffer of this slot last: how many bytes of its results the host read. A
+    /// program that repeats itself mostly gets the same slots.
     writer: Option<Arc<AtomicU64>>,
-    /// It wrote this one.
+    /// That program wrote the present contents.
     written: bool,
-    /// Somebody holds it.
+    /// The engine holds it.
     held: bool,
 }
 
 impl TwinBuffer {
-    /// Which way it must go for a program on that side: there, or back to the other from which a write takes it.
+    /// Returns the side to which the contents must be copied for a program on `side`: that side, or the other one if a
+    /// write takes them away from there.
     #[inline]
     pub(super) fn copy_direction(&self, side: usize, written: bool) -> Option<usize> {
         if !self.valid[side] && self.valid[1 - side] {
@@ -38,7 +39,8 @@ impl TwinBuffer {
         (written && self.valid == [true, true] && self.home != side).then_some(1 - side)
     }
 
-    /// One side is being written. What the other had is given back, which is dropped when the table is not locked.
+    /// Marks a side as written. Returns the memory of the other side, which the caller drops after it has unlocked the
+    /// table.
     #[inline]
     pub(super) fn written(&mut self, side: usize, writer: &Arc<AtomicU64>) -> Option<Buffer> {
         if self.writer.as_ref().is_none_or(|known| !Arc::ptr_eq(known, writer)) {
@@ -52,7 +54,7 @@ impl TwinBuffer {
         self.memory[1 - side].take()
     }
 
-    /// The host reads so many bytes of it.
+    /// Records that the host reads `bytes` of it.
     pub(super) fn read(&self, bytes: usize) {
         if let Some(read) = self.writer.as_ref().filter(|_| self.written) {
             read.store(bytes as u64, Relaxed);
@@ -60,11 +62,11 @@ impl TwinBuffer {
     }
 }
 
-/// Every twin; its address is its place here, followed by so many bits for what lies offset.
+/// All twin buffers. The address of a buffer is its slot, followed by [`OFFSET_BITS`] bits for the byte offset.
 #[derive(Default)]
 pub(super) struct Table(Mutex<Slots>);
 
-/// The table, locked. A twin keeps its place while somebody holds the memory that stands for it, as the engine does of all
+/// The table, locked. A buffer keeps its slot while its [`Handle`] lives; the engine holds the handles of everything
 /// that a program touches.
 #[derive(Default)]
 pub(super) struct Slots {
@@ -74,7 +76,7 @@ pub(super) struct Slots {
 
 const OFFSET_BITS: u32 = 40;
 
-/// What the engine holds of a twin.
+/// What the engine holds of a twin buffer.
 struct Handle {
     base: u64,
     bytes: usize,
@@ -98,19 +100,19 @@ impl Drop for Handle {
         twin.held = false;
         let gone = std::mem::take(&mut twin.memory);
         slots.free.push(at as u32);
-        // Memory is given back without the table's lock.
+        // The memory is freed without the table's lock.
         drop(slots);
         drop(gone);
     }
 }
 
-/// The place of an address. 0 is nobody's.
+/// Returns the slot of an address. 0 is no valid address.
 fn slot_of(address: u64) -> usize {
     ((address >> OFFSET_BITS) as usize).wrapping_sub(1)
 }
 
 impl Slots {
-    /// The place of the twin that an address lies in, and how far offset; none for what is not in the table.
+    /// Returns the slot and the byte offset of an address, or `None` if it is not in the table.
     #[inline]
     pub(super) fn find(&self, address: u64) -> Option<(usize, u64)> {
         let at = slot_of(address);
@@ -138,7 +140,7 @@ impl Table {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// A twin that has no memory yet, or some on the host.
+    /// Returns a twin buffer without memory, or with memory on the host.
     pub(super) fn create(self: &Arc<Table>, bytes: usize, host: Option<Buffer>) -> Buffer {
         let mut slots = self.open();
         let at = slots.free.pop().map_or(slots.buffers.len(), |at| at as usize);
@@ -153,7 +155,10 @@ impl Table {
         Arc::new(Handle { base: (at as u64 + 1) << OFFSET_BITS, bytes, table: self.clone() })
     }
 
-    /// See [`Slots::find`].
+    /// Returns what [`Slots::find`] returns.
+    ///
+    /// # Errors
+    /// The address is not in the table.
     pub(super) fn find(&self, address: u64) -> Result<(usize, u64)> {
         self.open().find(address).ok_or_else(|| {
             Error::not_implemented(

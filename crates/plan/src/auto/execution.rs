@@ -1,4 +1,4 @@
-//! A program on "auto": on which side it runs, and what is brought there first.
+//! A program on "auto": on which side it runs, and what is copied there first.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -16,46 +16,47 @@ use crate::cost;
 use crate::device::{Device, Executable, Mark};
 use crate::program::{Assignment, BufferInfo, Program, Step};
 
-/// Seconds that a GPU's compiler takes for a kernel that it does not know yet.
+/// Seconds that a GPU's compiler takes for a new kernel.
 const COMPILE: f64 = 0.03;
-/// Seconds that a program loses by staying before it is compiled in the background: a processor's time, but nobody's wait.
+/// Seconds that a program loses by staying before it is compiled in the background. That costs processor time, but no
+/// wait.
 const WORTH_COMPILING: f64 = COMPILE / 16.0;
-/// Why a program runs where it does: no more is to be said.
+/// The reason that needs no further explanation.
 const FASTER: &str = "faster there";
 
 pub(super) struct AutoExecutable {
     auto: Arc<Shared>,
     name: String,
     program: Arc<Program>,
-    /// It has kernels to compile.
+    /// True if it has kernels to compile.
     kernels: bool,
-    /// Of each buffer: is it read, is it written?
+    /// For each buffer: is it read, is it written?
     touched: Box<[[bool; 2]]>,
-    /// Of each: does it come from outside, and is it used?
+    /// For each buffer: does it come from outside, and is it used?
     leaves: Box<[bool]>,
-    /// What the journal was last_decision last: the side, the bytes that were moved, why, and how often.
+    /// The decision that was logged last: the side, the bytes moved, the reason, and the number of runs.
     last_decision: Option<(usize, usize, Cow<'static, str>, Arc<AtomicU64>)>,
-    /// What it takes on each side, by the model.
+    /// Seconds on each side, by the model.
     seconds: [f64; 2],
     supported: [bool; 2],
     executables: [Option<Box<dyn Executable>>; 2],
-    /// It is being compiled for the GPU, since the model's clock said that.
+    /// The compilation for the GPU, and the model's clock at its start.
     background: Option<(Arc<BackgroundCompile>, u64)>,
-    /// Seconds lost because it had not been compiled for the GPU.
+    /// Seconds lost because it was not compiled for the GPU.
     loss: f64,
-    /// Why a side is out.
+    /// The reason why a side cannot run it.
     why_not: String,
     /// Bytes of its results that the host read last time.
     read: Arc<AtomicU64>,
-    /// This run has reached the device: nothing else may be tried.
+    /// This run has reached a device, so that no other one may be tried.
     submitted: bool,
-    /// The side that the last run has reached.
+    /// The side that the last run reached.
     side: usize,
-    /// The last run was interrupted: the next one goes on there.
+    /// The last run was interrupted. The next one continues on the same side.
     interrupted: bool,
 }
 
-/// A buffer of the program: the place of its twin, and where in it; none for what the program does not use.
+/// A buffer of the program: the slot of its twin buffer and the byte offset, or `None` if the program does not use it.
 type Binding = Option<(usize, u64)>;
 
 impl AutoExecutable {
@@ -96,7 +97,7 @@ impl AutoExecutable {
         }
     }
 
-    /// Seconds until it would be compiled for the GPU, whose compiler is slow; what it makes is kept.
+    /// Returns the seconds until it would be compiled for the GPU.
     fn compile_seconds(&self) -> f64 {
         match (&self.executables[GPU], &self.background) {
             (Some(_), _) => 0.0,
@@ -109,11 +110,11 @@ impl AutoExecutable {
         }
     }
 
-    /// The side, what must come there, and why.
+    /// Returns the side on which to run, and why.
     fn choose(&mut self, leaves: &[(usize, bool)]) -> (usize, Cow<'static, str>) {
         let auto = self.auto.clone();
         let mut slots = auto.table.open();
-        // Bytes that a run on each side moves, by the way they go.
+        // Bytes that a run on each side moves, by the side that they are copied to.
         let mut bytes = [[0.0; 2]; 2];
         for &(at, written) in leaves {
             for side in [HOST, GPU] {
@@ -136,7 +137,7 @@ impl AutoExecutable {
         let far = 1 - near;
         let lost = alone[near] - alone[far];
         if lost <= 0.0 {
-            // What it wins by where its data are speaks against what others lose by it.
+            // What this program gains where its data are is set off against what others lose there.
             for &(at, written) in leaves {
                 let twin = &mut slots[at];
                 if twin.copy_direction(far, written).is_some() {
@@ -145,7 +146,7 @@ impl AutoExecutable {
             }
             return (near, FASTER.into());
         }
-        // Faster where it does not run, were it not for moves: what is lost by that pays for them in time.
+        // It would be faster on the other side, were it not for the moves. Its losses pay for them over time.
         let needed = extra[far] - extra[near].min(extra[far]);
         let own = if far == GPU { compile } else { 0.0 };
         let share = own / (own + moves[far]).max(1e-12);
@@ -164,7 +165,7 @@ impl AutoExecutable {
                 paid += twin.loss.min(moves[far] * part);
             }
         }
-        // What was lost is the sum of many parts, each of them rounded.
+        // The loss is a sum of many parts, each of them rounded.
         if paid >= needed * (1.0 - 1e-9) {
             return (far, "faster there, and staying has cost as much as the move by now".into());
         }
@@ -177,8 +178,8 @@ impl AutoExecutable {
         (near, what.into())
     }
 
-    /// Runs where it ran last, if nothing has changed that could speak against it. Most runs are such: one look at the
-    /// table, and no model.
+    /// Runs on the side of the last run, if nothing has changed that could speak against it; returns `None` otherwise.
+    /// Most runs take this path: one access to the table, and no model.
     fn repeat(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Option<Result<()>> {
         let (side, 0, Cow::Borrowed(FASTER), _) = self.last_decision.as_ref()? else { return None };
         let side = *side;
@@ -187,7 +188,7 @@ impl AutoExecutable {
         }
         let mut addresses: SmallVec<[u64; 8]> = SmallVec::with_capacity(buffers.len());
         let mut writes: SmallVec<[usize; 4]> = SmallVec::new();
-        // What the other side has of it is given back when the table is open to others.
+        // Memory of the other side, freed after the table is unlocked.
         let mut gone: SmallVec<[Buffer; 2]> = SmallVec::new();
         let mut slots = self.auto.table.open();
         for ((&address, touched), &leaf) in buffers.iter().zip(self.touched.iter()).zip(&self.leaves) {
@@ -209,7 +210,7 @@ impl AutoExecutable {
                 writes.push(at);
             }
         }
-        // Should it fail, the engine gives up what it would have written.
+        // If the run fails, the engine gives up what it would have written.
         writes.iter().for_each(|&at| gone.extend(slots[at].written(side, &self.read)));
         drop(slots);
         drop(gone);
@@ -220,7 +221,8 @@ impl AutoExecutable {
         Some(done)
     }
 
-    /// Seconds on a side where its data are there. Results that the host read last time will be read again.
+    /// Returns the seconds on a side if the data are there. The model assumes that the host reads as much of the
+    /// results as last time.
     fn total(&self, side: usize) -> f64 {
         let read = self.read.load(Relaxed);
         self.seconds[side] + if side == GPU { self.auto.move_seconds(HOST, read as f64) } else { 0.0 }
@@ -229,7 +231,7 @@ impl AutoExecutable {
     fn run_on(&mut self, side: usize, bound: &[Binding], scalars: &[Scalar], replay: bool) -> Result<usize> {
         let mut moved = 0;
         let mut addresses: SmallVec<[u64; 8]> = SmallVec::with_capacity(bound.len());
-        // Held, so that memory that is replaced below lives until the program has been submitted.
+        // Keeps memory that is replaced below alive until the program has been submitted.
         let mut held: SmallVec<[Buffer; 8]> = SmallVec::with_capacity(bound.len());
         for (place, &leaf) in bound.iter().zip(&self.leaves) {
             let Some((at, inside)) = *place else {
@@ -283,7 +285,7 @@ impl AutoExecutable {
         buffers.iter().map(bind).collect()
     }
 
-    /// Runs where it is chosen to, and tells the journal.
+    /// Decides on which side to run, runs there, and logs the decision.
     fn decide(&mut self, bound: &[Binding], scalars: &[Scalar], replay: bool) -> Result<()> {
         let mut leaves: Vec<(usize, bool)> = Vec::new();
         for ((place, &leaf), touched) in bound.iter().zip(&self.leaves).zip(self.touched.iter()) {
@@ -296,7 +298,7 @@ impl AutoExecutable {
         let (side, mut why) = self.choose(&leaves);
         let mut chosen = side;
         let moved = match self.run_on(side, bound, scalars, replay) {
-            // No room there, or a library that is not installed: the host can do it as well.
+            // The GPU has no room, or a library is not installed. The host can run the program as well.
             Err(e) if side == GPU && self.supported[HOST] && !self.submitted => {
                 let cause = e.message.lines().next().unwrap_or_default();
                 if e.kind != ErrorKind::Memory {
@@ -330,12 +332,12 @@ impl AutoExecutable {
     }
 }
 
-/// Adds to a number that only those change who hold the engine's lock.
+/// Adds to a counter that changes only under the engine's lock.
 fn count(number: &AtomicU64, more: u64) {
     number.store(number.load(Relaxed) + more, Relaxed);
 }
 
-/// Of each buffer: is it read, is it written?
+/// Returns for each buffer whether it is read and whether it is written.
 fn touched(program: &Program) -> Vec<[bool; 2]> {
     let mut touched = vec![[false; 2]; program.buffers.len()];
     for step in &program.steps {

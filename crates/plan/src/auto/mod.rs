@@ -1,16 +1,16 @@
-//! The device "auto": each program runs where the model says that it is faster, given where its data are.
+//! The device "auto": each program runs where the cost model expects it to be faster, given where its data are.
 //!
-//! It is a device like any other, made of two: the host and a GPU. An array has one address here and memory on either or
-//! both; the address only names it. What a program reads is copied to where it runs, and stays there as well until
-//! somebody writes it.
+//! It is a device like any other, made of two: the host and a GPU. An array has one address, which only names it, and
+//! memory on either device or both. What a program reads is copied to where it runs, and stays valid there until it is
+//! written.
 //!
-//! A move is made when the program gains more than the move costs, or when the programs that stayed because of that move
-//! have lost as much by staying: then the move has been paid for already (as one buys skis after having paid their price
-//! in rent). So nothing goes back and forth for a loss, work that repeats ends where it is faster, and both depend on what
-//! was recorded and on the rates, never on clocks.
+//! Data are moved when the program gains more than the move costs. They are also moved when the programs that stayed
+//! because of the move have lost as much by staying: the move has then been paid for, as in the ski-rental problem. So
+//! data do not move back and forth at a loss, and repeated work ends where it is faster. Both depend on what was
+//! recorded and on the rates, never on clocks.
 //!
-//! The GPU's compiler is slow. A program that has lost a little by staying is compiled beside the work that goes on; by the
-//! model's own time, which all programs together let pass, the wait that is left shrinks to nothing.
+//! The GPU's compiler is slow. A program that has lost a little by staying is compiled in the background. The wait that
+//! is left shrinks to zero by the model's own clock, which all programs together advance.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -37,11 +37,11 @@ mod execution;
 use buffers::Table;
 use execution::AutoExecutable;
 
-/// The host, and the GPU.
+/// Indices of the two devices: the host and the GPU.
 const HOST: usize = 0;
 const GPU: usize = 1;
 
-/// Decisions that `explain()` still tells.
+/// Number of decisions that `explain()` shows.
 const MAX_DECISIONS: usize = 32;
 
 /// Two devices as one.
@@ -53,19 +53,19 @@ struct Shared {
     rates: [Rates; 2],
     table: Arc<Table>,
     journal: Mutex<VecDeque<Decision>>,
-    /// Nanoseconds that everything took by the model.
+    /// Nanoseconds that all programs took by the model.
     clock: AtomicU64,
-    /// The GPU was given work since it was last waited for: waiting for one that has none takes it 5 µs.
+    /// The GPU was given work since the last wait for it. Waiting for an idle GPU takes 5 µs.
     busy: AtomicBool,
 }
 
 impl Shared {
-    /// Seconds until that side has what it lacks of `bytes`.
+    /// Returns the seconds that it takes to copy `bytes` to a side.
     fn move_seconds(&self, to: usize, bytes: f64) -> f64 {
         if to == GPU { self.rates[GPU].upload(bytes, false) } else { self.rates[GPU].download(bytes, false) }
     }
 
-    /// Memory for a twin on one side.
+    /// Returns the memory of a twin buffer on one side, allocated if necessary.
     fn memory(&self, at: usize, side: usize) -> Result<Buffer> {
         let twin = &mut self.table.open()[at];
         if let Some(memory) = &twin.memory[side] {
@@ -76,8 +76,8 @@ impl Shared {
         Ok(made)
     }
 
-    /// Brings the contents of a twin to one side; how many bytes that moved. The engine that asks holds its lock, so nobody
-    /// else brings or writes it meanwhile.
+    /// Copies the contents of a twin buffer to one side if that side is not valid, and returns the number of bytes
+    /// copied. The calling engine holds its lock, so nothing else copies or writes the buffer meanwhile.
     fn copy_to(&self, at: usize, side: usize) -> Result<usize> {
         let (bytes, from) = {
             let twin = &self.table.open()[at];
@@ -90,7 +90,8 @@ impl Shared {
         let copied = if bytes == 0 {
             self.sides[side].alloc(0)?
         } else {
-            // SAFETY: memory of the host device of that size, which `host` keeps, and which nothing else touches: see above.
+            // SAFETY: memory of the host device of that size, which `host` keeps alive. The engine's lock keeps others
+            // from it.
             let slice = unsafe { std::slice::from_raw_parts_mut(host.address() as *mut u8, bytes) };
             if side == GPU {
                 self.busy.store(true, Relaxed);
@@ -132,7 +133,8 @@ struct Decision {
 }
 
 impl AutoDevice {
-    /// A device of two. `host` keeps its memory where the process can read it; `rates` are theirs, the GPU's with copies.
+    /// Returns a device made of two. `host` keeps its memory where the process can read it. `rates` are those of the
+    /// two devices, the GPU's with copies.
     pub fn new(host: Arc<dyn Device>, gpu: Arc<dyn Device>, names: [String; 2], rates: [Rates; 2]) -> AutoDevice {
         let table = Arc::default();
         let journal = Mutex::default();
@@ -173,7 +175,7 @@ impl DeviceMemory for AutoDevice {
         let side = {
             let twin = &self.0.table.open()[at];
             twin.read(to.len());
-            // What nobody has written is read where it costs nothing.
+            // A buffer that was never written is read where it costs nothing.
             if twin.valid == [false, true] { GPU } else { HOST }
         };
         let memory = self.0.memory(at, side)?;
@@ -256,7 +258,7 @@ impl DeviceOrder for AutoDevice {
     }
 
     fn is_idle(&self) -> Result<bool> {
-        // Nobody else is given work through this device.
+        // Only this device gives work to the GPU.
         if self.0.busy.load(Relaxed) { self.0.sides[GPU].is_idle() } else { Ok(true) }
     }
 

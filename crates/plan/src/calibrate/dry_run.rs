@@ -1,4 +1,4 @@
-//! What calibration will run on a GPU, recorded without one: all kernels can then be compiled at once.
+//! A dry run of calibration for a GPU: records its programs without a GPU, so that all kernels can be compiled at once.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,24 +15,25 @@ use crate::device::{
 use crate::engine::Engine;
 use crate::program::{KernelRef, Program, RawModule};
 
-/// The number of the engine that rehearses; nobody asks for an engine by it.
+/// The id of the dry run's engine, which is not registered.
 const NUMBER: u8 = u8::MAX;
 
-/// The programs that measuring a GPU runs, in order. `like` says what can be recorded for it; without, everything can.
+/// Returns the programs that calibrating a GPU runs, in order. `like` says which routines are supported; without it,
+/// all are.
 pub fn programs(setup: &DeviceSetup, like: Option<Arc<dyn Device>>) -> Vec<Arc<Program>> {
     let device = Arc::new(DryDevice { like, programs: Mutex::default(), next: AtomicU64::new(1 << 20) });
     let record = || {
         let engine = Engine::new(NUMBER, device.clone());
         let bench = Bench { engine: &engine, gpu: true, quick: setup.quick, once: true };
-        // Should something fail, it will again when it is measured, and be told then.
-        let _told_later = bench.all(&mut setup.unknown(), setup, &mut |_| ());
+        // An error is reported when the same work is measured.
+        let _reported_later = bench.all(&mut setup.unknown(), setup, &mut |_| ());
     };
     // A thread of its own, because a thread keeps the engines on which it has recorded.
     std::thread::scope(|scope| scope.spawn(record).join()).unwrap_or_default();
     std::mem::take(&mut *device.programs.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// A device that device programs and runs none.
+/// A device that collects programs and runs none.
 struct DryDevice {
     like: Option<Arc<dyn Device>>,
     programs: Mutex<Vec<Arc<Program>>>,
@@ -90,7 +91,7 @@ impl DeviceMemory for DryDevice {
     }
 
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
-        // As a pool aligns them.
+        // Aligned as by a pool.
         let address = self.next.fetch_add((bytes as u64).next_multiple_of(512).max(512), Relaxed);
         Ok(Arc::new(Nowhere { address, bytes }))
     }

@@ -1,7 +1,7 @@
-//! Measures a device through its engine: what programs get of it, not what its maker promises.
+//! Calibration: measures the rates that programs reach on a device, through its engine.
 //!
-//! Rates of elementwise work are slopes: the time that a longer chain takes above a shorter one, so that launches and
-//! memory fall out. All others are whole runs, with launches taken off.
+//! The rate of an elementwise function is a slope: the time that a longer chain takes beyond a shorter one, so that
+//! launches and memory cancel out. All other rates come from whole runs, less the launches.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,31 +20,31 @@ use crate::engine::{Engine, Operand};
 
 pub mod dry_run;
 
-/// What the caller knows of the device.
+/// What the caller knows about the device.
 #[derive(Clone, Debug)]
 pub struct DeviceSetup {
     /// Its name.
     pub name: String,
-    /// Bytes of its caches, nearest first, as far as all of it may use them at once; then its memory is measured.
+    /// Bytes of its caches, nearest first, as far as all cores can use them at once. Memory is measured after the last.
     pub caches: Vec<f64>,
-    /// Bytes of its memory; 0 where it does not matter.
+    /// Bytes of its memory, or 0 if it does not matter.
     pub memory: f64,
     /// Threads that share larger work.
     pub threads: f64,
-    /// Seconds that recording an operation takes in the user's language.
+    /// Seconds to record an operation in the user's language.
     pub record: f64,
-    /// Seconds until it could be used.
+    /// Seconds until the device can be used.
     pub startup: f64,
-    /// A GPU: larger work, and copies.
+    /// True for a GPU, which needs larger work, and whose copies are measured.
     pub gpu: bool,
-    /// Bytes a second from and to pinned memory, where there is such.
+    /// Bytes per second to and from pinned memory, if there is pinned memory.
     pub pinned: Option<[f64; 2]>,
-    /// Smaller work, each measured once: for tests of what is done with the figures.
+    /// Smaller work, each measured once, for tests that only use the figures.
     pub quick: bool,
 }
 
 impl DeviceSetup {
-    /// The rates of which nothing is known yet.
+    /// Returns rates without any measurement.
     fn unknown(&self) -> Rates {
         Rates {
             name: self.name.clone(),
@@ -63,10 +63,10 @@ impl DeviceSetup {
     }
 }
 
-/// Called before each group of measurements with its name.
+/// Called with the name of each group of measurements before it starts.
 pub type Progress<'a> = &'a mut dyn FnMut(&str);
 
-/// What was measured.
+/// The result of a calibration.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// The rates.
@@ -76,14 +76,14 @@ pub struct Measured {
     pub spread: f64,
 }
 
-/// Measures it.
+/// Measures a device.
 ///
 /// # Errors
-/// The device failed. What it has no code for, or no library, is left out.
+/// The device failed. Routines without code or library on the device are left out.
 pub fn measure(engine: &Arc<Engine>, setup: &DeviceSetup, progress: Progress) -> Result<Measured> {
     let mut rates = setup.unknown();
     if setup.gpu {
-        // One after another they take minutes.
+        // One after another the kernels take minutes to compile.
         progress("what is to be compiled");
         let programs = dry_run::programs(setup, Some(engine.device.clone()));
         engine.device.prepare(&programs, &mut |done, all| {
@@ -102,14 +102,14 @@ struct Bench<'a> {
     gpu: bool,
     /// Smaller work.
     quick: bool,
-    /// All work is done once.
+    /// All work runs once.
     once: bool,
 }
 
-/// How long one figure may take.
+/// Time limit of one figure.
 const BUDGET: Duration = Duration::from_millis(40);
 
-/// Elements of the arrays on which chains are measured, on a CPU and on a GPU.
+/// Elements of the arrays of a chain, on a CPU and on a GPU.
 const CHAIN: [i64; 2] = [1 << 17, 1 << 25];
 
 impl Bench<'_> {
@@ -158,7 +158,7 @@ impl Bench<'_> {
         })
     }
 
-    /// Seconds that `work` takes: of the quarter of runs that was least disturbed; each is waited for.
+    /// Measures the seconds that `work` takes, with a wait after each run: the first quartile of the runs.
     fn time(&self, work: impl Fn() -> Result<Vec<Array>>) -> Result<f64> {
         let once = || -> Result<f64> {
             let start = Instant::now();
@@ -170,7 +170,7 @@ impl Bench<'_> {
         if self.once {
             return once();
         }
-        // Planned, compiled, and built as a graph.
+        // The first runs plan, compile and build a graph.
         let start = Instant::now();
         for k in 0..4 {
             once()?;
@@ -189,7 +189,7 @@ impl Bench<'_> {
         Ok(times[times.len() / 4])
     }
 
-    /// Elements of the arrays on which chains are measured.
+    /// Returns the number of elements of the arrays of a chain.
     fn chain(&self) -> i64 {
         CHAIN[usize::from(self.gpu)] >> if self.quick { 5 } else { 0 }
     }
@@ -211,14 +211,14 @@ impl Bench<'_> {
         self.engine.map(fun, &[Operand::Array(a), Operand::Array(b)], None)
     }
 
-    /// Seconds that a program takes beyond its kernels, and that each kernel takes.
+    /// Measures the seconds of a program without its kernels, and those of each kernel's launch.
     fn launches(&self) -> Result<(f64, f64)> {
         let a = self.random(DType::F32, &[4, 4], 1.0)?;
-        // Folds of rows and of columns in turn: each needs the whole of what came before.
-        let run = |turns: usize| -> Result<(f64, f64)> {
+        // Reductions of rows and of columns alternate: each needs all of the result before.
+        let run = |iterations: usize| -> Result<(f64, f64)> {
             let work = || -> Result<Vec<Array>> {
                 let mut y = a.clone();
-                for k in 0..turns {
+                for k in 0..iterations {
                     let most = self.engine.reduce(ReduceOp::Max, &y, 1 << (k % 2))?;
                     let column = if k % 2 == 1 { most.layout.reshape(&[4, 1]) } else { None };
                     let most = column.map_or(most.clone(), |layout| most.view(layout));
@@ -239,7 +239,7 @@ impl Bench<'_> {
         Ok(((short - few * launch).max(1e-7), launch))
     }
 
-    /// Bytes a second, read plus written, of arrays that fill half of a cache; of memory where `bytes` is zero.
+    /// Measures bytes per second, read plus written, of arrays that fill half of a cache; of memory if `bytes` is zero.
     fn bandwidth(&self, bytes: f64) -> Result<f64> {
         let copy = |n: i64| -> Result<f64> {
             let a = self.random(DType::F32, &[n.max(64)], 1.0)?;
@@ -266,7 +266,7 @@ impl Bench<'_> {
         Ok(6.0 * n as f64 / (large - small).max(1e-9))
     }
 
-    /// Seconds that sharing work among threads takes, whatever it is.
+    /// Measures the fixed seconds that it takes to share work among threads.
     fn parallel_overhead(&self, rates: &Rates) -> Result<f64> {
         let n = 1 << 17;
         let a = self.random(DType::F32, &[n], 1.0)?;
@@ -283,7 +283,7 @@ impl Bench<'_> {
         Ok((taken - rates.program - rates.span(&known).total()).max(0.0))
     }
 
-    /// How many times as fast as one thread all are: the same chain, too short to be shared.
+    /// Measures the speedup of all threads over one, with the same chain on arrays too short to be shared.
     fn parallel_speedup(&self, rates: &Rates) -> Result<f64> {
         let lengths = [2, 14];
         let slope = |n: i64| -> Result<f64> {
@@ -299,14 +299,14 @@ impl Bench<'_> {
             };
             Ok(chain(lengths[1])? - chain(lengths[0])?)
         };
-        // Recording takes longer than computing here: a few elements tell how long.
+        // Recording takes longer than computing here. A chain on a few elements measures it.
         let [few, many] = [16, 1 << 11];
         let seconds = (slope(many)? - slope(few)?) / (2 * (lengths[1] - lengths[0])) as f64 / (many - few) as f64;
         let ratio = seconds * rates.rate("add", Group::F32);
         Ok(ratio.clamp(1.0, rates.threads))
     }
 
-    /// Functions of one dtype, by their chains.
+    /// Measures the functions of one dtype by chains.
     fn chains(&self, rates: &mut Rates, group: Group) -> Result<()> {
         let n = self.chain();
         // A tape that repeats itself ends at 160 operations.
@@ -314,8 +314,8 @@ impl Bench<'_> {
         let dtype = group.dtype();
         let x = self.random(dtype, &[n], if dtype.is_float() { 2.0 } else { 100.0 })?;
         let small = self.random(dtype, &[n], if dtype.is_float() { 0.8 } else { 100.0 })?;
-        // On a GPU they are so long that arithmetic bounds them, and memory does not; ten times a function of 120 operations
-        // would take the compiler 7 s.
+        // On a GPU the chains are so long that arithmetic bounds them, not memory. Ten times a function of 120
+        // operations would take the compiler 7 s.
         let lengths = |fun: Fun| match (self.gpu, weight(fun.op().name).0 >= 80.0) {
             (false, _) => [1, 3],
             (true, false) => [4, 10],
@@ -337,7 +337,7 @@ impl Bench<'_> {
         let mut record = |what: &str, seconds: f64| {
             rates.work.entry(what.to_owned()).or_default()[group as usize] = 1.0 / seconds;
         };
-        // Two operations.
+        // Each iteration has two operations.
         let plain = slope(plain_lengths, &|y| self.with(Fun::Add, &self.both(Fun::Multiply, y, &small)?, 1.0))? / 2.0;
         record("add", plain);
         if !dtype.is_float() {
@@ -348,7 +348,7 @@ impl Bench<'_> {
         for &fun in Fun::ALL.iter().filter(|fun| group != Group::F16 && is_slow(**fun)) {
             let bounded = matches!(fun, Fun::Arcsin | Fun::Arccos | Fun::Arctanh | Fun::Erfinv);
             let base = if bounded { &small } else { &x };
-            // A tenth of what came before leaves the operand as spread as it was.
+            // A tenth of the value before keeps the spread of the operand.
             let seconds = slope(lengths(fun), &|y| {
                 let at = self.both(Fun::Add, &self.with(Fun::Multiply, y, 0.1)?, base)?;
                 if fun.op().arity == 1 {
@@ -362,7 +362,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Seconds of one program beyond what launches, memory and other work in it are known to take.
+    /// Measures the seconds of one program beyond the known times of launches, memory and other work in it.
     fn time_beyond(
         &self,
         rates: &Rates,
@@ -379,7 +379,7 @@ impl Bench<'_> {
             ..Load::default()
         };
         let rest = whole - rates.program - rates.launch - rates.span(&known).compute;
-        // What memory takes anyway says nothing setup the work.
+        // If memory bounds the program, its time says nothing about the work.
         let memory = bytes / rates.bandwidth(bytes);
         Ok(if rest < 1.1 * memory { memory / 4.0 } else { rest }.max(1e-9))
     }
@@ -410,7 +410,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// On a GPU memory bounds most of them: those of columns, and those with more than a number to keep, may wait for more.
+    /// On a GPU memory bounds most reductions. Those of columns, and those with more than one number of state, may be
+    /// slower.
     fn large_reductions(&self, rates: &mut Rates) -> Result<()> {
         let side: i64 = if self.quick { 512 } else { 4096 };
         for group in [Group::F32, Group::F64] {
@@ -426,7 +427,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Everything that is no elementwise function. What the device has no code for is left out.
+    /// Measures everything that is not an elementwise function. Routines without code on the device are left out.
     fn routines(&self, rates: &mut Rates) -> Result<()> {
         let k = i64::from(self.gpu);
         let n: i64 = 1 << (20 + 4 * k - if self.quick { 6 } else { 0 });
@@ -511,8 +512,8 @@ impl Bench<'_> {
                 continue;
             }
             let n = self.chain();
-            // A fold keeps the numbers from memory; a GPU's memory takes them in less time than they are drawn in, and folds
-            // of what is drawn are slow in ways of their own.
+            // A reduction keeps the numbers from being written to memory. A GPU writes them faster than it draws them,
+            // and reductions of random numbers have other costs there.
             let draw = || {
                 let made = self.engine.random(fun, &[n], 1, 7, None)?;
                 if self.gpu { Ok(vec![made]) } else { Ok(vec![self.engine.reduce(ReduceOp::Max, &made, 1)?]) }
@@ -545,7 +546,7 @@ impl Bench<'_> {
         self.record(rates, "correlate", group, 50.0 * picture.layout.size as f64, 0.0, filter)
     }
 
-    /// Solving a system takes so long for each column, and so long for each operation.
+    /// Solving a system has a cost for each column and one for each operation.
     fn factorizations(&self, rates: &mut Rates, group: Group) -> Result<()> {
         let dtype = group.dtype();
         let solving = |m: i64| -> Result<f64> {
@@ -573,7 +574,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Measures a routine that does `amount` units; nothing where the device cannot do it.
+    /// Measures a routine that does `amount` units of work. Records nothing if the device does not support it.
     fn record(
         &self,
         rates: &mut Rates,
@@ -619,8 +620,8 @@ impl Bench<'_> {
     }
 }
 
-/// Returns what was measured, or `None` if the device has no such routine: a library that is not installed, or a dtype that
-/// the routine does not take.
+/// Returns the measured seconds, or `None` if the device has no such routine: its library is not installed, or it does
+/// not take the dtype.
 fn if_supported(measured: Result<f64>) -> Result<Option<f64>> {
     use cuprous_core::error::ErrorKind::{Cast, MissingLibrary, NotImplemented, Type};
     match measured {
@@ -630,7 +631,7 @@ fn if_supported(measured: Result<f64>) -> Result<Option<f64>> {
     }
 }
 
-/// Worth a rate of its own: slower than an addition, of floats, and of one operand or two.
+/// Returns true if a function has a rate of its own: slower than an addition, on floats, with one or two operands.
 fn is_slow(fun: Fun) -> bool {
     let op = fun.op();
     weight(op.name).0 >= 8.0

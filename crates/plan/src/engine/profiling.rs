@@ -40,7 +40,7 @@ impl Engine {
     pub fn end_profile(self: &Arc<Engine>) -> Result<()> {
         let ran = self.flush();
         let done = self.device.synchronize();
-        let told = self.device.set_profiling(false);
-        ran.and(done).and(told)
+        let profile = self.device.set_profiling(false);
+        ran.and(done).and(profile)
     }
 }

@@ -1,4 +1,4 @@
-//! From groups to steps: each group becomes a kernel or a call on the program's buffers.
+//! From groups to steps: each group becomes a kernel or a routine on the program's buffers.
 
 use std::collections::HashMap;
 
@@ -65,7 +65,7 @@ struct Emitter<'a> {
     stored: Vec<bool>,
     buffers: Buffers,
     steps: Vec<Step>,
-    /// The nodes of each.
+    /// The nodes of each step.
     nodes: Vec<Vec<u32>>,
     /// See [`Program::nonzero`].
     nonzero: Vec<(u32, DType)>,
@@ -75,7 +75,7 @@ struct Emitter<'a> {
 struct Body {
     typed: Vec<Typed>,
     buffers: Vec<u32>,
-    /// Loads, constants and indices made so far; a store to a buffer forgets its loads.
+    /// Loads, constants and indices so far. A store to a buffer removes its loads.
     known: HashMap<(Inst, u8, bool), Val>,
     of_node: HashMap<u32, Val>,
 }
@@ -204,7 +204,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The value of an operand of `n`, inside the kernel.
+    /// Returns the value of an operand of `n` inside the kernel.
     fn value(&mut self, n: u32, operand: &In, g: u32, level: Level, body: &mut Body) -> Val {
         let reduces = self.fusion.groups[g as usize].mask != 0;
         let layout = self.fusion.layout(operand.layout).clone();
@@ -244,7 +244,7 @@ impl Emitter<'_> {
         body.push_once(Inst::Load { buf, access }, layout.dtype, level)
     }
 
-    /// A layout as an access of the group's iteration space.
+    /// Returns a layout as an access of the group's iteration space.
     fn access(&self, layout: &Layout, g: u32, level: Level) -> Access {
         let Group { shape, mask, .. } = &self.fusion.groups[g as usize];
         let strides: Dims = match level {
@@ -266,7 +266,7 @@ impl Emitter<'_> {
         Access { offset: layout.offset, strides: ordered }
     }
 
-    /// Writes a node's value to its storage where somebody needs it there.
+    /// Writes a node's value to its storage if it is needed there.
     fn store(&mut self, n: u32, g: u32, arg: Val, body: &mut Body) {
         if !self.stored[n as usize] {
             return;
@@ -283,7 +283,7 @@ impl Emitter<'_> {
         self.routine_into(n, n, Epilogue::default());
     }
 
-    /// A call whose result goes where node `last` has it.
+    /// Emits a routine that writes its result to the storage of node `last`.
     fn routine_into(&mut self, n: u32, last: u32, epilogue: Epilogue) {
         let node = *self.fusion.node(n);
         let ins = node.operands().iter().map(|i| (self.buffer(i), self.fusion.layout(i.layout).clone())).collect();
@@ -293,7 +293,7 @@ impl Emitter<'_> {
         self.steps.push(Step::Routine(RoutineCall { op, ins, out: (buffer, out), epilogue }));
     }
 
-    /// A launch of a user's kernel.
+    /// Emits a launch of a user kernel.
     fn launch(&mut self, nodes: &[u32]) {
         let first = *self.fusion.node(nodes[0]);
         let launch = UserLaunch::by_number(first.launch_id(), self.fusion.input.launches);
@@ -309,7 +309,7 @@ impl Emitter<'_> {
         self.steps.push(Step::Launch(LaunchStep { launch, constants: first.launch_constants(), arrays }));
     }
 
-    /// A matmul with what follows it.
+    /// Emits a matmul with its epilogue.
     fn fused_matmul(&mut self, index: usize) {
         let FusedMatmul { matmul, last, scale, addend, bias, .. } = self.fusion.fused_matmuls[index];
         let out = self.fusion.layout(self.fusion.node(matmul).out).clone();
@@ -359,7 +359,7 @@ impl Emitter<'_> {
             aligned: true,
         };
         arena::place(&mut program);
-        program.find_early_outputs();
+        program.find_written_and_early();
         program
     }
 }
@@ -368,7 +368,7 @@ fn axes(shape: &[i64], mask: u32, reduced: bool) -> Dims {
     shape.iter().enumerate().filter(|(k, _)| is_reduced(mask, *k) == reduced).map(|(_, &n)| n).collect()
 }
 
-/// Removes instructions whose results nobody uses.
+/// Removes instructions whose results are unused.
 fn prune(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
     let mut used = vec![false; body.len()];
@@ -399,7 +399,7 @@ fn prune(kernel: &mut Kernel) {
     kernel.buffers = kept;
 }
 
-/// Makes one level of the two in a kernel whose folds have turned out to be of no use.
+/// Merges the two levels of a kernel whose reductions have all been removed.
 fn flatten_levels(kernel: &mut Kernel) {
     let reduced = kernel.inner.len();
     for t in &mut kernel.body {
@@ -446,7 +446,7 @@ fn collapse(kernel: &mut Kernel) {
         let new = runs.iter().filter(|(k, _)| *k < old.len()).map(|&(k, _)| old[k]).collect();
         kernel.body[i].inst.access_mut().expect("listed because it has one").strides = new;
     }
-    // A fold over one element still folds.
+    // A reduction over one element is still a reduction.
     if kernel.inner.is_empty() && kernel.reduces() {
         kernel.inner.push(1);
         for t in &mut kernel.body {

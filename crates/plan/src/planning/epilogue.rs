@@ -1,4 +1,4 @@
-//! Products that go on: recorded operations after a matrix matmul that a library does before it writes the result.
+//! Epilogue fusion: recorded operations after a matmul that a library performs before it writes the result.
 
 use cuprous_core::node::SrcKind;
 use cuprous_core::{DType, Fun, In, Node, NodeKind, RoutineOp, Src};
@@ -6,40 +6,43 @@ use cuprous_core::{DType, Fun, In, Node, NodeKind, RoutineOp, Src};
 use super::input::Input;
 use crate::program::Factor;
 
-/// A matmul with the operations that its call takes over.
+/// A matmul with the operations that are fused into its epilogue.
 ///
-/// Invariants: nobody but the next of them reads a member's value, except the last's; nothing recorded between a
-/// member and the last writes what the member reads, so all of them may run where the last one stands; the last
-/// value's readers are calls or read memory, so that without the fused a kernel would run for nothing else; the memory
-/// that is written is none that the call reads, but the addend's at the same place.
+/// Invariants:
+/// - A member's value is read by the next member only, except for the last one's.
+/// - Nothing recorded between a member and the last one writes what the member reads, so all of them can run in place
+///   of the last one.
+/// - The readers of the last value are routines or read memory. Otherwise a kernel would run in any case, and the
+///   fusion would save nothing.
+/// - The memory that is written is not read by the matmul, except for the addend at the same positions.
 #[derive(Debug)]
 pub(crate) struct FusedMatmul {
     /// In tape order.
     pub(crate) members: Vec<u32>,
     pub(crate) matmul: u32,
-    /// The member whose storage takes the result.
+    /// The member whose storage receives the result.
     pub(crate) last: u32,
     pub(crate) scale: Factor,
     pub(crate) addend: Option<(In, Factor)>,
     pub(crate) bias: Option<In>,
 }
 
-/// Who reads each node's value.
+/// The readers of each node's value.
 struct Readers {
-    /// (reader, it reads the value from memory in any case).
+    /// (reader, true if it reads the value from memory in any case).
     of: Vec<Vec<(u32, bool)>>,
 }
 
-/// What follows a value, and what it becomes of the fused; the first row that fits wins. All rows want the matmul's
-/// dtype and its elements in flat order.
+/// One kind of operation that can follow a matmul: extends the fusion by it, or returns `None`. The first row that fits
+/// wins. All rows need the matmul's dtype and its elements in flat order.
 ///
 /// Activations are left out: cuBLASLt 13.1 loses NaN in the maximum with 0 in some of its kernels (float32
-/// 2048×64×2048, float16 33×100×65 on an H200), so a kernel has to run for them anyway. So are biases of other dtypes
-/// than the library is quick with: a float64 matmul with a bias took twice the time of one without.
+/// 2048×64×2048, float16 33×100×65 on an H200), so a kernel has to run for them anyway. Biases are fused only for the
+/// dtypes for which the library is fast: a float64 matmul with a bias took twice the time of one without.
 type Row = fn(&Search, &mut FusedMatmul, u32, u32) -> Option<()>;
 const ROWS: [Row; 4] = [fuse_scale, fuse_addend, fuse_bias, fuse_assignment];
 
-/// The fused_matmuls of a tape, no node in two of them.
+/// Returns the fused matmuls of a tape. No node is in two of them.
 pub(crate) fn fused_matmuls(input: &Input, needed: &[bool]) -> Vec<FusedMatmul> {
     let is_matmul = |n: &Node| n.kind == NodeKind::Routine && *RoutineOp::interned(n.routine_id()) == RoutineOp::Dot;
     let matmuls: Vec<u32> =
@@ -81,7 +84,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The longest fused that starts at a matmul.
+    /// Returns the longest fusion that starts at a matmul.
     fn fuse_from(&self, matmul: u32) -> Option<FusedMatmul> {
         if self.input.layout(self.node(matmul).out).size == 0 {
             return None;
@@ -111,7 +114,7 @@ impl Search<'_> {
         &self.input.nodes[n as usize]
     }
 
-    /// Who alone sees a value.
+    /// Returns the only reader of a value, if there is exactly one and it does not need the value in memory.
     fn only_reader(&self, n: u32) -> Option<u32> {
         match self.readers.of[n as usize][..] {
             [(reader, false)] if !self.input.live[n as usize] => Some(reader),
@@ -127,7 +130,8 @@ impl Search<'_> {
         }
     }
 
-    /// Does all that the members read from outside stay as it is up to the last one, and when that one writes?
+    /// Returns true if everything that the members read from outside stays unchanged up to the last one, and when that
+    /// one writes.
     fn is_deferrable(&self, fused: &FusedMatmul) -> bool {
         let written = self.input.storage_of[fused.last as usize];
         fused.members.iter().all(|&m| {
@@ -153,7 +157,7 @@ impl Search<'_> {
         })
     }
 
-    /// The elements of `operand` in flat order are one for each element of the matmul.
+    /// Returns true if the elements of `operand` in flat order correspond to those of the matmul.
     fn flat(&self, fused: &FusedMatmul, operand: &In) -> bool {
         let (read, out) = (self.input.layout(operand.layout), self.input.layout(self.node(fused.matmul).out));
         matches!(operand.src.kind(), SrcKind::Node(_) | SrcKind::Leaf(_))
@@ -162,8 +166,8 @@ impl Search<'_> {
             && read.is_c_contiguous()
     }
 
-    /// The function of `n` and its operand beside the value of `at`, where that comes in flat order and the result is
-    /// of the same dtype; and whether that operand comes first.
+    /// Returns the function of `n`, its operand other than the value of `at`, and whether that operand comes first. The
+    /// value of `at` must be read in flat order, and the result must have the same dtype.
     fn other_operand(&self, fused: &FusedMatmul, at: u32, n: u32) -> Option<(Fun, In, bool)> {
         let node = self.node(n);
         let [a, b] = *node.operands() else { return None };
@@ -178,14 +182,14 @@ impl Search<'_> {
         fits.then(|| (node.map_fun(), other, !second))
     }
 
-    /// The constant that an operand is, if it is none that makes a library skip what it multiplies.
+    /// Returns the slot of the constant that an operand is, unless it is zero: libraries skip what zero multiplies.
     fn nonzero_constant(&self, operand: &In) -> Option<u32> {
         let SrcKind::Const(slot) = operand.src.kind() else { return None };
         let zero = self.input.consts[slot as usize].is_zero(self.input.layout(operand.layout).dtype);
         (!zero).then_some(slot)
     }
 
-    /// Is the value in memory anyway? Else the kernel that makes it may as well do the sum.
+    /// Returns true if the value is in memory anyway. Otherwise the kernel that computes it can also add it.
     fn in_memory(&self, operand: &In) -> bool {
         match operand.src.kind() {
             SrcKind::Node(p) => {
@@ -258,7 +262,7 @@ fn fuse_bias(search: &Search, fused: &mut FusedMatmul, at: u32, n: u32) -> Optio
     Some(())
 }
 
-/// `target[...] = matmul`, the whole of its memory.
+/// `target[...] = matmul`, which replaces all of the target's memory.
 fn fuse_assignment(search: &Search, fused: &mut FusedMatmul, at: u32, n: u32) -> Option<()> {
     let node = search.node(n);
     let value = node.ins[1];
@@ -270,7 +274,8 @@ fn fuse_assignment(search: &Search, fused: &mut FusedMatmul, at: u32, n: u32) ->
     fits.then_some(())
 }
 
-/// Is it a sum that the fused's can be extended by? What is subtracted from must be the matmul alone.
+/// Returns true if the function is a sum that extends the fusion. Only the matmul alone can be subtracted from
+/// something.
 fn is_sum(fun: Fun, first: bool, fused: &FusedMatmul) -> bool {
     match fun {
         Fun::Add => true,

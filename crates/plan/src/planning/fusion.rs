@@ -1,8 +1,8 @@
 //! Fusion: which recorded operations run together.
 //!
-//! Nodes are taken in tape order and put into **groups**; the list of groups is a valid schedule at every moment. A node
-//! may join any group that comes no earlier than all it depends on; it may share a group with a dependency only where
-//! the value passes from one to the other inside the iteration (a *direct* edge). Write-after-read and
+//! Nodes are taken in tape order and put into **groups**. The list of groups is a valid schedule at every moment. A
+//! node may join any group that comes no earlier than everything it depends on. It may share a group with a dependency
+//! only if the value passes from one to the other inside the iteration (a *direct* edge). Write-after-read and
 //! write-after-write are dependencies like any other, so no load moves across a write of its storage.
 
 use std::collections::HashMap;
@@ -19,17 +19,17 @@ use crate::program::Level;
 pub(crate) struct Group {
     /// Iteration space of full-level nodes.
     pub(crate) shape: Dims,
-    /// Folded axes of `shape`, as bits; 0 where nothing fused_matmuls.
+    /// Reduced axes of `shape`, as bits; 0 without a reduction.
     pub(crate) mask: u32,
     /// In tape order.
     pub(crate) nodes: Vec<u32>,
-    /// The group is a product with what follows it: its place in [`Fusion::fused_matmuls`].
+    /// For a matmul with a fused epilogue, its index in [`Fusion::fused_matmuls`].
     pub(crate) fused: Option<usize>,
-    /// May take further nodes.
+    /// True if further nodes may join.
     open: bool,
-    /// Every node reads and writes in flat order, so only the size of `shape` matters.
+    /// True if every node reads and writes in flat order, so that only the size of `shape` matters.
     flat: bool,
-    /// The formula that nodes are of, 0 where none is of one: see [`Node::extra`].
+    /// The formula that the nodes belong to, or 0: see [`Node::extra`].
     formula: u8,
     /// Groups that must not run before this one.
     successors: Vec<u32>,
@@ -37,9 +37,9 @@ pub(crate) struct Group {
 
 /// Limits that keep generated code small.
 const MAX_NODES: usize = 192;
-/// Longest row that a kernel keeps at hand between passes.
+/// Longest row that a kernel keeps in registers or shared memory between passes.
 const MAX_ROW: i64 = 1 << 15;
-/// How far ahead a node looks for a group to join.
+/// How many groups a node considers joining.
 const LOOKAHEAD: usize = 12;
 
 /// The grouping of a tape.
@@ -49,12 +49,12 @@ pub(crate) struct Fusion<'a> {
     pub(crate) groups: Vec<Group>,
     pub(crate) level: Vec<Level>,
     pub(crate) fused_matmuls: Vec<FusedMatmul>,
-    /// The fused that each node is in.
+    /// The index of the fused matmul that each node belongs to.
     matmul_of: HashMap<u32, usize>,
     group_of: Vec<u32>,
-    /// Where the nodes of a merged group went.
+    /// The group that each group was merged into; itself if it was not merged.
     merged_into: Vec<u32>,
-    /// The last node that writes each storage which is written.
+    /// The last node that writes each storage.
     last_writer: HashMap<u32, u32>,
     /// (reader, layout id) of each version, by node and by leaf.
     node_readers: Vec<Vec<(u32, u32)>>,
@@ -105,12 +105,12 @@ impl<'a> Fusion<'a> {
         &self.input.nodes[node as usize]
     }
 
-    /// The group a node is in, after merges.
+    /// Returns the group that a node is in, after merges.
     pub(crate) fn group(&self, node: u32) -> u32 {
         self.resolve(self.group_of[node as usize])
     }
 
-    /// A write that leaves nothing of the version before.
+    /// Returns true if a node is a write that replaces all of the previous version.
     pub(crate) fn overwrites(&self, node: u32) -> bool {
         self.input.overwrites(node as usize)
     }
@@ -131,7 +131,7 @@ impl<'a> Fusion<'a> {
         let flat = self.is_flat(&node);
         let mut dependencies = self.dependencies(n);
         let target = if node.kind == NodeKind::Launch && node.fun == 0 {
-            // The arrays of a launch stand side by side, so that nothing has been placed since the first.
+            // The nodes of a launch are adjacent on the tape, so nothing has been placed since the first.
             Some((self.group(n - 1), Level::Full))
         } else if alone {
             None
@@ -172,7 +172,7 @@ impl<'a> Fusion<'a> {
         self.register(n, group, &dependencies);
     }
 
-    /// Gives a product and what follows it a group of its own, after everything so far.
+    /// Gives a fused matmul a group of its own, after everything so far.
     fn place_matmul(&mut self, fused: usize) {
         let group = self.groups.len() as u32;
         let members = self.fused_matmuls[fused].members.clone();
@@ -194,7 +194,7 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// Notes what a placed node came after and what it reads.
+    /// Records what a placed node depends on and what it reads.
     fn register(&mut self, n: u32, group: u32, dependencies: &[(u32, bool)]) {
         for &(dep, _) in dependencies {
             let from = self.group(dep);
@@ -213,7 +213,7 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// All operands are read, and the result written, in flat order.
+    /// Returns true if all operands are read, and the result is written, in flat order.
     fn is_flat(&self, node: &Node) -> bool {
         match node.kind {
             NodeKind::Map => {}
@@ -228,7 +228,7 @@ impl<'a> Fusion<'a> {
         })
     }
 
-    /// Nodes that must run before `n`, each with: may `n` run in its group?
+    /// Returns the nodes that must run before `n`, each with true if `n` may run in its group.
     fn dependencies(&self, n: u32) -> Vec<(u32, bool)> {
         let node = self.node(n);
         let mut found: Vec<(u32, bool)> = Vec::new();
@@ -250,8 +250,8 @@ impl<'a> Fusion<'a> {
         found
     }
 
-    /// What a write must come after: the writer and all readers of the version it replaces and, where it may share
-    /// the writer's group or the writer is not run at all, of the versions before.
+    /// Collects what a write must come after: the writer and all readers of the version that it replaces. If the write
+    /// may share the writer's group, or the writer is not run at all, the versions before count as well.
     fn older_versions(&self, n: u32, found: &mut Vec<(u32, bool)>) {
         let node = self.node(n);
         let mut version = node.ins[0].src;
@@ -266,7 +266,7 @@ impl<'a> Fusion<'a> {
                     continue;
                 }
                 let r = self.node(reader);
-                // A write's own mention of its base reads nothing.
+                // A write names its base as an operand without reading it.
                 let values = if r.is_write() { &r.operands()[1..] } else { r.operands() };
                 if !values.iter().any(|i| i.src == version) {
                     continue;
@@ -300,7 +300,8 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// Can the value of `p`, read through that layout, pass to `n` inside one iteration if both are in one group?
+    /// Returns true if the value of `p`, read through a layout, can pass to `n` inside one iteration when both are in
+    /// one group.
     pub(crate) fn passes(&self, p: u32, layout: u32, n: u32) -> bool {
         let writer = self.node(p);
         let read = self.layout(layout);
@@ -310,7 +311,7 @@ impl<'a> Fusion<'a> {
         }
         match writer.kind {
             NodeKind::Routine | NodeKind::Scatter | NodeKind::Launch => return false,
-            // The version after a write is the written value only where it was written.
+            // The version after a write equals the written value only where it was written.
             NodeKind::Update => return layout == writer.out && self.node(n).kind != NodeKind::Reduce,
             _ => {}
         }
@@ -332,8 +333,9 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// What a cast is of, if those who read its value through that layout from another group rather cast again: no more
-    /// bytes are read so, and none need be written. What it is of must be in memory, and stay as it is.
+    /// Returns the operand of a cast whose readers in other groups should recompute it, reading `p` through a layout.
+    /// That reads no more bytes, and the cast's result need not be written. The operand must be in memory and stay
+    /// unchanged.
     pub(crate) fn recomputed_cast(&self, p: u32, layout: u32) -> Option<In> {
         let node = self.node(p);
         if node.kind != NodeKind::Map || node.map_fun() != Fun::Cast {
@@ -357,7 +359,7 @@ impl<'a> Fusion<'a> {
         (whole && alike && self.last_writer.get(&storage).is_none_or(|&w| w < p)).then_some(from)
     }
 
-    /// Brings the producers of `n` that stand in different groups together where the schedule allows it.
+    /// Merges the groups of the producers of `n` where the schedule allows it.
     fn merge_producers(&mut self, n: u32, dependencies: &[(u32, bool)]) {
         let Some(last) = dependencies.iter().map(|&(d, _)| self.group(d)).max() else { return };
         for &(dep, direct) in dependencies {
@@ -375,7 +377,7 @@ impl<'a> Fusion<'a> {
             {
                 continue;
             }
-            // Row values of one must not be taken for full values of the other.
+            // Row-level values of one group must not be mistaken for full-level values of the other.
             let n_shape = &self.layout(self.node(n).out).shape;
             if a.mask != b.mask && *n_shape != b.shape && !(a.flat && b.flat) {
                 continue;
@@ -406,7 +408,7 @@ impl<'a> Fusion<'a> {
         g
     }
 
-    /// The first group that can take `n`.
+    /// Returns the first group that can take `n`.
     fn find_group(
         &self,
         n: u32,
@@ -427,13 +429,13 @@ impl<'a> Fusion<'a> {
         };
         (first..count.min(first + LOOKAHEAD)).find_map(|g| {
             let level = self.level_in(g as u32, n, shape, mask, flat)?;
-            // A direct edge holds at the level that the group gives the node.
+            // An edge is direct only at the level that the group gives the node.
             let direct = dependencies.iter().all(|&(d, _)| self.group(d) as usize != g || self.is_direct(d, n, level));
             direct.then_some((g as u32, level))
         })
     }
 
-    /// The level at which `n` would run in a group, if it can.
+    /// Returns the level at which `n` would run in a group, or `None` if the group cannot take it.
     fn level_in(&self, g: u32, n: u32, shape: &Dims, mask: u32, flat: bool) -> Option<Level> {
         let group = &self.groups[g as usize];
         if !group.open || group.nodes.len() >= MAX_NODES {
@@ -451,7 +453,7 @@ impl<'a> Fusion<'a> {
             return ok.then_some(Level::Row);
         }
         if group.shape == *shape || ((flat || group.flat) && group.mask == 0 && size(&group.shape) == size(shape)) {
-            // A group that is flat takes the shape of the first node that is not.
+            // A flat group takes the shape of the first node that is not flat.
             return Some(Level::Full);
         }
         let is_row = group.mask != 0
@@ -460,7 +462,7 @@ impl<'a> Fusion<'a> {
         is_row.then_some(Level::Row)
     }
 
-    /// Does the edge from `d` to `n` (in one group) pass inside the iteration with `n` at `level`?
+    /// Returns true if the value of `d` passes to `n`, in the same group, inside the iteration with `n` at `level`.
     fn is_direct(&self, d: u32, n: u32, level: Level) -> bool {
         let node = self.node(n);
         node.operands().iter().enumerate().all(|(k, operand)| {
@@ -480,7 +482,7 @@ impl<'a> Fusion<'a> {
         })
     }
 
-    /// Must the value of a needed node be in memory after its group has run?
+    /// Returns for each node whether its value must be in memory after its group has run.
     pub(crate) fn stored(&self) -> Vec<bool> {
         let n = self.input.nodes.len();
         let mut stored: Vec<bool> = (0..n).map(|i| self.needed[i] && self.input.live[i]).collect();
@@ -502,7 +504,7 @@ impl<'a> Fusion<'a> {
                     let again = self.node(p).kind == NodeKind::Update && self.node(p).out == node.out;
                     !(self.overwrites(i) || again && !across && node.kind == NodeKind::Update)
                 } else {
-                    // Calls, and what they do beside, read memory.
+                    // Routines and their epilogues read memory.
                     let kernel = node.kind != NodeKind::Routine && !self.matmul_of.contains_key(&i);
                     let again = kernel && !in_memory && self.recomputed_cast(p, operand.layout).is_some();
                     in_memory || if across { !again } else { !self.passes(p, operand.layout, i) }
@@ -517,8 +519,8 @@ impl<'a> Fusion<'a> {
     }
 }
 
-/// Nodes whose value somebody sees, and all that those need. What a launch does may be more than what it writes to its
-/// arrays.
+/// Returns for each node whether its value is visible outside or read by a node that is needed. Launches are always
+/// needed, because a kernel may have effects beyond its arrays.
 fn needed(input: &Input) -> Vec<bool> {
     let mut needed = input.live.to_vec();
     for (i, node) in input.nodes.iter().enumerate().rev() {
@@ -527,7 +529,7 @@ fn needed(input: &Input) -> Vec<bool> {
             continue;
         }
         if input.layouts[&node.out].size == 0 {
-            // An empty value or write asks for nothing; the version before an empty write is its own.
+            // An empty value or write needs nothing. The version before an empty write is its own.
             needed[i] = node.is_write();
             if !needed[i] {
                 continue;
@@ -550,7 +552,8 @@ pub(crate) fn is_reduced(mask: u32, axis: usize) -> bool {
     mask.checked_shr(axis as u32).unwrap_or(0) & 1 == 1
 }
 
-/// Do these strides of a view of shape `shape` repeat a contiguous array of the kept axes along the folded ones?
+/// Returns true if the strides of a view of shape `shape` broadcast a contiguous array of the kept axes along the
+/// reduced ones.
 fn broadcasts_rows(strides: &[i64], offset: i64, shape: &[i64], mask: u32) -> bool {
     let mut expect = 1;
     offset == 0
@@ -568,14 +571,15 @@ fn broadcasts_rows(strides: &[i64], offset: i64, shape: &[i64], mask: u32) -> bo
         })
 }
 
-/// Are a group's folded axes the last ones, and few enough elements to go over again?
+/// Returns true if a group's reduced axes are the last ones and have few enough elements to be read again in a second
+/// pass.
 fn row_is_short(group: &Group) -> bool {
     let first = (0..group.shape.len()).find(|&k| is_reduced(group.mask, k)).unwrap_or(group.shape.len());
     let trailing = (first..group.shape.len()).all(|k| is_reduced(group.mask, k) || group.shape[k] == 1);
     trailing && group.shape[first..].iter().product::<i64>() <= MAX_ROW
 }
 
-/// Extents other than 1 of the axes that are not folded.
+/// Returns the extents other than 1 of the axes that are not reduced.
 fn kept_extents(shape: &[i64], mask: u32) -> impl Iterator<Item = i64> + '_ {
     shape.iter().enumerate().filter(move |&(k, n)| !is_reduced(mask, k) && *n != 1).map(|(_, &n)| n)
 }

@@ -1,4 +1,4 @@
-//! What the planner is given.
+//! The planner's input.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -9,17 +9,17 @@ use cuprous_core::{LayoutRef, Node, NodeKind, Scalar};
 /// A tape as the planner sees it.
 pub(crate) struct Input<'a> {
     pub(crate) nodes: &'a [Node],
-    /// Somebody outside the tape sees the node's value.
+    /// True for each node whose value is visible outside the tape.
     pub(crate) live: &'a [bool],
-    /// Which storage each node writes; leaves come first, in slot order.
+    /// The storage that each node writes. Leaves come first, in slot order.
     pub(crate) storage_of: &'a [u32],
     /// Size of each storage.
     pub(crate) storage_bytes: &'a [usize],
     pub(crate) leaves: usize,
     pub(crate) layouts: &'a HashMap<u32, LayoutRef>,
-    /// What the launches of users' kernels are.
+    /// The launches of user kernels.
     pub(crate) launches: &'a [Arc<dyn Any + Send + Sync>],
-    /// Values of the constants, of which a plan may use no more than [`Program::nonzero`](crate::Program) says.
+    /// Values of the constants. A plan may depend on them only as [`Program::nonzero`](crate::Program) says.
     pub(crate) consts: &'a [Scalar],
 }
 
@@ -28,7 +28,7 @@ impl Input<'_> {
         &self.layouts[&id]
     }
 
-    /// A write that leaves nothing of the version before.
+    /// Returns true if a node is a write that replaces all of the previous version.
     pub(crate) fn overwrites(&self, node: usize) -> bool {
         let n = &self.nodes[node];
         let out = self.layout(n.out);

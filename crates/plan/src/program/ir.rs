@@ -1,9 +1,9 @@
-//! The fused kernel: what a device generates code for.
+//! The IR of fused array kernels, from which a device generates code.
 
 use cuprous_core::{DType, Dims, Fun, ReduceOp, ScatterOp};
 use smallvec::SmallVec;
 
-/// A value of a kernel: index of the instruction that made it.
+/// A value of a kernel: the index of the instruction that computes it.
 pub type Val = u16;
 
 /// Where an instruction runs in the two-level iteration space of its kernel.
@@ -22,7 +22,7 @@ pub enum Level {
 pub struct Access {
     /// Element at index zero.
     pub offset: i64,
-    /// Elements per step of each axis.
+    /// Elements per step along each axis.
     pub strides: Dims,
 }
 
@@ -31,9 +31,9 @@ pub struct Access {
 pub enum Inst {
     /// The element of `buffers[buf]` (seen as an array of the instruction's dtype) at `access`.
     Load {
-        /// Index into the kernel's buffers.
+        /// Index into the kernel's `buffers`.
         buf: u16,
-        /// Which element.
+        /// The element's position.
         access: Access,
     },
     /// Constant `slot` of the program's scalars, already in the instruction's dtype.
@@ -41,7 +41,7 @@ pub enum Inst {
         /// Index into the program's scalars.
         slot: u32,
     },
-    /// The affine index itself, int64.
+    /// The value of an affine index, int64.
     Iota {
         /// The index.
         access: Access,
@@ -53,46 +53,46 @@ pub enum Inst {
         /// Its operands.
         args: SmallVec<[Val; 3]>,
     },
-    /// Element `index` (int64, counted in the instruction's dtype) of `buffers[buf]`. An index outside the buffer
-    /// wraps (`rem_euclid` of the number of elements): memory is never touched out of bounds.
+    /// Element `index` (int64, counted in the instruction's dtype) of `buffers[buf]`. An index outside the buffer wraps
+    /// (`rem_euclid` of the number of elements), so memory is never touched out of bounds.
     Gather {
-        /// Index into the kernel's buffers.
+        /// Index into the kernel's `buffers`.
         buf: u16,
         /// Elements of the instruction's dtype in the buffer.
         len: i64,
-        /// The element.
+        /// The element's index.
         index: Val,
     },
-    /// Folds a full-level value over the inner axes; its result is a row-level value.
+    /// Reduces a full-level value over the inner axes. The result is a row-level value.
     Reduce {
-        /// How.
+        /// The reduction.
         op: ReduceOp,
-        /// What.
+        /// The value that is reduced.
         arg: Val,
     },
-    /// Writes a value, whose dtype is the element type of the access. All instructions that come before it and read
-    /// the same buffer read the element that this instruction's thread writes, or the planner has put them elsewhere.
+    /// Writes a value, whose dtype is the element type of the access. Earlier instructions that read the same buffer
+    /// read the element that this instruction's thread writes; the planner puts all others into other kernels.
     Store {
-        /// Index into the kernel's buffers.
+        /// Index into the kernel's `buffers`.
         buf: u16,
-        /// Which element.
+        /// The element's position.
         access: Access,
         /// The value.
         arg: Val,
     },
-    /// Writes a value to element `index` of a buffer, combining; indices wrap as in [`Inst::Gather`].
-    /// [`ScatterOp::Set`]: of equal indices the highest iteration (row-major) wins. A kernel that scatters holds
-    /// exactly one scatter and no store, and nothing in it reads that buffer.
+    /// Writes a value to element `index` of a buffer, combining it with what is there. Indices wrap as in
+    /// [`Inst::Gather`]. With [`ScatterOp::Set`], of equal indices the last iteration (row-major) wins. A kernel with a
+    /// scatter has exactly one, has no store, and reads nothing from that buffer.
     Scatter {
-        /// Index into the kernel's buffers.
+        /// Index into the kernel's `buffers`.
         buf: u16,
         /// Elements of the value's dtype in the buffer.
         len: i64,
-        /// The element.
+        /// The element's index.
         index: Val,
         /// The value.
         arg: Val,
-        /// How it combines with what is there.
+        /// How the value is combined with what is there.
         op: ScatterOp,
     },
 }
@@ -100,40 +100,43 @@ pub enum Inst {
 /// One instruction with its result type and level.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Typed {
-    /// What it does.
+    /// The operation.
     pub inst: Inst,
-    /// Type of its result (of the value written, for stores).
+    /// The type of its result; for stores, of the value written.
     pub dtype: DType,
-    /// Where it runs.
+    /// The level at which it runs.
     pub level: Level,
 }
 
 /// A fused region: a loop nest over `outer` × `inner` with a straight-line body in SSA form.
 ///
-/// Invariants (checked by [`super::verify`]): operands precede their use; a full-level instruction may use row-level
-/// values (they are broadcast along the inner axes), a row-level one uses only row-level values and reductions;
-/// `inner` is empty exactly if there is no reduction, and then every instruction is full-level; axes of extent 1 are
-/// dropped and axes that every access treats as one are merged, so a contiguous map has a single axis; extents are
-/// ≥ 1: empty work is never planned.
+/// Invariants (checked by [`super::verify`]):
+/// - Operands precede their use.
+/// - A full-level instruction may use row-level values, which are broadcast along the inner axes. A row-level
+///   instruction uses only row-level values and reductions.
+/// - `inner` is empty exactly if there is no reduction; then every instruction is full-level.
+/// - Axes of extent 1 are dropped, and axes that every access treats as one are merged, so a contiguous map has a
+///   single axis.
+/// - Extents are ≥ 1: empty work is never planned.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Kernel {
     /// Extents of the kept axes, outermost first.
     pub outer: Dims,
-    /// Extents of the folded axes, outermost first.
+    /// Extents of the reduced axes, outermost first.
     pub inner: Dims,
-    /// The body.
+    /// The instructions.
     pub body: Vec<Typed>,
-    /// Index in the program's buffers of each buffer that the kernel touches; no duplicates.
+    /// For each buffer that the kernel touches, its index in the program's buffers. No duplicates.
     pub buffers: Vec<u32>,
 }
 
 impl Kernel {
-    /// Number of outer iterations.
+    /// Returns the number of outer iterations.
     pub fn outer_size(&self) -> i64 {
         self.outer.iter().product()
     }
 
-    /// Number of inner iterations; 1 without reductions.
+    /// Returns the number of inner iterations; 1 without reductions.
     pub fn inner_size(&self) -> i64 {
         self.inner.iter().product()
     }
@@ -149,7 +152,7 @@ impl Kernel {
         }
     }
 
-    /// True where something is folded.
+    /// Returns true if the kernel has a reduction.
     pub fn reduces(&self) -> bool {
         self.body.iter().any(|t| matches!(t.inst, Inst::Reduce { .. }))
     }
@@ -170,7 +173,7 @@ impl Inst {
         }
     }
 
-    /// Calls `f` with each value that the instruction uses, to be renamed.
+    /// Calls `f` with each value that the instruction uses, so that it can be renumbered.
     pub fn operands_mut(&mut self, mut f: impl FnMut(&mut Val)) {
         match self {
             Inst::Load { .. } | Inst::Scalar { .. } | Inst::Iota { .. } => {}
@@ -184,7 +187,7 @@ impl Inst {
         }
     }
 
-    /// The buffer it touches.
+    /// Returns the buffer that the instruction touches.
     pub fn buffer_mut(&mut self) -> Option<&mut u16> {
         match self {
             Inst::Load { buf, .. } | Inst::Gather { buf, .. } | Inst::Store { buf, .. } | Inst::Scatter { buf, .. } => {
@@ -194,7 +197,7 @@ impl Inst {
         }
     }
 
-    /// Its affine index.
+    /// Returns the affine index of the instruction.
     pub fn access(&self) -> Option<&Access> {
         match self {
             Inst::Load { access, .. } | Inst::Iota { access } | Inst::Store { access, .. } => Some(access),
@@ -202,7 +205,7 @@ impl Inst {
         }
     }
 
-    /// Its affine index, to be changed.
+    /// Returns the affine index of the instruction, so that it can be changed.
     pub fn access_mut(&mut self) -> Option<&mut Access> {
         match self {
             Inst::Load { access, .. } | Inst::Iota { access } | Inst::Store { access, .. } => Some(access),

@@ -1,4 +1,4 @@
-//! User kernels: what a device makes of one, and a launch as data.
+//! User kernels: the traits of compiled kernels, and a launch as data.
 
 use std::any::Any;
 use std::fmt;
@@ -8,29 +8,30 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use cuprous_core::{Error, Result};
 use cuprous_kernel::fault::Record;
 
-/// How a kernel is launched.
+/// The configuration of a kernel launch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Launch {
-    /// Blocks.
+    /// Blocks along each axis.
     pub grid: [u32; 3],
-    /// Threads of a block.
+    /// Threads of a block along each axis.
     pub block: [u32; 3],
-    /// Bytes of dynamic shared memory of a block.
+    /// Bytes of dynamic shared memory per block.
     pub shared: u32,
     /// All blocks must run at once, because they wait for one another.
     pub cooperative: bool,
 }
 
 impl Launch {
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|&n| u64::from(n)).product()
     }
 
-    /// Refuses a shape that no GPU takes, on every device alike; gives the number of threads of a block.
+    /// Checks the configuration against the limits of all GPUs, whatever the device, and returns the number of threads
+    /// of a block.
     ///
     /// # Errors
-    /// What is wrong with it, with the kernel's name.
+    /// The limit that is exceeded, with the kernel's name.
     pub fn check(&self, name: &str) -> Result<u32> {
         let refused = |why: String| Err(Error::value(format!("[{name}] {why}")));
         if self.grid.contains(&0) || self.block.contains(&0) {
@@ -56,32 +57,35 @@ impl Launch {
     }
 }
 
-/// A kernel of the user, compiled for a device, which finds its own in a program's steps by their class.
+/// A user kernel that is compiled for a device. The device recognizes its own kernels in a program's steps by their
+/// type.
 pub trait UserKernel: Any + Send + Sync {
-    /// Its name.
+    /// Returns the kernel's name.
     fn name(&self) -> &str {
         "kernel of the user"
     }
 
-    /// Refuses shapes that the device does not take.
+    /// Checks a launch's configuration.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The device does not take the configuration.
     fn check(&self, launch: &Launch) -> Result<()>;
 
-    /// `registers`, `static_shared`, `local`, `max_threads`, `constant`, and what else the device tells.
+    /// Returns `registers`, `static_shared`, `local`, `max_threads`, `constant`, and whatever else the device reports.
     ///
     /// # Errors
     /// The device failed.
     fn attributes(&self) -> Result<Vec<(&'static str, u64)>>;
 
-    /// How many blocks of so many threads, with so many bytes of dynamic shared memory, may wait for one another.
+    /// Returns how many blocks of `threads` threads, with `shared` bytes of dynamic shared memory each, can be resident
+    /// at once and so wait for one another.
     ///
     /// # Errors
     /// The device failed.
     fn resident_blocks(&self, threads: u32, shared: u32) -> Result<u64>;
 
-    /// The exception that was raised since this was last asked, where the kernel reports such things. Waits for it.
+    /// Waits for the kernel and returns the exception that was raised since the last call, if the kernel reports
+    /// exceptions.
     ///
     /// # Errors
     /// The device failed.
@@ -89,24 +93,24 @@ pub trait UserKernel: Any + Send + Sync {
         Ok(None)
     }
 
-    /// The driver's handle of the module that it is in, where there is one.
+    /// Returns the driver's handle of the kernel's module, if it has one.
     fn module(&self) -> Option<u64> {
         None
     }
 
-    /// The code as people read it.
+    /// Returns the generated code.
     fn source(&self) -> String;
 }
 
 /// A kernel of a module of the device's own language.
 pub trait RawKernel: Send + Sync {
-    /// Submits it. Each argument starts in `args` where `starts` says.
+    /// Submits a launch. Argument `k` begins at byte `starts[k]` of `args`.
     ///
     /// # Errors
-    /// The shape is beyond the device's limits, or the device failed.
+    /// The configuration exceeds the device's limits, or the device failed.
     fn launch(&self, launch: &Launch, args: &[u8], starts: &[u32]) -> Result<()>;
 
-    /// As [`UserKernel::attributes`].
+    /// Returns the same as [`UserKernel::attributes`].
     ///
     /// # Errors
     /// The device failed.
@@ -115,31 +119,31 @@ pub trait RawKernel: Send + Sync {
 
 /// A module of the device's own language.
 pub trait RawModule: Send + Sync {
-    /// A kernel by its name.
+    /// Returns a kernel by name.
     ///
     /// # Errors
-    /// There is none.
+    /// The module has no such kernel.
     fn kernel(&self, name: &str) -> Result<Arc<dyn RawKernel>>;
 
-    /// Address and size of a variable.
+    /// Returns address and size of a variable.
     ///
     /// # Errors
-    /// There is none.
+    /// The module has no such variable.
     fn global(&self, name: &str) -> Result<(u64, usize)>;
 }
 
-/// A compiled kernel, shared.
+/// A shared compiled kernel.
 pub type KernelRef = Arc<dyn UserKernel>;
 
-/// A kernel with the shape of its launch, as it is recorded.
+/// A kernel with the configuration of its launch, as it is recorded.
 pub struct UserLaunch {
-    /// Its name in programs, never given twice.
+    /// Identifies the launch in programs. Never reused.
     pub(crate) number: u32,
     /// The kernel.
     pub kernel: KernelRef,
-    /// The shape, which the kernel's device takes.
+    /// The configuration, which the kernel's device has accepted.
     pub config: Launch,
-    /// Where the address of each array stands in the block of arguments.
+    /// The offset of each array's address in the block of arguments.
     pub address_offsets: Box<[u32]>,
 }
 
@@ -150,10 +154,10 @@ impl fmt::Debug for UserLaunch {
 }
 
 impl UserLaunch {
-    /// A launch of `kernel` whose block of arguments has addresses of arrays at `places`.
+    /// Returns a launch of `kernel` whose block of arguments has addresses of arrays at `address_offsets`.
     ///
     /// # Errors
-    /// The device does not take the shape.
+    /// The device does not take the configuration.
     pub fn new(kernel: KernelRef, config: Launch, address_offsets: &[u32]) -> Result<Arc<UserLaunch>> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         kernel.check(&config)?;
@@ -165,7 +169,7 @@ impl UserLaunch {
         }))
     }
 
-    /// That of a number among those that a tape keeps.
+    /// Returns the launch with a number among those that a tape keeps.
     pub(crate) fn by_number(number: u32, kept: &[Arc<dyn Any + Send + Sync>]) -> Arc<UserLaunch> {
         let mut all = kept.iter().filter_map(|any| any.clone().downcast::<UserLaunch>().ok());
         all.find(|launch| launch.number == number).expect("a tape keeps what its nodes name")

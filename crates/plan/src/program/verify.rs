@@ -1,4 +1,5 @@
-//! The kernel IR's rules, as a program: every plan is checked against them where debug assertions are on: in the build that tests run.
+//! The rules of programs and kernels, as code. Every plan is checked against them where debug assertions are on: in the
+//! build that tests run.
 
 use std::collections::HashMap;
 
@@ -6,7 +7,10 @@ use cuprous_core::{DType, RoutineOp};
 
 use super::{Addend, Assignment, Epilogue, Inst, Kernel, LaunchStep, Level, Program, RoutineCall, Step};
 
-/// The first rule that a program breaks, in words.
+/// Checks a program.
+///
+/// # Errors
+/// The first rule that the program breaks.
 pub fn check(program: &Program) -> Result<(), String> {
     for (s, step) in program.steps.iter().enumerate() {
         for kernel in step.kernels() {
@@ -50,7 +54,7 @@ fn check_pack(kernels: &[Kernel]) -> Result<(), String> {
     if kernels.len() < 2 || kernels.iter().any(Kernel::reduces) {
         return Err("a pack is of several maps".into());
     }
-    // Who has touched each buffer so far, and whether anybody wrote it.
+    // The kernel that touched each buffer first, and whether any kernel has written it.
     let mut seen: HashMap<u32, (usize, bool)> = HashMap::new();
     for (k, kernel) in kernels.iter().enumerate() {
         let mut fault = None;
