@@ -1,16 +1,17 @@
-//! From recording to running: engines, program recognition, fusion, schedule, memory, and the traits that a device
-//! implements.
+//! The engine: records operations, turns tapes into programs, plans and runs them. It also defines the traits that a
+//! device implements.
 //!
 //! The modules, each of which uses only those above it:
-//! - [`program`]: what a tape becomes, as data: steps, buffers, the IR of fused kernels, and the rules it keeps.
+//! - [`program`]: what a tape becomes, as data: steps, buffers, the IR of fused kernels, and the rules that programs
+//!   keep.
 //! - [`device`]: the traits that a device implements.
 //! - [`cost`]: what a program costs.
-//! - `planning`: from a tape to a program.
+//! - `planning`: from a tape to a program: fusion, emission, packing, the arena.
 //! - [`engine`]: records operations, recognizes and runs programs.
 //! - [`auto`]: the device "auto", made of two.
 //! - [`calibrate`]: measures a device.
 //!
-//! Architecture invariant: nothing here knows a device's code or Python.
+//! Architecture invariant: this crate contains no code of a particular device and none for Python.
 
 pub mod auto;
 pub mod calibrate;
@@ -27,7 +28,7 @@ pub use program::{
     Program, RawKernel, RawModule, RoutineCall, Step, Typed, UserKernel, UserLaunch, Val,
 };
 
-/// Says that the process is about to end: the tapes of ending threads are no longer run, and nothing is compiled in the
+/// Prepares for the end of the process: tapes of ending threads are no longer run, and nothing is compiled in the
 /// background.
 pub fn end() {
     engine::end();

@@ -1,4 +1,5 @@
-//! Formulas: operations on arrays that lie alike, recorded under one lock and without a handle for each value between.
+//! Formulas: operations on arrays of one layout, recorded under one lock and without a handle for each intermediate
+//! value.
 
 use std::sync::Arc;
 
@@ -13,31 +14,31 @@ pub struct FormulaValue(In);
 
 /// Records one formula: see [`Engine::formulas`].
 ///
-/// Invariants: the engine's lock is held and no array of the formula is pending on another tape; all of them have
-/// `layout`, which is contiguous and of a float, and so has every value.
+/// Invariants: the engine's lock is held, and no array of the formula is pending on another tape. All arrays and values
+/// have `layout`, which is contiguous and of a float dtype.
 pub struct Formula<'a> {
     tape: &'a mut Tape,
     layout: LayoutRef,
     number: LayoutRef,
-    /// [`Node::extra`](cuprous_core::Node) of all that it records.
+    /// [`Node::extra`](cuprous_core::Node) of all nodes that it records.
     formula: u8,
 }
 
 impl Formula<'_> {
-    /// What an array holds now.
+    /// Returns the present value of an array.
     pub fn read(&mut self, a: &Array) -> FormulaValue {
         debug_assert_eq!(a.layout.id, self.layout.id);
-        // SAFETY: the type's invariants.
+        // SAFETY: the lock is held and foreign tapes are settled, by the type's invariants.
         let src = unsafe { self.tape.source(&a.storage) };
         FormulaValue(In { src, layout: self.tape.note(&self.layout) })
     }
 
-    /// A number, which is no part of the program's key.
+    /// Returns a number, which is not part of the program's key.
     pub fn number(&mut self, n: f64) -> FormulaValue {
         FormulaValue(self.tape.constant(Scalar::new(Number::Float(n), self.layout.dtype), &self.number))
     }
 
-    /// A scalar function.
+    /// Records a scalar function.
     pub fn map(&mut self, fun: Fun, args: &[FormulaValue]) -> FormulaValue {
         let mut ins = [In::default(); 3];
         ins.iter_mut().zip(args).for_each(|(to, arg)| *to = arg.0);
@@ -47,7 +48,7 @@ impl Formula<'_> {
     /// Writes a value to an array.
     pub fn write(&mut self, target: &Array, value: FormulaValue) {
         let base = self.read(target);
-        // SAFETY: the type's invariants.
+        // SAFETY: the lock is held and foreign tapes are settled, by the type's invariants.
         unsafe { self.tape.push_write(NodeKind::Update, 0, 2, target, [base.0, value.0, In::default()]) };
         if let Some(node) = self.tape.nodes.last_mut() {
             node.set_formula(self.formula);
@@ -56,7 +57,7 @@ impl Formula<'_> {
 }
 
 impl Engine {
-    /// Can those arrays be the operands of one formula?
+    /// Returns true if the arrays can be operands of one formula.
     pub fn are_alike(&self, arrays: &[&Array]) -> bool {
         let Some(first) = arrays.first() else { return false };
         let simple = first.layout.identity && matches!(first.dtype(), DType::F32 | DType::F64) && first.layout.size > 0;
@@ -65,8 +66,11 @@ impl Engine {
         simple && arrays.iter().all(alike)
     }
 
-    /// Records a formula for each row of arrays, all [alike](Engine::are_alike); those at `written` are written. Says
-    /// no, with nothing recorded, where operations are to run one by one.
+    /// Records a formula for each row of arrays. All arrays are [alike](Engine::are_alike); those at `written` are
+    /// written. Returns false, with nothing recorded, if operations are run one by one.
+    ///
+    /// # Errors
+    /// Earlier work that an array depends on failed.
     pub fn formulas(
         self: &Arc<Engine>,
         rows: &[&[&Array]],

@@ -9,18 +9,18 @@ use smallvec::SmallVec;
 use super::{Engine, Replay, note_place, period};
 use crate::program::UserLaunch;
 
-/// Launches that one program has at most, on a device that works while the host goes on.
+/// Largest number of launches in one program, on a device that works while the host goes on.
 pub(crate) const MAX_LAUNCHES: usize = 32;
 
 impl Engine {
-    /// Records a launch. `block` is the block of arguments, aligned as [`cuprous_kernel::abi`] says, with zeros where
-    /// addresses of `arrays` stand; `writes` says which of those it may change.
+    /// Records a launch of a user kernel. `block` is the block of arguments, aligned as [`cuprous_kernel::abi`] says,
+    /// with zeros in place of the addresses of `arrays`. `writes` says which arrays the kernel may change.
     ///
-    /// The work of a kernel is not known. So the first launch after a wait is submitted at once, then two, four, up to
-    /// [`MAX_LAUNCHES`] together: a loop of them becomes one program, whose repetitions are one graph.
+    /// The work of a kernel is not known. The first launch after a wait is therefore submitted at once, then two, four,
+    /// up to [`MAX_LAUNCHES`] together. A loop of launches becomes one program, whose repetitions are one graph.
     ///
     /// # Errors
-    /// An array is on another device, or what it waits for failed.
+    /// An array is on another device, or work that it depends on failed.
     pub fn launch(
         self: &Arc<Engine>,
         launch: &Arc<UserLaunch>,
@@ -40,7 +40,7 @@ impl Engine {
         }
         let (state, tape) = (&mut *recording.state, recording.tape);
         let late = state.replay == Replay::Fused;
-        let most = if late { MAX_LAUNCHES } else { state.launches_wait };
+        let most = if late { MAX_LAUNCHES } else { state.launches_per_program };
         let none = state.scalars[DType::U8 as usize].clone();
         let t = &mut state.tapes[tape as usize];
         let block_of = In { src: Src(t.consts.len() as u32), layout: block.len() as u32 };
@@ -63,7 +63,7 @@ impl Engine {
         let (launched, asynchronous) = (t.launched, late || self.device.is_asynchronous());
         let mut ends = !asynchronous || launched >= most;
         if ends && asynchronous {
-            // At a whole number of repetitions, if there are any, so that the same program comes again and again.
+            // The tape ends at a whole number of repetitions, if there are any, so that the same program comes again.
             if most == MAX_LAUNCHES && launched < 2 * MAX_LAUNCHES {
                 if launched == most {
                     t.period = period(&t.nodes);
@@ -71,7 +71,7 @@ impl Engine {
                 ends = t.period == 0 || t.nodes.len().is_multiple_of(t.period);
             }
             if ends {
-                state.launches_wait = (2 * most).min(MAX_LAUNCHES);
+                state.launches_per_program = (2 * most).min(MAX_LAUNCHES);
             }
         }
         recording.end_if(ends);
@@ -79,13 +79,13 @@ impl Engine {
         Ok(())
     }
 
-    /// Runs something that reads and writes the memory of arrays itself, in order with what is recorded: the calling
+    /// Runs `run`, which reads and writes the memory of arrays itself, in order with recorded operations: the calling
     /// thread's tape and the tapes on which the arrays are pending run first. `writes` says which arrays it changes;
-    /// contents of theirs that somebody wants to see later are kept. `run` gets the addresses of the first elements. A profile
-    /// calls it `name`.
+    /// contents that are still needed are copied before. `run` receives the addresses of the first elements. `name` is
+    /// its name in a profile.
     ///
     /// # Errors
-    /// What ran first failed, an array is on another device, or `run` failed.
+    /// Earlier work failed, an array is on another device, or `run` failed.
     pub fn with_memory(
         self: &Arc<Engine>,
         name: &str,
@@ -103,8 +103,8 @@ impl Engine {
         note_place();
         let mut state = self.enter()?;
         self.run_tape(&mut state, tape)?;
-        if let Some(watch) = &mut state.watch {
-            watch.kernel();
+        if let Some(recorder) = &mut state.recorder {
+            recorder.add_kernel();
         }
         let mut addresses: SmallVec<[u64; 16]> = SmallVec::new();
         let mut buffers: SmallVec<[Buffer; 16]> = SmallVec::new();
@@ -119,7 +119,7 @@ impl Engine {
             buffers.push(buffer);
         }
         state.programs.forget_early();
-        // The lock is held, so that nothing else is submitted between.
+        // The lock stays held, so that nothing else is submitted in between.
         let noted = profile::on().then(|| {
             let note = Note { what: profile::name(name), ..profile::note(self.id) };
             (profile::now(), note, Current::new(note))

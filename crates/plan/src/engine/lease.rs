@@ -7,7 +7,7 @@ use cuprous_core::Result;
 
 use super::Engine;
 
-/// The calling thread's tape on each device; gives the tapes back when the thread ends.
+/// The calling thread's tape on each device. Returns the tapes when the thread ends.
 struct Lease {
     tapes: Vec<(Arc<Engine>, u32)>,
 }
@@ -16,10 +16,10 @@ thread_local! {
     static LEASE: std::cell::RefCell<Lease> = const { std::cell::RefCell::new(Lease { tapes: Vec::new() }) };
 }
 
-/// The process is about to end: what is still recorded will not be asked for.
+/// The process is about to end, so pending values will not be read.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
-/// Says that the process is about to end; tapes of ending threads are no longer run.
+/// Prepares for the end of the process: tapes of ending threads are no longer run.
 pub(crate) fn end() {
     ENDING.store(true, Relaxed);
 }
@@ -27,12 +27,12 @@ pub(crate) fn end() {
 impl Drop for Lease {
     fn drop(&mut self) {
         if ENDING.load(Relaxed) {
-            // Handles may be gone in any order by now; the system takes all memory back.
+            // Handles may have been dropped in any order. The operating system frees all memory.
             self.tapes.drain(..).for_each(std::mem::forget);
             return;
         }
-        // What is pending stays: a reader finds the tape through the value, or the next thread goes on with it. Running
-        // it here would need thread-local memory that may be gone already.
+        // Pending values stay: a reader finds the tape through the value, or the next thread continues with the tape.
+        // Running it here would need thread-local memory that may be freed already.
         for (engine, tape) in self.tapes.drain(..) {
             if let Ok(mut state) = engine.enter() {
                 state.free_tapes.push(tape);
@@ -42,7 +42,7 @@ impl Drop for Lease {
     }
 }
 
-/// Makes that tape the calling thread's.
+/// Makes a tape the calling thread's.
 pub(crate) fn lease(engine: &Arc<Engine>, tape: u32) {
     LEASE.with_borrow_mut(|lease| {
         if let Some(held) = lease.tapes.iter_mut().find(|(held, _)| held.id == engine.id) {
@@ -52,7 +52,7 @@ pub(crate) fn lease(engine: &Arc<Engine>, tape: u32) {
 }
 
 impl Engine {
-    /// The calling thread's tape.
+    /// Returns the calling thread's tape.
     #[inline]
     pub(crate) fn tape(self: &Arc<Engine>) -> Result<u32> {
         if self.tracking.load(Relaxed) {

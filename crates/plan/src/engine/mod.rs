@@ -1,4 +1,4 @@
-//! One device's engine: the tapes of all threads, the programs they became, and the lock around both.
+//! The engine of one device: the tapes of all threads, the programs that they became, and the lock around both.
 
 mod cache;
 mod counting;
@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex};
 use cuprous_core::profile::{self, Kind};
 use cuprous_core::{Array, DType, Error, Layout, Node, Result, interrupt, tape};
 
-use cache::{Programs, lost};
+use cache::{Programs, lost_value};
 use elementwise::Memo;
 use journal::Journal;
 use recording::Recording;
@@ -47,31 +47,31 @@ use crate::program::Program;
 const NODE_CAP: usize = 512;
 /// Nodes after which a tape that repeats itself ends, at a whole number of repetitions.
 const PERIODIC_CAP: usize = 160;
-/// Recorded work (in bytes that take as long) after which an asynchronous device is given the tape at the next whole-array
-/// routine: 15 µs of an H200.
+/// Recorded work, as the bytes that take as long to move, after which an asynchronous device is given the tape at the
+/// next routine: 15 µs of an H200.
 const BIG_WORK: u64 = 64 << 20;
 
 /// Records operations for one device and runs them.
 ///
-/// Invariants: `state` guards all tapes and the cells of all storages of this device; a program runs with the lock
-/// held, so whoever waits for a value finds it computed; nothing that runs under the lock needs Python.
+/// Invariants: `state` guards all tapes and the cells of all storages of this device. A program is submitted with the
+/// lock held, so a thread that waits for a value finds it submitted. Nothing that runs under the lock needs Python.
 pub struct Engine {
-    /// This engine's place in the registry: [`Storage::device`].
+    /// The engine's index in the registry: [`Storage::device`].
     pub id: u8,
     /// The device.
     pub device: Arc<dyn Device>,
     pub(crate) state: Mutex<State>,
-    /// The last recorded operation ended a tape: somebody should call [`Engine::flush`] (without Python's lock).
+    /// The last recorded operation ended a tape: the caller should call [`Engine::flush`] without Python's lock.
     due: AtomicBool,
     threads: AtomicU32,
-    /// Some tape notes places: see [`Tape::tracked`].
+    /// Some tape records source locations: see [`Tape::tracked`].
     tracking: AtomicBool,
-    /// This process was forked while another thread held the lock, so it is never released here.
+    /// This process was forked while another thread held the lock, so the lock is never released here.
     pub(crate) orphaned: AtomicBool,
 }
 
 impl Engine {
-    /// An engine for a device.
+    /// Returns an engine for a device.
     pub fn new(id: u8, device: Arc<dyn Device>) -> Arc<Engine> {
         Arc::new(Engine {
             id,
@@ -85,9 +85,9 @@ impl Engine {
                 replay: Replay::default(),
                 stats: Stats::default(),
                 draw: None,
-                launches_wait: 1,
+                launches_per_program: 1,
                 submitted: 0,
-                watch: None,
+                recorder: None,
                 scalars: DType::ALL.iter().map(|&dtype| Layout::contiguous(dtype, &[])).collect(),
             }),
             due: AtomicBool::new(false),
@@ -113,14 +113,17 @@ impl Engine {
         Ok(recording)
     }
 
-    /// Sees to it that an operand is not pending on another thread's tape.
+    /// Makes sure that an operand is not pending on another thread's tape.
+    ///
+    /// # Errors
+    /// The other tape failed, or the operand's value is lost.
     #[inline]
     pub(crate) fn settle(&self, state: &mut State, array: &Array, tape: u32) -> Result<()> {
         // SAFETY: the caller has the state, so the lock is held.
         match unsafe { array.storage.head() } {
             Some(head) if head.tape != tape => self.run_tape(state, head.tape),
-            // SAFETY: as above.
-            None if unsafe { array.storage.is_lost() } => Err(lost()),
+            // SAFETY: the caller has the state, so the lock is held.
+            None if unsafe { array.storage.is_lost() } => Err(lost_value()),
             _ => Ok(()),
         }
     }
@@ -138,8 +141,8 @@ impl Engine {
         Ok(())
     }
 
-    /// After recording: decides whether the tape ends here. Where there is enough work for an asynchronous device, the
-    /// tape ends so many nodes after a whole-array routine as `after` says.
+    /// Decides after an operation whether the tape ends here. If there is enough work for an asynchronous device, the
+    /// tape ends `after` nodes after a routine.
     #[inline]
     pub(crate) fn close(&self, state: &mut State, tape: u32, after: Option<usize>, external: bool) {
         state.stats.nodes += 1;
@@ -164,18 +167,21 @@ impl Engine {
         }
     }
 
-    /// True once after an operation that ended the tape; then the caller runs [`Engine::flush`].
+    /// Returns true once after an operation that ended the tape. The caller then calls [`Engine::flush`].
     #[inline]
     pub fn take_due(&self) -> bool {
         self.due.load(Relaxed) && self.due.swap(false, Relaxed)
     }
 
-    /// The device's name.
+    /// Returns the device's name.
     pub fn name(&self) -> &'static str {
         self.device.name()
     }
 
     /// Submits what the calling thread has recorded.
+    ///
+    /// # Errors
+    /// A program failed.
     pub fn flush(self: &Arc<Engine>) -> Result<()> {
         let tape = self.tape()?;
         note_place();
@@ -184,19 +190,22 @@ impl Engine {
         self.run_tape(&mut state, tape)
     }
 
-    /// Submits it and waits for the device.
+    /// Submits what the calling thread has recorded and waits for the device.
+    ///
+    /// # Errors
+    /// A program failed, or an interrupt ended the wait.
     pub fn synchronize(self: &Arc<Engine>) -> Result<()> {
         self.flush()?;
-        self.enter()?.launches_wait = 1;
+        self.enter()?.launches_per_program = 1;
         if self.device.is_host() {
-            // Whatever it was given is done.
+            // All its work is done.
             return self.device.synchronize();
         }
-        // The device's own wait comes last in any case, because drivers print what kernels have printed only then.
+        // The device's own wait comes last in any case, because drivers print the output of kernels only then.
         profile::timed(Kind::Wait, self.id, 1, || self.wait(None).and_then(|()| self.device.synchronize()))
     }
 
-    /// Waits for a mark, or for all work given so far. An interrupt ends the wait; the work goes on.
+    /// Waits for a mark, or for all work submitted so far. An interrupt ends the wait; the work continues.
     fn wait(&self, mark: Option<&dyn Mark>) -> Result<()> {
         match mark {
             Some(mark) if !interrupt::poll(|| mark.done())? => mark.wait()?,
@@ -207,7 +216,7 @@ impl Engine {
         Ok(())
     }
 
-    /// How programs run.
+    /// Sets how programs run.
     pub fn set_replay(&self, replay: Replay) {
         if let Ok(mut state) = self.enter() {
             state.replay = replay;
@@ -215,12 +224,12 @@ impl Engine {
         }
     }
 
-    /// Counters.
+    /// Returns the counters.
     pub fn stats(&self) -> Stats {
         self.enter().map_or_else(|_| Stats::default(), |state| state.stats)
     }
 
-    /// Why the last programs were replayed or planned anew.
+    /// Returns why the last programs were replayed or planned anew.
     pub fn explain(&self) -> String {
         match self.enter() {
             Ok(state) => state.journal.text() + &self.device.explain(),
@@ -228,8 +237,11 @@ impl Engine {
         }
     }
 
-    /// Generated code of the pending program of this thread or, without one, of the last; as another device would run it
-    /// where a listing of that one is given.
+    /// Returns the generated code of this thread's pending program or, without one, of the program that ran last. With
+    /// `other` it is the code of another device.
+    ///
+    /// # Errors
+    /// The device has no code for the program.
     pub fn show_code(self: &Arc<Engine>, other: Option<Listing>) -> Result<String> {
         let tape = self.tape()?;
         let mut state = self.enter()?;
@@ -238,7 +250,7 @@ impl Engine {
         programs.source(&mut tapes[tape as usize], other.unwrap_or(&own))
     }
 
-    /// Lets go of cached programs and memory.
+    /// Drops cached programs and frees cached memory.
     pub fn trim(&self) {
         if let Ok(mut state) = self.enter() {
             state.programs.clear();
@@ -247,7 +259,7 @@ impl Engine {
     }
 }
 
-/// Notes the line that waits for something or makes it run, for a profile.
+/// Notes the source line that waits for something or makes it run, for a profile.
 #[inline]
 pub(crate) fn note_place() {
     if profile::on() {
@@ -255,8 +267,8 @@ pub(crate) fn note_place() {
     }
 }
 
-/// The length of the repetition with which some nodes end, seen three times; 0 without one. A loop that never asks for
-/// a value is so cut at the same place of its body each time, and its programs are recognised.
+/// Returns the length of the repetition with which a list of nodes ends, seen three times, or 0. A loop that never
+/// reads a value is cut at the same node of its body each time, so that its programs are recognized.
 pub(crate) fn period(nodes: &[Node]) -> usize {
     let alike = |a: &Node, b: &Node| (a.kind, a.fun, a.nin, a.out) == (b.kind, b.fun, b.nin, b.out);
     let n = nodes.len();

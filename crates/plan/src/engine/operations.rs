@@ -1,4 +1,4 @@
-//! Operations as they come from the faces: each is checked and becomes a node of the calling thread's tape.
+//! Operations as the Python API records them: each is checked and becomes a node of the calling thread's tape.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl Engine {
         Ok(out)
     }
 
-    /// Records a cast to `dtype`: always a fresh, C-contiguous array.
+    /// Records a cast to `dtype`. The result is always a new, C-contiguous array.
     pub fn cast(self: &Arc<Engine>, a: &Array, dtype: DType) -> Result<Array> {
         let fresh = Layout::try_contiguous(dtype, a.shape())?;
         let mut recording = self.open(&[a])?;
@@ -57,9 +57,10 @@ impl Engine {
         Ok(recording.push(NodeKind::Map, Fun::Positive as u8, 1, &out, [read, In::default(), In::default()]))
     }
 
-    /// Records a fold over `axes` (bits); the result has the other axes, and they lie in memory as the array's do.
+    /// Records a reduction over `axes` (bits). The result has the other axes, in the array's memory order.
+    /// [`Engine::reduce`] also takes empty arrays and no axes.
     pub(crate) fn record_reduce(self: &Arc<Engine>, op: ReduceOp, a: &Array, axes: u32) -> Result<Array> {
-        // Indices count in the array's own order (and NumPy returns them in row-major order).
+        // Indices count in the array's own order, and NumPy returns them in row-major order.
         if !matches!(op, ReduceOp::ArgMax | ReduceOp::ArgMin)
             && let Some(order) = elementwise::axis_order(a)
         {
@@ -95,18 +96,18 @@ impl Engine {
         Ok(recording.push(NodeKind::Gather, 0, 2, &out, ins))
     }
 
-    /// Copies the element at `offset` of `a`'s storage: at once where it lies in the host's memory, which takes less time
-    /// than to record and run that. Recorded, the offset is a parameter of the program.
+    /// Copies the element at `offset` of `a`'s storage. If it lies in host memory, it is copied at once, which takes
+    /// less time than to record and run a copy. Otherwise the offset is a parameter of the program.
     pub fn element(self: &Arc<Engine>, a: &Array, offset: i64) -> Result<Array> {
         let mut recording = self.open(&[a])?;
         if self.device.is_host() {
             let bytes = a.dtype().size();
             // SAFETY: the lock is held.
             let memory = unsafe { if a.storage.head().is_none() { a.storage.buffer() } else { None } };
-            // Without room for a copy it is recorded: running programs makes room.
+            // Without room for a copy the operation is recorded: running programs makes room.
             if let (Some(memory), Ok(copy)) = (memory, self.device.alloc(bytes)) {
                 let from = memory.address() + offset as u64 * bytes as u64;
-                // SAFETY: layouts lie within their storage, and the copy was just made, with that many bytes.
+                // SAFETY: layouts lie within their storage, and the copy was just allocated with that many bytes.
                 unsafe { std::ptr::copy_nonoverlapping(from as *const u8, copy.address() as *mut u8, bytes) };
                 let layout = recording.state.scalars[a.dtype() as usize].clone();
                 return Ok(Array { storage: Arc::new(Storage::ready(copy, self.id)), layout });
@@ -131,8 +132,8 @@ impl Engine {
         self.map(Fun::Add, &[Operand::Array(index), Operand::Weak(Number::Int(by.into()))], None)
     }
 
-    /// The value of an assignment to `a`, as an array that can be read through its own layout: broadcast to the
-    /// target's shape, of its dtype, and no part of the target. `None` where there is nothing to do.
+    /// Returns the value of an assignment to `a` as an array that can be read through its own layout: broadcast to the
+    /// target's shape, of its dtype, and without overlap. Returns `None` if the assignment changes nothing.
     fn assignable(self: &Arc<Engine>, a: &Array, v: &Array) -> Result<Option<Array>> {
         self.check(v)?;
         let (shape, dtype) = (a.shape(), a.dtype());
@@ -140,7 +141,7 @@ impl Engine {
         if !aliased && v.dtype() == dtype && v.shape() == shape {
             return Ok(Some(v.clone()));
         }
-        // NumPy lets leading axes of extent 1 go when it assigns.
+        // NumPy drops leading axes of extent 1 in an assignment.
         let extra = v.shape().len().saturating_sub(shape.len());
         let mut layout = v.layout.clone();
         if extra > 0 && v.shape()[..extra].iter().all(|&n| n == 1) {
@@ -171,7 +172,7 @@ impl Engine {
         Ok(Some(v.view(fits)))
     }
 
-    /// Before a write to `a`'s storage: copies the contents that somebody still wants to see.
+    /// Copies the contents of `a`'s storage before a write, if the backward pass still needs them.
     #[inline]
     pub(crate) fn preserve(self: &Arc<Engine>, a: &Array) -> Result<()> {
         let Some(epoch) = a.storage.end_epoch() else { return Ok(()) };
@@ -214,7 +215,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Records writes of `value[i]` to a's storage at a's offset + index[i].
+    /// Records writes of `value[i]` to a's storage at a's offset + index[i], combined by `op`.
     pub fn scatter(self: &Arc<Engine>, a: &Array, index: &Array, value: &Array, op: ScatterOp) -> Result<()> {
         let index = self.shifted(index, a.layout.offset)?;
         let dtype = a.dtype();

@@ -8,7 +8,7 @@ use cuprous_core::Result;
 use super::Engine;
 
 impl Engine {
-    /// Begins to note the places of all operations that are recorded from now on.
+    /// Makes all tapes record the source locations of operations from now on.
     pub(crate) fn track_all(&self) -> Result<()> {
         let mut state = self.enter()?;
         state.tapes.iter_mut().filter(|tape| tape.nodes.is_empty()).for_each(|tape| tape.track(true));
@@ -16,7 +16,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Before a profile begins: what is recorded runs, and the device has nothing left to do.
+    /// Runs what is recorded and waits for the device, before a profile begins.
     ///
     /// # Errors
     /// What was recorded failed.
@@ -24,7 +24,7 @@ impl Engine {
         self.synchronize()
     }
 
-    /// A profile has begun: operations note their places, the device its clock.
+    /// Begins a profile: operations record their source locations, and the device its times.
     ///
     /// # Errors
     /// The device failed.
@@ -33,7 +33,7 @@ impl Engine {
         self.device.set_profiling(true)
     }
 
-    /// A profile is about to end: what is recorded runs, and the device says what it knows.
+    /// Ends a profile: runs what is recorded, and lets the device add what it knows.
     ///
     /// # Errors
     /// What was recorded failed, or the device did.

@@ -1,4 +1,4 @@
-//! Programs as a profile sees them.
+//! Programs in a profile.
 
 use cuprous_core::Tape;
 use cuprous_core::profile::{self, Current, Kind, Note, Seen, StepInfo};
@@ -8,19 +8,19 @@ use super::journal::{self, Journal};
 use crate::device::Device;
 use crate::program::{Program, Step};
 
-/// Operations that a step's name tells.
+/// Number of operations in the name of a step.
 const MAX_NAMES: usize = 4;
 
-/// A program that is being run for a profile.
+/// A program that is being run during a profile.
 pub(crate) struct ProgramSpan {
     note: Note,
     start: u64,
-    /// Devices find in it whom they work for.
+    /// Devices find in it the note to which their work belongs.
     _current: Current,
 }
 
-/// A program that is about to run, recognised or planned since `start`, of which the journal has just heard. Says how the
-/// tape notes places from now on.
+/// Begins the span of a program that is about to run. It was recognized or planned since `start`, and the journal has
+/// recorded it. Sets whether the tape records source locations from now on.
 pub(crate) fn begin(
     start: u64,
     (number, hash, program): (u64, u64, &Program),
@@ -42,18 +42,18 @@ pub(crate) fn begin(
 }
 
 impl ProgramSpan {
-    /// It has its memory.
+    /// Records that the program has its memory.
     pub(crate) fn memory(&self, device: &dyn Device) {
         memory(device, self.note);
     }
 
-    /// It was submitted.
+    /// Records that the program was submitted.
     pub(crate) fn end(self) {
         profile::since(self.start, Kind::Submit, self.note, 0);
     }
 }
 
-/// What NVIDIA's tools call the run of a program: with its first operations, and its line where that is known.
+/// Returns the name of a program's run for NVIDIA's tools: its first operations, and its source line if that is known.
 #[cold]
 pub(crate) fn range(hash: u64, tape: &Tape) -> String {
     let names: Vec<String> = tape.nodes.iter().take(MAX_NAMES).map(journal::name).collect();
@@ -62,7 +62,7 @@ pub(crate) fn range(hash: u64, tape: &Tape) -> String {
     format!("cuprous {:08x}: {}{more}{line}", hash as u32, names.join(", "))
 }
 
-/// Notes how much memory is in use.
+/// Records how much memory is in use.
 pub(crate) fn memory(device: &dyn Device, note: Note) {
     let used = device.memory().iter().find(|(name, _)| *name == "used_bytes").map_or(0, |&(_, bytes)| bytes);
     profile::since(profile::now(), Kind::Memory, note, used);

@@ -1,4 +1,4 @@
-//! Recording draws of random numbers.
+//! Recording random numbers.
 
 use std::sync::Arc;
 

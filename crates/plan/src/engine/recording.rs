@@ -7,16 +7,17 @@ use cuprous_core::{Array, DType, In, LayoutRef, NodeKind, Result, Scalar, Tape};
 use super::Engine;
 use super::state::State;
 
-/// The engine's lock, held while an operation goes on the calling thread's tape.
+/// The engine's lock, held while an operation is recorded on the calling thread's tape.
 ///
-/// Invariant: no operand is pending on another tape or lives on another device. [`Engine::open`] sees to that for the
+/// Invariant: no operand is pending on another tape or lives on another device. [`Engine::open`] ensures that for the
 /// arrays it is given, [`Recording::settle`] for others.
 pub(super) struct Recording<'a> {
     engine: &'a Engine,
     pub(super) state: MutexGuard<'a, State>,
     /// The index of the calling thread's tape.
     pub(super) tape: u32,
-    /// The tape ends after this operation, for example because memory of an operand is shared with code outside the engine.
+    /// True if the tape ends after this operation, for example because memory of an operand is shared with code outside
+    /// the engine.
     ends: bool,
 }
 

@@ -1,18 +1,18 @@
-//! How programs run, and how often they did.
+//! How programs run, and counters of how often they did.
 
-/// How much of the machinery runs; for tests and measurements.
+/// Which optimizations are used, for tests and measurements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Replay {
-    /// Everything.
+    /// All of them.
     #[default]
     Auto,
     /// Each operation on its own, at once.
     Single,
-    /// Fused, without graph replay; launches of users' kernels wait for others on every device.
+    /// Fusion without graph replay. Launches of user kernels wait for others on every device.
     Fused,
 }
 
-/// Counters since the start.
+/// Counters since the engine started.
 #[derive(Clone, Copy, Default, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Stats {

@@ -1,4 +1,4 @@
-//! Folds and products with all their cases: what every face records.
+//! Reductions, scans, matrix products and other routines on whole arrays, with all their special cases.
 
 use std::sync::Arc;
 
@@ -13,23 +13,26 @@ use smallvec::SmallVec;
 use super::elementwise::{self, Operand};
 use super::{BIG_WORK, Engine};
 
-/// Nodes for which a tape with enough work waits after a product, unless there is another routine: what its call can take
-/// over, and what is one kernel, such as the way back through a softmax, its scale and its mask. Recording them takes some
-/// microseconds.
+/// Nodes for which a tape with enough work stays open after a large matmul, unless another routine is recorded. They
+/// may become its epilogue, or one kernel, such as the backward pass through a softmax with its scale and mask.
+/// Recording them takes some microseconds.
 const EPILOGUE_NODES: usize = 64;
-/// Work of a product for which it waits; what a smaller one saves is little beside the rest of the tape.
-const BIG_PRODUCT: u64 = BIG_WORK / 8;
-/// Multiplications of a matrix product up to which a GPU does it in a kernel of ours: a launch less, where what follows is
+/// Work of a matmul for which the tape stays open. A smaller one would save little beside the rest of the tape.
+const BIG_MATMUL: u64 = BIG_WORK / 8;
+/// Multiplications of a matmul up to which a GPU computes it in a fused kernel: that saves a launch if what follows is
 /// fused with it.
-const TINY: i64 = 1 << 16;
+const TINY_MATMUL: i64 = 1 << 16;
 
 impl Engine {
-    /// Has the device such a routine?
+    /// Returns true if the device has a routine.
     pub fn supports(&self, op: &RoutineOp) -> bool {
         self.device.supports(op)
     }
 
-    /// Records a routine on whole arrays whose result has that dtype and shape.
+    /// Records a routine on whole arrays whose result has this dtype and shape.
+    ///
+    /// # Errors
+    /// The device does not support the routine, or an operand's tape failed.
     pub fn record_routine(
         self: &Arc<Engine>,
         op: RoutineOp,
@@ -52,7 +55,7 @@ impl Engine {
                 tape::note_place();
                 recording = self.open(ins)?;
             }
-            // The tape has stayed open for an epilogue of the matrix product before. Another routine ends it.
+            // The tape has stayed open for an epilogue of the previous matmul. Another routine ends it.
             let index = recording.tape;
             self.run_tape(&mut recording.state, index)?;
         }
@@ -65,7 +68,7 @@ impl Engine {
         let work = op.work(moved, ins.first().map_or(&[], |a| a.shape()), dtype, shape);
         let tape = recording.tape_mut();
         tape.work = tape.work.saturating_add(work);
-        let waits = op == RoutineOp::Dot && work > BIG_PRODUCT;
+        let stays_open = op == RoutineOp::Dot && work > BIG_MATMUL;
         let (number, call) = op.intern();
         tape.calls.push(call);
         if ins.len() == 3 && number >= Node::MAX_ROUTINES {
@@ -75,11 +78,15 @@ impl Engine {
         if let Some(node) = tape.nodes.last_mut() {
             node.set_routine_id(number);
         }
-        recording.close(Some(if waits { EPILOGUE_NODES } else { 0 }));
+        recording.close(Some(if stays_open { EPILOGUE_NODES } else { 0 }));
         Ok(out)
     }
 
-    /// Folds the axes in `mask` (bits; an array has at most 32 here): as [`Engine::record_reduce`], also where nothing is folded or there is nothing to fold.
+    /// Reduces the axes in `mask` (bits; an array has at most 32 here). Extends [`Engine::record_reduce`] to empty
+    /// arrays and empty masks.
+    ///
+    /// # Errors
+    /// The reduction has no identity for an empty array.
     pub fn reduce(self: &Arc<Engine>, op: ReduceOp, a: &Array, mask: u32) -> Result<Array> {
         let ndim = a.layout.ndim();
         let extents = |folded: bool| {
@@ -103,7 +110,7 @@ impl Engine {
             }
         }
         if mask == 0 {
-            // Nothing is folded.
+            // Without axes to reduce.
             return match op {
                 ReduceOp::ArgMax | ReduceOp::ArgMin => self.full(a.shape(), Scalar::default(), DType::I64),
                 // The deviation of an element from itself, which is NaN for infinity.
@@ -123,7 +130,7 @@ impl Engine {
         self.record_reduce(op, a, mask)
     }
 
-    /// A running fold along an axis; the result lies in memory as the array does.
+    /// Records a scan (running reduction) along an axis. The result has the array's memory order.
     pub fn scan(self: &Arc<Engine>, op: ScanOp, a: &Array, axis: usize) -> Result<Array> {
         let along =
             |a: &Array, axis: usize| self.routine(RoutineOp::Scan { op, axis: axis as u8 }, &[a], a.dtype(), a.shape());
@@ -135,7 +142,10 @@ impl Engine {
         Ok(out.view(out.layout.permute(&back)))
     }
 
-    /// A routine on whole arrays, which is not asked where there is nothing to compute.
+    /// Records a routine on whole arrays, unless its result is empty.
+    ///
+    /// # Errors
+    /// As for [`Engine::record_routine`].
     pub fn routine(self: &Arc<Engine>, op: RoutineOp, ins: &[&Array], dtype: DType, shape: &[i64]) -> Result<Array> {
         if shape.contains(&0) {
             return self.empty(dtype, shape);
@@ -143,7 +153,10 @@ impl Engine {
         self.record_routine(op, ins, dtype, shape)
     }
 
-    /// The product (…, m, k) × (…, k, n) of one dtype and batch.
+    /// Returns the product (…, m, k) × (…, k, n) of arrays of one dtype and batch.
+    ///
+    /// # Errors
+    /// The shapes or dtypes do not fit.
     pub fn dot(self: &Arc<Engine>, a: &Array, b: &Array) -> Result<Array> {
         let (x, y) = (a.shape(), b.shape());
         let n = x.len();
@@ -169,10 +182,10 @@ impl Engine {
         self.routine(RoutineOp::Dot, &[&a, &b], a.dtype(), &shape)
     }
 
-    /// Is a product of m × k by k × n less work than the launch of a library's kernel? That is for devices beside the
-    /// host; of those whose arrays have no addresses, for operands that are there.
+    /// Returns true if a product of m × k by k × n is less work than the launch of a library's kernel. That holds on
+    /// asynchronous devices only. If arrays have no addresses, one operand must already be on the GPU.
     fn is_tiny(&self, a: &Array, b: &Array) -> bool {
-        let tiny = |m: i64, n: i64, k: i64| m.saturating_mul(n).saturating_mul(k) <= TINY && n > 0;
+        let tiny = |m: i64, n: i64, k: i64| m.saturating_mul(n).saturating_mul(k) <= TINY_MATMUL && n > 0;
         let few = matches!((a.shape(), b.shape()), (&[m, k], &[_, n]) if tiny(m, n, k));
         if !few || !matches!(a.dtype(), DType::F32 | DType::F64) || !self.device.is_asynchronous() {
             return false;
@@ -182,7 +195,7 @@ impl Engine {
         self.device.has_addresses() || there(a) || there(b)
     }
 
-    /// A product as what it is, so that it is fused with what comes before and after it.
+    /// Records a matmul as a multiplication and a sum, so that it is fused with what comes before and after it.
     fn tiny_dot(self: &Arc<Engine>, a: &Array, b: &Array) -> Result<Array> {
         let (m, k, n) = (a.shape()[0], a.shape()[1], b.shape()[1]);
         let space = [m, n, k];
@@ -213,8 +226,8 @@ impl Engine {
         Ok(recording.push(NodeKind::Reduce, ReduceOp::Sum as u8, 1, &out, ins))
     }
 
-    /// The array in a form that libraries take for products: one of the last two strides is 1 and the other no smaller than its row,
-    /// and the batch has a single stride. Otherwise a copy.
+    /// Returns the array in a form that libraries take for matmuls: one of the last two strides is 1, the other is no
+    /// smaller than a row, and the batch has a single stride. Otherwise returns a copy.
     pub fn matmul_operand(self: &Arc<Engine>, a: &Array) -> Result<Array> {
         let layout: &Layout = &a.layout;
         let n = layout.ndim();
@@ -226,7 +239,7 @@ impl Engine {
         if (rows(n - 2, n - 1) || rows(n - 1, n - 2)) && uniform {
             return Ok(a.clone());
         }
-        // A copy in the order of memory is the faster one.
+        // A copy in memory order is faster.
         if shape[n - 1] > 1 && strides[n - 2].unsigned_abs() < strides[n - 1].unsigned_abs() && strides[n - 2] != 0 {
             let mut order: SmallVec<[usize; 6]> = (0..n).collect();
             order.swap(n - 2, n - 1);
@@ -236,7 +249,7 @@ impl Engine {
         self.cast(a, a.dtype())
     }
 
-    /// Does this handle alone see its memory, and all of it?
+    /// Returns true if this handle is the only one to its memory and covers all of it.
     pub fn is_sole_owner(&self, a: &Array) -> bool {
         let Ok(_lock) = self.enter() else { return false };
         // SAFETY: the lock is held.

@@ -10,34 +10,39 @@ use cuprous_core::{Error, Result, Tape};
 use super::state::State;
 use super::{Engine, journal};
 
-/// Results that an error names of those that did not fit; there may be hundreds.
+/// Number of results that an error names if they did not fit into memory; there may be hundreds.
 const MAX_NAMED: usize = 5;
 
 impl Engine {
-    /// Plans (or recognises) and runs a tape. Where there is no room for all results, the largest are given up and the
-    /// rest is computed; where it fails otherwise, its pending values are given up. Memory from before is untouched.
+    /// Plans (or recognizes) and runs a tape. If its results do not fit into memory, the largest are given up and the
+    /// rest is computed. If it fails otherwise, its pending values are given up. Memory from before is untouched.
+    ///
+    /// # Errors
+    /// The program failed or was interrupted, or results were given up.
     pub(crate) fn run_tape(&self, state: &mut State, tape: u32) -> Result<()> {
-        if state.watch.is_some() {
-            return self.run_watched(state, tape);
+        if state.recorder.is_some() {
+            return self.run_recorded(state, tape);
         }
         self.run_now(state, tape)
     }
 
-    /// [`Engine::run_tape`] while something is counted.
+    /// Runs a tape while the cost of a function is counted.
     #[cold]
-    fn run_watched(&self, state: &mut State, tape: u32) -> Result<()> {
-        let Some(mut watch) = state.watch.take_if(|watch| watch.is_of(tape)) else { return self.run_now(state, tape) };
-        let before = watch.before(&state.tapes[tape as usize], &state.tapes);
+    fn run_recorded(&self, state: &mut State, tape: u32) -> Result<()> {
+        let Some(mut recorder) = state.recorder.take_if(|recorder| recorder.records(tape)) else {
+            return self.run_now(state, tape);
+        };
+        let before = recorder.tape_to_run_first(&state.tapes[tape as usize], &state.tapes);
         let result = before.map_or(Ok(()), |parked| self.run_now(state, parked));
-        watch.leaves(&state.tapes[tape as usize]);
+        recorder.add_leaves(&state.tapes[tape as usize]);
         let (nodes, count) = (state.tapes[tape as usize].nodes.len(), state.stats.planned + state.stats.replayed);
         let result = result.and_then(|()| self.run_now(state, tape));
         if state.stats.planned + state.stats.replayed > count
             && let Some(program) = state.programs.last()
         {
-            watch.ran(&program, nodes);
+            recorder.add_run(&program, nodes);
         }
-        state.watch = Some(watch);
+        state.recorder = Some(recorder);
         result
     }
 
@@ -54,18 +59,18 @@ impl Engine {
             return Ok(());
         }
         *submitted = submitted.saturating_add(tape.work);
-        // What does not fit is given up, largest first, and the rest is computed; then the error is raised.
+        // Results that do not fit are given up, largest first, and the rest is computed. Then the error is raised.
         let (mut no_room, mut given_up) = (None, 0);
         let result = loop {
-            // A fault of ours must not pass for one of the user's, nor take the process along.
+            // An internal error must not look like one of the user's, nor end the process.
             let run = AssertUnwindSafe(|| programs.run(tape, (self.id, &*self.device), *replay, journal, stats));
             match catch_unwind(run) {
                 Ok(Err(e)) if e.kind == ErrorKind::Memory => {
                     let error = no_room.get_or_insert(e);
                     // SAFETY: the lock is held.
                     let Some(node) = (unsafe { tape.give_up_largest() }) else {
-                        // What is left are launches, without the memory that they ask for.
-                        // SAFETY: as above.
+                        // Only launches are left, and the memory that they need is not available. SAFETY: the lock is
+                        // held.
                         unsafe { tape.clear() };
                         break Ok(());
                     };
@@ -95,8 +100,7 @@ impl Engine {
             state.free_tapes.push(number);
         }
         if result.is_err() {
-            // It would fail again: let the session go on without it.
-            // SAFETY: the lock is held.
+            // The tape would fail again, so the session continues without it. SAFETY: the lock is held.
             unsafe { tape.clear() };
         }
         if let Some(error) = no_room.as_mut().filter(|_| given_up > MAX_NAMED) {
@@ -108,7 +112,7 @@ impl Engine {
     }
 }
 
-/// The operations of a program that failed, and where they were recorded.
+/// Describes the operations of a program that failed, and where they were recorded.
 #[cold]
 fn failure_context(tape: &Tape) -> String {
     const SHOWN: usize = 8;

@@ -11,12 +11,12 @@ use super::replay::{Replay, Stats};
 /// The layouts of a draw of random numbers.
 pub(crate) struct Draw {
     pub(super) fun: Fun,
-    /// The index values that the numbers are computed from.
+    /// The index values from which the numbers are computed.
     pub(super) index: LayoutRef,
     pub(super) out: LayoutRef,
 }
 
-/// Everything behind the lock.
+/// What the engine's lock guards.
 pub(crate) struct State {
     pub(crate) tapes: Vec<Tape>,
     pub(crate) free_tapes: Vec<u32>,
@@ -25,20 +25,20 @@ pub(crate) struct State {
     pub(crate) journal: Journal,
     pub(crate) replay: Replay,
     pub(crate) stats: Stats,
-    /// What the last draw of random numbers needed: a loop draws the same again and again.
+    /// The layouts of the last draw of random numbers: a loop repeats the same draw.
     pub(crate) draw: Option<Draw>,
-    /// Launches of users' kernels that one program has, by now: see [`Engine::launch`].
-    pub(crate) launches_wait: usize,
-    /// Work submitted since the device was last waited for, in bytes that take as long.
+    /// Number of launches of user kernels that are submitted together: see [`Engine::launch`](super::Engine::launch).
+    pub(crate) launches_per_program: usize,
+    /// Work submitted since the last wait for the device, as the bytes that take as long to move.
     pub(super) submitted: u64,
-    /// What a function takes is being counted.
-    pub(crate) watch: Option<Box<CostRecorder>>,
+    /// Present while the cost of a function is counted.
+    pub(crate) recorder: Option<Box<CostRecorder>>,
     /// The layouts without axes, by dtype.
     pub(crate) scalars: Vec<LayoutRef>,
 }
 
 impl State {
-    /// A tape that no thread has.
+    /// Returns a tape that no thread has.
     pub(crate) fn take_tape(&mut self) -> u32 {
         let tape = self.free_tapes.pop().unwrap_or_else(|| self.add_tape());
         if profile::on() && self.tapes[tape as usize].nodes.is_empty() {
@@ -47,7 +47,8 @@ impl State {
         tape
     }
 
-    /// Returns a tape that no thread has and on which nothing is pending. What ended threads have recorded may be.
+    /// Returns a tape that no thread has and on which nothing is pending. A tape of an ended thread may have pending
+    /// values.
     pub(crate) fn take_empty_tape(&mut self) -> u32 {
         match self.free_tapes.iter().position(|&tape| self.tapes[tape as usize].nodes.is_empty()) {
             Some(at) => self.free_tapes.swap_remove(at),
@@ -61,7 +62,7 @@ impl State {
         index
     }
 
-    /// Do operations of some tape note their places?
+    /// Returns true if a tape records source locations.
     pub(super) fn tracks(&self) -> bool {
         self.tapes.iter().any(|tape| tape.tracked)
     }
