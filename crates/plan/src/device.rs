@@ -1,6 +1,7 @@
 //! What a device implements. Each device is a crate.
 //!
-//! [`Device`] is made of small traits. Their methods have no defaults, so that a device that wraps another cannot forget
+//! [`Device`] is made of small traits. Their methods have no defaults, so that a device that wraps another cannot
+//! forget
 //! to pass one on. A device that has finished all work when a call returns implements [`Synchronous`] instead of
 //! [`DeviceOrder`].
 
@@ -37,8 +38,8 @@ pub trait DeviceMemory: Send + Sync {
     /// [`cuprous_core::error::ErrorKind::Memory`] if it does not fit.
     fn alloc(&self, bytes: usize) -> Result<Buffer>;
 
-    /// Allocates memory and copies `from` to it. Returns when `from` may be reused. Without `wait` it may return earlier if
-    /// `from` is memory of [`DeviceMemory::page_locked`].
+    /// Allocates memory and copies `from` to it. Returns when `from` may be reused. Without `wait` it may return
+    /// earlier if `from` is memory of [`DeviceMemory::page_locked`].
     ///
     /// # Errors
     /// It does not fit, or the copy failed.
@@ -50,7 +51,8 @@ pub trait DeviceMemory: Send + Sync {
     /// The copy or earlier work failed.
     fn download(&self, from: u64, to: &mut [u8]) -> Result<()>;
 
-    /// Copies device memory at `from` to the host, after the work up to `mark`. Nothing submitted later writes that memory.
+    /// Copies device memory at `from` to the host, after the work up to `mark`. Nothing submitted later writes that
+    /// memory.
     ///
     /// # Errors
     /// As for [`DeviceMemory::download`].
@@ -74,8 +76,8 @@ pub trait DeviceMemory: Send + Sync {
 
 /// Compilation of programs.
 pub trait DevicePrograms: Send + Sync {
-    /// Returns true if the device has code for a routine. It is called when the routine is recorded, so that an error names
-    /// the user's line.
+    /// Returns true if the device has code for a routine. It is called when the routine is recorded, so that an error
+    /// names the user's line.
     fn supports(&self, op: &RoutineOp) -> bool;
 
     /// Returns how the device's routine for recurrent layers takes its operands, or `None` if it has no such routine.
@@ -87,8 +89,9 @@ pub trait DevicePrograms: Send + Sync {
     /// The device's compiler failed.
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>>;
 
-    /// Compiles the kernels of `programs` at once, so that [`DevicePrograms::compile`] finds them. `progress` receives the
-    /// number of kernels that are compiled and the number of all. An error is left to the run that needs the kernel.
+    /// Compiles the kernels of `programs` at once, so that [`DevicePrograms::compile`] finds them. `progress` receives
+    /// the number of kernels that are compiled and the number of all. An error is left to the run that needs the
+    /// kernel.
     fn prepare(&self, programs: &[Arc<Program>], progress: &mut dyn FnMut(usize, usize));
 
     /// Returns the code that was or would be generated for a program.
@@ -106,8 +109,8 @@ pub trait DeviceKernels: Send + Sync {
     /// The device takes no user kernels ([`no_user_kernels`]), or its compiler failed.
     fn user_kernel(&self, module: &cuprous_kernel::Module, options: &cuprous_kernel::Options) -> Result<KernelRef>;
 
-    /// Compiles a module in the device's own language, CUDA C++ on a GPU. `binary` says that `code` is device code instead
-    /// of source; `options` go to the compiler.
+    /// Compiles a module in the device's own language, CUDA C++ on a GPU. `binary` says that `code` is device code
+    /// instead of source; `options` go to the compiler.
     ///
     /// # Errors
     /// The device takes no such modules ([`no_raw_modules`]), or its compiler failed.
@@ -162,8 +165,8 @@ pub trait DeviceOrder: Send + Sync {
     /// Returns the native handle of the stream on which all work runs, or 0 without streams.
     fn stream(&self) -> u64;
 
-    /// Makes memory written so far safe to read for a consumer that works on `stream` (DLPack's numbering); `None` requests
-    /// nothing.
+    /// Makes memory written so far safe to read for a consumer that works on `stream` (DLPack's numbering); `None`
+    /// requests nothing.
     ///
     /// # Errors
     /// Arrays have no addresses ([`no_addresses`]), or the device failed.
@@ -290,13 +293,14 @@ impl Mark for HostMark {
 
 /// A compiled program.
 pub trait Executable: Send + Sync {
-    /// Submits the program. `buffers` are the addresses of the program's buffers, in order. Arena buffers point into scratch
-    /// memory that nothing else uses until the next submission. `scalars` are the constants. `replay` allows the device to
-    /// turn a repeated program into one launch.
+    /// Submits the program. `buffers` are the addresses of the program's buffers, in order. Arena buffers point into
+    /// scratch memory that nothing else uses until the next submission. `scalars` are the constants. `replay` allows
+    /// the device to turn a repeated program into one launch.
     ///
     /// # Errors
-    /// After [`cuprous_core::error::ErrorKind::Interrupted`], the next run has the same arguments and continues where this
-    /// one stopped. After [`cuprous_core::error::ErrorKind::Aborted`], the program's results may be partly written.
+    /// After [`cuprous_core::error::ErrorKind::Interrupted`], the next run has the same arguments and continues where
+    /// this one stopped. After [`cuprous_core::error::ErrorKind::Aborted`], the program's results may be partly
+    /// written.
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> Result<()>;
 
     /// Returns how many of the program's steps have ended, after a run that was interrupted.
@@ -323,7 +327,8 @@ pub fn no_user_kernels(device: &str) -> Error {
 /// Returns the error of [`DeviceKernels::raw_module`] on a device that is no GPU.
 pub fn no_raw_modules(name: &str, device: &str) -> Error {
     Error::not_implemented(format!(
-        "[{name}] CUDA C++ runs on a GPU only, and the device is {device}; kernels written in Python (cuda.jit) run here too"
+        "[{name}] CUDA C++ runs on a GPU only, and the device is {device}; kernels written in Python (cuda.jit) run \
+         here too"
     ))
 }
 

@@ -162,7 +162,8 @@ impl Table {
     pub(super) fn find(&self, address: u64) -> Result<(usize, u64)> {
         self.open().find(address).ok_or_else(|| {
             Error::not_implemented(
-                "[auto] memory of others cannot be used on the device \"auto\"; copy it with cuprous.array first",
+                "[auto] memory of other libraries cannot be used on the device \"auto\"; copy it with \
+                 cuprous.array first",
             )
         })
     }

@@ -167,12 +167,12 @@ impl AutoExecutable {
         }
         // The loss is a sum of many parts, each of them rounded.
         if paid >= needed * (1.0 - 1e-9) {
-            return (far, "faster there, and staying has cost as much as the move by now".into());
+            return (far, "faster there, and staying has cost as much as the move".into());
         }
         let what = match (moves[far] > 0.0, own > 0.0) {
             (true, true) => "moving its data and compiling it would cost more so far",
             (true, false) => "moving its data would cost more so far",
-            _ if self.background.is_some() => "it is being compiled for the other meanwhile",
+            _ if self.background.is_some() => "it is being compiled for the other in the background",
             _ => "compiling it would cost more so far",
         };
         (near, what.into())

@@ -222,7 +222,7 @@ impl DevicePrograms for AutoDevice {
 impl DeviceKernels for AutoDevice {
     fn user_kernel(&self, _: &cuprous_kernel::Module, _: &cuprous_kernel::Options) -> Result<KernelRef> {
         Err(Error::not_implemented(
-            "[cuda.jit] kernels of your own run on \"cpu\" or \"cuda\", not on \"auto\": move their arrays first, with \
+            "[cuda.jit] user kernels run on \"cpu\" or \"cuda\", not on \"auto\"; move their arrays first, with \
              x.to_device(\"cuda\")",
         ))
     }
@@ -315,8 +315,12 @@ impl DeviceStatistics for AutoDevice {
                 seconds(d.seconds[GPU])
             );
             if d.moved > 0 {
-                let _ =
-                    write!(text, "; {} came there first, {}", quantity(d.moved as f64, "B"), seconds(d.move_seconds));
+                let _ = write!(
+                    text,
+                    "; {} was copied there first, {}",
+                    quantity(d.moved as f64, "B"),
+                    seconds(d.move_seconds)
+                );
             }
             let _ = writeln!(text, "; {}", d.why);
         }

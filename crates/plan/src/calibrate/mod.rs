@@ -84,7 +84,7 @@ pub fn measure(engine: &Arc<Engine>, setup: &DeviceSetup, progress: Progress) ->
     let mut rates = setup.unknown();
     if setup.gpu {
         // One after another the kernels take minutes to compile.
-        progress("what is to be compiled");
+        progress("recording the kernels to compile");
         let programs = dry_run::programs(setup, Some(engine.device.clone()));
         engine.device.prepare(&programs, &mut |done, all| {
             if done * 10 / all > (done - 1) * 10 / all {
@@ -403,8 +403,8 @@ impl Bench<'_> {
                 if op == ReduceOp::M2 && !group.dtype().is_float() {
                     continue;
                 }
-                let fold = || Ok(vec![self.engine.reduce(op, &columns, 1)?]);
-                self.record(rates, what, group, columns.layout.size as f64, 0.0, fold)?;
+                let reduce = || Ok(vec![self.engine.reduce(op, &columns, 1)?]);
+                self.record(rates, what, group, columns.layout.size as f64, 0.0, reduce)?;
             }
         }
         Ok(())
@@ -458,9 +458,9 @@ impl Bench<'_> {
                 [("strided", if self.gpu { 1024 } else { 768 }), ("strided far", if self.gpu { 8192 } else { 2048 })]
             {
                 let square = self.random(dtype, &[side, side], 1.0)?;
-                let turned = square.view(square.layout.permute(&[1, 0]));
+                let transposed = square.view(square.layout.permute(&[1, 0]));
                 let area = (side * side) as f64;
-                let copy = || Ok(vec![self.engine.cast(&turned, dtype)?]);
+                let copy = || Ok(vec![self.engine.cast(&transposed, dtype)?]);
                 self.record(rates, what, group, area, 2.0 * area * dtype.size() as f64, copy)?;
             }
             let sorted = self.engine.record_routine(RoutineOp::Sort, &[&a], dtype, &[n])?;
@@ -520,9 +520,9 @@ impl Bench<'_> {
             };
             let bits = matches!(fun, Fun::RandomBits32 | Fun::RandomBits64);
             let own = if bits { if of == Group::F32 { Group::I32 } else { Group::I64 } } else { of };
-            let folded = [("max", own, n as f64)];
+            let reduced = [("max", own, n as f64)];
             let bytes = if self.gpu { (n as usize * of.dtype().size()) as f64 } else { 0.0 };
-            let seconds = self.time_beyond(rates, if self.gpu { &[] } else { &folded }, bytes, draw)?;
+            let seconds = self.time_beyond(rates, if self.gpu { &[] } else { &reduced }, bytes, draw)?;
             rates.work.entry(fun.op().name.into()).or_default()[own as usize] = n as f64 / seconds;
         }
         let points: i64 = 1 << (18 + 4 * k);

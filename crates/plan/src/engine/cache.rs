@@ -158,7 +158,7 @@ impl Programs {
         if let Some(span) = &span {
             span.memory(device);
         }
-        let entry = &mut self.table.get_mut(&hash).expect("just found or made")[at];
+        let entry = &mut self.table.get_mut(&hash).expect("found or planned above")[at];
         entry.used = clock;
         stats.steps += program.steps.len() as u64;
         self.addresses.clear();

@@ -535,7 +535,7 @@ fn wide_enough(compute: DType, operands: &[Operand]) -> DType {
         Operand::Weak(_) => true,
     };
     if operands.iter().all(truth) && !operands.iter().all(|o| matches!(o, Operand::Weak(_))) {
-        return compute; // beside truth values alone a Python integer must be an int64
+        return compute; // a Python integer with booleans only must be an int64
     }
     operands.iter().fold(compute, |d, o| match o {
         Operand::Weak(n @ Number::Int(_)) if checked_scalar(Fun::Equal, *n, d).is_err() => {

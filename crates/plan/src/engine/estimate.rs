@@ -20,8 +20,8 @@ impl Engine {
         let mut state = self.enter()?;
         if state.recorder.is_some() {
             return Err(Error::runtime(
-                "[estimate] another estimate is being made on this device: they cannot be nested, and of threads one has to \
-                 wait for the other",
+                "[estimate] another estimate is running on this device; estimates cannot be nested, and only one \
+                 thread can run one at a time",
             ));
         }
         let tape = state.take_tape();

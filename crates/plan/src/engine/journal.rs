@@ -13,7 +13,7 @@ const MAX_EVENTS: usize = 64;
 
 enum Event {
     Replayed { hash: u64, times: u64 },
-    Planned { hash: u64, nodes: usize, kernels: usize, calls: usize, sums: usize, why: String },
+    Planned { hash: u64, nodes: usize, kernels: usize, routines: usize, epilogues: usize, why: String },
 }
 
 /// The last programs, and whether each was planned or replayed.
@@ -25,7 +25,7 @@ pub(crate) struct Journal {
     /// Nodes of programs, with the routines that they refer to.
     nodes: HashMap<u64, (Vec<Node>, Vec<RoutineRef>)>,
     /// For a profile: the last program of each source line.
-    of_line: HashMap<u32, u64>,
+    last_of_line: HashMap<u32, u64>,
     last: u64,
 }
 
@@ -60,18 +60,18 @@ impl Journal {
         self.followed(self.last, hash);
         self.last = hash;
         let kernels = program.steps.iter().filter(|s| !matches!(s, Step::Routine(_))).count();
-        let calls = program.steps.len() - kernels;
-        let sums = program.steps.iter().filter(|s| matches!(s, Step::Routine(c) if !c.epilogue.is_none())).count();
-        self.push(Event::Planned { hash, nodes: nodes.len(), kernels, calls, sums, why });
+        let routines = program.steps.len() - kernels;
+        let epilogues = program.steps.iter().filter(|s| matches!(s, Step::Routine(c) if !c.epilogue.is_none())).count();
+        self.push(Event::Planned { hash, nodes: nodes.len(), kernels, routines, epilogues, why });
     }
 
     /// Called for a program that was just planned or recognized for a source line. If it was planned, returns why: the
     /// difference from the line's last program, or else from the program that followed last time.
     pub(crate) fn why(&mut self, line: u32, hash: u64, tape: &Tape) -> Option<String> {
-        if self.of_line.len() > 256 {
-            self.of_line.clear();
+        if self.last_of_line.len() > 256 {
+            self.last_of_line.clear();
         }
-        let before = self.of_line.insert(line, hash).filter(|&before| before != hash && line != 0);
+        let before = self.last_of_line.insert(line, hash).filter(|&before| before != hash && line != 0);
         let Some(Event::Planned { why, .. }) = self.events.back() else { return None };
         let before = before.and_then(|before| self.nodes.get(&before));
         Some(before.map_or_else(|| why.clone(), |(nodes, _)| difference(nodes, &tape.nodes, &tape.places)))
@@ -97,11 +97,12 @@ impl Journal {
         for event in &self.events {
             let _ = match event {
                 Event::Replayed { hash, times } => writeln!(text, "program {:08x}: replayed {times}×", *hash as u32),
-                Event::Planned { hash, nodes, kernels, calls, sums, why } => writeln!(
+                Event::Planned { hash, nodes, kernels, routines, epilogues, why } => writeln!(
                     text,
-                    "program {:08x}: planned anew, {nodes} operations in {kernels} kernels and {calls} calls{}: {why}",
+                    "program {:08x}: planned anew, {nodes} operations in {kernels} kernels and {routines} \
+                     calls{}: {why}",
                     *hash as u32,
-                    if *sums > 0 { format!(", {sums} with an epilogue") } else { String::new() }
+                    if *epilogues > 0 { format!(", {epilogues} with an epilogue") } else { String::new() }
                 ),
             };
         }

@@ -120,14 +120,14 @@ impl Engine {
         }
         state.programs.forget_early();
         // The lock stays held, so that nothing else is submitted in between.
-        let noted = profile::on().then(|| {
+        let span = profile::on().then(|| {
             let note = Note { what: profile::name(name), ..profile::note(self.id) };
             (profile::now(), note, Current::new(note))
         });
         let range = nvtx::range(|| name.to_owned());
         let result = run(&addresses);
         drop(range);
-        if let Some((start, note, _current)) = noted {
+        if let Some((start, note, _current)) = span {
             profile::since(start, Kind::Launch, note, 0);
         }
         drop(state);

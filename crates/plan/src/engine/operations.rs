@@ -65,12 +65,12 @@ impl Engine {
             && let Some(order) = elementwise::axis_order(a)
         {
             let upright = a.view(a.layout.permute(&order));
-            let folded = order.iter().enumerate().fold(0, |bits, (at, &k)| bits | (axes >> k & 1) << at);
-            let out = self.record_reduce(op, &upright, folded)?;
+            let reduced = order.iter().enumerate().fold(0, |bits, (at, &k)| bits | (axes >> k & 1) << at);
+            let out = self.record_reduce(op, &upright, reduced)?;
             let kept = |k: &usize| axes >> k & 1 == 0;
-            let places: SmallVec<[usize; 6]> = (0..a.shape().len()).filter(kept).collect();
+            let axes_left: SmallVec<[usize; 6]> = (0..a.shape().len()).filter(kept).collect();
             let left: SmallVec<[usize; 6]> =
-                order.iter().filter(|k| kept(k)).map(|k| places.binary_search(k).expect("it is kept")).collect();
+                order.iter().filter(|k| kept(k)).map(|k| axes_left.binary_search(k).expect("a kept axis")).collect();
             return Ok(out.view(out.layout.permute(&elementwise::inverse_permutation(&left))));
         }
         let kept: Dims = a.shape().iter().enumerate().filter(|(k, _)| axes >> k & 1 == 0).map(|(_, &n)| n).collect();

@@ -89,8 +89,8 @@ impl<'a> Recording<'a> {
         self.ends |= ends;
     }
 
-    /// Decides after an operation whether the tape ends here. If there is enough work for an asynchronous device, the tape
-    /// ends `after` nodes after a routine.
+    /// Decides after an operation whether the tape ends here. If there is enough work for an asynchronous device, the
+    /// tape ends `after` nodes after a routine.
     #[inline]
     pub(super) fn close(mut self, after: Option<usize>) {
         self.engine.close(&mut self.state, self.tape, after, self.ends);

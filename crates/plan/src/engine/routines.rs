@@ -89,8 +89,8 @@ impl Engine {
     /// The reduction has no identity for an empty array.
     pub fn reduce(self: &Arc<Engine>, op: ReduceOp, a: &Array, mask: u32) -> Result<Array> {
         let ndim = a.layout.ndim();
-        let extents = |folded: bool| {
-            let chosen = move |k: &usize| (mask >> k & 1 == 1) == folded;
+        let extents = |reduced: bool| {
+            let chosen = move |k: &usize| (mask >> k & 1 == 1) == reduced;
             (0..ndim).filter(chosen).map(|k| a.shape()[k]).collect::<Dims>()
         };
         let kept = extents(false);
@@ -162,7 +162,8 @@ impl Engine {
         let n = x.len();
         if n < 2 || y.len() != n || x[n - 1] != y[n - 2] || x[..n - 2] != y[..n - 2] || a.dtype() != b.dtype() {
             return Err(Error::value(format!(
-                "[dot] shapes {} and {} (dtypes {} and {}) do not fit: (…, m, k) x (…, k, n) of one dtype",
+                "[dot] shapes {} and {} (dtypes {} and {}) do not match: expected (…, m, k) x (…, k, n) of one \
+                 dtype",
                 show(x),
                 show(y),
                 a.dtype().name(),

@@ -124,7 +124,7 @@ fn failure_context(tape: &Tape) -> String {
         let _ = write!(text, " and {} more", tape.nodes.len() - SHOWN);
     }
     if tape.places.is_empty() {
-        text += "; with CUPROUS_PLACES=1 in the environment the lines of your program are named";
+        text += "; set CUPROUS_PLACES=1 in the environment to see the lines of your program";
     }
     text
 }

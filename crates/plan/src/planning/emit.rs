@@ -192,7 +192,7 @@ impl Emitter<'_> {
                 let len = (self.fusion.input.storage_bytes[storage as usize] / out.dtype.size()) as i64;
                 body.push(Inst::Scatter { buf, len, index, arg, op: node.scatter_op() }, out.dtype, Level::Full);
             }
-            NodeKind::Routine | NodeKind::Launch => unreachable!("calls and launches stand alone"),
+            NodeKind::Routine | NodeKind::Launch => unreachable!("routines and launches are steps of their own"),
         }
     }
 

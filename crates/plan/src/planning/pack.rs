@@ -70,6 +70,6 @@ fn join(step: &mut Step, kernel: Kernel) {
     match step {
         Step::Pack(kernels) => kernels.push(kernel),
         Step::Kernel(first) => *step = Step::Pack(vec![first.clone(), kernel]),
-        Step::Routine(_) | Step::Launch(_) => unreachable!("calls and launches take no maps"),
+        Step::Routine(_) | Step::Launch(_) => unreachable!("routines and launches take no maps"),
     }
 }

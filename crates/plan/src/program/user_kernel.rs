@@ -33,13 +33,13 @@ impl Launch {
     /// # Errors
     /// The limit that is exceeded, with the kernel's name.
     pub fn check(&self, name: &str) -> Result<u32> {
-        let refused = |why: String| Err(Error::value(format!("[{name}] {why}")));
+        let error = |why: String| Err(Error::value(format!("[{name}] {why}")));
         if self.grid.contains(&0) || self.block.contains(&0) {
-            return refused("a grid and a block must have one thread at least".into());
+            return error("grid and block must have at least one thread".into());
         }
         let threads = self.block.iter().fold(1u32, |n, &k| n.saturating_mul(k));
         if threads > 1024 {
-            return refused(format!("{threads} threads a block > 1024 allowed"));
+            return error(format!("{threads} threads a block > 1024 allowed"));
         }
         let limits = [
             ("grid", "blocks", self.grid, [i32::MAX as u32, 65_535, 65_535]),
@@ -47,10 +47,7 @@ impl Launch {
         ];
         for (what, parts, have, most) in limits {
             if let Some(axis) = (0..3).find(|&k| have[k] > most[k]) {
-                return refused(format!(
-                    "{} {parts} along axis {axis} of a {what} > {} allowed",
-                    have[axis], most[axis]
-                ));
+                return error(format!("{} {parts} along axis {axis} of a {what} > {} allowed", have[axis], most[axis]));
             }
         }
         Ok(threads)

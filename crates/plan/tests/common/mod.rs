@@ -1,4 +1,4 @@
-//! A device that records plans, and short words for recording operations.
+//! A device that records plans, and helpers for recording operations.
 #![allow(dead_code, reason = "not every test file uses every word")]
 
 use std::any::Any;
@@ -16,43 +16,43 @@ use cuprous_plan::device::{
 use cuprous_plan::program::verify;
 use cuprous_plan::{Device, Engine, Executable, Inst, Kernel, KernelRef, Operand, Program, RawModule, Step};
 
-/// What such a device was asked, and how it is to be.
+/// What the device was given, and how it behaves.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct DeviceLog {
     /// The programs it was given, in order.
     pub(crate) programs: Mutex<Vec<Arc<Program>>>,
     pub(crate) ran: AtomicUsize,
     pub(crate) uploads: AtomicUsize,
-    /// Downloads behind everything, and behind a mark alone.
+    /// Downloads after all work, and after a mark only.
     pub(crate) downloads: AtomicUsize,
     pub(crate) early: AtomicUsize,
-    /// Waits for a mark, and for everything. Until the first nothing is done.
+    /// Waits for a mark, and for all work. Until the first wait nothing is done.
     pub(crate) waited: [AtomicUsize; 2],
-    /// Programs that were compiled ahead, and on how many threads that was not the test's own.
+    /// Programs that were compiled ahead, and how many of them on a background thread.
     pub(crate) prepared: AtomicUsize,
     pub(crate) elsewhere: AtomicUsize,
-    /// Work goes on beside the host.
+    /// Work runs while the host goes on.
     pub(crate) asynchronous: AtomicBool,
-    /// There is no more memory.
+    /// Allocations fail.
     pub(crate) full: AtomicBool,
-    /// So many runs end with an interrupt.
+    /// The number of runs that end with an interrupt.
     pub(crate) interrupts: AtomicUsize,
     /// The next run has no memory for its last step.
     pub(crate) no_scratch: AtomicBool,
-    /// The addresses that each run was given.
+    /// The addresses of each run.
     pub(crate) addresses: Mutex<Vec<Vec<u64>>>,
-    /// Blocks without memory so far.
+    /// Number of blocks without memory so far.
     blocks: AtomicUsize,
 }
 
-/// A device that notes what it is asked and computes nothing. Its memory is real where contents matter.
+/// A device that records what it is given and computes nothing. Its memory is real where contents matter.
 #[derive(Default)]
 pub(crate) struct Recorder {
-    pub(crate) seen: Arc<Seen>,
+    pub(crate) seen: Arc<DeviceLog>,
     pub(crate) real: bool,
 }
 
-/// An address, and no memory.
+/// An address without memory.
 struct Nowhere {
     bytes: usize,
     address: u64,
@@ -69,9 +69,9 @@ impl Memory for Nowhere {
 
 struct Block(Vec<std::cell::UnsafeCell<u8>>);
 
-// SAFETY: the engine's lock guards what is in it, as on every device.
+// SAFETY: the engine's lock guards the contents, as on every device.
 unsafe impl Send for Block {}
-// SAFETY: as above.
+// SAFETY: the engine's lock guards the contents, as on every device.
 unsafe impl Sync for Block {}
 
 impl Memory for Block {
@@ -83,10 +83,10 @@ impl Memory for Block {
     }
 }
 
-/// A point that is reached when somebody waits for it.
-struct There(Arc<Seen>);
+/// A mark that is reached when something waits for it.
+struct LogMark(Arc<DeviceLog>);
 
-impl Mark for There {
+impl Mark for LogMark {
     fn wait(&self) -> Result<()> {
         self.0.waited[0].fetch_add(1, Relaxed);
         Ok(())
@@ -102,9 +102,9 @@ impl Mark for There {
     }
 }
 
-struct Ran(Arc<Seen>);
+struct LogExecutable(Arc<DeviceLog>);
 
-impl Executable for Ran {
+impl Executable for LogExecutable {
     fn run(&mut self, buffers: &[u64], _: &[Scalar], _: bool) -> Result<()> {
         self.0.addresses.lock().unwrap().push(buffers.to_vec());
         if self.0.interrupts.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() {
@@ -123,7 +123,7 @@ impl Executable for Ran {
         false
     }
     fn early(&self, _: usize) -> Option<Arc<dyn Mark>> {
-        Some(Arc::new(There(self.0.clone())))
+        Some(Arc::new(LogMark(self.0.clone())))
     }
 }
 
@@ -162,7 +162,7 @@ impl DeviceMemory for Recorder {
     fn download(&self, from: u64, to: &mut [u8]) -> Result<()> {
         self.seen.downloads.fetch_add(1, Relaxed);
         if self.real {
-            // SAFETY: who asks holds memory of that size.
+            // SAFETY: the caller holds memory of that size.
             unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to.as_mut_ptr(), to.len()) };
         }
         Ok(())
@@ -190,7 +190,7 @@ impl DevicePrograms for Recorder {
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
         verify::check(program).expect("the plan follows the rules");
         self.seen.programs.lock().unwrap().push(program.clone());
-        Ok(Box::new(Ran(self.seen.clone())))
+        Ok(Box::new(LogExecutable(self.seen.clone())))
     }
     fn prepare(&self, programs: &[Arc<Program>], _: &mut dyn FnMut(usize, usize)) {
         self.seen.prepared.fetch_add(programs.len(), Relaxed);
@@ -264,10 +264,10 @@ impl DeviceStatistics for Recorder {
 
 pub(crate) struct Bench {
     pub(crate) engine: Arc<Engine>,
-    pub(crate) seen: Arc<Seen>,
+    pub(crate) seen: Arc<DeviceLog>,
 }
 
-/// An engine on such a device. Each test has a device number of its own: threads keep one tape for each.
+/// Returns an engine on a recorder. Each test has a device number of its own, because threads keep one tape for each.
 pub(crate) fn bench(id: u8) -> Bench {
     bench_on(id, false)
 }
@@ -293,7 +293,7 @@ impl Bench {
     pub(crate) fn one(&self, fun: Fun, a: &Array) -> Array {
         self.engine.map(fun, &[Operand::Array(a)], None).unwrap()
     }
-    /// Runs what is recorded; the last program planned.
+    /// Runs what is recorded and returns the program that was planned last.
     pub(crate) fn program(&self) -> Arc<Program> {
         self.engine.flush().unwrap();
         self.seen.programs.lock().unwrap().last().expect("something was planned").clone()
