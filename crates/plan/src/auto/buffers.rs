@@ -98,11 +98,11 @@ impl Drop for Handle {
         let at = slot_of(self.base);
         let twin = &mut slots.buffers[at];
         twin.held = false;
-        let gone = std::mem::take(&mut twin.memory);
+        let freed = std::mem::take(&mut twin.memory);
         slots.free.push(at as u32);
         // The memory is freed without the table's lock.
         drop(slots);
-        drop(gone);
+        drop(freed);
     }
 }
 

@@ -24,6 +24,7 @@ const WORTH_COMPILING: f64 = COMPILE / 16.0;
 /// The reason that needs no further explanation.
 const FASTER: &str = "faster there";
 
+/// A program compiled for "auto".
 pub(super) struct AutoExecutable {
     auto: Arc<Shared>,
     name: String,
@@ -62,7 +63,7 @@ type Binding = Option<(usize, u64)>;
 impl AutoExecutable {
     pub(super) fn new(auto: &Arc<Shared>, program: &Arc<Program>) -> AutoExecutable {
         let work = Counted { programs: vec![cost::of(program, 0)], ..Counted::default() };
-        let knows = |side: &Arc<dyn Device>| {
+        let supports = |side: &Arc<dyn Device>| {
             program.steps.iter().all(|step| if let Step::Routine(call) = step { side.supports(&call.op) } else { true })
         };
         let mut names: Vec<&str> = work.programs[0].steps.iter().map(|(name, _)| name.as_str()).collect();
@@ -80,7 +81,7 @@ impl AutoExecutable {
             auto: auto.clone(),
             name,
             seconds: [HOST, GPU].map(|side| work.run(&auto.rates[side])),
-            supported: [HOST, GPU].map(|side| knows(&auto.sides[side])),
+            supported: [HOST, GPU].map(|side| supports(&auto.sides[side])),
             executables: [None, None],
             background: None,
             loss: 0.0,
@@ -118,12 +119,12 @@ impl AutoExecutable {
         let mut bytes = [[0.0; 2]; 2];
         for &(at, written) in leaves {
             for side in [HOST, GPU] {
-                if let Some(way) = slots[at].copy_direction(side, written) {
-                    bytes[side][way] += slots[at].bytes as f64;
+                if let Some(to) = slots[at].copy_direction(side, written) {
+                    bytes[side][to] += slots[at].bytes as f64;
                 }
             }
         }
-        let moves = bytes.map(|ways| auto.move_seconds(HOST, ways[HOST]) + auto.move_seconds(GPU, ways[GPU]));
+        let moves = bytes.map(|to| auto.move_seconds(HOST, to[HOST]) + auto.move_seconds(GPU, to[GPU]));
         let compile = self.compile_seconds();
         let extra = [moves[HOST], moves[GPU] + compile];
         for side in [HOST, GPU] {
@@ -189,14 +190,14 @@ impl AutoExecutable {
         let mut addresses: SmallVec<[u64; 8]> = SmallVec::with_capacity(buffers.len());
         let mut writes: SmallVec<[usize; 4]> = SmallVec::new();
         // Memory of the other side, freed after the table is unlocked.
-        let mut gone: SmallVec<[Buffer; 2]> = SmallVec::new();
+        let mut freed: SmallVec<[Buffer; 2]> = SmallVec::new();
         let mut slots = self.auto.table.open();
         for ((&address, touched), &leaf) in buffers.iter().zip(self.touched.iter()).zip(&self.leaves) {
             if address == 0 {
                 addresses.push(0);
                 continue;
             }
-            let (at, inside) = slots.find(address)?;
+            let (at, offset) = slots.find(address)?;
             let twin = &mut slots[at];
             if leaf && (twin.copy_direction(side, touched[1]).is_some() || twin.loss != 0.0) {
                 return None;
@@ -205,15 +206,15 @@ impl AutoExecutable {
                 Some(memory) => memory,
                 none => none.insert(self.auto.sides[side].alloc(twin.bytes).ok()?),
             };
-            addresses.push(memory.address() + inside);
+            addresses.push(memory.address() + offset);
             if touched[1] {
                 writes.push(at);
             }
         }
         // If the run fails, the engine gives up what it would have written.
-        writes.iter().for_each(|&at| gone.extend(slots[at].written(side, &self.read)));
+        writes.iter().for_each(|&at| freed.extend(slots[at].written(side, &self.read)));
         drop(slots);
-        drop(gone);
+        drop(freed);
         let done = self.submit(side, &addresses, scalars, replay);
         if let (Ok(()), Some((.., runs))) = (&done, &self.last_decision) {
             count(runs, 1);
@@ -228,13 +229,14 @@ impl AutoExecutable {
         self.seconds[side] + if side == GPU { self.auto.move_seconds(HOST, read as f64) } else { 0.0 }
     }
 
-    fn run_on(&mut self, side: usize, bound: &[Binding], scalars: &[Scalar], replay: bool) -> Result<usize> {
+    /// Copies what is needed to a side and runs there. Returns the bytes that were copied.
+    fn run_on(&mut self, side: usize, bindings: &[Binding], scalars: &[Scalar], replay: bool) -> Result<usize> {
         let mut moved = 0;
-        let mut addresses: SmallVec<[u64; 8]> = SmallVec::with_capacity(bound.len());
+        let mut addresses: SmallVec<[u64; 8]> = SmallVec::with_capacity(bindings.len());
         // Keeps memory that is replaced below alive until the program has been submitted.
-        let mut held: SmallVec<[Buffer; 8]> = SmallVec::with_capacity(bound.len());
-        for (place, &leaf) in bound.iter().zip(&self.leaves) {
-            let Some((at, inside)) = *place else {
+        let mut held: SmallVec<[Buffer; 8]> = SmallVec::with_capacity(bindings.len());
+        for (binding, &leaf) in bindings.iter().zip(&self.leaves) {
+            let Some((at, offset)) = *binding else {
                 addresses.push(0);
                 continue;
             };
@@ -242,7 +244,7 @@ impl AutoExecutable {
                 moved += self.auto.copy_to(at, side)?;
             }
             let memory = self.auto.memory(at, side)?;
-            addresses.push(memory.address() + inside);
+            addresses.push(memory.address() + offset);
             held.push(memory);
         }
         if self.executables[side].is_none() {
@@ -255,22 +257,22 @@ impl AutoExecutable {
         }
         self.submit(side, &addresses, scalars, replay)?;
         let written = |slots: &mut super::buffers::Slots| -> Vec<Buffer> {
-            let writes = bound.iter().zip(self.touched.iter()).filter(|(_, touched)| touched[1]);
-            writes.filter_map(|(place, _)| slots[place.as_ref()?.0].written(side, &self.read)).collect()
+            let writes = bindings.iter().zip(self.touched.iter()).filter(|(_, touched)| touched[1]);
+            writes.filter_map(|(binding, _)| slots[binding.as_ref()?.0].written(side, &self.read)).collect()
         };
-        let gone = written(&mut self.auto.table.open());
-        drop(gone);
+        let freed = written(&mut self.auto.table.open());
+        drop(freed);
         Ok(moved)
     }
 
     /// Runs the program that was compiled for a side.
     fn submit(&mut self, side: usize, addresses: &[u64], scalars: &[Scalar], replay: bool) -> Result<()> {
-        let executables = self.executables[side].as_mut().expect("the caller has compiled it");
+        let executable = self.executables[side].as_mut().expect("the caller has compiled it");
         (self.side, self.submitted) = (side, true);
         if side == GPU {
             self.auto.busy.store(true, Relaxed);
         }
-        let result = executables.run(addresses, scalars, replay);
+        let result = executable.run(addresses, scalars, replay);
         self.interrupted = result.as_ref().is_err_and(|e| e.kind == ErrorKind::Interrupted);
         result
     }
@@ -286,10 +288,10 @@ impl AutoExecutable {
     }
 
     /// Decides on which side to run, runs there, and logs the decision.
-    fn decide(&mut self, bound: &[Binding], scalars: &[Scalar], replay: bool) -> Result<()> {
+    fn decide(&mut self, bindings: &[Binding], scalars: &[Scalar], replay: bool) -> Result<()> {
         let mut leaves: Vec<(usize, bool)> = Vec::new();
-        for ((place, &leaf), touched) in bound.iter().zip(&self.leaves).zip(self.touched.iter()) {
-            let Some((at, _)) = place.filter(|_| leaf) else { continue };
+        for ((binding, &leaf), touched) in bindings.iter().zip(&self.leaves).zip(self.touched.iter()) {
+            let Some((at, _)) = binding.filter(|_| leaf) else { continue };
             match leaves.iter_mut().find(|(known, _)| *known == at) {
                 Some((_, written)) => *written |= touched[1],
                 None => leaves.push((at, touched[1])),
@@ -297,7 +299,7 @@ impl AutoExecutable {
         }
         let (side, mut why) = self.choose(&leaves);
         let mut chosen = side;
-        let moved = match self.run_on(side, bound, scalars, replay) {
+        let moved = match self.run_on(side, bindings, scalars, replay) {
             // The GPU has no room, or a library is not installed. The host can run the program as well.
             Err(e) if side == GPU && self.supported[HOST] && !self.submitted => {
                 let cause = e.message.lines().next().unwrap_or_default();
@@ -307,7 +309,7 @@ impl AutoExecutable {
                 }
                 why = format!("{} failed: {cause}", self.auto.names[GPU]).into();
                 chosen = HOST;
-                self.run_on(HOST, bound, scalars, replay)?
+                self.run_on(HOST, bindings, scalars, replay)?
             }
             done => done?,
         };
@@ -365,11 +367,11 @@ impl Executable for AutoExecutable {
     }
 
     fn done(&self) -> usize {
-        self.ran().map_or(0, |executables| executables.done())
+        self.ran().map_or(0, |executable| executable.done())
     }
 
     fn is_busy(&self) -> bool {
-        self.ran().is_some_and(|executables| executables.is_busy())
+        self.ran().is_some_and(|executable| executable.is_busy())
     }
 
     fn early(&self, _: usize) -> Option<Arc<dyn Mark>> {

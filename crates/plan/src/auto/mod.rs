@@ -1,6 +1,6 @@
 //! The device "auto": each program runs where the cost model expects it to be faster, given where its data are.
 //!
-//! It is a device like any other, made of two: the host and a GPU. An array has one address, which only names it, and
+//! It is a device like any other, memory of two: the host and a GPU. An array has one address, which only names it, and
 //! memory on either device or both. What a program reads is copied to where it runs, and stays valid there until it is
 //! written.
 //!
@@ -71,9 +71,9 @@ impl Shared {
         if let Some(memory) = &twin.memory[side] {
             return Ok(memory.clone());
         }
-        let made = self.sides[side].alloc(twin.bytes)?;
-        twin.memory[side] = Some(made.clone());
-        Ok(made)
+        let memory = self.sides[side].alloc(twin.bytes)?;
+        twin.memory[side] = Some(memory.clone());
+        Ok(memory)
     }
 
     /// Copies the contents of a twin buffer to one side if that side is not valid, and returns the number of bytes
@@ -133,7 +133,7 @@ struct Decision {
 }
 
 impl AutoDevice {
-    /// Returns a device made of two. `host` keeps its memory where the process can read it. `rates` are those of the
+    /// Returns a device memory of two. `host` keeps its memory where the process can read it. `rates` are those of the
     /// two devices, the GPU's with copies.
     pub fn new(host: Arc<dyn Device>, gpu: Arc<dyn Device>, names: [String; 2], rates: [Rates; 2]) -> AutoDevice {
         let table = Arc::default();

@@ -197,9 +197,9 @@ impl Bench<'_> {
     fn random(&self, dtype: DType, shape: &[i64], scale: f64) -> Result<Array> {
         let unit = self.engine.random(Fun::RandomUnit64, shape, 1, 0, None)?;
         let scaled = self.with(Fun::Multiply, &unit, scale)?;
-        let made = self.engine.cast(&scaled, dtype)?;
+        let array = self.engine.cast(&scaled, dtype)?;
         self.engine.synchronize()?;
-        Ok(made)
+        Ok(array)
     }
 
     fn with(&self, fun: Fun, a: &Array, x: f64) -> Result<Array> {
@@ -515,8 +515,8 @@ impl Bench<'_> {
             // A reduction keeps the numbers from being written to memory. A GPU writes them faster than it draws them,
             // and reductions of random numbers have other costs there.
             let draw = || {
-                let made = self.engine.random(fun, &[n], 1, 7, None)?;
-                if self.gpu { Ok(vec![made]) } else { Ok(vec![self.engine.reduce(ReduceOp::Max, &made, 1)?]) }
+                let array = self.engine.random(fun, &[n], 1, 7, None)?;
+                if self.gpu { Ok(vec![array]) } else { Ok(vec![self.engine.reduce(ReduceOp::Max, &array, 1)?]) }
             };
             let bits = matches!(fun, Fun::RandomBits32 | Fun::RandomBits64);
             let own = if bits { if of == Group::F32 { Group::I32 } else { Group::I64 } } else { of };

@@ -121,7 +121,7 @@ impl Memo {
         };
         let mut ins = [In::default(); 3];
         for (i, operand) in operands.iter().enumerate() {
-            let source = entry.sources[i].as_ref().expect("one source an operand");
+            let source = entry.sources[i].as_ref().expect("one source for each operand");
             ins[i] = match (source, operand) {
                 (OperandSource::Read(layout), Operand::Array(a)) => {
                     // SAFETY: the caller holds the lock and has settled foreign tapes.
@@ -275,10 +275,10 @@ impl Rule {
                 Operand::Array(a) => {
                     // The new array has the memory order of its operand.
                     let own = memory_order(&[Operand::Array(a)], a.shape());
-                    let axis_order: Dims = own.iter().map(|&k| a.shape()[k]).collect();
-                    let fresh = Layout::try_contiguous(want, &axis_order)?;
-                    let upright = fresh.permute(&inverse_permutation(&own));
-                    let read = upright.broadcast_to(&shape)?.permute(&order);
+                    let shape_in_memory: Dims = own.iter().map(|&k| a.shape()[k]).collect();
+                    let fresh = Layout::try_contiguous(want, &shape_in_memory)?;
+                    let in_axis_order = fresh.permute(&inverse_permutation(&own));
+                    let read = in_axis_order.broadcast_to(&shape)?.permute(&order);
                     OperandSource::Cast { from: a.layout.permute(&own), fresh, read }
                 }
                 _ => OperandSource::Const(Layout::contiguous(want, &[])),

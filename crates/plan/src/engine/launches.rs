@@ -17,7 +17,7 @@ impl Engine {
     /// with zeros in place of the addresses of `arrays`. `writes` says which arrays the kernel may change.
     ///
     /// The work of a kernel is not known. The first launch after a wait is therefore submitted at once, then two, four,
-    /// up to [`MAX_LAUNCHES`] together. A loop of launches becomes one program, whose repetitions are one graph.
+    /// up to 32 together. A loop of launches becomes one program, whose repetitions are one graph.
     ///
     /// # Errors
     /// An array is on another device, or work that it depends on failed.

@@ -56,7 +56,7 @@ const BIG_WORK: u64 = 64 << 20;
 /// Invariants: `state` guards all tapes and the cells of all storages of this device. A program is submitted with the
 /// lock held, so a thread that waits for a value finds it submitted. Nothing that runs under the lock needs Python.
 pub struct Engine {
-    /// The engine's index in the registry: [`Storage::device`].
+    /// The engine's index in the registry: [`cuprous_core::Storage::device`].
     pub id: u8,
     /// The device.
     pub device: Arc<dyn Device>,
@@ -64,7 +64,7 @@ pub struct Engine {
     /// The last recorded operation ended a tape: the caller should call [`Engine::flush`] without Python's lock.
     due: AtomicBool,
     threads: AtomicU32,
-    /// Some tape records source locations: see [`Tape::tracked`].
+    /// Some tape records source locations: see [`cuprous_core::Tape::tracked`].
     tracking: AtomicBool,
     /// This process was forked while another thread held the lock, so the lock is never released here.
     pub(crate) orphaned: AtomicBool,
@@ -142,9 +142,9 @@ impl Engine {
     }
 
     /// Decides after an operation whether the tape ends here. If there is enough work for an asynchronous device, the
-    /// tape ends `after` nodes after a routine.
+    /// tape ends `after` nodes after a routine. With `ends` it ends at once.
     #[inline]
-    pub(crate) fn close(&self, state: &mut State, tape: u32, after: Option<usize>, external: bool) {
+    pub(crate) fn close(&self, state: &mut State, tape: u32, after: Option<usize>, ends: bool) {
         state.stats.nodes += 1;
         let t = &mut state.tapes[tape as usize];
         let len = t.nodes.len();
@@ -157,7 +157,7 @@ impl Engine {
         {
             t.ends_at = len + after;
         }
-        if external
+        if ends
             || len >= NODE_CAP
             || len >= t.ends_at
             || (len >= PERIODIC_CAP && t.period > 0 && len.is_multiple_of(t.period))

@@ -64,9 +64,9 @@ impl Engine {
         if !matches!(op, ReduceOp::ArgMax | ReduceOp::ArgMin)
             && let Some(order) = elementwise::axis_order(a)
         {
-            let upright = a.view(a.layout.permute(&order));
+            let in_memory_order = a.view(a.layout.permute(&order));
             let reduced = order.iter().enumerate().fold(0, |bits, (at, &k)| bits | (axes >> k & 1) << at);
-            let out = self.record_reduce(op, &upright, reduced)?;
+            let out = self.record_reduce(op, &in_memory_order, reduced)?;
             let kept = |k: &usize| axes >> k & 1 == 0;
             let axes_left: SmallVec<[usize; 6]> = (0..a.shape().len()).filter(kept).collect();
             let left: SmallVec<[usize; 6]> =
@@ -87,10 +87,10 @@ impl Engine {
         Ok(recording.push(NodeKind::Reduce, op as u8, 1, &out, ins))
     }
 
-    /// Records `out[i] = a's storage at a's offset + index[i]`.
+    /// Records a gather: `out[i]` is the element of the storage of `a` at `offset of a + index[i]`.
     pub fn gather(self: &Arc<Engine>, a: &Array, index: &Array) -> Result<Array> {
         let out = Layout::try_contiguous(a.dtype(), index.shape())?;
-        let index = self.shifted(index, a.layout.offset)?;
+        let index = self.offset_index(index, a.layout.offset)?;
         let mut recording = self.open(&[a, &index])?;
         let ins = [recording.read(a), recording.read(&index), In::default()];
         Ok(recording.push(NodeKind::Gather, 0, 2, &out, ins))
@@ -122,7 +122,7 @@ impl Engine {
         Ok(out)
     }
 
-    fn shifted(self: &Arc<Engine>, index: &Array, by: i64) -> Result<Array> {
+    fn offset_index(self: &Arc<Engine>, index: &Array, by: i64) -> Result<Array> {
         if index.dtype() != DType::I64 {
             return Err(Error::type_(format!("[gather] the index must be int64, not {}", index.dtype().name())));
         }
@@ -134,7 +134,7 @@ impl Engine {
 
     /// Returns the value of an assignment to `a` as an array that can be read through its own layout: broadcast to the
     /// target's shape, of its dtype, and without overlap. Returns `None` if the assignment changes nothing.
-    fn assignable(self: &Arc<Engine>, a: &Array, v: &Array) -> Result<Option<Array>> {
+    fn assigned_value(self: &Arc<Engine>, a: &Array, v: &Array) -> Result<Option<Array>> {
         self.check(v)?;
         let (shape, dtype) = (a.shape(), a.dtype());
         let aliased = Arc::ptr_eq(&v.storage, &a.storage);
@@ -148,15 +148,15 @@ impl Engine {
             layout = layout.with(&v.shape()[extra..], &v.layout.strides[extra..], v.layout.offset);
         }
         let ones = v.shape().iter().take(extra).take_while(|&&n| n == 1).count();
-        let refused = |_| {
+        let mismatch = |_| {
             Error::value(format!(
                 "could not broadcast input array from shape {} into shape {}",
                 show(&v.shape()[ones..]),
                 show(shape)
             ))
         };
-        let fits = layout.broadcast_to(shape).map_err(refused)?;
-        if aliased && fits.id == a.layout.id {
+        let fitted = layout.broadcast_to(shape).map_err(mismatch)?;
+        if aliased && fitted.id == a.layout.id {
             return Ok(None);
         }
         let overlap = aliased
@@ -169,7 +169,7 @@ impl Engine {
             let spread = cast.layout.broadcast_to(shape)?;
             return Ok(Some(cast.view(spread)));
         }
-        Ok(Some(v.view(fits)))
+        Ok(Some(v.view(fitted)))
     }
 
     /// Copies the contents of `a`'s storage before a write, if the backward pass still needs them.
@@ -177,8 +177,8 @@ impl Engine {
     pub(crate) fn preserve(self: &Arc<Engine>, a: &Array) -> Result<()> {
         let Some(epoch) = a.storage.end_epoch() else { return Ok(()) };
         let dtype = if a.storage.bytes.is_multiple_of(a.dtype().size()) { a.dtype() } else { DType::U8 };
-        let whole = Layout::contiguous(dtype, &[(a.storage.bytes / dtype.size()) as i64]);
-        epoch.keep(self.cast(&a.view(whole), dtype)?.storage);
+        let all = Layout::contiguous(dtype, &[(a.storage.bytes / dtype.size()) as i64]);
+        epoch.keep(self.cast(&a.view(all), dtype)?.storage);
         Ok(())
     }
 
@@ -187,7 +187,7 @@ impl Engine {
         let dtype = a.dtype();
         let prepared;
         let value = match value {
-            Operand::Array(v) => match self.assignable(a, v)? {
+            Operand::Array(v) => match self.assigned_value(a, v)? {
                 Some(v) => {
                     prepared = v;
                     Operand::Array(&prepared)
@@ -215,9 +215,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Records writes of `value[i]` to a's storage at a's offset + index[i], combined by `op`.
+    /// Records writes of `value[i]` to the storage of `a` at `offset of a + index[i]`, combined by `op`.
     pub fn scatter(self: &Arc<Engine>, a: &Array, index: &Array, value: &Array, op: ScatterOp) -> Result<()> {
-        let index = self.shifted(index, a.layout.offset)?;
+        let index = self.offset_index(index, a.layout.offset)?;
         let dtype = a.dtype();
         // The value is read while the target is written, so it must not be a view of it.
         let value = if value.dtype() != dtype || Arc::ptr_eq(&value.storage, &a.storage) {

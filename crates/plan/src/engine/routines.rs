@@ -82,7 +82,7 @@ impl Engine {
         Ok(out)
     }
 
-    /// Reduces the axes in `mask` (bits; an array has at most 32 here). Extends [`Engine::record_reduce`] to empty
+    /// Reduces the axes in `mask` (bits; an array has at most 32 here). Extends `record_reduce` to empty
     /// arrays and empty masks.
     ///
     /// # Errors

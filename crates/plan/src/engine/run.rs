@@ -33,7 +33,7 @@ impl Engine {
             return self.run_now(state, tape);
         };
         let before = recorder.tape_to_run_first(&state.tapes[tape as usize], &state.tapes);
-        let result = before.map_or(Ok(()), |parked| self.run_now(state, parked));
+        let result = before.map_or(Ok(()), |waiting| self.run_now(state, waiting));
         recorder.add_leaves(&state.tapes[tape as usize]);
         let (nodes, count) = (state.tapes[tape as usize].nodes.len(), state.stats.planned + state.stats.replayed);
         let result = result.and_then(|()| self.run_now(state, tape));
@@ -52,7 +52,7 @@ impl Engine {
             state.sweep();
             parked = state.programs.suspended().contains(&tape);
         }
-        let number = tape;
+        let index = tape;
         let State { tapes, programs, journal, replay, stats, submitted, .. } = state;
         let tape = &mut tapes[tape as usize];
         if tape.nodes.is_empty() {
@@ -69,8 +69,8 @@ impl Engine {
                     let error = no_room.get_or_insert(e);
                     // SAFETY: the lock is held.
                     let Some(node) = (unsafe { tape.give_up_largest() }) else {
-                        // Only launches are left, and the memory that they need is not available. SAFETY: the lock is
-                        // held.
+                        // Only launches are left, and the memory that they need is not available.
+                        // SAFETY: the lock is held.
                         unsafe { tape.clear() };
                         break Ok(());
                     };
@@ -91,16 +91,17 @@ impl Engine {
         };
         if result.as_ref().is_err_and(|error| error.kind == ErrorKind::Interrupted) {
             if !parked {
-                state.park(number);
+                state.park(index);
             }
             return result;
         }
         let result = result.map_err(|error| Error { message: error.message + &failure_context(tape), ..error });
         if parked {
-            state.free_tapes.push(number);
+            state.free_tapes.push(index);
         }
         if result.is_err() {
-            // The tape would fail again, so the session continues without it. SAFETY: the lock is held.
+            // The tape would fail again, so the session continues without it.
+            // SAFETY: the lock is held.
             unsafe { tape.clear() };
         }
         if let Some(error) = no_room.as_mut().filter(|_| given_up > MAX_NAMED) {

@@ -20,7 +20,7 @@ use crate::program::{
 pub(crate) fn plan(input: Input) -> Program {
     let fusion = Fusion::new(input);
     let stored = fusion.stored();
-    let mut emit = Emitter {
+    let mut emitter = Emitter {
         buffers: Buffers { by_storage: HashMap::new(), infos: Vec::new(), storages: Vec::new() },
         stored,
         fusion,
@@ -28,14 +28,14 @@ pub(crate) fn plan(input: Input) -> Program {
         nodes: Vec::new(),
         nonzero: Vec::new(),
     };
-    for g in 0..emit.fusion.groups.len() {
-        let before = emit.steps.len();
-        emit.group(g as u32);
-        if emit.steps.len() > before {
-            emit.nodes.push(emit.fusion.groups[g].nodes.clone());
+    for g in 0..emitter.fusion.groups.len() {
+        let before = emitter.steps.len();
+        emitter.group(g as u32);
+        if emitter.steps.len() > before {
+            emitter.nodes.push(emitter.fusion.groups[g].nodes.clone());
         }
     }
-    emit.finish()
+    emitter.finish()
 }
 
 /// The program's buffers, one for each storage in use.
@@ -86,6 +86,7 @@ impl Body {
         (self.typed.len() - 1) as Val
     }
 
+    /// Returns the value of an equal earlier instruction if there is one.
     fn push_once(&mut self, inst: Inst, dtype: DType, level: Level) -> Val {
         let key = (inst.clone(), dtype as u8, level == Level::Row);
         if let Some(&v) = self.known.get(&key) {
@@ -110,6 +111,7 @@ impl Body {
 }
 
 impl Emitter<'_> {
+    /// Emits the step of a group.
     fn group(&mut self, g: u32) {
         let nodes = self.fusion.groups[g as usize].nodes.clone();
         let Some(&first) = nodes.first() else { return };
@@ -142,6 +144,7 @@ impl Emitter<'_> {
         }
     }
 
+    /// Emits the instructions of a node.
     fn emit(&mut self, n: u32, g: u32, body: &mut Body) {
         let node = *self.fusion.node(n);
         let level = self.fusion.level[n as usize];
@@ -313,7 +316,7 @@ impl Emitter<'_> {
     fn fused_matmul(&mut self, index: usize) {
         let FusedMatmul { matmul, last, scale, addend, bias, .. } = self.fusion.fused_matmuls[index];
         let out = self.fusion.layout(self.fusion.node(matmul).out).clone();
-        let offset = |emit: &Self, operand: &In| emit.fusion.layout(operand.layout).offset;
+        let offset = |emitter: &Self, operand: &In| emitter.fusion.layout(operand.layout).offset;
         let epilogue = Epilogue {
             scale,
             addend: addend.map(|(operand, factor)| {

@@ -27,11 +27,8 @@ pub(crate) struct FusedMatmul {
     pub(crate) bias: Option<In>,
 }
 
-/// The readers of each node's value.
-struct Readers {
-    /// (reader, true if it reads the value from memory in any case).
-    of: Vec<Vec<(u32, bool)>>,
-}
+/// The readers of each node's value: (reader, true if it reads the value from memory in any case).
+type Readers = Vec<Vec<(u32, bool)>>;
 
 /// One kind of operation that can follow a matmul: extends the fusion by it, or returns `None`. The first row that fits
 /// wins. All rows need the matmul's dtype and its elements in flat order.
@@ -62,7 +59,7 @@ pub(crate) fn fused_matmuls(input: &Input, needed: &[bool]) -> Vec<FusedMatmul> 
 }
 
 fn readers(input: &Input, needed: &[bool]) -> Readers {
-    let mut of = vec![Vec::new(); input.nodes.len()];
+    let mut readers = vec![Vec::new(); input.nodes.len()];
     for (i, node) in input.nodes.iter().enumerate().filter(|(i, _)| needed[*i]) {
         for (k, operand) in node.operands().iter().enumerate() {
             let base = k == 0 && node.is_write();
@@ -70,11 +67,11 @@ fn readers(input: &Input, needed: &[bool]) -> Readers {
                 && !(base && input.overwrites(i))
             {
                 let memory = base || node.kind == NodeKind::Routine || (k == 0 && node.kind == NodeKind::Gather);
-                of[p as usize].push((i as u32, memory));
+                readers[p as usize].push((i as u32, memory));
             }
         }
     }
-    Readers { of }
+    readers
 }
 
 struct Search<'a> {
@@ -106,7 +103,7 @@ impl Search<'_> {
             fused.last = next;
         }
         fused.members.sort_unstable();
-        let ends = self.readers.of[fused.last as usize].iter().all(|&(_, memory)| memory);
+        let ends = self.readers[fused.last as usize].iter().all(|&(_, memory)| memory);
         (fused.members.len() > 1 && ends && self.is_deferrable(&fused)).then_some(fused)
     }
 
@@ -116,7 +113,7 @@ impl Search<'_> {
 
     /// Returns the only reader of a value, if there is exactly one and it does not need the value in memory.
     fn only_reader(&self, n: u32) -> Option<u32> {
-        match self.readers.of[n as usize][..] {
+        match self.readers[n as usize][..] {
             [(reader, false)] if !self.input.live[n as usize] => Some(reader),
             _ => None,
         }
@@ -196,7 +193,7 @@ impl Search<'_> {
                 self.input.live[p as usize]
                     || self.node(p).is_write()
                     || self.node(p).kind == NodeKind::Routine
-                    || self.readers.of[p as usize].iter().any(|&(_, memory)| memory)
+                    || self.readers[p as usize].iter().any(|&(_, memory)| memory)
             }
             SrcKind::Leaf(_) => true,
             _ => false,

@@ -29,7 +29,7 @@ pub(crate) struct Group {
     open: bool,
     /// True if every node reads and writes in flat order, so that only the size of `shape` matters.
     flat: bool,
-    /// The formula that the nodes belong to, or 0: see [`Node::extra`].
+    /// The formula that the nodes belong to, or 0: see `Node::extra`.
     formula: u8,
     /// Groups that must not run before this one.
     successors: Vec<u32>,
@@ -115,6 +115,7 @@ impl<'a> Fusion<'a> {
         self.input.overwrites(node as usize)
     }
 
+    /// Puts a node into a group, into a new one if no group can take it.
     fn place(&mut self, n: u32) {
         let node = *self.node(n);
         if self.layout(node.out).size == 0 {
