@@ -49,7 +49,7 @@ def test_it_moves_once_and_says_why() -> None:
             z = float((cp.exp(y) * 2).sum())
         np.testing.assert_allclose(z, (np.exp(y.get()) * 2).sum(), rtol=1e-12)
         lines = [line for line in cp.explain().splitlines() if line.startswith("auto")]
-        moves = [line for line in lines if "came there first" in line]
+        moves = [line for line in lines if "copied there first" in line]
         print(len(moves), "ran on stand-in" in moves[0], lines[-1].count("stand-in"))
         """
     )

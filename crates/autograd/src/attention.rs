@@ -61,7 +61,7 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f32) -> R
     };
     let of = Arc::new(of);
     let call = RoutineOp::Attend(of.clone());
-    if !engine.can(&call) {
+    if !engine.supports(&call) {
         return Ok(None);
     }
     let operand = if together.is_some() {
@@ -73,7 +73,7 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f32) -> R
         }
         operand
     };
-    let result = engine.whole(call, &[&operand], dtype, &[of.result()])?;
+    let result = engine.routine(call, &[&operand], dtype, &[of.result()])?;
     let extents = of.extents()[3];
     let outputs = rows(&result, extents, Part { start: 0, strides: Attention::by_rows(extents) });
     if !noted {
@@ -144,7 +144,7 @@ pub(crate) fn backward(
     let gradient = gradient.view(Layout::new(of.dtype, &flat, &contiguous_strides(&flat), gradient.layout.offset));
     let (parts, elements) = of.gradients();
     let all =
-        engine.whole(RoutineOp::AttendBack(of.clone()), &[&operand, &result, &gradient], of.dtype, &[elements])?;
+        engine.routine(RoutineOp::AttendBack(of.clone()), &[&operand, &result, &gradient], of.dtype, &[elements])?;
     let mut grads = Grads::new();
     for (k, edge) in node.edges.iter().enumerate() {
         if edge.as_ref().is_some_and(wanted) {

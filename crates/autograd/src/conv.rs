@@ -65,10 +65,10 @@ fn product(part: Part, a: &Tensor, b: &Tensor, geometry: &Arc<Geometry>) -> Resu
         _ if filled
             && !work.by_elements(part, &a.array, &b.array)
             && !work.is_small(part, &a.array, &b.array)
-            && work.engine.can(&call) =>
+            && work.engine.supports(&call) =>
         {
             let (a, b) = (work.straight(&a.array)?, work.straight(&b.array)?);
-            work.engine.whole(call, &[&a, &b], geometry.dtype, &shape)?
+            work.engine.routine(call, &[&a, &b], geometry.dtype, &shape)?
         }
         Part::Output => work.forward(&a.array, &b.array)?,
         Part::Input => work.to_input(&a.array, &b.array)?,

@@ -220,7 +220,7 @@ pub fn reduce(op: ReduceOp, t: &Tensor, mask: u32, keep: bool) -> Result<Tensor>
 
 /// A running fold along an axis. Running extremes have no rule of their own: they are picked by index.
 pub fn scan(op: ScanOp, t: &Tensor, axis: usize) -> Result<Tensor> {
-    let out = engine_of(&t.array).running(op, &t.array, axis)?;
+    let out = engine_of(&t.array).scan(op, &t.array, axis)?;
     if !noted(&[t]) || !smooth(out.dtype()) {
         return Ok(Tensor::new(out));
     }
@@ -246,7 +246,7 @@ pub fn dot(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         return Ok(noted_dot(out, a, b, &a.array, &b.array));
     }
     // What has to be copied for the product is kept as the copy: the way back needs no other.
-    let (x, y) = (engine.matrices(&a.array)?, engine.matrices(&b.array)?);
+    let (x, y) = (engine.matmul_operand(&a.array)?, engine.matmul_operand(&b.array)?);
     let out = engine.dot(&x, &y)?;
     Ok(noted_dot(out, a, b, &x, &y))
 }

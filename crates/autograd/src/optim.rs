@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Error, Fun, Result};
-use cuprous_plan::script::Val;
-use cuprous_plan::{Engine, Operand, Script};
+use cuprous_plan::engine::FormulaValue;
+use cuprous_plan::{Engine, Formula, Operand};
 use smallvec::SmallVec;
 
 use crate::ops::engine_of;
@@ -35,34 +35,38 @@ pub struct Adam {
 /// Records a formula: as part of a script, or operation by operation.
 trait Recorder {
     /// A value of the formula.
-    type Val: Clone;
+    type FormulaValue: Clone;
     /// What can go wrong.
     type Error;
-    fn read(&mut self, a: &Array) -> Self::Val;
-    fn number(&mut self, n: f64) -> Self::Val;
-    fn map(&mut self, fun: Fun, args: &[Self::Val]) -> std::result::Result<Self::Val, Self::Error>;
+    fn read(&mut self, a: &Array) -> Self::FormulaValue;
+    fn number(&mut self, n: f64) -> Self::FormulaValue;
+    fn map(&mut self, fun: Fun, args: &[Self::FormulaValue]) -> std::result::Result<Self::FormulaValue, Self::Error>;
     /// Writes a value; gives what is used in its place from then on.
-    fn write(&mut self, target: &Array, value: Self::Val) -> std::result::Result<Self::Val, Self::Error>;
+    fn write(
+        &mut self,
+        target: &Array,
+        value: Self::FormulaValue,
+    ) -> std::result::Result<Self::FormulaValue, Self::Error>;
 }
 
-impl Recorder for Script<'_> {
-    type Val = Val;
+impl Recorder for Formula<'_> {
+    type FormulaValue = FormulaValue;
     type Error = Infallible;
 
-    fn read(&mut self, a: &Array) -> Val {
-        Script::read(self, a)
+    fn read(&mut self, a: &Array) -> FormulaValue {
+        Formula::read(self, a)
     }
 
-    fn number(&mut self, n: f64) -> Val {
-        Script::number(self, n)
+    fn number(&mut self, n: f64) -> FormulaValue {
+        Formula::number(self, n)
     }
 
-    fn map(&mut self, fun: Fun, args: &[Val]) -> std::result::Result<Val, Infallible> {
-        Ok(Script::map(self, fun, args))
+    fn map(&mut self, fun: Fun, args: &[FormulaValue]) -> std::result::Result<FormulaValue, Infallible> {
+        Ok(Formula::map(self, fun, args))
     }
 
-    fn write(&mut self, target: &Array, value: Val) -> std::result::Result<Val, Infallible> {
-        Script::write(self, target, value);
+    fn write(&mut self, target: &Array, value: FormulaValue) -> std::result::Result<FormulaValue, Infallible> {
+        Formula::write(self, target, value);
         Ok(value)
     }
 }
@@ -87,7 +91,7 @@ impl Term {
 }
 
 impl Recorder for Single<'_> {
-    type Val = Term;
+    type FormulaValue = Term;
     type Error = Error;
 
     fn read(&mut self, a: &Array) -> Term {
@@ -130,7 +134,7 @@ impl Adam {
     }
 
     fn formula<R: Recorder>(&self, r: &mut R, row: &[&Array]) -> std::result::Result<(), R::Error> {
-        let with = |r: &mut R, fun: Fun, a: R::Val, n: f64| {
+        let with = |r: &mut R, fun: Fun, a: R::FormulaValue, n: f64| {
             let n = r.number(n);
             r.map(fun, &[a, n])
         };

@@ -26,7 +26,7 @@ pub fn layers(x: &Tensor, states: &[&Tensor], parameters: &[&Tensor], of: Layers
     for (part, &start) in parts.iter().zip(&r.places) {
         engine.update(&piece(&operand, part.shape(), start), Operand::Array(&part.array))?;
     }
-    let result = engine.whole(RoutineOp::Recur(r.clone()), &[&operand], r.of.dtype, &[r.result])?;
+    let result = engine.routine(RoutineOp::Recur(r.clone()), &[&operand], r.of.dtype, &[r.result])?;
     let outputs: Vec<Array> =
         shapes(&r.of).iter().zip(&r.results).map(|(shape, &start)| piece(&result, shape, start)).collect();
     if !noted {
@@ -90,7 +90,7 @@ pub(crate) fn backward(
         engine.update(&piece(&gradient, shape, start), value)?;
     }
     let call = RoutineOp::RecurBack(r.clone());
-    let all = engine.whole(call, &[&operand, &result, &gradient], r.of.dtype, &[r.operand])?;
+    let all = engine.routine(call, &[&operand, &result, &gradient], r.of.dtype, &[r.operand])?;
     let mut grads = Grads::new();
     for (k, edge) in node.edges.iter().enumerate() {
         if let Some(edge) = edge.as_ref().filter(|edge| wanted(edge)) {
@@ -105,12 +105,12 @@ pub(crate) fn backward(
 pub fn steps(x: &Array, weight: &Array, first: [&Array; 2], of: &Arc<Steps>) -> Result<Option<[Array; 4]>> {
     let engine = engine_of(x);
     let call = RoutineOp::Steps(of.clone());
-    if !engine.can(&call) {
+    if !engine.supports(&call) {
         return Ok(None);
     }
     let start = joined(first.into_iter())?;
     let [h, c, _, _, end] = of.results();
-    let result = engine.whole(call, &[x, weight, &start], of.dtype, &[end])?;
+    let result = engine.routine(call, &[x, weight, &start], of.dtype, &[end])?;
     let state = [of.batch, of.hidden];
     let outputs = piece(&result, &[of.steps * of.batch, of.hidden], 0);
     Ok(Some([outputs, piece(&result, &state, h), piece(&result, &state, c), result]))
@@ -129,7 +129,7 @@ pub fn steps_back(
     let [all, one] = of.sizes();
     let gradient = joined([outputs, last[0], last[1], cell].into_iter())?;
     let call = RoutineOp::StepsBack(of.clone());
-    let result = engine_of(weight).whole(call, &[weight, done, &gradient], of.dtype, &[4 * all + 2 * one])?;
+    let result = engine_of(weight).routine(call, &[weight, done, &gradient], of.dtype, &[4 * all + 2 * one])?;
     let state = [of.batch, of.hidden];
     let sums = piece(&result, &[of.steps * of.batch, 4 * of.hidden], 0);
     Ok([sums, piece(&result, &state, 4 * all), piece(&result, &state, 4 * all + one)])

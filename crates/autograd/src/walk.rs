@@ -265,7 +265,7 @@ fn accumulate(node: &Node, g: Tensor, base: &LayoutRef) -> Result<()> {
         None => {
             let own = &g.array.layout;
             let theirs = base.strides == own.strides || own.is_c_contiguous();
-            if theirs && ops::engine_of(&g.array).is_sole(&g.array) { g } else { ops::cast(&g, g.dtype())? }
+            if theirs && ops::engine_of(&g.array).is_sole_owner(&g.array) { g } else { ops::cast(&g, g.dtype())? }
         }
         // What was set from outside may be a view whose elements share memory.
         Some(before) if mode::enabled() || !is_injective(&before.array.layout) => add(&before, &g)?,

@@ -182,7 +182,7 @@ pub fn trim() {
     cache.free_bytes = 0;
 }
 
-/// The counters that [`cuprous_plan::Device::memory`] lists.
+/// The counters that [`cuprous_plan::device::DeviceStatistics::memory`] lists.
 pub fn counters() -> Vec<(&'static str, u64)> {
     let cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
     let blocks: usize = cache.free.iter().map(Vec::len).sum();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cuprous_core::Scalar;
 use cuprous_core::profile::{self, Kind, Note};
 use cuprous_plan::device::Mark;
-use cuprous_plan::{Executable, Launched, Program};
+use cuprous_plan::{Executable, LaunchStep, Program};
 
 use crate::codegen::Arg;
 use crate::device::{Counters, EventMark, Gpu};
@@ -32,7 +32,7 @@ enum Args {
     /// Generated code: one by one, and where the kernel's own state lies.
     Each(Vec<Arg>, DevPtr),
     /// A user's kernel: as a block.
-    Block(Launched),
+    Block(LaunchStep),
 }
 
 /// One kernel launch.
@@ -212,14 +212,14 @@ impl Loaded {
     ///
     /// # Errors
     /// The kernel is another device's, or the driver fails.
-    pub(crate) fn push_user(&mut self, launched: &Launched) -> Result<()> {
+    pub(crate) fn push_user(&mut self, launched: &LaunchStep) -> Result<()> {
         let any: &dyn Any = &*launched.launch.kernel;
         let kernel = any.downcast_ref::<CudaKernel>();
         let kernel = kernel.ok_or_else(|| CudaError::Unsupported("a kernel of another device".into()))?;
         if 16 * launched.constants.len() < kernel.bytes {
             return Err(CudaError::Unsupported("a launch with too few arguments".into()));
         }
-        let launch = launched.launch.launch;
+        let launch = launched.launch.config;
         let function = kernel.function(launch.shared)?;
         let cooperative = kernel.cooperative || launch.cooperative;
         // A graph's nodes start when there is room for a block, not for all.
@@ -518,8 +518,16 @@ impl Executable for Loaded {
         self.submit(buffers, scalars, replay).map_err(translate)
     }
 
-    fn early(&self, place: usize) -> Option<Arc<dyn Mark>> {
-        self.early.get(place).map(|(_, mark)| mark.clone() as Arc<dyn Mark>)
+    fn done(&self) -> usize {
+        0
+    }
+
+    fn is_busy(&self) -> bool {
+        false
+    }
+
+    fn early(&self, index: usize) -> Option<Arc<dyn Mark>> {
+        self.early.get(index).map(|(_, mark)| mark.clone() as Arc<dyn Mark>)
     }
 }
 

@@ -52,7 +52,7 @@ fn command(py: Python<'_>, argv: Vec<String>) -> i32 {
 /// The interpreter is about to end.
 #[pyfunction]
 fn end() {
-    cuprous_plan::engine::end();
+    cuprous_plan::end();
     cuprous_core::presence::leave();
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use cuprous_core::interrupt::{self, Token};
 use cuprous_kernel::fault::{Record, VALUES, WORDS};
-use cuprous_plan::kernels::Launch;
+use cuprous_plan::Launch;
 
 use super::fibers::{self, Block, Request};
 use crate::blocks::MapArgs;

@@ -39,7 +39,7 @@ use cuprous_core::{Error, Result};
 use cuprous_kernel::Module;
 use cuprous_kernel::fault::Record;
 use cuprous_kernel::ir::Space;
-use cuprous_plan::kernels::{Launch, UserKernel};
+use cuprous_plan::{Launch, UserKernel};
 
 use crate::threads::{each, with_threads};
 use host::Env;
@@ -212,7 +212,7 @@ impl UserKernel for CpuKernel {
         if self.cooperative { fibers::check_grid(launch.blocks().saturating_mul(threads.into())) } else { Ok(()) }
     }
 
-    fn facts(&self) -> Result<Vec<(&'static str, u64)>> {
+    fn attributes(&self) -> Result<Vec<(&'static str, u64)>> {
         Ok(vec![
             ("registers", 0),
             ("static_shared", self.told[0]),

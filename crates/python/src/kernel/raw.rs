@@ -59,7 +59,7 @@ impl NativeKernel {
     /// What the device says of it.
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let facts = PyDict::new(py);
-        for (name, value) in self.kernel.facts().or_raise()? {
+        for (name, value) in self.kernel.attributes().or_raise()? {
             facts.set_item(name, value)?;
         }
         Ok(facts)

@@ -18,7 +18,7 @@ mod sort;
 
 use cuprous_core::routine::Edge;
 use cuprous_core::{DType, Dims, Fun, Layout, RoutineOp};
-use cuprous_plan::kernel::{Access, Inst, Kernel, Level, RoutineCall, Typed};
+use cuprous_plan::{Access, Inst, Kernel, Level, RoutineCall, Typed};
 
 use super::lower::{Target, Unit, signature};
 use super::prelude::{Part, Parts};

@@ -1,4 +1,4 @@
-//! Why a program was or was not replayed.
+//! The journal: why a program was or was not replayed.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
@@ -8,29 +8,29 @@ use cuprous_core::{Node, NodeKind, RoutineRef, Tape};
 
 use crate::program::{Program, Step};
 
-/// Events kept.
+/// Number of events kept.
 const MAX_EVENTS: usize = 64;
 
 enum Event {
     Replayed { hash: u64, times: u64 },
-    Planned { hash: u64, nodes: usize, kernels: usize, calls: usize, sums: usize, why: String },
+    Planned { hash: u64, nodes: usize, kernels: usize, routines: usize, epilogues: usize, why: String },
 }
 
-/// The last programs and what became of them.
+/// The last programs, and whether each was planned or replayed.
 #[derive(Default)]
 pub(crate) struct Journal {
     events: VecDeque<Event>,
     /// The program that followed each program last time.
     expected: HashMap<u64, u64>,
-    /// Nodes of programs, with the calls that they name.
+    /// Nodes of programs, with the routines that they refer to.
     nodes: HashMap<u64, (Vec<Node>, Vec<RoutineRef>)>,
-    /// For a profile: the program that ran last for a line.
-    of_line: HashMap<u32, u64>,
+    /// For a profile: the last program of each source line.
+    last_of_line: HashMap<u32, u64>,
     last: u64,
 }
 
 impl Journal {
-    /// A program was recognised.
+    /// Records that a program was recognized.
     pub(crate) fn replayed(&mut self, hash: u64) {
         let before = std::mem::replace(&mut self.last, hash);
         if let Some(Event::Replayed { hash: h, times }) = self.events.back_mut()
@@ -46,7 +46,7 @@ impl Journal {
         self.push(Event::Replayed { hash, times: 1 });
     }
 
-    /// A program was seen for the first time.
+    /// Records that a program was seen for the first time.
     pub(crate) fn planned(&mut self, hash: u64, tape: &Tape, program: &Program) {
         let nodes = &tape.nodes;
         let why = match self.expected.get(&self.last).and_then(|next| self.nodes.get(next)) {
@@ -60,18 +60,18 @@ impl Journal {
         self.followed(self.last, hash);
         self.last = hash;
         let kernels = program.steps.iter().filter(|s| !matches!(s, Step::Routine(_))).count();
-        let calls = program.steps.len() - kernels;
-        let sums = program.steps.iter().filter(|s| matches!(s, Step::Routine(c) if !c.epilogue.is_none())).count();
-        self.push(Event::Planned { hash, nodes: nodes.len(), kernels, calls, sums, why });
+        let routines = program.steps.len() - kernels;
+        let epilogues = program.steps.iter().filter(|s| matches!(s, Step::Routine(c) if !c.epilogue.is_none())).count();
+        self.push(Event::Planned { hash, nodes: nodes.len(), kernels, routines, epilogues, why });
     }
 
-    /// A program has just been planned or recognised, for that line. If planned, why: what differs from the program that the
-    /// line had last, or else from what came next last time.
+    /// Called for a program that was just planned or recognized for a source line. If it was planned, returns why: the
+    /// difference from the line's last program, or else from the program that followed last time.
     pub(crate) fn why(&mut self, line: u32, hash: u64, tape: &Tape) -> Option<String> {
-        if self.of_line.len() > 256 {
-            self.of_line.clear();
+        if self.last_of_line.len() > 256 {
+            self.last_of_line.clear();
         }
-        let before = self.of_line.insert(line, hash).filter(|&before| before != hash && line != 0);
+        let before = self.last_of_line.insert(line, hash).filter(|&before| before != hash && line != 0);
         let Some(Event::Planned { why, .. }) = self.events.back() else { return None };
         let before = before.and_then(|before| self.nodes.get(&before));
         Some(before.map_or_else(|| why.clone(), |(nodes, _)| difference(nodes, &tape.nodes, &tape.places)))
@@ -91,17 +91,18 @@ impl Journal {
         self.events.push_back(event);
     }
 
-    /// The journal, a line an event, oldest first.
+    /// Returns the journal, one line for each event, oldest first.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         for event in &self.events {
             let _ = match event {
                 Event::Replayed { hash, times } => writeln!(text, "program {:08x}: replayed {times}×", *hash as u32),
-                Event::Planned { hash, nodes, kernels, calls, sums, why } => writeln!(
+                Event::Planned { hash, nodes, kernels, routines, epilogues, why } => writeln!(
                     text,
-                    "program {:08x}: planned anew, {nodes} operations in {kernels} kernels and {calls} calls{}: {why}",
+                    "program {:08x}: planned anew, {nodes} operations in {kernels} kernels and {routines} \
+                     calls{}: {why}",
                     *hash as u32,
-                    if *sums > 0 { format!(", {sums} with an epilogue") } else { String::new() }
+                    if *epilogues > 0 { format!(", {epilogues} with an epilogue") } else { String::new() }
                 ),
             };
         }
@@ -112,7 +113,7 @@ impl Journal {
     }
 }
 
-/// The first node in which two programs differ, in words.
+/// Describes the first node in which two programs differ.
 fn difference(before: &[Node], now: &[Node], places: &[u32]) -> String {
     match before.iter().zip(now).position(|(a, b)| a != b) {
         Some(k) => {
@@ -134,7 +135,7 @@ fn difference(before: &[Node], now: &[Node], places: &[u32]) -> String {
     }
 }
 
-/// The operation's name.
+/// Returns an operation's name.
 pub(crate) fn name(node: &Node) -> String {
     match node.kind {
         NodeKind::Map => node.map_fun().op().name.into(),

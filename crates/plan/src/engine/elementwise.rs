@@ -1,5 +1,5 @@
-//! Recording elementwise operations: broadcasting, promotion and the rows' dtype rules, remembered so that a repeated
-//! operation costs a table look-up.
+//! Recording elementwise operations: broadcasting, promotion and dtype rules. The result of the rules is remembered, so
+//! that a repeated operation costs a table lookup.
 
 use cuprous_core::layout::{broadcast_shapes, show};
 use cuprous_core::ops::{Class, Returns};
@@ -20,7 +20,7 @@ pub enum Operand<'a> {
 }
 
 impl Operand<'_> {
-    /// What the dtype and shape rules see of the operand, as a number.
+    /// Returns what the dtype and shape rules depend on, as a number.
     fn tag(&self) -> u32 {
         match self {
             Operand::Array(a) => a.layout.id,
@@ -30,18 +30,18 @@ impl Operand<'_> {
     }
 }
 
-/// How one operand is brought to the operation.
+/// How an operand reaches the operation.
 #[derive(Clone, Debug)]
-enum Feed {
-    /// Read through this layout.
+enum OperandSource {
+    /// It is read through this layout.
     Read(LayoutRef),
-    /// First cast, from one layout to a fresh array of another, which is then read through the third.
+    /// It is cast first, from a layout to a new array with another, which is then read through the third.
     Cast { from: LayoutRef, fresh: LayoutRef, read: LayoutRef },
     /// A constant of this dtype (a layout without axes).
     Const(LayoutRef),
 }
 
-/// A worked-out operation: all that depends only on the function and the operands' layouts.
+/// All that depends only on the function and the operands' layouts.
 #[derive(Clone, Debug)]
 struct Rule {
     fun: Fun,
@@ -49,19 +49,20 @@ struct Rule {
     then: Option<Fun>,
     /// The node's own, C-contiguous layout.
     out: LayoutRef,
-    /// How the result is seen, where that is not as `out`: operands that lie in another order give a result that does.
-    seen: Option<LayoutRef>,
-    feeds: [Option<Feed>; 3],
+    /// The layout through which the result is seen, if it differs from `out`: the result has the memory order of the
+    /// operands.
+    view: Option<LayoutRef>,
+    sources: [Option<OperandSource>; 3],
 }
 
 struct Entry {
     key: (u8, u8, [u32; 3]),
     rule: Rule,
-    /// The layouts whose ids stand in the key: kept, so that the ids stay theirs.
+    /// The layouts whose ids stand in the key, kept so that the ids are not reused.
     _held: [Option<LayoutRef>; 3],
 }
 
-/// Remembered rules, direct-mapped.
+/// Remembered rules, a direct-mapped cache.
 pub struct Memo {
     entries: Vec<Option<Entry>>,
 }
@@ -75,10 +76,13 @@ impl Default for Memo {
 }
 
 impl Memo {
-    /// Records `fun` of the operands on a tape. `forced` is the dtype it must compute in.
+    /// Records `fun` of the operands on a tape. `forced` is the dtype in which it must compute.
+    ///
+    /// # Errors
+    /// The operands do not fit together, or the function has no loop for their dtypes.
     ///
     /// # Safety
-    /// The engine's lock is held; no operand is pending on another tape or lives on another device.
+    /// The engine's lock is held. No operand is pending on another tape or lives on another device.
     pub unsafe fn map(
         &mut self,
         tape: &mut Tape,
@@ -87,27 +91,27 @@ impl Memo {
         operands: &[Operand],
         forced: Option<DType>,
     ) -> Result<Array> {
-        let (fun, operands) = simpler(fun, operands);
+        let (fun, operands) = simplify(fun, operands);
         let mut tags = [0; 3];
         for (tag, operand) in tags.iter_mut().zip(operands) {
             *tag = operand.tag();
         }
         let key = (fun as u8, forced.map_or(u8::MAX, |d| d as u8), tags);
         let slot = hash(&key) & (SLOTS - 1);
-        // The dtype of a comparison with a Python integer depends on the integer too. So does, for other functions, the
-        // error of an integer beyond 64 bits.
+        // The dtype of a comparison with a Python integer depends on the integer's value. So does, for other functions,
+        // the error for an integer beyond 64 bits.
         let compares = fun.op().returns == Returns::Bool && operands.len() == 2;
         let large = |i: &i128| !(0..128).contains(i) && (compares || i64::try_from(*i).is_err());
         let by_value = operands.iter().any(|o| matches!(o, Operand::Weak(Number::Int(i)) if large(i)));
-        let unkept;
+        let uncached;
         let entry = match &mut self.entries[slot] {
             _ if by_value => {
-                unkept = Rule::work_out(fun, operands, forced)?;
-                &unkept
+                uncached = Rule::derive(fun, operands, forced)?;
+                &uncached
             }
             Some(entry) if entry.key == key => &self.entries[slot].as_ref().expect("just seen").rule,
             place => {
-                let rule = Rule::work_out(fun, operands, forced)?;
+                let rule = Rule::derive(fun, operands, forced)?;
                 let held = std::array::from_fn(|i| match operands.get(i) {
                     Some(Operand::Array(a)) => Some(a.layout.clone()),
                     _ => None,
@@ -117,52 +121,57 @@ impl Memo {
         };
         let mut ins = [In::default(); 3];
         for (i, operand) in operands.iter().enumerate() {
-            let feed = entry.feeds[i].as_ref().expect("one feed an operand");
-            ins[i] = match (feed, operand) {
-                (Feed::Read(layout), Operand::Array(a)) => {
+            let source = entry.sources[i].as_ref().expect("one source for each operand");
+            ins[i] = match (source, operand) {
+                (OperandSource::Read(layout), Operand::Array(a)) => {
                     // SAFETY: the caller holds the lock and has settled foreign tapes.
                     let src = unsafe { tape.source(&a.storage) };
                     In { src, layout: tape.note(layout) }
                 }
-                (Feed::Cast { from, fresh, read }, Operand::Array(a)) => {
-                    // SAFETY: as above.
+                (OperandSource::Cast { from, fresh, read }, Operand::Array(a)) => {
+                    // SAFETY: the caller holds the lock and has settled foreign tapes.
                     let cast = unsafe { record_cast(tape, device, &a.view(from.clone()), fresh) };
-                    // SAFETY: as above; the fresh storage is pending on this tape.
+                    // SAFETY: the caller holds the lock, and the new storage is pending on this tape.
                     let src = unsafe { tape.source(&cast.storage) };
                     In { src, layout: tape.note(read) }
                 }
-                (Feed::Const(layout), Operand::Weak(n) | Operand::Typed(n, _))
+                (OperandSource::Const(layout), Operand::Weak(n) | Operand::Typed(n, _))
                     if entry.fun == Fun::Power && i == 1 && layout.dtype.is_int() && matches!(n, Number::Int(..0)) =>
                 {
                     return Err(Error::value("Integers to negative integer powers are not allowed."));
                 }
-                (Feed::Const(layout), Operand::Weak(n)) => {
+                (OperandSource::Const(layout), Operand::Weak(n)) => {
                     let n = if by_value && compares { beyond_integers(i, *n, layout.dtype, operands) } else { *n };
-                    tape.constant(checked(entry.fun, n, layout.dtype)?, layout)
+                    tape.constant(checked_scalar(entry.fun, n, layout.dtype)?, layout)
                 }
-                (Feed::Const(layout), Operand::Typed(n, _)) => tape.constant(Scalar::new(*n, layout.dtype), layout),
+                (OperandSource::Const(layout), Operand::Typed(n, _)) => {
+                    tape.constant(Scalar::new(*n, layout.dtype), layout)
+                }
                 _ => unreachable!("the tag distinguishes arrays from scalars"),
             };
         }
         let out = tape.push(NodeKind::Map, entry.fun as u8, operands.len() as u8, &entry.out, ins, device);
-        let out = match &entry.seen {
+        let out = match &entry.view {
             None => out,
             Some(layout) => out.view(layout.clone()),
         };
         match entry.then {
             None => Ok(out),
             Some(then) => {
-                // SAFETY: the caller's; the operand is pending on this tape.
+                // SAFETY: the caller holds the lock, and the operand is pending on this tape.
                 unsafe { self.map(tape, device, then, &[Operand::Array(&out), Operand::Weak(Number::Int(0))], None) }
             }
         }
     }
 }
 
-/// The dtype that recording `fun` would return.
+/// Returns the dtype of the result of `fun`.
+///
+/// # Errors
+/// As for [`Memo::map`].
 pub fn result_dtype(fun: Fun, operands: &[Operand]) -> Result<DType> {
-    let (fun, operands) = simpler(fun, operands);
-    let rule = Rule::work_out(fun, operands, None)?;
+    let (fun, operands) = simplify(fun, operands);
+    let rule = Rule::derive(fun, operands, None)?;
     Ok(if rule.then.is_some() { DType::Bool } else { rule.out.dtype })
 }
 
@@ -171,14 +180,14 @@ pub fn result_dtype(fun: Fun, operands: &[Operand]) -> Result<DType> {
 /// # Safety
 /// As for [`Memo::map`].
 pub unsafe fn record_cast(tape: &mut Tape, device: u8, a: &Array, fresh: &LayoutRef) -> Array {
-    // SAFETY: the caller's.
+    // SAFETY: the caller holds the lock and has settled foreign tapes.
     let src = unsafe { tape.source(&a.storage) };
     let read = In { src, layout: tape.note(&a.layout) };
     let fun = if a.dtype() == fresh.dtype { Fun::Positive } else { Fun::Cast };
     tape.push(NodeKind::Map, fun as u8, 1, fresh, [read, In::default(), In::default()], device)
 }
 
-/// Index values through `layout` (int64), as an operand.
+/// Returns index values through `layout` (int64) as an operand.
 pub fn iota(tape: &mut Tape, layout: &LayoutRef) -> In {
     In { src: Src::IOTA, layout: tape.note(layout) }
 }
@@ -192,8 +201,8 @@ fn hash(key: &(u8, u8, [u32; 3])) -> usize {
     (h >> 20) as usize
 }
 
-/// What NumPy computes instead for some constant exponents.
-fn simpler<'a, 'b>(fun: Fun, operands: &'a [Operand<'b>]) -> (Fun, &'a [Operand<'b>]) {
+/// Replaces powers with some constant exponents as NumPy does.
+fn simplify<'a, 'b>(fun: Fun, operands: &'a [Operand<'b>]) -> (Fun, &'a [Operand<'b>]) {
     if fun == Fun::Power
         && let [Operand::Array(a), Operand::Weak(n)] = operands
         && (a.dtype().is_float() || a.dtype().is_complex() || matches!(n, Number::Int(_)))
@@ -205,8 +214,11 @@ fn simpler<'a, 'b>(fun: Fun, operands: &'a [Operand<'b>]) -> (Fun, &'a [Operand<
     (fun, operands)
 }
 
-/// A Python scalar in `dtype`, refused where it does not fit.
-fn checked(fun: Fun, number: Number, dtype: DType) -> Result<Scalar> {
+/// Returns a Python scalar in `dtype`.
+///
+/// # Errors
+/// The scalar does not fit, and the function is not `where`.
+fn checked_scalar(fun: Fun, number: Number, dtype: DType) -> Result<Scalar> {
     if let Number::Int(i) = number {
         let bits = dtype.size() as u32 * 8;
         let fits = match dtype.kind() {
@@ -215,7 +227,7 @@ fn checked(fun: Fun, number: Number, dtype: DType) -> Result<Scalar> {
             Kind::Bool => i64::try_from(i).is_ok(),
             _ => true,
         };
-        // NumPy's where() wraps integers that do not fit; operators refuse them.
+        // NumPy's where() wraps integers that do not fit; operators raise.
         if !fits && fun != Fun::Where {
             return Err(Error::overflow(match dtype {
                 DType::Bool => String::from("Python int too large to convert to C long"),
@@ -227,7 +239,7 @@ fn checked(fun: Fun, number: Number, dtype: DType) -> Result<Scalar> {
 }
 
 impl Rule {
-    fn work_out(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<Rule> {
+    fn derive(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<Rule> {
         let op = fun.op();
         if operands.len() != op.arity as usize {
             return Err(Error::type_(format!(
@@ -251,37 +263,39 @@ impl Rule {
             }
             _ => types(fun, operands, forced)?,
         };
-        // The order of the axes in memory, outermost first: the operands' own, as NumPy keeps it.
+        // The order of the axes in memory, outermost first. The result keeps that of the operands, as in NumPy.
         let order = memory_order(operands, &shape);
         let ordered: Dims = order.iter().map(|&k| shape[k]).collect();
-        let mut feeds = [const { None }; 3];
-        for ((feed, operand), &want) in feeds.iter_mut().zip(operands).zip(&wants) {
-            *feed = Some(match operand {
-                Operand::Array(a) if a.dtype() == want => Feed::Read(a.layout.broadcast_to(&shape)?.permute(&order)),
-                Operand::Array(a) => {
-                    // The fresh array lies as its operand does.
-                    let own = memory_order(&[Operand::Array(a)], a.shape());
-                    let lying: Dims = own.iter().map(|&k| a.shape()[k]).collect();
-                    let fresh = Layout::try_contiguous(want, &lying)?;
-                    let upright = fresh.permute(&inverse(&own));
-                    let read = upright.broadcast_to(&shape)?.permute(&order);
-                    Feed::Cast { from: a.layout.permute(&own), fresh, read }
+        let mut sources = [const { None }; 3];
+        for ((source, operand), &want) in sources.iter_mut().zip(operands).zip(&wants) {
+            *source = Some(match operand {
+                Operand::Array(a) if a.dtype() == want => {
+                    OperandSource::Read(a.layout.broadcast_to(&shape)?.permute(&order))
                 }
-                _ => Feed::Const(Layout::contiguous(want, &[])),
+                Operand::Array(a) => {
+                    // The new array has the memory order of its operand.
+                    let own = memory_order(&[Operand::Array(a)], a.shape());
+                    let shape_in_memory: Dims = own.iter().map(|&k| a.shape()[k]).collect();
+                    let fresh = Layout::try_contiguous(want, &shape_in_memory)?;
+                    let in_axis_order = fresh.permute(&inverse_permutation(&own));
+                    let read = in_axis_order.broadcast_to(&shape)?.permute(&order);
+                    OperandSource::Cast { from: a.layout.permute(&own), fresh, read }
+                }
+                _ => OperandSource::Const(Layout::contiguous(want, &[])),
             });
         }
         let out = Layout::try_contiguous(result, &ordered)?;
         let in_order = order.iter().enumerate().all(|(at, &k)| at == k);
-        let seen = (!in_order).then(|| out.permute(&inverse(&order)));
-        Ok(Rule { fun, then, out, seen, feeds })
+        let view = (!in_order).then(|| out.permute(&inverse_permutation(&order)));
+        Ok(Rule { fun, then, out, view, sources })
     }
 }
 
-/// The order of the axes, outermost first, in which an elementwise result lies in memory: that of the operands, and
-/// row-major where they do not say (the ordering of NumPy's iterator, order 'K').
+/// Returns the order of the axes, outermost first, in which an elementwise result lies in memory: that of the operands,
+/// or row-major where they do not determine it (order 'K' of NumPy's iterator).
 fn memory_order(operands: &[Operand], shape: &[i64]) -> SmallVec<[usize; 6]> {
     let n = shape.len();
-    // Innermost first, as the insertion sort wants it.
+    // Innermost first for the insertion sort.
     let mut order: SmallVec<[usize; 6]> = (0..n).rev().collect();
     let arrays: SmallVec<[&Array; 3]> =
         operands.iter().filter_map(|o| if let Operand::Array(a) = o { Some(*a) } else { None }).collect();
@@ -316,8 +330,8 @@ fn memory_order(operands: &[Operand], shape: &[i64]) -> SmallVec<[usize; 6]> {
     order
 }
 
-/// The order of an array's axes in memory, outermost first; `None` where that is their own order.
-pub fn lying(a: &Array) -> Option<SmallVec<[usize; 6]>> {
+/// Returns the order of an array's axes in memory, outermost first, or `None` if it is the axes' own order.
+pub fn axis_order(a: &Array) -> Option<SmallVec<[usize; 6]>> {
     if a.layout.is_c_contiguous() {
         return None;
     }
@@ -325,8 +339,8 @@ pub fn lying(a: &Array) -> Option<SmallVec<[usize; 6]>> {
     (!order.is_sorted()).then_some(order)
 }
 
-/// The permutation that undoes another.
-pub fn inverse(order: &[usize]) -> SmallVec<[usize; 6]> {
+/// Returns the inverse of a permutation.
+pub fn inverse_permutation(order: &[usize]) -> SmallVec<[usize; 6]> {
     let mut at: SmallVec<[usize; 6]> = SmallVec::from_elem(0, order.len());
     for (place, &axis) in order.iter().enumerate() {
         at[axis] = place;
@@ -340,7 +354,7 @@ fn mismatch(operands: &[Operand]) -> Error {
     Error::value(format!("operands could not be broadcast together with shapes {} ", shapes.join(" ")))
 }
 
-/// The dtype of some operands together, by NEP 50.
+/// Returns the common dtype of operands by NEP 50.
 pub fn common_dtype(operands: &[Operand]) -> DType {
     let strong = operands
         .iter()
@@ -359,13 +373,14 @@ pub fn common_dtype(operands: &[Operand]) -> DType {
     }
 }
 
-/// Returns true for a single Python integer that needs uint64, as NumPy makes an array of it. Several are int64.
+/// Returns true for a single Python integer that needs uint64, of which NumPy makes a uint64 array. Several integers
+/// are int64.
 fn is_lone_unsigned(operands: &[Operand]) -> bool {
     matches!(operands, [Operand::Weak(Number::Int(i))] if i64::try_from(*i).is_err() && u64::try_from(*i).is_ok())
 }
 
-/// The dtype in which a floating function takes some operands: each goes to the smallest float that holds it, so int16
-/// with uint16 is float32 although their common integer type is wider.
+/// Returns the dtype in which a floating-point function takes its operands. Each goes to the smallest float that holds
+/// it, so int16 with uint16 is float32 although their common integer type is wider.
 fn common_inexact(operands: &[Operand]) -> DType {
     let strong = operands.iter().filter_map(|o| match o {
         Operand::Array(a) => Some(a.dtype().to_inexact()),
@@ -374,7 +389,7 @@ fn common_inexact(operands: &[Operand]) -> DType {
     });
     let weak = operands.iter().filter_map(|o| if let Operand::Weak(n) = o { Some(n.kind()) } else { None }).max();
     let lifted = |d: DType| {
-        // A weak float beside integers alone is a float64, as it is for any operator.
+        // A weak float with integers only is a float64, as for any operator.
         let integers = operands.iter().all(|o| match o {
             Operand::Array(a) => !a.dtype().is_float() && !a.dtype().is_complex(),
             Operand::Typed(_, d) => !d.is_float() && !d.is_complex(),
@@ -382,7 +397,7 @@ fn common_inexact(operands: &[Operand]) -> DType {
         });
         match weak {
             Some(Kind::Float | Kind::Complex) if integers => common_dtype(operands),
-            // A Python integer beside truth values alone is an int64, as it is for any operator.
+            // A Python integer with booleans only is an int64, as for any operator.
             Some(Kind::Int) if common_dtype(operands) == DType::I64 => DType::F64,
             Some(kind) => promote_weak(d, kind),
             None => d,
@@ -391,15 +406,15 @@ fn common_inexact(operands: &[Operand]) -> DType {
     strong.reduce(promote).map_or_else(|| common_dtype(operands), lifted)
 }
 
-/// Returns true if the operands are Python numbers and one is an integer beyond 64 bits. NumPy makes that an object, for
-/// which it has no loop.
+/// Returns true if the operands are Python numbers and one is an integer beyond 64 bits. NumPy makes an object of it,
+/// for which it has no loop.
 fn is_object(operands: &[Operand]) -> bool {
     let beyond = |i: i128| i64::try_from(i).is_err() && u64::try_from(i).is_err();
     operands.iter().all(|o| matches!(o, Operand::Weak(_)))
         && operands.iter().any(|o| matches!(o, Operand::Weak(Number::Int(i)) if beyond(*i)))
 }
 
-/// The function to record, the dtype each operand is brought to, and the result's.
+/// Returns the function to record, the dtype in which it takes each operand, and the result's dtype.
 fn types(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<(Fun, [DType; 3], DType)> {
     let no_loop = |d: DType| {
         Error::type_(format!(
@@ -466,7 +481,7 @@ fn types(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<(Fun, 
                 }
             }
             let compute = class.compute(d).ok_or_else(|| no_loop(d))?;
-            // Weak integers too large for a comparison's dtype compare in a wider one, as in NumPy 2.
+            // Weak integers that are too large for a comparison's dtype compare in a wider one, as in NumPy 2.
             let compares = fun.op().returns == Returns::Bool && operands.len() == 2;
             let compute = if compares { wide_enough(compute, operands) } else { compute };
             (fun, [compute; 3], fun.result(compute))
@@ -474,7 +489,7 @@ fn types(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<(Fun, 
     })
 }
 
-/// Returns the operands' dtypes if signed integers are compared with uint64: no integer dtype holds both, and float64
+/// Returns the operands' dtypes if signed integers are compared with uint64. No integer dtype holds both, and float64
 /// rounds.
 fn mixed_integers(fun: Fun, operands: &[Operand]) -> Option<[DType; 3]> {
     use Fun::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
@@ -493,11 +508,11 @@ fn mixed_integers(fun: Fun, operands: &[Operand]) -> Option<[DType; 3]> {
     }
 }
 
-/// An integer that no integer operand can reach, compared as a float, is as good as infinite: rounding must not make it
-/// equal to one that is in reach.
+/// Replaces an integer that no integer operand can reach by infinity for a comparison in float64: rounding must not
+/// make it equal to a value in reach.
 fn beyond_integers(at: usize, n: Number, dtype: DType, operands: &[Operand]) -> Number {
     if let [Operand::Weak(Number::Int(a)), Operand::Weak(Number::Int(b))] = operands {
-        // Two Python integers: their order says it all.
+        // Two Python integers are replaced by their order.
         return Number::Int(if at == 0 { a.cmp(b) as i128 } else { 0 });
     }
     let integers = operands.iter().all(|o| match o {
@@ -520,11 +535,11 @@ fn wide_enough(compute: DType, operands: &[Operand]) -> DType {
         Operand::Weak(_) => true,
     };
     if operands.iter().all(truth) && !operands.iter().all(|o| matches!(o, Operand::Weak(_))) {
-        return compute; // beside truth values alone a Python integer must be an int64
+        return compute; // a Python integer with booleans only must be an int64
     }
     operands.iter().fold(compute, |d, o| match o {
-        Operand::Weak(n @ Number::Int(_)) if checked(Fun::Equal, *n, d).is_err() => {
-            if checked(Fun::Equal, *n, DType::I64).is_ok() && d != DType::U64 { DType::I64 } else { DType::F64 }
+        Operand::Weak(n @ Number::Int(_)) if checked_scalar(Fun::Equal, *n, d).is_err() => {
+            if checked_scalar(Fun::Equal, *n, DType::I64).is_ok() && d != DType::U64 { DType::I64 } else { DType::F64 }
         }
         _ => d,
     })

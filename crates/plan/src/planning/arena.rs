@@ -1,12 +1,13 @@
-//! The arena: scratch that intermediate values share, by lifetime.
+//! The arena: scratch memory that intermediate values share, by lifetime.
 
 use cuprous_core::layout::MAX_BYTES;
 
-use crate::program::{Place, Program};
+use crate::program::{Assignment, Program};
 
 const ALIGN: usize = 256;
 
-/// Gives every arena buffer an offset: largest first, at the lowest place where no buffer alive at the same time lies.
+/// Gives every arena buffer an offset, largest first: the lowest at which it overlaps no buffer that is alive at the
+/// same time.
 pub(crate) fn place(program: &mut Program) {
     let mut life: Vec<Option<(usize, usize)>> = vec![None; program.buffers.len()];
     for (step, s) in program.steps.iter().enumerate() {
@@ -17,9 +18,9 @@ pub(crate) fn place(program: &mut Program) {
         s.touches(|buffer, _| touch(buffer));
     }
     let mut order: Vec<usize> =
-        (0..life.len()).filter(|&b| matches!(program.buffers[b].place, Place::Arena(_))).collect();
+        (0..life.len()).filter(|&b| matches!(program.buffers[b].assignment, Assignment::Arena(_))).collect();
     order.sort_by_key(|&b| (std::cmp::Reverse(program.buffers[b].bytes), b));
-    // (offset, end, first step, last step) of what is placed.
+    // (offset, end, first step, last step) of each buffer placed so far.
     let mut placed: Vec<(usize, usize, usize, usize)> = Vec::new();
     for b in order {
         let bytes = program.buffers[b].bytes.next_multiple_of(ALIGN).max(ALIGN);
@@ -35,8 +36,8 @@ pub(crate) fn place(program: &mut Program) {
             offset = offset.max(end);
         }
         placed.push((offset, offset.saturating_add(bytes), first, last));
-        program.buffers[b].place = Place::Arena(offset);
+        program.buffers[b].assignment = Assignment::Arena(offset);
     }
-    // No device has so much memory, so the allocation will fail.
+    // No device has that much memory, so the allocation fails.
     program.arena_bytes = placed.iter().map(|p| p.1).max().unwrap_or(0).min(MAX_BYTES as usize);
 }

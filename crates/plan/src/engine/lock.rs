@@ -1,4 +1,4 @@
-//! The engine's lock: waiting for it, and holding it over a fork.
+//! The engine's lock: waiting for it, and holding it during a fork.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{MutexGuard, TryLockError};
@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use cuprous_core::interrupt::{self, Token};
 use cuprous_core::{Error, Result};
 
-use crate::engine::{Engine, State};
+use super::Engine;
+use super::state::State;
 
-/// The lock of an engine, held while the process forks.
-pub struct Held<'a>(#[allow(dead_code, reason = "held, not read")] MutexGuard<'a, State>);
+/// The lock of an engine, held during a fork.
+pub struct ForkGuard<'a>(#[allow(dead_code, reason = "held, not read")] MutexGuard<'a, State>);
 
 impl Engine {
     /// Locks the state.
@@ -56,7 +57,7 @@ impl Engine {
             if Token::MAIN.requested() {
                 return Err(interrupt::error());
             }
-            // A small part of the time that was waited already, so that the lock is taken soon after it is free.
+            // A small part of the time waited so far, so that the lock is taken soon after it is free.
             std::thread::sleep((start.elapsed() / 16).clamp(Duration::from_micros(20), Duration::from_millis(1)));
         }
     }
@@ -65,18 +66,18 @@ impl Engine {
     fn try_enter(&self) -> Option<MutexGuard<'_, State>> {
         match self.state.try_lock() {
             Ok(state) => Some(state),
-            // A panic under the lock leaves at worst a tape to be run again.
+            // After a panic under the lock, the worst case is a tape that has to be run again.
             Err(TryLockError::Poisoned(e)) => Some(e.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
     }
 
-    /// Locks the state over a fork, so that the child finds it consistent and unlocked. `None` if another thread holds the
-    /// lock until `until`.
-    pub fn hold(&self, until: Instant) -> Option<Held<'_>> {
+    /// Locks the state during a fork, so that the child finds it consistent and unlocked. Returns `None` if another
+    /// thread holds the lock until `until`.
+    pub fn lock_for_fork(&self, until: Instant) -> Option<ForkGuard<'_>> {
         loop {
             if let Some(state) = self.try_enter() {
-                return Some(Held(state));
+                return Some(ForkGuard(state));
             }
             if Instant::now() >= until {
                 return None;
@@ -85,7 +86,7 @@ impl Engine {
         }
     }
 
-    /// Makes every operation an error from now on, in a child whose parent's other thread held the lock.
+    /// Makes every operation an error from now on, in a child process in which the lock is never released.
     pub fn orphan(&self) {
         self.orphaned.store(true, Relaxed);
     }

@@ -1,17 +1,23 @@
-//! A closed tape, planned.
+//! Programs: what a closed tape becomes.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use cuprous_core::{DType, Scalar};
 
-use crate::kernel::{Kernel, RoutineCall};
-use crate::kernels::UserLaunch;
+mod ir;
+mod routine;
+mod user_kernel;
+pub mod verify;
 
-/// Where a buffer of a program lives.
+pub use ir::{Access, Inst, Kernel, Level, Typed, Val};
+pub use routine::{Addend, Epilogue, Factor, RoutineCall};
+pub use user_kernel::{KernelRef, Launch, RawKernel, RawModule, UserKernel, UserLaunch};
+
+/// The memory that a program's buffer is assigned to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
-    /// Memory that existed before: leaf `slot` of the tape.
+pub enum Assignment {
+    /// Memory that existed before the program: leaf `slot` of the tape.
     Leaf(u32),
     /// A new allocation that outlives the program: output `k`.
     Output(u32),
@@ -19,47 +25,47 @@ pub enum Place {
     Arena(usize),
 }
 
-/// A piece of memory that steps read and write.
+/// A range of memory that steps read and write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BufferInfo {
-    /// Size.
+    /// Size in bytes.
     pub bytes: usize,
-    /// Where.
-    pub place: Place,
+    /// Where it lies.
+    pub assignment: Assignment,
 }
 
-/// A unit of execution; steps run in order.
+/// A unit of execution. Steps run in order.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// A fused kernel.
     Kernel(Kernel),
-    /// Small maps of which none touches what another writes: they may run at once.
+    /// Small maps that may run at once, because none touches what another writes.
     Pack(Vec<Kernel>),
     /// A routine on whole arrays.
     Routine(RoutineCall),
-    /// A launch of a user's kernel.
-    Launch(Launched),
+    /// A launch of a user kernel.
+    Launch(LaunchStep),
 }
 
-/// A launch of a user's kernel as a step.
+/// A launch of a user kernel as a step.
 #[derive(Clone, Debug)]
-pub struct Launched {
-    /// What is launched, and how.
+pub struct LaunchStep {
+    /// The kernel and the launch's configuration.
     pub launch: Arc<UserLaunch>,
-    /// The constants that are the block of arguments, but for the addresses in it.
+    /// The constants that form the block of arguments, without the addresses in it.
     pub constants: Range<u32>,
-    /// Of each array that is not empty: where its address stands in the block, the buffer, and the bytes from the
-    /// buffer's start to the array's first element.
+    /// One entry for each array that is not empty: the offset of its address in the block, its buffer, and the byte
+    /// offset of its first element from the buffer's start.
     pub arrays: Vec<(u32, u32, u64)>,
 }
 
-impl Launched {
-    /// The bytes of the constants in `scalars`, sixteen each.
+impl LaunchStep {
+    /// Returns the bytes of the constants in `scalars`, sixteen each.
     pub fn block<'a>(&self, scalars: &'a [Scalar]) -> &'a [u8] {
         Scalar::bytes_of(&scalars[self.constants.start as usize..self.constants.end as usize])
     }
 
-    /// The places of addresses in the block, and the addresses.
+    /// Returns the offset in the block and the value of each address.
     pub fn addresses<'a>(&'a self, buffers: &'a [u64]) -> impl Iterator<Item = (usize, u64)> + 'a {
         self.arrays.iter().map(|&(at, buffer, offset)| (at as usize, buffers[buffer as usize] + offset))
     }
@@ -82,7 +88,7 @@ impl Step {
         }
     }
 
-    /// The kernels of the step.
+    /// Returns the kernels of the step.
     pub fn kernels(&self) -> &[Kernel] {
         match self {
             Step::Kernel(kernel) => std::slice::from_ref(kernel),
@@ -94,43 +100,44 @@ impl Step {
 
 /// The plan of one tape.
 ///
-/// Invariants: running the steps in order is right; a step's buffers are listed in `buffers`; arena buffers whose
+/// Invariants: running the steps in order is correct; `buffers` lists every buffer of a step; arena buffers whose
 /// lifetimes overlap do not overlap in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// What to run.
+    /// The steps in the order of execution.
     pub steps: Vec<Step>,
     /// The nodes that each step computes.
     pub nodes: Vec<Vec<u32>>,
-    /// Every buffer that steps name.
+    /// Every buffer that a step refers to.
     pub buffers: Vec<BufferInfo>,
-    /// Bytes of scratch.
+    /// Bytes of scratch memory.
     pub arena_bytes: usize,
     /// The node whose value output `k` holds.
     pub outputs: Vec<u32>,
-    /// Number of constants that the caller passes.
+    /// The number of constants that the caller passes.
     pub scalars: usize,
-    /// Constants (with their dtypes) that are not zero in any run of this program: with a zero there it is another.
+    /// Constants (with their dtypes) that are not zero in any run of this program. With a zero there, the tape becomes
+    /// another program.
     pub nonzero: Vec<(u32, DType)>,
-    /// Small outputs that much work follows, such as a loss before the way back: the buffer, and the last step that writes
-    /// it. Whoever asks for one need not wait for the rest.
+    /// Small outputs that much work follows, such as a loss before the backward pass: the buffer, and the last step
+    /// that writes it. A read of such an output does not wait for the rest of the program.
     pub early: Vec<(u32, u32)>,
     /// The leaves that steps write.
     pub written: Vec<u32>,
-    /// Every buffer starts at a multiple of 16 bytes, in this run and all others of the program.
+    /// True if every buffer starts at a multiple of 16 bytes, in this run and all other runs of the program.
     pub aligned: bool,
 }
 
-/// Bytes of an output that may be read before the program has ended.
-const SMALL: usize = 16;
-/// Bytes that later steps touch at least: 10 µs of an H200. Less is not worth an event.
-const MUCH: usize = 32 << 20;
-/// Such outputs that a program has at most.
-const MOST_EARLY: usize = 4;
+/// Largest output that may be read before the program has ended, in bytes.
+const MAX_EARLY_BYTES: usize = 16;
+/// Least number of bytes that later steps touch: 10 µs of an H200. Less is not worth an event.
+const MIN_LATER_BYTES: usize = 32 << 20;
+/// Largest number of early outputs of a program.
+const MAX_EARLY: usize = 4;
 
 impl Program {
-    /// Fills in what follows from steps and buffers.
-    pub(crate) fn look_over(&mut self) {
+    /// Fills in `written` and `early` from steps and buffers.
+    pub(crate) fn find_written_and_early(&mut self) {
         let mut last: Vec<Option<u32>> = vec![None; self.buffers.len()];
         let mut touched: Vec<usize> = Vec::with_capacity(self.steps.len());
         for (k, step) in self.steps.iter().enumerate() {
@@ -144,11 +151,13 @@ impl Program {
             touched.push(bytes);
         }
         for (buffer, (info, step)) in self.buffers.iter().zip(&last).enumerate() {
-            match (info.place, step) {
-                (Place::Leaf(slot), Some(_)) => self.written.push(slot),
-                (Place::Output(_), Some(step)) if info.bytes <= SMALL && self.early.len() < MOST_EARLY => {
+            match (info.assignment, step) {
+                (Assignment::Leaf(slot), Some(_)) => self.written.push(slot),
+                (Assignment::Output(_), Some(step))
+                    if info.bytes <= MAX_EARLY_BYTES && self.early.len() < MAX_EARLY =>
+                {
                     let rest: usize = touched[*step as usize + 1..].iter().sum();
-                    if rest >= MUCH {
+                    if rest >= MIN_LATER_BYTES {
                         self.early.push((buffer as u32, *step));
                     }
                 }
@@ -157,7 +166,7 @@ impl Program {
         }
     }
 
-    /// Is the program right for these constants?
+    /// Returns true if the program is valid for these constants.
     pub fn admits(&self, consts: &[Scalar]) -> bool {
         self.nonzero.iter().all(|&(slot, dtype)| !consts[slot as usize].is_zero(dtype))
     }

@@ -1,5 +1,5 @@
-//! Programs recognised and replayed: nodes, leaf layouts, alias classes and liveness are the key; addresses and scalar
-//! values are not.
+//! The program cache: recognizes tapes whose program is known, and runs programs. The key is nodes, leaf sizes and
+//! alignment, and liveness. Addresses and scalar values are not part of it.
 
 use std::collections::HashMap;
 use std::hash::Hasher;
@@ -9,20 +9,19 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use cuprous_core::error::ErrorKind;
 use cuprous_core::{Buffer, Error, LayoutRef, Node, Result, RoutineRef, Tape, nvtx, profile};
 
-use crate::device::{Executable, Listing, Mark};
-use crate::emit;
-use crate::engine::{Engine, Replay, Stats};
-use crate::explain::Journal;
-use crate::fuse::Input;
-use crate::profiled;
-use crate::program::{Place, Program};
+use super::journal::Journal;
+use super::program_span;
+use super::replay::{Replay, Stats};
+use crate::device::{Device, Executable, Listing, Mark};
+use crate::planning::{self, Input};
+use crate::program::{Assignment, Program};
 
-/// Programs kept before the least recently used go.
+/// Programs kept before the least recently used are dropped.
 const MAX_PROGRAMS: usize = 1024;
 /// Nodes kept, over all programs.
 const MAX_NODES: usize = 1 << 18;
 
-/// What makes two tapes the same program.
+/// What two tapes of the same program have in common.
 struct Key {
     nodes: Vec<Node>,
     live: Vec<bool>,
@@ -38,14 +37,14 @@ impl Key {
 
 struct Entry {
     hash: u64,
-    /// No other program of the process has it, nor had or will have.
+    /// Identifies the program in the process. Never reused.
     number: u64,
     key: Key,
     program: Arc<Program>,
     executable: Box<dyn Executable>,
     used: u64,
-    /// The layouts and calls whose numbers stand in the key: kept, so that the numbers stay theirs. Those of launches are
-    /// never given twice.
+    /// The layouts and routines whose ids stand in the key, kept so that the ids are not reused. The ids of launches
+    /// never are.
     _named: (Vec<LayoutRef>, Vec<RoutineRef>),
 }
 
@@ -60,15 +59,15 @@ pub(crate) struct Programs {
     leaves: Vec<(usize, u8)>,
     addresses: Vec<u64>,
     last: Option<Arc<Program>>,
-    /// Small values that were there before their programs had ended, and when.
+    /// Small values that are complete before their program has ended, with the mark at which they are.
     early: Vec<(Buffer, Arc<dyn Mark>)>,
     suspended: Vec<Suspended>,
 }
 
-/// A program that was interrupted between two of its steps, or in one that can be run again. Its executable goes on
-/// where it stopped when it is run again with the same memory.
+/// A program that was interrupted between two of its steps, or in a step that can be run again. Its executable
+/// continues where it stopped when it is run again with the same memory.
 struct Suspended {
-    /// The tape that it runs. `None` if it will not go on, but its last step still runs.
+    /// The tape that it runs. `None` if it will not continue, but its last step is still running.
     tape: Option<u32>,
     entry: Entry,
     addresses: Vec<u64>,
@@ -77,15 +76,18 @@ struct Suspended {
     _memory: (Option<Buffer>, Vec<Option<Buffer>>),
 }
 
-/// Such values remembered.
-const MOST_EARLY: usize = 8;
+/// Number of early values that are remembered.
+const MAX_EARLY: usize = 8;
 
 impl Programs {
-    /// Runs a tape: finds or makes its program, binds memory, submits, and hands the results to their storages.
+    /// Runs a tape: finds or plans its program, binds memory, submits it, and hands the results to their storages.
+    ///
+    /// # Errors
+    /// Planning, allocation or the run failed. After [`ErrorKind::Interrupted`] the tape continues where it stopped.
     pub(crate) fn run(
         &mut self,
         tape: &mut Tape,
-        engine: &Engine,
+        (id, device): (u8, &dyn Device),
         replay: Replay,
         journal: &mut Journal,
         stats: &mut Stats,
@@ -97,17 +99,17 @@ impl Programs {
         unsafe { tape.liveness(&mut self.live) };
         if !self.live.contains(&true) && tape.launches.is_empty() {
             tape.track(false);
-            // SAFETY: as above; nobody sees any of it.
+            // SAFETY: the engine calls this with its lock held; no value of the tape is visible.
             unsafe { tape.clear() };
             return Ok(());
         }
         self.leaves.clear();
         let mut leaf_buffers: Vec<Option<Buffer>> = Vec::with_capacity(tape.leaves.len());
         for leaf in &tape.leaves {
-            // SAFETY: as above.
+            // SAFETY: the engine calls this with its lock held.
             let buffer = unsafe { leaf.buffer() };
             if buffer.is_none() && leaf.bytes > 0 {
-                return Err(crate::engine::lost());
+                return Err(lost_value());
             }
             let align = buffer.as_ref().map_or(4, |b| b.address().trailing_zeros().min(4) as u8);
             self.leaves.push((leaf.bytes, align));
@@ -129,9 +131,9 @@ impl Programs {
             }
             None => {
                 self.make_room();
-                let entry = self.plan(hash, tape, engine)?;
+                let entry = self.plan(hash, tape, device)?;
                 journal.planned(hash, tape, &entry.program);
-                // Should the next program be new as well, the journal can say which line made it so.
+                // If the next program is new as well, the journal can name the line that made it so.
                 tape.track(true);
                 stats.planned += 1;
                 self.count += 1;
@@ -143,31 +145,32 @@ impl Programs {
         };
         let Entry { program, number, .. } = &self.table[&hash][at];
         let (program, number) = (program.clone(), *number);
-        let noted = start.map(|start| profiled::begin(start, (number, hash, &program), tape, engine, journal));
-        let (arena, outputs) = match allocate(&program, tape, engine) {
+        let span = start.map(|start| program_span::begin(start, (number, hash, &program), tape, id, journal));
+        let (arena, outputs) = match allocate(&program, tape, device) {
             Err(e) if e.kind == ErrorKind::Memory => {
                 self.drop_others(hash, at);
-                engine.device.trim();
-                allocate(&program, tape, engine)?
+                device.trim();
+                allocate(&program, tape, device)?
             }
             got => got?,
         };
         let at = at.min(self.table[&hash].len() - 1);
-        if let Some(noted) = &noted {
-            noted.memory(engine);
+        if let Some(span) = &span {
+            span.memory(device);
         }
-        let entry = &mut self.table.get_mut(&hash).expect("just found or made")[at];
+        let entry = &mut self.table.get_mut(&hash).expect("found or planned above")[at];
         entry.used = clock;
         stats.steps += program.steps.len() as u64;
         self.addresses.clear();
-        self.addresses.extend(program.buffers.iter().map(|b| match b.place {
-            Place::Leaf(slot) => leaf_buffers[slot as usize].as_ref().map_or(0, |b| b.address()),
-            Place::Output(k) => outputs[k as usize].address(),
-            Place::Arena(offset) => arena.as_ref().map_or(0, |a| a.address() + offset as u64),
+        self.addresses.extend(program.buffers.iter().map(|b| match b.assignment {
+            Assignment::Leaf(slot) => leaf_buffers[slot as usize].as_ref().map_or(0, |b| b.address()),
+            Assignment::Output(k) => outputs[k as usize].address(),
+            Assignment::Arena(offset) => arena.as_ref().map_or(0, |a| a.address() + offset as u64),
         }));
-        let _range = nvtx::range(|| profiled::range(hash, tape));
+        let _range = nvtx::range(|| program_span::range(hash, tape));
         if let Err(error) = entry.executable.run(&self.addresses, &tape.consts, replay == Replay::Auto) {
-            // Memory that is shared with code outside may change before the program goes on, so such a program never does.
+            // Memory that is shared with code outside may change before the program continues, so such a program never
+            // does.
             let interrupted = error.kind == ErrorKind::Interrupted;
             let goes_on = interrupted && !tape.leaves.iter().any(|leaf| leaf.is_external());
             let done = entry.executable.done();
@@ -177,7 +180,7 @@ impl Programs {
                 give_up_if_written(&program, &outputs, tape, done);
             }
             if interrupted {
-                // Its executable stands in the middle of a run, so no other tape may use it.
+                // Its executable is in the middle of a run, so no other tape may use it.
                 let entry = self.take(hash, at);
                 if goes_on || entry.executable.is_busy() {
                     let addresses = std::mem::take(&mut self.addresses);
@@ -188,8 +191,8 @@ impl Programs {
             let kind = if interrupted && !goes_on { ErrorKind::Aborted } else { error.kind };
             return Err(Error { kind, ..error });
         }
-        if let Some(noted) = noted {
-            noted.end();
+        if let Some(span) = span {
+            span.end();
         }
         self.note_early(hash, at, &program, &leaf_buffers, &outputs);
         hand_over(&program, outputs, tape);
@@ -212,7 +215,7 @@ impl Programs {
         result
     }
 
-    /// Returns true if some interrupted program has not ended.
+    /// Returns true if an interrupted program has not ended.
     #[inline]
     pub(crate) fn has_suspended(&self) -> bool {
         !self.suspended.is_empty()
@@ -223,7 +226,7 @@ impl Programs {
         self.suspended.iter().filter_map(|s| s.tape).collect()
     }
 
-    /// Returns the tapes of suspended programs of which no step still runs. Drops programs that will not go on and whose
+    /// Returns the tapes of suspended programs without a running step. Drops programs that will not continue and whose
     /// last step has ended.
     pub(crate) fn idle_suspended(&mut self) -> Vec<u32> {
         self.suspended.retain(|s| s.tape.is_some() || s.entry.executable.is_busy());
@@ -252,7 +255,8 @@ impl Programs {
         entry
     }
 
-    /// Remembers which of a program's outputs are there early; forgets what it wrote again, and what nobody else holds.
+    /// Remembers which of a program's outputs are complete early. Forgets those that the program wrote again, and those
+    /// that only the cache still holds.
     fn note_early(&mut self, hash: u64, at: usize, program: &Program, leaves: &[Option<Buffer>], outputs: &[Buffer]) {
         if !self.early.is_empty() {
             let written = |buffer: &Buffer| {
@@ -262,9 +266,9 @@ impl Programs {
             self.early.retain(|(buffer, _)| Arc::strong_count(buffer) > 1 && !written(buffer));
         }
         for (place, &(buffer, _)) in program.early.iter().enumerate() {
-            let Place::Output(k) = program.buffers[buffer as usize].place else { continue };
+            let Assignment::Output(k) = program.buffers[buffer as usize].assignment else { continue };
             if let Some(mark) = self.table[&hash][at].executable.early(place) {
-                if self.early.len() == MOST_EARLY {
+                if self.early.len() == MAX_EARLY {
                     self.early.remove(0);
                 }
                 self.early.push((outputs[k as usize].clone(), mark));
@@ -272,17 +276,17 @@ impl Programs {
         }
     }
 
-    /// Where the device has come to when that memory holds its value, if that is before all it was given.
+    /// Returns the mark at which a buffer holds its value, if that is before all submitted work.
     pub(crate) fn early(&self, buffer: &Buffer) -> Option<Arc<dyn Mark>> {
         self.early.iter().rev().find(|(known, _)| Arc::ptr_eq(known, buffer)).map(|(_, mark)| mark.clone())
     }
 
-    /// Somebody else may write memory from now on.
+    /// Forgets early values, because code outside may write memory from now on.
     pub(crate) fn forget_early(&mut self) {
         self.early.clear();
     }
 
-    /// Forgets every program but one, with the memory that their graphs and states hold.
+    /// Drops every program but one, with the memory that their graphs and states hold.
     fn drop_others(&mut self, hash: u64, at: usize) {
         let entries = self.table.remove(&hash).expect("the caller has looked it up");
         let kept = entries.into_iter().nth(at).expect("the caller has looked it up");
@@ -315,13 +319,13 @@ impl Programs {
         h.finish()
     }
 
-    fn plan(&self, hash: u64, tape: &Tape, engine: &Engine) -> Result<Entry> {
+    fn plan(&self, hash: u64, tape: &Tape, device: &dyn Device) -> Result<Entry> {
         let program = Arc::new(self.program(tape));
         #[cfg(debug_assertions)]
-        if let Err(fault) = crate::spec::check(&program) {
+        if let Err(fault) = crate::program::verify::check(&program) {
             panic!("the planner broke its own rules: {fault}");
         }
-        let executable = engine.device.compile(&program)?;
+        let executable = device.compile(&program)?;
         let key = Key { nodes: tape.nodes.clone(), live: self.live.clone(), leaves: self.leaves.clone() };
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         Ok(Entry {
@@ -354,7 +358,7 @@ impl Programs {
                 None => fresh(layouts[&node.out].size as usize * layouts[&node.out].dtype.size()),
             })
             .collect();
-        let mut program = emit::plan(Input {
+        let mut program = planning::plan(Input {
             nodes: &tape.nodes,
             live: &self.live,
             storage_of: &storage_of,
@@ -369,12 +373,12 @@ impl Programs {
         program
     }
 
-    /// The program that ran last.
+    /// Returns the program that ran last.
     pub(crate) fn last(&self) -> Option<Arc<Program>> {
         self.last.clone()
     }
 
-    /// The program that a tape would become now; none where nobody sees any of it.
+    /// Returns the program that a tape would become now, or `None` if no value of it is visible.
     pub(crate) fn preview(&mut self, tape: &Tape) -> Option<Program> {
         // SAFETY: the engine calls this with its lock held.
         unsafe { tape.liveness(&mut self.live) };
@@ -382,7 +386,7 @@ impl Programs {
         (self.live.contains(&true) || !tape.launches.is_empty()).then(|| self.program(tape))
     }
 
-    /// Generated code of the tape's program if something is recorded, else of the last one that ran.
+    /// Returns the generated code of the tape's program if something is recorded, or else of the program that ran last.
     pub(crate) fn source(&mut self, tape: &mut Tape, show: Listing) -> Result<String> {
         if !tape.nodes.is_empty() {
             // SAFETY: the engine calls this with its lock held.
@@ -411,7 +415,7 @@ impl Programs {
         }
     }
 
-    /// Forgets every program.
+    /// Drops every program.
     pub(crate) fn clear(&mut self) {
         self.table.clear();
         self.early.clear();
@@ -427,24 +431,24 @@ fn hand_over(program: &Program, outputs: Vec<Buffer>, tape: &mut Tape) {
             unsafe { owner.set_buffer(buffer) };
         }
     }
-    // SAFETY: as above; the live values have their memory.
+    // SAFETY: the engine's lock is held, and the live values have their memory.
     unsafe { tape.clear() };
 }
 
-/// After a program ended in step `done` and will not go on: hands over the results that earlier steps alone have written,
-/// and gives up the leaves that this step or a later one writes, because their contents are partly written.
+/// Called when a program ended in step `done` and will not continue. Hands over the results that only earlier steps
+/// have written. Gives up the leaves that this step or a later one writes, because their contents are partly written.
 fn keep_finished(program: &Program, outputs: &[Buffer], tape: &Tape, done: usize) {
     let mut late = vec![false; program.buffers.len()];
     program.steps[done..].iter().for_each(|step| step.touches(|buffer, writes| late[buffer as usize] |= writes));
     for (info, late) in program.buffers.iter().zip(late) {
-        match info.place {
-            Place::Leaf(slot) if late => {
+        match info.assignment {
+            Assignment::Leaf(slot) if late => {
                 // SAFETY: the engine's lock is held, and the program does not go on.
                 unsafe { tape.leaves[slot as usize].lose() }
             }
-            Place::Output(k) if !late => {
+            Assignment::Output(k) if !late => {
                 if let Some(owner) = &tape.owners[program.outputs[k as usize] as usize] {
-                    // SAFETY: as above.
+                    // SAFETY: the engine's lock is held.
                     unsafe { owner.set_buffer(outputs[k as usize].clone()) };
                 }
             }
@@ -453,33 +457,41 @@ fn keep_finished(program: &Program, outputs: &[Buffer], tape: &Tape, done: usize
     }
 }
 
-/// After a program ran out of memory in step `done`: gives up what it does not have yet if an earlier step has written a
-/// leaf, because running the program again would write the leaf twice.
+/// Called when a program ran out of memory in step `done`. If an earlier step has written a leaf, gives up what is not
+/// computed yet: running the program again would write the leaf twice.
 fn give_up_if_written(program: &Program, outputs: &[Buffer], tape: &mut Tape, done: usize) {
     let mut written = false;
-    let is_leaf = |buffer: u32| matches!(program.buffers[buffer as usize].place, Place::Leaf(_));
+    let is_leaf = |buffer: u32| matches!(program.buffers[buffer as usize].assignment, Assignment::Leaf(_));
     program.steps[..done].iter().for_each(|step| step.touches(|buffer, writes| written |= writes && is_leaf(buffer)));
     if written {
         keep_finished(program, outputs, tape, done);
-        // SAFETY: the engine's lock is held, and the values that there are have their memory.
+        // SAFETY: the engine's lock is held, and the values that were computed have their memory.
         unsafe { tape.clear() };
     }
+}
+
+#[cold]
+pub(super) fn lost_value() -> Error {
+    Error::runtime(
+        "the value of this array was given up when the program that computes it failed, was interrupted in a kernel or \
+         did not fit into the device's memory; compute it again",
+    )
 }
 
 /// A program's arena and outputs.
 type Memories = (Option<Buffer>, Vec<Buffer>);
 
-fn allocate(program: &Program, tape: &Tape, engine: &Engine) -> Result<Memories> {
-    let arena = if program.arena_bytes > 0 { Some(engine.device.alloc(program.arena_bytes)?) } else { None };
+fn allocate(program: &Program, tape: &Tape, device: &dyn Device) -> Result<Memories> {
+    let arena = if program.arena_bytes > 0 { Some(device.alloc(program.arena_bytes)?) } else { None };
     let outputs = program
         .outputs
         .iter()
-        .map(|&node| engine.device.alloc(tape.owners[node as usize].as_ref().map_or(0, |owner| owner.bytes)))
+        .map(|&node| device.alloc(tape.owners[node as usize].as_ref().map_or(0, |owner| owner.bytes)))
         .collect::<Result<_>>()?;
     Ok((arena, outputs))
 }
 
-/// A multiply-xor hash: keys are compared in full, so it need only be fast and even.
+/// A multiply-xor hash. Keys are compared in full, so it only needs to be fast and even.
 struct Mix(u64);
 
 impl Hasher for Mix {

@@ -1,14 +1,15 @@
-//! Interrupted programs: what makes them go on, and when they are dropped.
+//! Interrupted programs: when they continue, and when they are dropped.
 
 use std::sync::Arc;
 
 use cuprous_core::{Head, Result, Storage, Tape};
 
-use crate::engine::{Engine, State};
+use super::Engine;
+use super::state::State;
 
 impl State {
-    /// Moves the contents of a tape, whose program was interrupted, to another tape. The thread goes on with an empty
-    /// tape, and reading one of the values makes the program go on.
+    /// Moves the contents of a tape whose program was interrupted to another tape. The thread continues with an empty
+    /// tape. A read of one of the values makes the program continue.
     pub(crate) fn park(&mut self, tape: u32) {
         let to = self.take_empty_tape();
         let mut empty = Tape::new(tape);
@@ -41,7 +42,7 @@ impl State {
             unsafe { parked.liveness(&mut live) };
             if !live.contains(&true) {
                 self.programs.forget_suspended(tape);
-                // SAFETY: as above; the values are not referenced.
+                // SAFETY: the caller has the state, so the lock is held; the values are not referenced.
                 unsafe { parked.clear() };
                 self.free_tapes.push(tape);
             }
@@ -51,6 +52,9 @@ impl State {
 
 impl Engine {
     /// Runs suspended programs that read the present contents of a storage to their end, before it is written.
+    ///
+    /// # Errors
+    /// Such a program failed.
     #[inline]
     pub(crate) fn before_write(&self, state: &mut State, storage: &Arc<Storage>) -> Result<()> {
         if state.programs.has_suspended() { self.finish_readers(state, storage) } else { Ok(()) }

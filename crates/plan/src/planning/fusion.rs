@@ -1,74 +1,35 @@
 //! Fusion: which recorded operations run together.
 //!
-//! Nodes are taken in tape order and put into **groups**; the list of groups is a valid schedule at every moment. A node
-//! may join any group that comes no earlier than all it depends on; it may share a group with a dependency only where
-//! the value passes from one to the other inside the iteration (a *direct* edge). Write-after-read and
+//! Nodes are taken in tape order and put into **groups**. The list of groups is a valid schedule at every moment. A
+//! node may join any group that comes no earlier than everything it depends on. It may share a group with a dependency
+//! only if the value passes from one to the other inside the iteration (a *direct* edge). Write-after-read and
 //! write-after-write are dependencies like any other, so no load moves across a write of its storage.
 
-use std::any::Any;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use cuprous_core::node::SrcKind;
-use cuprous_core::{Dims, Fun, In, LayoutRef, Node, NodeKind, Scalar, Src};
+use cuprous_core::{Dims, Fun, In, LayoutRef, Node, NodeKind, Src};
 
-use crate::epilogue::{self, Fold};
-
-/// A tape as the planner sees it.
-pub(crate) struct Input<'a> {
-    pub(crate) nodes: &'a [Node],
-    /// Somebody outside the tape sees the node's value.
-    pub(crate) live: &'a [bool],
-    /// Which storage each node writes; leaves come first, in slot order.
-    pub(crate) storage_of: &'a [u32],
-    /// Size of each storage.
-    pub(crate) storage_bytes: &'a [usize],
-    pub(crate) leaves: usize,
-    pub(crate) layouts: &'a HashMap<u32, LayoutRef>,
-    /// What the launches of users' kernels are.
-    pub(crate) launches: &'a [Arc<dyn Any + Send + Sync>],
-    /// Values of the constants, of which a plan may use no more than [`Program::nonzero`](crate::Program) says.
-    pub(crate) consts: &'a [Scalar],
-}
-
-impl Input<'_> {
-    pub(crate) fn layout(&self, id: u32) -> &LayoutRef {
-        &self.layouts[&id]
-    }
-
-    /// A write that leaves nothing of the version before.
-    pub(crate) fn overwrites(&self, node: usize) -> bool {
-        let n = &self.nodes[node];
-        let out = self.layout(n.out);
-        n.kind == NodeKind::Update
-            && out.identity
-            && out.size as usize * out.dtype.size() == self.storage_bytes[self.storage_of[node] as usize]
-    }
-}
-
-/// Where a value stands in its group's two-level iteration space.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Depth {
-    Full,
-    Row,
-}
+use super::epilogue::{self, FusedMatmul};
+use super::input::Input;
+use crate::program::Level;
 
 /// Nodes that run in one step.
 #[derive(Debug)]
 pub(crate) struct Group {
     /// Iteration space of full-level nodes.
     pub(crate) shape: Dims,
-    /// Folded axes of `shape`, as bits; 0 where nothing folds.
+    /// Reduced axes of `shape`, as bits; 0 without a reduction.
     pub(crate) mask: u32,
     /// In tape order.
     pub(crate) nodes: Vec<u32>,
-    /// The group is a product with what follows it: its place in [`Fusion::folds`].
-    pub(crate) fold: Option<usize>,
-    /// May take further nodes.
+    /// For a matmul with a fused epilogue, its index in [`Fusion::fused_matmuls`].
+    pub(crate) fused: Option<usize>,
+    /// True if further nodes may join.
     open: bool,
-    /// Every node reads and writes in flat order, so only the size of `shape` matters.
+    /// True if every node reads and writes in flat order, so that only the size of `shape` matters.
     flat: bool,
-    /// The formula that nodes are of, 0 where none is of one: see [`Node::extra`].
+    /// The formula that the nodes belong to, or 0: see `Node::extra`.
     formula: u8,
     /// Groups that must not run before this one.
     successors: Vec<u32>,
@@ -76,9 +37,9 @@ pub(crate) struct Group {
 
 /// Limits that keep generated code small.
 const MAX_NODES: usize = 192;
-/// Longest row that a kernel keeps at hand between passes.
+/// Longest row that a kernel keeps in registers or shared memory between passes.
 const MAX_ROW: i64 = 1 << 15;
-/// How far ahead a node looks for a group to join.
+/// How many groups a node considers joining.
 const LOOKAHEAD: usize = 12;
 
 /// The grouping of a tape.
@@ -86,15 +47,15 @@ pub(crate) struct Fusion<'a> {
     pub(crate) input: Input<'a>,
     pub(crate) needed: Vec<bool>,
     pub(crate) groups: Vec<Group>,
-    pub(crate) depth: Vec<Depth>,
-    pub(crate) folds: Vec<Fold>,
-    /// The fold that each node is in.
-    fold_of: HashMap<u32, usize>,
+    pub(crate) level: Vec<Level>,
+    pub(crate) fused_matmuls: Vec<FusedMatmul>,
+    /// The index of the fused matmul that each node belongs to.
+    matmul_of: HashMap<u32, usize>,
     group_of: Vec<u32>,
-    /// Where the nodes of a merged group went.
-    moved: Vec<u32>,
-    /// The last node that writes each storage which is written.
-    written: HashMap<u32, u32>,
+    /// The group that each group was merged into; itself if it was not merged.
+    merged_into: Vec<u32>,
+    /// The last node that writes each storage.
+    last_writer: HashMap<u32, u32>,
     /// (reader, layout id) of each version, by node and by leaf.
     node_readers: Vec<Vec<(u32, u32)>>,
     leaf_readers: Vec<Vec<(u32, u32)>>,
@@ -107,26 +68,27 @@ impl<'a> Fusion<'a> {
     pub(crate) fn new(input: Input<'a>) -> Fusion<'a> {
         let n = input.nodes.len();
         let needed = needed(&input);
-        let folds = epilogue::folds(&input, &needed);
+        let fused_matmuls = epilogue::fused_matmuls(&input, &needed);
         let writes = (0..n as u32).filter(|&k| input.nodes[k as usize].is_write());
-        let written = writes.map(|k| (input.storage_of[k as usize], k)).collect();
-        let fold_of = folds.iter().enumerate().flat_map(|(k, fold)| fold.members.iter().map(move |&m| (m, k)));
+        let last_writer = writes.map(|k| (input.storage_of[k as usize], k)).collect();
+        let matmul_of =
+            fused_matmuls.iter().enumerate().flat_map(|(k, fused)| fused.members.iter().map(move |&m| (m, k)));
         let mut fusion = Fusion {
             needed,
-            fold_of: fold_of.collect(),
-            folds,
+            matmul_of: matmul_of.collect(),
+            fused_matmuls,
             groups: Vec::new(),
-            depth: vec![Depth::Full; n],
+            level: vec![Level::Full; n],
             group_of: vec![NONE; n],
-            moved: Vec::new(),
-            written,
+            merged_into: Vec::new(),
+            last_writer,
             node_readers: vec![Vec::new(); n],
             leaf_readers: vec![Vec::new(); input.leaves],
             input,
         };
         for node in 0..n as u32 {
-            match fusion.fold_of.get(&node) {
-                Some(&fold) if fusion.folds[fold].last == node => fusion.place_fold(fold),
+            match fusion.matmul_of.get(&node) {
+                Some(&fused) if fusion.fused_matmuls[fused].last == node => fusion.place_matmul(fused),
                 Some(_) => {}
                 None if fusion.needed[node as usize] => fusion.place(node),
                 None => {}
@@ -143,20 +105,17 @@ impl<'a> Fusion<'a> {
         &self.input.nodes[node as usize]
     }
 
-    /// The group a node is in, after merges.
+    /// Returns the group that a node is in, after merges.
     pub(crate) fn group(&self, node: u32) -> u32 {
-        let mut g = self.group_of[node as usize];
-        while self.moved[g as usize] != g {
-            g = self.moved[g as usize];
-        }
-        g
+        self.resolve(self.group_of[node as usize])
     }
 
-    /// A write that leaves nothing of the version before.
+    /// Returns true if a node is a write that replaces all of the previous version.
     pub(crate) fn overwrites(&self, node: u32) -> bool {
         self.input.overwrites(node as usize)
     }
 
+    /// Puts a node into a group, into a new one if no group can take it.
     fn place(&mut self, n: u32) {
         let node = *self.node(n);
         if self.layout(node.out).size == 0 {
@@ -173,32 +132,32 @@ impl<'a> Fusion<'a> {
         let flat = self.is_flat(&node);
         let mut dependencies = self.dependencies(n);
         let target = if node.kind == NodeKind::Launch && node.fun == 0 {
-            // The arrays of a launch stand side by side, so that nothing has been placed since the first.
-            Some((self.group(n - 1), Depth::Full))
+            // The nodes of a launch are adjacent on the tape, so nothing has been placed since the first.
+            Some((self.group(n - 1), Level::Full))
         } else if alone {
             None
         } else {
-            self.gather_producers(n, &dependencies);
+            self.merge_producers(n, &dependencies);
             dependencies = self.dependencies(n);
-            self.find(n, &shape, mask, flat, &dependencies)
+            self.find_group(n, &shape, mask, flat, &dependencies)
         };
-        let (group, depth) = target.unwrap_or_else(|| {
+        let (group, level) = target.unwrap_or_else(|| {
             let group = self.groups.len() as u32;
             self.groups.push(Group {
                 shape: shape.clone(),
                 mask: 0,
                 nodes: Vec::new(),
-                fold: None,
+                fused: None,
                 open: !alone,
                 flat: true,
                 formula: 0,
                 successors: Vec::new(),
             });
-            self.moved.push(group);
-            let depth = if node.kind == NodeKind::Reduce { Depth::Row } else { Depth::Full };
-            (group, depth)
+            self.merged_into.push(group);
+            let level = if node.kind == NodeKind::Reduce { Level::Row } else { Level::Full };
+            (group, level)
         });
-        self.depth[n as usize] = depth;
+        self.level[n as usize] = level;
         self.group_of[n as usize] = group;
         let g = &mut self.groups[group as usize];
         g.nodes.push(n);
@@ -207,24 +166,24 @@ impl<'a> Fusion<'a> {
             g.mask = mask;
             g.shape = shape;
             g.flat = false;
-        } else if depth == Depth::Full && !flat {
+        } else if level == Level::Full && !flat {
             g.shape = shape;
             g.flat = false;
         }
         self.register(n, group, &dependencies);
     }
 
-    /// Gives a product and what follows it a group of its own, after everything so far.
-    fn place_fold(&mut self, fold: usize) {
+    /// Gives a fused matmul a group of its own, after everything so far.
+    fn place_matmul(&mut self, fused: usize) {
         let group = self.groups.len() as u32;
-        let members = self.folds[fold].members.clone();
+        let members = self.fused_matmuls[fused].members.clone();
         members.iter().for_each(|&m| self.group_of[m as usize] = group);
-        self.moved.push(group);
+        self.merged_into.push(group);
         self.groups.push(Group {
             shape: self.layout(self.node(members[0]).out).shape.clone(),
             mask: 0,
             nodes: members.clone(),
-            fold: Some(fold),
+            fused: Some(fused),
             open: false,
             flat: false,
             formula: 0,
@@ -236,7 +195,7 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// Notes what a placed node came after and what it reads.
+    /// Records what a placed node depends on and what it reads.
     fn register(&mut self, n: u32, group: u32, dependencies: &[(u32, bool)]) {
         for &(dep, _) in dependencies {
             let from = self.group(dep);
@@ -255,7 +214,7 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// All operands are read, and the result written, in flat order.
+    /// Returns true if all operands are read, and the result is written, in flat order.
     fn is_flat(&self, node: &Node) -> bool {
         match node.kind {
             NodeKind::Map => {}
@@ -270,7 +229,7 @@ impl<'a> Fusion<'a> {
         })
     }
 
-    /// Nodes that must run before `n`, each with: may `n` run in its group?
+    /// Returns the nodes that must run before `n`, each with true if `n` may run in its group.
     fn dependencies(&self, n: u32) -> Vec<(u32, bool)> {
         let node = self.node(n);
         let mut found: Vec<(u32, bool)> = Vec::new();
@@ -292,8 +251,8 @@ impl<'a> Fusion<'a> {
         found
     }
 
-    /// What a write must come after: the writer and all readers of the version it replaces and, where it may share
-    /// the writer's group or the writer is not run at all, of the versions before.
+    /// Collects what a write must come after: the writer and all readers of the version that it replaces. If the write
+    /// may share the writer's group, or the writer is not run at all, the versions before count as well.
     fn older_versions(&self, n: u32, found: &mut Vec<(u32, bool)>) {
         let node = self.node(n);
         let mut version = node.ins[0].src;
@@ -308,7 +267,7 @@ impl<'a> Fusion<'a> {
                     continue;
                 }
                 let r = self.node(reader);
-                // A write's own mention of its base reads nothing.
+                // A write names its base as an operand without reading it.
                 let values = if r.is_write() { &r.operands()[1..] } else { r.operands() };
                 if !values.iter().any(|i| i.src == version) {
                     continue;
@@ -316,7 +275,7 @@ impl<'a> Fusion<'a> {
                 let gathers = r.kind == NodeKind::Gather && r.ins[0].src == version;
                 let same_element = node.kind == NodeKind::Update
                     && layout == node.out
-                    && self.depth[reader as usize] == Depth::Full
+                    && self.level[reader as usize] == Level::Full
                     && matches!(r.kind, NodeKind::Map | NodeKind::Update | NodeKind::Gather)
                     && !gathers;
                 found.push((reader, same_element));
@@ -327,7 +286,7 @@ impl<'a> Fusion<'a> {
                 let same_element = node.kind == NodeKind::Update
                     && match writer.kind {
                         NodeKind::Update => writer.out == node.out,
-                        NodeKind::Map | NodeKind::Gather => self.overwrites(n) && self.depth[p as usize] == Depth::Full,
+                        NodeKind::Map | NodeKind::Gather => self.overwrites(n) && self.level[p as usize] == Level::Full,
                         _ => false,
                     };
                 found.push((p, same_element));
@@ -342,17 +301,18 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// Can the value of `p`, read through that layout, pass to `n` inside one iteration if both are in one group?
+    /// Returns true if the value of `p`, read through a layout, can pass to `n` inside one iteration when both are in
+    /// one group.
     pub(crate) fn passes(&self, p: u32, layout: u32, n: u32) -> bool {
         let writer = self.node(p);
         let read = self.layout(layout);
         let out = self.layout(writer.out);
-        if self.fold_of.contains_key(&p) {
+        if self.matmul_of.contains_key(&p) {
             return false;
         }
         match writer.kind {
             NodeKind::Routine | NodeKind::Scatter | NodeKind::Launch => return false,
-            // The version after a write is the written value only where it was written.
+            // The version after a write equals the written value only where it was written.
             NodeKind::Update => return layout == writer.out && self.node(n).kind != NodeKind::Reduce,
             _ => {}
         }
@@ -360,23 +320,24 @@ impl<'a> Fusion<'a> {
             return false;
         }
         let group = &self.groups[self.group(p) as usize];
-        match self.depth[p as usize] {
-            Depth::Full => read.identity && read.size == out.size,
-            Depth::Row => {
+        match self.level[p as usize] {
+            Level::Full => read.identity && read.size == out.size,
+            Level::Row => {
                 let row = read.identity && read.size == out.size && self.node(n).kind != NodeKind::Reduce;
                 let node = self.node(n);
                 let full = node.kind != NodeKind::Reduce
                     && self.layout(node.out).shape == group.shape
-                    && spreads_rows(&read.strides, read.offset, &group.shape, group.mask)
-                    && row_fits(group);
+                    && broadcasts_rows(&read.strides, read.offset, &group.shape, group.mask)
+                    && row_is_short(group);
                 full || (row && self.layout(node.out).size == out.size)
             }
         }
     }
 
-    /// What a cast is of, if those who read its value through that layout from another group rather cast again: no more
-    /// bytes are read so, and none need be written. What it is of must be in memory, and stay as it is.
-    pub(crate) fn cast_again(&self, p: u32, layout: u32) -> Option<In> {
+    /// Returns the operand of a cast whose readers in other groups should recompute it, reading `p` through a layout.
+    /// That reads no more bytes, and the cast's result need not be written. The operand must be in memory and stay
+    /// unchanged.
+    pub(crate) fn recomputed_cast(&self, p: u32, layout: u32) -> Option<In> {
         let node = self.node(p);
         if node.kind != NodeKind::Map || node.map_fun() != Fun::Cast {
             return None;
@@ -385,22 +346,22 @@ impl<'a> Fusion<'a> {
         let storage = match from.src.kind() {
             SrcKind::Leaf(slot) => slot,
             SrcKind::Node(q) => {
-                let there = match self.fold_of.get(&q) {
-                    Some(&fold) => self.folds[fold].last == q,
+                let in_memory = match self.matmul_of.get(&q) {
+                    Some(&fused) => self.fused_matmuls[fused].last == q,
                     None => self.input.live[q as usize] || self.node(q).kind == NodeKind::Routine,
                 };
-                there.then_some(self.input.storage_of[q as usize])?
+                in_memory.then_some(self.input.storage_of[q as usize])?
             }
             _ => return None,
         };
         let (read, own, out) = (self.layout(layout), self.layout(from.layout), self.layout(node.out));
         let whole = read.identity && read.size == out.size && read.dtype == out.dtype;
         let alike = own.is_c_contiguous() && own.shape == read.shape && own.dtype.size() <= out.dtype.size();
-        (whole && alike && self.written.get(&storage).is_none_or(|&w| w < p)).then_some(from)
+        (whole && alike && self.last_writer.get(&storage).is_none_or(|&w| w < p)).then_some(from)
     }
 
-    /// Brings the producers of `n` that stand in different groups together where the schedule allows it.
-    fn gather_producers(&mut self, n: u32, dependencies: &[(u32, bool)]) {
+    /// Merges the groups of the producers of `n` where the schedule allows it.
+    fn merge_producers(&mut self, n: u32, dependencies: &[(u32, bool)]) {
         let Some(last) = dependencies.iter().map(|&(d, _)| self.group(d)).max() else { return };
         for &(dep, direct) in dependencies {
             let from = self.group(dep);
@@ -410,14 +371,14 @@ impl<'a> Fusion<'a> {
             let (a, b) = (&self.groups[from as usize], &self.groups[last as usize]);
             let shapes_agree =
                 a.shape == b.shape || (a.flat && b.flat && a.mask | b.mask == 0 && size(&a.shape) == size(&b.shape));
-            let free = a.successors.iter().all(|&s| self.settled(s) > last);
+            let free = a.successors.iter().all(|&s| self.resolve(s) > last);
             if !(a.open && b.open && shapes_agree && free && a.formula == b.formula)
                 || (a.mask != 0 && b.mask != 0 && a.mask != b.mask)
                 || a.nodes.len() + b.nodes.len() >= MAX_NODES
             {
                 continue;
             }
-            // Row values of one must not be taken for full values of the other.
+            // Row-level values of one group must not be mistaken for full-level values of the other.
             let n_shape = &self.layout(self.node(n).out).shape;
             if a.mask != b.mask && *n_shape != b.shape && !(a.flat && b.flat) {
                 continue;
@@ -428,7 +389,7 @@ impl<'a> Fusion<'a> {
             let flat = self.groups[from as usize].flat;
             let shape = self.groups[from as usize].shape.clone();
             self.groups[from as usize].open = false;
-            self.moved[from as usize] = last;
+            self.merged_into[from as usize] = last;
             let b = &mut self.groups[last as usize];
             if b.flat && !flat {
                 b.shape = shape;
@@ -441,15 +402,22 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    fn settled(&self, mut g: u32) -> u32 {
-        while self.moved[g as usize] != g {
-            g = self.moved[g as usize];
+    fn resolve(&self, mut g: u32) -> u32 {
+        while self.merged_into[g as usize] != g {
+            g = self.merged_into[g as usize];
         }
         g
     }
 
-    /// The first group that can take `n`.
-    fn find(&self, n: u32, shape: &Dims, mask: u32, flat: bool, dependencies: &[(u32, bool)]) -> Option<(u32, Depth)> {
+    /// Returns the first group that can take `n`.
+    fn find_group(
+        &self,
+        n: u32,
+        shape: &Dims,
+        mask: u32,
+        flat: bool,
+        dependencies: &[(u32, bool)],
+    ) -> Option<(u32, Level)> {
         let count = self.groups.len();
         let first = if dependencies.is_empty() {
             count.checked_sub(1)?
@@ -461,15 +429,15 @@ impl<'a> Fusion<'a> {
                 .expect("not empty")
         };
         (first..count.min(first + LOOKAHEAD)).find_map(|g| {
-            let depth = self.fits(g as u32, n, shape, mask, flat)?;
-            // A direct edge holds at the depth that the group gives the node.
-            let holds = dependencies.iter().all(|&(d, _)| self.group(d) as usize != g || self.holds(d, n, depth));
-            holds.then_some((g as u32, depth))
+            let level = self.level_in(g as u32, n, shape, mask, flat)?;
+            // An edge is direct only at the level that the group gives the node.
+            let direct = dependencies.iter().all(|&(d, _)| self.group(d) as usize != g || self.is_direct(d, n, level));
+            direct.then_some((g as u32, level))
         })
     }
 
-    /// The level at which `n` would run in a group, if it can.
-    fn fits(&self, g: u32, n: u32, shape: &Dims, mask: u32, flat: bool) -> Option<Depth> {
+    /// Returns the level at which `n` would run in a group, or `None` if the group cannot take it.
+    fn level_in(&self, g: u32, n: u32, shape: &Dims, mask: u32, flat: bool) -> Option<Level> {
         let group = &self.groups[g as usize];
         if !group.open || group.nodes.len() >= MAX_NODES {
             return None;
@@ -483,19 +451,20 @@ impl<'a> Fusion<'a> {
             let same_space = group.shape == *shape
                 || (group.flat && group.mask == 0 && read.identity && size(&group.shape) == size(shape));
             let ok = same_space && (group.mask == 0 || group.mask == mask);
-            return ok.then_some(Depth::Row);
+            return ok.then_some(Level::Row);
         }
         if group.shape == *shape || ((flat || group.flat) && group.mask == 0 && size(&group.shape) == size(shape)) {
-            // A group that is flat takes the shape of the first node that is not.
-            return Some(Depth::Full);
+            // A flat group takes the shape of the first node that is not flat.
+            return Some(Level::Full);
         }
-        let is_row =
-            group.mask != 0 && matches!(node.kind, NodeKind::Map) && kept(shape, 0).eq(kept(&group.shape, group.mask));
-        is_row.then_some(Depth::Row)
+        let is_row = group.mask != 0
+            && matches!(node.kind, NodeKind::Map)
+            && kept_extents(shape, 0).eq(kept_extents(&group.shape, group.mask));
+        is_row.then_some(Level::Row)
     }
 
-    /// Does the edge from `d` to `n` (in one group) pass inside the iteration with `n` at `depth`?
-    fn holds(&self, d: u32, n: u32, depth: Depth) -> bool {
+    /// Returns true if the value of `d` passes to `n`, in the same group, inside the iteration with `n` at `level`.
+    fn is_direct(&self, d: u32, n: u32, level: Level) -> bool {
         let node = self.node(n);
         node.operands().iter().enumerate().all(|(k, operand)| {
             if operand.src != Src::node(d) || (node.is_write() && k == 0) {
@@ -503,18 +472,18 @@ impl<'a> Fusion<'a> {
             }
             let read = self.layout(operand.layout);
             let group = &self.groups[self.group(d) as usize];
-            match (self.depth[d as usize], depth) {
-                (Depth::Full, Depth::Full) => true,
-                (Depth::Full, Depth::Row) => node.kind == NodeKind::Reduce,
-                (Depth::Row, Depth::Row) => node.kind != NodeKind::Reduce && read.identity,
-                (Depth::Row, Depth::Full) => {
-                    spreads_rows(&read.strides, read.offset, &group.shape, group.mask) && row_fits(group)
+            match (self.level[d as usize], level) {
+                (Level::Full, Level::Full) => true,
+                (Level::Full, Level::Row) => node.kind == NodeKind::Reduce,
+                (Level::Row, Level::Row) => node.kind != NodeKind::Reduce && read.identity,
+                (Level::Row, Level::Full) => {
+                    broadcasts_rows(&read.strides, read.offset, &group.shape, group.mask) && row_is_short(group)
                 }
             }
         })
     }
 
-    /// Must the value of a needed node be in memory after its group has run?
+    /// Returns for each node whether its value must be in memory after its group has run.
     pub(crate) fn stored(&self) -> Vec<bool> {
         let n = self.input.nodes.len();
         let mut stored: Vec<bool> = (0..n).map(|i| self.needed[i] && self.input.live[i]).collect();
@@ -529,17 +498,17 @@ impl<'a> Fusion<'a> {
                 if !self.needed[p as usize] {
                     continue;
                 }
-                let apart = self.group(p) != self.group(i);
+                let across = self.group(p) != self.group(i);
                 let base = node.is_write() && k == 0;
                 let in_memory = node.kind == NodeKind::Gather && k == 0;
                 let needs = if base {
                     let again = self.node(p).kind == NodeKind::Update && self.node(p).out == node.out;
-                    !(self.overwrites(i) || again && !apart && node.kind == NodeKind::Update)
+                    !(self.overwrites(i) || again && !across && node.kind == NodeKind::Update)
                 } else {
-                    // Calls, and what they do beside, read memory.
-                    let kernel = node.kind != NodeKind::Routine && !self.fold_of.contains_key(&i);
-                    let again = kernel && !in_memory && self.cast_again(p, operand.layout).is_some();
-                    in_memory || if apart { !again } else { !self.passes(p, operand.layout, i) }
+                    // Routines and their epilogues read memory.
+                    let kernel = node.kind != NodeKind::Routine && !self.matmul_of.contains_key(&i);
+                    let again = kernel && !in_memory && self.recomputed_cast(p, operand.layout).is_some();
+                    in_memory || if across { !again } else { !self.passes(p, operand.layout, i) }
                 };
                 stays[p as usize] |= needs;
             }
@@ -551,8 +520,8 @@ impl<'a> Fusion<'a> {
     }
 }
 
-/// Nodes whose value somebody sees, and all that those need. What a launch does may be more than what it writes to its
-/// arrays.
+/// Returns for each node whether its value is visible outside or read by a node that is needed. Launches are always
+/// needed, because a kernel may have effects beyond its arrays.
 fn needed(input: &Input) -> Vec<bool> {
     let mut needed = input.live.to_vec();
     for (i, node) in input.nodes.iter().enumerate().rev() {
@@ -561,7 +530,7 @@ fn needed(input: &Input) -> Vec<bool> {
             continue;
         }
         if input.layouts[&node.out].size == 0 {
-            // An empty value or write asks for nothing; the version before an empty write is its own.
+            // An empty value or write needs nothing. The version before an empty write is its own.
             needed[i] = node.is_write();
             if !needed[i] {
                 continue;
@@ -584,8 +553,9 @@ pub(crate) fn is_reduced(mask: u32, axis: usize) -> bool {
     mask.checked_shr(axis as u32).unwrap_or(0) & 1 == 1
 }
 
-/// Do these strides of a view of shape `shape` repeat a contiguous array of the kept axes along the folded ones?
-fn spreads_rows(strides: &[i64], offset: i64, shape: &[i64], mask: u32) -> bool {
+/// Returns true if the strides of a view of shape `shape` broadcast a contiguous array of the kept axes along the
+/// reduced ones.
+fn broadcasts_rows(strides: &[i64], offset: i64, shape: &[i64], mask: u32) -> bool {
     let mut expect = 1;
     offset == 0
         && strides.len() == shape.len()
@@ -602,15 +572,16 @@ fn spreads_rows(strides: &[i64], offset: i64, shape: &[i64], mask: u32) -> bool 
         })
 }
 
-/// Are a group's folded axes the last ones, and few enough elements to go over again?
-fn row_fits(group: &Group) -> bool {
+/// Returns true if a group's reduced axes are the last ones and have few enough elements to be read again in a second
+/// pass.
+fn row_is_short(group: &Group) -> bool {
     let first = (0..group.shape.len()).find(|&k| is_reduced(group.mask, k)).unwrap_or(group.shape.len());
     let trailing = (first..group.shape.len()).all(|k| is_reduced(group.mask, k) || group.shape[k] == 1);
     trailing && group.shape[first..].iter().product::<i64>() <= MAX_ROW
 }
 
-/// Extents other than 1 of the axes that are not folded.
-fn kept(shape: &[i64], mask: u32) -> impl Iterator<Item = i64> + '_ {
+/// Returns the extents other than 1 of the axes that are not reduced.
+fn kept_extents(shape: &[i64], mask: u32) -> impl Iterator<Item = i64> + '_ {
     shape.iter().enumerate().filter(move |&(k, n)| !is_reduced(mask, k) && *n != 1).map(|(_, &n)| n)
 }
 

@@ -1,4 +1,4 @@
-//! From groups to steps: each group becomes a kernel or a call on the program's buffers.
+//! From groups to steps: each group becomes a kernel or a routine on the program's buffers.
 
 use std::collections::HashMap;
 
@@ -7,60 +7,65 @@ use cuprous_core::node::SrcKind;
 use cuprous_core::{DType, Dims, Fun, In, Layout, NodeKind, RoutineOp};
 use smallvec::SmallVec;
 
-use crate::epilogue::Fold;
-use crate::fuse::{Depth, Fusion, Group, Input, is_reduced};
-use crate::kernel::{Access, Addend, Epilogue, Inst, Kernel, Level, RoutineCall, Typed, Val};
-use crate::kernels::UserLaunch;
-use crate::memory;
-use crate::pack;
-use crate::program::{BufferInfo, Launched, Place, Program, Step};
+use super::epilogue::FusedMatmul;
+use super::fusion::{Fusion, Group, is_reduced};
+use super::input::Input;
+use super::{arena, pack};
+use crate::program::{
+    Access, Addend, Assignment, BufferInfo, Epilogue, Inst, Kernel, LaunchStep, Level, Program, RoutineCall, Step,
+    Typed, UserLaunch, Val,
+};
 
 /// Plans a tape.
 pub(crate) fn plan(input: Input) -> Program {
     let fusion = Fusion::new(input);
     let stored = fusion.stored();
-    let mut emit = Emit {
-        buffers: Buffers { of_storage: HashMap::new(), infos: Vec::new(), storages: Vec::new() },
+    let mut emitter = Emitter {
+        buffers: Buffers { by_storage: HashMap::new(), infos: Vec::new(), storages: Vec::new() },
         stored,
         fusion,
         steps: Vec::new(),
         nodes: Vec::new(),
         nonzero: Vec::new(),
     };
-    for g in 0..emit.fusion.groups.len() {
-        let before = emit.steps.len();
-        emit.group(g as u32);
-        if emit.steps.len() > before {
-            emit.nodes.push(emit.fusion.groups[g].nodes.clone());
+    for g in 0..emitter.fusion.groups.len() {
+        let before = emitter.steps.len();
+        emitter.group(g as u32);
+        if emitter.steps.len() > before {
+            emitter.nodes.push(emitter.fusion.groups[g].nodes.clone());
         }
     }
-    emit.finish()
+    emitter.finish()
 }
 
 /// The program's buffers, one for each storage in use.
 struct Buffers {
-    of_storage: HashMap<u32, u32>,
+    by_storage: HashMap<u32, u32>,
     infos: Vec<BufferInfo>,
     storages: Vec<u32>,
 }
 
 impl Buffers {
-    fn of(&mut self, storage: u32, input: &Input) -> u32 {
-        *self.of_storage.entry(storage).or_insert_with(|| {
-            let place = if (storage as usize) < input.leaves { Place::Leaf(storage) } else { Place::Arena(usize::MAX) };
-            self.infos.push(BufferInfo { bytes: input.storage_bytes[storage as usize], place });
+    fn of_storage(&mut self, storage: u32, input: &Input) -> u32 {
+        *self.by_storage.entry(storage).or_insert_with(|| {
+            let assignment = if (storage as usize) < input.leaves {
+                Assignment::Leaf(storage)
+            } else {
+                Assignment::Arena(usize::MAX)
+            };
+            self.infos.push(BufferInfo { bytes: input.storage_bytes[storage as usize], assignment });
             self.storages.push(storage);
             self.infos.len() as u32 - 1
         })
     }
 }
 
-struct Emit<'a> {
+struct Emitter<'a> {
     fusion: Fusion<'a>,
     stored: Vec<bool>,
     buffers: Buffers,
     steps: Vec<Step>,
-    /// The nodes of each.
+    /// The nodes of each step.
     nodes: Vec<Vec<u32>>,
     /// See [`Program::nonzero`].
     nonzero: Vec<(u32, DType)>,
@@ -70,7 +75,7 @@ struct Emit<'a> {
 struct Body {
     typed: Vec<Typed>,
     buffers: Vec<u32>,
-    /// Loads, constants and indices made so far; a store to a buffer forgets its loads.
+    /// Loads, constants and indices so far. A store to a buffer removes its loads.
     known: HashMap<(Inst, u8, bool), Val>,
     of_node: HashMap<u32, Val>,
 }
@@ -81,7 +86,8 @@ impl Body {
         (self.typed.len() - 1) as Val
     }
 
-    fn once(&mut self, inst: Inst, dtype: DType, level: Level) -> Val {
+    /// Returns the value of an equal earlier instruction if there is one.
+    fn push_once(&mut self, inst: Inst, dtype: DType, level: Level) -> Val {
         let key = (inst.clone(), dtype as u8, level == Level::Row);
         if let Some(&v) = self.known.get(&key) {
             return v;
@@ -99,20 +105,21 @@ impl Body {
         k as u16
     }
 
-    fn forget(&mut self, buffer: u16) {
+    fn forget_loads(&mut self, buffer: u16) {
         self.known.retain(|(inst, ..), _| !matches!(inst, Inst::Load { buf, .. } if *buf == buffer));
     }
 }
 
-impl Emit<'_> {
+impl Emitter<'_> {
+    /// Emits the step of a group.
     fn group(&mut self, g: u32) {
         let nodes = self.fusion.groups[g as usize].nodes.clone();
         let Some(&first) = nodes.first() else { return };
-        if let Some(fold) = self.fusion.groups[g as usize].fold {
-            return self.fold(fold);
+        if let Some(index) = self.fusion.groups[g as usize].fused {
+            return self.fused_matmul(index);
         }
         match self.fusion.node(first).kind {
-            NodeKind::Routine => return self.call(first),
+            NodeKind::Routine => return self.routine(first),
             NodeKind::Launch => return self.launch(&nodes),
             _ => {}
         }
@@ -129,7 +136,7 @@ impl Emit<'_> {
         };
         prune(&mut kernel);
         if !kernel.reduces() {
-            unfold(&mut kernel);
+            flatten_levels(&mut kernel);
         }
         if !kernel.body.is_empty() {
             collapse(&mut kernel);
@@ -137,18 +144,15 @@ impl Emit<'_> {
         }
     }
 
+    /// Emits the instructions of a node.
     fn emit(&mut self, n: u32, g: u32, body: &mut Body) {
         let node = *self.fusion.node(n);
-        let depth = self.fusion.depth[n as usize];
+        let level = self.fusion.level[n as usize];
         let out = self.fusion.layout(node.out).clone();
-        let level = match depth {
-            Depth::Row => Level::Row,
-            Depth::Full => Level::Full,
-        };
         match node.kind {
             NodeKind::Map => {
                 let args: SmallVec<[Val; 3]> =
-                    node.operands().iter().map(|i| self.value(n, i, g, depth, body)).collect();
+                    node.operands().iter().map(|i| self.value(n, i, g, level, body)).collect();
                 let v = match node.map_fun() {
                     // A copy is its operand, unless it has to change type or level.
                     Fun::Positive if body.typed[args[0] as usize].level == level => args[0],
@@ -158,40 +162,40 @@ impl Emit<'_> {
                 self.store(n, g, v, body);
             }
             NodeKind::Gather => {
-                let index = self.value(n, &node.ins[1], g, depth, body);
+                let index = self.value(n, &node.ins[1], g, level, body);
                 let storage = self.storage(&node.ins[0]);
-                let buf = body.buffer(self.buffers.of(storage, &self.fusion.input));
+                let buf = body.buffer(self.buffers.of_storage(storage, &self.fusion.input));
                 let len = (self.fusion.input.storage_bytes[storage as usize] / out.dtype.size()) as i64;
                 let v = body.push(Inst::Gather { buf, len, index }, out.dtype, level);
                 body.of_node.insert(n, v);
                 self.store(n, g, v, body);
             }
             NodeKind::Reduce => {
-                let arg = self.value(n, &node.ins[0], g, Depth::Full, body);
+                let arg = self.value(n, &node.ins[0], g, Level::Full, body);
                 let v = body.push(Inst::Reduce { op: node.reduce_op(), arg }, out.dtype, Level::Row);
                 body.of_node.insert(n, v);
                 self.store(n, g, v, body);
             }
             NodeKind::Update => {
-                let v = self.value(n, &node.ins[1], g, depth, body);
+                let v = self.value(n, &node.ins[1], g, level, body);
                 body.of_node.insert(n, v);
                 if self.stored[n as usize] {
                     let storage = self.fusion.input.storage_of[n as usize];
-                    let buf = body.buffer(self.buffers.of(storage, &self.fusion.input));
-                    let access = self.access(&out, g, depth);
+                    let buf = body.buffer(self.buffers.of_storage(storage, &self.fusion.input));
+                    let access = self.access(&out, g, level);
                     body.push(Inst::Store { buf, access, arg: v }, out.dtype, level);
-                    body.forget(buf);
+                    body.forget_loads(buf);
                 }
             }
             NodeKind::Scatter => {
-                let index = self.value(n, &node.ins[1], g, depth, body);
-                let arg = self.value(n, &node.ins[2], g, depth, body);
+                let index = self.value(n, &node.ins[1], g, level, body);
+                let arg = self.value(n, &node.ins[2], g, level, body);
                 let storage = self.fusion.input.storage_of[n as usize];
-                let buf = body.buffer(self.buffers.of(storage, &self.fusion.input));
+                let buf = body.buffer(self.buffers.of_storage(storage, &self.fusion.input));
                 let len = (self.fusion.input.storage_bytes[storage as usize] / out.dtype.size()) as i64;
                 body.push(Inst::Scatter { buf, len, index, arg, op: node.scatter_op() }, out.dtype, Level::Full);
             }
-            NodeKind::Routine | NodeKind::Launch => unreachable!("calls and launches stand alone"),
+            NodeKind::Routine | NodeKind::Launch => unreachable!("routines and launches are steps of their own"),
         }
     }
 
@@ -203,13 +207,13 @@ impl Emit<'_> {
         }
     }
 
-    /// The value of an operand of `n`, inside the kernel.
-    fn value(&mut self, n: u32, operand: &In, g: u32, depth: Depth, body: &mut Body) -> Val {
+    /// Returns the value of an operand of `n` inside the kernel.
+    fn value(&mut self, n: u32, operand: &In, g: u32, level: Level, body: &mut Body) -> Val {
         let reduces = self.fusion.groups[g as usize].mask != 0;
         let layout = self.fusion.layout(operand.layout).clone();
         if let SrcKind::Const(slot) = operand.src.kind() {
             let level = if reduces { Level::Row } else { Level::Full };
-            return body.once(Inst::Scalar { slot }, layout.dtype, level);
+            return body.push_once(Inst::Scalar { slot }, layout.dtype, level);
         }
         if let SrcKind::Node(p) = operand.src.kind()
             && self.fusion.needed[p as usize]
@@ -221,99 +225,98 @@ impl Emit<'_> {
         if let SrcKind::Node(p) = operand.src.kind()
             && self.fusion.needed[p as usize]
             && self.fusion.group(p) != g
-            && let Some(from) = self.fusion.cast_again(p, operand.layout)
+            && let Some(from) = self.fusion.recomputed_cast(p, operand.layout)
         {
-            let narrow = self.value(n, &from, g, depth, body);
+            let narrow = self.value(n, &from, g, level, body);
             let level = body.typed[narrow as usize].level;
             return body.push(Inst::Map { fun: Fun::Cast, args: [narrow].into_iter().collect() }, layout.dtype, level);
         }
-        let mut access = self.access(&layout, g, depth);
-        let mut level = if depth == Depth::Row { Level::Row } else { Level::Full };
+        let mut access = self.access(&layout, g, level);
+        let mut level = level;
         let outer = axes(&self.fusion.groups[g as usize].shape, self.fusion.groups[g as usize].mask, false).len();
-        let folded = self.fusion.node(n).kind == NodeKind::Reduce;
-        if reduces && level == Level::Full && !folded && access.strides[outer..].iter().all(|&s| s == 0) {
+        let reduced = self.fusion.node(n).kind == NodeKind::Reduce;
+        if reduces && level == Level::Full && !reduced && access.strides[outer..].iter().all(|&s| s == 0) {
             access.strides.truncate(outer);
             level = Level::Row;
         }
         if operand.src.kind() == SrcKind::Iota {
-            return body.once(Inst::Iota { access }, layout.dtype, level);
+            return body.push_once(Inst::Iota { access }, layout.dtype, level);
         }
         let storage = self.storage(operand);
-        let buf = body.buffer(self.buffers.of(storage, &self.fusion.input));
-        body.once(Inst::Load { buf, access }, layout.dtype, level)
+        let buf = body.buffer(self.buffers.of_storage(storage, &self.fusion.input));
+        body.push_once(Inst::Load { buf, access }, layout.dtype, level)
     }
 
-    /// A layout as an access of the group's iteration space.
-    fn access(&self, layout: &Layout, g: u32, depth: Depth) -> Access {
+    /// Returns a layout as an access of the group's iteration space.
+    fn access(&self, layout: &Layout, g: u32, level: Level) -> Access {
         let Group { shape, mask, .. } = &self.fusion.groups[g as usize];
-        let strides: Dims = match depth {
-            Depth::Full if layout.shape == *shape => layout.strides.clone(),
+        let strides: Dims = match level {
+            Level::Full if layout.shape == *shape => layout.strides.clone(),
             // Flat: the elements in order, whatever the shape.
-            Depth::Full => contiguous_strides(shape),
-            Depth::Row => {
+            Level::Full => contiguous_strides(shape),
+            Level::Row => {
                 let mut given = layout.shape.iter().zip(&layout.strides).filter(|(n, _)| **n != 1).map(|(_, &s)| s);
                 (0..shape.len())
                     .map(|k| if is_reduced(*mask, k) || shape[k] == 1 { 0 } else { given.next().unwrap_or(0) })
                     .collect()
             }
         };
-        let pick = |folded: bool| (0..shape.len()).filter(move |&k| is_reduced(*mask, k) == folded);
+        let pick = |reduced: bool| (0..shape.len()).filter(move |&k| is_reduced(*mask, k) == reduced);
         let mut ordered: Dims = pick(false).map(|k| strides[k]).collect();
-        if depth == Depth::Full {
+        if level == Level::Full {
             ordered.extend(pick(true).map(|k| strides[k]));
         }
         Access { offset: layout.offset, strides: ordered }
     }
 
-    /// Writes a node's value to its storage where somebody needs it there.
+    /// Writes a node's value to its storage if it is needed there.
     fn store(&mut self, n: u32, g: u32, arg: Val, body: &mut Body) {
         if !self.stored[n as usize] {
             return;
         }
         let out = self.fusion.layout(self.fusion.node(n).out).clone();
-        let depth = self.fusion.depth[n as usize];
+        let level = self.fusion.level[n as usize];
         let storage = self.fusion.input.storage_of[n as usize];
-        let buf = body.buffer(self.buffers.of(storage, &self.fusion.input));
-        let access = self.access(&out, g, depth);
-        let level = if depth == Depth::Row { Level::Row } else { Level::Full };
+        let buf = body.buffer(self.buffers.of_storage(storage, &self.fusion.input));
+        let access = self.access(&out, g, level);
         body.push(Inst::Store { buf, access, arg }, out.dtype, level);
     }
 
-    fn call(&mut self, n: u32) {
-        self.call_into(n, n, Epilogue::default());
+    fn routine(&mut self, n: u32) {
+        self.routine_into(n, n, Epilogue::default());
     }
 
-    /// A call whose result goes where node `last` has it.
-    fn call_into(&mut self, n: u32, last: u32, epilogue: Epilogue) {
+    /// Emits a routine that writes its result to the storage of node `last`.
+    fn routine_into(&mut self, n: u32, last: u32, epilogue: Epilogue) {
         let node = *self.fusion.node(n);
         let ins = node.operands().iter().map(|i| (self.buffer(i), self.fusion.layout(i.layout).clone())).collect();
         let out = self.fusion.layout(node.out).clone();
-        let buffer = self.buffers.of(self.fusion.input.storage_of[last as usize], &self.fusion.input);
+        let buffer = self.buffers.of_storage(self.fusion.input.storage_of[last as usize], &self.fusion.input);
         let op = RoutineOp::clone(&RoutineOp::interned(node.routine_id()));
         self.steps.push(Step::Routine(RoutineCall { op, ins, out: (buffer, out), epilogue }));
     }
 
-    /// A launch of a user's kernel.
+    /// Emits a launch of a user kernel.
     fn launch(&mut self, nodes: &[u32]) {
         let first = *self.fusion.node(nodes[0]);
-        let launch = UserLaunch::numbered(first.launch_id(), self.fusion.input.launches);
+        let launch = UserLaunch::by_number(first.launch_id(), self.fusion.input.launches);
         let mut arrays = Vec::new();
         for &n in nodes {
             let node = *self.fusion.node(n);
             let [array] = node.operands() else { continue };
             let layout = self.fusion.layout(array.layout);
             let offset = layout.offset as u64 * layout.dtype.size() as u64;
-            let buffer = self.buffers.of(self.fusion.input.storage_of[n as usize], &self.fusion.input);
-            arrays.push((launch.places[node.launch_array()], buffer, offset));
+            let buffer = self.buffers.of_storage(self.fusion.input.storage_of[n as usize], &self.fusion.input);
+            arrays.push((launch.address_offsets[node.launch_array()], buffer, offset));
         }
-        self.steps.push(Step::Launch(Launched { launch, constants: first.launch_constants(), arrays }));
+        self.steps.push(Step::Launch(LaunchStep { launch, constants: first.launch_constants(), arrays }));
     }
 
-    /// A product with what follows it.
-    fn fold(&mut self, fold: usize) {
-        let Fold { product, last, scale, addend, bias, .. } = self.fusion.folds[fold];
-        let out = self.fusion.layout(self.fusion.node(product).out).clone();
-        let offset = |emit: &Self, operand: &In| emit.fusion.layout(operand.layout).offset;
+    /// Emits a matmul with its epilogue.
+    fn fused_matmul(&mut self, index: usize) {
+        let FusedMatmul { matmul, last, scale, addend, bias, .. } = self.fusion.fused_matmuls[index];
+        let out = self.fusion.layout(self.fusion.node(matmul).out).clone();
+        let offset = |emitter: &Self, operand: &In| emitter.fusion.layout(operand.layout).offset;
         let epilogue = Epilogue {
             scale,
             addend: addend.map(|(operand, factor)| {
@@ -326,12 +329,12 @@ impl Emit<'_> {
             }),
         };
         self.nonzero.extend(epilogue.factors().filter_map(|f| f.constant).map(|slot| (slot, out.dtype)));
-        self.call_into(product, last, epilogue);
+        self.routine_into(matmul, last, epilogue);
     }
 
     fn buffer(&mut self, operand: &In) -> u32 {
         let storage = self.storage(operand);
-        self.buffers.of(storage, &self.fusion.input)
+        self.buffers.of_storage(storage, &self.fusion.input)
     }
 
     fn finish(mut self) -> Program {
@@ -340,8 +343,8 @@ impl Emit<'_> {
         for (n, &live) in input.live.iter().enumerate() {
             let storage = input.storage_of[n];
             if live && storage as usize >= input.leaves {
-                let buffer = self.buffers.of(storage, input);
-                self.buffers.infos[buffer as usize].place = Place::Output(outputs.len() as u32);
+                let buffer = self.buffers.of_storage(storage, input);
+                self.buffers.infos[buffer as usize].assignment = Assignment::Output(outputs.len() as u32);
                 outputs.push(n as u32);
             }
         }
@@ -358,17 +361,17 @@ impl Emit<'_> {
             written: Vec::new(),
             aligned: true,
         };
-        memory::place(&mut program);
-        program.look_over();
+        arena::place(&mut program);
+        program.find_written_and_early();
         program
     }
 }
 
-fn axes(shape: &[i64], mask: u32, folded: bool) -> Dims {
-    shape.iter().enumerate().filter(|(k, _)| is_reduced(mask, *k) == folded).map(|(_, &n)| n).collect()
+fn axes(shape: &[i64], mask: u32, reduced: bool) -> Dims {
+    shape.iter().enumerate().filter(|(k, _)| is_reduced(mask, *k) == reduced).map(|(_, &n)| n).collect()
 }
 
-/// Removes instructions whose results nobody uses.
+/// Removes instructions whose results are unused.
 fn prune(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
     let mut used = vec![false; body.len()];
@@ -399,14 +402,14 @@ fn prune(kernel: &mut Kernel) {
     kernel.buffers = kept;
 }
 
-/// Makes one level of the two in a kernel whose folds have turned out to be of no use.
-fn unfold(kernel: &mut Kernel) {
-    let folded = kernel.inner.len();
+/// Merges the two levels of a kernel whose reductions have all been removed.
+fn flatten_levels(kernel: &mut Kernel) {
+    let reduced = kernel.inner.len();
     for t in &mut kernel.body {
         if t.level == Level::Row {
             t.level = Level::Full;
             if let Some(access) = t.inst.access_mut() {
-                access.strides.extend(std::iter::repeat_n(0, folded));
+                access.strides.extend(std::iter::repeat_n(0, reduced));
             }
         }
     }
@@ -446,7 +449,7 @@ fn collapse(kernel: &mut Kernel) {
         let new = runs.iter().filter(|(k, _)| *k < old.len()).map(|&(k, _)| old[k]).collect();
         kernel.body[i].inst.access_mut().expect("listed because it has one").strides = new;
     }
-    // A fold over one element still folds.
+    // A reduction over one element is still a reduction.
     if kernel.inner.is_empty() && kernel.reduces() {
         kernel.inner.push(1);
         for t in &mut kernel.body {

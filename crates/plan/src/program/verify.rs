@@ -1,20 +1,23 @@
-//! The kernel IR's rules, as a program: every plan is checked against them where debug assertions are on: in the build that tests run.
+//! The rules of programs and kernels, as code. Every plan is checked against them where debug assertions are on: in the
+//! build that tests run.
 
 use std::collections::HashMap;
 
 use cuprous_core::{DType, RoutineOp};
 
-use crate::kernel::{Addend, Epilogue, Inst, Kernel, Level, RoutineCall};
-use crate::program::{Launched, Place, Program, Step};
+use super::{Addend, Assignment, Epilogue, Inst, Kernel, LaunchStep, Level, Program, RoutineCall, Step};
 
-/// The first rule that a program breaks, in words.
+/// Checks a program.
+///
+/// # Errors
+/// The first rule that the program breaks.
 pub fn check(program: &Program) -> Result<(), String> {
     for (s, step) in program.steps.iter().enumerate() {
         for kernel in step.kernels() {
             check_kernel(kernel, program).map_err(|fault| format!("step {s}: {fault}\n{kernel:#?}"))?;
         }
         if let Step::Routine(call) = step {
-            check_call(call, program).map_err(|fault| format!("step {s}: {fault}\n{call:#?}"))?;
+            check_routine(call, program).map_err(|fault| format!("step {s}: {fault}\n{call:#?}"))?;
         }
         if let Step::Launch(launched) = step {
             check_launch(launched, program).map_err(|fault| format!("step {s}: {fault}\n{launched:#?}"))?;
@@ -24,16 +27,16 @@ pub fn check(program: &Program) -> Result<(), String> {
         }
     }
     for b in &program.buffers {
-        if let Place::Arena(offset) = b.place
+        if let Assignment::Arena(offset) = b.assignment
             && (offset == usize::MAX || offset.saturating_add(b.bytes) > program.arena_bytes)
         {
-            return Err(format!("an arena buffer of {} bytes at {offset} was not placed", b.bytes));
+            return Err(format!("an arena buffer of {} bytes at {offset} lies outside the arena", b.bytes));
         }
     }
     Ok(())
 }
 
-fn check_launch(launched: &Launched, program: &Program) -> Result<(), String> {
+fn check_launch(launched: &LaunchStep, program: &Program) -> Result<(), String> {
     let block = launched.constants.len() * 16;
     if launched.constants.end as usize > program.scalars {
         return Err(format!("the arguments are constants {:?} of {}", launched.constants, program.scalars));
@@ -49,9 +52,9 @@ fn check_launch(launched: &Launched, program: &Program) -> Result<(), String> {
 
 fn check_pack(kernels: &[Kernel]) -> Result<(), String> {
     if kernels.len() < 2 || kernels.iter().any(Kernel::reduces) {
-        return Err("a pack is of several maps".into());
+        return Err("a pack must have several maps".into());
     }
-    // Who has touched each buffer so far, and whether anybody wrote it.
+    // The kernel that touched each buffer first, and whether any kernel has written it.
     let mut seen: HashMap<u32, (usize, bool)> = HashMap::new();
     for (k, kernel) in kernels.iter().enumerate() {
         let mut fault = None;
@@ -68,7 +71,7 @@ fn check_pack(kernels: &[Kernel]) -> Result<(), String> {
     Ok(())
 }
 
-fn check_call(call: &RoutineCall, program: &Program) -> Result<(), String> {
+fn check_routine(call: &RoutineCall, program: &Program) -> Result<(), String> {
     let (buffer, out) = &call.out;
     if !out.identity {
         return Err("the output is not contiguous from its buffer's start".into());
@@ -83,13 +86,13 @@ fn check_call(call: &RoutineCall, program: &Program) -> Result<(), String> {
     }
     let Epilogue { addend, bias, .. } = &call.epilogue;
     if call.ins.iter().chain(bias).any(|(b, _)| b == buffer) {
-        return Err("the output is what the call reads".into());
+        return Err("the output is an operand of the routine".into());
     }
     if call.epilogue.is_none() {
         return Ok(());
     }
     if call.op != RoutineOp::Dot || !(out.dtype.is_float() || out.dtype.is_complex()) {
-        return Err("only products of floats or complex numbers have an epilogue".into());
+        return Err("only matmuls of floats or complex numbers have an epilogue".into());
     }
     if let Some(Addend { array: (b, layout), .. }) = addend {
         let in_place = b != buffer || layout.id == out.id;
@@ -106,7 +109,7 @@ fn check_call(call: &RoutineCall, program: &Program) -> Result<(), String> {
     }
     for slot in call.epilogue.factors().filter_map(|f| f.constant) {
         if slot as usize >= program.scalars || !program.nonzero.contains(&(slot, out.dtype)) {
-            return Err(format!("the factor {slot} is no constant that is never zero"));
+            return Err(format!("the factor {slot} is not a constant that is never zero"));
         }
     }
     Ok(())
@@ -115,7 +118,7 @@ fn check_call(call: &RoutineCall, program: &Program) -> Result<(), String> {
 fn check_kernel(kernel: &Kernel, program: &Program) -> Result<(), String> {
     let reduces = kernel.reduces();
     if kernel.inner.is_empty() == reduces {
-        return Err("inner axes stand exactly where something is folded".into());
+        return Err("inner axes are present exactly if there is a reduction".into());
     }
     if kernel.outer.contains(&0) || kernel.inner.contains(&0) {
         return Err("empty work is never planned".into());
@@ -124,13 +127,13 @@ fn check_kernel(kernel: &Kernel, program: &Program) -> Result<(), String> {
     let scatters = kernel.body.iter().filter(|t| matches!(t.inst, Inst::Scatter { .. })).count();
     let stores = kernel.body.iter().filter(|t| matches!(t.inst, Inst::Store { .. })).count();
     if scatters > 1 || (scatters == 1 && stores > 0) {
-        return Err("a scatter stands alone".into());
+        return Err("a scatter must be alone in its kernel".into());
     }
     for (i, t) in kernel.body.iter().enumerate() {
         let mut fault = None;
         t.inst.operands(|v| {
             if v as usize >= i {
-                fault = Some(format!("instruction {i} uses value {v} before it is made"));
+                fault = Some(format!("instruction {i} uses value {v} before it is computed"));
             } else if t.level == Level::Row
                 && kernel.body[v as usize].level == Level::Full
                 && !matches!(t.inst, Inst::Reduce { .. })
