@@ -144,7 +144,7 @@ pub(crate) fn backward(
     let gradient = gradient.view(Layout::new(of.dtype, &flat, &contiguous_strides(&flat), gradient.layout.offset));
     let (parts, elements) = of.gradients();
     let all =
-        engine.whole(RoutineOp::AttendBack(of.clone()), &[&operand, &result, &gradient], of.dtype, &[elements])?;
+        engine.whole(RoutineOp::AttendBackward(of.clone()), &[&operand, &result, &gradient], of.dtype, &[elements])?;
     let mut grads = Grads::new();
     for (k, edge) in node.edges.iter().enumerate() {
         if edge.as_ref().is_some_and(wanted) {

@@ -9,7 +9,7 @@ use cuprous_core::convolution::{Geometry, Part};
 use cuprous_core::error::ErrorKind;
 use cuprous_core::recurrent::Recurrence;
 use cuprous_core::scalar::Number;
-use cuprous_core::tape::{SPELL, WHERE};
+use cuprous_core::tape::{CURRENT_LOCATION, FORMAT_LOCATION};
 use cuprous_core::{Array, Dims, Error, Fun, LayoutRef, ReduceOp, Result, Saved, ScanOp, ScatterOp};
 use smallvec::SmallVec;
 
@@ -165,7 +165,7 @@ impl Node {
         if matches!(rule, Rule::Custom(..) | Rule::Again(_)) {
             note_foreign();
         }
-        let place = (mode::anomaly() != Anomaly::Off).then(|| WHERE.get().map(|here| here())).flatten();
+        let place = (mode::anomaly() != Anomaly::Off).then(|| CURRENT_LOCATION.get().map(|here| here())).flatten();
         Arc::new(Node { seq: next(), rule, edges, kept: Mutex::new(Some(kept)), taps: Mutex::default(), place })
     }
 
@@ -175,7 +175,7 @@ impl Node {
 
     /// An error of the way back, with the line that recorded the operation where that is known.
     pub(crate) fn explained(&self, error: Error) -> Error {
-        let Some((place, spell)) = self.place.zip(SPELL.get()) else { return error };
+        let Some((place, spell)) = self.place.zip(FORMAT_LOCATION.get()) else { return error };
         let message = format!("{}\n  [{}] was recorded at {}", error.message, self.name(), spell(place));
         Error { message, ..error }
     }

@@ -23,12 +23,12 @@ pub fn layers(x: &Tensor, states: &[&Tensor], parameters: &[&Tensor], of: Layers
     let Some(r) = engine.device.recurrence(&Layers { training: noted, ..of }) else { return Ok(None) };
     check(&parts, &r)?;
     let operand = engine.empty(r.of.dtype, &[r.operand])?;
-    for (part, &start) in parts.iter().zip(&r.places) {
+    for (part, &start) in parts.iter().zip(&r.offsets) {
         engine.update(&piece(&operand, part.shape(), start), Operand::Array(&part.array))?;
     }
     let result = engine.whole(RoutineOp::Recur(r.clone()), &[&operand], r.of.dtype, &[r.result])?;
     let outputs: Vec<Array> =
-        shapes(&r.of).iter().zip(&r.results).map(|(shape, &start)| piece(&result, shape, start)).collect();
+        shapes(&r.of).iter().zip(&r.result_offsets).map(|(shape, &start)| piece(&result, shape, start)).collect();
     if !noted {
         return Ok(Some(outputs.into_iter().map(Tensor::new).collect()));
     }
@@ -82,19 +82,19 @@ pub(crate) fn backward(
     let (operand, result) = (node.saved(0)?, node.saved(3)?);
     let engine = engine_of(&operand);
     let gradient = engine.empty(r.of.dtype, &[r.gradient()])?;
-    for (k, (shape, &start)) in shapes(&r.of).iter().zip(&r.results).enumerate() {
+    for (k, (shape, &start)) in shapes(&r.of).iter().zip(&r.result_offsets).enumerate() {
         let value = match gs.get(k).and_then(Option::as_ref) {
             Some(g) => Operand::Array(&g.array),
             None => Operand::Weak(Number::Int(0)),
         };
         engine.update(&piece(&gradient, shape, start), value)?;
     }
-    let call = RoutineOp::RecurBack(r.clone());
+    let call = RoutineOp::RecurBackward(r.clone());
     let all = engine.whole(call, &[&operand, &result, &gradient], r.of.dtype, &[r.operand])?;
     let mut grads = Grads::new();
     for (k, edge) in node.edges.iter().enumerate() {
         if let Some(edge) = edge.as_ref().filter(|edge| wanted(edge)) {
-            grads.push((k, Tensor::new(piece(&all, &edge.read.shape, r.places[k]))));
+            grads.push((k, Tensor::new(piece(&all, &edge.read.shape, r.offsets[k]))));
         }
     }
     Ok(grads)
@@ -128,7 +128,7 @@ pub fn steps_back(
 ) -> Result<[Array; 3]> {
     let [all, one] = of.sizes();
     let gradient = joined([outputs, last[0], last[1], cell].into_iter())?;
-    let call = RoutineOp::StepsBack(of.clone());
+    let call = RoutineOp::StepsBackward(of.clone());
     let result = engine_of(weight).whole(call, &[weight, done, &gradient], of.dtype, &[4 * all + 2 * one])?;
     let state = [of.batch, of.hidden];
     let sums = piece(&result, &[of.steps * of.batch, 4 * of.hidden], 0);

@@ -47,8 +47,8 @@ pub struct Layout {
     pub offset: i64,
     /// Number of elements.
     pub size: i64,
-    /// Serial number of the tape that last noted the use of this layout, so that it is noted once.
-    pub(crate) noted: AtomicU64,
+    /// Serial number of the tape that last tape_serial the use of this layout, so that it is tape_serial once.
+    pub(crate) tape_serial: AtomicU64,
 }
 
 /// A shared, interned layout.
@@ -78,9 +78,9 @@ impl Hash for Key {
 
 /// A multiply-fold hash for short keys of the program's own making: layouts are looked up on the recording path.
 #[derive(Default)]
-struct Fold(u64);
+struct KeyHasher(u64);
 
-impl Hasher for Fold {
+impl Hasher for KeyHasher {
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|&b| self.write_u64(b.into()));
     }
@@ -98,7 +98,7 @@ impl Hasher for Fold {
 /// The table of live layouts. When it has doubled since the last sweep, layouts that only the table holds are dropped,
 /// so a program that makes ever new shapes stays bounded.
 struct Interner {
-    table: HashMap<Key, LayoutRef, BuildHasherDefault<Fold>>,
+    table: HashMap<Key, LayoutRef, BuildHasherDefault<KeyHasher>>,
     free_ids: Vec<u32>,
     next_id: u32,
     sweep_at: usize,
@@ -211,7 +211,7 @@ impl Layout {
             strides: key.strides.clone(),
             offset,
             size,
-            noted: AtomicU64::new(0),
+            tape_serial: AtomicU64::new(0),
         });
         interner.table.insert(key, layout.clone());
         Ok(layout)

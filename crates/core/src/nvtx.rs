@@ -76,14 +76,14 @@ extern "C" fn export_table(id: u32) -> *const c_void {
 }
 
 type ExportTable = extern "C" fn(u32) -> *const c_void;
-type Push = unsafe extern "C" fn(*const c_char) -> c_int;
-type PushEx = unsafe extern "C" fn(*const Attributes) -> c_int;
-type Pop = unsafe extern "C" fn() -> c_int;
-type Mark = unsafe extern "C" fn(*const c_char);
-type MarkEx = unsafe extern "C" fn(*const Attributes);
-type Start = unsafe extern "C" fn(*const c_char) -> u64;
-type StartEx = unsafe extern "C" fn(*const Attributes) -> u64;
-type End = unsafe extern "C" fn(u64);
+type PushFn = unsafe extern "C" fn(*const c_char) -> c_int;
+type PushExFn = unsafe extern "C" fn(*const Attributes) -> c_int;
+type PopFn = unsafe extern "C" fn() -> c_int;
+type MarkFn = unsafe extern "C" fn(*const c_char);
+type MarkExFn = unsafe extern "C" fn(*const Attributes);
+type StartFn = unsafe extern "C" fn(*const c_char) -> u64;
+type StartExFn = unsafe extern "C" fn(*const Attributes) -> u64;
+type EndFn = unsafe extern "C" fn(u64);
 
 /// A name with a colour.
 #[repr(C)]
@@ -121,14 +121,14 @@ impl Attributes {
 /// What a tool filled in; it must have the first two.
 #[derive(Clone, Copy)]
 struct Tool {
-    push: Push,
-    pop: Pop,
-    push_ex: Option<PushEx>,
-    mark: Option<Mark>,
-    mark_ex: Option<MarkEx>,
-    start: Option<Start>,
-    start_ex: Option<StartEx>,
-    end: Option<End>,
+    push: PushFn,
+    pop: PopFn,
+    push_ex: Option<PushExFn>,
+    mark: Option<MarkFn>,
+    mark_ex: Option<MarkExFn>,
+    start: Option<StartFn>,
+    start_ex: Option<StartExFn>,
+    end: Option<EndFn>,
 }
 
 #[cfg(unix)]
@@ -157,15 +157,15 @@ fn load() -> Option<Tool> {
         }
         let filled = |k: usize| FUNCTIONS[CORE].0[k].load(Relaxed);
         Some(Tool {
-            push: std::mem::transmute::<*mut c_void, Push>(push),
-            pop: std::mem::transmute::<*mut c_void, Pop>(pop),
+            push: std::mem::transmute::<*mut c_void, PushFn>(push),
+            pop: std::mem::transmute::<*mut c_void, PopFn>(pop),
             // Null is none.
-            push_ex: std::mem::transmute::<*mut c_void, Option<PushEx>>(filled(PUSH_EX)),
-            mark: std::mem::transmute::<*mut c_void, Option<Mark>>(filled(MARK)),
-            mark_ex: std::mem::transmute::<*mut c_void, Option<MarkEx>>(filled(MARK_EX)),
-            start: std::mem::transmute::<*mut c_void, Option<Start>>(filled(START)),
-            start_ex: std::mem::transmute::<*mut c_void, Option<StartEx>>(filled(START_EX)),
-            end: std::mem::transmute::<*mut c_void, Option<End>>(filled(END)),
+            push_ex: std::mem::transmute::<*mut c_void, Option<PushExFn>>(filled(PUSH_EX)),
+            mark: std::mem::transmute::<*mut c_void, Option<MarkFn>>(filled(MARK)),
+            mark_ex: std::mem::transmute::<*mut c_void, Option<MarkExFn>>(filled(MARK_EX)),
+            start: std::mem::transmute::<*mut c_void, Option<StartFn>>(filled(START)),
+            start_ex: std::mem::transmute::<*mut c_void, Option<StartExFn>>(filled(START_EX)),
+            end: std::mem::transmute::<*mut c_void, Option<EndFn>>(filled(END)),
         })
     }
 }

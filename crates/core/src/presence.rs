@@ -18,7 +18,7 @@ use std::sync::{Mutex, OnceLock};
 #[derive(Debug, Default)]
 pub struct Counters {
     used: AtomicU64,
-    held: AtomicU64,
+    reserved: AtomicU64,
     peak: AtomicU64,
 }
 
@@ -39,8 +39,8 @@ impl Counters {
 
     /// Bytes taken of the device, in use or not.
     #[inline]
-    pub fn held(&self) -> u64 {
-        self.held.load(Relaxed)
+    pub fn reserved(&self) -> u64 {
+        self.reserved.load(Relaxed)
     }
 
     /// The most that was in use.
@@ -51,7 +51,7 @@ impl Counters {
 
     /// More in use, or less.
     #[inline]
-    pub fn use_more(&self, by: i64) {
+    pub fn add_used(&self, by: i64) {
         let used = change(&self.used, by);
         if used > self.peak() {
             self.peak.store(used, Relaxed);
@@ -60,8 +60,8 @@ impl Counters {
 
     /// More taken of the device, or less.
     #[inline]
-    pub fn hold_more(&self, by: i64) {
-        change(&self.held, by);
+    pub fn add_reserved(&self, by: i64) {
+        change(&self.reserved, by);
     }
 
     /// Starts the peak anew.
@@ -130,8 +130,8 @@ fn default_folder() -> Option<PathBuf> {
     None
 }
 
-/// What this process holds while it is shown.
-struct Shown {
+/// What this process holds while it is published.
+struct PublishedPage {
     page: *mut Page,
     path: PathBuf,
     /// Holds the lock.
@@ -139,16 +139,18 @@ struct Shown {
 }
 
 // SAFETY: the page is written under the mutex around it, but for its counters, which are atomic.
-unsafe impl Send for Shown {}
+unsafe impl Send for PublishedPage {}
 
-static SHOWN: OnceLock<Option<Mutex<Shown>>> = OnceLock::new();
+static PUBLISHED: OnceLock<Option<Mutex<PublishedPage>>> = OnceLock::new();
 
 /// The counters for a device of this process, which monitors see from now on.
 pub fn counters(device: Device) -> &'static Counters {
-    let Some(shown) = SHOWN.get_or_init(|| show().ok().flatten().map(Mutex::new)) else { return Counters::private() };
-    let mut shown = shown.lock().unwrap_or_else(|e| e.into_inner());
+    let Some(published) = PUBLISHED.get_or_init(|| publish().ok().flatten().map(Mutex::new)) else {
+        return Counters::private();
+    };
+    let mut published = published.lock().unwrap_or_else(|e| e.into_inner());
     // SAFETY: the page is mapped as long as the process lives; slots are taken under the lock and never given back.
-    let slots = unsafe { &raw mut (*shown.page).slots }.cast::<Slot>();
+    let slots = unsafe { &raw mut (*published.page).slots }.cast::<Slot>();
     for index in 0..SLOTS {
         // SAFETY: as above.
         let slot = unsafe { slots.add(index) };
@@ -173,19 +175,19 @@ pub fn counters(device: Device) -> &'static Counters {
 }
 
 /// Takes the page away: the process is about to end.
-pub fn leave() {
-    if let Some(Some(shown)) = SHOWN.get() {
-        let shown = shown.lock().unwrap_or_else(|e| e.into_inner());
+pub fn withdraw() {
+    if let Some(Some(published)) = PUBLISHED.get() {
+        let published = published.lock().unwrap_or_else(|e| e.into_inner());
         // In the child of a fork the page is a copy and the file the parent's.
         // SAFETY: the page is mapped as long as the process lives.
-        if unsafe { (*shown.page).pid } == std::process::id() {
-            let _ = fs::remove_file(&shown.path);
+        if unsafe { (*published.page).pid } == std::process::id() {
+            let _ = fs::remove_file(&published.path);
         }
     }
 }
 
 #[cfg(target_os = "linux")]
-fn show() -> io::Result<Option<Shown>> {
+fn publish() -> io::Result<Option<PublishedPage>> {
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::OpenOptionsExt;
     let Some(folder) = folder().filter(|folder| own(folder, true)) else { return Ok(None) };
@@ -221,11 +223,11 @@ fn show() -> io::Result<Option<Shown>> {
         libc::pthread_atfork(None, None, Some(after_fork_in_child));
     }
     fs::rename(&fresh, &path)?;
-    Ok(Some(Shown { page, path, _file: file }))
+    Ok(Some(PublishedPage { page, path, _file: file }))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn show() -> io::Result<Option<Shown>> {
+fn publish() -> io::Result<Option<PublishedPage>> {
     Ok(None)
 }
 
@@ -285,7 +287,8 @@ pub fn processes() -> Vec<Process> {
     let Some(folder) = folder().filter(|folder| own(folder, false)) else { return Vec::new() };
     let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default().to_string_lossy().into_owned();
     let space: String = space.chars().filter(char::is_ascii_digit).collect();
-    let mine = SHOWN.get().and_then(Option::as_ref).map(|s| s.lock().unwrap_or_else(|e| e.into_inner()).path.clone());
+    let mine =
+        PUBLISHED.get().and_then(Option::as_ref).map(|s| s.lock().unwrap_or_else(|e| e.into_inner()).path.clone());
     let mut found: Vec<Process> = fs::read_dir(folder)
         .into_iter()
         .flatten()
@@ -329,7 +332,7 @@ fn read(file: File, here: bool) -> Option<Process> {
                 1 => Device::Cpu,
                 k => Device::Cuda(k - 2, slot.uuid),
             };
-            Some((device, [slot.counters.used(), slot.counters.held(), slot.counters.peak()]))
+            Some((device, [slot.counters.used(), slot.counters.reserved(), slot.counters.peak()]))
         })
         .collect();
     Some(Process { pid: page.pid, here, name: name.trim().to_owned(), devices })
@@ -342,10 +345,10 @@ mod tests {
     #[test]
     fn counters_know_their_peak() {
         let counters = Counters::private();
-        counters.hold_more(100);
-        counters.use_more(60);
-        counters.use_more(-20);
-        assert_eq!((counters.used(), counters.held(), counters.peak()), (40, 100, 60));
+        counters.add_reserved(100);
+        counters.add_used(60);
+        counters.add_used(-20);
+        assert_eq!((counters.used(), counters.reserved(), counters.peak()), (40, 100, 60));
         counters.reset_peak();
         assert_eq!(counters.peak(), 40);
     }

@@ -2,7 +2,7 @@
 //! of the engine that does something worth a row adds an [`Event`] here.
 //!
 //! Invariants: one profile at a time; noting never waits for a device and calls nothing of the user's language; events past
-//! [`MOST_EVENTS`] go into the sums only, so that memory is bounded and totals stay right.
+//! [`MAX_EVENTS`] go into the sums only, so that memory is bounded and totals stay right.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -11,9 +11,9 @@ use std::sync::{LazyLock, Mutex, MutexGuard};
 use std::time::Instant;
 
 /// Events kept for the timeline: 48 bytes each.
-const MOST_EVENTS: usize = 1 << 20;
+const MAX_EVENTS: usize = 1 << 20;
 /// Reasons kept for a program that was planned several times.
-const MOST_REASONS: usize = 8;
+const MAX_REASONS: usize = 8;
 
 /// Where an event is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +25,7 @@ pub enum Track {
     /// The device's stream of copies.
     Copies,
     /// A curve.
-    Curve,
+    Counter,
 }
 
 macro_rules! kinds {
@@ -65,36 +65,36 @@ kinds! {
     /// Step `amount` of a program, on its device.
     Step "step" Device;
     /// A whole program on its device, whose steps were not told apart.
-    Whole "program" Device;
+    Program "program" Device;
     /// A user's kernel on its device; `what` is a name.
     Kernel "kernel" Device;
     /// A copy of so many bytes that has a stream of its own.
     Copy "copy" Copies;
     /// Bytes in use.
-    Memory "memory" Curve;
+    Memory "memory" Counter;
 }
 
 /// Whom an event concerns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Note {
+pub struct Origin {
     /// Events of one submission have the same number; 0 for those of none.
     pub run: u32,
-    /// The program's or the name's place in [`Taken`].
+    /// The program's or the name's location in [`Profile`].
     pub what: u32,
-    /// The line of the user's program: see [`crate::tape::WHERE`].
-    pub place: u32,
+    /// The line of the user's program: see [`crate::tape::CURRENT_LOCATION`].
+    pub location: u32,
     /// The thread, counted from 1.
     pub thread: u16,
     /// The engine.
     pub device: u8,
 }
 
-/// Something that took place. Times are in nanoseconds, see [`now`].
+/// Something that happened. Times are in nanoseconds, see [`now`].
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Event {
     pub kind: Kind,
-    pub note: Note,
+    pub origin: Origin,
     pub start: u64,
     pub length: u64,
     /// Bytes, or what the kind says.
@@ -103,12 +103,12 @@ pub struct Event {
 
 /// What events of one kind for one line are summed by; `step` only where they are steps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs, reason = "as in Note")]
+#[allow(missing_docs, reason = "as in Origin")]
 pub struct Key {
     pub kind: Kind,
     pub device: u8,
     pub what: u32,
-    pub place: u32,
+    pub location: u32,
     pub step: u32,
 }
 
@@ -120,7 +120,7 @@ pub struct Sum {
     pub length: u64,
     pub amount: u64,
     /// The largest amount.
-    pub most: u64,
+    pub max: u64,
 }
 
 /// A step of a program.
@@ -128,26 +128,26 @@ pub struct Sum {
 pub struct StepInfo {
     /// Its operations, in words.
     pub name: String,
-    /// Those operations, as places in the program.
+    /// Those operations, as locations in the program.
     pub nodes: Vec<u32>,
 }
 
 /// A program that ran.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct ProgramInfo {
     /// As `explain()` names it.
     pub hash: u32,
     /// Operations.
     pub nodes: usize,
     /// What it does.
     pub steps: Vec<StepInfo>,
-    /// Why it had to be planned, and for which place.
+    /// Why it had to be planned, and for which location.
     pub reasons: Vec<(u32, String)>,
 }
 
 /// What a profile took.
 #[derive(Default, Debug)]
-pub struct Taken {
+pub struct Profile {
     /// When it began and ended.
     pub begin: u64,
     #[allow(missing_docs, reason = "above")]
@@ -155,11 +155,11 @@ pub struct Taken {
     /// In the order in which they were noted, the first ones; they go into the sums at the end.
     pub events: Vec<Event>,
     /// Events that are only in `sums`.
-    pub folded: u64,
+    pub summed_events: u64,
     /// All events.
     pub sums: HashMap<Key, Sum>,
     /// The programs.
-    pub programs: Vec<Seen>,
+    pub programs: Vec<ProgramInfo>,
     /// Names of kernels and parts.
     pub names: Vec<String>,
     /// For a program that was started by a line: the line of each of its operations.
@@ -173,13 +173,13 @@ pub struct Taken {
 
 static ON: AtomicBool = AtomicBool::new(false);
 static BASE: LazyLock<Instant> = LazyLock::new(Instant::now);
-static TAKEN: Mutex<Option<Box<Taken>>> = Mutex::new(None);
+static PROFILE: Mutex<Option<Box<Profile>>> = Mutex::new(None);
 static RUNS: AtomicU32 = AtomicU32::new(1);
 static THREADS: AtomicU16 = AtomicU16::new(1);
 
 thread_local! {
     static THREAD: u16 = THREADS.fetch_add(1, Relaxed);
-    static CURRENT: Cell<Option<Note>> = const { Cell::new(None) };
+    static CURRENT: Cell<Option<Origin>> = const { Cell::new(None) };
 }
 
 /// Does somebody profile? One relaxed load: all that this costs otherwise.
@@ -193,25 +193,25 @@ pub fn now() -> u64 {
     BASE.elapsed().as_nanos() as u64
 }
 
-fn taken() -> MutexGuard<'static, Option<Box<Taken>>> {
-    TAKEN.lock().unwrap_or_else(|e| e.into_inner())
+fn profile() -> MutexGuard<'static, Option<Box<Profile>>> {
+    PROFILE.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 /// Begins; false where a profile is being made already.
 pub fn begin() -> bool {
-    let mut taken = taken();
-    if taken.is_some() {
+    let mut profile = profile();
+    if profile.is_some() {
         return false;
     }
-    *taken = Some(Box::new(Taken { begin: now(), ..Taken::default() }));
+    *profile = Some(Box::new(Profile { begin: now(), ..Profile::default() }));
     ON.store(true, Relaxed);
     true
 }
 
-/// Ends, and gives what was taken; none where nothing had begun.
-pub fn end() -> Option<Box<Taken>> {
+/// Ends, and gives what was profile; none where nothing had begun.
+pub fn end() -> Option<Box<Profile>> {
     ON.store(false, Relaxed);
-    let mut ended = taken().take()?;
+    let mut ended = profile().take()?;
     ended.end = now();
     let events = std::mem::take(&mut ended.events);
     events.iter().for_each(|event| ended.sum(event));
@@ -221,7 +221,7 @@ pub fn end() -> Option<Box<Taken>> {
 
 /// What the calling thread is submitting now, for the device that it submits to.
 #[inline]
-pub fn current() -> Option<Note> {
+pub fn current() -> Option<Origin> {
     if on() { CURRENT.get() } else { None }
 }
 
@@ -230,8 +230,8 @@ pub struct Current(());
 
 impl Current {
     /// The calling thread submits that now.
-    pub fn new(note: Note) -> Current {
-        CURRENT.set(Some(note));
+    pub fn new(origin: Origin) -> Current {
+        CURRENT.set(Some(origin));
         Current(())
     }
 }
@@ -242,22 +242,22 @@ impl Drop for Current {
     }
 }
 
-/// For a submission of the calling thread to that device, from the place that was noted last.
-pub fn note(device: u8) -> Note {
-    let (run, place) = (RUNS.fetch_add(1, Relaxed), crate::tape::noted_place());
-    Note { run, place, device, what: 0, thread: THREAD.with(|t| *t) }
+/// For a submission of the calling thread to that device, from the location that was noted last.
+pub fn origin(device: u8) -> Origin {
+    let (run, location) = (RUNS.fetch_add(1, Relaxed), crate::tape::captured_location());
+    Origin { run, location, device, what: 0, thread: THREAD.with(|t| *t) }
 }
 
 /// Adds events.
 pub fn add(events: &[Event]) {
-    if let Some(taken) = taken().as_deref_mut() {
-        events.iter().for_each(|event| taken.add(event));
+    if let Some(profile) = profile().as_deref_mut() {
+        events.iter().for_each(|event| profile.add(event));
     }
 }
 
 /// Adds an event that has gone on from `start` until now.
-pub fn since(start: u64, kind: Kind, note: Note, amount: u64) {
-    add(&[Event { kind, note, start, length: now().saturating_sub(start), amount }]);
+pub fn since(start: u64, kind: Kind, origin: Origin, amount: u64) {
+    add(&[Event { kind, origin, start, length: now().saturating_sub(start), amount }]);
 }
 
 /// Runs something, which is noted if somebody profiles: so many bytes to or from that device.
@@ -266,83 +266,83 @@ pub fn timed<R>(kind: Kind, device: u8, amount: u64, run: impl FnOnce() -> R) ->
     if !on() {
         return run();
     }
-    let (start, note) = (now(), note(device));
-    let current = Current::new(note);
+    let (start, origin) = (now(), origin(device));
+    let current = Current::new(origin);
     let result = run();
     drop(current);
-    since(start, kind, note, amount);
+    since(start, kind, origin, amount);
     result
 }
 
 /// The number of a name.
 pub fn name(name: &str) -> u32 {
-    let mut taken = taken();
-    let Some(taken) = taken.as_deref_mut() else { return 0 };
-    if let Some(&number) = taken.named.get(name) {
+    let mut profile = profile();
+    let Some(profile) = profile.as_deref_mut() else { return 0 };
+    if let Some(&number) = profile.named.get(name) {
         return number;
     }
-    let number = taken.names.len() as u32;
-    taken.names.push(name.to_owned());
-    taken.named.insert(name.to_owned(), number);
+    let number = profile.names.len() as u32;
+    profile.names.push(name.to_owned());
+    profile.named.insert(name.to_owned(), number);
     number
 }
 
-/// A program is about to run for `note`: with a number that no other program ever has, on that tape, with the places of
-/// its operations where they were noted. `describe` is asked once a program. Gives its place in [`Taken`], and whether the
-/// places of the next program's operations should be noted, because nobody knows them.
+/// A program is about to run for `origin`: with a number that no other program ever has, on that tape, with the locations of
+/// its operations where they were noted. `describe` is asked once a program. Gives its location in [`Profile`], and whether the
+/// locations of the next program's operations should be noted, because nobody knows them.
 pub fn program(
     number: u64,
-    (note, tape): (&Note, u32),
-    places: Option<&[u32]>,
+    (origin, tape): (&Origin, u32),
+    locations: Option<&[u32]>,
     why: Option<&str>,
-    describe: impl FnOnce() -> Seen,
+    describe: impl FnOnce() -> ProgramInfo,
 ) -> (u32, bool) {
-    let mut taken = taken();
-    let Some(taken) = taken.as_deref_mut() else { return (0, false) };
-    let at = match taken.numbers.get(&number) {
+    let mut profile = profile();
+    let Some(profile) = profile.as_deref_mut() else { return (0, false) };
+    let at = match profile.numbers.get(&number) {
         Some(&at) => at,
         None => {
-            let at = taken.programs.len() as u32;
-            taken.numbers.insert(number, at);
-            taken.programs.push(describe());
+            let at = profile.programs.len() as u32;
+            profile.numbers.insert(number, at);
+            profile.programs.push(describe());
             at
         }
     };
-    let reasons = &mut taken.programs[at as usize].reasons;
+    let reasons = &mut profile.programs[at as usize].reasons;
     if let Some(why) = why
-        && reasons.len() < MOST_REASONS
+        && reasons.len() < MAX_REASONS
     {
-        reasons.push((note.place, why.to_owned()));
+        reasons.push((origin.location, why.to_owned()));
     }
-    if let Some(places) = places {
-        taken.lines.entry((at, note.place)).or_insert_with(|| places.to_vec());
+    if let Some(locations) = locations {
+        profile.lines.entry((at, origin.location)).or_insert_with(|| locations.to_vec());
     }
-    let known = taken.lines.contains_key(&(at, note.place));
-    if let Some(before) = taken.last.insert((note.device, tape), at) {
-        taken.known.insert(before, known);
+    let known = profile.lines.contains_key(&(at, origin.location));
+    if let Some(before) = profile.last.insert((origin.device, tape), at) {
+        profile.known.insert(before, known);
     }
-    (at, !taken.known.get(&at).copied().unwrap_or(false))
+    (at, !profile.known.get(&at).copied().unwrap_or(false))
 }
 
-impl Taken {
+impl Profile {
     fn add(&mut self, event: &Event) {
-        if self.events.len() < MOST_EVENTS {
+        if self.events.len() < MAX_EVENTS {
             self.events.push(*event);
         } else {
-            self.folded += 1;
+            self.summed_events += 1;
             self.sum(event);
         }
     }
 
     fn sum(&mut self, event: &Event) {
-        let Event { kind, note, length, amount, .. } = *event;
+        let Event { kind, origin, length, amount, .. } = *event;
         let step = if kind == Kind::Step { amount as u32 } else { 0 };
-        let key = Key { kind, device: note.device, what: note.what, place: note.place, step };
+        let key = Key { kind, device: origin.device, what: origin.what, location: origin.location, step };
         let sum = self.sums.entry(key).or_default();
         sum.count += 1;
         sum.length += length;
         sum.amount += amount;
-        sum.most = sum.most.max(amount);
+        sum.max = sum.max.max(amount);
     }
 }
 
@@ -354,19 +354,19 @@ mod tests {
     fn one_profile_at_a_time_and_sums_of_all() {
         assert!(end().is_none() && !on());
         assert!(begin() && on() && !begin());
-        let note = note(0);
-        let event = Event { kind: Kind::Upload, note, start: now(), length: 5, amount: 100 };
+        let origin = origin(0);
+        let event = Event { kind: Kind::Upload, origin, start: now(), length: 5, amount: 100 };
         add(&[event, Event { amount: 300, ..event }]);
         assert_eq!((name("a"), name("b"), name("a")), (0, 1, 0));
-        // The first program's successor is not known; once it is itself, and its places are, it is.
-        let seen = || Seen { nodes: 2, ..Seen::default() };
-        let run = |places: Option<&[u32]>| program(7, (&note, 0), places, Some("new"), seen);
+        // The first program's successor is not known; once it is itself, and its locations are, it is.
+        let seen = || ProgramInfo { nodes: 2, ..ProgramInfo::default() };
+        let run = |locations: Option<&[u32]>| program(7, (&origin, 0), locations, Some("new"), seen);
         assert_eq!([run(Some(&[1, 2])), run(None), run(None)], [(0, true), (0, false), (0, false)]);
-        let taken = end().unwrap();
+        let profile = end().unwrap();
         assert!(end().is_none() && !on());
-        let sum = taken.sums[&Key { kind: Kind::Upload, device: 0, what: 0, place: note.place, step: 0 }];
-        assert_eq!((sum.count, sum.length, sum.amount, sum.most), (2, 10, 400, 300));
-        assert_eq!((taken.events.len(), taken.programs.len(), taken.folded), (2, 1, 0));
-        assert_eq!(taken.programs[0].reasons.len(), 3);
+        let sum = profile.sums[&Key { kind: Kind::Upload, device: 0, what: 0, location: origin.location, step: 0 }];
+        assert_eq!((sum.count, sum.length, sum.amount, sum.max), (2, 10, 400, 300));
+        assert_eq!((profile.events.len(), profile.programs.len(), profile.summed_events), (2, 1, 0));
+        assert_eq!(profile.programs[0].reasons.len(), 3);
     }
 }

@@ -42,7 +42,7 @@ pub struct Layers {
     /// Layers.
     pub layers: i64,
     /// Each layer goes both ways.
-    pub both: bool,
+    pub bidirectional: bool,
     /// There are two vectors of biases.
     pub bias: bool,
     /// Length of the sequences.
@@ -60,7 +60,7 @@ pub struct Layers {
 impl Layers {
     /// Directions.
     pub fn directions(&self) -> i64 {
-        1 + i64::from(self.both)
+        1 + i64::from(self.bidirectional)
     }
 
     /// Elements of the input, of all outputs of the last layer, and of the states of one kind.
@@ -98,7 +98,7 @@ impl fmt::Display for Layers {
             self.cell,
             self.input,
             self.hidden,
-            if self.both { " both ways" } else { "" },
+            if self.bidirectional { " both ways" } else { "" },
             self.batch,
             self.steps,
             self.dtype.name()
@@ -116,13 +116,13 @@ pub struct Recurrence {
     /// What is computed.
     pub of: Layers,
     /// Where each parameter starts, then the input, then the first states; in elements.
-    pub places: Dims,
+    pub offsets: Dims,
     /// Elements of the operand.
     pub operand: i64,
     /// Elements from the start of the operand that parameters take, with gaps.
     pub weights: i64,
     /// Where the outputs, the last states and what is kept start; in elements.
-    pub results: Dims,
+    pub result_offsets: Dims,
     /// Elements of the result.
     pub result: i64,
 }
@@ -136,23 +136,23 @@ impl Recurrence {
     pub fn new(of: Layers, parameters: &[i64], weights: i64, kept: i64) -> Recurrence {
         let aligned = |n: i64| (n + ALIGNED - 1) / ALIGNED * ALIGNED;
         let [input, outputs, states] = of.sizes();
-        let mut places: Dims = parameters.into();
+        let mut offsets: Dims = parameters.into();
         let mut at = aligned(weights);
         for size in std::iter::once(input).chain(std::iter::repeat_n(states, of.cell.states())) {
-            places.push(at);
+            offsets.push(at);
             at += aligned(size);
         }
-        let (operand, mut results, mut end) = (at, Dims::new(), 0);
+        let (operand, mut result_offsets, mut end) = (at, Dims::new(), 0);
         for size in std::iter::once(outputs).chain(std::iter::repeat_n(states, of.cell.states())).chain([kept]) {
-            results.push(end);
+            result_offsets.push(end);
             end += aligned(size);
         }
-        Recurrence { of, places, operand, weights, results, result: end }
+        Recurrence { of, offsets, operand, weights, result_offsets, result: end }
     }
 
     /// Elements of the gradients of outputs and last states.
     pub fn gradient(&self) -> i64 {
-        self.results[1 + self.of.cell.states()]
+        self.result_offsets[1 + self.of.cell.states()]
     }
 }
 
@@ -205,7 +205,7 @@ mod tests {
             input: 3,
             hidden: 5,
             layers: 2,
-            both: true,
+            bidirectional: true,
             bias: true,
             steps: 7,
             batch: 2,
@@ -218,11 +218,11 @@ mod tests {
         assert_eq!(of.parameters()[8].as_slice(), [20, 10]);
         let starts: Vec<i64> = sizes.iter().scan(0, |at, n| Some(std::mem::replace(at, *at + n))).collect();
         let laid = Recurrence::new(of.clone(), &starts, sizes.iter().sum(), 100);
-        assert_eq!(laid.places.len(), 16 + 1 + 2);
+        assert_eq!(laid.offsets.len(), 16 + 1 + 2);
         let [input, outputs, states] = of.sizes();
-        assert!(laid.places[16] >= laid.weights && laid.places[17] >= laid.places[16] + input);
-        assert!(laid.places[18] >= laid.places[17] + states && laid.operand >= laid.places[18] + states);
-        assert!(laid.results[1] >= outputs && laid.gradient() >= laid.results[2] + states);
+        assert!(laid.offsets[16] >= laid.weights && laid.offsets[17] >= laid.offsets[16] + input);
+        assert!(laid.offsets[18] >= laid.offsets[17] + states && laid.operand >= laid.offsets[18] + states);
+        assert!(laid.result_offsets[1] >= outputs && laid.gradient() >= laid.result_offsets[2] + states);
         assert!(laid.result >= laid.gradient() + 100);
     }
 }

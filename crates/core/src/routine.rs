@@ -275,15 +275,15 @@ pub enum RoutineOp {
     /// Layers of a recurrence. Operand 0 and the output are flat and laid out as [`Recurrence`] says.
     Recur(Arc<Recurrence>),
     /// The way back of [`RoutineOp::Recur`]: operands are its operand, its output and the gradients (flat), the output lies as its operand.
-    RecurBack(Arc<Recurrence>),
+    RecurBackward(Arc<Recurrence>),
     /// Attention, on devices that have a routine for it: see [`Attention`] for operand and result.
     Attend(Arc<Attention>),
     /// The way back of [`RoutineOp::Attend`]: operands are its operand, its output and the gradient of the outputs.
-    AttendBack(Arc<Attention>),
+    AttendBackward(Arc<Attention>),
     /// Steps of an LSTM layer, on devices that have a routine for them: see [`Steps`].
     Steps(Arc<Steps>),
     /// Their way back.
-    StepsBack(Arc<Steps>),
+    StepsBackward(Arc<Steps>),
     /// Product of a sparse matrix (m × n, compressed rows) with a dense one: operand 0 has the values, operand 1 the
     /// pattern (int32 or int64): m + 1 row starts, [`sparse_starts`] elements in all, and the column of each value;
     /// operand 2 is dense (n × k). The output is m × k. float32, float64, complex64 or complex128, all three the same.
@@ -377,12 +377,12 @@ impl RoutineOp {
             // About n³ multiplications at half the rate.
             RoutineOp::Linalg(_) => moved.max(moved.saturating_mul(last) / 16),
             // Each step reads the weights anew, and takes some microseconds whatever it does.
-            RoutineOp::Recur(r) | RoutineOp::RecurBack(r) => {
+            RoutineOp::Recur(r) | RoutineOp::RecurBackward(r) => {
                 let (steps, weights) = (r.of.steps * r.of.layers, r.weights * dtype.size() as i64 / r.of.layers.max(1));
                 moved.max((steps * weights.max(8 << 20)).unsigned_abs())
             }
             RoutineOp::Attend(of) => moved.max(of.products().unsigned_abs() / 80),
-            RoutineOp::AttendBack(of) => moved.max(of.products().unsigned_abs() / 32),
+            RoutineOp::AttendBackward(of) => moved.max(of.products().unsigned_abs() / 32),
             _ => moved,
         }
     }
@@ -407,11 +407,11 @@ impl RoutineOp {
             RoutineOp::Linalg(op) => op.name(),
             RoutineOp::Convolve(..) => "convolve",
             RoutineOp::Recur(_) => "recurrence",
-            RoutineOp::RecurBack(_) => "recurrence backward",
+            RoutineOp::RecurBackward(_) => "recurrence backward",
             RoutineOp::Attend(_) => "attention",
-            RoutineOp::AttendBack(_) => "attention backward",
+            RoutineOp::AttendBackward(_) => "attention backward",
             RoutineOp::Steps(_) => "steps of an lstm",
-            RoutineOp::StepsBack(_) => "steps of an lstm backward",
+            RoutineOp::StepsBackward(_) => "steps of an lstm backward",
             RoutineOp::SparseDot { .. } => "sparse dot",
         }
     }

@@ -24,7 +24,7 @@ pub type Buffer = Arc<dyn Memory>;
 
 /// The version of a storage that a read sees now, when it is not yet computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Head {
+pub struct Version {
     /// The tape that will compute it.
     pub tape: u32,
     /// The node of that tape.
@@ -34,7 +34,7 @@ pub struct Head {
 /// What the aliases of one piece of memory share.
 ///
 /// Invariants: everything but `bytes`, `device` and `shared` is read and written only with the engine's lock held
-/// (each accessor is `unsafe` and says so), or has a lock of its own (`epoch`); `head` is `Some` exactly while a tape has recorded a value or a write for
+/// (each accessor is `unsafe` and says so), or has a lock of its own (`epoch`); `latest` is `Some` exactly while a tape has recorded a value or a write for
 /// it that has not run; no handle can see an older version, only nodes recorded before the write do.
 pub struct Storage {
     /// Size.
@@ -42,9 +42,9 @@ pub struct Storage {
     /// Index of the device in the engine's registry.
     pub device: u8,
     /// Not zero while code outside the engine may read or write the memory at any time: operations that touch it run at
-    /// once then. The number of living [`Loan`]s, plus [`FOREVER`] if the sharing has no known end (DLPack, addresses).
+    /// once then. The number of living [`SharedGuard`]s, plus [`FOREVER`] if the sharing has no known end (DLPack, addresses).
     shared: AtomicU32,
-    head: Cell<Option<Head>>,
+    latest: Cell<Option<Version>>,
     buffer: UnsafeCell<Option<Buffer>>,
     /// Where the current tape knows this storage as a leaf: (the tape's serial number, slot).
     leaf: Cell<(u64, u32)>,
@@ -61,9 +61,9 @@ const FOREVER: u32 = 1 << 31;
 
 /// Keeps a storage marked as shared with code outside the engine, until it is dropped.
 #[derive(Debug)]
-pub struct Loan(Arc<Storage>);
+pub struct SharedGuard(Arc<Storage>);
 
-impl Drop for Loan {
+impl Drop for SharedGuard {
     fn drop(&mut self) {
         self.0.shared.fetch_sub(1, Relaxed);
     }
@@ -118,12 +118,12 @@ impl fmt::Debug for Storage {
 
 impl Storage {
     /// A storage whose value is pending.
-    pub fn pending(bytes: usize, device: u8, head: Head) -> Storage {
+    pub fn pending(bytes: usize, device: u8, latest: Version) -> Storage {
         Storage {
             bytes,
             device,
             shared: AtomicU32::new(0),
-            head: Cell::new(Some(head)),
+            latest: Cell::new(Some(latest)),
             buffer: UnsafeCell::new(None),
             leaf: Cell::new((0, 0)),
             tape_refs: Cell::new(1),
@@ -138,7 +138,7 @@ impl Storage {
             bytes: buffer.bytes(),
             device,
             shared: AtomicU32::new(0),
-            head: Cell::new(None),
+            latest: Cell::new(None),
             buffer: UnsafeCell::new(Some(buffer)),
             leaf: Cell::new((0, 0)),
             tape_refs: Cell::new(0),
@@ -172,23 +172,23 @@ impl Storage {
     }
 
     /// Marks the memory as shared with code outside the engine until the loan is dropped.
-    pub fn lend(self: &Arc<Storage>) -> Loan {
+    pub fn share_scoped(self: &Arc<Storage>) -> SharedGuard {
         self.shared.fetch_add(1, Relaxed);
-        Loan(self.clone())
+        SharedGuard(self.clone())
     }
 
     /// The pending version, if any.
     ///
     /// # Safety
     /// The engine's lock is held.
-    pub unsafe fn head(&self) -> Option<Head> {
-        self.head.get()
+    pub unsafe fn latest_version(&self) -> Option<Version> {
+        self.latest.get()
     }
 
     /// # Safety
     /// The engine's lock is held.
-    pub unsafe fn set_head(&self, head: Option<Head>) {
-        self.head.set(head);
+    pub unsafe fn set_latest_version(&self, latest: Option<Version>) {
+        self.latest.set(latest);
     }
 
     /// The memory; `None` while the first value is pending.
@@ -206,7 +206,7 @@ impl Storage {
     /// The engine's lock is held.
     pub unsafe fn is_lost(&self) -> bool {
         // SAFETY: the caller holds the lock, so nobody writes.
-        self.head.get().is_none() && unsafe { (*self.buffer.get()).is_none() }
+        self.latest.get().is_none() && unsafe { (*self.buffer.get()).is_none() }
     }
 
     /// # Safety

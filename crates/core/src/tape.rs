@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use crate::node::SrcKind;
-use crate::storage::Head;
+use crate::storage::Version;
 use crate::{Array, In, LayoutRef, Node, NodeKind, RoutineRef, Scalar, Src, Storage};
 
 /// The recorded nodes of one thread on one device, with all that they refer to.
@@ -14,10 +14,10 @@ use crate::{Array, In, LayoutRef, Node, NodeKind, RoutineRef, Scalar, Src, Stora
 /// Invariants: used only under the engine's lock; `owners[i]` is the storage that node `i` writes, none where only later
 /// nodes of the tape can read it; a node's operand is
 /// an earlier node, a leaf in `leaves`, a constant in `consts` or the index; every layout id in a node is kept alive
-/// by `layouts`, every call's number by `calls`, every launch's by `launches`; operands that are pending on another tape have been computed before they become leaves here.
+/// by `layouts`, every call's number by `routines`, every launch's by `launches`; operands that are pending on another tape have been computed before they become leaves here.
 #[derive(Debug)]
 pub struct Tape {
-    /// This tape's place in the engine.
+    /// This tape's location in the engine.
     pub index: u32,
     /// Unique for each stretch from one program to the next.
     pub serial: u64,
@@ -32,16 +32,16 @@ pub struct Tape {
     /// Each layout in use, at least once.
     pub layouts: Vec<LayoutRef>,
     /// The operation of each call.
-    pub calls: Vec<RoutineRef>,
+    pub routines: Vec<RoutineRef>,
     /// What each launch of a user's kernel is, as the engine knows it.
     pub launches: Vec<Arc<dyn Any + Send + Sync>>,
     /// How many launches there are.
-    pub launched: usize,
+    pub launch_count: usize,
     /// Notes where in the user's program each operation stands; on after a program that was not recognised, and where
-    /// [`ALWAYS`] says so.
+    /// [`ALWAYS_TRACK`] says so.
     pub tracked: bool,
-    /// Numbers of those places, one a node, if `tracked`.
-    pub places: Vec<u32>,
+    /// Numbers of those locations, one a node, if `tracked`.
+    pub locations: Vec<u32>,
     /// Other threads record too, so a storage's own note of its leaf slot may be another tape's.
     pub contended: bool,
     /// Length of the repetition with which the tape ended when it was last looked at; 0 without one.
@@ -53,32 +53,32 @@ pub struct Tape {
     pub ends_at: usize,
 }
 
-/// Tells the number of the place in the user's program that is recording now, 0 where that is not known; set once by the language's side.
-pub static WHERE: OnceLock<fn() -> u32> = OnceLock::new();
-/// Spells the place of a number.
-pub static SPELL: OnceLock<fn(u32) -> String> = OnceLock::new();
+/// Tells the number of the location in the user's program that is recording now, 0 where that is not known; set once by the language's side.
+pub static CURRENT_LOCATION: OnceLock<fn() -> u32> = OnceLock::new();
+/// Spells the location of a number.
+pub static FORMAT_LOCATION: OnceLock<fn(u32) -> String> = OnceLock::new();
 
-/// Notes places at all times, so that every error at run time can name lines; set once by the language's side.
-pub static ALWAYS: AtomicBool = AtomicBool::new(false);
+/// Notes locations at all times, so that every error at run time can name lines; set once by the language's side.
+pub static ALWAYS_TRACK: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    static PLACE: Cell<u32> = const { Cell::new(0) };
+    static LOCATION: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Asks for the place that is recording now. Asking may run the user's language, so no lock may be held.
-pub fn note_place() {
-    PLACE.set(WHERE.get().map_or(0, |place| place()));
+/// Asks for the location that is recording now. Asking may run the user's language, so no lock may be held.
+pub fn capture_location() {
+    LOCATION.set(CURRENT_LOCATION.get().map_or(0, |location| location()));
 }
 
-/// The place that the calling thread noted last.
-pub fn noted_place() -> u32 {
-    PLACE.get()
+/// The location that the calling thread noted last.
+pub fn captured_location() -> u32 {
+    LOCATION.get()
 }
 
-/// The place of a number as ` (file:line)`.
-pub fn spell(place: Option<&u32>) -> String {
-    match (place, SPELL.get()) {
-        (Some(&place), Some(spell)) if place != 0 => format!(" ({})", spell(place)),
+/// The location of a number as ` (file:line)`.
+pub fn format_location(location: Option<&u32>) -> String {
+    match (location, FORMAT_LOCATION.get()) {
+        (Some(&location), Some(format_location)) if location != 0 => format!(" ({})", format_location(location)),
         _ => String::new(),
     }
 }
@@ -96,11 +96,11 @@ impl Tape {
             leaves: Vec::new(),
             consts: Vec::new(),
             layouts: Vec::new(),
-            calls: Vec::new(),
+            routines: Vec::new(),
             launches: Vec::new(),
-            launched: 0,
-            tracked: ALWAYS.load(Relaxed),
-            places: Vec::new(),
+            launch_count: 0,
+            tracked: ALWAYS_TRACK.load(Relaxed),
+            locations: Vec::new(),
             contended: false,
             period: 0,
             work: 0,
@@ -110,9 +110,9 @@ impl Tape {
 
     /// Keeps a layout alive and gives its id.
     #[inline]
-    pub fn note(&mut self, layout: &LayoutRef) -> u32 {
-        if layout.noted.load(Relaxed) != self.serial {
-            layout.noted.store(self.serial, Relaxed);
+    pub fn keep_layout(&mut self, layout: &LayoutRef) -> u32 {
+        if layout.tape_serial.load(Relaxed) != self.serial {
+            layout.tape_serial.store(self.serial, Relaxed);
             self.layouts.push(layout.clone());
         }
         layout.id
@@ -121,7 +121,7 @@ impl Tape {
     /// A constant operand; `scalar` is a layout of no axes of the constant's dtype.
     #[inline]
     pub fn constant(&mut self, value: Scalar, scalar: &LayoutRef) -> In {
-        let layout = self.note(scalar);
+        let layout = self.keep_layout(scalar);
         self.consts.push(value);
         In { src: Src::constant(self.consts.len() as u32 - 1), layout }
     }
@@ -133,9 +133,9 @@ impl Tape {
     #[inline]
     pub unsafe fn source(&mut self, storage: &Arc<Storage>) -> Src {
         // SAFETY: the caller holds the lock.
-        if let Some(head) = unsafe { storage.head() } {
-            debug_assert_eq!(head.tape, self.index);
-            return Src::node(head.node);
+        if let Some(latest) = unsafe { storage.latest_version() } {
+            debug_assert_eq!(latest.tape, self.index);
+            return Src::node(latest.node);
         }
         let (serial, slot) = storage.leaf().get();
         if serial == self.serial {
@@ -153,20 +153,20 @@ impl Tape {
         Src::leaf(slot)
     }
 
-    /// Notes places from now on, or no longer.
+    /// Notes locations from now on, or no longer.
     pub fn track(&mut self, on: bool) {
-        self.tracked = on || ALWAYS.load(Relaxed);
+        self.tracked = on || ALWAYS_TRACK.load(Relaxed);
     }
 
     /// Where operation `node` was recorded, ` (file:line)`; nothing if that was not noted.
-    pub fn place(&self, node: usize) -> String {
-        spell(self.places.get(node))
+    pub fn location(&self, node: usize) -> String {
+        format_location(self.locations.get(node))
     }
 
     #[inline]
-    fn locate(&mut self) {
+    fn record_location(&mut self) {
         if self.tracked {
-            self.places.push(PLACE.get());
+            self.locations.push(LOCATION.get());
         }
     }
 
@@ -174,23 +174,31 @@ impl Tape {
     #[inline]
     pub fn push(&mut self, kind: NodeKind, fun: u8, nin: u8, out: &LayoutRef, ins: [In; 3], device: u8) -> Array {
         let node = self.nodes.len() as u32;
-        let id = self.note(out);
+        let id = self.keep_layout(out);
         self.nodes.push(Node { kind, fun, nin, spare: 0, out: id, ins });
-        self.locate();
+        self.record_location();
         let bytes = out.size as usize * out.dtype.size();
         self.work = self.work.saturating_add(bytes as u64);
-        let storage = Arc::new(Storage::pending(bytes, device, Head { tape: self.index, node }));
+        let storage = Arc::new(Storage::pending(bytes, device, Version { tape: self.index, node }));
         self.owners.push(Some(storage.clone()));
         Array { storage, layout: out.clone() }
     }
 
     /// Records a node whose value (of layout `out`, C-contiguous) only later nodes of this tape read.
     #[inline]
-    pub fn push_inner(&mut self, kind: NodeKind, fun: u8, nin: u8, out: &LayoutRef, ins: [In; 3], formula: u8) -> In {
+    pub fn push_intermediate(
+        &mut self,
+        kind: NodeKind,
+        fun: u8,
+        nin: u8,
+        out: &LayoutRef,
+        ins: [In; 3],
+        formula: u8,
+    ) -> In {
         let node = self.nodes.len() as u32;
-        let layout = self.note(out);
+        let layout = self.keep_layout(out);
         self.nodes.push(Node { kind, fun, nin, spare: formula, out: layout, ins });
-        self.locate();
+        self.record_location();
         self.work = self.work.saturating_add(out.size as u64 * out.dtype.size() as u64);
         self.owners.push(None);
         In { src: Src::node(node), layout }
@@ -203,13 +211,13 @@ impl Tape {
     pub unsafe fn push_write(&mut self, kind: NodeKind, fun: u8, nin: u8, target: &Array, ins: [In; 3]) {
         debug_assert!(matches!(kind, NodeKind::Update | NodeKind::Scatter | NodeKind::Launch));
         let node = self.nodes.len() as u32;
-        let id = self.note(&target.layout);
+        let id = self.keep_layout(&target.layout);
         self.nodes.push(Node { kind, fun, nin, spare: 0, out: id, ins });
-        self.locate();
+        self.record_location();
         self.work = self.work.saturating_add(target.layout.size as u64 * target.dtype().size() as u64);
         let storage = &target.storage;
         // SAFETY: the caller holds the lock.
-        unsafe { storage.set_head(Some(Head { tape: self.index, node })) };
+        unsafe { storage.set_latest_version(Some(Version { tape: self.index, node })) };
         storage.tape_refs().set(storage.tape_refs().get() + 1);
         self.owners.push(Some(storage.clone()));
     }
@@ -222,12 +230,12 @@ impl Tape {
     pub unsafe fn push_launch(&mut self, array: Option<&Array>, first: bool, names: [In; 2], none: &LayoutRef) {
         let [second, third] = names;
         let Some(array) = array else {
-            self.push_inner(NodeKind::Launch, u8::from(first), 0, none, [In::default(), second, third], 0);
+            self.push_intermediate(NodeKind::Launch, u8::from(first), 0, none, [In::default(), second, third], 0);
             return;
         };
         // SAFETY: the caller holds the lock.
         let src = unsafe { self.source(&array.storage) };
-        let base = In { src, layout: self.note(&array.layout) };
+        let base = In { src, layout: self.keep_layout(&array.layout) };
         // SAFETY: as above.
         unsafe { self.push_write(NodeKind::Launch, u8::from(first), 1, array, [base, second, third]) };
     }
@@ -241,8 +249,8 @@ impl Tape {
         live.extend(self.owners.iter().enumerate().map(|(node, storage)| {
             let Some(storage) = storage else { return false };
             // SAFETY: the caller holds the lock.
-            let head = unsafe { storage.head() };
-            head == Some(Head { tape: self.index, node: node as u32 })
+            let latest = unsafe { storage.latest_version() };
+            latest == Some(Version { tape: self.index, node: node as u32 })
                 && Arc::strong_count(storage) > storage.tape_refs().get() as usize
         }));
     }
@@ -256,8 +264,8 @@ impl Tape {
         let seen = |node: usize| {
             let Some(storage) = &self.owners[node] else { return false };
             // SAFETY: the caller holds the lock.
-            let (head, has_memory) = unsafe { (storage.head(), storage.buffer().is_some()) };
-            head == Some(Head { tape: self.index, node: node as u32 }) && !has_memory
+            let (latest, has_memory) = unsafe { (storage.latest_version(), storage.buffer().is_some()) };
+            latest == Some(Version { tape: self.index, node: node as u32 }) && !has_memory
         };
         let bytes = |node: usize| self.owners[node].as_ref().map_or(0, |storage| storage.bytes);
         let mut needed: Vec<usize> = Vec::with_capacity(self.nodes.len());
@@ -272,7 +280,7 @@ impl Tape {
         let largest = (0..self.owners.len()).filter(|&n| seen(n)).max_by_key(|&n| (needed[n], bytes(n)));
         if let Some(storage) = largest.and_then(|node| self.owners[node].as_ref()) {
             // SAFETY: as above.
-            unsafe { storage.set_head(None) };
+            unsafe { storage.set_latest_version(None) };
         }
         largest
     }
@@ -284,7 +292,7 @@ impl Tape {
     pub unsafe fn clear(&mut self) {
         for storage in self.owners.iter().flatten() {
             // SAFETY: the caller holds the lock.
-            unsafe { storage.set_head(None) };
+            unsafe { storage.set_latest_version(None) };
             storage.tape_refs().set(0);
         }
         for storage in &self.leaves {
@@ -296,11 +304,11 @@ impl Tape {
         self.leaves.clear();
         self.consts.clear();
         self.layouts.clear();
-        self.calls.clear();
+        self.routines.clear();
         self.launches.clear();
-        self.launched = 0;
+        self.launch_count = 0;
         self.period = 0;
-        self.places.clear();
+        self.locations.clear();
         self.work = 0;
         self.ends_at = usize::MAX;
     }

@@ -331,7 +331,7 @@ impl Programs {
             program,
             executable,
             used: self.clock,
-            _named: (tape.layouts.clone(), tape.calls.clone()),
+            _named: (tape.layouts.clone(), tape.routines.clone()),
         })
     }
 

@@ -9,7 +9,7 @@ use cuprous_core::error::ErrorKind;
 use cuprous_core::layout::show;
 use cuprous_core::profile::{self, Kind};
 use cuprous_core::{
-    Array, Buffer, DType, Error, In, Layout, LayoutRef, Loan, Node, NodeKind, Result, RoutineOp, Storage, Tape,
+    Array, Buffer, DType, Error, In, Layout, LayoutRef, Node, NodeKind, Result, RoutineOp, SharedGuard, Storage, Tape,
     interrupt, tape,
 };
 
@@ -204,7 +204,7 @@ impl Engine {
             }),
             due: AtomicBool::new(false),
             threads: AtomicU32::new(0),
-            tracking: AtomicBool::new(tape::ALWAYS.load(Relaxed)),
+            tracking: AtomicBool::new(tape::ALWAYS_TRACK.load(Relaxed)),
             orphaned: AtomicBool::new(false),
         })
     }
@@ -213,7 +213,7 @@ impl Engine {
     #[inline]
     pub(crate) fn tape(self: &Arc<Engine>) -> Result<u32> {
         if self.tracking.load(Relaxed) {
-            cuprous_core::tape::note_place();
+            cuprous_core::tape::capture_location();
         }
         LEASE.with_borrow_mut(|lease| {
             for (engine, tape) in &lease.tapes {
@@ -237,7 +237,7 @@ impl Engine {
     pub(crate) fn open<'a>(self: &'a Arc<Engine>, operands: &[&Array]) -> Result<(MutexGuard<'a, State>, u32)> {
         let tape = self.tape()?;
         if profile::on() && self.threads.load(Relaxed) > 1 {
-            tape::note_place(); // another thread's tape may have to run
+            tape::capture_location(); // another thread's tape may have to run
         }
         let mut state = self.enter()?;
         for array in operands {
@@ -251,7 +251,7 @@ impl Engine {
     #[inline]
     pub(crate) fn settle(&self, state: &mut State, array: &Array, tape: u32) -> Result<()> {
         // SAFETY: the caller has the state, so the lock is held.
-        match unsafe { array.storage.head() } {
+        match unsafe { array.storage.latest_version() } {
             Some(head) if head.tape != tape => self.run_tape(state, head.tape),
             // SAFETY: as above.
             None if unsafe { array.storage.is_lost() } => Err(lost()),
@@ -332,7 +332,7 @@ impl Engine {
         if state.tapes[tape as usize].ends_at != usize::MAX {
             if profile::on() {
                 drop(state);
-                tape::note_place();
+                tape::capture_location();
                 (state, _) = self.open(ins)?;
             }
             // The product before has waited long enough for what it might do as well.
@@ -344,14 +344,14 @@ impl Engine {
         for (operand, a) in operands.iter_mut().zip(ins) {
             // SAFETY: the lock is held, foreign tapes are settled.
             let src = unsafe { t.source(&a.storage) };
-            *operand = In { src, layout: t.note(&a.layout) };
+            *operand = In { src, layout: t.keep_layout(&a.layout) };
             moved = u64::saturating_add(moved, (a.layout.size as usize * a.dtype().size()) as u64);
         }
         let work = op.work(moved, ins.first().map_or(&[], |a| a.shape()), dtype, shape);
         t.work = t.work.saturating_add(work);
         let waits = op == RoutineOp::Dot && work > BIG_PRODUCT;
         let (number, call) = op.intern();
-        t.calls.push(call);
+        t.routines.push(call);
         if ins.len() == 3 && number >= Node::MAX_ROUTINES {
             return Err(Error::runtime("too many different routines in one process"));
         }
@@ -375,7 +375,7 @@ impl Engine {
     /// Submits what the calling thread has recorded.
     pub fn flush(self: &Arc<Engine>) -> Result<()> {
         let tape = self.tape()?;
-        note_place();
+        capture_location();
         self.due.store(false, Relaxed);
         let mut state = self.enter()?;
         self.run_tape(&mut state, tape)
@@ -406,14 +406,14 @@ impl Engine {
 
     /// Returns the memory of a storage after submitting everything recorded for it.
     pub fn realize(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<Buffer> {
-        note_place();
+        capture_location();
         let mut state = self.enter()?;
         self.memory(&mut state, storage)
     }
 
     fn memory(&self, state: &mut State, storage: &Storage) -> Result<Buffer> {
         // SAFETY: the caller has the state, so the lock is held.
-        if let Some(head) = unsafe { storage.head() } {
+        if let Some(head) = unsafe { storage.latest_version() } {
             self.run_tape(state, head.tape)?;
         }
         // SAFETY: as above.
@@ -424,7 +424,7 @@ impl Engine {
     pub fn peek<R>(&self, storage: &Storage, read: impl FnOnce(&Buffer) -> R) -> Option<R> {
         let _state = self.enter().ok()?;
         // SAFETY: the lock is held.
-        let buffer = unsafe { storage.head().is_none().then(|| storage.buffer()) };
+        let buffer = unsafe { storage.latest_version().is_none().then(|| storage.buffer()) };
         buffer.flatten().as_ref().map(read)
     }
 
@@ -437,11 +437,11 @@ impl Engine {
 
     /// Returns the memory of a storage, marked as shared with code outside the engine until the loan is dropped.
     /// Everything recorded before is submitted first: it reads what is there now.
-    pub fn lend(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<(Buffer, Loan)> {
+    pub fn lend(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<(Buffer, SharedGuard)> {
         if !self.device.has_addresses() {
             return Err(crate::auto::no_address());
         }
-        note_place();
+        capture_location();
         let mut state = self.enter()?;
         if !storage.is_external() {
             for tape in 0..state.tapes.len() as u32 {
@@ -451,7 +451,7 @@ impl Engine {
         let buffer = self.memory(&mut state, storage)?;
         state.programs.forget_early();
         // Still under the lock, so that another thread records no work on it in between.
-        Ok((buffer, storage.lend()))
+        Ok((buffer, storage.share_scoped()))
     }
 
     /// Plans (or recognises) and runs a tape. Where there is no room for all results, the largest are given up and the
@@ -513,7 +513,7 @@ impl Engine {
                     if given_up <= TOLD {
                         let (name, bytes) =
                             (explain::name(&tape.nodes[node]), tape.owners[node].as_ref().map_or(0, |s| s.bytes));
-                        let _ = write!(error.message, "; given up: [{name}], {bytes} bytes{}", tape.place(node));
+                        let _ = write!(error.message, "; given up: [{name}], {bytes} bytes{}", tape.location(node));
                     }
                 }
                 Ok(result) => break result,
@@ -629,7 +629,7 @@ impl Engine {
             let plain: Vec<u8> = bytes.iter().map(|&byte| u8::from(byte != 0)).collect();
             return self.receive(&plain, dtype, shape, true);
         }
-        note_place();
+        capture_location();
         let copied =
             profile::timed(Kind::Upload, self.id, bytes.len() as u64, || match self.device.upload(bytes, wait) {
                 Err(e) if e.kind == ErrorKind::Memory => {
@@ -640,7 +640,7 @@ impl Engine {
             });
         let buffer = copied?;
         if profile::on() {
-            profiled::memory(self, profile::note(self.id));
+            profiled::memory(self, profile::origin(self.id));
         }
         Ok(Array { storage: Arc::new(Storage::ready(buffer, self.id)), layout })
     }
@@ -720,9 +720,9 @@ impl Engine {
 
 /// Notes the line that waits for something or makes it run, for a profile.
 #[inline]
-pub(crate) fn note_place() {
+pub(crate) fn capture_location() {
     if profile::on() {
-        tape::note_place();
+        tape::capture_location();
     }
 }
 
@@ -732,12 +732,12 @@ fn whereabouts(tape: &Tape) -> String {
     const SHOWN: usize = 8;
     let mut text = String::from("\nThis happened while computing");
     for (k, node) in tape.nodes.iter().take(SHOWN).enumerate() {
-        let _ = write!(text, "{} [{}]{}", if k == 0 { "" } else { "," }, explain::name(node), tape.place(k));
+        let _ = write!(text, "{} [{}]{}", if k == 0 { "" } else { "," }, explain::name(node), tape.location(k));
     }
     if tape.nodes.len() > SHOWN {
         let _ = write!(text, " and {} more", tape.nodes.len() - SHOWN);
     }
-    if tape.places.is_empty() {
+    if tape.locations.is_empty() {
         text += "; with CUPROUS_PLACES=1 in the environment the lines of your program are named";
     }
     text

@@ -5,12 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use cuprous_core::profile::{self, Current, Kind, Note};
+use cuprous_core::profile::{self, Current, Kind, Origin};
 use cuprous_core::{Array, Buffer, DType, Error, In, Result, Scalar, Src, nvtx};
 use cuprous_kernel::fault::Record;
 use smallvec::SmallVec;
 
-use crate::engine::{Engine, Replay, note_place, period};
+use crate::engine::{Engine, Replay, capture_location, period};
 
 /// How a kernel is launched.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -221,8 +221,8 @@ impl Engine {
             // SAFETY: as above.
             unsafe { t.push_launch(None, true, names(0), &none) };
         }
-        t.launched += 1;
-        let (launched, asynchronous) = (t.launched, late || self.device.is_asynchronous());
+        t.launch_count += 1;
+        let (launched, asynchronous) = (t.launch_count, late || self.device.is_asynchronous());
         let mut ends = !asynchronous || launched >= most;
         if ends && asynchronous {
             // At a whole number of repetitions, if there are any, so that the same program comes again and again.
@@ -261,7 +261,7 @@ impl Engine {
             }
         }
         let tape = self.tape()?;
-        note_place();
+        capture_location();
         let mut state = self.enter()?;
         self.run_tape(&mut state, tape)?;
         if let Some(watch) = &mut state.watch {
@@ -282,14 +282,14 @@ impl Engine {
         state.programs.forget_early();
         // The lock is held, so that nothing else is submitted between.
         let noted = profile::on().then(|| {
-            let note = Note { what: profile::name(name), ..profile::note(self.id) };
-            (profile::now(), note, Current::new(note))
+            let origin = Origin { what: profile::name(name), ..profile::origin(self.id) };
+            (profile::now(), origin, Current::new(origin))
         });
         let range = nvtx::range(|| name.to_owned());
         let result = run(&addresses);
         drop(range);
-        if let Some((start, note, _current)) = noted {
-            profile::since(start, Kind::Launch, note, 0);
+        if let Some((start, origin, _current)) = noted {
+            profile::since(start, Kind::Launch, origin, 0);
         }
         drop(state);
         drop(buffers);

@@ -122,7 +122,7 @@ impl Engine {
                 // SAFETY: the lock is held, foreign tapes are settled.
                 let src = unsafe { t.source(&p.storage) };
                 let layout = p.layout.broadcast_to(shape)?;
-                [index, key, In { src, layout: t.note(&layout) }]
+                [index, key, In { src, layout: t.keep_layout(&layout) }]
             }
         };
         let out = t.push(NodeKind::Map, fun as u8, 3, &plain.out, ins, self.id);
@@ -156,7 +156,7 @@ impl Engine {
         let t = &mut state.tapes[tape as usize];
         // SAFETY: the lock is held, foreign tapes are settled.
         let src = unsafe { t.source(&a.storage) };
-        let ins = [In { src, layout: t.note(&a.layout) }, In { src: Src(axes), layout: 0 }, In::default()];
+        let ins = [In { src, layout: t.keep_layout(&a.layout) }, In { src: Src(axes), layout: 0 }, In::default()];
         t.work = t.work.saturating_add((a.layout.size as usize * a.dtype().size()) as u64);
         let out = t.push(NodeKind::Reduce, op as u8, 1, &out, ins, self.id);
         self.close(&mut state, tape, None, a.storage.is_external());
@@ -171,7 +171,11 @@ impl Engine {
         let t = &mut state.tapes[tape as usize];
         // SAFETY: the lock is held, foreign tapes are settled.
         let (src, at) = unsafe { (t.source(&a.storage), t.source(&index.storage)) };
-        let ins = [In { src, layout: t.note(&a.layout) }, In { src: at, layout: t.note(&index.layout) }, In::default()];
+        let ins = [
+            In { src, layout: t.keep_layout(&a.layout) },
+            In { src: at, layout: t.keep_layout(&index.layout) },
+            In::default(),
+        ];
         let out = t.push(NodeKind::Gather, 0, 2, &out, ins, self.id);
         self.close(&mut state, tape, None, a.storage.is_external());
         Ok(out)
@@ -184,7 +188,7 @@ impl Engine {
         if self.device.is_host() {
             let bytes = a.dtype().size();
             // SAFETY: the lock is held.
-            let memory = unsafe { if a.storage.head().is_none() { a.storage.buffer() } else { None } };
+            let memory = unsafe { if a.storage.latest_version().is_none() { a.storage.buffer() } else { None } };
             // Without room for a copy it is recorded: running programs makes room.
             if let (Some(memory), Ok(copy)) = (memory, self.device.alloc(bytes)) {
                 let from = memory.address() + offset as u64 * bytes as u64;
@@ -200,7 +204,7 @@ impl Engine {
         let src = unsafe { t.source(&a.storage) };
         let offset = Scalar::new(cuprous_core::scalar::Number::Int(offset.into()), DType::I64);
         let at = t.constant(offset, &s.scalars[DType::I64 as usize]);
-        let ins = [In { src, layout: t.note(&a.layout) }, at, In::default()];
+        let ins = [In { src, layout: t.keep_layout(&a.layout) }, at, In::default()];
         let out = t.push(NodeKind::Gather, 0, 2, &s.scalars[a.dtype() as usize], ins, self.id);
         self.close(&mut state, tape, None, a.storage.is_external());
         Ok(out)
@@ -297,7 +301,7 @@ impl Engine {
                 external |= v.storage.is_external();
                 // SAFETY: the lock is held, foreign tapes are settled.
                 let src = unsafe { t.source(&v.storage) };
-                In { src, layout: t.note(&v.layout) }
+                In { src, layout: t.keep_layout(&v.layout) }
             }
             Operand::Weak(n) | Operand::Typed(n, _) => {
                 t.constant(Scalar::new(n, dtype), &Layout::contiguous(dtype, &[]))
@@ -305,7 +309,7 @@ impl Engine {
         };
         // SAFETY: as above.
         let src = unsafe { t.source(&a.storage) };
-        let ins = [In { src, layout: t.note(&a.layout) }, read, In::default()];
+        let ins = [In { src, layout: t.keep_layout(&a.layout) }, read, In::default()];
         // SAFETY: as above.
         unsafe { t.push_write(NodeKind::Update, 0, 2, a, ins) };
         self.close(&mut state, tape, None, external);
@@ -334,9 +338,9 @@ impl Engine {
         // SAFETY: the lock is held, foreign tapes are settled.
         let (src, at, v) = unsafe { (t.source(&a.storage), t.source(&index.storage), t.source(&value.storage)) };
         let ins = [
-            In { src, layout: t.note(&a.layout) },
-            In { src: at, layout: t.note(&index.layout) },
-            In { src: v, layout: t.note(&read) },
+            In { src, layout: t.keep_layout(&a.layout) },
+            In { src: at, layout: t.keep_layout(&index.layout) },
+            In { src: v, layout: t.keep_layout(&read) },
         ];
         // SAFETY: as above.
         unsafe { t.push_write(NodeKind::Scatter, op as u8, 3, a, ins) };

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use cuprous_core::profile::{self, Current, Kind, Note, Seen, StepInfo};
-use cuprous_core::tape::{noted_place, spell};
+use cuprous_core::profile::{self, Current, Kind, Origin, ProgramInfo, StepInfo};
+use cuprous_core::tape::{captured_location, format_location};
 use cuprous_core::{Result, Tape};
 
 use crate::engine::Engine;
@@ -15,7 +15,7 @@ const TOLD: usize = 4;
 
 /// A program that is being run for a profile.
 pub(crate) struct Noted {
-    note: Note,
+    origin: Origin,
     start: u64,
     /// Devices find in it whom they work for.
     _current: Current,
@@ -30,28 +30,28 @@ pub(crate) fn begin(
     engine: &Engine,
     journal: &mut Journal,
 ) -> Noted {
-    let mut note = profile::note(engine.id);
-    let why = journal.why(note.place, hash, tape);
-    let places = (tape.places.len() == tape.nodes.len()).then_some(&tape.places[..]);
+    let mut origin = profile::origin(engine.id);
+    let why = journal.why(origin.location, hash, tape);
+    let places = (tape.locations.len() == tape.nodes.len()).then_some(&tape.locations[..]);
     let describe = || seen(hash, program, tape);
-    let (what, track) = profile::program(number, (&note, tape.index), places, why.as_deref(), describe);
-    note.what = what;
+    let (what, track) = profile::program(number, (&origin, tape.index), places, why.as_deref(), describe);
+    origin.what = what;
     tape.track(track);
     if why.is_some() {
-        profile::since(start, Kind::Plan, note, 0);
+        profile::since(start, Kind::Plan, origin, 0);
     }
-    Noted { note, start: profile::now(), _current: Current::new(note) }
+    Noted { origin, start: profile::now(), _current: Current::new(origin) }
 }
 
 impl Noted {
     /// It has its memory.
     pub(crate) fn memory(&self, engine: &Engine) {
-        memory(engine, self.note);
+        memory(engine, self.origin);
     }
 
     /// It was submitted.
     pub(crate) fn end(self) {
-        profile::since(self.start, Kind::Submit, self.note, 0);
+        profile::since(self.start, Kind::Submit, self.origin, 0);
     }
 }
 
@@ -60,17 +60,17 @@ impl Noted {
 pub(crate) fn range(hash: u64, tape: &Tape) -> String {
     let names: Vec<String> = tape.nodes.iter().take(TOLD).map(explain::name).collect();
     let more = if tape.nodes.len() > TOLD { ", …" } else { "" };
-    let line = if profile::on() { spell(Some(&noted_place())) } else { String::new() };
+    let line = if profile::on() { format_location(Some(&captured_location())) } else { String::new() };
     format!("cuprous {:08x}: {}{more}{line}", hash as u32, names.join(", "))
 }
 
 /// Notes how much memory is in use.
-pub(crate) fn memory(engine: &Engine, note: Note) {
+pub(crate) fn memory(engine: &Engine, origin: Origin) {
     let used = engine.device.memory().iter().find(|(name, _)| *name == "used_bytes").map_or(0, |&(_, bytes)| bytes);
-    profile::since(profile::now(), Kind::Memory, note, used);
+    profile::since(profile::now(), Kind::Memory, origin, used);
 }
 
-fn seen(hash: u64, program: &Program, tape: &Tape) -> Seen {
+fn seen(hash: u64, program: &Program, tape: &Tape) -> ProgramInfo {
     let step = |(step, nodes): (&Step, &Vec<u32>)| {
         if let Step::Launch(launched) = step {
             return StepInfo { name: launched.launch.kernel.name().to_owned(), nodes: nodes.clone() };
@@ -89,7 +89,7 @@ fn seen(hash: u64, program: &Program, tape: &Tape) -> Seen {
         StepInfo { name: many + &names.join(", ") + &rest, nodes: nodes.clone() }
     };
     let steps = program.steps.iter().zip(&program.nodes).map(step).collect();
-    Seen { hash: hash as u32, nodes: tape.nodes.len(), steps, reasons: Vec::new() }
+    ProgramInfo { hash: hash as u32, nodes: tape.nodes.len(), steps, reasons: Vec::new() }
 }
 
 impl Engine {

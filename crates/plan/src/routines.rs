@@ -144,10 +144,10 @@ impl Engine {
         for ((to, a), layout) in ins.iter_mut().zip(operands).zip(&layouts) {
             // SAFETY: the lock is held, foreign tapes are settled.
             let src = unsafe { t.source(&a.storage) };
-            *to = In { src, layout: t.note(layout) };
+            *to = In { src, layout: t.keep_layout(layout) };
         }
         let space = Layout::contiguous(out.dtype, &layouts[0].shape);
-        let product = t.push_inner(NodeKind::Map, Fun::Multiply as u8, 2, &space, ins, 0);
+        let product = t.push_intermediate(NodeKind::Map, Fun::Multiply as u8, 2, &space, ins, 0);
         let axes = Src(1 << (space.ndim() - 1));
         let ins = [product, In { src: axes, layout: 0 }, In::default()];
         let sum = t.push(NodeKind::Reduce, ReduceOp::Sum as u8, 1, &out, ins, self.id);

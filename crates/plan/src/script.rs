@@ -29,7 +29,7 @@ impl Script<'_> {
         debug_assert_eq!(a.layout.id, self.layout.id);
         // SAFETY: the type's invariants.
         let src = unsafe { self.tape.source(&a.storage) };
-        Val(In { src, layout: self.tape.note(&self.layout) })
+        Val(In { src, layout: self.tape.keep_layout(&self.layout) })
     }
 
     /// A number, which is no part of the program's key.
@@ -41,7 +41,7 @@ impl Script<'_> {
     pub fn map(&mut self, fun: Fun, args: &[Val]) -> Val {
         let mut ins = [In::default(); 3];
         ins.iter_mut().zip(args).for_each(|(to, arg)| *to = arg.0);
-        Val(self.tape.push_inner(NodeKind::Map, fun as u8, args.len() as u8, &self.layout, ins, self.formula))
+        Val(self.tape.push_intermediate(NodeKind::Map, fun as u8, args.len() as u8, &self.layout, ins, self.formula))
     }
 
     /// Writes a value to an array.

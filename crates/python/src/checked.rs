@@ -47,7 +47,8 @@ impl Device for Checked {
     // Without cuDNN, convolutions are products of windows, and recurrences are taken step by step: those are the kernels to
     // be checked.
     fn can(&self, call: &RoutineOp) -> bool {
-        !matches!(call, RoutineOp::Convolve(..) | RoutineOp::Steps(_) | RoutineOp::StepsBack(_)) && self.cpu.can(call)
+        !matches!(call, RoutineOp::Convolve(..) | RoutineOp::Steps(_) | RoutineOp::StepsBackward(_))
+            && self.cpu.can(call)
     }
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
         self.cpu.alloc(bytes)

@@ -53,7 +53,7 @@ fn command(py: Python<'_>, argv: Vec<String>) -> i32 {
 #[pyfunction]
 fn end() {
     cuprous_plan::engine::end();
-    cuprous_core::presence::leave();
+    cuprous_core::presence::withdraw();
 }
 
 /// Tells the loader where NVIDIA's wheels lie: in the namespace package `nvidia`, a folder of that name anywhere on
