@@ -6,12 +6,11 @@ use cuprous_core::attention::{Attention, Part};
 use cuprous_core::layout::contiguous_strides;
 use cuprous_core::{Array, DType, Error, Layout, Result, RoutineOp, Saved};
 use cuprous_plan::Operand;
-use smallvec::SmallVec;
 
-use crate::node::{Edge, Head, Kept, Node, Rule};
-use crate::ops::{self, engine_of};
-use crate::rules::Grads;
-use crate::{Tensor, mode};
+use crate::engine::engine_of;
+use crate::graph::{Edge, Edges, Grads, Node, NodeOutput, Rule, SavedArrays, Tensor};
+use crate::mode;
+use crate::record::needs_graph;
 
 /// `softmax(scale · q kᵀ) v` of halves: (batch, heads, queries, width), (batch, heads, keys, width) and (batch, heads, keys,
 /// depth) to (batch, heads, queries, depth); `causal`: query i sees the keys up to i. `None` where the device has no routine
@@ -32,7 +31,7 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f32) -> R
         return Ok(None);
     }
     let engine = engine_of(&q.array);
-    let noted = ops::noted(&parts);
+    let tracked = needs_graph(&parts);
     let none = Part { start: 0, strides: [0; 3] };
     let mut of = Attention {
         batch,
@@ -43,7 +42,7 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f32) -> R
         depth,
         causal,
         scale: scale.to_bits(),
-        training: noted,
+        training: tracked,
         dtype,
         parts: [none; 3],
         operand: 0,
@@ -76,14 +75,14 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f32) -> R
     let result = engine.whole(call, &[&operand], dtype, &[of.result()])?;
     let extents = of.extents()[3];
     let outputs = rows(&result, extents, Part { start: 0, strides: Attention::by_rows(extents) });
-    if !noted {
+    if !tracked {
         return Ok(Some(Tensor::new(outputs)));
     }
-    let edges: SmallVec<[Option<Edge>; 2]> = parts.iter().map(|t| t.edge()).collect();
-    let mut kept: Kept = Default::default();
-    (kept[0], kept[3]) = (Some(Saved::new(&operand)), Some(Saved::new(&result)));
-    let node = Node::new(Rule::Attend(of), edges, kept);
-    Ok(Some(Tensor::with_head(outputs, Head { node, out: 0 })))
+    let edges: Edges = parts.iter().map(|t| t.edge()).collect();
+    let mut saved: SavedArrays = Default::default();
+    (saved[0], saved[3]) = (Some(Saved::new(&operand)), Some(Saved::new(&result)));
+    let node = Node::new(Rule::Attention(of), edges, saved);
+    Ok(Some(Tensor::with_source(outputs, NodeOutput { node, index: 0 })))
 }
 
 /// Elements by which an operand starts: 16 bytes of a half.
@@ -122,7 +121,7 @@ pub(crate) fn backward(
     node: &Arc<Node>,
     of: &Arc<Attention>,
     g: &Tensor,
-    wanted: &dyn Fn(&Edge) -> bool,
+    is_needed: &dyn Fn(&Edge) -> bool,
 ) -> Result<Grads> {
     if mode::enabled() {
         return Err(Error::not_implemented(
@@ -147,7 +146,7 @@ pub(crate) fn backward(
         engine.whole(RoutineOp::AttendBackward(of.clone()), &[&operand, &result, &gradient], of.dtype, &[elements])?;
     let mut grads = Grads::new();
     for (k, edge) in node.edges.iter().enumerate() {
-        if edge.as_ref().is_some_and(wanted) {
+        if edge.as_ref().is_some_and(is_needed) {
             grads.push((k, Tensor::new(rows(&all, of.extents()[k], parts[k]))));
         }
     }

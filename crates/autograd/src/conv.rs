@@ -13,9 +13,10 @@ use cuprous_core::{Array, DType, Dims, Error, Fun, Layout, ReduceOp, Result, Rou
 use cuprous_plan::{Engine, Operand};
 use smallvec::{SmallVec, smallvec};
 
-use crate::Tensor;
-use crate::node::{Kept, Node, Rule};
-use crate::ops::{engine_of, noted_result};
+use crate::engine::engine_of;
+use crate::formula::{conj, product};
+use crate::graph::{Node, Rule, SavedArrays, Tensor};
+use crate::record::record;
 
 /// Bytes of windows that are copied next to each other at a time.
 const COLUMNS: i64 = 64 << 20;
@@ -42,20 +43,20 @@ pub fn set_tf32(on: bool) -> bool {
 
 /// (N, O, …) of the input (N, C, …) and the weights (O, C / groups, …).
 pub fn forward(x: &Tensor, w: &Tensor, geometry: &Arc<Geometry>) -> Result<Tensor> {
-    product(Part::Output, x, w, geometry)
+    convolve(Part::Output, x, w, geometry)
 }
 
 /// (N, C, …): each element of `y` (N, O, …) times the weights, summed where its window lies.
 pub fn to_input(y: &Tensor, w: &Tensor, geometry: &Arc<Geometry>) -> Result<Tensor> {
-    product(Part::Input, y, w, geometry)
+    convolve(Part::Input, y, w, geometry)
 }
 
 /// (O, C / groups, …): the sum over all windows of each element of `y` times its window of `x`.
 pub fn to_weight(y: &Tensor, x: &Tensor, geometry: &Arc<Geometry>) -> Result<Tensor> {
-    product(Part::Weight, y, x, geometry)
+    convolve(Part::Weight, y, x, geometry)
 }
 
-fn product(part: Part, a: &Tensor, b: &Tensor, geometry: &Arc<Geometry>) -> Result<Tensor> {
+fn convolve(part: Part, a: &Tensor, b: &Tensor, geometry: &Arc<Geometry>) -> Result<Tensor> {
     let work = Work { engine: engine_of(&a.array), geometry };
     let shape = geometry.shape(part, a.shape(), b.shape());
     let shape = shape.ok_or_else(|| Error::value("[convolution] operands and geometry do not fit"))?;
@@ -75,17 +76,17 @@ fn product(part: Part, a: &Tensor, b: &Tensor, geometry: &Arc<Geometry>) -> Resu
         Part::Weight => work.to_weight(&a.array, &b.array)?,
     };
     let out = work.contiguous(out)?;
-    noted_result(out, &[a, b], |edges| {
-        let mut kept: Kept = Default::default();
-        kept[0] = edges[1].is_some().then(|| Saved::new(&a.array));
-        kept[1] = edges[0].is_some().then(|| Saved::new(&b.array));
-        (Rule::Conv(part, geometry.clone()), kept)
+    record(out, &[a, b], |edges| {
+        let mut saved: SavedArrays = Default::default();
+        saved[0] = edges[1].is_some().then(|| Saved::new(&a.array));
+        saved[1] = edges[0].is_some().then(|| Saved::new(&b.array));
+        (Rule::Conv(part, geometry.clone()), saved)
     })
 }
 
 /// The gradient of operand `k`.
 pub(crate) fn backward(node: &Arc<Node>, part: Part, k: usize, geometry: &Arc<Geometry>, g: &Tensor) -> Result<Tensor> {
-    let other = crate::rules::conj(&node.operand(1 - k)?)?;
+    let other = conj(&node.operand(1 - k)?)?;
     match (part, k) {
         (Part::Output, 0) => to_input(g, &other, geometry),
         (Part::Output, _) => to_weight(g, &other, geometry),
@@ -99,11 +100,6 @@ pub(crate) fn backward(node: &Arc<Node>, part: Part, k: usize, geometry: &Arc<Ge
 struct Work<'a> {
     engine: &'static Arc<Engine>,
     geometry: &'a Geometry,
-}
-
-/// Returns the product of extents, saturated: such an array cannot exist, and creating it is an error.
-pub(crate) fn extent(all: &[i64]) -> i64 {
-    all.iter().fold(1i64, |product, &n| product.saturating_mul(n))
 }
 
 /// Some dimensions one behind the other.
@@ -213,7 +209,7 @@ impl Work<'_> {
 
     /// Images that are worked on together.
     fn images(&self, n: i64, channels: i64, size: usize) -> i64 {
-        let each = extent(&[channels, extent(&self.geometry.kernel), extent(&self.geometry.output), size as i64]);
+        let each = product(&[channels, product(&self.geometry.kernel), product(&self.geometry.output), size as i64]);
         (COLUMNS / each.max(1)).clamp(1, n.max(1))
     }
 
@@ -225,7 +221,8 @@ impl Work<'_> {
             Part::Input => b.shape()[1] * self.geometry.groups,
             Part::Weight => b.shape()[1],
         };
-        let elements = extent(&[a.shape()[0], channels, extent(&self.geometry.kernel), extent(&self.geometry.output)]);
+        let elements =
+            product(&[a.shape()[0], channels, product(&self.geometry.kernel), product(&self.geometry.output)]);
         let exact = a.dtype() == DType::F64 || a.dtype() == DType::F32 && !self.geometry.tf32;
         let most = if exact { SMALL_EXACT } else { SMALL };
         self.engine.name() != "cpu" && elements.saturating_mul(a.dtype().size() as i64) <= most
@@ -273,13 +270,13 @@ impl Work<'_> {
 
     /// Are all images one product, with the images among the columns?
     fn merged(&self, n: i64) -> bool {
-        self.geometry.groups > 1 || (n > 1 && extent(&self.geometry.output) < FEW)
+        self.geometry.groups > 1 || (n > 1 && product(&self.geometry.output) < FEW)
     }
 
     /// The weights as (groups, O / groups, C / groups * kernel).
     fn matrices(&self, w: &Array) -> Result<Array> {
         let groups = self.geometry.groups;
-        self.reshape(w, &[groups, w.shape()[0] / groups, extent(&w.shape()[1..])])
+        self.reshape(w, &[groups, w.shape()[0] / groups, product(&w.shape()[1..])])
     }
 
     /// (N, groups, O / groups, output).
@@ -287,7 +284,7 @@ impl Work<'_> {
         let (groups, n) = (self.geometry.groups, padded.shape()[0]);
         let w = self.matrices(w)?;
         let [rows, inner] = [w.shape()[1], w.shape()[2]];
-        let columns = extent(&self.geometry.output);
+        let columns = product(&self.geometry.output);
         let windows = self.windows(padded)?;
         if self.merged(n) {
             let windows = self.reshape(&self.images_inside(&windows), &[groups, inner, n * columns])?;
@@ -386,7 +383,7 @@ impl Work<'_> {
         let (groups, n) = (self.geometry.groups, y.shape()[0]);
         let w = permuted(&self.matrices(w)?, &[0, 2, 1]);
         let [inner, rows] = [w.shape()[1], w.shape()[2]];
-        let columns = extent(&self.geometry.output);
+        let columns = product(&self.geometry.output);
         if self.merged(n) {
             let y = permuted(&self.reshape(y, &[n, groups, rows, columns])?, &[1, 2, 0, 3]);
             let product = self.engine.dot(&w, &self.reshape(&y, &[groups, rows, n * columns])?)?;
@@ -449,7 +446,7 @@ impl Work<'_> {
     /// Columns (N, groups, C / groups * kernel, output) with all axes apart.
     fn split(&self, columns: &Array, n: i64) -> Result<Array> {
         let g = self.geometry;
-        let channels = columns.shape()[2] / extent(&g.kernel);
+        let channels = columns.shape()[2] / product(&g.kernel);
         self.reshape(columns, &dims(&[&[n, g.groups, channels], &g.kernel, &g.output]))
     }
 
@@ -476,8 +473,8 @@ impl Work<'_> {
             let mask = (2 + r..3 + 2 * r).fold(0u32, |mask, k| mask | 1 << k);
             return self.engine.reduce(ReduceOp::Sum, &terms, mask);
         }
-        let columns = extent(&g.output);
-        let inner = channels * extent(&g.kernel);
+        let columns = product(&g.output);
+        let inner = channels * product(&g.kernel);
         let step = self.images(n, x.shape()[1], x.dtype().size());
         let mut sum: Option<Array> = None;
         for start in (0..n).step_by(step as usize) {
@@ -498,7 +495,7 @@ impl Work<'_> {
 
 /// All indices of a shape, the last axis fastest.
 fn places(shape: &[i64]) -> impl Iterator<Item = Dims> + '_ {
-    (0..extent(shape)).map(|at| {
+    (0..product(shape)).map(|at| {
         let mut rest = at;
         let mut place = Dims::from_elem(0, shape.len());
         for k in (0..shape.len()).rev() {

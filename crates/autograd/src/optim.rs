@@ -10,7 +10,7 @@ use cuprous_plan::script::Val;
 use cuprous_plan::{Engine, Operand, Script};
 use smallvec::SmallVec;
 
-use crate::ops::engine_of;
+use crate::engine::engine_of;
 
 /// What a step of Adam is computed with. All are scalars of the recorded program; those that are 0 (or 1) leave their
 /// operations out.

@@ -7,7 +7,7 @@ use cuprous_core::ops::Class;
 use cuprous_core::promote::promote;
 use cuprous_core::{DType, Error, Fun, Kind, Result, Scalar};
 
-use crate::ops::Arg;
+use crate::arg::Arg;
 
 static DEFAULT: AtomicU8 = AtomicU8::new(DType::F32 as u8);
 

@@ -7,20 +7,19 @@ use cuprous_core::recurrent::{Layers, Recurrence, Steps};
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, Dims, Error, Layout, Result, RoutineOp, Saved};
 use cuprous_plan::Operand;
-use smallvec::SmallVec;
 
-use crate::node::{Edge, Head, Kept, Node, Rule};
-use crate::ops::{self, engine_of};
-use crate::rules::Grads;
-use crate::{Tensor, mode};
+use crate::engine::engine_of;
+use crate::graph::{Edge, Edges, Grads, Node, NodeOutput, Rule, SavedArrays, Tensor};
+use crate::mode;
+use crate::record::needs_graph;
 
 /// The outputs (steps, batch, directions · hidden) and the last states (layers · directions, batch, hidden) of an input
 /// (steps, batch, input); parameters and states are those of `of`. `None` where the device has no routine for it.
 pub fn layers(x: &Tensor, states: &[&Tensor], parameters: &[&Tensor], of: Layers) -> Result<Option<Vec<Tensor>>> {
     let engine = engine_of(&x.array);
     let parts: Vec<&Tensor> = parameters.iter().copied().chain([x]).chain(states.iter().copied()).collect();
-    let noted = ops::noted(&parts);
-    let Some(r) = engine.device.recurrence(&Layers { training: noted, ..of }) else { return Ok(None) };
+    let tracked = needs_graph(&parts);
+    let Some(r) = engine.device.recurrence(&Layers { training: tracked, ..of }) else { return Ok(None) };
     check(&parts, &r)?;
     let operand = engine.empty(r.of.dtype, &[r.operand])?;
     for (part, &start) in parts.iter().zip(&r.offsets) {
@@ -29,14 +28,14 @@ pub fn layers(x: &Tensor, states: &[&Tensor], parameters: &[&Tensor], of: Layers
     let result = engine.whole(RoutineOp::Recur(r.clone()), &[&operand], r.of.dtype, &[r.result])?;
     let outputs: Vec<Array> =
         shapes(&r.of).iter().zip(&r.result_offsets).map(|(shape, &start)| piece(&result, shape, start)).collect();
-    if !noted {
+    if !tracked {
         return Ok(Some(outputs.into_iter().map(Tensor::new).collect()));
     }
-    let edges: SmallVec<[Option<Edge>; 2]> = parts.iter().map(|t| t.edge()).collect();
-    let mut kept: Kept = Default::default();
-    (kept[0], kept[3]) = (Some(Saved::new(&operand)), Some(Saved::new(&result)));
-    let node = Node::new(Rule::Recur(r), edges, kept);
-    let give = |(out, array)| Tensor::with_head(array, Head { node: node.clone(), out });
+    let edges: Edges = parts.iter().map(|t| t.edge()).collect();
+    let mut saved: SavedArrays = Default::default();
+    (saved[0], saved[3]) = (Some(Saved::new(&operand)), Some(Saved::new(&result)));
+    let node = Node::new(Rule::Recurrence(r), edges, saved);
+    let give = |(index, array)| Tensor::with_source(array, NodeOutput { node: node.clone(), index });
     Ok(Some((0..).zip(outputs).map(give).collect()))
 }
 
@@ -71,7 +70,7 @@ pub(crate) fn backward(
     node: &Arc<Node>,
     r: &Arc<Recurrence>,
     gs: &[Option<Tensor>],
-    wanted: &dyn Fn(&Edge) -> bool,
+    is_needed: &dyn Fn(&Edge) -> bool,
 ) -> Result<Grads> {
     if mode::enabled() {
         return Err(Error::not_implemented(
@@ -93,14 +92,14 @@ pub(crate) fn backward(
     let all = engine.whole(call, &[&operand, &result, &gradient], r.of.dtype, &[r.operand])?;
     let mut grads = Grads::new();
     for (k, edge) in node.edges.iter().enumerate() {
-        if let Some(edge) = edge.as_ref().filter(|edge| wanted(edge)) {
+        if let Some(edge) = edge.as_ref().filter(|edge| is_needed(edge)) {
             grads.push((k, Tensor::new(piece(&all, &edge.read.shape, r.offsets[k]))));
         }
     }
     Ok(grads)
 }
 
-/// The steps of one direction of an LSTM layer by a routine of the device, not noted: outputs, h and c after the last step,
+/// The steps of one direction of an LSTM layer by a routine of the device, not tracked: outputs, h and c after the last step,
 /// and what [`steps_back`] wants. `None` where the device has no routine for them. See [`Steps`] for the operands.
 pub fn steps(x: &Array, weight: &Array, first: [&Array; 2], of: &Arc<Steps>) -> Result<Option<[Array; 4]>> {
     let engine = engine_of(x);

@@ -361,6 +361,23 @@ impl Layout {
         }
         Some((lo, hi))
     }
+
+    /// Returns true if different indices are known to be different elements of memory: the stride of every axis is larger
+    /// than all that the axes with smaller strides reach.
+    pub fn is_injective(&self) -> bool {
+        if self.size <= 1 || self.is_c_contiguous() {
+            return true;
+        }
+        let axes = self.shape.iter().zip(&self.strides).filter(|&(&n, _)| n != 1);
+        let mut axes: SmallVec<[(i64, i64); 6]> = axes.map(|(&n, &s)| (s.saturating_abs(), n)).collect();
+        axes.sort_unstable();
+        let mut reach = 0_i64;
+        axes.into_iter().all(|(stride, n)| {
+            let separate = stride > reach;
+            reach = reach.saturating_add((n - 1).saturating_mul(stride));
+            separate
+        })
+    }
 }
 
 fn is_row_major(shape: &[i64], strides: &[i64]) -> bool {

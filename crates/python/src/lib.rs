@@ -105,7 +105,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     places::install();
     interrupt::install(m.py());
     fork::watch();
-    let _ = cuprous_autograd::ops::ENGINES.set(devices::numbered);
+    let _ = cuprous_autograd::engine::ENGINES.set(devices::numbered);
     find_libraries(m.py())?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     macro_rules! functions {
