@@ -26,7 +26,7 @@ fn statistics(x: &Tensor, mask: u32, eps: f64) -> Result<[Tensor; 3]> {
     Ok([average, centered, rstd])
 }
 
-/// The axes from `first` on brought to mean 0 and variance 1, then rstdd and shifted.
+/// Returns the input normalized to mean 0 and variance 1 over the axes from `first` on, times `weight`, plus `bias`.
 pub fn layer_norm(
     t: &Tensor,
     first: usize,
