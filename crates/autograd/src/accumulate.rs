@@ -1,8 +1,8 @@
 //! Accumulates the gradient of a whole value from the gradients of its reads.
 //!
-//! Operands are read through layouts: broadcasting is a stride of 0, and a transposed or sliced view is a layout like any
-//! other. So only this module sums gradients over broadcast axes, scatters them from views into the whole value, and casts
-//! them to its dtype.
+//! Operands are read through layouts: broadcasting is a stride of 0, and a transposed or sliced view is a layout like
+//! any other. So only this module sums gradients over broadcast axes, scatters them from views into the whole value,
+//! and casts them to its dtype.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -25,7 +25,8 @@ pub(crate) struct Contribution {
 
 pub(crate) type Contributions = SmallVec<[Contribution; 2]>;
 
-/// Returns the gradient of the whole value of layout `base`. Hooks on views run first, from the innermost view outwards.
+/// Returns the gradient of the whole value of layout `base`. Hooks on views run first, from the innermost view
+/// outwards.
 pub(crate) fn accumulate(mut contributions: Contributions, base: &LayoutRef) -> Result<Tensor> {
     while let Some(view) = innermost_hooked(&contributions) {
         let inside = |c: &Contribution| chain(&c.via).any(|v| Arc::ptr_eq(v, &view));
@@ -171,8 +172,8 @@ fn sum(mut contributions: Contributions, base: &LayoutRef) -> Result<Tensor> {
     Ok(view(base))
 }
 
-/// Returns the gradient of the whole value as a view, if the contributions are parts of one array that together cover the
-/// value once, and lie in that array as the reads lie in the value.
+/// Returns the gradient of the whole value as a view, if the contributions are parts of one array that together cover
+/// the value once, and lie in that array as the reads lie in the value.
 fn as_one_array(contributions: &Contributions, base: &LayoutRef) -> Option<Tensor> {
     let [first, _, ..] = &contributions[..] else { return None };
     let shift = |c: &Contribution| c.g.array.layout.offset - c.read.offset;
@@ -316,8 +317,8 @@ fn as_whole(g: &Tensor, read: &Layout, base: &LayoutRef) -> Result<Option<Tensor
     Ok(Some(if layout.id == own.id { g } else { g.view(layout) }))
 }
 
-/// Returns the gradient of a whole value in a layout with the strides of `base`, and what to add to offsets in the value's
-/// memory to find the same elements in the gradient's.
+/// Returns the gradient of a whole value in a layout with the strides of `base`, and what to add to offsets in the
+/// value's memory to find the same elements in the gradient's.
 pub(crate) fn in_layout(g: &Tensor, base: &Layout) -> Result<(Tensor, i64)> {
     let own = &g.array.layout;
     let (low, high) = base.span().unwrap_or((0, -1));

@@ -1,5 +1,5 @@
-//! ReLU and GELU. The gradient rule of GELU saves only the input, whereas the rules of the operations in its formula would
-//! save intermediate results as well. Half precision is computed in float32 and rounded once.
+//! ReLU and GELU. The gradient rule of GELU saves only the input, whereas the rules of the operations in its formula
+//! would save intermediate results as well. Half precision is computed in float32 and rounded once.
 
 use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 use std::sync::Arc;
@@ -32,8 +32,9 @@ pub fn gelu(t: &Tensor) -> Result<Tensor> {
     })
 }
 
-/// Returns the normal distribution function, computed from the error function as in PyTorch. On a GPU this takes half the
-/// time of `Fun::Ndtr`, which keeps its relative accuracy far below 0. There `x` times the function vanishes anyway.
+/// Returns the normal distribution function, computed from the error function as in PyTorch. On a GPU this takes half
+/// the time of `Fun::Ndtr`, which keeps its relative accuracy far below 0. There `x` times the function vanishes
+/// anyway.
 fn distribution(x: &Tensor) -> Result<Tensor> {
     let erf = map(Fun::Erf, &[&map_number(Fun::Multiply, x, FRAC_1_SQRT_2)?])?;
     map_number(Fun::Add, &map_number(Fun::Multiply, &erf, 0.5)?, 0.5)

@@ -1,9 +1,9 @@
 //! Scatter-add of floats that gives the same result in every run.
 //!
-//! A GPU adds elements of equal index in no fixed order, and the sum of floats depends on the order. The sum of integers
-//! does not. So values are multiplied by a power of two, such that the sum of all magnitudes fits into 63 bits, and added as
-//! integers. The rounding error is 2⁻⁶¹ of the largest value times the number of values, less than that of a sum of
-//! floats.
+//! A GPU adds elements of equal index in no fixed order, and the sum of floats depends on the order. The sum of
+//! integers does not. So values are multiplied by a power of two, such that the sum of all magnitudes fits into 63
+//! bits, and added as integers. The rounding error is 2⁻⁶¹ of the largest value times the number of values, less than
+//! that of a sum of floats.
 
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun, ReduceOp, Result, ScatterOp};
@@ -19,8 +19,8 @@ const BITS: f64 = 61.0;
 /// Maxima below this count as this, because the power of two would overflow.
 const MIN_MAGNITUDE: f64 = 1e-270;
 
-/// Adds `value` to the flat `target` at the offsets in `index`. If any value is not finite, no element that receives one
-/// is finite.
+/// Adds `value` to the flat `target` at the offsets in `index`. If any value is not finite, no element that receives
+/// one is finite.
 pub(crate) fn add_at(target: &Tensor, index: &Tensor, value: &Tensor) -> Result<()> {
     let count = index.array.layout.size;
     let in_order = engine_of(&target.array).name() == "cpu";
@@ -36,8 +36,8 @@ pub(crate) fn add_at(target: &Tensor, index: &Tensor, value: &Tensor) -> Result<
     let scale = map(Fun::Exp2, &[&map_number(Fun::Add, &map(Fun::Negative, &[&power])?, headroom)?])?;
     let finite = map(Fun::Isfinite, &[&largest])?;
     let rounded = map(Fun::Rint, &[&map(Fun::Multiply, &[&wide, &scale])?])?;
-    // If a value is not finite, every contribution counts as 1 and dividing by `scale` gives infinity or NaN. Elements that
-    // receive nothing must stay 0 then.
+    // If a value is not finite, every contribution counts as 1 and dividing by `scale` gives infinity or NaN. Elements
+    // that receive nothing must stay 0 then.
     let one = Arg::Number(Number::Int(1));
     let integers = choose(&finite, Arg::Tensor(&rounded), one)?;
     let sums = ops::full(target, target.shape(), 0.0, DType::I64)?;

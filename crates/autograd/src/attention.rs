@@ -12,9 +12,9 @@ use crate::graph::{Edge, Edges, Grads, Node, NodeOutput, Rule, SavedArrays, Tens
 use crate::mode;
 use crate::record::needs_graph;
 
-/// Returns `softmax(scale · q kᵀ) v` in half precision, for `q` (batch, heads, queries, width), `k` (batch, heads, keys,
-/// width) and `v` (batch, heads, keys, depth). The result is (batch, heads, queries, depth). With `causal`, query i attends
-/// to keys up to i. `None` if the device has no routine for these operands.
+/// Returns `softmax(scale · q kᵀ) v` in half precision, for `q` (batch, heads, queries, width), `k` (batch, heads,
+/// keys, width) and `v` (batch, heads, keys, depth). The result is (batch, heads, queries, depth). With `causal`, query
+/// i attends to keys up to i. `None` if the device has no routine for these operands.
 pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f32) -> Result<Option<Tensor>> {
     let parts = [q, k, v];
     let (&[batch, heads, queries, width], &[b, h, keys, w], &[b2, h2, keys2, depth]) =
@@ -88,8 +88,8 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f32) -> R
 /// The alignment of an operand in elements of half precision: 16 bytes.
 const ALIGNMENT: i64 = 8;
 
-/// Returns the range of memory that holds all three arrays, if they share a storage: the first element, the number of elements,
-/// and the position of each array in it. The features of a row must be contiguous.
+/// Returns the range of memory that holds all three arrays, if they share a storage: the first element, the number of
+/// elements, and the position of each array in it. The features of a row must be contiguous.
 fn in_one_storage(arrays: [&Array; 3]) -> Option<(i64, i64, [Part; 3])> {
     let storage = &arrays[0].storage;
     let same = arrays.iter().all(|a| Arc::ptr_eq(&a.storage, storage)) && !storage.is_external();

@@ -34,8 +34,8 @@ pub struct Options {
     pub create_graph: bool,
 }
 
-/// Accumulates the gradients of `results` into leaves: into all of them, or into those among `inputs`. Each result comes
-/// with its own gradient, which may be left out for scalars.
+/// Accumulates the gradients of `results` into leaves: into all of them, or into those among `inputs`. Each result
+/// comes with its own gradient, which may be left out for scalars.
 pub fn backward(results: &[(&Tensor, Option<&Tensor>)], inputs: Option<&[&Tensor]>, options: Options) -> Result<()> {
     if let Some(inputs) = inputs {
         let grads = gradients(results, inputs, options)?;

@@ -1,11 +1,12 @@
 //! Convolution and its two gradients.
 //!
-//! With input x, weights w and output y: [`forward`] computes y from x and w, [`to_input`] the gradient of x from that of y
-//! and w, [`to_weight`] the gradient of w from that of y and x. All three are linear in both operands, so the gradients of
-//! each are the other two ([`backward`]).
+//! With input x, weights w and output y: [`forward`] computes y from x and w, [`to_input`] the gradient of x from that
+//! of y and w, [`to_weight`] the gradient of w from that of y and x. All three are linear in both operands, so the
+//! gradients of each are the other two ([`backward`]).
 //!
 //! Windows are views of the padded input. For a matrix product they are copied next to each other (im2col), for as many
-//! images at a time as [`COLUMN_BYTES`] allows, and not saved. Devices that have a routine for convolutions use it instead.
+//! images at a time as [`COLUMN_BYTES`] allows, and not saved. Devices that have a routine for convolutions use it
+//! instead.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -22,10 +23,10 @@ use crate::record::record;
 
 /// The most bytes of windows that are copied at a time.
 const COLUMN_BYTES: i64 = 64 << 20;
-/// Bytes of all windows up to which a GPU multiplies windows instead of calling its convolution routine. Below, each step is
-/// a launch of a few microseconds either way, and windows stay within one program. With 64 images of 28 × 28 and 16 to 32
-/// channels (5 to 42 MiB) a training step took 0.205 ms with windows, and 0.184 ms with the fastest measured cuDNN engines,
-/// which may round to TF32 (H200).
+/// Bytes of all windows up to which a GPU multiplies windows instead of calling its convolution routine. Below, each
+/// step is a launch of a few microseconds either way, and windows stay within one program. With 64 images of 28 × 28
+/// and 16 to 32 channels (5 to 42 MiB) a training step took 0.205 ms with windows, and 0.184 ms with the fastest
+/// measured cuDNN engines, which may round to TF32 (H200).
 const SMALL: i64 = 1 << 20;
 /// As [`SMALL`], if operands may not be rounded to TF32. Products of windows accumulate in full float32.
 const SMALL_EXACT: i64 = 48 << 20;
@@ -128,12 +129,14 @@ impl Convolution<'_> {
         self.geometry.kernel.len()
     }
 
-    /// Returns a contiguous array, because PyTorch's results are. A copy is an elementwise operation that fuses with later ones.
+    /// Returns a contiguous array, because PyTorch's results are. A copy is an elementwise operation that fuses with
+    /// later ones.
     fn contiguous(&self, a: Array) -> Result<Array> {
         if a.layout.is_c_contiguous() { Ok(a) } else { self.engine.cast(&a, a.dtype()) }
     }
 
-    /// Returns the array if it is contiguous and starts at a multiple of 16 bytes, as libraries require, otherwise a copy.
+    /// Returns the array if it is contiguous and starts at a multiple of 16 bytes, as libraries require, otherwise a
+    /// copy.
     fn aligned(&self, a: &Array) -> Result<Array> {
         let start = a.layout.offset * a.dtype().size() as i64;
         if a.layout.is_c_contiguous() && start % 16 == 0 { Ok(a.clone()) } else { self.engine.cast(a, a.dtype()) }
@@ -161,8 +164,8 @@ impl Convolution<'_> {
         (0..self.rank()).map(along).collect()
     }
 
-    /// Returns the part of an input (…, spatial) that windows cover, and where it starts in the padded input. `None` if they
-    /// cover only padding.
+    /// Returns the part of an input (…, spatial) that windows cover, and where it starts in the padded input. `None` if
+    /// they cover only padding.
     fn covered_part(&self, x: &Array, extents: &[i64]) -> Option<(Array, Dims)> {
         let (mut x, mut start) = (x.clone(), Dims::new());
         let lead = x.layout.ndim() - self.rank();
@@ -422,8 +425,8 @@ impl Convolution<'_> {
         (0..self.rank()).map(along).collect()
     }
 
-    /// Adds columns to the elements of their windows (col2im). For a depthwise convolution, without columns, it adds `y` times
-    /// the weights channel by channel.
+    /// Adds columns to the elements of their windows (col2im). For a depthwise convolution, without columns, it adds
+    /// `y` times the weights channel by channel.
     fn add_columns(&self, padded: &Array, columns: Option<Array>, y: &Array, w: &Array) -> Result<()> {
         let (g, r, n) = (self.geometry, self.rank(), padded.shape()[0]);
         let windows = self.windows(padded)?;

@@ -43,8 +43,8 @@ pub(crate) fn narrow(t: Tensor, dtype: DType) -> Result<Tensor> {
     if half { ops::cast(&t, dtype) } else { Ok(t) }
 }
 
-/// Returns a reduced tensor, broadcast over the axes in `mask` that were reduced. The axes may still be there with extent
-/// 1, or not.
+/// Returns a reduced tensor, broadcast over the axes in `mask` that were reduced. The axes may still be there with
+/// extent 1, or not.
 pub(crate) fn broadcast_reduced(t: &Tensor, mask: u32, shape: &[i64]) -> Tensor {
     let own = &t.array.layout;
     let keeps_axes = own.ndim() == shape.len();

@@ -19,10 +19,10 @@ use crate::foreign::Foreign;
 
 /// An array and its position in the graph. Clones and views share both.
 ///
-/// Invariants: `array.layout` shows a part of what `root.layout` shows. `via` is the chain of views from the whole value
-/// to this part; it is recorded while the value requires a gradient. If a root requires a gradient, each element of its
-/// layout has memory of its own: a gradient has the layout of its value, and parts of a value are identified by their
-/// layout alone.
+/// Invariants: `array.layout` shows a part of what `root.layout` shows. `via` is the chain of views from the whole
+/// value to this part; it is recorded while the value requires a gradient. If a root requires a gradient, each element
+/// of its layout has memory of its own: a gradient has the layout of its value, and parts of a value are identified by
+/// their layout alone.
 #[derive(Clone, Debug)]
 pub struct Tensor {
     /// Memory and view.
@@ -31,8 +31,8 @@ pub struct Tensor {
     pub(crate) via: Option<Arc<View>>,
 }
 
-/// What all views of one value share: the node output that produced it. A write to any view replaces the source, so that
-/// all views see the new one.
+/// What all views of one value share: the node output that produced it. A write to any view replaces the source, so
+/// that all views see the new one.
 #[derive(Debug)]
 pub(crate) struct Root {
     /// The layout of the whole value.
@@ -114,18 +114,18 @@ pub enum Rule {
     Recurrence(Arc<Recurrence>),
     /// Attention by a device's library. Edges are Q, K and V.
     Attention(Arc<Attention>),
-    /// The largest element of each window of this size; windows do not overlap. Saved operand 0 holds the positions of the
-    /// largest elements within their windows.
+    /// The largest element of each window of this size; windows do not overlap. Saved operand 0 holds the positions of
+    /// the largest elements within their windows.
     MaxPool(Dims),
     /// `x` times the normal distribution function of `x`.
     Gelu,
-    /// Layer normalization from this axis on, with this epsilon, and whether it has a weight. Saved: input, weight, means,
-    /// and reciprocal standard deviations.
+    /// Layer normalization from this axis on, with this epsilon, and whether it has a weight. Saved: input, weight,
+    /// means, and reciprocal standard deviations.
     LayerNorm(usize, f64, bool),
     /// Softmax along an axis, or (if true) its logarithm.
     Softmax(usize, bool),
-    /// The logarithm of the softmax along an axis, at the indices in saved operand 1. Saved operand 2 is the logarithm of
-    /// the sum.
+    /// The logarithm of the softmax along an axis, at the indices in saved operand 1. Saved operand 2 is the logarithm
+    /// of the sum.
     LogLikelihood(usize),
     /// Elements picked by an index array (operand 1).
     Gather,

@@ -1,6 +1,6 @@
-//! Layer normalization. Its gradient rule saves the input, the means and the reciprocal standard deviations, whereas the
-//! rules of the operations in its formula would save intermediate results of the input's size. Half precision is computed
-//! in float32 and rounded once.
+//! Layer normalization. Its gradient rule saves the input, the means and the reciprocal standard deviations, whereas
+//! the rules of the operations in its formula would save intermediate results of the input's size. Half precision is
+//! computed in float32 and rounded once.
 
 use std::sync::Arc;
 

@@ -8,8 +8,9 @@ use crate::formula::{choose, map, map_number};
 use crate::graph::Tensor;
 use crate::{ops, softmax};
 
-/// Returns the mean of `-log(softmax(t))` at the targets (int64), in `dtype`. Axis 0 is the batch, axis 1 the classes. Targets
-/// equal to `ignore` do not count. `None` if shapes or dtypes are others: the caller computes the loss from its parts.
+/// Returns the mean of `-log(softmax(t))` at the targets (int64), in `dtype`. Axis 0 is the batch, axis 1 the classes.
+/// Targets equal to `ignore` do not count. `None` if shapes or dtypes are others: the caller computes the loss from its
+/// parts.
 pub fn cross_entropy(t: &Tensor, target: &Tensor, ignore: i64, dtype: DType) -> Result<Option<Tensor>> {
     let fits = t.shape().len() == 2 && target.shape() == &t.shape()[..1] && target.dtype() == DType::I64;
     if !fits || !t.dtype().is_float() || t.array.layout.size == 0 {

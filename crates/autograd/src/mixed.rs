@@ -1,5 +1,5 @@
-//! Operands on two devices. A 0-d tensor on the CPU may be combined with tensors of any device, as a number may, but keeps
-//! its dtype and gradient. Every other combination raises PyTorch's error.
+//! Operands on two devices. A 0-d tensor on the CPU may be combined with tensors of any device, as a number may, but
+//! keeps its dtype and gradient. Every other combination raises PyTorch's error.
 //!
 //! These functions are called only after the engine has refused the operands, so that usual operations pay nothing.
 
@@ -18,8 +18,8 @@ fn is_cpu_scalar(t: &Tensor) -> bool {
     t.array.storage.device == CPU && t.array.layout.ndim() == 0
 }
 
-/// Returns the device to which 0-d CPU tensors among `tensors` can be copied: that of all others. `None` if there are no
-/// 0-d CPU tensors, or if the others are on several devices.
+/// Returns the device to which 0-d CPU tensors among `tensors` can be copied: that of all others. `None` if there are
+/// no 0-d CPU tensors, or if the others are on several devices.
 fn common_device(tensors: &[&Tensor]) -> Option<u8> {
     let mut devices = tensors.iter().filter(|t| !is_cpu_scalar(t)).map(|t| t.array.storage.device);
     let device = devices.next()?;
@@ -46,8 +46,8 @@ pub(crate) fn to_common_device(
         .collect()
 }
 
-/// Returns a 0-d tensor on another device. It is recorded there as a constant: nothing is copied, and another value does
-/// not make another program.
+/// Returns a 0-d tensor on another device. It is recorded there as a constant: nothing is copied, and another value
+/// does not make another program.
 fn scalar_to_device(t: &Tensor, device: u8) -> Result<Tensor> {
     let mut value = Scalar::default();
     engine_of(&t.array).download(&t.array, &mut value.0[..t.dtype().size()])?;

@@ -1,5 +1,5 @@
-//! Operations on tensors. Each records the operation with the engine, and adds a node to the graph if an operand requires a
-//! gradient.
+//! Operations on tensors. Each records the operation with the engine, and adds a node to the graph if an operand
+//! requires a gradient.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -221,8 +221,8 @@ pub fn indexable(t: &Tensor) -> Result<Tensor> {
     if !needs_graph(&[t]) || t.array.layout.is_injective() { Ok(t.clone()) } else { cast(t, t.dtype()) }
 }
 
-/// Refuses to write a tensor to an expanded view, as PyTorch does. If the write will be recorded, also refuses other targets
-/// whose elements share memory: it is not known which value stays there, so neither is its gradient.
+/// Refuses to write a tensor to an expanded view, as PyTorch does. If the write will be recorded, also refuses other
+/// targets whose elements share memory: it is not known which value stays there, so neither is its gradient.
 fn check_overlap(target: &Tensor, value: Option<&Tensor>) -> Result<()> {
     let (own, root) = (&target.array.layout, &target.root.layout);
     let expanded = || own.shape.iter().zip(&own.strides).any(|(&n, &s)| n > 1 && s == 0);
@@ -402,8 +402,8 @@ pub fn to_device(t: &Tensor, id: u8, wait: bool) -> Result<Tensor> {
     Ok(record_to_device(t, engine_of(&t.array).send(&t.array, engine(id), wait)?))
 }
 
-/// Returns arrays that were computed elsewhere as the outputs of a node with a custom gradient rule. Outputs of integer or
-/// boolean dtype stay outside the graph.
+/// Returns arrays that were computed elsewhere as the outputs of a node with a custom gradient rule. Outputs of integer
+/// or boolean dtype stay outside the graph.
 pub fn custom(name: &str, outputs: Vec<Array>, inputs: &[&Tensor], rule: Box<dyn Custom>) -> Result<Vec<Tensor>> {
     if !needs_graph(inputs) {
         return Ok(outputs.into_iter().map(Tensor::new).collect());
@@ -425,8 +425,8 @@ pub fn mark() -> u64 {
     next_seq()
 }
 
-/// Returns the outputs of a checkpoint, which saves nothing for the backward pass: `function` recomputes them when their
-/// gradients arrive. `outputs` were computed and recorded after the mark `start`.
+/// Returns the outputs of a checkpoint, which saves nothing for the backward pass: `function` recomputes them when
+/// their gradients arrive. `outputs` were computed and recorded after the mark `start`.
 pub fn checkpoint(outputs: &[Tensor], start: u64, function: Box<dyn Recompute>) -> Result<Vec<Tensor>> {
     // The edges lead to the values from before the mark, from which the outputs were computed.
     let mut edges = Edges::new();

@@ -111,8 +111,8 @@ impl Recorder for OneByOne<'_> {
     }
 }
 
-/// The arrays of one parameter's step: the parameter, its gradient, the running means of the gradient and of its square,
-/// and for AMSGrad (Reddi, Kale and Kumar, 2018) the largest mean of squares so far.
+/// The arrays of one parameter's step: the parameter, its gradient, the running means of the gradient and of its
+/// square, and for AMSGrad (Reddi, Kale and Kumar, 2018) the largest mean of squares so far.
 pub type Row<'a> = SmallVec<[&'a Array; 5]>;
 
 impl Adam {

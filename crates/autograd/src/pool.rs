@@ -87,8 +87,8 @@ pub fn is_supported(x: &Tensor, kernel: &[i64]) -> bool {
         && kernel.iter().zip(&shape[shape.len() - kernel.len()..]).all(|(&k, &n)| k >= 1 && n >= k)
 }
 
-/// Returns the largest element of each window of `kernel` elements along the last axes, or NaN if a window contains one. The
-/// first of equal elements receives the gradient.
+/// Returns the largest element of each window of `kernel` elements along the last axes, or NaN if a window contains
+/// one. The first of equal elements receives the gradient.
 pub fn max_pool(x: &Tensor, kernel: &[i64]) -> Result<Tensor> {
     let windows = Windows::new(x.shape(), kernel);
     let tracked = needs_graph(&[x]);

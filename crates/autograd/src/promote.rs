@@ -1,5 +1,5 @@
-//! PyTorch's type promotion. The dtype of an operation is that of its operands with axes. 0-d tensors and numbers change it
-//! only if they are of a higher kind.
+//! PyTorch's type promotion. The dtype of an operation is that of its operands with axes. 0-d tensors and numbers
+//! change it only if they are of a higher kind.
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -29,7 +29,8 @@ fn default_complex() -> DType {
     if default_dtype() == DType::F64 { DType::C128 } else { DType::C64 }
 }
 
-/// Returns the dtype of two operands of equal priority. Unlike in NumPy, a float with an integer of any width stays as it is.
+/// Returns the dtype of two operands of equal priority. Unlike in NumPy, a float with an integer of any width stays as
+/// it is.
 pub fn promote_types(a: DType, b: DType) -> DType {
     let inexact = |d: DType| d.is_float() || d.is_complex();
     match (inexact(a), inexact(b)) {
@@ -83,8 +84,8 @@ pub fn result_type(args: &[Arg]) -> DType {
     combine(with_axes, combine(zero_dim, number)).unwrap_or_else(default_dtype)
 }
 
-/// Returns true for arithmetic in half precision with a number that half precision cannot represent, or with a 0-d tensor
-/// of another dtype. PyTorch does not round those operands, only the result ("opmath").
+/// Returns true for arithmetic in half precision with a number that half precision cannot represent, or with a 0-d
+/// tensor of another dtype. PyTorch does not round those operands, only the result ("opmath").
 pub(crate) fn in_float32(fun: Fun, args: &[Arg], compute: DType) -> bool {
     matches!(compute, DType::F16 | DType::BF16)
         && matches!(fun, Fun::Add | Fun::Subtract | Fun::Multiply | Fun::Divide | Fun::FloorDivide)

@@ -22,8 +22,8 @@ pub(crate) fn with_rule(out: Array, rule: Rule, edges: Edges, saved: SavedArrays
     Tensor::with_source(out, NodeOutput { node: Node::new(rule, edges, saved), index: 0 })
 }
 
-/// Returns `out` as a tensor. If one of the operands requires a gradient, it is the result of a new node with what `rule`
-/// returns for the operands' edges.
+/// Returns `out` as a tensor. If one of the operands requires a gradient, it is the result of a new node with what
+/// `rule` returns for the operands' edges.
 pub(crate) fn record(
     out: Array,
     operands: &[&Tensor],

@@ -13,9 +13,9 @@ use crate::graph::{Edge, Edges, Grads, Node, NodeOutput, Rule, SavedArrays, Tens
 use crate::mode;
 use crate::record::needs_graph;
 
-/// Returns the outputs (steps, batch, directions · hidden) and the final states (layers · directions, batch, hidden) for an
-/// input (steps, batch, input). `parameters` and initial `states` have the shapes that `of` gives. `None` if the device has no
-/// routine for these layers.
+/// Returns the outputs (steps, batch, directions · hidden) and the final states (layers · directions, batch, hidden)
+/// for an input (steps, batch, input). `parameters` and initial `states` have the shapes that `of` gives. `None` if the
+/// device has no routine for these layers.
 pub fn layers(x: &Tensor, states: &[&Tensor], parameters: &[&Tensor], of: Layers) -> Result<Option<Vec<Tensor>>> {
     let engine = engine_of(&x.array);
     let parts: Vec<&Tensor> = parameters.iter().copied().chain([x]).chain(states.iter().copied()).collect();
@@ -100,9 +100,9 @@ pub(crate) fn backward(
     Ok(grads)
 }
 
-/// Runs one direction of an LSTM layer by a device's routine, outside the graph. Returns the outputs, h and c after the last
-/// step, and the routine's whole result, which [`steps_backward`] reads. `None` if the device has no routine. See [`Steps`] for
-/// the operands.
+/// Runs one direction of an LSTM layer by a device's routine, outside the graph. Returns the outputs, h and c after the
+/// last step, and the routine's whole result, which [`steps_backward`] reads. `None` if the device has no routine. See
+/// [`Steps`] for the operands.
 pub fn steps(x: &Array, weight: &Array, first: [&Array; 2], of: &Arc<Steps>) -> Result<Option<[Array; 4]>> {
     let engine = engine_of(x);
     let routine = RoutineOp::Steps(of.clone());
@@ -117,9 +117,9 @@ pub fn steps(x: &Array, weight: &Array, first: [&Array; 2], of: &Arc<Steps>) -> 
     Ok(Some([outputs, section(&result, &state, h), section(&result, &state, c), result]))
 }
 
-/// Returns the gradients of the inputs' part of the gates and of h and c before the first step. `outputs` and `last` are the
-/// gradients of the outputs and of h and c after the last step, `forward` is the whole result of [`steps`], and `cell` is c
-/// before the first step.
+/// Returns the gradients of the inputs' part of the gates and of h and c before the first step. `outputs` and `last`
+/// are the gradients of the outputs and of h and c after the last step, `forward` is the whole result of [`steps`], and
+/// `cell` is c before the first step.
 pub fn steps_backward(
     weight: &Array,
     forward: &Array,

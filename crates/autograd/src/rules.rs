@@ -193,8 +193,8 @@ fn scan(node: &Arc<Node>, op: ScanOp, axis: usize, g: &Tensor) -> Result<Tensor>
     match op {
         ScanOp::Sum => reverse_cumsum(g, axis),
         ScanOp::Prod => {
-            // Before the first zero each product is divided by the element. At the first zero the products are taken without
-            // it. After it all products are zero, whatever the element is.
+            // Before the first zero each product is divided by the element. At the first zero the products are taken
+            // without it. After it all products are zero, whatever the element is.
             let x = node.operand(0)?;
             let zero = map_number(Fun::Equal, &x, 0.0)?;
             let zeros = ops::scan(ScanOp::Sum, &ops::cast(&zero, DType::I64)?, axis)?;
@@ -239,8 +239,8 @@ fn dot(node: &Arc<Node>, k: usize, edge: &Edge, g: &Tensor) -> Result<Tensor> {
 
 // --- indexing
 
-/// Returns zeros for the memory of a value of layout `base`: flat, and as a view with the strides of `base`, and what to
-/// add to offsets in the value's memory to find the same elements there.
+/// Returns zeros for the memory of a value of layout `base`: flat, and as a view with the strides of `base`, and what
+/// to add to offsets in the value's memory to find the same elements there.
 fn zeros_in_layout(g: &Tensor, base: &Layout) -> Result<(Tensor, Tensor, i64)> {
     let (low, high) = base.span().unwrap_or((0, -1));
     let flat = ops::full(g, &[high - low + 1], 0.0, base.dtype)?;

@@ -1,6 +1,6 @@
-//! Softmax, its logarithm, and the logarithm at given indices (negative log-likelihood loss). Their gradient rules save one
-//! array, whereas the rules of the operations in their formulas would save several. Half precision is computed in float32
-//! and rounded once.
+//! Softmax, its logarithm, and the logarithm at given indices (negative log-likelihood loss). Their gradient rules save
+//! one array, whereas the rules of the operations in their formulas would save several. Half precision is computed in
+//! float32 and rounded once.
 
 use std::sync::Arc;
 
@@ -54,8 +54,8 @@ pub(crate) fn backward(node: &Arc<Node>, axis: usize, log: bool, g: &Tensor) -> 
     map(Fun::Multiply, &[&map(Fun::Subtract, &[&g, &total])?, &y])
 }
 
-/// Returns the logarithm of the softmax along an axis, at one index along it for each index along the other axes. `index`
-/// (int64) has the shape of `x` without the axis. The result has dtype `dtype`.
+/// Returns the logarithm of the softmax along an axis, at one index along it for each index along the other axes.
+/// `index` (int64) has the shape of `x` without the axis. The result has dtype `dtype`.
 pub fn log_likelihood(x: &Tensor, index: &Tensor, axis: usize, dtype: DType) -> Result<Tensor> {
     let mask = mask_of(x, axis);
     let without = |d: &Dims| (0..d.len()).filter(|&k| k != axis).map(|k| d[k]).collect::<Dims>();

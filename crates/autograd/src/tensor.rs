@@ -109,7 +109,8 @@ impl Tensor {
         locked(&self.root.state).leaf.get_or_insert_with(Node::leaf).clone()
     }
 
-    /// Returns the gradient: of a leaf the accumulated one, of other tensors the one that [`Tensor::retain_grad`] stored.
+    /// Returns the gradient: of a leaf the accumulated one, of other tensors the one that [`Tensor::retain_grad`]
+    /// stored.
     pub fn grad(&self) -> Option<Tensor> {
         if self.is_leaf() {
             let leaf = locked(&self.root.state).leaf.clone()?;

@@ -8,7 +8,8 @@ use smallvec::SmallVec;
 use crate::foreign;
 use crate::graph::{Edge, HookKind, Hooks, Node, Root, Rule, Tensor, View, try_locked};
 
-/// The most nodes that are visited for one handle. The collector takes objects beyond them for reachable, and keeps them.
+/// The most nodes that are visited for one handle. The collector takes objects beyond them for reachable, and keeps
+/// them.
 const MAX_NODES: usize = 1 << 12;
 
 /// A function that is called with foreign objects.

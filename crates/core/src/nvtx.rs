@@ -1,7 +1,7 @@
 //! Ranges for NVIDIA's tools (Nsight Systems, Nsight Compute): NVTX version 3, which is an agreement and no library.
 //!
-//! A tool names a library of its own in `NVTX_INJECTION64_PATH`, to which we show a table of functions that it fills in.
-//! Without that variable nothing is loaded, and a range costs one load.
+//! A tool names a library of its own in `NVTX_INJECTION64_PATH`, to which we show a table of functions that it fills
+//! in. Without that variable nothing is loaded, and a range costs one load.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;

@@ -239,8 +239,8 @@ static FORKED_FILE: AtomicU32 = AtomicU32::new(0);
 extern "C" fn after_fork_in_child() {
     let page = FORKED_PAGE.load(Relaxed) as *mut libc::c_void;
     let mut copy = [0_u8; BYTES];
-    // SAFETY: only system calls and copies, which are allowed between fork and exec. The address is that of the page, of
-    // the same size, and no other thread runs. Closing leaves the parent's lock alone.
+    // SAFETY: only system calls and copies, which are allowed between fork and exec. The address is that of the page,
+    // of the same size, and no other thread runs. Closing leaves the parent's lock alone.
     unsafe {
         std::ptr::copy_nonoverlapping(page.cast::<u8>(), copy.as_mut_ptr(), BYTES);
         let (access, kind) =

@@ -1,8 +1,8 @@
-//! What ran, how long, and for which line of the user's program. Nothing is noted unless somebody profiles: then every part
-//! of the engine that does something worth a row adds an [`Event`] here.
+//! What ran, how long, and for which line of the user's program. Nothing is noted unless somebody profiles: then every
+//! part of the engine that does something worth a row adds an [`Event`] here.
 //!
-//! Invariants: one profile at a time; noting never waits for a device and calls nothing of the user's language; events past
-//! [`MAX_EVENTS`] go into the sums only, so that memory is bounded and totals stay right.
+//! Invariants: one profile at a time; noting never waits for a device and calls nothing of the user's language; events
+//! past [`MAX_EVENTS`] go into the sums only, so that memory is bounded and totals stay right.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -287,9 +287,9 @@ pub fn name(name: &str) -> u32 {
     number
 }
 
-/// A program is about to run for `origin`: with a number that no other program ever has, on that tape, with the locations of
-/// its operations where they were noted. `describe` is asked once a program. Gives its location in [`Profile`], and whether the
-/// locations of the next program's operations should be noted, because nobody knows them.
+/// A program is about to run for `origin`: with a number that no other program ever has, on that tape, with the
+/// locations of its operations where they were noted. `describe` is asked once a program. Gives its location in
+/// [`Profile`], and whether the locations of the next program's operations should be noted, because nobody knows them.
 pub fn program(
     number: u64,
     (origin, tape): (&Origin, u32),

@@ -45,8 +45,8 @@ pub enum FftKind {
     Real,
     /// [`FftKind::Forward`] of real points, all values.
     Whole,
-    /// [`FftKind::Backward`] of the values of [`FftKind::Real`], to real points; what stands for zero frequency and, with even `n`, for the
-    /// highest counts as real.
+    /// [`FftKind::Backward`] of the values of [`FftKind::Real`], to real points; what stands for zero frequency and,
+    /// with even `n`, for the highest counts as real.
     Half,
 }
 
@@ -218,15 +218,15 @@ pub enum RoutineOp {
         /// Elements before it.
         rank: i64,
     },
-    /// The mask in operand 0 (bool, 1-d) as bits, and what is needed to find them: first (int64) how many elements hold up
-    /// to the end of each tile of [`MASK_TILE`], then the tiles' bits, 64 a word, least significant first.
+    /// The mask in operand 0 (bool, 1-d) as bits, and what is needed to find them: first (int64) how many elements hold
+    /// up to the end of each tile of [`MASK_TILE`], then the tiles' bits, 64 a word, least significant first.
     PackMask,
-    /// Elements of operand 1 (1-d) at which a mask holds, in order, or without operand 1 their indices (int64). Operand 0
-    /// is what [`RoutineOp::PackMask`] gave; it tells the size of the output.
+    /// Elements of operand 1 (1-d) at which a mask holds, in order, or without operand 1 their indices (int64). Operand
+    /// 0 is what [`RoutineOp::PackMask`] gave; it tells the size of the output.
     Compact,
-    /// Connected components: element i of `n` is joined to element i - steps[b] for each bit b (of word b / bits) that is
-    /// set in its words in operand 0 (words × n, unsigned). The output (n, int64, or int32 where it can count them) is the
-    /// first element of each one's component.
+    /// Connected components: element i of `n` is joined to element i - steps[b] for each bit b (of word b / bits) that
+    /// is set in its words in operand 0 (words × n, unsigned). The output (n, int64, or int32 where it can count them)
+    /// is the first element of each one's component.
     Components {
         /// How far the elements are that bits stand for: positive.
         steps: Dims,
@@ -274,7 +274,8 @@ pub enum RoutineOp {
     Convolve(Part, Arc<Geometry>),
     /// Layers of a recurrence. Operand 0 and the output are flat and laid out as [`Recurrence`] says.
     Recur(Arc<Recurrence>),
-    /// The way back of [`RoutineOp::Recur`]: operands are its operand, its output and the gradients (flat), the output lies as its operand.
+    /// The way back of [`RoutineOp::Recur`]: operands are its operand, its output and the gradients (flat), the output
+    /// lies as its operand.
     RecurBackward(Arc<Recurrence>),
     /// Attention, on devices that have a routine for it: see [`Attention`] for operand and result.
     Attend(Arc<Attention>),
@@ -301,8 +302,8 @@ pub fn sparse_starts(rows: i64) -> i64 {
 /// A shared, interned operation. As long as somebody but the table holds it, its number is its own.
 pub type RoutineRef = Arc<RoutineOp>;
 
-/// Operations by number. When the table has doubled since the last sweep, those that only it holds are dropped, and their
-/// numbers are given anew.
+/// Operations by number. When the table has doubled since the last sweep, those that only it holds are dropped, and
+/// their numbers are given anew.
 #[derive(Debug, Default)]
 struct Interner {
     numbers: HashMap<RoutineRef, u32>,
@@ -365,9 +366,9 @@ impl RoutineOp {
     }
 
     /// What it costs on a GPU, in bytes of memory that are read or written in the same time. `moved` are the operands'
-    /// bytes, `operand` is the shape of the first, `dtype` and `out` are the result's. Rates are those of an H200 (4.5 TB/s; 26, 31
-    /// and 350 tera-multiplications a second in single, double and half precision), which is near enough to tell big
-    /// work from small.
+    /// bytes, `operand` is the shape of the first, `dtype` and `out` are the result's. Rates are those of an H200 (4.5
+    /// TB/s; 26, 31 and 350 tera-multiplications a second in single, double and half precision), which is near enough
+    /// to tell big work from small.
     pub fn work(&self, moved: u64, operand: &[i64], dtype: DType, out: &[i64]) -> u64 {
         let last = operand.last().map_or(1, |&n| n.unsigned_abs());
         let size: u64 = out.iter().map(|n| n.unsigned_abs()).product();

@@ -1,4 +1,4 @@
-//! What a thread has recorded since its last program.
+//! The tape: the operations that a thread has recorded since its last program.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -9,76 +9,81 @@ use crate::node::SrcKind;
 use crate::storage::Version;
 use crate::{Array, In, LayoutRef, Node, NodeKind, RoutineRef, Scalar, Src, Storage};
 
-/// The recorded nodes of one thread on one device, with all that they refer to.
+/// The recorded operations of one thread on one device, and everything to which they refer.
 ///
-/// Invariants: used only under the engine's lock; `owners[i]` is the storage that node `i` writes, none where only later
-/// nodes of the tape can read it; a node's operand is
-/// an earlier node, a leaf in `leaves`, a constant in `consts` or the index; every layout id in a node is kept alive
-/// by `layouts`, every call's number by `routines`, every launch's by `launches`; operands that are pending on another tape have been computed before they become leaves here.
+/// Invariants:
+/// - A tape is used only while the engine's lock is held.
+/// - An operand of a node is an earlier node, a leaf in `leaves`, a constant in `consts`, or the index.
+/// - Operands that were pending on another tape are computed before they become leaves here.
+/// - `owners[i]` is the storage that node `i` writes. It is `None` if only later nodes of this tape can read the value.
+/// - `layouts` keeps alive every layout whose id is in a node. `routines` does the same for interned routines,
+///   `launches` for launches.
 #[derive(Debug)]
 pub struct Tape {
-    /// This tape's location in the engine.
+    /// This tape's index in the engine.
     pub index: u32,
-    /// Unique for each stretch from one program to the next.
+    /// A number that changes with each program, and that no other tape has.
     pub serial: u64,
     /// The operations, in order.
     pub nodes: Vec<Node>,
-    /// The storage each node writes.
+    /// The storage that each node writes.
     pub owners: Vec<Option<Arc<Storage>>>,
-    /// Memory from before.
+    /// Storages with memory that nodes read.
     pub leaves: Vec<Arc<Storage>>,
     /// Values of constant operands, in order of use.
     pub consts: Vec<Scalar>,
-    /// Each layout in use, at least once.
+    /// Every layout in use, at least once.
     pub layouts: Vec<LayoutRef>,
-    /// The operation of each call.
+    /// The interned routines in use.
     pub routines: Vec<RoutineRef>,
-    /// What each launch of a user's kernel is, as the engine knows it.
+    /// The launches of users' kernels, in the engine's representation.
     pub launches: Vec<Arc<dyn Any + Send + Sync>>,
-    /// How many launches there are.
+    /// The number of launches.
     pub launch_count: usize,
-    /// Notes where in the user's program each operation stands; on after a program that was not recognised, and where
-    /// [`ALWAYS_TRACK`] says so.
+    /// True if the source location of each operation is recorded: after a program that was not recognized, and if
+    /// [`ALWAYS_TRACK`] is set.
     pub tracked: bool,
-    /// Numbers of those locations, one a node, if `tracked`.
+    /// The source location of each node, if `tracked`.
     pub locations: Vec<u32>,
-    /// Other threads record too, so a storage's own note of its leaf slot may be another tape's.
+    /// True if other threads record too, so that the leaf slot noted in a storage may be another tape's.
     pub contended: bool,
-    /// Length of the repetition with which the tape ended when it was last looked at; 0 without one.
+    /// The length of the repetition with which the tape ended at the last check, or 0.
     pub period: usize,
-    /// Bytes that the recorded operations would move one by one, or that take as long as their arithmetic
-    /// ([`crate::RoutineOp::work`]): what the engine weighs when it asks whether to start.
+    /// The recorded work in bytes: the memory that each operation moves, or for arithmetic the bytes that take as long
+    /// ([`crate::RoutineOp::work`]). The engine uses it to decide when to run the tape.
     pub work: u64,
-    /// The number of nodes at which the tape ends because of the work in it; `usize::MAX` while there is too little.
+    /// The number of nodes at which the tape ends because it holds enough work; `usize::MAX` if it does not.
     pub ends_at: usize,
 }
 
-/// Tells the number of the location in the user's program that is recording now, 0 where that is not known; set once by the language's side.
+/// Returns the number of the source location that is recording now, or 0 if it is unknown. Set once by the Python
+/// bindings.
 pub static CURRENT_LOCATION: OnceLock<fn() -> u32> = OnceLock::new();
-/// Spells the location of a number.
+/// Formats the source location of a number. Set once by the Python bindings.
 pub static FORMAT_LOCATION: OnceLock<fn(u32) -> String> = OnceLock::new();
 
-/// Notes locations at all times, so that every error at run time can name lines; set once by the language's side.
+/// Records source locations at all times, so that every runtime error can name lines. Set once by the Python bindings.
 pub static ALWAYS_TRACK: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     static LOCATION: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Asks for the location that is recording now. Asking may run the user's language, so no lock may be held.
+/// Stores the source location that is recording now for [`captured_location`]. This may run Python code, so no lock may
+/// be held.
 pub fn capture_location() {
     LOCATION.set(CURRENT_LOCATION.get().map_or(0, |location| location()));
 }
 
-/// The location that the calling thread noted last.
+/// Returns the source location that the calling thread captured last.
 pub fn captured_location() -> u32 {
     LOCATION.get()
 }
 
-/// The location of a number as ` (file:line)`.
+/// Formats a source location as ` (file:line)`, or as an empty string if it is unknown.
 pub fn format_location(location: Option<&u32>) -> String {
     match (location, FORMAT_LOCATION.get()) {
-        (Some(&location), Some(format_location)) if location != 0 => format!(" ({})", format_location(location)),
+        (Some(&location), Some(format)) if location != 0 => format!(" ({})", format(location)),
         _ => String::new(),
     }
 }
@@ -86,7 +91,7 @@ pub fn format_location(location: Option<&u32>) -> String {
 static SERIAL: AtomicU64 = AtomicU64::new(1);
 
 impl Tape {
-    /// An empty tape.
+    /// Creates an empty tape.
     pub fn new(index: u32) -> Tape {
         Tape {
             index,
@@ -108,7 +113,7 @@ impl Tape {
         }
     }
 
-    /// Keeps a layout alive and gives its id.
+    /// Keeps a layout alive and returns its id.
     #[inline]
     pub fn keep_layout(&mut self, layout: &LayoutRef) -> u32 {
         if layout.tape_serial.load(Relaxed) != self.serial {
@@ -118,7 +123,7 @@ impl Tape {
         layout.id
     }
 
-    /// A constant operand; `scalar` is a layout of no axes of the constant's dtype.
+    /// Returns a constant as an operand. `scalar` is a 0-d layout of the constant's dtype.
     #[inline]
     pub fn constant(&mut self, value: Scalar, scalar: &LayoutRef) -> In {
         let layout = self.keep_layout(scalar);
@@ -126,7 +131,7 @@ impl Tape {
         In { src: Src::constant(self.consts.len() as u32 - 1), layout }
     }
 
-    /// The newest version of a storage, as an operand's source.
+    /// Returns the latest version of a storage as an operand's source.
     ///
     /// # Safety
     /// The engine's lock is held, and the storage is not pending on another tape.
@@ -153,12 +158,12 @@ impl Tape {
         Src::leaf(slot)
     }
 
-    /// Notes locations from now on, or no longer.
+    /// Turns the recording of source locations on or off.
     pub fn track(&mut self, on: bool) {
         self.tracked = on || ALWAYS_TRACK.load(Relaxed);
     }
 
-    /// Where operation `node` was recorded, ` (file:line)`; nothing if that was not noted.
+    /// Returns the source location of operation `node` as ` (file:line)`, or an empty string if it was not recorded.
     pub fn location(&self, node: usize) -> String {
         format_location(self.locations.get(node))
     }
@@ -170,7 +175,7 @@ impl Tape {
         }
     }
 
-    /// Records a node that makes a new array with layout `out` (C-contiguous).
+    /// Records a node that creates an array with layout `out` (C-contiguous).
     #[inline]
     pub fn push(&mut self, kind: NodeKind, fun: u8, nin: u8, out: &LayoutRef, ins: [In; 3], device: u8) -> Array {
         let node = self.nodes.len() as u32;
@@ -184,7 +189,7 @@ impl Tape {
         Array { storage, layout: out.clone() }
     }
 
-    /// Records a node whose value (of layout `out`, C-contiguous) only later nodes of this tape read.
+    /// Records a node whose value only later nodes of this tape read. Its layout `out` is C-contiguous.
     #[inline]
     pub fn push_intermediate(
         &mut self,
@@ -204,7 +209,7 @@ impl Tape {
         In { src: Src::node(node), layout }
     }
 
-    /// Records a write to `target`'s storage: a new version of it.
+    /// Records a write to `target`'s storage, which creates a new version of it.
     ///
     /// # Safety
     /// The engine's lock is held, and the storage is not pending on another tape.
@@ -222,8 +227,8 @@ impl Tape {
         self.owners.push(Some(storage.clone()));
     }
 
-    /// Records an array that a launch is given, or that there is none: see [`NodeKind::Launch`]. `names` are the node's
-    /// second and third operand.
+    /// Records one array argument of a launch, or a launch without array arguments: see [`NodeKind::Launch`]. `names`
+    /// are the node's second and third operand.
     ///
     /// # Safety
     /// The engine's lock is held, and the storage is not pending on another tape.
@@ -236,11 +241,11 @@ impl Tape {
         // SAFETY: the caller holds the lock.
         let src = unsafe { self.source(&array.storage) };
         let base = In { src, layout: self.keep_layout(&array.layout) };
-        // SAFETY: as above.
+        // SAFETY: the caller holds the lock, and the storage is not pending on another tape.
         unsafe { self.push_write(NodeKind::Launch, u8::from(first), 1, array, [base, second, third]) };
     }
 
-    /// For each node: does anybody outside the tape still see its value?
+    /// Sets `live[i]` to true if a handle outside the tape can still read the value of node `i`.
     ///
     /// # Safety
     /// The engine's lock is held.
@@ -255,13 +260,13 @@ impl Tape {
         }));
     }
 
-    /// Gives up one new value that is still referenced, so that the rest may fit into memory, and returns its node: the
-    /// value that needs the largest array, which may be the value itself or an intermediate result.
+    /// Gives up one new value that is still referenced, so that the rest may fit into memory, and returns its node. It
+    /// is the value whose computation needs the largest array, which may be the value itself or an intermediate result.
     ///
     /// # Safety
     /// The engine's lock is held.
     pub unsafe fn give_up_largest(&mut self) -> Option<usize> {
-        let seen = |node: usize| {
+        let is_pending = |node: usize| {
             let Some(storage) = &self.owners[node] else { return false };
             // SAFETY: the caller holds the lock.
             let (latest, has_memory) = unsafe { (storage.latest_version(), storage.buffer().is_some()) };
@@ -269,26 +274,26 @@ impl Tape {
         };
         let bytes = |node: usize| self.owners[node].as_ref().map_or(0, |storage| storage.bytes);
         let mut needed: Vec<usize> = Vec::with_capacity(self.nodes.len());
-        for (node, of) in self.nodes.iter().enumerate() {
-            let before = |read: &In| match read.src.kind() {
+        for (index, node) in self.nodes.iter().enumerate() {
+            let for_operand = |read: &In| match read.src.kind() {
                 SrcKind::Node(operand) => needed[operand as usize],
                 _ => 0,
             };
-            let most = of.operands().iter().map(before).max().unwrap_or(0);
-            needed.push(most.max(bytes(node)));
+            let largest = node.operands().iter().map(for_operand).max().unwrap_or(0);
+            needed.push(largest.max(bytes(index)));
         }
-        let largest = (0..self.owners.len()).filter(|&n| seen(n)).max_by_key(|&n| (needed[n], bytes(n)));
+        let largest = (0..self.owners.len()).filter(|&n| is_pending(n)).max_by_key(|&n| (needed[n], bytes(n)));
         if let Some(storage) = largest.and_then(|node| self.owners[node].as_ref()) {
-            // SAFETY: as above.
+            // SAFETY: the caller holds the lock.
             unsafe { storage.set_latest_version(None) };
         }
         largest
     }
 
-    /// Forgets everything recorded, after it has run (`ran`) or was given up.
+    /// Forgets everything recorded, after it has run or was given up.
     ///
     /// # Safety
-    /// The engine's lock is held. Live nodes' storages have got their memory.
+    /// The engine's lock is held. The storages of live nodes have their memory.
     pub unsafe fn clear(&mut self) {
         for storage in self.owners.iter().flatten() {
             // SAFETY: the caller holds the lock.

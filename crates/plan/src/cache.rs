@@ -440,7 +440,7 @@ fn keep_finished(program: &Program, outputs: &[Buffer], tape: &Tape, done: usize
         match info.place {
             Place::Leaf(slot) if late => {
                 // SAFETY: the engine's lock is held, and the program does not go on.
-                unsafe { tape.leaves[slot as usize].lose() }
+                unsafe { tape.leaves[slot as usize].discard() }
             }
             Place::Output(k) if !late => {
                 if let Some(owner) = &tape.owners[program.outputs[k as usize] as usize] {

@@ -266,7 +266,7 @@ impl Engine {
         let Some(epoch) = a.storage.end_epoch() else { return Ok(()) };
         let dtype = if a.storage.bytes.is_multiple_of(a.dtype().size()) { a.dtype() } else { DType::U8 };
         let whole = Layout::contiguous(dtype, &[(a.storage.bytes / dtype.size()) as i64]);
-        epoch.keep(self.cast(&a.view(whole), dtype)?.storage);
+        epoch.set_copy(self.cast(&a.view(whole), dtype)?.storage);
         Ok(())
     }
 
