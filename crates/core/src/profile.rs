@@ -1,8 +1,10 @@
-//! What ran, how long, and for which line of the user's program. Nothing is noted unless somebody profiles: then every
-//! part of the engine that does something worth a row adds an [`Event`] here.
+//! Profiles: what ran, for how long, and for which line of the user's program. While a profile is being made, every
+//! part of the engine adds an [`Event`] here for what it does. Otherwise nothing is recorded.
 //!
-//! Invariants: one profile at a time; noting never waits for a device and calls nothing of the user's language; events
-//! past [`MAX_EVENTS`] go into the sums only, so that memory is bounded and totals stay right.
+//! Invariants:
+//! - There is one profile at a time.
+//! - Recording an event never waits for a device and never runs Python.
+//! - Memory is bounded: events past [`MAX_EVENTS`] are only added to the sums, so totals stay right.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -10,36 +12,36 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering::Relaxed};
 use std::sync::{LazyLock, Mutex, MutexGuard};
 use std::time::Instant;
 
-/// Events kept for the timeline: 48 bytes each.
+/// The most events that are kept for the timeline: 48 bytes each.
 const MAX_EVENTS: usize = 1 << 20;
-/// Reasons kept for a program that was planned several times.
+/// The most reasons that are kept for a program that was planned several times.
 const MAX_REASONS: usize = 8;
 
-/// Where an event is drawn.
+/// The track of the timeline on which an event is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Track {
-    /// The thread that did it.
+    /// The host thread that did it.
     Host,
-    /// The device's stream of work.
+    /// The device's compute stream.
     Device,
-    /// The device's stream of copies.
+    /// The device's copy stream.
     Copies,
-    /// A curve.
+    /// A curve over time.
     Counter,
 }
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident $name:literal $track:ident;)*) => {
-        /// What an event tells.
+        /// What an event describes.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum Kind { $($(#[$doc])* $kind,)* }
 
         impl Kind {
-            /// The kind's name.
+            /// Returns the kind's name.
             pub fn name(self) -> &'static str {
                 match self { $(Kind::$kind => $name,)* }
             }
-            /// Where it is drawn.
+            /// Returns the track on which it is drawn.
             pub fn track(self) -> Track {
                 match self { $(Kind::$kind => Track::$track,)* }
             }
@@ -50,46 +52,46 @@ macro_rules! kinds {
 kinds! {
     /// A program was planned and compiled.
     Plan "plan" Host;
-    /// A program was given to its device, or ran where the device is the host.
+    /// A program was submitted to its device, or ran if the device is the host.
     Submit "run" Host;
-    /// A user's kernel was given to its device; `what` is a name.
+    /// A user's kernel was submitted to its device. `what` is its name.
     Launch "launch" Host;
-    /// Bytes (`amount`) went to the device.
+    /// `amount` bytes were copied to the device.
     Upload "copy in" Host;
-    /// Bytes came back.
+    /// `amount` bytes were copied to the host.
     Download "copy out" Host;
-    /// The host waited for the device; `amount` is 1 where the user asked for it in so many words.
+    /// The host waited for the device. `amount` is 1 if the user synchronized explicitly.
     Wait "wait" Host;
-    /// A part of the program to which the user gave a name; `what` is that name.
+    /// A part of the program that the user named. `what` is that name.
     Mark "part" Host;
-    /// Step `amount` of a program, on its device.
+    /// Step number `amount` of a program, on its device.
     Step "step" Device;
-    /// A whole program on its device, whose steps were not told apart.
+    /// A whole program on its device, whose steps were not timed one by one.
     Program "program" Device;
-    /// A user's kernel on its device; `what` is a name.
+    /// A user's kernel on its device. `what` is its name.
     Kernel "kernel" Device;
-    /// A copy of so many bytes that has a stream of its own.
+    /// A copy of `amount` bytes on the copy stream.
     Copy "copy" Copies;
     /// Bytes in use.
     Memory "memory" Counter;
 }
 
-/// Whom an event concerns.
+/// Where an event comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Origin {
-    /// Events of one submission have the same number; 0 for those of none.
+    /// Number of the submission, equal for all of its events; 0 without one.
     pub run: u32,
-    /// The program's or the name's location in [`Profile`].
+    /// Index of the program or the name in [`Profile`].
     pub what: u32,
-    /// The line of the user's program: see [`crate::tape::CURRENT_LOCATION`].
+    /// The source location: see [`crate::tape::CURRENT_LOCATION`].
     pub location: u32,
-    /// The thread, counted from 1.
+    /// The thread, numbered from 1.
     pub thread: u16,
     /// The engine.
     pub device: u8,
 }
 
-/// Something that happened. Times are in nanoseconds, see [`now`].
+/// Something that happened. Times are in nanoseconds: see [`now`].
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Event {
@@ -97,13 +99,13 @@ pub struct Event {
     pub origin: Origin,
     pub start: u64,
     pub length: u64,
-    /// Bytes, or what the kind says.
+    /// Bytes, or as the kind says.
     pub amount: u64,
 }
 
-/// What events of one kind for one line are summed by; `step` only where they are steps.
+/// The key by which events are summed. `step` is 0 for events that are not steps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs, reason = "as in Origin")]
+#[allow(missing_docs, reason = "as in `Origin`")]
 pub struct Key {
     pub kind: Kind,
     pub device: u8,
@@ -112,7 +114,7 @@ pub struct Key {
     pub step: u32,
 }
 
-/// Such events together.
+/// The sum of events with one key.
 #[derive(Clone, Copy, Default, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Sum {
@@ -126,48 +128,51 @@ pub struct Sum {
 /// A step of a program.
 #[derive(Clone, Debug)]
 pub struct StepInfo {
-    /// Its operations, in words.
+    /// The names of its operations.
     pub name: String,
-    /// Those operations, as locations in the program.
+    /// Those operations, as indices of the program's nodes.
     pub nodes: Vec<u32>,
 }
 
 /// A program that ran.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramInfo {
-    /// As `explain()` names it.
+    /// The hash by which `explain()` names it.
     pub hash: u32,
-    /// Operations.
+    /// Number of operations.
     pub nodes: usize,
-    /// What it does.
+    /// Its steps.
     pub steps: Vec<StepInfo>,
-    /// Why it had to be planned, and for which location.
+    /// Why it had to be planned, with the source location.
     pub reasons: Vec<(u32, String)>,
 }
 
-/// What a profile took.
+/// A profile.
 #[derive(Default, Debug)]
 pub struct Profile {
-    /// When it began and ended.
+    /// When it began.
     pub begin: u64,
-    #[allow(missing_docs, reason = "above")]
+    /// When it ended.
     pub end: u64,
-    /// In the order in which they were noted, the first ones; they go into the sums at the end.
+    /// The first [`MAX_EVENTS`] events, in the order in which they were recorded. They are added to the sums at the
+    /// end.
     pub events: Vec<Event>,
-    /// Events that are only in `sums`.
+    /// Number of events that are only in `sums`.
     pub summed_events: u64,
-    /// All events.
+    /// Sums of all events.
     pub sums: HashMap<Key, Sum>,
-    /// The programs.
+    /// The programs that ran.
     pub programs: Vec<ProgramInfo>,
-    /// Names of kernels and parts.
+    /// Names of kernels and named parts.
     pub names: Vec<String>,
-    /// For a program that was started by a line: the line of each of its operations.
+    /// By program and the source location that submitted it: the source location of each operation.
     pub lines: HashMap<(u32, u32), Vec<u32>>,
+    /// By program number: its index in `programs`.
     numbers: HashMap<u64, u32>,
     named: HashMap<String, u32>,
-    /// By tape: the program that ran last; by program: were the lines of its successor known?
+    /// By device and tape: the program that ran last.
     last: HashMap<(u8, u32), u32>,
+    /// By program: true if the source locations of its successor were known.
     known: HashMap<u32, bool>,
 }
 
@@ -182,13 +187,13 @@ thread_local! {
     static CURRENT: Cell<Option<Origin>> = const { Cell::new(None) };
 }
 
-/// Does somebody profile? One relaxed load: all that this costs otherwise.
+/// Returns true while a profile is being made. Otherwise one relaxed load is all that profiling costs.
 #[inline]
 pub fn on() -> bool {
     ON.load(Relaxed)
 }
 
-/// Nanoseconds since some moment of this process.
+/// Returns the nanoseconds since a fixed moment of this process.
 pub fn now() -> u64 {
     BASE.elapsed().as_nanos() as u64
 }
@@ -197,7 +202,7 @@ fn profile() -> MutexGuard<'static, Option<Box<Profile>>> {
     PROFILE.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Begins; false where a profile is being made already.
+/// Begins a profile. Returns false if one is being made already.
 pub fn begin() -> bool {
     let mut profile = profile();
     if profile.is_some() {
@@ -208,7 +213,7 @@ pub fn begin() -> bool {
     true
 }
 
-/// Ends, and gives what was profile; none where nothing had begun.
+/// Ends the profile and returns it, or `None` if none had begun.
 pub fn end() -> Option<Box<Profile>> {
     ON.store(false, Relaxed);
     let mut ended = profile().take()?;
@@ -219,17 +224,17 @@ pub fn end() -> Option<Box<Profile>> {
     Some(ended)
 }
 
-/// What the calling thread is submitting now, for the device that it submits to.
+/// Returns the origin of what the calling thread is submitting, for the device that receives it.
 #[inline]
 pub fn current() -> Option<Origin> {
     if on() { CURRENT.get() } else { None }
 }
 
-/// While it lives, [`current`] is what it was made for.
+/// A guard that sets [`current`] until it is dropped.
 pub struct Current(());
 
 impl Current {
-    /// The calling thread submits that now.
+    /// Sets the origin of what the calling thread is submitting.
     pub fn new(origin: Origin) -> Current {
         CURRENT.set(Some(origin));
         Current(())
@@ -242,7 +247,7 @@ impl Drop for Current {
     }
 }
 
-/// For a submission of the calling thread to that device, from the location that was noted last.
+/// Returns the origin of a new submission of the calling thread to `device`, at the source location captured last.
 pub fn origin(device: u8) -> Origin {
     let (run, location) = (RUNS.fetch_add(1, Relaxed), crate::tape::captured_location());
     Origin { run, location, device, what: 0, thread: THREAD.with(|t| *t) }
@@ -255,12 +260,12 @@ pub fn add(events: &[Event]) {
     }
 }
 
-/// Adds an event that has gone on from `start` until now.
+/// Adds an event that lasted from `start` until now.
 pub fn since(start: u64, kind: Kind, origin: Origin, amount: u64) {
     add(&[Event { kind, origin, start, length: now().saturating_sub(start), amount }]);
 }
 
-/// Runs something, which is noted if somebody profiles: so many bytes to or from that device.
+/// Runs `run`. While a profile is being made, adds an event for it: `amount` bytes to or from `device`.
 #[inline]
 pub fn timed<R>(kind: Kind, device: u8, amount: u64, run: impl FnOnce() -> R) -> R {
     if !on() {
@@ -274,7 +279,7 @@ pub fn timed<R>(kind: Kind, device: u8, amount: u64, run: impl FnOnce() -> R) ->
     result
 }
 
-/// The number of a name.
+/// Returns the index of a name in the profile.
 pub fn name(name: &str) -> u32 {
     let mut profile = profile();
     let Some(profile) = profile.as_deref_mut() else { return 0 };
@@ -287,9 +292,11 @@ pub fn name(name: &str) -> u32 {
     number
 }
 
-/// A program is about to run for `origin`: with a number that no other program ever has, on that tape, with the
-/// locations of its operations where they were noted. `describe` is asked once a program. Gives its location in
-/// [`Profile`], and whether the locations of the next program's operations should be noted, because nobody knows them.
+/// Adds a program that is about to run for `origin` on a tape. `number` is unique among all programs. `locations` are
+/// the source locations of its operations, if they were recorded. `describe` is called once for each program.
+///
+/// Returns the index of the program in the profile, and true if the locations of the next program's operations should
+/// be recorded because they are unknown.
 pub fn program(
     number: u64,
     (origin, tape): (&Origin, u32),
