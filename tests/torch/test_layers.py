@@ -335,7 +335,7 @@ def test_recurrences_as_a_whole_and_step_by_step(layer: str, monkeypatch: pytest
         return list(torch.autograd.grad(loss, [x, *module.parameters()]))
 
     whole = gradients()
-    # cuDNN's backward pass has no derivative, in PyTorch as here.
+    # cuDNN's gradient has no derivative, in PyTorch as here.
     with torch.backends.cudnn.flags(enabled=False):
         assert torch.autograd.gradgradcheck(lambda x: module(x)[0], [x])
 

@@ -1,5 +1,4 @@
-//! Updates of parameters, as recorded operations: what a step of an optimizer would record from the language, without
-//! the language's cost.
+//! Optimizer steps. They record the operations that a step written in Python would record, without Python's cost.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -10,47 +9,43 @@ use cuprous_plan::engine::FormulaValue;
 use cuprous_plan::{Engine, Formula, Operand};
 use smallvec::SmallVec;
 
-use crate::ops::engine_of;
+use crate::engine::engine_of;
 
-/// What a step of Adam is computed with. All are scalars of the recorded program; those that are 0 (or 1) leave their
-/// operations out.
+/// The coefficients of a step of Adam. All are scalar parameters of the recorded program, so new values need no new
+/// program. The operations of a coefficient that is 0 (for `left`: 1) are left out.
 #[derive(Clone, Copy, Debug)]
 pub struct Adam {
-    /// How much of the mean of gradients stays.
+    /// Decay of the running mean of gradients.
     pub beta1: f64,
-    /// How much of the mean of squares stays.
+    /// Decay of the running mean of squared gradients.
     pub beta2: f64,
-    /// Added to the root of the mean of squares.
+    /// Added to the root of the mean of squares, against division by zero.
     pub eps: f64,
-    /// The learning rate over `1 - beta1^step`.
+    /// The learning rate divided by `1 - beta1^step`.
     pub size: f64,
-    /// The root of `1 - beta2^step`.
+    /// The square root of `1 - beta2^step`.
     pub root: f64,
-    /// Weight decay by way of the gradient.
+    /// Weight decay that is added to the gradient.
     pub decay: f64,
-    /// What is left of the parameter before the step: decoupled weight decay.
+    /// The factor on the parameter before the step: decoupled weight decay.
     pub left: f64,
 }
 
-/// Records a formula: as part of a script, or operation by operation.
+/// Records a formula: as part of a script, or one operation at a time.
 trait Recorder {
     /// A value of the formula.
-    type FormulaValue: Clone;
-    /// What can go wrong.
+    type Val: Clone;
+    /// The error of recording an operation.
     type Error;
-    fn read(&mut self, a: &Array) -> Self::FormulaValue;
-    fn number(&mut self, n: f64) -> Self::FormulaValue;
-    fn map(&mut self, fun: Fun, args: &[Self::FormulaValue]) -> std::result::Result<Self::FormulaValue, Self::Error>;
-    /// Writes a value; gives what is used in its place from then on.
-    fn write(
-        &mut self,
-        target: &Array,
-        value: Self::FormulaValue,
-    ) -> std::result::Result<Self::FormulaValue, Self::Error>;
+    fn read(&mut self, a: &Array) -> Self::Val;
+    fn number(&mut self, n: f64) -> Self::Val;
+    fn map(&mut self, fun: Fun, args: &[Self::Val]) -> std::result::Result<Self::Val, Self::Error>;
+    /// Writes a value to an array, and returns what stands for the array from then on.
+    fn write(&mut self, target: &Array, value: Self::Val) -> std::result::Result<Self::Val, Self::Error>;
 }
 
 impl Recorder for Formula<'_> {
-    type FormulaValue = FormulaValue;
+    type Val = FormulaValue;
     type Error = Infallible;
 
     fn read(&mut self, a: &Array) -> FormulaValue {
@@ -71,10 +66,10 @@ impl Recorder for Formula<'_> {
     }
 }
 
-/// Operation by operation, by an engine.
-struct Single<'e>(&'e Arc<Engine>);
+/// Records one operation at a time.
+struct OneByOne<'e>(&'e Arc<Engine>);
 
-/// An array, or a number of no dtype.
+/// An array, or a number without a dtype.
 #[derive(Clone)]
 enum Term {
     Array(Array),
@@ -90,8 +85,8 @@ impl Term {
     }
 }
 
-impl Recorder for Single<'_> {
-    type FormulaValue = Term;
+impl Recorder for OneByOne<'_> {
+    type Val = Term;
     type Error = Error;
 
     fn read(&mut self, a: &Array) -> Term {
@@ -116,8 +111,8 @@ impl Recorder for Single<'_> {
     }
 }
 
-/// What one parameter's step reads and writes: the parameter, its gradient, the running means of the gradient and of its
-/// square, and the largest mean of squares so far where that is asked for (Reddi, Kale and Kumar, 2018).
+/// The arrays of one parameter's step: the parameter, its gradient, the running means of the gradient and of its
+/// square, and for AMSGrad (Reddi, Kale and Kumar, 2018) the largest mean of squares so far.
 pub type Row<'a> = SmallVec<[&'a Array; 5]>;
 
 impl Adam {
@@ -130,11 +125,11 @@ impl Adam {
             let Ok(()) = self.formula(script, row);
         })?;
         let singly = if recorded { others } else { alike.into_iter().chain(others).collect() };
-        singly.into_iter().try_for_each(|row| self.formula(&mut Single(engine), row))
+        singly.into_iter().try_for_each(|row| self.formula(&mut OneByOne(engine), row))
     }
 
     fn formula<R: Recorder>(&self, r: &mut R, row: &[&Array]) -> std::result::Result<(), R::Error> {
-        let with = |r: &mut R, fun: Fun, a: R::FormulaValue, n: f64| {
+        let with = |r: &mut R, fun: Fun, a: R::Val, n: f64| {
             let n = r.number(n);
             r.map(fun, &[a, n])
         };

@@ -30,13 +30,13 @@ impl Cache {
     /// One block less that is free.
     fn take(&mut self, size: usize) {
         self.free_bytes -= size;
-        self.counters.use_more(size as i64);
+        self.counters.add_used(size as i64);
     }
 
     /// One block more, in use from the start.
     fn add(&mut self, size: usize) {
-        self.counters.hold_more(size as i64);
-        self.counters.use_more(size as i64);
+        self.counters.add_reserved(size as i64);
+        self.counters.add_used(size as i64);
     }
 }
 
@@ -150,12 +150,12 @@ impl Drop for Block {
     fn drop(&mut self) {
         let Some((index, size)) = class(self.bytes) else { return };
         let mut cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
-        cache.counters.use_more(-(size as i64));
+        cache.counters.add_used(-(size as i64));
         if cache.free_bytes + size <= keep() {
             cache.free_bytes += size;
             cache.free[index].push(self.at);
         } else {
-            cache.counters.hold_more(-(size as i64));
+            cache.counters.add_reserved(-(size as i64));
             drop(cache);
             free(self.at, size);
         }
@@ -178,7 +178,7 @@ pub fn trim() {
             free(at, size);
         }
     }
-    cache.counters.hold_more(-(cache.free_bytes as i64));
+    cache.counters.add_reserved(-(cache.free_bytes as i64));
     cache.free_bytes = 0;
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cuprous_core::error::ErrorKind;
 use cuprous_core::interrupt::{self, Token};
-use cuprous_core::profile::{self, Event, Kind, Note};
+use cuprous_core::profile::{self, Event, Kind, Origin};
 use cuprous_core::recurrent::{Layers, Recurrence};
 use cuprous_core::{Buffer, Error, Result, RoutineOp, Scalar};
 use cuprous_kernel::linked::Object;
@@ -224,8 +224,10 @@ impl DevicePrograms for CpuDevice {
     fn supports(&self, call: &RoutineOp) -> bool {
         match call {
             RoutineOp::Convolve(_, geometry) => routines::convolve::known(geometry),
-            RoutineOp::Recur(_) | RoutineOp::RecurBack(_) | RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => false,
-            RoutineOp::Steps(of) | RoutineOp::StepsBack(of) => routines::recurrent::known(of),
+            RoutineOp::Recur(_) | RoutineOp::RecurBackward(_) | RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => {
+                false
+            }
+            RoutineOp::Steps(of) | RoutineOp::StepsBackward(of) => routines::recurrent::known(of),
             _ => true,
         }
     }
@@ -369,7 +371,7 @@ impl CpuProgram {
 
     /// Runs the steps from the next one on, and adds their times to a profile.
     #[cold]
-    fn rest_timed(&mut self, note: Note, env: Env, token: Token) -> Result<()> {
+    fn rest_timed(&mut self, origin: Origin, env: Env, token: Token) -> Result<()> {
         let mut events = Vec::with_capacity(self.steps.len());
         let mut start = profile::now();
         let mut all = || -> Result<()> {
@@ -381,7 +383,7 @@ impl CpuProgram {
                 // Several loops may be one step.
                 if self.steps.get(k + 1).is_none_or(|(next, _)| *next != of) {
                     let now = profile::now();
-                    events.push(Event { kind: Kind::Step, note, start, length: now - start, amount: of.into() });
+                    events.push(Event { kind: Kind::Step, origin, start, length: now - start, amount: of.into() });
                     start = now;
                 }
             }
@@ -416,11 +418,11 @@ impl Executable for CpuProgram {
         if !resumed {
             self.next = 0;
         }
-        let note = profile::current().filter(|_| !resumed);
+        let origin = profile::current().filter(|_| !resumed);
         // A thread that waits for a long step must not be one of the pool's, which work on it.
         let in_pool = !self.long;
-        let mut rest = || match note {
-            Some(note) => self.rest_timed(note, env, token),
+        let mut rest = || match origin {
+            Some(origin) => self.rest_timed(origin, env, token),
             None => self.rest(env, token),
         };
         let result = interrupt::catch(|| if in_pool { with_threads(rest) } else { rest() });

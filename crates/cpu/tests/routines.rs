@@ -473,7 +473,7 @@ fn steps_of_an_lstm_and_their_way_back() {
             // Of the sum of all outputs, last h and last c, each with a weight.
             let g = Noise(4).many(all + 2 * one);
             let gradient = [&g[..], &first[one..]].concat();
-            let op = RoutineOp::StepsBack(of.clone().into());
+            let op = RoutineOp::StepsBackward(of.clone().into());
             let ins = [flat(&w), flat(&done), flat(&gradient)];
             let back = f64::read(&go(op, &ins, Layout::contiguous(F64, &[(gates + 2 * one) as i64])));
             let loss = |x: &[f64], first: &[f64]| -> f64 {

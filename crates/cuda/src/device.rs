@@ -491,12 +491,12 @@ impl DevicePrograms for CudaDevice {
                 let problem = Convolution { part: *part, geometry: geometry.clone() };
                 Convolution::known(geometry) && self.0.with_dnn(|dnn| dnn.convolves(&problem)).unwrap_or(false)
             }
-            RoutineOp::Recur(r) | RoutineOp::RecurBack(r) => self.recurrence(&r.of).is_some(),
+            RoutineOp::Recur(r) | RoutineOp::RecurBackward(r) => self.recurrence(&r.of).is_some(),
             // Without the library, or where it refuses, products and a softmax are recorded.
-            RoutineOp::Attend(of) | RoutineOp::AttendBack(of) => {
+            RoutineOp::Attend(of) | RoutineOp::AttendBackward(of) => {
                 self.0.with_dnn(|dnn| dnn.attends(of)).unwrap_or(false)
             }
-            RoutineOp::Steps(_) | RoutineOp::StepsBack(_) => false,
+            RoutineOp::Steps(_) | RoutineOp::StepsBackward(_) => false,
             _ => true,
         }
     }

@@ -267,11 +267,13 @@ fn routine_work(
         RoutineOp::Linalg(op) => linalg(*op, a, b),
         RoutineOp::Convolve(_, geometry) => vec![("convolve", out.dtype, 2.0 * geometry.products() as f64)],
         RoutineOp::Recur(r) => vec![("recurrence", out.dtype, 2.0 * (r.of.steps * r.of.batch * r.weights) as f64)],
-        RoutineOp::RecurBack(r) => vec![("recurrence", out.dtype, 4.0 * (r.of.steps * r.of.batch * r.weights) as f64)],
+        RoutineOp::RecurBackward(r) => {
+            vec![("recurrence", out.dtype, 4.0 * (r.of.steps * r.of.batch * r.weights) as f64)]
+        }
         RoutineOp::Attend(of) => vec![("dot", of.dtype, attention(of))],
-        RoutineOp::AttendBack(of) => vec![("dot", of.dtype, 2.5 * attention(of))],
+        RoutineOp::AttendBackward(of) => vec![("dot", of.dtype, 2.5 * attention(of))],
         RoutineOp::Steps(s) => vec![("recurrence", out.dtype, 8.0 * (s.steps * s.batch * s.hidden * s.hidden) as f64)],
-        RoutineOp::StepsBack(s) => {
+        RoutineOp::StepsBackward(s) => {
             vec![("recurrence", out.dtype, 16.0 * (s.steps * s.batch * s.hidden * s.hidden) as f64)]
         }
         RoutineOp::SparseDot { .. } => {

@@ -92,6 +92,6 @@ fn a_profile_waits_no_longer_than_what_it_measures() {
     assert_eq!(waited(), [1, 1]);
     // Each read is a wait in the profile all the same.
     let taken = profile::end().unwrap();
-    let waits = taken.events.iter().filter(|e| e.kind == Kind::Wait && e.note.device == 144).count();
+    let waits = taken.events.iter().filter(|e| e.kind == Kind::Wait && e.origin.device == 144).count();
     assert_eq!(waits, 4);
 }

@@ -83,7 +83,7 @@ impl DevicePrograms for Checked {
     // Without cuDNN, convolutions are products of windows, and recurrences are taken step by step: those are the kernels to
     // be checked.
     fn supports(&self, call: &RoutineOp) -> bool {
-        !matches!(call, RoutineOp::Convolve(..) | RoutineOp::Steps(_) | RoutineOp::StepsBack(_))
+        !matches!(call, RoutineOp::Convolve(..) | RoutineOp::Steps(_) | RoutineOp::StepsBackward(_))
             && self.cpu.supports(call)
     }
     fn recurrence(&self, layers: &Layers) -> Option<Arc<Recurrence>> {

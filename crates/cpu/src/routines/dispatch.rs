@@ -119,7 +119,10 @@ impl Routine {
                 2
             }
             RoutineOp::Linalg(LinalgOp::Solve) => 2,
-            RoutineOp::SparseDot { .. } | RoutineOp::RecurBack(_) | RoutineOp::Steps(_) | RoutineOp::StepsBack(_) => 3,
+            RoutineOp::SparseDot { .. }
+            | RoutineOp::RecurBackward(_)
+            | RoutineOp::Steps(_)
+            | RoutineOp::StepsBackward(_) => 3,
             _ => 1,
         };
         let optional = usize::from(call.op == RoutineOp::Compact && call.ins.len() == 2);
@@ -216,12 +219,14 @@ impl Routine {
             }
             RoutineOp::SparseDot { transposed } => sparse::fits(*transposed, a, &call.ins[1].1, &call.ins[2].1, out),
             // Recorded step by step here: see `CpuDevice::can`.
-            RoutineOp::Recur(_) | RoutineOp::RecurBack(_) | RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => false,
+            RoutineOp::Recur(_) | RoutineOp::RecurBackward(_) | RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => {
+                false
+            }
             RoutineOp::Steps(of) => {
                 let ([all, one], [.., end]) = (of.sizes(), of.results());
                 sized(call, of, [4 * all, 4 * of.hidden * of.hidden, 2 * one], end)
             }
-            RoutineOp::StepsBack(of) => {
+            RoutineOp::StepsBackward(of) => {
                 let ([all, one], [.., end]) = (of.sizes(), of.results());
                 of.training && sized(call, of, [4 * of.hidden * of.hidden, end, all + 3 * one], 4 * all + 2 * one)
             }
@@ -280,10 +285,11 @@ impl Routine {
                 RoutineOp::Convolve(part, geometry) => convolve::convolve(*part, geometry, of(0), of(1), out),
                 RoutineOp::SparseDot { transposed } => sparse::dot(*transposed, of(0), of(1), of(2), out),
                 RoutineOp::Steps(steps) => recurrent::steps(steps, of(0), of(1), of(2), out),
-                RoutineOp::StepsBack(steps) => recurrent::back(steps, of(0), of(1), of(2), out),
-                RoutineOp::Recur(_) | RoutineOp::RecurBack(_) | RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => {
-                    Err(bad(&self.call, "there is no such routine"))
-                }
+                RoutineOp::StepsBackward(steps) => recurrent::back(steps, of(0), of(1), of(2), out),
+                RoutineOp::Recur(_)
+                | RoutineOp::RecurBackward(_)
+                | RoutineOp::Attend(_)
+                | RoutineOp::AttendBackward(_) => Err(bad(&self.call, "there is no such routine")),
             }
         }
     }

@@ -335,7 +335,7 @@ impl Programs {
             program,
             executable,
             used: self.clock,
-            _named: (tape.layouts.clone(), tape.calls.clone()),
+            _named: (tape.layouts.clone(), tape.routines.clone()),
         })
     }
 
@@ -444,7 +444,7 @@ fn keep_finished(program: &Program, outputs: &[Buffer], tape: &Tape, done: usize
         match info.assignment {
             Assignment::Leaf(slot) if late => {
                 // SAFETY: the engine's lock is held, and the program does not go on.
-                unsafe { tape.leaves[slot as usize].lose() }
+                unsafe { tape.leaves[slot as usize].discard() }
             }
             Assignment::Output(k) if !late => {
                 if let Some(owner) = &tape.owners[program.outputs[k as usize] as usize] {

@@ -126,14 +126,14 @@ impl Memo {
                 (OperandSource::Read(layout), Operand::Array(a)) => {
                     // SAFETY: the caller holds the lock and has settled foreign tapes.
                     let src = unsafe { tape.source(&a.storage) };
-                    In { src, layout: tape.note(layout) }
+                    In { src, layout: tape.keep_layout(layout) }
                 }
                 (OperandSource::Cast { from, fresh, read }, Operand::Array(a)) => {
                     // SAFETY: the caller holds the lock and has settled foreign tapes.
                     let cast = unsafe { record_cast(tape, device, &a.view(from.clone()), fresh) };
                     // SAFETY: the caller holds the lock, and the new storage is pending on this tape.
                     let src = unsafe { tape.source(&cast.storage) };
-                    In { src, layout: tape.note(read) }
+                    In { src, layout: tape.keep_layout(read) }
                 }
                 (OperandSource::Const(layout), Operand::Weak(n) | Operand::Typed(n, _))
                     if entry.fun == Fun::Power && i == 1 && layout.dtype.is_int() && matches!(n, Number::Int(..0)) =>
@@ -182,14 +182,14 @@ pub fn result_dtype(fun: Fun, operands: &[Operand]) -> Result<DType> {
 pub unsafe fn record_cast(tape: &mut Tape, device: u8, a: &Array, fresh: &LayoutRef) -> Array {
     // SAFETY: the caller holds the lock and has settled foreign tapes.
     let src = unsafe { tape.source(&a.storage) };
-    let read = In { src, layout: tape.note(&a.layout) };
+    let read = In { src, layout: tape.keep_layout(&a.layout) };
     let fun = if a.dtype() == fresh.dtype { Fun::Positive } else { Fun::Cast };
     tape.push(NodeKind::Map, fun as u8, 1, fresh, [read, In::default(), In::default()], device)
 }
 
 /// Returns index values through `layout` (int64) as an operand.
 pub fn iota(tape: &mut Tape, layout: &LayoutRef) -> In {
-    In { src: Src::IOTA, layout: tape.note(layout) }
+    In { src: Src::IOTA, layout: tape.keep_layout(layout) }
 }
 
 fn hash(key: &(u8, u8, [u32; 3])) -> usize {

@@ -30,7 +30,7 @@ impl Formula<'_> {
         debug_assert_eq!(a.layout.id, self.layout.id);
         // SAFETY: the lock is held and foreign tapes are settled, by the type's invariants.
         let src = unsafe { self.tape.source(&a.storage) };
-        FormulaValue(In { src, layout: self.tape.note(&self.layout) })
+        FormulaValue(In { src, layout: self.tape.keep_layout(&self.layout) })
     }
 
     /// Returns a number, which is not part of the program's key.
@@ -42,7 +42,14 @@ impl Formula<'_> {
     pub fn map(&mut self, fun: Fun, args: &[FormulaValue]) -> FormulaValue {
         let mut ins = [In::default(); 3];
         ins.iter_mut().zip(args).for_each(|(to, arg)| *to = arg.0);
-        FormulaValue(self.tape.push_inner(NodeKind::Map, fun as u8, args.len() as u8, &self.layout, ins, self.formula))
+        FormulaValue(self.tape.push_intermediate(
+            NodeKind::Map,
+            fun as u8,
+            args.len() as u8,
+            &self.layout,
+            ins,
+            self.formula,
+        ))
     }
 
     /// Writes a value to an array.

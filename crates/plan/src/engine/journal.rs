@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
 
-use cuprous_core::tape::spell;
+use cuprous_core::tape::format_location;
 use cuprous_core::{Node, NodeKind, RoutineRef, Tape};
 
 use crate::program::{Program, Step};
@@ -51,12 +51,12 @@ impl Journal {
         let nodes = &tape.nodes;
         let why = match self.expected.get(&self.last).and_then(|next| self.nodes.get(next)) {
             None => "nothing was recorded after this point before".to_owned(),
-            Some((before, _)) => difference(before, nodes, &tape.places),
+            Some((before, _)) => difference(before, nodes, &tape.locations),
         };
         if self.nodes.len() > 256 {
             self.nodes.clear();
         }
-        self.nodes.insert(hash, (nodes.clone(), tape.calls.clone()));
+        self.nodes.insert(hash, (nodes.clone(), tape.routines.clone()));
         self.followed(self.last, hash);
         self.last = hash;
         let kernels = program.steps.iter().filter(|s| !matches!(s, Step::Routine(_))).count();
@@ -74,7 +74,7 @@ impl Journal {
         let before = self.last_of_line.insert(line, hash).filter(|&before| before != hash && line != 0);
         let Some(Event::Planned { why, .. }) = self.events.back() else { return None };
         let before = before.and_then(|before| self.nodes.get(&before));
-        Some(before.map_or_else(|| why.clone(), |(nodes, _)| difference(nodes, &tape.nodes, &tape.places)))
+        Some(before.map_or_else(|| why.clone(), |(nodes, _)| difference(nodes, &tape.nodes, &tape.locations)))
     }
 
     fn followed(&mut self, before: u64, hash: u64) {
@@ -125,11 +125,16 @@ fn difference(before: &[Node], now: &[Node], places: &[u32]) -> String {
             } else {
                 format!("{} of other operands", name(b))
             };
-            format!("operation {} of {} differs from last time: {what}{}", k + 1, now.len(), spell(places.get(k)))
+            format!(
+                "operation {} of {} differs from last time: {what}{}",
+                k + 1,
+                now.len(),
+                format_location(places.get(k))
+            )
         }
         None if before.len() != now.len() => {
             let last = now.len().min(before.len()).saturating_sub(1);
-            format!("{} operations instead of {}{}", now.len(), before.len(), spell(places.get(last)))
+            format!("{} operations instead of {}{}", now.len(), before.len(), format_location(places.get(last)))
         }
         None => "the same operations, but other values are still in use or other memory is read".into(),
     }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use cuprous_core::profile::{self, Current, Kind, Note};
+use cuprous_core::profile::{self, Current, Kind, Origin};
 use cuprous_core::{Array, Buffer, DType, Error, In, Result, Scalar, Src, nvtx};
 use smallvec::SmallVec;
 
-use super::{Engine, Replay, note_place, period};
+use super::{Engine, Replay, capture_location, period};
 use crate::program::UserLaunch;
 
 /// Largest number of launches in one program, on a device that works while the host goes on.
@@ -59,8 +59,8 @@ impl Engine {
             // SAFETY: the lock is held, and there is no array.
             unsafe { t.push_launch(None, true, names(0), &none) };
         }
-        t.launched += 1;
-        let (launched, asynchronous) = (t.launched, late || self.device.is_asynchronous());
+        t.launch_count += 1;
+        let (launched, asynchronous) = (t.launch_count, late || self.device.is_asynchronous());
         let mut ends = !asynchronous || launched >= most;
         if ends && asynchronous {
             // The tape ends at a whole number of repetitions, if there are any, so that the same program comes again.
@@ -100,7 +100,7 @@ impl Engine {
             }
         }
         let tape = self.tape()?;
-        note_place();
+        capture_location();
         let mut state = self.enter()?;
         self.run_tape(&mut state, tape)?;
         if let Some(recorder) = &mut state.recorder {
@@ -121,14 +121,14 @@ impl Engine {
         state.programs.forget_early();
         // The lock stays held, so that nothing else is submitted in between.
         let span = profile::on().then(|| {
-            let note = Note { what: profile::name(name), ..profile::note(self.id) };
-            (profile::now(), note, Current::new(note))
+            let origin = Origin { what: profile::name(name), ..profile::origin(self.id) };
+            (profile::now(), origin, Current::new(origin))
         });
         let range = nvtx::range(|| name.to_owned());
         let result = run(&addresses);
         drop(range);
-        if let Some((start, note, _current)) = span {
-            profile::since(start, Kind::Launch, note, 0);
+        if let Some((start, origin, _current)) = span {
+            profile::since(start, Kind::Launch, origin, 0);
         }
         drop(state);
         drop(buffers);

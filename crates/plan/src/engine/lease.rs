@@ -56,7 +56,7 @@ impl Engine {
     #[inline]
     pub(crate) fn tape(self: &Arc<Engine>) -> Result<u32> {
         if self.tracking.load(Relaxed) {
-            cuprous_core::tape::note_place();
+            cuprous_core::tape::capture_location();
         }
         LEASE.with_borrow_mut(|lease| {
             for (engine, tape) in &lease.tapes {

@@ -92,7 +92,7 @@ impl Engine {
             }),
             due: AtomicBool::new(false),
             threads: AtomicU32::new(0),
-            tracking: AtomicBool::new(tape::ALWAYS.load(Relaxed)),
+            tracking: AtomicBool::new(tape::ALWAYS_TRACK.load(Relaxed)),
             orphaned: AtomicBool::new(false),
         })
     }
@@ -104,7 +104,7 @@ impl Engine {
     fn open<'a>(self: &'a Arc<Engine>, operands: &[&Array]) -> Result<Recording<'a>> {
         let tape = self.tape()?;
         if profile::on() && self.threads.load(Relaxed) > 1 {
-            tape::note_place(); // another thread's tape may have to run
+            tape::capture_location(); // another thread's tape may have to run
         }
         let mut recording = Recording::new(self, self.enter()?, tape);
         for array in operands {
@@ -120,7 +120,7 @@ impl Engine {
     #[inline]
     pub(crate) fn settle(&self, state: &mut State, array: &Array, tape: u32) -> Result<()> {
         // SAFETY: the caller has the state, so the lock is held.
-        match unsafe { array.storage.head() } {
+        match unsafe { array.storage.latest_version() } {
             Some(head) if head.tape != tape => self.run_tape(state, head.tape),
             // SAFETY: the caller has the state, so the lock is held.
             None if unsafe { array.storage.is_lost() } => Err(lost_value()),
@@ -184,7 +184,7 @@ impl Engine {
     /// A program failed.
     pub fn flush(self: &Arc<Engine>) -> Result<()> {
         let tape = self.tape()?;
-        note_place();
+        capture_location();
         self.due.store(false, Relaxed);
         let mut state = self.enter()?;
         self.run_tape(&mut state, tape)
@@ -261,9 +261,9 @@ impl Engine {
 
 /// Notes the source line that waits for something or makes it run, for a profile.
 #[inline]
-pub(crate) fn note_place() {
+pub(crate) fn capture_location() {
     if profile::on() {
-        tape::note_place();
+        tape::capture_location();
     }
 }
 

@@ -103,7 +103,7 @@ impl Engine {
         if self.device.is_host() {
             let bytes = a.dtype().size();
             // SAFETY: the lock is held.
-            let memory = unsafe { if a.storage.head().is_none() { a.storage.buffer() } else { None } };
+            let memory = unsafe { if a.storage.latest_version().is_none() { a.storage.buffer() } else { None } };
             // Without room for a copy the operation is recorded: running programs makes room.
             if let (Some(memory), Ok(copy)) = (memory, self.device.alloc(bytes)) {
                 let from = memory.address() + offset as u64 * bytes as u64;
@@ -178,7 +178,7 @@ impl Engine {
         let Some(epoch) = a.storage.end_epoch() else { return Ok(()) };
         let dtype = if a.storage.bytes.is_multiple_of(a.dtype().size()) { a.dtype() } else { DType::U8 };
         let all = Layout::contiguous(dtype, &[(a.storage.bytes / dtype.size()) as i64]);
-        epoch.keep(self.cast(&a.view(all), dtype)?.storage);
+        epoch.set_copy(self.cast(&a.view(all), dtype)?.storage);
         Ok(())
     }
 

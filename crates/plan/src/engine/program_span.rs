@@ -1,8 +1,8 @@
 //! Programs in a profile.
 
 use cuprous_core::Tape;
-use cuprous_core::profile::{self, Current, Kind, Note, Seen, StepInfo};
-use cuprous_core::tape::{noted_place, spell};
+use cuprous_core::profile::{self, Current, Kind, Origin, ProgramInfo, StepInfo};
+use cuprous_core::tape::{captured_location, format_location};
 
 use super::journal::{self, Journal};
 use crate::device::Device;
@@ -13,9 +13,9 @@ const MAX_NAMES: usize = 4;
 
 /// A program that is being run during a profile.
 pub(crate) struct ProgramSpan {
-    note: Note,
+    origin: Origin,
     start: u64,
-    /// Devices find in it the note to which their work belongs.
+    /// Devices find in it the origin to which their work belongs.
     _current: Current,
 }
 
@@ -28,28 +28,28 @@ pub(crate) fn begin(
     device: u8,
     journal: &mut Journal,
 ) -> ProgramSpan {
-    let mut note = profile::note(device);
-    let why = journal.why(note.place, hash, tape);
-    let places = (tape.places.len() == tape.nodes.len()).then_some(&tape.places[..]);
+    let mut origin = profile::origin(device);
+    let why = journal.why(origin.location, hash, tape);
+    let places = (tape.locations.len() == tape.nodes.len()).then_some(&tape.locations[..]);
     let describe = || seen(hash, program, tape);
-    let (what, track) = profile::program(number, (&note, tape.index), places, why.as_deref(), describe);
-    note.what = what;
+    let (what, track) = profile::program(number, (&origin, tape.index), places, why.as_deref(), describe);
+    origin.what = what;
     tape.track(track);
     if why.is_some() {
-        profile::since(start, Kind::Plan, note, 0);
+        profile::since(start, Kind::Plan, origin, 0);
     }
-    ProgramSpan { note, start: profile::now(), _current: Current::new(note) }
+    ProgramSpan { origin, start: profile::now(), _current: Current::new(origin) }
 }
 
 impl ProgramSpan {
     /// Records that the program has its memory.
     pub(crate) fn memory(&self, device: &dyn Device) {
-        memory(device, self.note);
+        memory(device, self.origin);
     }
 
     /// Records that the program was submitted.
     pub(crate) fn end(self) {
-        profile::since(self.start, Kind::Submit, self.note, 0);
+        profile::since(self.start, Kind::Submit, self.origin, 0);
     }
 }
 
@@ -58,17 +58,17 @@ impl ProgramSpan {
 pub(crate) fn range(hash: u64, tape: &Tape) -> String {
     let names: Vec<String> = tape.nodes.iter().take(MAX_NAMES).map(journal::name).collect();
     let more = if tape.nodes.len() > MAX_NAMES { ", …" } else { "" };
-    let line = if profile::on() { spell(Some(&noted_place())) } else { String::new() };
+    let line = if profile::on() { format_location(Some(&captured_location())) } else { String::new() };
     format!("cuprous {:08x}: {}{more}{line}", hash as u32, names.join(", "))
 }
 
 /// Records how much memory is in use.
-pub(crate) fn memory(device: &dyn Device, note: Note) {
+pub(crate) fn memory(device: &dyn Device, origin: Origin) {
     let used = device.memory().iter().find(|(name, _)| *name == "used_bytes").map_or(0, |&(_, bytes)| bytes);
-    profile::since(profile::now(), Kind::Memory, note, used);
+    profile::since(profile::now(), Kind::Memory, origin, used);
 }
 
-fn seen(hash: u64, program: &Program, tape: &Tape) -> Seen {
+fn seen(hash: u64, program: &Program, tape: &Tape) -> ProgramInfo {
     let step = |(step, nodes): (&Step, &Vec<u32>)| {
         if let Step::Launch(launched) = step {
             return StepInfo { name: launched.launch.kernel.name().to_owned(), nodes: nodes.clone() };
@@ -87,5 +87,5 @@ fn seen(hash: u64, program: &Program, tape: &Tape) -> Seen {
         StepInfo { name: many + &names.join(", ") + &rest, nodes: nodes.clone() }
     };
     let steps = program.steps.iter().zip(&program.nodes).map(step).collect();
-    Seen { hash: hash as u32, nodes: tape.nodes.len(), steps, reasons: Vec::new() }
+    ProgramInfo { hash: hash as u32, nodes: tape.nodes.len(), steps, reasons: Vec::new() }
 }

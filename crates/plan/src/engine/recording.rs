@@ -56,7 +56,7 @@ impl<'a> Recording<'a> {
         let tape = self.tape_mut();
         // SAFETY: the lock is held, and the array is not pending on another tape by the type's invariant.
         let src = unsafe { tape.source(&array.storage) };
-        In { src, layout: tape.note(layout) }
+        In { src, layout: tape.keep_layout(layout) }
     }
 
     /// Returns a constant as an operand.

@@ -52,7 +52,7 @@ impl Engine {
         if recording.tape_mut().ends_at != usize::MAX {
             if profile::on() {
                 drop(recording);
-                tape::note_place();
+                tape::capture_location();
                 recording = self.open(ins)?;
             }
             // The tape has stayed open for an epilogue of the previous matmul. Another routine ends it.
@@ -70,7 +70,7 @@ impl Engine {
         tape.work = tape.work.saturating_add(work);
         let stays_open = op == RoutineOp::Dot && work > BIG_MATMUL;
         let (number, call) = op.intern();
-        tape.calls.push(call);
+        tape.routines.push(call);
         if ins.len() == 3 && number >= Node::MAX_ROUTINES {
             return Err(Error::runtime("too many different routines in one process"));
         }
@@ -221,7 +221,7 @@ impl Engine {
             *to = recording.read_through(a, layout);
         }
         let space = Layout::contiguous(out.dtype, &layouts[0].shape);
-        let product = recording.tape_mut().push_inner(NodeKind::Map, Fun::Multiply as u8, 2, &space, ins, 0);
+        let product = recording.tape_mut().push_intermediate(NodeKind::Map, Fun::Multiply as u8, 2, &space, ins, 0);
         let axes = Src(1 << (space.ndim() - 1));
         let ins = [product, In { src: axes, layout: 0 }, In::default()];
         Ok(recording.push(NodeKind::Reduce, ReduceOp::Sum as u8, 1, &out, ins))

@@ -78,7 +78,7 @@ impl Engine {
                     if given_up <= MAX_NAMED {
                         let (name, bytes) =
                             (journal::name(&tape.nodes[node]), tape.owners[node].as_ref().map_or(0, |s| s.bytes));
-                        let _ = write!(error.message, "; given up: [{name}], {bytes} bytes{}", tape.place(node));
+                        let _ = write!(error.message, "; given up: [{name}], {bytes} bytes{}", tape.location(node));
                     }
                 }
                 Ok(result) => break result,
@@ -119,12 +119,12 @@ fn failure_context(tape: &Tape) -> String {
     const SHOWN: usize = 8;
     let mut text = String::from("\nThis happened while computing");
     for (k, node) in tape.nodes.iter().take(SHOWN).enumerate() {
-        let _ = write!(text, "{} [{}]{}", if k == 0 { "" } else { "," }, journal::name(node), tape.place(k));
+        let _ = write!(text, "{} [{}]{}", if k == 0 { "" } else { "," }, journal::name(node), tape.location(k));
     }
     if tape.nodes.len() > SHOWN {
         let _ = write!(text, " and {} more", tape.nodes.len() - SHOWN);
     }
-    if tape.places.is_empty() {
+    if tape.locations.is_empty() {
         text += "; set CUPROUS_PLACES=1 in the environment to see the lines of your program";
     }
     text

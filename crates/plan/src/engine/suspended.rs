@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cuprous_core::{Head, Result, Storage, Tape};
+use cuprous_core::{Result, Storage, Tape, Version};
 
 use super::Engine;
 use super::state::State;
@@ -20,8 +20,8 @@ impl State {
             let node = node as u32;
             // SAFETY: the caller has the state, so the lock is held.
             unsafe {
-                if owner.head() == Some(Head { tape, node }) {
-                    owner.set_head(Some(Head { tape: to, node }));
+                if owner.latest_version() == Some(Version { tape, node }) {
+                    owner.set_latest_version(Some(Version { tape: to, node }));
                 }
             }
         }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use cuprous_core::error::ErrorKind;
 use cuprous_core::layout::show;
 use cuprous_core::profile::{self, Kind};
-use cuprous_core::{Array, Buffer, DType, Error, Layout, Loan, Result, Storage};
+use cuprous_core::{Array, Buffer, DType, Error, Layout, Result, SharedGuard, Storage};
 
 use super::cache::lost_value;
 use super::elementwise::Operand;
 use super::state::State;
-use super::{BIG_WORK, Engine, note_place, program_span};
+use super::{BIG_WORK, Engine, capture_location, program_span};
 use crate::device;
 
 /// Recorded work after which a read waits before it submits its copy, so that an interrupt can end the wait: 1 ms of an
@@ -23,14 +23,14 @@ impl Engine {
     /// # Errors
     /// A program failed, or the value was given up.
     pub fn realize(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<Buffer> {
-        note_place();
+        capture_location();
         let mut state = self.enter()?;
         self.memory(&mut state, storage)
     }
 
     fn memory(&self, state: &mut State, storage: &Storage) -> Result<Buffer> {
         // SAFETY: the caller has the state, so the lock is held.
-        if let Some(head) = unsafe { storage.head() } {
+        if let Some(head) = unsafe { storage.latest_version() } {
             self.run_tape(state, head.tape)?;
         }
         // SAFETY: the caller has the state, so the lock is held.
@@ -41,7 +41,7 @@ impl Engine {
     pub fn peek<R>(&self, storage: &Storage, read: impl FnOnce(&Buffer) -> R) -> Option<R> {
         let _state = self.enter().ok()?;
         // SAFETY: the lock is held.
-        let buffer = unsafe { storage.head().is_none().then(|| storage.buffer()) };
+        let buffer = unsafe { storage.latest_version().is_none().then(|| storage.buffer()) };
         buffer.flatten().as_ref().map(read)
     }
 
@@ -60,11 +60,11 @@ impl Engine {
     ///
     /// # Errors
     /// Arrays have no addresses on the device, or a program failed.
-    pub fn lend(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<(Buffer, Loan)> {
+    pub fn lend(self: &Arc<Engine>, storage: &Arc<Storage>) -> Result<(Buffer, SharedGuard)> {
         if !self.device.has_addresses() {
             return Err(device::no_addresses());
         }
-        note_place();
+        capture_location();
         let mut state = self.enter()?;
         if !storage.is_external() {
             for tape in 0..state.tapes.len() as u32 {
@@ -74,7 +74,7 @@ impl Engine {
         let buffer = self.memory(&mut state, storage)?;
         state.programs.forget_early();
         // The lock is still held, so that no other thread records work on the memory in between.
-        Ok((buffer, storage.lend()))
+        Ok((buffer, storage.share_scoped()))
     }
 
     /// Allocates memory. If there is no room, cached programs and free blocks are dropped first.
@@ -127,7 +127,7 @@ impl Engine {
             let plain: Vec<u8> = bytes.iter().map(|&byte| u8::from(byte != 0)).collect();
             return self.upload_array(&plain, dtype, shape, true);
         }
-        note_place();
+        capture_location();
         let copied =
             profile::timed(Kind::Upload, self.id, bytes.len() as u64, || match self.device.upload(bytes, wait) {
                 Err(e) if e.kind == ErrorKind::Memory => {
@@ -138,7 +138,7 @@ impl Engine {
             });
         let buffer = copied?;
         if profile::on() {
-            program_span::memory(&*self.device, profile::note(self.id));
+            program_span::memory(&*self.device, profile::origin(self.id));
         }
         Ok(Array { storage: Arc::new(Storage::ready(buffer, self.id)), layout })
     }

@@ -136,9 +136,9 @@ pub fn generate_call_tuned(call: &RoutineCall, arch: Arch, options: Options, tun
         // By libraries.
         RoutineOp::Fft { .. } | RoutineOp::Linalg(_) | RoutineOp::Convolve(..) => return None,
         // By a library.
-        RoutineOp::SparseDot { .. } | RoutineOp::Recur(_) | RoutineOp::RecurBack(_) => return None,
-        RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => return None,
-        RoutineOp::Steps(_) | RoutineOp::StepsBack(_) => return None,
+        RoutineOp::SparseDot { .. } | RoutineOp::Recur(_) | RoutineOp::RecurBackward(_) => return None,
+        RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => return None,
+        RoutineOp::Steps(_) | RoutineOp::StepsBackward(_) => return None,
     }
     Some(made.out)
 }
