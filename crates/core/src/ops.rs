@@ -319,6 +319,20 @@ impl Fun {
         }
     }
 
+    /// For a function that draws random numbers, the dtype of its results and that of its parameter if it has one.
+    pub fn random_dtypes(self) -> Option<(DType, Option<DType>)> {
+        Some(match self {
+            Fun::RandomBits32 => (U32, None),
+            Fun::RandomBits64 => (U64, None),
+            Fun::RandomUnit32 | Fun::RandomNormal32 => (F32, None),
+            Fun::RandomUnit64 | Fun::RandomNormal64 => (F64, None),
+            Fun::RandomGamma => (F64, Some(F64)),
+            Fun::RandomPoisson => (I64, Some(F64)),
+            Fun::RandomBinomial => (I64, Some(C128)),
+            _ => return None,
+        })
+    }
+
     /// What NumPy computes instead when all operands are bool: `+` is `or`, `*` is `and`. `None` keeps the function.
     pub fn for_bool(self) -> Option<Fun> {
         Some(match self {

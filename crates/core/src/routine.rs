@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use crate::attention::Attention;
 use crate::convolution::{Geometry, Part};
+use crate::named::named;
 use crate::recurrent::{Recurrence, Steps};
 use crate::{DType, Dims};
 
@@ -16,6 +17,15 @@ pub enum ScanOp {
     Prod,
     Max,
     Min,
+}
+
+named! {
+    ScanOp {
+        Sum = "sum",
+        Prod = "prod",
+        Max = "max",
+        Min = "min",
+    }
 }
 
 /// What happens beyond an edge, by SciPy's names.
@@ -32,6 +42,16 @@ pub enum Edge {
     Mirror,
     /// (a b c d | a b c d | a b c d)
     Wrap,
+}
+
+named! {
+    Edge {
+        Reflect = "reflect",
+        Constant = "constant",
+        Nearest = "nearest",
+        Mirror = "mirror",
+        Wrap = "wrap",
+    }
 }
 
 /// Which discrete Fourier transform; `n` is the number of points, a spectrum of real points has `n / 2 + 1` values.
@@ -131,6 +151,30 @@ pub enum LinalgOp {
 }
 
 impl LinalgOp {
+    /// The decomposition with the options of that name.
+    pub fn from_name(name: &str) -> Option<LinalgOp> {
+        Some(match name {
+            "cholesky" => LinalgOp::Cholesky { upper: false },
+            "cholesky_upper" => LinalgOp::Cholesky { upper: true },
+            "solve" => LinalgOp::Solve,
+            "slogdet" => LinalgOp::Slogdet,
+            "qr" => LinalgOp::Qr(QrMode::Reduced),
+            "qr_complete" => LinalgOp::Qr(QrMode::Complete),
+            "qr_r" => LinalgOp::Qr(QrMode::R),
+            "qr_raw" => LinalgOp::Qr(QrMode::Raw),
+            "svdvals" => LinalgOp::Svd(Vectors::No),
+            "svd" => LinalgOp::Svd(Vectors::Thin),
+            "svd_full" => LinalgOp::Svd(Vectors::Full),
+            "eigh" => LinalgOp::Eigh { upper: false, vectors: true },
+            "eigh_upper" => LinalgOp::Eigh { upper: true, vectors: true },
+            "eigvalsh" => LinalgOp::Eigh { upper: false, vectors: false },
+            "eigvalsh_upper" => LinalgOp::Eigh { upper: true, vectors: false },
+            "eig" => LinalgOp::Eig { vectors: true },
+            "eigvals" => LinalgOp::Eig { vectors: false },
+            _ => return None,
+        })
+    }
+
     /// Elements of each result for a matrix of m × n (and a right side of k columns); 0 where there is no such result.
     pub fn results(self, m: i64, n: i64, k: i64) -> [i64; 3] {
         let least = m.min(n);
