@@ -3,8 +3,8 @@
 use cuprous_core::Error;
 use cuprous_core::error::ErrorKind;
 use pyo3::exceptions::{
-    PyImportError, PyIndexError, PyMemoryError, PyNotImplementedError, PyOverflowError, PyRecursionError,
-    PyRuntimeError, PyTypeError, PyValueError,
+    PyImportError, PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyNotImplementedError, PyOverflowError,
+    PyRecursionError, PyRuntimeError, PyTypeError, PyValueError,
 };
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -32,8 +32,13 @@ pub(crate) fn raise(error: Error) -> PyErr {
         ErrorKind::Recursion => PyRecursionError::new_err(message),
         ErrorKind::Device => device_error(message),
         ErrorKind::MissingLibrary => PyImportError::new_err(message),
-        ErrorKind::Interrupted | ErrorKind::Aborted => crate::interrupt::raised(message),
+        ErrorKind::Interrupted | ErrorKind::Aborted => interrupted(message),
     }
+}
+
+/// The exception for work that was interrupted: what Python makes of the signal.
+fn interrupted(message: String) -> PyErr {
+    Python::attach(|py| py.check_signals().err().unwrap_or_else(|| PyKeyboardInterrupt::new_err(message)))
 }
 
 static DEVICE_ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();

@@ -2,39 +2,23 @@
 
 use cuprous_core::layout::checked_size;
 use cuprous_core::promote::{can_cast_safely, can_cast_same_kind, promote};
-use cuprous_core::routine::{Edge, ScanOp, packed_mask, sparse_starts};
+use cuprous_core::routine::{Edge, packed_mask, sparse_starts};
 use cuprous_core::scalar::Number;
-use cuprous_core::{
-    Array, DType, Dims, Fun, Layout, LinalgOp, QrMode, ReduceOp, RoutineOp, Scalar, ScatterOp, Vectors,
-};
-use cuprous_plan::{Operand, Replay, record};
+use cuprous_core::{Array, DType, Dims, Layout, LinalgOp, RoutineOp, Scalar, ScatterOp};
+use cuprous_plan::{Operand, record};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::array::{PyArray, by_stride, laid};
+use crate::arguments::{
+    dtype_argument, edge_argument, fun_argument, linalg_argument, reduce_argument, scan_argument, scatter_argument,
+};
+use crate::array::{PyArray, by_stride, finish, laid};
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::interrupt;
-use crate::operand::{self, Value, finish, settle};
-
-/// The dtype of that name.
-pub(crate) fn dtype_argument(name: &str) -> PyResult<DType> {
-    DType::from_name(name).ok_or_else(|| PyTypeError::new_err(format!("data type '{name}' not understood")))
-}
-
-/// The scalar function of that name.
-pub(crate) fn fun_argument(name: &str) -> PyResult<Fun> {
-    Fun::from_name(name).ok_or_else(|| PyValueError::new_err(format!("no scalar function is called {name:?}")))
-}
-
-/// An operand, or a TypeError that says what to do.
-pub(crate) fn operand_argument<'py>(object: &Bound<'py, PyAny>) -> PyResult<Value<'py>> {
-    operand::value(object)?.ok_or_else(|| {
-        let class = object.get_type().repr().map(|r| r.to_string()).unwrap_or_default();
-        PyTypeError::new_err(format!("Unsupported type {class}: convert it with cuprous.asarray first"))
-    })
-}
+use crate::interrupt::settle;
+use crate::operand::{self, Value, operand_argument};
+use crate::session::default_engine;
 
 fn operands<'py>(args: &Bound<'py, PyTuple>) -> PyResult<smallvec::SmallVec<[Value<'py>; 3]>> {
     args.iter().map(|a| operand_argument(&a)).collect()
@@ -84,17 +68,6 @@ pub(crate) fn can_cast(a: &str, b: &str, casting: &str) -> PyResult<bool> {
             )));
         }
     })
-}
-
-fn default_engine(py: Python<'_>) -> PyResult<&'static std::sync::Arc<cuprous_plan::Engine>> {
-    let engine = devices::default_engine().or_raise()?;
-    if let Some(cause) = devices::take_warning() {
-        let text =
-            format!("a GPU is visible but cannot be used: {cause} Running on the CPU; `cuprous doctor` explains.");
-        let text = std::ffi::CString::new(text).unwrap_or_default();
-        PyErr::warn(py, &py.get_type::<pyo3::exceptions::PyRuntimeWarning>(), &text, 2)?;
-    }
-    Ok(engine)
 }
 
 #[pyfunction]
@@ -148,17 +121,8 @@ pub(crate) fn random(
 ) -> PyResult<PyArray> {
     let fun = fun_argument(name)?;
     checked_size(DType::F64, &shape).or_raise()?;
-    let wanted = match fun {
-        Fun::RandomGamma | Fun::RandomPoisson => Some(DType::F64),
-        Fun::RandomBinomial => Some(DType::C128),
-        Fun::RandomBits32
-        | Fun::RandomBits64
-        | Fun::RandomUnit32
-        | Fun::RandomUnit64
-        | Fun::RandomNormal32
-        | Fun::RandomNormal64 => None,
-        _ => return Err(PyValueError::new_err(format!("{name:?} makes no random numbers"))),
-    };
+    let (_, wanted) =
+        fun.random_dtypes().ok_or_else(|| PyValueError::new_err(format!("{name:?} makes no random numbers")))?;
     let parameter = match (wanted, parameter) {
         (None, None) => None,
         (None, Some(_)) => return Err(PyTypeError::new_err(format!("[{name}] takes no parameter"))),
@@ -204,7 +168,7 @@ pub(crate) fn update(py: Python<'_>, a: &PyArray, value: &Bound<'_, PyAny>) -> P
     let target = a.target()?;
     let engine = devices::of(target);
     if let Value::Typed(..) = value {
-        crate::array::warn_of_complex(py, &value, target.dtype())?; // of arrays callers have warned
+        operand::warn_of_complex(py, &value, target.dtype())?; // of arrays callers have warned
     }
     engine.update(target, value.stored(target.dtype())?).or_raise()?;
     settle(py, engine)
@@ -228,14 +192,7 @@ pub(crate) fn scatter(
     value: &Bound<'_, PyAny>,
     op: &str,
 ) -> PyResult<()> {
-    let op = match op {
-        "set" => ScatterOp::Set,
-        "add" => ScatterOp::Add,
-        "multiply" => ScatterOp::Multiply,
-        "maximum" => ScatterOp::Maximum,
-        "minimum" => ScatterOp::Minimum,
-        _ => return Err(PyValueError::new_err(format!("[scatter] no combination is called {op:?}"))),
-    };
+    let op = scatter_argument(op)?;
     let target = a.target()?;
     let engine = devices::of(target);
     let dtype = target.dtype();
@@ -253,20 +210,6 @@ pub(crate) fn scatter(
     settle(py, engine)
 }
 
-/// The fold of that name.
-pub(crate) fn reduce_op_named(name: &str) -> PyResult<ReduceOp> {
-    Ok(match name {
-        "sum" => ReduceOp::Sum,
-        "prod" => ReduceOp::Prod,
-        "max" => ReduceOp::Max,
-        "min" => ReduceOp::Min,
-        "argmax" => ReduceOp::ArgMax,
-        "argmin" => ReduceOp::ArgMin,
-        "m2" => ReduceOp::M2,
-        _ => return Err(PyValueError::new_err(format!("no fold is called {name:?}"))),
-    })
-}
-
 #[pyfunction]
 #[pyo3(signature = (op, a, axes, keepdims = false))]
 pub(crate) fn reduce(
@@ -276,7 +219,7 @@ pub(crate) fn reduce(
     axes: Option<Vec<i64>>,
     keepdims: bool,
 ) -> PyResult<PyArray> {
-    let op = reduce_op_named(op)?;
+    let op = reduce_argument(op)?;
     let array = &a.0;
     let ndim = array.layout.ndim();
     let mask = match axes {
@@ -338,13 +281,7 @@ fn squeezed(array: &Array, mask: u64) -> PyResult<(Array, u32)> {
 
 #[pyfunction]
 pub(crate) fn scan(py: Python<'_>, op: &str, a: &PyArray, axis: i64) -> PyResult<PyArray> {
-    let op = match op {
-        "sum" => ScanOp::Sum,
-        "prod" => ScanOp::Prod,
-        "max" => ScanOp::Max,
-        "min" => ScanOp::Min,
-        _ => return Err(PyValueError::new_err(format!("no running fold is called {op:?}"))),
-    };
+    let op = scan_argument(op)?;
     let ndim = a.0.layout.ndim();
     let axis = crate::index::axis(axis, ndim, &mut vec![false; ndim])?;
     let engine = devices::of(&a.0);
@@ -471,17 +408,6 @@ pub(crate) fn components(py: Python<'_>, edges: &PyArray, steps: Vec<i64>) -> Py
     whole(py, RoutineOp::Components { steps: steps.into() }, &[edges], dtype, &shape[1..])
 }
 
-fn edge_argument(name: &str) -> PyResult<Edge> {
-    Ok(match name {
-        "reflect" => Edge::Reflect,
-        "constant" => Edge::Constant,
-        "nearest" => Edge::Nearest,
-        "mirror" => Edge::Mirror,
-        "wrap" => Edge::Wrap,
-        _ => return Err(PyValueError::new_err(format!("boundary mode not supported: {name:?}"))),
-    })
-}
-
 #[pyfunction]
 pub(crate) fn correlate(
     py: Python<'_>,
@@ -531,30 +457,6 @@ pub(crate) fn pad(
     let shape: Dims = (0..ndim).map(extent).collect();
     let op = RoutineOp::Pad { edge, constant: constant.to_bits(), before: before.into() };
     whole(py, op, &[a], a.0.dtype(), &shape)
-}
-
-/// The decomposition of that name.
-fn linalg_argument(name: &str) -> PyResult<LinalgOp> {
-    Ok(match name {
-        "cholesky" => LinalgOp::Cholesky { upper: false },
-        "cholesky_upper" => LinalgOp::Cholesky { upper: true },
-        "solve" => LinalgOp::Solve,
-        "slogdet" => LinalgOp::Slogdet,
-        "qr" => LinalgOp::Qr(QrMode::Reduced),
-        "qr_complete" => LinalgOp::Qr(QrMode::Complete),
-        "qr_r" => LinalgOp::Qr(QrMode::R),
-        "qr_raw" => LinalgOp::Qr(QrMode::Raw),
-        "svdvals" => LinalgOp::Svd(Vectors::No),
-        "svd" => LinalgOp::Svd(Vectors::Thin),
-        "svd_full" => LinalgOp::Svd(Vectors::Full),
-        "eigh" => LinalgOp::Eigh { upper: false, vectors: true },
-        "eigh_upper" => LinalgOp::Eigh { upper: true, vectors: true },
-        "eigvalsh" => LinalgOp::Eigh { upper: false, vectors: false },
-        "eigvalsh_upper" => LinalgOp::Eigh { upper: true, vectors: false },
-        "eig" => LinalgOp::Eig { vectors: true },
-        "eigvals" => LinalgOp::Eig { vectors: false },
-        _ => return Err(PyValueError::new_err(format!("no decomposition is called {name:?}"))),
-    })
 }
 
 #[pyfunction]
@@ -642,156 +544,4 @@ pub(crate) fn sparse_dot(
     };
     let (values, pattern, dense) = (plain(values)?, plain(pattern)?, plain(dense)?);
     whole(py, RoutineOp::SparseDot { transposed }, &[&values, &pattern, &dense], dtype, &out)
-}
-
-// --- running
-
-#[pyfunction]
-pub(crate) fn flush(py: Python<'_>) -> PyResult<()> {
-    interrupt::run(py, || devices::all_started().try_for_each(|e| e.flush()))
-}
-
-#[pyfunction]
-pub(crate) fn synchronize(py: Python<'_>) -> PyResult<()> {
-    interrupt::run(py, || devices::all_started().try_for_each(|e| e.synchronize()))
-}
-
-#[pyfunction]
-pub(crate) fn explain() -> PyResult<String> {
-    Ok(devices::default_engine().or_raise()?.explain() + &devices::about_auto())
-}
-
-#[pyfunction]
-#[pyo3(signature = (a = None, device = None))]
-pub(crate) fn show_code(py: Python<'_>, a: Option<&PyArray>, device: Option<&str>) -> PyResult<String> {
-    let engine = match a {
-        Some(a) => devices::of(&a.0),
-        None => devices::default_engine().or_raise()?,
-    };
-    let own = devices::name(engine);
-    match device {
-        Some(name) if !["cpu", "cuda"].contains(&name) => {
-            Err(PyValueError::new_err(format!("[show_code] there is no device {name:?}; use 'cpu' or 'cuda'")))
-        }
-        Some("cuda") if own == "cpu" => {
-            py.detach(|| engine.show_code(Some(&|program| Ok(cuprous_cuda::source(program))))).or_raise()
-        }
-        Some("cpu") if own != "cpu" => {
-            Err(PyValueError::new_err("[show_code] the program is one of the GPU; move its arrays to the CPU first"))
-        }
-        _ => py.detach(|| engine.show_code(None)).or_raise(),
-    }
-}
-
-#[pyfunction]
-pub(crate) fn set_device(py: Python<'_>, name: &str) -> PyResult<()> {
-    py.detach(|| devices::set_default(name)).or_raise()
-}
-
-#[pyfunction]
-pub(crate) fn get_device(py: Python<'_>) -> PyResult<String> {
-    Ok(devices::name(default_engine(py)?))
-}
-
-#[pyfunction]
-pub(crate) fn device_count() -> u32 {
-    cuprous_cuda::device_count()
-}
-
-#[pyfunction]
-pub(crate) fn unusable_gpu_reason() -> Option<String> {
-    cuprous_cuda::unusable_reason()
-}
-
-#[pyfunction]
-pub(crate) fn set_library_roots(roots: Vec<String>) {
-    cuprous_cuda::set_library_roots(roots.into_iter().map(Into::into).collect());
-}
-
-#[pyfunction]
-pub(crate) fn set_replay(mode: &str) -> PyResult<()> {
-    let replay = match mode {
-        "auto" => Replay::Auto,
-        "single" => Replay::Single,
-        "fused" => Replay::Fused,
-        _ => return Err(PyValueError::new_err("the mode is \"auto\", \"single\" or \"fused\"")),
-    };
-    devices::default_engine().or_raise()?.set_replay(replay);
-    Ok(())
-}
-
-#[pyfunction]
-pub(crate) fn stats(py: Python<'_>) -> PyResult<Bound<'_, pyo3::types::PyDict>> {
-    let engine = devices::default_engine().or_raise()?;
-    let s = engine.stats();
-    let dict = pyo3::types::PyDict::new(py);
-    for (name, value) in [("nodes", s.nodes), ("planned", s.planned), ("replayed", s.replayed), ("steps", s.steps)]
-        .into_iter()
-        .chain(engine.device.counters())
-    {
-        dict.set_item(name, value)?;
-    }
-    Ok(dict)
-}
-
-#[pyfunction]
-pub(crate) fn memory_stats<'py>(py: Python<'py>, device: &str) -> PyResult<Bound<'py, pyo3::types::PyDict>> {
-    let dict = pyo3::types::PyDict::new(py);
-    for (name, value) in devices::named(device).or_raise()?.device.memory() {
-        dict.set_item(name, value)?;
-    }
-    Ok(dict)
-}
-
-#[pyfunction]
-pub(crate) fn set_memory_limit(device: &str, limit: u64) -> PyResult<()> {
-    devices::named(device).or_raise()?.device.set_memory_limit(limit).or_raise()
-}
-
-#[pyfunction]
-pub(crate) fn reset_peak_memory(device: &str) -> PyResult<()> {
-    devices::named(device).or_raise()?.device.reset_peak();
-    Ok(())
-}
-
-#[pyfunction]
-pub(crate) fn trim_memory(py: Python<'_>, device: &str) -> PyResult<()> {
-    let engine = devices::named(device).or_raise()?;
-    py.detach(|| engine.trim());
-    Ok(())
-}
-
-/// The name of a device that is a second CPU, for tests of what mixes devices.
-#[pyfunction]
-pub(crate) fn stand_in_device() -> String {
-    devices::stand_in()
-}
-
-/// Makes "auto" a device of two CPUs, of which the second is said to be `faster` times as fast, for tests.
-#[pyfunction]
-pub(crate) fn stand_in_auto(faster: f64, copies: f64, launch: f64) -> PyResult<()> {
-    devices::stand_in_auto(faster, copies, launch).or_raise()
-}
-
-/// Does nothing: the cheapest native call, the yardstick for the cost of recording.
-#[pyfunction]
-pub(crate) fn nothing(_a: &Bound<'_, PyAny>) {}
-
-/// Computes something small on a device and checks it, for `cuprous doctor`.
-pub(crate) fn try_kernel(device: &str) -> Result<String, String> {
-    let run = || -> cuprous_core::Result<String> {
-        let engine = devices::named(device)?;
-        let index = engine.iota(&Layout::contiguous(DType::I64, &[1000]))?;
-        let square = engine.map(Fun::Square, &[cuprous_plan::Operand::Array(&index)], None)?;
-        let sum = engine.reduce(ReduceOp::Sum, &square, 1)?;
-        let mut bytes = [0; 8];
-        engine.download(&sum, &mut bytes)?;
-        match i64::from_le_bytes(bytes) {
-            332_833_500 => Ok("the sum of the first 1000 squares is right".into()),
-            wrong => {
-                Err(cuprous_core::Error::runtime(format!("the sum of the first 1000 squares came out as {wrong}")))
-            }
-        }
-    };
-    run().map_err(|e| e.message)
 }

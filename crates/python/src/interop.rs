@@ -9,10 +9,10 @@ use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
+use crate::arguments::dtype_argument;
 use crate::array::{PyArray, first_byte};
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::functions::dtype_argument;
 use crate::interrupt;
 
 const CPU: i32 = 1;

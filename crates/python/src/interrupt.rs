@@ -6,11 +6,12 @@
 //! the user's own may want the work to continue, and is called when it is done.
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
 use cuprous_core::Result;
 use cuprous_core::interrupt::{self, Token};
-use pyo3::exceptions::PyKeyboardInterrupt;
+use cuprous_plan::Engine;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
@@ -170,7 +171,11 @@ pub(crate) fn run<R: Send>(py: Python<'_>, work: impl FnOnce() -> Result<R> + Se
     detach(py, work)?.or_raise()
 }
 
-/// The exception for work that was interrupted: what Python makes of the signal.
-pub(crate) fn raised(message: String) -> PyErr {
-    Python::attach(|py| py.check_signals().err().unwrap_or_else(|| PyKeyboardInterrupt::new_err(message)))
+/// Runs the tape where the last operation ended it.
+#[inline]
+pub(crate) fn settle(py: Python<'_>, engine: &'static Arc<Engine>) -> PyResult<()> {
+    if engine.take_due() {
+        run(py, || engine.flush())?;
+    }
+    Ok(())
 }

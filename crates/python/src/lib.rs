@@ -1,5 +1,6 @@
 //! The native module `cuprous._core`: translation between Python and the engine, no logic of its own.
 
+mod arguments;
 mod array;
 mod buffer;
 mod checked;
@@ -8,6 +9,7 @@ mod counter;
 mod devices;
 mod errors;
 mod estimate;
+mod fft;
 mod fork;
 mod functions;
 mod hooks;
@@ -19,11 +21,11 @@ mod machine;
 mod numpy;
 mod operand;
 mod operators;
-mod places;
 mod profile;
+mod session;
+mod source_locations;
 mod stream;
 mod tensor;
-mod transforms;
 mod ufunc;
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
@@ -31,13 +33,15 @@ use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 
+use tensor::{attention, convolution, creation, functions as tensor_functions, grad, products, recurrent};
+
 /// Runs the `cuprous` command; the answer is its exit code.
 #[pyfunction(name = "cli")]
 fn command(py: Python<'_>, argv: Vec<String>) -> i32 {
     let python = py.version_info();
     let host = cli::Host {
         python: format!("{}.{}.{}", python.major, python.minor, python.patch),
-        run_kernel: &functions::try_kernel,
+        run_kernel: &session::try_kernel,
         package: &|name| {
             Python::attach(|py| {
                 py.import("importlib.metadata").ok()?.call_method1("version", (name,)).ok()?.extract().ok()
@@ -91,8 +95,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<ufunc::PyUfunc>()?;
     m.add_class::<counter::Counter>()?;
     m.add_class::<tensor::PyTensor>()?;
-    m.add_class::<tensor::PyNode>()?;
-    m.add_class::<tensor::PySaved>()?;
+    m.add_class::<tensor::grad::PyNode>()?;
+    m.add_class::<tensor::grad::PySaved>()?;
     m.add_class::<kernel::Kernel>()?;
     m.add_class::<kernel::Launcher>()?;
     m.add_class::<kernel::NativeModule>()?;
@@ -102,7 +106,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<estimate::Counting>()?;
     m.add_class::<profile::PyReport>()?;
     m.add("OutOfMemoryError", m.py().get_type::<errors::OutOfMemoryError>())?;
-    places::install();
+    source_locations::install();
     interrupt::install(m.py());
     fork::watch();
     let _ = cuprous_autograd::ops::ENGINES.set(devices::numbered);
@@ -118,19 +122,27 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     functions! {
         functions: map result_dtype cast promote_types can_cast empty full iota random broadcast_to owner update gather
             scatter reduce scan dot sort argsort searchsorted partition topk select pack_mask compact components
-            correlate pad decompose sparse_dot flush synchronize explain show_code
-            set_device get_device device_count unusable_gpu_reason set_library_roots set_replay stats memory_stats
-            set_memory_limit reset_peak_memory trim_memory stand_in_device stand_in_auto nothing;
+            correlate pad decompose sparse_dot;
+        session: flush synchronize explain show_code set_device get_device device_count unusable_gpu_reason
+            set_library_roots set_replay stats memory_stats set_memory_limit reset_peak_memory trim_memory stand_in_device
+            stand_in_auto nothing;
         numpy: from_numpy to_numpy to_bytes to_device as_strided;
-        transforms: fft;
+        fft: fft;
         interop: to_dlpack from_dlpack from_address;
         stream: device_properties;
         hooks: set_hook;
         kernel: kernel_builtins kernel_warnings declare_linked link_code kept_code keep_code missing_header;
-        tensor: t_empty t_full t_iota t_random t_wrap t_map t_overwrite t_result_type t_promote_types t_default_dtype
-            t_set_default_dtype t_cast t_to_device t_pin t_is_pinned t_contiguous t_reduce t_scan t_strided t_reshape t_permute t_expand t_gather t_indexable t_scatter t_update
-            t_join t_adam t_ready t_forget_gradients t_mean_square t_softmax t_likelihood t_cross_entropy t_check_classes t_relu t_gelu t_layer_norm t_max_pool t_matmul t_linear t_convolution t_attention t_recurrent t_steps t_steps_back set_convolution_tf32 has_cudnn t_backward t_grad t_custom t_save t_mark t_checkpoint
-            t_other_leaves set_anomaly set_grad_enabled is_grad_enabled;
+        creation: t_empty t_full t_iota t_random;
+        tensor_functions: t_wrap t_map t_overwrite t_result_type t_promote_types t_default_dtype t_set_default_dtype t_cast
+            t_to_device t_pin t_is_pinned t_contiguous t_reduce t_scan t_strided t_reshape t_permute t_expand t_gather
+            t_indexable t_scatter t_update t_join t_adam t_ready t_forget_gradients t_mean_square t_softmax t_likelihood
+            t_cross_entropy t_check_classes t_relu t_gelu t_layer_norm t_max_pool;
+        products: t_matmul t_linear;
+        convolution: t_convolution set_convolution_tf32 has_cudnn;
+        attention: t_attention;
+        recurrent: t_recurrent t_steps t_steps_back;
+        grad: t_backward t_grad t_custom t_save t_mark t_checkpoint t_other_leaves set_anomaly set_grad_enabled
+            is_grad_enabled;
         checked: check_in_batches;
         estimate: device_side estimate_simple parse_quantity profiles quantity;
         profile: profile_begin profile_end profile_on profile_now profile_part nvtx_push nvtx_pop nvtx_mark nvtx_start nvtx_end;

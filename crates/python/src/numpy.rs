@@ -203,7 +203,7 @@ pub(crate) fn as_strided(
     let array = &a.get().0;
     let old = array.dtype();
     let new = match dtype {
-        Some(name) => crate::functions::dtype_argument(name)?,
+        Some(name) => crate::arguments::dtype_argument(name)?,
         None => old,
     };
     let start = array.layout.offset * old.size() as i64;

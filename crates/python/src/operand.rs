@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, DType, Fun, Kind, Result};
+use cuprous_core::{Array, DType, Fun, Kind};
 use cuprous_plan::{Engine, Operand, record};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 use smallvec::SmallVec;
 
-use crate::array::PyArray;
+use crate::array::{PyArray, finish};
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::interrupt;
 
 /// An operand on its way from Python.
 pub(crate) enum Value<'py> {
@@ -218,6 +217,14 @@ fn other<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
     Ok(Some(Value::Typed(number, dtype)))
 }
 
+/// An operand, or a TypeError that says what to do.
+pub(crate) fn operand_argument<'py>(object: &Bound<'py, PyAny>) -> PyResult<Value<'py>> {
+    value(object)?.ok_or_else(|| {
+        let class = object.get_type().repr().map(|r| r.to_string()).unwrap_or_default();
+        PyTypeError::new_err(format!("Unsupported type {class}: convert it with cuprous.asarray first"))
+    })
+}
+
 /// The engine for some operands: that of the first array, else the default.
 #[inline]
 pub(crate) fn engine_of<'a>(values: impl IntoIterator<Item = &'a Value<'a>>) -> PyResult<&'static Arc<Engine>> {
@@ -242,19 +249,17 @@ pub(crate) fn map(py: Python<'_>, fun: Fun, values: &[Value], dtype: Option<DTyp
     finish(py, engine, result)
 }
 
-/// The recorded array for Python; runs the tape where the operation ended it.
+/// NumPy's warning where an assignment drops imaginary parts.
 #[inline]
-pub(crate) fn finish(py: Python<'_>, engine: &'static Arc<Engine>, result: Result<Array>) -> PyResult<PyArray> {
-    let array = result.or_raise()?;
-    settle(py, engine)?;
-    Ok(PyArray::result(array))
-}
-
-/// Runs the tape where the last operation ended it.
-#[inline]
-pub(crate) fn settle(py: Python<'_>, engine: &'static Arc<Engine>) -> PyResult<()> {
-    if engine.take_due() {
-        interrupt::run(py, || engine.flush())?;
+pub(crate) fn warn_of_complex(py: Python<'_>, value: &Value, to: DType) -> PyResult<()> {
+    let from = match value {
+        Value::Array(from) => from.get().0.dtype(),
+        Value::Typed(_, from) => *from,
+        _ => return Ok(()),
+    };
+    if !from.is_complex() || to.is_complex() || to == DType::Bool {
+        return Ok(());
     }
-    Ok(())
+    let class = py.import("numpy.exceptions")?.getattr("ComplexWarning")?;
+    PyErr::warn(py, &class, c"Casting complex values to real discards the imaginary part", 1)
 }

@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::OrRaise;
 use crate::interrupt;
-use crate::{devices, places};
+use crate::{devices, source_locations};
 
 /// What a profile says, once it has ended.
 #[pyclass(frozen, name = "Report", module = "cuprous._core")]
@@ -54,7 +54,7 @@ pub(crate) fn profile_end(py: Python<'_>) -> PyResult<PyReport> {
     done.or_raise()?;
     let taken = taken.ok_or_else(|| PyRuntimeError::new_err("[profile] no profile is being made"))?;
     let names = devices::all_started().map(|engine| (engine.id, devices::name(engine))).collect();
-    let places = places::all();
+    let places = source_locations::all();
     Ok(PyReport(py.detach(|| Report::new(*taken, places, names))))
 }
 

@@ -3,10 +3,10 @@
 mod args;
 mod dates;
 mod dispatch;
-mod entity;
-mod names;
+mod fast_path;
+mod grid;
 mod parse;
-mod quick;
+
 mod raw;
 mod record;
 mod types;

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use smallvec::SmallVec;
 
-use super::dispatch::extents;
+use super::grid::extents;
 use crate::array::PyArray;
 use crate::errors::OrRaise;
 use crate::{devices, operand};

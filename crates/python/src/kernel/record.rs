@@ -8,7 +8,7 @@ use cuprous_kernel::types::{Field, RecordTy, TEXT};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyDict;
 
 /// Records that arguments of launches had; a number stands for one in keys.
 static KNOWN: Mutex<Vec<Arc<RecordTy>>> = Mutex::new(Vec::new());
@@ -85,30 +85,4 @@ fn parse(dtype: &Bound<'_, PyAny>) -> PyResult<RecordTy> {
         fields.push(Field { name, offset, elem, shape });
     }
     Ok(RecordTy { size: dtype.getattr("itemsize")?.extract()?, fields })
-}
-
-/// `("record", size, ((name, offset, type, shape), …))`, from such a key.
-pub(super) fn from_key(key: &Bound<'_, PyTuple>) -> PyResult<RecordTy> {
-    let mut fields = Vec::new();
-    for item in key.get_item(2)?.try_iter()? {
-        let (name, offset, elem, shape): (String, usize, Bound<'_, PyAny>, Vec<i64>) = item?.extract()?;
-        // A record by itself is an array without axes; as a field it is the element.
-        let elem = match super::types::from_key(&elem)? {
-            Ty::Array(a) if a.ndim == 0 && a.record().is_some() => *a.elem,
-            ty => ty,
-        };
-        fields.push(Field { name, offset, elem, shape });
-    }
-    Ok(RecordTy { size: key.get_item(1)?.extract()?, fields })
-}
-
-/// The key of a record.
-pub(super) fn to_key<'py>(py: Python<'py>, record: &RecordTy) -> PyResult<Bound<'py, PyTuple>> {
-    let mut fields = Vec::new();
-    for field in &record.fields {
-        let elem = super::types::to_key(py, &field.elem)?;
-        let shape = PyTuple::new(py, &field.shape)?;
-        fields.push((field.name.as_str(), field.offset, elem, shape).into_pyobject(py)?);
-    }
-    ("record", record.size, PyTuple::new(py, fields)?).into_pyobject(py)
 }

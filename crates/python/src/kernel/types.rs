@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use cuprous_core::DType;
+use cuprous_kernel::types::{Field, RecordTy};
 use cuprous_kernel::{ArrayTy, Order, Ty};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
-use super::record;
-use crate::functions::dtype_argument;
+use crate::arguments::dtype_argument;
 
 /// The type that `key` of a type object of `cuprous.cuda.types` says.
 pub(super) fn from_key(key: &Bound<'_, PyAny>) -> PyResult<Ty> {
@@ -20,7 +20,7 @@ pub(super) fn from_key(key: &Bound<'_, PyAny>) -> PyResult<Ty> {
         "array" => {
             let elem = match key.get_item(1)?.extract::<String>() {
                 Ok(name) => Ty::Scalar(dtype_argument(&name)?),
-                Err(_) => Ty::Record(Arc::new(record::from_key(key.get_item(1)?.cast()?)?)),
+                Err(_) => Ty::Record(Arc::new(record_from_key(key.get_item(1)?.cast()?)?)),
             };
             let order = match key.get_item(3)?.extract::<String>()?.as_str() {
                 "C" => Order::C,
@@ -36,7 +36,7 @@ pub(super) fn from_key(key: &Bound<'_, PyAny>) -> PyResult<Ty> {
         "dtype" => Ty::Tuple(Vec::new(), class_names(dtype_argument(&key.get_item(1)?.extract::<String>()?)?)),
         // By itself a record is an array without axes.
         "record" => {
-            let elem = Ty::Record(Arc::new(record::from_key(key)?));
+            let elem = Ty::Record(Arc::new(record_from_key(key)?));
             Ty::Array(ArrayTy { elem: Box::new(elem), ndim: 0, order: Order::C, mutable: true })
         }
         name => Ty::Scalar(dtype_argument(name)?),
@@ -88,8 +88,8 @@ pub(super) fn to_key<'py>(py: Python<'py>, ty: &Ty) -> PyResult<Bound<'py, PyTup
                 Order::A => "A",
             };
             match a.record() {
-                Some(record) if a.ndim == 0 => record::to_key(py, record),
-                Some(record) => ("array", record::to_key(py, record)?, a.ndim, order).into_pyobject(py),
+                Some(record) if a.ndim == 0 => record_to_key(py, record),
+                Some(record) => ("array", record_to_key(py, record)?, a.ndim, order).into_pyobject(py),
                 None => ("array", a.dtype().map_or("?", DType::name), a.ndim, order).into_pyobject(py),
             }
         }
@@ -101,7 +101,33 @@ pub(super) fn to_key<'py>(py: Python<'py>, ty: &Ty) -> PyResult<Bound<'py, PyTup
             }
             PyTuple::new(py, all)
         }
-        Ty::Record(record) => record::to_key(py, record),
+        Ty::Record(record) => record_to_key(py, record),
         Ty::None | Ty::Unknown => PyTuple::new(py, ["none"]),
     }
+}
+
+/// `("record", size, ((name, offset, type, shape), …))`, from such a key.
+fn record_from_key(key: &Bound<'_, PyTuple>) -> PyResult<RecordTy> {
+    let mut fields = Vec::new();
+    for item in key.get_item(2)?.try_iter()? {
+        let (name, offset, elem, shape): (String, usize, Bound<'_, PyAny>, Vec<i64>) = item?.extract()?;
+        // A record by itself is an array without axes; as a field it is the element.
+        let elem = match from_key(&elem)? {
+            Ty::Array(a) if a.ndim == 0 && a.record().is_some() => *a.elem,
+            ty => ty,
+        };
+        fields.push(Field { name, offset, elem, shape });
+    }
+    Ok(RecordTy { size: key.get_item(1)?.extract()?, fields })
+}
+
+/// The key of a record.
+fn record_to_key<'py>(py: Python<'py>, record: &RecordTy) -> PyResult<Bound<'py, PyTuple>> {
+    let mut fields = Vec::new();
+    for field in &record.fields {
+        let elem = to_key(py, &field.elem)?;
+        let shape = PyTuple::new(py, &field.shape)?;
+        fields.push((field.name.as_str(), field.offset, elem, shape).into_pyobject(py)?);
+    }
+    ("record", record.size, PyTuple::new(py, fields)?).into_pyobject(py)
 }

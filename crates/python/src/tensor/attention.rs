@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use super::PyTensor;
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::operand::settle;
+use crate::interrupt::settle;
 
 /// `softmax(scale · q kᵀ) v` of (batch, heads, rows, features) by a routine of the device; None where it has none for these.
 #[pyfunction]

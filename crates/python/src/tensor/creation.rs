@@ -2,14 +2,15 @@
 
 use cuprous_autograd::Tensor;
 use cuprous_core::layout::{MAX_NDIM, checked_size};
-use cuprous_core::{DType, Fun, Layout, Scalar};
+use cuprous_core::{DType, Layout, Scalar};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
-use super::{PyTensor, Value, finish, operand_argument};
+use super::operand::{Value, operand_argument};
+use super::{PyTensor, finish};
+use crate::arguments::{dtype_argument, fun_argument};
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::functions::{dtype_argument, fun_argument};
 
 fn check(shape: &[i64], dtype: DType) -> PyResult<()> {
     if let Some(n) = shape.iter().find(|&&n| n < 0) {
@@ -78,15 +79,7 @@ pub(crate) fn t_random(
     device: &str,
 ) -> PyResult<PyTensor> {
     let fun = fun_argument(name)?;
-    if !matches!(
-        fun,
-        Fun::RandomBits32
-            | Fun::RandomBits64
-            | Fun::RandomUnit32
-            | Fun::RandomUnit64
-            | Fun::RandomNormal32
-            | Fun::RandomNormal64
-    ) {
+    if !matches!(fun.random_dtypes(), Some((_, None))) {
         return Err(PyTypeError::new_err(format!("{name:?} makes no random numbers without parameters")));
     }
     check(&shape, DType::F64)?;

@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 
 use cuprous_autograd::{Arg, Tensor, activation, layer_norm, loss, ops, optim, pool, promote, softmax};
 use cuprous_core::layout::checked_size;
-use cuprous_core::{Array, DType, Dims, Result, ScanOp, ScatterOp};
+use cuprous_core::{Array, DType, Dims, Result};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
 
-use super::{PyTensor, Value, finish, finish_some, map, operand_argument};
+use super::operand::{Value, map, operand_argument};
+use super::{PyTensor, finish, finish_some};
+use crate::arguments::{dtype_argument, fun_argument, reduce_argument, scan_argument, scatter_argument};
 use crate::array::PyArray;
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::functions::{dtype_argument, fun_argument, reduce_op_named};
-use crate::interrupt;
-use crate::operand::settle;
+use crate::interrupt::{self, settle};
 
 /// A tensor on an array's memory.
 #[pyfunction]
@@ -155,7 +155,7 @@ pub(crate) fn t_reduce(
     dims: Option<Vec<i64>>,
     keepdim: bool,
 ) -> PyResult<PyTensor> {
-    let op = reduce_op_named(op)?;
+    let op = reduce_argument(op)?;
     let tensor = t.tensor();
     let ndim = tensor.array.layout.ndim();
     if ndim > 32 {
@@ -178,13 +178,7 @@ pub(crate) fn t_reduce(
 /// A running fold along a dimension.
 #[pyfunction]
 pub(crate) fn t_scan(py: Python<'_>, op: &str, t: &PyTensor, dim: i64) -> PyResult<PyTensor> {
-    let op = match op {
-        "sum" => ScanOp::Sum,
-        "prod" => ScanOp::Prod,
-        "max" => ScanOp::Max,
-        "min" => ScanOp::Min,
-        _ => return Err(PyValueError::new_err(format!("no running fold is called {op:?}"))),
-    };
+    let op = scan_argument(op)?;
     let tensor = t.tensor();
     let axis = dimension(dim, tensor.array.layout.ndim())?;
     finish(py, ops::scan(op, &tensor, axis))
@@ -294,14 +288,7 @@ pub(crate) fn t_scatter(
     value: &Bound<'_, PyAny>,
     op: &str,
 ) -> PyResult<()> {
-    let op = match op {
-        "set" => ScatterOp::Set,
-        "add" => ScatterOp::Add,
-        "multiply" => ScatterOp::Multiply,
-        "maximum" => ScatterOp::Maximum,
-        "minimum" => ScatterOp::Minimum,
-        _ => return Err(PyValueError::new_err(format!("[scatter] no combination is called {op:?}"))),
-    };
+    let op = scatter_argument(op)?;
     let tensor = t.tensor();
     let write = |value: Value| -> Result<()> {
         let value = match value {

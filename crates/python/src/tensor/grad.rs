@@ -1,8 +1,8 @@
 //! Gradients: the words of `torch.autograd`.
 
 use std::cell::RefCell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, MutexGuard};
 
 use cuprous_autograd::mode::Anomaly;
 use cuprous_autograd::walk::{self, Options};
@@ -13,11 +13,10 @@ use pyo3::prelude::*;
 use pyo3::pyclass::{PyTraverseError, PyVisit};
 use pyo3::types::{PyList, PyTuple};
 
-use super::{PyTensor, leave_graph};
+use super::PyTensor;
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::interrupt;
-use crate::operand::settle;
+use crate::interrupt::{self, settle};
 
 thread_local! {
     /// What a Python function raised in the middle of a walk, until the walk has ended.
@@ -129,7 +128,7 @@ impl PySaved {
 }
 
 /// Shows Python's collector the hooks and functions that only this tensor keeps alive.
-pub(super) fn traverse(t: &Tensor, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+fn traverse(t: &Tensor, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
     let mut outcome = Ok(());
     t.visit_owned(&mut |object| {
         let mut show = |object: &Py<PyAny>| {
@@ -147,6 +146,33 @@ pub(super) fn traverse(t: &Tensor, visit: &PyVisit<'_>) -> Result<(), PyTraverse
         }
     });
     outcome
+}
+
+/// Detaches a tensor. What it alone kept of the graph is dropped without the lock: destructors of Python objects may use the
+/// tensor.
+fn leave_graph(mut tensor: MutexGuard<'_, Tensor>) {
+    let detached = tensor.detach();
+    let graph = std::mem::replace(&mut *tensor, detached);
+    drop(tensor);
+    drop(graph);
+}
+
+#[pymethods]
+impl PyTensor {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        if !self.1.0 {
+            return Ok(());
+        }
+        match self.0.try_lock() {
+            Ok(tensor) => traverse(&tensor, &visit),
+            // The tensor is in use, so it is not garbage.
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn __clear__(&self) {
+        leave_graph(self.lock());
+    }
 }
 
 /// A node of the graph, as `grad_fn` shows it.

@@ -5,9 +5,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple};
 
-use super::{PyTensor, Value, value};
+use super::PyTensor;
+use super::operand::{Value, value};
 use crate::errors::OrRaise;
-use crate::operand::settle;
+use crate::interrupt::settle;
 use crate::{devices, hooks, index};
 
 /// Views of tensors have no negative steps.

@@ -1,39 +1,29 @@
-//! The `Tensor` type of `cuprous.torch`: PyTorch's attributes and operators over `cuprous_autograd`.
+//! The `Tensor` type of `cuprous.torch`: the object and its attributes, over `cuprous_autograd`.
 
-mod attention;
-mod convolution;
-mod creation;
-mod functions;
-mod grad;
+pub(crate) mod attention;
+pub(crate) mod convolution;
+pub(crate) mod creation;
+pub(crate) mod functions;
+pub(crate) mod grad;
 mod indexing;
-#[allow(unsafe_op_in_unsafe_fn, reason = "what PyO3 makes of methods that a macro wrote")]
+mod operand;
+#[allow(unsafe_op_in_unsafe_fn, reason = "PyO3 expands methods from a macro to such code")]
 mod operators;
-mod products;
-mod recurrent;
+pub(crate) mod products;
+pub(crate) mod recurrent;
 
 use std::sync::{Mutex, MutexGuard};
 
-use cuprous_autograd::{Arg, Tensor, ops};
-use cuprous_core::scalar::Number;
-use cuprous_core::{Array, DType, Fun, Result};
+use cuprous_autograd::Tensor;
+use cuprous_core::{Array, Result};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::pyclass::{PyTraverseError, PyVisit};
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::array::{PyArray, first_byte, scalar};
 use crate::errors::OrRaise;
-use crate::interrupt;
-use crate::operand::{self, settle};
+use crate::interrupt::{self, settle};
 use crate::{devices, hooks};
-
-pub(crate) use attention::*;
-pub(crate) use convolution::*;
-pub(crate) use creation::*;
-pub(crate) use functions::*;
-pub(crate) use grad::*;
-pub(crate) use products::*;
-pub(crate) use recurrent::*;
 
 /// A tensor: an array and its place in the graph of what was computed.
 #[pyclass(frozen, subclass, dict, weakref, name = "Tensor", module = "cuprous.torch")]
@@ -42,43 +32,6 @@ pub(crate) struct PyTensor(Mutex<Tensor>, Filled);
 /// True once the object has its contents. Before that it is all zero bytes: making its `__dict__` may start the garbage
 /// collector, which traverses it.
 struct Filled(bool);
-
-/// An operand on its way from Python.
-pub(crate) enum Value {
-    Tensor(Tensor),
-    Number(Number),
-}
-
-impl Value {
-    pub(crate) fn arg(&self) -> Arg<'_> {
-        match self {
-            Value::Tensor(t) => Arg::Tensor(t),
-            Value::Number(n) => Arg::Number(*n),
-        }
-    }
-}
-
-/// The operand that a Python value is; `None` for anything but tensors, arrays and scalars.
-#[inline]
-pub(crate) fn value(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
-    if let Ok(t) = object.cast::<PyTensor>() {
-        return Ok(Some(Value::Tensor(t.get().tensor())));
-    }
-    Ok(match operand::value(object)? {
-        Some(operand::Value::Array(a)) => Some(Value::Tensor(Tensor::new(a.get().0.clone()))),
-        Some(operand::Value::Weak(n) | operand::Value::Typed(n, _)) => Some(Value::Number(n)),
-        Some(operand::Value::Huge(_)) => return Err(operand::too_large()),
-        None => None,
-    })
-}
-
-/// An operand, or a TypeError.
-pub(crate) fn operand_argument(object: &Bound<'_, PyAny>) -> PyResult<Value> {
-    value(object)?.ok_or_else(|| {
-        let class = object.get_type().name().map(|n| n.to_string()).unwrap_or_default();
-        PyTypeError::new_err(format!("expected a Tensor or a number, got {class}"))
-    })
-}
 
 /// The result for Python; runs the tape where the operation ended it.
 #[inline]
@@ -91,22 +44,6 @@ pub(crate) fn finish(py: Python<'_>, result: Result<Tensor>) -> PyResult<PyTenso
 /// As [`finish`], of what is not done for all tensors.
 pub(crate) fn finish_some(py: Python<'_>, result: Result<Option<Tensor>>) -> PyResult<Option<PyTensor>> {
     result.transpose().map(|tensor| finish(py, tensor)).transpose()
-}
-
-/// Records a scalar function.
-#[inline]
-pub(crate) fn map(py: Python<'_>, fun: Fun, values: &[Value], dtype: Option<DType>) -> PyResult<PyTensor> {
-    let args: smallvec::SmallVec<[Arg; 3]> = values.iter().map(Value::arg).collect();
-    finish(py, ops::map(fun, &args, dtype))
-}
-
-/// Detaches a tensor. What it alone kept of the graph is dropped without the lock: destructors of Python objects may use the
-/// tensor.
-fn leave_graph(mut tensor: MutexGuard<'_, Tensor>) {
-    let detached = tensor.detach();
-    let graph = std::mem::replace(&mut *tensor, detached);
-    drop(tensor);
-    drop(graph);
 }
 
 impl PyTensor {
@@ -133,21 +70,6 @@ impl PyTensor {
 
 #[pymethods]
 impl PyTensor {
-    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
-        if !self.1.0 {
-            return Ok(());
-        }
-        match self.0.try_lock() {
-            Ok(tensor) => grad::traverse(&tensor, &visit),
-            // The tensor is in use, so it is not garbage.
-            Err(_) => Ok(()),
-        }
-    }
-
-    fn __clear__(&self) {
-        leave_graph(self.lock());
-    }
-
     #[new]
     #[pyo3(signature = (*args, requires_grad = false, **kwargs))]
     fn new(

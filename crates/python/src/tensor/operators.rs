@@ -7,10 +7,12 @@ use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 
-use super::{PyTensor, Value, finish, map, operand_argument, value};
+use super::operand::{Value, map, operand_argument, value};
+use super::{PyTensor, finish};
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::operand::settle;
+use crate::interrupt::settle;
+use crate::operators::{arithmetic_operators, comparison};
 
 /// A binary operator: records it, or leaves it to the other operand.
 #[inline]
@@ -72,41 +74,14 @@ pub(super) fn overwrite(py: Python<'_>, fun: Fun, target: &PyTensor, others: &[V
     settle(py, devices::of(&target.array))
 }
 
-fn in_place(slf: &Bound<'_, PyTensor>, fun: Fun, other: &Bound<'_, PyAny>) -> PyResult<()> {
+fn in_place(slf: Target<'_, '_>, fun: Fun, other: &Bound<'_, PyAny>) -> PyResult<()> {
     overwrite(slf.py(), fun, slf.get(), &[operand_argument(other)?])
 }
 
-macro_rules! operators {
-    ($($method:ident $reflected:ident $in_place:ident $fun:ident;)*) => {
-        #[pymethods]
-        impl PyTensor {
-            $(
-                fn $method<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
-                    binary(slf.py(), Fun::$fun, slf.as_any(), o)
-                }
-                fn $reflected<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
-                    binary(slf.py(), Fun::$fun, o, slf.as_any())
-                }
-                fn $in_place(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>) -> PyResult<()> {
-                    in_place(slf, Fun::$fun, o)
-                }
-            )*
-        }
-    };
-}
-operators! {
-    __add__ __radd__ __iadd__ Add;
-    __sub__ __rsub__ __isub__ Subtract;
-    __mul__ __rmul__ __imul__ Multiply;
-    __truediv__ __rtruediv__ __itruediv__ Divide;
-    __floordiv__ __rfloordiv__ __ifloordiv__ FloorDivide;
-    __mod__ __rmod__ __imod__ Remainder;
-    __and__ __rand__ __iand__ BitwiseAnd;
-    __or__ __ror__ __ior__ BitwiseOr;
-    __xor__ __rxor__ __ixor__ BitwiseXor;
-    __lshift__ __rlshift__ __ilshift__ LeftShift;
-    __rshift__ __rrshift__ __irshift__ RightShift;
-}
+/// The tensor that an in-place operator writes to.
+type Target<'a, 'py> = &'a Bound<'py, PyTensor>;
+
+arithmetic_operators!(PyTensor);
 
 #[pymethods]
 impl PyTensor {
@@ -174,14 +149,6 @@ impl PyTensor {
     }
 
     fn __richcmp__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
-        let fun = match op {
-            CompareOp::Lt => Fun::Less,
-            CompareOp::Le => Fun::LessEqual,
-            CompareOp::Eq => Fun::Equal,
-            CompareOp::Ne => Fun::NotEqual,
-            CompareOp::Gt => Fun::Greater,
-            CompareOp::Ge => Fun::GreaterEqual,
-        };
-        binary(slf.py(), fun, slf.as_any(), o)
+        binary(slf.py(), comparison(op), slf.as_any(), o)
     }
 }

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use super::PyTensor;
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::operand::settle;
+use crate::interrupt::settle;
 
 /// Layers of a recurrence ("RNN_TANH", "RNN_RELU", "LSTM" or "GRU") over (steps, batch, features) by a routine of the device:
 /// the outputs and the last states; None where it has none for these.

@@ -196,7 +196,7 @@ impl Overload {
     ) -> PyResult<()> {
         let named = self.launch(launch, &packed.addresses).or_raise()?;
         engine.launch(&named, packed.block(), arrays, |k| slots[k]).or_raise()?;
-        operand::settle(py, engine)
+        crate::interrupt::settle(py, engine)
     }
 
     /// Raises what the kernel raised.

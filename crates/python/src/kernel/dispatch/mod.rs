@@ -1,7 +1,7 @@
 //! Kernels as Python sees them: compiled for the types they are launched with, launched in order with recorded work.
 
-mod face;
 mod launch;
+mod methods;
 mod overloads;
 
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
@@ -17,17 +17,15 @@ use cuprous_plan::{Engine, KernelRef, Launch, UserLaunch};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyDict, PyInt, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
 
 use super::args::{Arg, HostArray, Key, Packed, Records, key_of};
-use super::quick::Table;
+use super::fast_path::Table;
+use super::grid::extents;
 use super::{dates, parse, raise, types};
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::operand;
-
-pub(super) use face::extents;
 
 /// What Numba warns of, where somebody asked: too few blocks, arrays of the host.
 static WARN: AtomicU8 = AtomicU8::new(0);

@@ -3,7 +3,7 @@
 use cuprous_kernel::ast::BinOp;
 use pyo3::types::PyInt;
 
-use super::super::entity::fits;
+use super::values::fits;
 use super::*;
 
 /// The value does not fit.

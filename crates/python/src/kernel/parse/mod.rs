@@ -5,6 +5,8 @@ mod expressions;
 mod literals;
 mod outside;
 mod statements;
+mod syntax;
+mod values;
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,10 +17,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple, PyType};
 
-use super::names::{binary, comparison, lookup, text_of, unparse};
-
-/// A node of Python's syntax tree, or any object.
-pub(super) type Node<'py> = Bound<'py, PyAny>;
+use syntax::{Node, binary, comparison, kind, list, lookup, optional, text_of, unparse};
 
 /// Nesting of Python's nodes.
 pub(super) const MAX_DEPTH: usize = 500;
@@ -86,20 +85,6 @@ pub(super) fn translate(function: &Node<'_>) -> PyResult<Translated> {
     let named = |text: &str| translation.arrays.iter().find(|(name, _)| name == text).map(|(_, a)| a.clone().unbind());
     let arrays = params.iter().filter_map(|p| named(&p.name.text)).collect();
     Ok(Translated { source: translation.source, classes, arrays })
-}
-
-/// The class of a node.
-pub(super) fn kind(node: &Node<'_>) -> PyResult<String> {
-    node.get_type().name()?.extract()
-}
-
-fn list<'py>(node: &Node<'py>, field: &str) -> PyResult<Vec<Node<'py>>> {
-    Ok(node.getattr(field)?.cast::<PyList>()?.iter().collect())
-}
-
-fn optional<'py>(node: &Node<'py>, field: &str) -> PyResult<Option<Node<'py>>> {
-    let value = node.getattr(field)?;
-    Ok((!value.is_none()).then_some(value))
 }
 
 fn lacks(what: impl Into<String>, instead: Option<&str>) -> StmtKind {

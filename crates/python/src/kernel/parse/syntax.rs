@@ -1,10 +1,25 @@
-//! What translation needs besides: looking names up, operators.
+//! Reading Python's syntax tree.
 
 use cuprous_kernel::ast::{BinOp, CmpOp};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyList, PyString};
 
-use super::parse::{Node, kind};
+/// A node of Python's syntax tree, or any object.
+pub(super) type Node<'py> = Bound<'py, PyAny>;
+
+/// The class of a node.
+pub(super) fn kind(node: &Node<'_>) -> PyResult<String> {
+    node.get_type().name()?.extract()
+}
+
+pub(super) fn list<'py>(node: &Node<'py>, field: &str) -> PyResult<Vec<Node<'py>>> {
+    Ok(node.getattr(field)?.cast::<PyList>()?.iter().collect())
+}
+
+pub(super) fn optional<'py>(node: &Node<'py>, field: &str) -> PyResult<Option<Node<'py>>> {
+    let value = node.getattr(field)?;
+    Ok((!value.is_none()).then_some(value))
+}
 
 /// What a name means to a function: in its closure, its module, or Python.
 pub(super) fn lookup<'py>(function: &Node<'py>, name: &str) -> PyResult<Option<Node<'py>>> {

@@ -7,11 +7,10 @@ use cuprous_plan::record;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::array::PyArray;
+use crate::array::{PyArray, finish};
 use crate::devices;
 use crate::errors::OrRaise;
 use crate::functions::whole;
-use crate::operand::finish;
 
 #[pyfunction]
 pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axes: Vec<i64>, n: i64, divisor: &str) -> PyResult<PyArray> {

@@ -10,8 +10,9 @@ use pyo3::exceptions::PyRecursionError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyString, PyTuple, PyType};
 
-use super::args::field_names;
-use super::parse::{MAX_DEPTH, Translation};
+use super::super::args::field_names;
+use super::super::{Kernel, record, types};
+use super::{MAX_DEPTH, Translation};
 use crate::array::PyArray;
 use crate::{devices, numpy, operand};
 
@@ -79,7 +80,7 @@ impl<'py> Translation<'py> {
         }
         if let Ok(key) = object.getattr("_kernel_type") {
             // A record by itself is an array without axes; as a dtype it is the element.
-            return Ok(Value::Type(match super::types::from_key(&key)? {
+            return Ok(Value::Type(match types::from_key(&key)? {
                 Ty::Array(a) if a.ndim == 0 && a.record().is_some() => *a.elem,
                 ty => ty,
             }));
@@ -90,7 +91,7 @@ impl<'py> Translation<'py> {
         if let Ok(array) = object.cast::<PyArray>() {
             return self.array(array.get());
         }
-        if let Ok(kernel) = object.cast::<super::Kernel>() {
+        if let Ok(kernel) = object.cast::<Kernel>() {
             let (function, signatures) = (kernel.get().function(py), kernel.get().device_signatures());
             return self.signed_function(&function, signatures).map(Value::Function);
         }
@@ -104,7 +105,7 @@ impl<'py> Translation<'py> {
             return self.host_array(object);
         }
         if object.is_instance(&py.import("numpy")?.getattr("dtype")?)?
-            && let Some(record) = super::record::element(object)?
+            && let Some(record) = record::element(object)?
         {
             return Ok(Value::Type(record));
         }
@@ -159,7 +160,7 @@ impl<'py> Translation<'py> {
 
     fn host_array(&mut self, array: &Bound<'py, PyAny>) -> PyResult<Value> {
         let dtype = array.getattr("dtype")?;
-        if let Some(elem) = super::record::element(&dtype)? {
+        if let Some(elem) = record::element(&dtype)? {
             let bytes = array.call_method0("tobytes")?.cast::<PyBytes>()?.as_bytes().to_vec();
             return Ok(Value::Array(Arc::new(ConstArray { elem, shape: array.getattr("shape")?.extract()?, bytes })));
         }

@@ -1,0 +1,128 @@
+//! The `ndarray` type: the object, its views and its copies. The methods are in the submodules.
+
+mod attributes;
+mod indexing;
+#[allow(unsafe_op_in_unsafe_fn, reason = "PyO3 expands methods from a macro to such code")]
+mod operators;
+mod shape;
+mod values;
+
+use std::sync::Arc;
+
+use cuprous_core::{Array, Buffer, DType, Dims, Layout, Result};
+use cuprous_plan::{Engine, record};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use crate::devices;
+use crate::errors::OrRaise;
+use crate::interrupt::settle;
+
+pub(crate) use values::scalar;
+
+/// An N-dimensional array on a device. Operations on it are recorded and run when a value is needed.
+///
+/// The second field is the array that owns the memory, if this one is a view.
+#[pyclass(frozen, name = "ndarray", module = "cuprous", weakref)]
+pub(crate) struct PyArray(pub(crate) Array, Option<Py<PyArray>>, Role);
+
+/// What NumPy returns where this is an array.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// An array.
+    Array,
+    /// A scalar, as the 0-d result of an operation: `+=` rebinds the name. Libraries write to such results, by `a[()] = x`
+    /// or `out=a`, so that is allowed.
+    Result,
+    /// A scalar, as an element `a[i]`: as `Result`, and immutable.
+    Element,
+}
+
+impl PyArray {
+    /// An array that is the first to show its memory.
+    pub(crate) fn own(array: Array) -> PyArray {
+        PyArray(array, None, Role::Array)
+    }
+
+    /// The result of an operation.
+    #[inline]
+    pub(crate) fn result(array: Array) -> PyArray {
+        let role = if array.layout.ndim() == 0 { Role::Result } else { Role::Array };
+        PyArray(array, None, role)
+    }
+
+    /// The array for writing to it.
+    ///
+    /// # Errors
+    /// `TypeError` for an element.
+    pub(crate) fn target(&self) -> PyResult<&Array> {
+        if self.2 == Role::Element {
+            return Err(PyTypeError::new_err(
+                "a value cannot be written: an element a[i] is immutable, like NumPy's scalars. Write a[i] = ..., or take a \
+                 view of the element, a[i, ...]",
+            ));
+        }
+        Ok(&self.0)
+    }
+
+    /// A view of another array's memory; its base is the array that showed the memory first. Of an element, which is
+    /// immutable, it is a view of a copy, as NumPy makes arrays of its scalars.
+    pub(crate) fn view(of: &Bound<'_, PyArray>, array: Array) -> PyResult<PyArray> {
+        let this = of.get();
+        if this.2 == Role::Element && this.1.is_none() {
+            let engine = devices::of(&this.0);
+            let copy = finish(of.py(), engine, engine.cast(&this.0, this.0.dtype()))?;
+            return Ok(PyArray::own(copy.0.view(array.layout.clone())));
+        }
+        Ok(PyArray::alias(of, array))
+    }
+
+    /// As [`PyArray::view`], but of an element it shows the element itself and is immutable too, as are its own views.
+    pub(crate) fn alias(of: &Bound<'_, PyArray>, array: Array) -> PyArray {
+        let this = of.get();
+        let base = this.1.as_ref().map_or_else(|| of.clone().unbind(), |base| base.clone_ref(of.py()));
+        let role = if this.2 == Role::Element { Role::Element } else { Role::Array };
+        PyArray(array, Some(base), role)
+    }
+}
+
+/// The recorded array for Python; runs the tape where the operation ended it.
+#[inline]
+pub(crate) fn finish(py: Python<'_>, engine: &'static Arc<Engine>, result: Result<Array>) -> PyResult<PyArray> {
+    let array = result.or_raise()?;
+    settle(py, engine)?;
+    Ok(PyArray::result(array))
+}
+
+/// Bytes from one element to the next along each axis. Strides that leave 64 bits belong to axes of one element, which
+/// never use them.
+pub(crate) fn byte_strides(layout: &Layout) -> Dims {
+    layout.strides.iter().map(|s| s.saturating_mul(layout.dtype.size() as i64)).collect()
+}
+
+/// Address of the first element, in the memory of the array's storage; an array without elements may begin anywhere.
+pub(crate) fn first_byte(array: &Array, memory: &Buffer) -> u64 {
+    memory.address().wrapping_add_signed(array.layout.offset.wrapping_mul(array.dtype().size() as i64))
+}
+
+/// The axes from the slowest to the fastest in memory, as NumPy's order "K" copies them.
+pub(crate) fn by_stride(layout: &Layout) -> Vec<usize> {
+    let mut axes: Vec<usize> = (0..layout.ndim()).collect();
+    if !layout.is_c_contiguous() {
+        axes.sort_by_key(|&k| std::cmp::Reverse(layout.strides[k].unsigned_abs()));
+    }
+    axes
+}
+
+/// A fresh array of `dtype` with the same elements; its axes lie in memory in the order `axes`, the slowest first.
+pub(crate) fn laid(py: Python<'_>, source: &PyArray, dtype: DType, axes: &[usize]) -> PyResult<PyArray> {
+    let array = &source.0;
+    let engine = devices::of(array);
+    if axes.is_sorted() {
+        let copy = finish(py, engine, engine.cast(array, dtype))?;
+        return Ok(if source.is_value() { copy } else { PyArray::own(copy.0) });
+    }
+    let upright = array.view(array.layout.permute(axes));
+    let out = finish(py, engine, engine.cast(&upright, dtype))?.0;
+    Ok(PyArray::own(out.view(out.layout.permute(&record::inverse(axes)))))
+}
