@@ -195,8 +195,8 @@ def as_strided(
 def broadcast_to(a: ndarray, shape: Sequence[int]) -> ndarray:
     """A view with zero strides."""
 
-def owner(a: ndarray) -> ndarray:
-    """The same array without a base: for a result that was laid out as a view of a hidden array."""
+def without_base(a: ndarray) -> ndarray:
+    """The same array without a base, for a result that is a view of an internal array."""
 
 def update(a: ndarray, value: Operand) -> None:
     """a[...] = value: broadcasts, casts unsafely; overlapping source and target behave as if copied first."""
@@ -299,7 +299,7 @@ def stand_in_auto(faster: float, copies: float, launch: float) -> None:
 def stand_in_device() -> str:
     """The name of a device that is a second CPU, for tests of what mixes devices."""
 
-def nothing(a: object) -> None:
+def no_op(a: object) -> None:
     """Does nothing: the yardstick for the cost of a call."""
 
 def stats() -> dict[str, int]:
@@ -334,8 +334,8 @@ class Counter:
         """Adds `count` and returns the number before."""
     value: int
 
-class Counting:
-    """What the calling thread records from its making to `end()`, counted."""
+class WorkCounter:
+    """Counts the work that the calling thread records until `end()`."""
 
     def __init__(self) -> None: ...
     def count(self, results: list[Any]) -> None: ...
@@ -384,7 +384,7 @@ def profile_begin() -> None:
 def profile_end() -> Report:
     """Ends it."""
 
-def profile_on() -> bool:
+def is_profiling() -> bool:
     """Is a profile being made?"""
 
 def profile_now() -> int:
@@ -471,7 +471,7 @@ class Tensor:
     def remove_hook(self, id: int) -> None: ...
     def item(self) -> Any: ...
     def detach(self) -> Tensor: ...
-    def forget_origin(self) -> None: ...
+    def leave_graph(self) -> None: ...
     def numel(self) -> int: ...
     def __getattr__(self, name: str) -> Any: ...
     def __len__(self) -> int: ...
@@ -518,7 +518,7 @@ def t_random(name: str, shape: Sequence[int], seed: int, offset: int, device: st
 def t_map(name: str, a: Any, b: Any = None, c: Any = None, dtype: str | None = None) -> Tensor:
     """A scalar function, in the dtype that PyTorch computes it in, or in `dtype`."""
 
-def t_overwrite(name: str, target: Tensor, a: Any = None, b: Any = None) -> None:
+def t_map_inplace(name: str, target: Tensor, a: Any = None, b: Any = None) -> None:
     """Writes a function of a tensor and others into the tensor."""
 
 def t_result_type(*args: Any) -> str: ...
@@ -550,7 +550,7 @@ def t_indexable(t: Tensor) -> Tensor:
 
 def t_scatter(t: Tensor, index: ndarray, value: Any, op: str = "set") -> None: ...
 def t_update(t: Tensor, value: Any) -> None: ...
-def t_join(tensors: Sequence[Tensor], dim: int) -> Tensor: ...
+def t_cat(tensors: Sequence[Tensor], dim: int) -> Tensor: ...
 def t_matmul(a: Tensor, b: Tensor) -> Tensor: ...
 def t_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor: ...
 def t_convolution(
@@ -573,11 +573,11 @@ def t_recurrent(
 def t_check_classes(target: Tensor, classes: int, ignore: int) -> None:
     """Refuses targets that are no classes, on the CPU and where they are in memory already."""
 
-def t_steps(reverse: bool, training: bool, x: Tensor, weight: Tensor, h: Tensor, c: Tensor) -> list[Tensor] | None:
+def t_lstm_steps(reverse: bool, training: bool, x: Tensor, weight: Tensor, h: Tensor, c: Tensor) -> list[Tensor] | None:
     """The steps of one direction of an LSTM layer by a routine of the device, not noted: outputs, h, c, and what
-    `t_steps_back` wants; None where it has none for these."""
+    `t_lstm_steps_backward` wants; None where it has none for these."""
 
-def t_steps_back(
+def t_lstm_steps_backward(
     reverse: bool, weight: Tensor, done: Tensor, outputs: Tensor, dh: Tensor, dc: Tensor, c: Tensor
 ) -> list[Tensor]:
     """Their way back: the gradients of the inputs' part, of h and of c."""
@@ -593,16 +593,16 @@ def t_adam(
     """One step of Adam, by the parameters' own gradients unless others are given; settings: beta1, beta2, eps,
     lr / (1 - beta1^t), sqrt(1 - beta2^t), decay, what is left."""
 
-def t_ready(params: list[Tensor]) -> list[Tensor]:
+def t_with_gradients(params: list[Tensor]) -> list[Tensor]:
     """Those that have a gradient; the list itself if all have."""
 
-def t_mean_square(a: Tensor, b: Tensor) -> Tensor | None:
+def t_mse_loss(a: Tensor, b: Tensor) -> Tensor | None:
     """The mean of the squared differences of floats of one shape; None for others."""
 
 def t_softmax(t: Tensor, dim: int, log: bool) -> Tensor:
     """The softmax along a dimension, or its logarithm; halves are computed in float32 and rounded once."""
 
-def t_likelihood(t: Tensor, index: Tensor, dim: int, dtype: str) -> Tensor:
+def t_log_likelihood(t: Tensor, index: Tensor, dim: int, dtype: str) -> Tensor:
     """The logarithm of the softmax along a dimension at the places in `index` (int64, all other dimensions)."""
 
 def t_cross_entropy(t: Tensor, target: Tensor, ignore: int, dtype: str) -> Tensor | None:
@@ -617,7 +617,7 @@ def t_layer_norm(t: Tensor, dims: int, weight: Tensor | None, bias: Tensor | Non
 def t_max_pool(t: Tensor, kernel: Sequence[int]) -> Tensor | None:
     """The largest element of each window, side by side, along the last dimensions; None where that is not done here."""
 
-def t_forget_gradients(params: list[Tensor]) -> None: ...
+def t_clear_gradients(params: list[Tensor]) -> None: ...
 def t_backward(
     tensors: Sequence[Tensor], gradients: Sequence[Tensor | None], retain_graph: bool | None, create_graph: bool,
     inputs: Sequence[Tensor] | None,
@@ -714,7 +714,7 @@ class NativeKernel:
 def kernel_builtins() -> list[str]: ...
 def missing_header(log: str) -> str | None: ...
 def link_code(code: bytes, objects: Sequence[tuple[str, str, bytes]], name: str) -> bytes: ...
-def kept_code(parts: Sequence[bytes]) -> bytes | None: ...
-def keep_code(parts: Sequence[bytes], code: bytes) -> None: ...
+def load_cached_code(parts: Sequence[bytes]) -> bytes | None: ...
+def store_cached_code(parts: Sequence[bytes], code: bytes) -> None: ...
 def declare_linked(name: str, params: Sequence[tuple[Any, ...]], ret: tuple[Any, ...], pointer: bool) -> str: ...
 def kernel_warnings(few_blocks: bool, host_arrays: bool) -> None: ...

@@ -74,7 +74,7 @@ fn format(dtype: DType) -> Option<&'static CStr> {
 
 fn fill(slf: &Bound<'_, PyArray>, view: &mut PyBuffer, flags: c_int) -> PyResult<()> {
     let py = slf.py();
-    let array: &Array = &slf.get().0;
+    let array: &Array = &slf.get().array;
     let engine = devices::of(array);
     let letter = format(array.dtype()).filter(|_| engine.id == 0).ok_or_else(|| {
         // Callers such as Numba expect the TypeError that a class without the protocol raises.

@@ -20,8 +20,8 @@ use crate::tensor::PyTensor;
 use crate::{devices, machine};
 
 /// A function's work, while and after it is counted.
-#[pyclass(frozen, name = "Counting", module = "cuprous._core")]
-pub(crate) struct Counting(Mutex<State>);
+#[pyclass(frozen, name = "WorkCounter", module = "cuprous._core")]
+pub(crate) struct WorkCounter(Mutex<State>);
 
 #[derive(Default)]
 struct State {
@@ -32,7 +32,7 @@ struct State {
 /// Rates of a device by its name: one of this machine's, or one of the lists. `gpu` says which of this machine's where
 /// no name is given.
 fn rates(name: Option<&str>, gpu: bool, tf32: bool) -> Result<(Rates, bool)> {
-    let found = machine::found();
+    let found = machine::read_measured();
     let measured = |is_gpu: bool| found.machine.as_ref().is_some_and(|m| !is_gpu || m.gpu.is_some());
     let here = |is_gpu: bool| {
         if is_gpu { machine::gpu(&found) } else { Some(machine::host(&found)) }.map(|rates| (rates, measured(is_gpu)))
@@ -68,7 +68,7 @@ fn rates(name: Option<&str>, gpu: bool, tf32: bool) -> Result<(Rates, bool)> {
     }
 }
 
-impl Counting {
+impl WorkCounter {
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
@@ -85,10 +85,10 @@ fn add(all: &mut Taken, one: Taken) {
 }
 
 #[pymethods]
-impl Counting {
+impl WorkCounter {
     /// Begins: what the calling thread records from now on is counted, on every device that has been started.
     #[new]
-    fn new() -> PyResult<Counting> {
+    fn new() -> PyResult<WorkCounter> {
         devices::default_engine().or_raise()?;
         let engines: Vec<_> = devices::all_started().collect();
         for (k, engine) in engines.iter().enumerate() {
@@ -99,7 +99,7 @@ impl Counting {
                 return Err(e).or_raise();
             }
         }
-        Ok(Counting(Mutex::new(State { engines, taken: Taken::default() })))
+        Ok(WorkCounter(Mutex::new(State { engines, taken: Taken::default() })))
     }
 
     /// Counts what is recorded and has not run, with these results wanted.
@@ -107,7 +107,7 @@ impl Counting {
         let arrays: Vec<Array> = results
             .iter()
             .filter_map(|object| {
-                let array = object.cast::<PyArray>().map(|a| a.get().0.clone()).ok();
+                let array = object.cast::<PyArray>().map(|a| a.get().array.clone()).ok();
                 array.or_else(|| object.cast::<PyTensor>().map(|t| t.get().array()).ok())
             })
             .collect();
@@ -206,7 +206,7 @@ impl Counting {
     /// Why figures that were measured are not used, if there are such.
     #[staticmethod]
     fn hint() -> Option<String> {
-        machine::found().hint
+        machine::read_measured().hint
     }
 }
 
@@ -261,7 +261,7 @@ pub(crate) fn estimate_simple<'py>(
     gpu: Option<String>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let question = Question { flops, data, given, startup, cpu, gpu, simple: true, ..Question::default() };
-    let answer = ask(&question, machine::here).or_raise()?;
+    let answer = ask(&question, machine::estimator_machine).or_raise()?;
     let dict = PyDict::new(py);
     dict.set_item("cpu_seconds", answer.cpu_seconds)?;
     dict.set_item("gpu_seconds", answer.gpu_seconds)?;

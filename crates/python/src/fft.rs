@@ -32,14 +32,14 @@ pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axes: Vec<i64>, n: i6
             )));
         }
     };
-    let dtype = match (kind, a.0.dtype()) {
+    let dtype = match (kind, a.array.dtype()) {
         (FftKind::Real | FftKind::Whole, DType::F32) => DType::C64,
         (FftKind::Real | FftKind::Whole, DType::F64) => DType::C128,
         (FftKind::Half, d @ (DType::C64 | DType::C128)) => d.component(),
         (FftKind::Forward | FftKind::Backward, d @ (DType::C64 | DType::C128)) => d,
         (_, d) => return Err(PyTypeError::new_err(format!("[fft] {kind:?} of {}", d.name()))),
     };
-    let ndim = a.0.layout.ndim();
+    let ndim = a.array.layout.ndim();
     let mut seen = vec![false; ndim];
     let axes = axes.iter().map(|&axis| crate::index::axis(axis, ndim, &mut seen)).collect::<PyResult<Vec<usize>>>()?;
     let Some(&last) = axes.last() else { return Err(PyValueError::new_err("[fft] at least one axis is needed")) };
@@ -48,34 +48,34 @@ pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axes: Vec<i64>, n: i6
         FftKind::Real => (n, n / 2 + 1),
         FftKind::Half => (n / 2 + 1, n),
     };
-    if n < 1 || a.0.shape()[last] != reads || axes.iter().any(|&axis| a.0.shape()[axis] < 1) {
-        return Err(PyValueError::new_err(format!("[fft] {} elements for {n} points", a.0.shape()[last])));
+    if n < 1 || a.array.shape()[last] != reads || axes.iter().any(|&axis| a.array.shape()[axis] < 1) {
+        return Err(PyValueError::new_err(format!("[fft] {} elements for {n} points", a.array.shape()[last])));
     }
-    let engine = devices::of(&a.0);
+    let engine = devices::of(&a.array);
     // Lines are transformed as they lie in memory, and so does the result; what lies apart is brought together first.
-    let order = record::lying(&a.0).unwrap_or_else(|| (0..ndim).collect());
+    let order = record::lying(&a.array).unwrap_or_else(|| (0..ndim).collect());
     let back = record::inverse(&order);
-    let mut lines = PyArray::own(a.0.view(a.0.layout.permute(&order)));
-    if !lines.0.layout.is_c_contiguous() {
-        lines = finish(py, engine, engine.cast(&lines.0, lines.0.dtype()))?;
+    let mut lines = PyArray::own(a.array.view(a.array.layout.permute(&order)));
+    if !lines.array.layout.is_c_contiguous() {
+        lines = finish(py, engine, engine.cast(&lines.array, lines.array.dtype()))?;
     }
     let last = back[last];
     let mut places: Vec<usize> = axes.iter().map(|&axis| back[axis]).collect();
     places.sort_unstable();
     for (kind, axis, rank) in fft_calls(kind, last, &places) {
-        let mut shape: Dims = lines.0.shape().into();
+        let mut shape: Dims = lines.array.shape().into();
         if axis == last {
             shape[axis] = writes;
         }
         let dtype = match kind {
             FftKind::Real | FftKind::Whole | FftKind::Half => dtype,
-            FftKind::Forward | FftKind::Backward => lines.0.dtype(),
+            FftKind::Forward | FftKind::Backward => lines.array.dtype(),
         };
         checked_size(dtype, &shape).or_raise()?;
         let op = RoutineOp::Fft { kind, axis: axis as u8, rank: rank as u8, scale };
         lines = whole(py, op, &[&lines], dtype, &shape)?;
     }
-    Ok(PyArray::own(lines.0.view(lines.0.layout.permute(&back))))
+    Ok(PyArray::own(lines.array.view(lines.array.layout.permute(&back))))
 }
 
 /// A transform along axes as calls, each with its last axis and how many: neighbors go together. What reads or makes

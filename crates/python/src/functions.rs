@@ -16,7 +16,7 @@ use crate::arguments::{
 use crate::array::{PyArray, by_stride, finish, laid};
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::interrupt::settle;
+use crate::interrupt::run_due_tape;
 use crate::operand::{self, Value, operand_argument};
 use crate::session::default_engine;
 
@@ -46,7 +46,7 @@ pub(crate) fn result_dtype(name: &str, operands_: &Bound<'_, PyTuple>) -> PyResu
 
 #[pyfunction]
 pub(crate) fn cast(py: Python<'_>, a: &PyArray, dtype: &str) -> PyResult<PyArray> {
-    laid(py, a, dtype_argument(dtype)?, &by_stride(&a.0.layout))
+    laid(py, a, dtype_argument(dtype)?, &by_stride(&a.array.layout))
 }
 
 #[pyfunction]
@@ -99,7 +99,7 @@ pub(crate) fn full(
     };
     let engine = default_engine(py)?;
     let array = finish(py, engine, engine.full(&shape, Scalar::new(number, dtype), dtype))?;
-    Ok(PyArray::own(array.0)) // a new array, not a scalar, whatever its shape
+    Ok(PyArray::own(array.array)) // a new array, not a scalar, whatever its shape
 }
 
 #[pyfunction]
@@ -131,13 +131,13 @@ pub(crate) fn random(
             let value = operand_argument(&p)?;
             let engine = operand::engine_of([&value])?;
             let array = match &value {
-                Value::Array(a) if a.get().0.dtype() == dtype => a.get().0.clone(),
-                Value::Array(a) => finish(py, engine, engine.cast(&a.get().0, dtype))?.0,
+                Value::Array(a) if a.get().array.dtype() == dtype => a.get().array.clone(),
+                Value::Array(a) => finish(py, engine, engine.cast(&a.get().array, dtype))?.array,
                 Value::Weak(n) | Value::Typed(n, _) => {
-                    finish(py, engine, engine.full(&[], Scalar::new(*n, dtype), dtype))?.0
+                    finish(py, engine, engine.full(&[], Scalar::new(*n, dtype), dtype))?.array
                 }
                 Value::Huge(x) => {
-                    finish(py, engine, engine.full(&[], Scalar::new(operand::as_float(*x)?, dtype), dtype))?.0
+                    finish(py, engine, engine.full(&[], Scalar::new(operand::as_float(*x)?, dtype), dtype))?.array
                 }
             };
             Some(array)
@@ -152,14 +152,14 @@ pub(crate) fn random(
 
 #[pyfunction]
 pub(crate) fn broadcast_to(a: &Bound<'_, PyArray>, shape: Vec<i64>) -> PyResult<PyArray> {
-    let array = &a.get().0;
+    let array = &a.get().array;
     PyArray::view(a, array.view(array.layout.broadcast_to(&shape).or_raise()?))
 }
 
 /// The same array, as the first to show its memory.
 #[pyfunction]
-pub(crate) fn owner(a: &PyArray) -> PyArray {
-    PyArray::own(a.0.clone())
+pub(crate) fn without_base(a: &PyArray) -> PyArray {
+    PyArray::own(a.array.clone())
 }
 
 #[pyfunction]
@@ -171,16 +171,16 @@ pub(crate) fn update(py: Python<'_>, a: &PyArray, value: &Bound<'_, PyAny>) -> P
         operand::warn_of_complex(py, &value, target.dtype())?; // of arrays callers have warned
     }
     engine.update(target, value.stored(target.dtype())?).or_raise()?;
-    settle(py, engine)
+    run_due_tape(py, engine)
 }
 
 #[pyfunction]
 pub(crate) fn gather(py: Python<'_>, a: &PyArray, index: &PyArray) -> PyResult<PyArray> {
-    let engine = devices::of(&a.0);
-    if a.0.storage.bytes == 0 && index.0.layout.size > 0 {
+    let engine = devices::of(&a.array);
+    if a.array.storage.bytes == 0 && index.array.layout.size > 0 {
         return Err(pyo3::exceptions::PyIndexError::new_err("cannot do a non-empty take from an empty array"));
     }
-    finish(py, engine, engine.gather(&a.0, &index.0))
+    finish(py, engine, engine.gather(&a.array, &index.array))
 }
 
 #[pyfunction]
@@ -199,15 +199,15 @@ pub(crate) fn scatter(
     let value = operand_argument(value)?;
     let stored = if matches!(op, ScatterOp::Set) { value.stored(dtype)? } else { value.operand() };
     let value = match (&value, stored) {
-        (Value::Array(v), _) => v.get().0.clone(),
+        (Value::Array(v), _) => v.get().array.clone(),
         (_, Operand::Weak(n) | Operand::Typed(n, _)) => {
-            finish(py, engine, engine.full(&[], Scalar::new(n, dtype), dtype))?.0
+            finish(py, engine, engine.full(&[], Scalar::new(n, dtype), dtype))?.array
         }
         _ => unreachable!("only arrays are stored as arrays"),
     };
-    value.layout.broadcast_to(index.0.shape()).or_raise()?;
-    engine.scatter(target, &index.0, &value, op).or_raise()?;
-    settle(py, engine)
+    value.layout.broadcast_to(index.array.shape()).or_raise()?;
+    engine.scatter(target, &index.array, &value, op).or_raise()?;
+    run_due_tape(py, engine)
 }
 
 #[pyfunction]
@@ -220,7 +220,7 @@ pub(crate) fn reduce(
     keepdims: bool,
 ) -> PyResult<PyArray> {
     let op = reduce_argument(op)?;
-    let array = &a.0;
+    let array = &a.array;
     let ndim = array.layout.ndim();
     let mask = match axes {
         None => u64::MAX.checked_shr(u64::BITS - ndim as u32).unwrap_or(0),
@@ -254,8 +254,8 @@ pub(crate) fn reduce(
     let extents = array.shape().iter().enumerate();
     let kept = extents.filter_map(|(k, &n)| if mask >> k & 1 == 0 { Some(n) } else { keepdims.then_some(1) });
     let shape: Dims = kept.collect();
-    let layout = out.0.layout.reshape(&shape).expect("a result is contiguous");
-    Ok(PyArray::own(out.0.view(layout)))
+    let layout = out.array.layout.reshape(&shape).expect("a result is contiguous");
+    Ok(PyArray::own(out.array.view(layout)))
 }
 
 /// The array without axes of extent 1 and the mask of what is left, so that the engine's 32 bits are enough.
@@ -282,50 +282,50 @@ fn squeezed(array: &Array, mask: u64) -> PyResult<(Array, u32)> {
 #[pyfunction]
 pub(crate) fn scan(py: Python<'_>, op: &str, a: &PyArray, axis: i64) -> PyResult<PyArray> {
     let op = scan_argument(op)?;
-    let ndim = a.0.layout.ndim();
+    let ndim = a.array.layout.ndim();
     let axis = crate::index::axis(axis, ndim, &mut vec![false; ndim])?;
-    let engine = devices::of(&a.0);
-    finish(py, engine, engine.running(op, &a.0, axis))
+    let engine = devices::of(&a.array);
+    finish(py, engine, engine.running(op, &a.array, axis))
 }
 
 /// Records a routine on whole arrays.
 pub(crate) fn whole(py: Python<'_>, op: RoutineOp, ins: &[&PyArray], dtype: DType, shape: &[i64]) -> PyResult<PyArray> {
-    let engine = devices::of(&ins[0].0);
-    let arrays: smallvec::SmallVec<[_; 3]> = ins.iter().map(|a| &a.0).collect();
+    let engine = devices::of(&ins[0].array);
+    let arrays: smallvec::SmallVec<[_; 3]> = ins.iter().map(|a| &a.array).collect();
     finish(py, engine, engine.whole(op, &arrays, dtype, shape))
 }
 
 #[pyfunction]
 pub(crate) fn dot(py: Python<'_>, a: &PyArray, b: &PyArray) -> PyResult<PyArray> {
-    let engine = devices::of(&a.0);
-    finish(py, engine, engine.dot(&a.0, &b.0))
+    let engine = devices::of(&a.array);
+    finish(py, engine, engine.dot(&a.array, &b.array))
 }
 
 #[pyfunction]
 pub(crate) fn sort(py: Python<'_>, a: &PyArray) -> PyResult<PyArray> {
-    whole(py, RoutineOp::Sort, &[a], a.0.dtype(), a.0.shape())
+    whole(py, RoutineOp::Sort, &[a], a.array.dtype(), a.array.shape())
 }
 
 #[pyfunction]
 pub(crate) fn argsort(py: Python<'_>, a: &PyArray) -> PyResult<PyArray> {
-    whole(py, RoutineOp::ArgSort, &[a], DType::I64, a.0.shape())
+    whole(py, RoutineOp::ArgSort, &[a], DType::I64, a.array.shape())
 }
 
 #[pyfunction]
 pub(crate) fn searchsorted(py: Python<'_>, a: &PyArray, v: &PyArray, right: bool) -> PyResult<PyArray> {
-    if a.0.layout.ndim() != 1 || a.0.dtype() != v.0.dtype() {
+    if a.array.layout.ndim() != 1 || a.array.dtype() != v.array.dtype() {
         return Err(PyValueError::new_err("[searchsorted] the sorted array must be 1-d and of the values' dtype"));
     }
-    whole(py, RoutineOp::SearchSorted { right }, &[a, v], DType::I64, v.0.shape())
+    whole(py, RoutineOp::SearchSorted { right }, &[a, v], DType::I64, v.array.shape())
 }
 
 /// Rows, and whether a place is in them.
 fn in_row(op: &str, a: &PyArray, place: i64) -> PyResult<()> {
-    match a.0.shape().last() {
+    match a.array.shape().last() {
         Some(&n) if (0..n).contains(&place) => Ok(()),
         _ => Err(PyValueError::new_err(format!(
             "[{op}] no element {place} in rows of shape {}",
-            cuprous_core::layout::show(a.0.shape())
+            cuprous_core::layout::show(a.array.shape())
         ))),
     }
 }
@@ -333,20 +333,20 @@ fn in_row(op: &str, a: &PyArray, place: i64) -> PyResult<()> {
 #[pyfunction]
 pub(crate) fn partition(py: Python<'_>, a: &PyArray, kth: i64, indices: bool) -> PyResult<PyArray> {
     in_row("partition", a, kth)?;
-    let dtype = if indices { DType::I64 } else { a.0.dtype() };
-    whole(py, RoutineOp::Partition { kth, indices }, &[a], dtype, a.0.shape())
+    let dtype = if indices { DType::I64 } else { a.array.dtype() };
+    whole(py, RoutineOp::Partition { kth, indices }, &[a], dtype, a.array.shape())
 }
 
 /// What has rows of real numbers, short enough for 32-bit places.
 fn real_rows(op: &str, a: &PyArray) -> PyResult<Dims> {
-    let fits = a.0.shape().last().is_some_and(|&n| n < 1 << 31) && !a.0.dtype().is_complex();
+    let fits = a.array.shape().last().is_some_and(|&n| n < 1 << 31) && !a.array.dtype().is_complex();
     if fits {
-        return Ok(a.0.shape().into());
+        return Ok(a.array.shape().into());
     }
     Err(PyValueError::new_err(format!(
         "[{op}] needs real numbers and rows of fewer than 2**31 elements: got {}{}",
-        a.0.dtype().name(),
-        cuprous_core::layout::show(a.0.shape())
+        a.array.dtype().name(),
+        cuprous_core::layout::show(a.array.shape())
     )))
 }
 
@@ -365,12 +365,12 @@ pub(crate) fn select(py: Python<'_>, a: &PyArray, rank: i64) -> PyResult<PyArray
     let mut shape = real_rows("select", a)?;
     in_row("select", a, rank)?;
     shape.pop();
-    whole(py, RoutineOp::Select { rank }, &[a], a.0.dtype(), &shape)
+    whole(py, RoutineOp::Select { rank }, &[a], a.array.dtype(), &shape)
 }
 
 #[pyfunction]
 pub(crate) fn pack_mask(py: Python<'_>, mask: &PyArray) -> PyResult<PyArray> {
-    let layout = &mask.0.layout;
+    let layout = &mask.array.layout;
     if layout.ndim() != 1 || layout.dtype != DType::Bool {
         return Err(PyValueError::new_err("[pack_mask] the mask must be 1-d and bool"));
     }
@@ -386,11 +386,11 @@ pub(crate) fn compact(
     count: i64,
     values: Option<&PyArray>,
 ) -> PyResult<PyArray> {
-    let fits = packed.0.shape() == [packed_mask(n).0] && packed.0.dtype() == DType::I64;
-    if !fits || !(0..=n).contains(&count) || values.is_some_and(|v| v.0.shape() != [n]) {
+    let fits = packed.array.shape() == [packed_mask(n).0] && packed.array.dtype() == DType::I64;
+    if !fits || !(0..=n).contains(&count) || values.is_some_and(|v| v.array.shape() != [n]) {
         return Err(PyValueError::new_err("[compact] mask, count and values do not fit together"));
     }
-    let dtype = values.map_or(DType::I64, |v| v.0.dtype());
+    let dtype = values.map_or(DType::I64, |v| v.array.dtype());
     let ins: smallvec::SmallVec<[&PyArray; 2]> = [packed].into_iter().chain(values).collect();
     whole(py, RoutineOp::Compact, &ins, dtype, &[count])
 }
@@ -398,7 +398,7 @@ pub(crate) fn compact(
 /// `edges`: words × n, a bit for each step.
 #[pyfunction]
 pub(crate) fn components(py: Python<'_>, edges: &PyArray, steps: Vec<i64>) -> PyResult<PyArray> {
-    let (shape, dtype) = (edges.0.shape(), edges.0.dtype());
+    let (shape, dtype) = (edges.array.shape(), edges.array.dtype());
     let unsigned = matches!(dtype, DType::U8 | DType::U16 | DType::U32 | DType::U64);
     let bits = shape.first().map_or(0, |words| words.saturating_mul(8 * dtype.size() as i64));
     if shape.len() != 2 || !unsigned || bits < steps.len() as i64 || steps.iter().any(|&s| s < 1) {
@@ -417,22 +417,22 @@ pub(crate) fn correlate(
     constant: f64,
     origin: Vec<i64>,
 ) -> PyResult<PyArray> {
-    let dtype = weights.0.dtype();
-    if a.0.dtype() != dtype || !matches!(dtype, DType::F32 | DType::F64 | DType::I32 | DType::I64) {
+    let dtype = weights.array.dtype();
+    if a.array.dtype() != dtype || !matches!(dtype, DType::F32 | DType::F64 | DType::I32 | DType::I64) {
         return Err(PyTypeError::new_err(format!(
             "[correlate] needs float32, float64, int32 or int64 for both operands, not {} and {}",
-            a.0.dtype().name(),
+            a.array.dtype().name(),
             dtype.name()
         )));
     }
-    if a.0.layout.ndim() != weights.0.layout.ndim() || origin.len() != a.0.layout.ndim() {
+    if a.array.layout.ndim() != weights.array.layout.ndim() || origin.len() != a.array.layout.ndim() {
         return Err(PyValueError::new_err("[correlate] array, weights and origin must have the same number of axes"));
     }
-    if weights.0.layout.size == 0 {
+    if weights.array.layout.size == 0 {
         return Err(PyValueError::new_err("[correlate] the weights are empty"));
     }
     let op = RoutineOp::Correlate { edge: edge_argument(edge)?, constant: constant.to_bits(), origin: origin.into() };
-    whole(py, op, &[a, weights], dtype, a.0.shape())
+    whole(py, op, &[a, weights], dtype, a.array.shape())
 }
 
 #[pyfunction]
@@ -444,28 +444,28 @@ pub(crate) fn pad(
     edge: &str,
     constant: f64,
 ) -> PyResult<PyArray> {
-    let ndim = a.0.layout.ndim();
+    let ndim = a.array.layout.ndim();
     if before.len() != ndim || after.len() != ndim || before.iter().chain(&after).any(|&n| n < 0) {
         return Err(PyValueError::new_err("[pad] needs one width ≥ 0 before and after each axis"));
     }
     let edge = edge_argument(edge)?;
-    if a.0.layout.size == 0 && edge != Edge::Constant {
+    if a.array.layout.size == 0 && edge != Edge::Constant {
         return Err(PyValueError::new_err("can't extend empty axis using modes other than 'constant'"));
     }
     // A sum that leaves 64 bits is as much too big as the largest extent.
-    let extent = |k: usize| a.0.shape()[k].saturating_add(before[k]).saturating_add(after[k]);
+    let extent = |k: usize| a.array.shape()[k].saturating_add(before[k]).saturating_add(after[k]);
     let shape: Dims = (0..ndim).map(extent).collect();
     let op = RoutineOp::Pad { edge, constant: constant.to_bits(), before: before.into() };
-    whole(py, op, &[a], a.0.dtype(), &shape)
+    whole(py, op, &[a], a.array.dtype(), &shape)
 }
 
 #[pyfunction]
 #[pyo3(signature = (name, a, b = None))]
 pub(crate) fn decompose(py: Python<'_>, name: &str, a: &PyArray, b: Option<&PyArray>) -> PyResult<PyArray> {
     let op = linalg_argument(name)?;
-    let (dtype, shape) = (a.0.dtype(), a.0.shape());
+    let (dtype, shape) = (a.array.dtype(), a.array.shape());
     let d = shape.len();
-    let sides = b.map(|b| (b.0.dtype(), b.0.shape()));
+    let sides = b.map(|b| (b.array.dtype(), b.array.shape()));
     let square = matches!(op, LinalgOp::Qr(_) | LinalgOp::Svd(_)) || d >= 2 && shape[d - 1] == shape[d - 2];
     let right = match sides {
         None => op != LinalgOp::Solve,
@@ -479,7 +479,7 @@ pub(crate) fn decompose(py: Python<'_>, name: &str, a: &PyArray, b: Option<&PyAr
         }
     };
     let known = matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128);
-    if d < 2 || a.0.layout.size == 0 || !square || !right || !known {
+    if d < 2 || a.array.layout.size == 0 || !square || !right || !known {
         return Err(PyValueError::new_err(format!(
             "[{}] matrices of {} and shape {} do not fit: (…, n, n), not empty, in single or double precision",
             op.name(),
@@ -510,37 +510,38 @@ pub(crate) fn sparse_dot(
     rows: i64,
     transposed: bool,
 ) -> PyResult<PyArray> {
-    let (dtype, shape) = (values.0.dtype(), dense.0.shape());
+    let (dtype, shape) = (values.array.dtype(), dense.array.shape());
     let known = matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
-        && matches!(pattern.0.dtype(), DType::I32 | DType::I64);
+        && matches!(pattern.array.dtype(), DType::I32 | DType::I64);
     let fit = shape.len() == 2 && rows >= 0 && {
         let compressed = if transposed { shape[0] } else { rows };
-        compressed < pattern.0.layout.size && pattern.0.shape() == [sparse_starts(compressed) + values.0.layout.size]
+        compressed < pattern.array.layout.size
+            && pattern.array.shape() == [sparse_starts(compressed) + values.array.layout.size]
     };
-    if !known || !fit || values.0.layout.ndim() != 1 || dense.0.dtype() != dtype {
+    if !known || !fit || values.array.layout.ndim() != 1 || dense.array.dtype() != dtype {
         return Err(PyValueError::new_err(format!(
             "[sparse dot] values {} {}, pattern {} {} and dense matrix {} {} do not fit together for {rows} rows",
             dtype.name(),
-            cuprous_core::layout::show(values.0.shape()),
-            pattern.0.dtype().name(),
-            cuprous_core::layout::show(pattern.0.shape()),
-            dense.0.dtype().name(),
+            cuprous_core::layout::show(values.array.shape()),
+            pattern.array.dtype().name(),
+            cuprous_core::layout::show(pattern.array.shape()),
+            dense.array.dtype().name(),
             cuprous_core::layout::show(shape)
         )));
     }
     let out = [rows, shape[1]];
     checked_size(dtype, &out).or_raise()?;
-    if values.0.layout.size == 0 || shape[0] == 0 {
-        let engine = devices::of(&values.0);
+    if values.array.layout.size == 0 || shape[0] == 0 {
+        let engine = devices::of(&values.array);
         return finish(py, engine, engine.full(&out, Scalar::default(), dtype));
     }
     // Libraries read arrays without gaps.
     let plain = |a: &PyArray| {
-        if a.0.layout.is_c_contiguous() {
-            return Ok(PyArray::own(a.0.clone()));
+        if a.array.layout.is_c_contiguous() {
+            return Ok(PyArray::own(a.array.clone()));
         }
-        let engine = devices::of(&a.0);
-        finish(py, engine, engine.cast(&a.0, a.0.dtype()))
+        let engine = devices::of(&a.array);
+        finish(py, engine, engine.cast(&a.array, a.array.dtype()))
     };
     let (values, pattern, dense) = (plain(values)?, plain(pattern)?, plain(dense)?);
     whole(py, RoutineOp::SparseDot { transposed }, &[&values, &pattern, &dense], dtype, &out)

@@ -1,6 +1,6 @@
 //! Ctrl-C while the engine works: a signal handler around Python's, and waits that it ends.
 //!
-//! Python's own handler only records the signal; the main thread raises `KeyboardInterrupt` when it runs Python code again.
+//! Python's own handler only records the signal; the main thread raises_keyboard_interrupt `KeyboardInterrupt` when it runs Python code again.
 //! To make this soon, a handler of ours calls Python's and then requests an interrupt from the engine
 //! ([`cuprous_core::interrupt`]). Waits listen to the request only if Python's answer is `KeyboardInterrupt`: a handler of
 //! the user's own may want the work to continue, and is called when it is done.
@@ -19,10 +19,10 @@ use pyo3::types::PyTuple;
 use crate::errors::OrRaise;
 
 /// True if Python's answer to SIGINT was `KeyboardInterrupt` when the main thread last waited for the engine.
-static RAISES: AtomicBool = AtomicBool::new(false);
+static RAISES_KEYBOARD_INTERRUPT: AtomicBool = AtomicBool::new(false);
 
 /// A handler that ours replaced, and calls.
-struct Replaced {
+struct ReplacedHandler {
     /// 0 for none.
     address: AtomicUsize,
     /// True if it takes the signal alone, false if it was installed with `SA_SIGINFO`.
@@ -30,13 +30,13 @@ struct Replaced {
 }
 
 /// The one that was there first, usually Python's.
-static FIRST: Replaced = Replaced::none();
+static FIRST: ReplacedHandler = ReplacedHandler::none();
 /// The one that was there last: the first, or that of a library which replaced ours.
-static LAST: Replaced = Replaced::none();
+static LAST: ReplacedHandler = ReplacedHandler::none();
 
-impl Replaced {
-    const fn none() -> Replaced {
-        Replaced { address: AtomicUsize::new(0), simple: AtomicBool::new(false) }
+impl ReplacedHandler {
+    const fn none() -> ReplacedHandler {
+        ReplacedHandler { address: AtomicUsize::new(0), simple: AtomicBool::new(false) }
     }
 
     fn set(&self, handler: &libc::sigaction) {
@@ -45,7 +45,7 @@ impl Replaced {
     }
 
     fn call(&self, signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-        type Informed = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+        type SigactionHandler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
         match self.address.load(Relaxed) {
             0 => {}
             // SAFETY: the address of a handler that was installed for this signal, with or without SA_SIGINFO.
@@ -53,7 +53,7 @@ impl Replaced {
                 std::mem::transmute::<usize, extern "C" fn(libc::c_int)>(address)(signal);
             },
             // SAFETY: as above.
-            address => unsafe { std::mem::transmute::<usize, Informed>(address)(signal, info, context) },
+            address => unsafe { std::mem::transmute::<usize, SigactionHandler>(address)(signal, info, context) },
         }
     }
 }
@@ -119,22 +119,22 @@ fn is_main() -> bool {
     }
 }
 
-fn answers() -> bool {
-    RAISES.load(Relaxed) && is_main()
+fn answers_interrupt() -> bool {
+    RAISES_KEYBOARD_INTERRUPT.load(Relaxed) && is_main()
 }
 
 /// Gives the engine what [`cuprous_core::interrupt`] wants to know of Python.
 pub(crate) fn install(py: Python<'_>) {
-    RAISES.store(raises(py).unwrap_or(false), Relaxed);
+    RAISES_KEYBOARD_INTERRUPT.store(raises_keyboard_interrupt(py).unwrap_or(false), Relaxed);
     let _ = interrupt::ARM.set(arm);
-    let _ = interrupt::ANSWERS.set(answers);
+    let _ = interrupt::ANSWERS.set(answers_interrupt);
 }
 
 /// Returns true if Python's answer to SIGINT is `KeyboardInterrupt`.
-fn raises(py: Python<'_>) -> PyResult<bool> {
+fn raises_keyboard_interrupt(py: Python<'_>) -> PyResult<bool> {
     // The arguments are kept, because this is asked whenever the main thread waits.
-    static KNOWN: PyOnceLock<(Py<PyAny>, Py<PyTuple>, Py<PyAny>)> = PyOnceLock::new();
-    let (get, arguments, default) = KNOWN.get_or_try_init(py, || {
+    static SIGNAL_FUNCTIONS: PyOnceLock<(Py<PyAny>, Py<PyTuple>, Py<PyAny>)> = PyOnceLock::new();
+    let (get, arguments, default) = SIGNAL_FUNCTIONS.get_or_try_init(py, || {
         let signal = py.import("_signal")?;
         let arguments = (libc::SIGINT,).into_pyobject(py)?.unbind();
         Ok::<_, PyErr>((
@@ -151,13 +151,13 @@ fn token(py: Python<'_>) -> PyResult<Token> {
     if !is_main() {
         return Ok(Token::NONE);
     }
-    // Python raises for signals from before the work; requests are for those that come during it.
+    // Python raises_keyboard_interrupt for signals from before the work; requests are for those that come during it.
     interrupt::clear();
     py.check_signals()?;
     // While the interpreter shuts down, the module may be gone.
-    let raises = raises(py).unwrap_or(false);
-    RAISES.store(raises, Relaxed);
-    Ok(if raises { Token::MAIN } else { Token::NONE })
+    let raises_keyboard_interrupt = raises_keyboard_interrupt(py).unwrap_or(false);
+    RAISES_KEYBOARD_INTERRUPT.store(raises_keyboard_interrupt, Relaxed);
+    Ok(if raises_keyboard_interrupt { Token::MAIN } else { Token::NONE })
 }
 
 /// Runs `work` without Python's lock; on the main thread Ctrl-C ends it.
@@ -166,14 +166,14 @@ pub(crate) fn detach<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -
     Ok(py.detach(|| token.within(work)))
 }
 
-/// As [`detach`], for work that may fail: raises its error.
+/// As [`detach`], for work that may fail: raises_keyboard_interrupt its error.
 pub(crate) fn run<R: Send>(py: Python<'_>, work: impl FnOnce() -> Result<R> + Send) -> PyResult<R> {
     detach(py, work)?.or_raise()
 }
 
 /// Runs the tape where the last operation ended it.
 #[inline]
-pub(crate) fn settle(py: Python<'_>, engine: &'static Arc<Engine>) -> PyResult<()> {
+pub(crate) fn run_due_tape(py: Python<'_>, engine: &'static Arc<Engine>) -> PyResult<()> {
     if engine.take_due() {
         run(py, || engine.flush())?;
     }

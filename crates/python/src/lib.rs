@@ -103,13 +103,13 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<kernel::NativeKernel>()?;
     m.add_class::<stream::Stream>()?;
     m.add_class::<stream::Event>()?;
-    m.add_class::<estimate::Counting>()?;
+    m.add_class::<estimate::WorkCounter>()?;
     m.add_class::<profile::PyReport>()?;
     m.add("OutOfMemoryError", m.py().get_type::<errors::OutOfMemoryError>())?;
     source_locations::install();
     interrupt::install(m.py());
-    fork::watch();
-    let _ = cuprous_autograd::ops::ENGINES.set(devices::numbered);
+    fork::install();
+    let _ = cuprous_autograd::ops::ENGINES.set(devices::by_number);
     find_libraries(m.py())?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     macro_rules! functions {
@@ -120,32 +120,32 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(command, m)?)?;
     m.py().import("atexit")?.call_method1("register", (wrap_pyfunction!(end, m)?,))?;
     functions! {
-        functions: map result_dtype cast promote_types can_cast empty full iota random broadcast_to owner update gather
+        functions: map result_dtype cast promote_types can_cast empty full iota random broadcast_to without_base update gather
             scatter reduce scan dot sort argsort searchsorted partition topk select pack_mask compact components
             correlate pad decompose sparse_dot;
         session: flush synchronize explain show_code set_device get_device device_count unusable_gpu_reason
             set_library_roots set_replay stats memory_stats set_memory_limit reset_peak_memory trim_memory stand_in_device
-            stand_in_auto nothing;
+            stand_in_auto no_op;
         numpy: from_numpy to_numpy to_bytes to_device as_strided;
         fft: fft;
         interop: to_dlpack from_dlpack from_address;
         stream: device_properties;
         hooks: set_hook;
-        kernel: kernel_builtins kernel_warnings declare_linked link_code kept_code keep_code missing_header;
+        kernel: kernel_builtins kernel_warnings declare_linked link_code load_cached_code store_cached_code missing_header;
         creation: t_empty t_full t_iota t_random;
-        tensor_functions: t_wrap t_map t_overwrite t_result_type t_promote_types t_default_dtype t_set_default_dtype t_cast
+        tensor_functions: t_wrap t_map t_map_inplace t_result_type t_promote_types t_default_dtype t_set_default_dtype t_cast
             t_to_device t_pin t_is_pinned t_contiguous t_reduce t_scan t_strided t_reshape t_permute t_expand t_gather
-            t_indexable t_scatter t_update t_join t_adam t_ready t_forget_gradients t_mean_square t_softmax t_likelihood
+            t_indexable t_scatter t_update t_cat t_adam t_with_gradients t_clear_gradients t_mse_loss t_softmax t_log_likelihood
             t_cross_entropy t_check_classes t_relu t_gelu t_layer_norm t_max_pool;
         products: t_matmul t_linear;
         convolution: t_convolution set_convolution_tf32 has_cudnn;
         attention: t_attention;
-        recurrent: t_recurrent t_steps t_steps_back;
+        recurrent: t_recurrent t_lstm_steps t_lstm_steps_backward;
         grad: t_backward t_grad t_custom t_save t_mark t_checkpoint t_other_leaves set_anomaly set_grad_enabled
             is_grad_enabled;
         checked: check_in_batches;
         estimate: device_side estimate_simple parse_quantity profiles quantity;
-        profile: profile_begin profile_end profile_on profile_now profile_part nvtx_push nvtx_pop nvtx_mark nvtx_start nvtx_end;
+        profile: profile_begin profile_end is_profiling profile_now profile_part nvtx_push nvtx_pop nvtx_mark nvtx_start nvtx_end;
     }
     Ok(())
 }

@@ -39,7 +39,7 @@ pub(crate) fn board() -> Option<String> {
 }
 
 /// What was measured here.
-pub(crate) fn found() -> Found {
+pub(crate) fn read_measured() -> Found {
     match path() {
         Ok(path) => Machine::read(&path, &probe::cpu(), board().as_deref()),
         Err(_) => Found::default(),
@@ -47,8 +47,8 @@ pub(crate) fn found() -> Found {
 }
 
 /// All that estimates know of it.
-pub(crate) fn here() -> Here {
-    let found = found();
+pub(crate) fn estimator_machine() -> Here {
+    let found = read_measured();
     let measured = found.machine.as_ref().map_or([false; 2], |machine| [true, machine.gpu.is_some()]);
     let source = [false, true].map(|is_gpu| {
         if measured[usize::from(is_gpu)] {

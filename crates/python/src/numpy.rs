@@ -77,7 +77,7 @@ pub(crate) fn from_numpy(py: Python<'_>, a: &Bound<'_, PyAny>, device: Option<&s
         packed = packed.call_method1("astype", (native,))?;
     }
     let engine = match device {
-        Some(name) => devices::named(name).or_raise()?,
+        Some(name) => devices::by_name(name).or_raise()?,
         None => devices::default_engine().or_raise()?,
     };
     let (address, bytes) = memory(&packed)?;
@@ -103,16 +103,16 @@ pub(crate) fn to_numpy<'py>(
     a: &PyArray,
     out: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let shape: Vec<i64> = a.0.shape().to_vec();
+    let shape: Vec<i64> = a.array.shape().to_vec();
     if let Some(target) = &out {
         let have: Vec<i64> = target.getattr("shape")?.extract()?;
-        if have != shape || dtype_of(&target.getattr("dtype")?)? != a.0.dtype() {
+        if have != shape || dtype_of(&target.getattr("dtype")?)? != a.array.dtype() {
             return Err(PyValueError::new_err(format!(
                 "out has shape {} and dtype {}, but the array has shape {} and dtype {}",
                 show(&have),
                 target.getattr("dtype")?,
                 show(&shape),
-                a.0.dtype().name()
+                a.array.dtype().name()
             )));
         }
     }
@@ -125,10 +125,10 @@ pub(crate) fn to_numpy<'py>(
     };
     let host = match (&out, contiguous) {
         (Some(target), true) => target.clone(),
-        _ => py.import("numpy")?.getattr("empty")?.call1((shape, dtype(py, a.0.dtype())?))?,
+        _ => py.import("numpy")?.getattr("empty")?.call1((shape, dtype(py, a.array.dtype())?))?,
     };
     let (address, bytes) = memory(&host)?;
-    let engine = devices::of(&a.0);
+    let engine = devices::of(&a.array);
     interrupt::run(py, || {
         let to: &mut [u8] = if bytes == 0 {
             &mut []
@@ -137,7 +137,7 @@ pub(crate) fn to_numpy<'py>(
             // meanwhile they race with a copy that they asked for.
             unsafe { std::slice::from_raw_parts_mut(address as *mut u8, bytes) }
         };
-        engine.download(&a.0, to)
+        engine.download(&a.array, to)
     })?;
     match out {
         Some(target) if !contiguous => {
@@ -151,18 +151,18 @@ pub(crate) fn to_numpy<'py>(
 /// The elements in C order.
 #[pyfunction]
 pub(crate) fn to_bytes<'py>(py: Python<'py>, a: &PyArray) -> PyResult<Bound<'py, PyBytes>> {
-    let engine = devices::of(&a.0);
+    let engine = devices::of(&a.array);
     // Allocated by Python, which raises where there is no memory.
-    PyBytes::new_with(py, a.0.layout.size as usize * a.0.dtype().size(), |bytes| {
-        interrupt::run(py, || engine.download(&a.0, bytes))
+    PyBytes::new_with(py, a.array.layout.size as usize * a.array.dtype().size(), |bytes| {
+        interrupt::run(py, || engine.download(&a.array, bytes))
     })
 }
 
 /// The array on another device; itself where it is there already.
 #[pyfunction]
 pub(crate) fn to_device<'py>(a: &Bound<'py, PyArray>, device: &str) -> PyResult<Bound<'py, PyArray>> {
-    let array = &a.get().0;
-    let (from, to) = (devices::of(array), devices::named(device).or_raise()?);
+    let array = &a.get().array;
+    let (from, to) = (devices::of(array), devices::by_name(device).or_raise()?);
     if from.id == to.id {
         return Ok(a.clone());
     }
@@ -200,7 +200,7 @@ pub(crate) fn as_strided(
     if shape.len() != strides.len() {
         return Err(PyValueError::new_err("as_strided: shape and strides must have the same length"));
     }
-    let array = &a.get().0;
+    let array = &a.get().array;
     let old = array.dtype();
     let new = match dtype {
         Some(name) => crate::arguments::dtype_argument(name)?,

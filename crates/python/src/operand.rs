@@ -29,7 +29,7 @@ pub(crate) enum Value<'py> {
 impl Value<'_> {
     pub(crate) fn operand(&self) -> Operand<'_> {
         match self {
-            Value::Array(a) => Operand::Array(&a.get().0),
+            Value::Array(a) => Operand::Array(&a.get().array),
             Value::Weak(n) => Operand::Weak(*n),
             Value::Typed(n, d) => Operand::Typed(*n, *d),
             Value::Huge(x) => Operand::Weak(Number::Int(if *x > 0.0 { i128::MAX } else { i128::MIN })),
@@ -81,7 +81,7 @@ impl Value<'_> {
 
     fn is_inexact(&self) -> bool {
         match self {
-            Value::Array(a) => inexact(a.get().0.dtype()),
+            Value::Array(a) => inexact(a.get().array.dtype()),
             Value::Weak(n) => matches!(n, Number::Float(_) | Number::Complex(..)),
             Value::Typed(_, d) => inexact(*d),
             Value::Huge(_) => false,
@@ -90,7 +90,7 @@ impl Value<'_> {
 
     pub(crate) fn array(&self) -> Option<&Array> {
         match self {
-            Value::Array(a) => Some(&a.get().0),
+            Value::Array(a) => Some(&a.get().array),
             _ => None,
         }
     }
@@ -253,7 +253,7 @@ pub(crate) fn map(py: Python<'_>, fun: Fun, values: &[Value], dtype: Option<DTyp
 #[inline]
 pub(crate) fn warn_of_complex(py: Python<'_>, value: &Value, to: DType) -> PyResult<()> {
     let from = match value {
-        Value::Array(from) => from.get().0.dtype(),
+        Value::Array(from) => from.get().array.dtype(),
         Value::Typed(_, from) => *from,
         _ => return Ok(()),
     };

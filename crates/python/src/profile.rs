@@ -33,11 +33,11 @@ pub(crate) fn profile_begin(py: Python<'_>) -> PyResult<()> {
     if !profile::begin() {
         return Err(nested());
     }
-    let begun = py.detach(|| devices::all_started().try_for_each(|e| e.begin_profile()));
-    if begun.is_err() {
+    let started = py.detach(|| devices::all_started().try_for_each(|e| e.begin_profile()));
+    if started.is_err() {
         profile::end();
     }
-    begun.or_raise()
+    started.or_raise()
 }
 
 /// Ends it.
@@ -50,17 +50,17 @@ pub(crate) fn profile_end(py: Python<'_>) -> PyResult<PyReport> {
         }
         result
     });
-    let taken = profile::end();
+    let recording = profile::end();
     done.or_raise()?;
-    let taken = taken.ok_or_else(|| PyRuntimeError::new_err("[profile] no profile is being made"))?;
+    let recording = recording.ok_or_else(|| PyRuntimeError::new_err("[profile] no profile is being made"))?;
     let names = devices::all_started().map(|engine| (engine.id, devices::name(engine))).collect();
     let places = source_locations::all();
-    Ok(PyReport(py.detach(|| Report::new(*taken, places, names))))
+    Ok(PyReport(py.detach(|| Report::new(*recording, places, names))))
 }
 
 /// Is a profile being made?
 #[pyfunction]
-pub(crate) fn profile_on() -> bool {
+pub(crate) fn is_profiling() -> bool {
     profile::on()
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn nvtx_push(name: &str, color: Option<u32>) -> Option<i32> {
     nvtx::push(name, color)
 }
 
-/// Ends the range that was begun last; how deep it lay.
+/// Ends the range that was started last; how deep it lay.
 #[pyfunction]
 pub(crate) fn nvtx_pop() -> Option<i32> {
     nvtx::pop()
@@ -128,7 +128,7 @@ fn row<'py>(py: Python<'py>, row: &Row) -> PyResult<Bound<'py, PyDict>> {
     Ok(dict)
 }
 
-fn written(path: &std::path::Path, done: std::io::Result<()>) -> PyResult<()> {
+fn raise_io_error(path: &std::path::Path, done: std::io::Result<()>) -> PyResult<()> {
     done.map_err(|e| PyOSError::new_err((e.raw_os_error().unwrap_or(0), e.to_string(), path.to_path_buf())))
 }
 
@@ -175,10 +175,10 @@ impl PyReport {
     }
 
     fn save_trace(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        written(&path, py.detach(|| self.0.save_trace(&path)))
+        raise_io_error(&path, py.detach(|| self.0.save_trace(&path)))
     }
 
     fn save_flame_graph(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        written(&path, py.detach(|| self.0.save_flame_graph(&path)))
+        raise_io_error(&path, py.detach(|| self.0.save_flame_graph(&path)))
     }
 }

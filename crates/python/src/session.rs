@@ -37,14 +37,14 @@ pub(crate) fn synchronize(py: Python<'_>) -> PyResult<()> {
 
 #[pyfunction]
 pub(crate) fn explain() -> PyResult<String> {
-    Ok(devices::default_engine().or_raise()?.explain() + &devices::about_auto())
+    Ok(devices::default_engine().or_raise()?.explain() + &devices::auto_note())
 }
 
 #[pyfunction]
 #[pyo3(signature = (a = None, device = None))]
 pub(crate) fn show_code(py: Python<'_>, a: Option<&PyArray>, device: Option<&str>) -> PyResult<String> {
     let engine = match a {
-        Some(a) => devices::of(&a.0),
+        Some(a) => devices::of(&a.array),
         None => devices::default_engine().or_raise()?,
     };
     let own = devices::name(engine);
@@ -116,7 +116,7 @@ pub(crate) fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 #[pyfunction]
 pub(crate) fn memory_stats<'py>(py: Python<'py>, device: &str) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    for (name, value) in devices::named(device).or_raise()?.device.memory() {
+    for (name, value) in devices::by_name(device).or_raise()?.device.memory() {
         dict.set_item(name, value)?;
     }
     Ok(dict)
@@ -124,18 +124,18 @@ pub(crate) fn memory_stats<'py>(py: Python<'py>, device: &str) -> PyResult<Bound
 
 #[pyfunction]
 pub(crate) fn set_memory_limit(device: &str, limit: u64) -> PyResult<()> {
-    devices::named(device).or_raise()?.device.set_memory_limit(limit).or_raise()
+    devices::by_name(device).or_raise()?.device.set_memory_limit(limit).or_raise()
 }
 
 #[pyfunction]
 pub(crate) fn reset_peak_memory(device: &str) -> PyResult<()> {
-    devices::named(device).or_raise()?.device.reset_peak();
+    devices::by_name(device).or_raise()?.device.reset_peak();
     Ok(())
 }
 
 #[pyfunction]
 pub(crate) fn trim_memory(py: Python<'_>, device: &str) -> PyResult<()> {
-    let engine = devices::named(device).or_raise()?;
+    let engine = devices::by_name(device).or_raise()?;
     py.detach(|| engine.trim());
     Ok(())
 }
@@ -154,12 +154,12 @@ pub(crate) fn stand_in_auto(faster: f64, copies: f64, launch: f64) -> PyResult<(
 
 /// Does nothing: the cheapest native call, the yardstick for the cost of recording.
 #[pyfunction]
-pub(crate) fn nothing(_a: &Bound<'_, PyAny>) {}
+pub(crate) fn no_op(_a: &Bound<'_, PyAny>) {}
 
 /// Computes something small on a device and checks it, for `cuprous doctor`.
 pub(crate) fn try_kernel(device: &str) -> std::result::Result<String, String> {
     let run = || -> Result<String> {
-        let engine = devices::named(device)?;
+        let engine = devices::by_name(device)?;
         let index = engine.iota(&Layout::contiguous(DType::I64, &[1000]))?;
         let square = engine.map(Fun::Square, &[Operand::Array(&index)], None)?;
         let sum = engine.reduce(ReduceOp::Sum, &square, 1)?;

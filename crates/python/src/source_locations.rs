@@ -14,15 +14,15 @@ use pyo3::sync::PyOnceLock;
 use pyo3::{ffi, intern};
 use smallvec::SmallVec;
 
-/// Programs are finite; still, past this many no new places are told apart, nor code objects kept.
-const MAX_PLACES: usize = 1 << 16;
+/// Programs are finite; still, past this many no new locations are told apart, nor code objects kept.
+const MAX_LOCATIONS: usize = 1 << 16;
 /// Lines of a stack, the innermost ones.
 const MAX_DEPTH: usize = 100;
 
 /// A code object, by its address: it is kept, so that the address stays its own.
 struct Code {
     /// Of this package, or of Python's own machinery: no place of the user's.
-    ours: bool,
+    is_internal: bool,
     file: Arc<str>,
     function: Arc<str>,
     _kept: Py<PyAny>,
@@ -30,13 +30,13 @@ struct Code {
 
 #[derive(Default)]
 struct Table {
-    numbers: HashMap<usize, u32>,
+    code_numbers: HashMap<usize, u32>,
     codes: Vec<Code>,
     /// By code and instruction: Python finds a line by reading its table from the code's beginning.
     lines: HashMap<(u32, i32), u32>,
     /// Code, line and the caller's place.
-    known: HashMap<(u32, u32, u32), u32>,
-    places: Vec<(u32, u32, u32)>,
+    location_numbers: HashMap<(u32, u32, u32), u32>,
+    locations: Vec<(u32, u32, u32)>,
 }
 
 static TABLE: LazyLock<Mutex<Table>> = LazyLock::new(Default::default);
@@ -49,16 +49,16 @@ fn table() -> MutexGuard<'static, Table> {
 pub(crate) fn install() {
     let always = std::env::var_os("CUPROUS_PLACES").is_some_and(|value| !value.is_empty() && value != "0");
     ALWAYS.store(always, Relaxed);
-    let _ = WHERE.set(here);
-    let _ = SPELL.set(spell);
+    let _ = WHERE.set(current);
+    let _ = SPELL.set(describe);
 }
 
-/// The number of the innermost line outside this package; while somebody profiles, of the whole stack of such lines.
-fn here() -> u32 {
-    Python::attach(|py| find(py, profile::on()).unwrap_or(0))
+/// The number of the innermost line outside this package; while somebody profiles, of the whole_stack stack of such lines.
+fn current() -> u32 {
+    Python::attach(|py| record_stack(py, profile::on()).unwrap_or(0))
 }
 
-fn find(py: Python<'_>, whole: bool) -> PyResult<u32> {
+fn record_stack(py: Python<'_>, whole_stack: bool) -> PyResult<u32> {
     // SAFETY: the interpreter is attached; the frame is borrowed, and none where nothing runs.
     let frame = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) };
     let Some(mut frame) = frame else { return Ok(0) };
@@ -66,12 +66,12 @@ fn find(py: Python<'_>, whole: bool) -> PyResult<u32> {
     loop {
         // SAFETY: it is a frame.
         let code = unsafe { Bound::from_owned_ptr(py, ffi::PyFrame_GetCode(frame.as_ptr().cast()).cast()) };
-        let (number, ours) = code_number(py, &code)?;
+        let (number, is_internal) = code_number(py, &code)?;
         let back = frame.getattr(intern!(py, "f_back"))?;
-        if !ours || (back.is_none() && lines.is_empty()) {
+        if !is_internal || (back.is_none() && lines.is_empty()) {
             lines.push((number, line(&frame, number)?));
         }
-        if back.is_none() || lines.len() >= MAX_DEPTH || (!whole && !ours) {
+        if back.is_none() || lines.len() >= MAX_DEPTH || (!whole_stack && !is_internal) {
             break;
         }
         frame = back;
@@ -89,7 +89,7 @@ fn line(frame: &Bound<'_, PyAny>, code: u32) -> PyResult<u32> {
     // SAFETY: it is a frame.
     let line = unsafe { ffi::PyFrame_GetLineNumber(frame.as_ptr().cast()) }.max(0) as u32;
     let mut table = table();
-    if code != u32::MAX && table.lines.len() < MAX_PLACES {
+    if code != u32::MAX && table.lines.len() < MAX_LOCATIONS {
         table.lines.insert(at, line);
     }
     Ok(line)
@@ -101,8 +101,8 @@ fn code_number(py: Python<'_>, code: &Bound<'_, PyAny>) -> PyResult<(u32, bool)>
     let address = code.as_ptr() as usize;
     {
         let table = table();
-        if let Some(&number) = table.numbers.get(&address) {
-            return Ok((number, table.codes[number as usize].ours));
+        if let Some(&number) = table.code_numbers.get(&address) {
+            return Ok((number, table.codes[number as usize].is_internal));
         }
     }
     let package = PACKAGE.get_or_try_init(py, || -> PyResult<String> {
@@ -111,45 +111,45 @@ fn code_number(py: Python<'_>, code: &Bound<'_, PyAny>) -> PyResult<(u32, bool)>
     })?;
     let file: String = code.getattr("co_filename")?.extract()?;
     let function: String = code.getattr("co_qualname").or_else(|_| code.getattr("co_name"))?.extract()?;
-    let ours = file.starts_with(package) || file.starts_with("<frozen ");
+    let is_internal = file.starts_with(package) || file.starts_with("<frozen ");
     let mut table = table();
-    if table.codes.len() >= MAX_PLACES {
-        return Ok((u32::MAX, ours));
+    if table.codes.len() >= MAX_LOCATIONS {
+        return Ok((u32::MAX, is_internal));
     }
     let number = table.codes.len() as u32;
-    table.codes.push(Code { ours, file: file.into(), function: function.into(), _kept: code.clone().unbind() });
-    table.numbers.insert(address, number);
-    Ok((number, ours))
+    table.codes.push(Code { is_internal, file: file.into(), function: function.into(), _kept: code.clone().unbind() });
+    table.code_numbers.insert(address, number);
+    Ok((number, is_internal))
 }
 
 impl Table {
     /// The number of a place, counted from 1; 0 where there is no room for it.
     fn number(&mut self, code: u32, line: u32, caller: u32) -> u32 {
-        if let Some(&known) = self.known.get(&(code, line, caller)) {
-            return known;
+        if let Some(&location_numbers) = self.location_numbers.get(&(code, line, caller)) {
+            return location_numbers;
         }
-        if self.places.len() >= MAX_PLACES || code == u32::MAX {
+        if self.locations.len() >= MAX_LOCATIONS || code == u32::MAX {
             return 0;
         }
-        self.places.push((code, line, caller));
-        let number = self.places.len() as u32;
-        self.known.insert((code, line, caller), number);
+        self.locations.push((code, line, caller));
+        let number = self.locations.len() as u32;
+        self.location_numbers.insert((code, line, caller), number);
         number
     }
 }
 
-fn spell(place: u32) -> String {
+fn describe(place: u32) -> String {
     let table = table();
-    let place = (place as usize).checked_sub(1).and_then(|k| table.places.get(k));
+    let place = (place as usize).checked_sub(1).and_then(|k| table.locations.get(k));
     place.map_or_else(String::new, |&(code, line, _)| format!("{}:{line}", table.codes[code as usize].file))
 }
 
-/// All places; the first one is the unknown one.
+/// All locations; the first one is the unknown one.
 pub(crate) fn all() -> Vec<Place> {
     let table = table();
     let place = |&(code, line, caller): &(u32, u32, u32)| {
         let code = &table.codes[code as usize];
         Place { file: code.file.clone(), function: code.function.clone(), line, caller }
     };
-    std::iter::once(Place::unknown()).chain(table.places.iter().map(place)).collect()
+    std::iter::once(Place::unknown()).chain(table.locations.iter().map(place)).collect()
 }

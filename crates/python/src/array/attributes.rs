@@ -11,65 +11,66 @@ impl PyArray {
     /// Extents of the axes.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.0.shape())
+        PyTuple::new(py, self.array.shape())
     }
 
     /// Bytes from one element to the next along each axis.
     #[getter]
     fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         // As in NumPy, all strides of an array without elements are 0, unless it is a view of some.
-        let empty = self.0.layout.size == 0 && self.1.as_ref().is_none_or(|base| base.get().0.layout.size == 0);
-        let strides = byte_strides(&self.0.layout);
+        let empty =
+            self.array.layout.size == 0 && self.base.as_ref().is_none_or(|base| base.get().array.layout.size == 0);
+        let strides = byte_strides(&self.array.layout);
         PyTuple::new(py, strides.into_iter().map(|s| if empty { 0 } else { s }))
     }
 
     /// Elements from one to the next along each axis.
     #[getter]
     fn element_strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.0.layout.strides)
+        PyTuple::new(py, &self.array.layout.strides)
     }
 
     /// Number of axes.
     #[getter]
     fn ndim(&self) -> usize {
-        self.0.layout.ndim()
+        self.array.layout.ndim()
     }
 
     /// Number of elements.
     #[getter]
     fn size(&self) -> i64 {
-        self.0.layout.size
+        self.array.layout.size
     }
 
     /// Bytes of an element.
     #[getter]
     fn itemsize(&self) -> usize {
-        self.0.dtype().size()
+        self.array.dtype().size()
     }
 
     /// Bytes of all elements.
     #[getter]
     fn nbytes(&self) -> i64 {
-        self.0.layout.size * self.0.dtype().size() as i64
+        self.array.layout.size * self.array.dtype().size() as i64
     }
 
     /// The elements' type, as NumPy's dtype (bfloat16 is ml_dtypes').
     #[getter]
     fn dtype(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        numpy::dtype(py, self.0.dtype())
+        numpy::dtype(py, self.array.dtype())
     }
 
     /// The name of the elements' type.
     #[getter]
     fn dtype_name(&self) -> &'static str {
-        self.0.dtype().name()
+        self.array.dtype().name()
     }
 
     /// A view with its axes in reverse order.
     #[getter]
     #[pyo3(name = "T")]
     fn transposed(slf: &Bound<'_, Self>) -> PyResult<PyArray> {
-        let array = &slf.get().0;
+        let array = &slf.get().array;
         let axes: Vec<usize> = (0..array.layout.ndim()).rev().collect();
         PyArray::view(slf, array.view(array.layout.permute(&axes)))
     }
@@ -77,64 +78,64 @@ impl PyArray {
     /// Of a view the array whose memory it shows; None for an array that was the first to show its memory.
     #[getter]
     fn base(&self, py: Python<'_>) -> Option<Py<PyArray>> {
-        self.1.as_ref().map(|base| base.clone_ref(py))
+        self.base.as_ref().map(|base| base.clone_ref(py))
     }
 
     /// Whether the elements lie in C order, without gaps.
     #[getter]
     fn is_c_contiguous(&self) -> bool {
-        self.0.layout.is_c_contiguous()
+        self.array.layout.is_c_contiguous()
     }
 
     /// Whether the elements lie in Fortran's order, without gaps.
     #[getter]
     fn is_f_contiguous(&self) -> bool {
-        self.0.layout.is_f_contiguous()
+        self.array.layout.is_f_contiguous()
     }
 
     /// Whether somebody else may see the memory: what touches it runs at once.
     #[getter]
     fn is_external(&self) -> bool {
-        self.0.storage.is_external()
+        self.array.storage.is_external()
     }
 
     /// True for what NumPy gives as a scalar: an element, or the 0-d result of an operation.
     #[getter]
     pub(crate) fn is_value(&self) -> bool {
-        self.2 != Role::Array
+        self.role != Role::Array
     }
 
     /// True for an element `a[i]`, to which nothing writes.
     #[getter]
     fn is_element(&self) -> bool {
-        self.2 == Role::Element
+        self.role == Role::Element
     }
 
     /// The device that holds the elements: "cpu", "cuda:0", "auto".
     #[getter]
     fn device_name(&self) -> String {
-        devices::name(devices::of(&self.0))
+        devices::name(devices::of(&self.array))
     }
 
     /// Address of the first element, after running what is pending. The memory counts as shared with the outside
     /// from then on: whatever touches it runs at once.
     fn address(&self, py: Python<'_>) -> PyResult<u64> {
-        let engine = devices::of(&self.0);
-        let buffer = interrupt::run(py, || engine.export(&self.0.storage))?;
-        Ok(first_byte(&self.0, &buffer))
+        let engine = devices::of(&self.array);
+        let buffer = interrupt::run(py, || engine.export(&self.array.storage))?;
+        Ok(first_byte(&self.array, &buffer))
     }
 
     /// Whether two arrays are views of the same memory, of the same part or not.
     fn shares_storage(&self, other: &PyArray) -> bool {
-        std::sync::Arc::ptr_eq(&self.0.storage, &other.0.storage)
+        std::sync::Arc::ptr_eq(&self.array.storage, &other.array.storage)
     }
 
     /// First and last byte (exclusive) that the view touches, relative to its memory.
     fn span(&self) -> (i64, i64) {
-        let bytes = self.0.dtype().size() as i64;
-        match self.0.layout.span() {
+        let bytes = self.array.dtype().size() as i64;
+        match self.array.layout.span() {
             Some((lo, hi)) => (lo * bytes, (hi + 1) * bytes),
-            None => [self.0.layout.offset.saturating_mul(bytes); 2].into(),
+            None => [self.array.layout.offset.saturating_mul(bytes); 2].into(),
         }
     }
 }

@@ -4,18 +4,18 @@ use pyo3::prelude::*;
 
 use super::{PyArray, Role, finish};
 use crate::errors::OrRaise;
-use crate::interrupt::settle;
+use crate::interrupt::run_due_tape;
 use crate::{devices, hooks, index, operand};
 
 #[pymethods]
 impl PyArray {
     fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
-        let array = &slf.get().0;
+        let array = &slf.get().array;
         match index::basic(&array.layout, key)? {
             Some(index::Basic::Element(offset)) => {
                 let engine = devices::of(array);
                 let element = finish(slf.py(), engine, engine.element(array, offset))?;
-                Ok(Py::new(slf.py(), PyArray { 2: Role::Element, ..element })?.into_any())
+                Ok(Py::new(slf.py(), PyArray { role: Role::Element, ..element })?.into_any())
             }
             Some(index::Basic::View(layout)) => {
                 Ok(Py::new(slf.py(), PyArray::view(slf, array.view(layout))?)?.into_any())
@@ -33,7 +33,7 @@ impl PyArray {
             let engine = devices::of(array);
             operand::warn_of_complex(slf.py(), &value, array.dtype())?;
             engine.update(&array.view(layout), value.stored(array.dtype())?).or_raise()?;
-            return settle(slf.py(), engine);
+            return run_due_tape(slf.py(), engine);
         }
         hooks::call(slf.py(), hooks::Hook::SetItem, (slf, key, value)).map(drop)
     }

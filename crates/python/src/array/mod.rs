@@ -16,15 +16,18 @@ use pyo3::prelude::*;
 
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::interrupt::settle;
+use crate::interrupt::run_due_tape;
 
 pub(crate) use values::scalar;
 
 /// An N-dimensional array on a device. Operations on it are recorded and run when a value is needed.
-///
-/// The second field is the array that owns the memory, if this one is a view.
 #[pyclass(frozen, name = "ndarray", module = "cuprous", weakref)]
-pub(crate) struct PyArray(pub(crate) Array, Option<Py<PyArray>>, Role);
+pub(crate) struct PyArray {
+    pub(crate) array: Array,
+    /// For a view, the array that owns the memory.
+    base: Option<Py<PyArray>>,
+    role: Role,
+}
 
 /// What NumPy returns where this is an array.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,14 +44,14 @@ enum Role {
 impl PyArray {
     /// An array that is the first to show its memory.
     pub(crate) fn own(array: Array) -> PyArray {
-        PyArray(array, None, Role::Array)
+        PyArray { array, base: None, role: Role::Array }
     }
 
     /// The result of an operation.
     #[inline]
     pub(crate) fn result(array: Array) -> PyArray {
         let role = if array.layout.ndim() == 0 { Role::Result } else { Role::Array };
-        PyArray(array, None, role)
+        PyArray { array, base: None, role }
     }
 
     /// The array for writing to it.
@@ -56,23 +59,23 @@ impl PyArray {
     /// # Errors
     /// `TypeError` for an element.
     pub(crate) fn target(&self) -> PyResult<&Array> {
-        if self.2 == Role::Element {
+        if self.role == Role::Element {
             return Err(PyTypeError::new_err(
                 "a value cannot be written: an element a[i] is immutable, like NumPy's scalars. Write a[i] = ..., or take a \
                  view of the element, a[i, ...]",
             ));
         }
-        Ok(&self.0)
+        Ok(&self.array)
     }
 
     /// A view of another array's memory; its base is the array that showed the memory first. Of an element, which is
     /// immutable, it is a view of a copy, as NumPy makes arrays of its scalars.
     pub(crate) fn view(of: &Bound<'_, PyArray>, array: Array) -> PyResult<PyArray> {
         let this = of.get();
-        if this.2 == Role::Element && this.1.is_none() {
-            let engine = devices::of(&this.0);
-            let copy = finish(of.py(), engine, engine.cast(&this.0, this.0.dtype()))?;
-            return Ok(PyArray::own(copy.0.view(array.layout.clone())));
+        if this.role == Role::Element && this.base.is_none() {
+            let engine = devices::of(&this.array);
+            let copy = finish(of.py(), engine, engine.cast(&this.array, this.array.dtype()))?;
+            return Ok(PyArray::own(copy.array.view(array.layout.clone())));
         }
         Ok(PyArray::alias(of, array))
     }
@@ -80,9 +83,9 @@ impl PyArray {
     /// As [`PyArray::view`], but of an element it shows the element itself and is immutable too, as are its own views.
     pub(crate) fn alias(of: &Bound<'_, PyArray>, array: Array) -> PyArray {
         let this = of.get();
-        let base = this.1.as_ref().map_or_else(|| of.clone().unbind(), |base| base.clone_ref(of.py()));
-        let role = if this.2 == Role::Element { Role::Element } else { Role::Array };
-        PyArray(array, Some(base), role)
+        let base = this.base.as_ref().map_or_else(|| of.clone().unbind(), |base| base.clone_ref(of.py()));
+        let role = if this.role == Role::Element { Role::Element } else { Role::Array };
+        PyArray { array, base: Some(base), role }
     }
 }
 
@@ -90,7 +93,7 @@ impl PyArray {
 #[inline]
 pub(crate) fn finish(py: Python<'_>, engine: &'static Arc<Engine>, result: Result<Array>) -> PyResult<PyArray> {
     let array = result.or_raise()?;
-    settle(py, engine)?;
+    run_due_tape(py, engine)?;
     Ok(PyArray::result(array))
 }
 
@@ -116,13 +119,13 @@ pub(crate) fn by_stride(layout: &Layout) -> Vec<usize> {
 
 /// A fresh array of `dtype` with the same elements; its axes lie in memory in the order `axes`, the slowest first.
 pub(crate) fn laid(py: Python<'_>, source: &PyArray, dtype: DType, axes: &[usize]) -> PyResult<PyArray> {
-    let array = &source.0;
+    let array = &source.array;
     let engine = devices::of(array);
     if axes.is_sorted() {
         let copy = finish(py, engine, engine.cast(array, dtype))?;
-        return Ok(if source.is_value() { copy } else { PyArray::own(copy.0) });
+        return Ok(if source.is_value() { copy } else { PyArray::own(copy.array) });
     }
     let upright = array.view(array.layout.permute(axes));
-    let out = finish(py, engine, engine.cast(&upright, dtype))?.0;
+    let out = finish(py, engine, engine.cast(&upright, dtype))?.array;
     Ok(PyArray::own(out.view(out.layout.permute(&record::inverse(axes)))))
 }

@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyFloat, PyInt, PyString};
 
 use super::{PyArray, finish};
 use crate::errors::OrRaise;
-use crate::interrupt::settle;
+use crate::interrupt::run_due_tape;
 use crate::operand::{self, Value};
 use crate::operators::{arithmetic_operators, comparison};
 use crate::{devices, hooks};
@@ -40,7 +40,7 @@ struct Target<'a, 'py>(&'a Bound<'py, PyArray>);
 
 impl Target<'_, '_> {
     fn dtype(&self) -> DType {
-        self.0.get().0.dtype()
+        self.0.get().array.dtype()
     }
 }
 
@@ -80,7 +80,7 @@ fn in_place(Target(slf): Target<'_, '_>, fun: Fun, other: &Bound<'_, PyAny>) -> 
             other.get_type().repr()?
         )));
     };
-    let target = &slf.get().0;
+    let target = &slf.get().array;
     let engine = devices::of(target);
     let values = [Value::Array(slf.clone()), value];
     let huge = match values[1] {
@@ -107,16 +107,16 @@ fn in_place(Target(slf): Target<'_, '_>, fun: Fun, other: &Bound<'_, PyAny>) -> 
         )));
     }
     engine.update(target, Operand::Array(&result)).or_raise()?;
-    settle(py, engine)
+    run_due_tape(py, engine)
 }
 
 /// Writes a function of an array, of the same dtype, into it.
 fn in_place_unary(Target(slf): Target<'_, '_>, fun: Fun) -> PyResult<()> {
-    let target = &slf.get().0;
+    let target = &slf.get().array;
     let engine = devices::of(target);
     let result = engine.map(fun, &[Operand::Array(target)], None).or_raise()?;
     engine.update(target, Operand::Array(&result)).or_raise()?;
-    settle(slf.py(), engine)
+    run_due_tape(slf.py(), engine)
 }
 
 arithmetic_operators!(PyArray);
@@ -127,7 +127,7 @@ impl PyArray {
         if !modulo.is_none() {
             return Err(PyTypeError::new_err("pow() with a modulus is not defined for arrays"));
         }
-        if let Some(fun) = simpler_power(slf.get().0.dtype(), o)? {
+        if let Some(fun) = simpler_power(slf.get().array.dtype(), o)? {
             return Ok(Py::new(slf.py(), unary(slf, fun)?)?.into_any());
         }
         binary(slf.py(), Fun::Power, slf.as_any(), o)
@@ -150,7 +150,7 @@ impl PyArray {
     fn __matmul__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         // Two matrices that fit need none of the rules of the hook.
         if let Ok(other) = o.cast::<PyArray>() {
-            let (a, b) = (&slf.get().0, &other.get().0);
+            let (a, b) = (&slf.get().array, &other.get().array);
             if let (&[_, k], &[l, _]) = (a.shape(), b.shape())
                 && k == l
                 && a.dtype() == b.dtype()
@@ -192,7 +192,7 @@ impl PyArray {
         }
         // No number equals these; NumPy says so element by element.
         let result = if o.is_none() || o.is_instance_of::<PyString>() || o.is_instance_of::<PyBytes>() {
-            let array = &slf.get().0;
+            let array = &slf.get().array;
             let engine = devices::of(array);
             let value = Scalar::new(Number::Bool(fun == Fun::NotEqual), DType::Bool);
             finish(py, engine, engine.full(array.shape(), value, DType::Bool))?

@@ -24,7 +24,7 @@ impl PyArray {
         order: &str,
         copy: Option<bool>,
     ) -> PyResult<PyArray> {
-        let array = &slf.get().0;
+        let array = &slf.get().array;
         let dims = index::dims_argument(shape)?;
         let dims = fill_in(&dims, array)?;
         let column_major = match order {
@@ -63,7 +63,7 @@ impl PyArray {
     ///     ValueError: if the order is no permutation of the axes.
     #[pyo3(signature = (*axes))]
     fn transpose(slf: &Bound<'_, Self>, axes: &Bound<'_, PyTuple>) -> PyResult<PyArray> {
-        let array = &slf.get().0;
+        let array = &slf.get().array;
         let ndim = array.layout.ndim();
         let order: Vec<usize> = if axes.is_empty() || (axes.len() == 1 && axes.get_item(0)?.is_none()) {
             (0..ndim).rev().collect()
@@ -89,7 +89,7 @@ impl PyArray {
     #[pyo3(signature = (order = Some("C")))]
     fn copy(slf: &Bound<'_, Self>, order: Option<&str>) -> PyResult<PyArray> {
         let order = order.unwrap_or("C");
-        let array = &slf.get().0;
+        let array = &slf.get().array;
         let layout = &array.layout;
         let upright: Vec<usize> = (0..layout.ndim()).collect();
         let axes = match order {
@@ -104,7 +104,7 @@ impl PyArray {
             }
         };
         // A copy can be written, that of a scalar too.
-        laid(slf.py(), slf.get(), array.dtype(), &axes).map(|copy| PyArray::own(copy.0))
+        laid(slf.py(), slf.get(), array.dtype(), &axes).map(|copy| PyArray::own(copy.array))
     }
 }
 
@@ -114,7 +114,7 @@ fn reshaped(py: Python<'_>, array: &Array, shape: &[i64]) -> PyResult<Array> {
         return Ok(array.view(layout));
     }
     let engine = devices::of(array);
-    let copy = finish(py, engine, engine.cast(array, array.dtype()))?.0;
+    let copy = finish(py, engine, engine.cast(array, array.dtype()))?.array;
     let layout = copy.layout.reshape(shape).expect("a copy is contiguous");
     Ok(copy.view(layout))
 }

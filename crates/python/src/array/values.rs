@@ -18,7 +18,7 @@ impl PyArray {
     ///     IndexError: for an index out of bounds.
     #[pyo3(signature = (*args))]
     fn item(slf: &Bound<'_, Self>, args: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
-        let array = &slf.get().0;
+        let array = &slf.get().array;
         let one = match (args.len(), array.layout.size) {
             (0, 1) => array.view(array.layout.with(&[], &[], array.layout.offset)),
             (0, _) => {
@@ -30,8 +30,8 @@ impl PyArray {
     }
 
     fn __bool__(slf: &Bound<'_, Self>) -> PyResult<bool> {
-        match slf.get().0.layout.size {
-            1 => Ok(match number(slf.py(), &slf.get().0)? {
+        match slf.get().array.layout.size {
+            1 => Ok(match number(slf.py(), &slf.get().array)? {
                 Number::Bool(b) => b,
                 Number::Int(i) => i != 0,
                 Number::Float(x) => x != 0.0,
@@ -66,7 +66,7 @@ impl PyArray {
     }
 
     fn __index__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        let array = &slf.get().0;
+        let array = &slf.get().array;
         if !array.dtype().is_int() || array.layout.ndim() != 0 {
             return Err(PyTypeError::new_err("only integer scalar arrays can be converted to a scalar index"));
         }
@@ -74,7 +74,7 @@ impl PyArray {
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        match self.0.shape().first() {
+        match self.array.shape().first() {
             Some(&n) => Ok(n as usize),
             None => Err(PyTypeError::new_err("len() of unsized object")),
         }
@@ -82,7 +82,7 @@ impl PyArray {
 }
 
 fn only(slf: &Bound<'_, PyArray>) -> PyResult<Array> {
-    let array = &slf.get().0;
+    let array = &slf.get().array;
     if array.layout.size != 1 {
         return Err(PyTypeError::new_err("only size-1 arrays can be converted to Python scalars"));
     }

@@ -38,7 +38,7 @@ pub(super) fn run(options: &Options, host: &Host<'_>, out: &mut dyn Write, err: 
         }
     };
     if options.show {
-        let found = machine::found();
+        let found = machine::read_measured();
         if let Some(hint) = &found.hint {
             writeln!(err, "cuprous: {hint}")?;
         }
@@ -112,7 +112,7 @@ fn all(quick: bool, record: f64, path: &Path, err: &mut dyn Write) -> Result<Mac
         quick,
     };
     let before = probe::CpuTime::now();
-    let cpu = measure(devices::named("cpu")?, &about, &mut |what| say("CPU", what, err))?;
+    let cpu = measure(devices::by_name("cpu")?, &about, &mut |what| say("CPU", what, err))?;
     let board = machine::board();
     let gpu = board.as_ref().map(|board| on_gpu(board, record, quick, &mut |what| say("GPU", what, err))).transpose();
     let mut disturbed = Vec::new();
@@ -144,7 +144,7 @@ fn all(quick: bool, record: f64, path: &Path, err: &mut dyn Write) -> Result<Mac
 
 fn on_gpu(board: &str, record: f64, quick: bool, progress: Progress) -> cuprous_core::Result<Measured> {
     let start = Instant::now();
-    let engine = devices::named("cuda")?;
+    let engine = devices::by_name("cuda")?;
     let startup = start.elapsed().as_secs_f64();
     let properties = cuprous_cuda::properties(0)?;
     let number = |wanted: &str| {

@@ -148,11 +148,11 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
         return if options.json { json(out, &figures) } else { list(out) }.map(|()| 0);
     }
     let question = options.question();
-    let here = is_here(&question).then(machine::here);
+    let here = is_here(&question).then(machine::estimator_machine);
     if let Some(hint) = here.as_ref().and_then(|here| here.hint.as_ref()) {
         writeln!(err, "cuprous: {hint}")?;
     }
-    match ask(&question, || here.clone().unwrap_or_else(machine::here)) {
+    match ask(&question, || here.clone().unwrap_or_else(machine::estimator_machine)) {
         Ok(answer) if options.json => json(out, &answer).map(|()| 0),
         Ok(answer) => text(out, &answer).map(|()| 0),
         Err(e) => writeln!(err, "cuprous: {}", e.message).map(|()| 2),

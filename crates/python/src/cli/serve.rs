@@ -38,7 +38,7 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
         only_metrics: false,
         profile,
         interval: 1.0,
-        here: Box::new(crate::machine::here),
+        here: Box::new(crate::machine::estimator_machine),
     };
     serving(options, monitor, out, err, "Cuprous", &path)
 }

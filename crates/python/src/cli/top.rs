@@ -49,7 +49,7 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
             only_metrics: true,
             profile: None,
             interval,
-            here: Box::new(machine::here),
+            here: Box::new(machine::estimator_machine),
         };
         return serving(options, monitor, out, err, "metrics for Prometheus", "/metrics");
     }

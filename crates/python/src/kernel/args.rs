@@ -65,7 +65,7 @@ impl Records {
         }
         let packed = py.import("numpy")?.call_method1("ascontiguousarray", (&host.object,))?;
         let bytes = packed.call_method1("reshape", (-1,))?.call_method1("view", ("u1",))?;
-        let bytes = numpy::from_numpy(py, &bytes, Some(device))?.0;
+        let bytes = numpy::from_numpy(py, &bytes, Some(device))?.array;
         Ok(Some(Records { bytes, elem: host.elem.clone(), shape: host.shape.clone(), writable: host.writable }))
     }
 
@@ -156,7 +156,7 @@ impl<'py> Arg<'py> {
             return Ok(Arg::Number(Number::Int(n.into()), DType::I64));
         }
         if let Ok(array) = object.cast_exact::<PyArray>() {
-            return Ok(Arg::ours(array.get().0.clone(), key));
+            return Ok(Arg::ours(array.get().array.clone(), key));
         }
         Arg::other(object, key, depth)
     }
@@ -202,12 +202,12 @@ impl<'py> Arg<'py> {
         }
         if object.hasattr("_launch_dates")? {
             let (counts, unit): (Bound<'py, PyAny>, String) = object.getattr("_launch_dates")?.extract()?;
-            super::dates::note(unit);
+            super::dates::record_unit(unit);
             return Arg::new(&counts, key);
         }
         if let Some(value) = operand::value(object)? {
             let (n, d) = match value {
-                operand::Value::Array(array) => return Ok(Arg::ours(array.get().0.clone(), key)),
+                operand::Value::Array(array) => return Ok(Arg::ours(array.get().array.clone(), key)),
                 operand::Value::Weak(Number::Int(n)) if n < i64::MIN.into() || n > u64::MAX.into() => {
                     return Err(operand::too_large());
                 }
@@ -257,7 +257,7 @@ impl<'py> Arg<'py> {
     /// An array of records that lies on a device: its bytes, its dtype, its extents.
     fn records(object: &Bound<'py, PyAny>, key: &mut Key) -> PyResult<Arg<'py>> {
         let (bytes, dtype, shape): (Bound<'py, PyAny>, Bound<'py, PyAny>, Vec<i64>) = object.extract()?;
-        let bytes = bytes.cast::<PyArray>()?.get().0.clone();
+        let bytes = bytes.cast::<PyArray>()?.get().array.clone();
         let Some(elem) = super::record::element(&dtype)? else {
             return Err(PyTypeError::new_err("[cuda.jit] an array of records has a structured dtype"));
         };
@@ -405,7 +405,7 @@ pub(super) fn key_of(ty: &Ty, key: &mut Key) {
     }
 }
 
-/// The bytes of arguments, aligned to 16, with the places where addresses of our arrays are to be filled in.
+/// The bytes of arguments, aligned to 16, with the put_extents where addresses of our arrays are to be filled in.
 pub(super) struct Packed {
     words: SmallVec<[Scalar; 32]>,
     /// Byte offsets, in the order of the arrays.
@@ -438,7 +438,7 @@ impl Packed {
     pub(super) fn array(&mut self, at: usize, layout: &Layout) {
         self.addresses.push(at as u32);
         let size = layout.dtype.size() as i64;
-        self.places(at + 8, layout_order(layout), &layout.shape, &layout.strides, size);
+        self.put_extents(at + 8, layout_order(layout), &layout.shape, &layout.strides, size);
     }
 
     /// Writes an array's extents and, unless its order is C, its strides, which count in units of so many bytes; false
@@ -446,12 +446,12 @@ impl Packed {
     fn extents(&mut self, at: usize, wanted: &ArrayTy, shape: &[i64], strides: &[i64], unit: i64) -> bool {
         let same = wanted.ndim as usize == shape.len();
         if same {
-            self.places(at, wanted.order, shape, strides, unit);
+            self.put_extents(at, wanted.order, shape, strides, unit);
         }
         same
     }
 
-    fn places(&mut self, at: usize, order: Order, shape: &[i64], strides: &[i64], unit: i64) {
+    fn put_extents(&mut self, at: usize, order: Order, shape: &[i64], strides: &[i64], unit: i64) {
         let axes = shape.len().max(1);
         for k in 0..axes {
             self.word(at + 8 * k, shape.get(k).copied().unwrap_or(1));

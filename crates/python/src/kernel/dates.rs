@@ -13,7 +13,7 @@ thread_local! {
 }
 
 /// Remembers the unit of an argument.
-pub(super) fn note(unit: String) {
+pub(super) fn record_unit(unit: String) {
     ANY.set(true);
     UNITS.with_borrow_mut(|units| units.push(unit));
 }
@@ -28,7 +28,7 @@ pub(super) fn counts<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'
     }
     let numpy = object.py().import("numpy")?;
     let unit = numpy.getattr("datetime_data")?.call1((dtype,))?.repr()?.to_string();
-    note(unit);
+    record_unit(unit);
     if numpy.getattr("isnat")?.call1((object,))?.call_method0("any")?.is_truthy()? {
         return Err(PyValueError::new_err(
             "[cuda.jit] NaT is not supported in kernels: fill it, or give a mask beside",
@@ -39,7 +39,7 @@ pub(super) fn counts<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'
 
 /// Forgets what an earlier launch that failed left.
 #[inline]
-pub(super) fn begin() {
+pub(super) fn reset() {
     if ANY.replace(false) {
         UNITS.with_borrow_mut(Vec::clear);
     }

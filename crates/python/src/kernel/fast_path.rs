@@ -19,14 +19,14 @@ enum Expected {
 }
 
 /// The arguments that an overload expects.
-pub(super) struct Table(Vec<Expected>);
+pub(super) struct FastPath(Vec<Expected>);
 
 /// Arguments that are ready, and the arrays among them.
-pub(super) type Ready<'a> = (Packed, SmallVec<[&'a Array; 16]>);
+pub(super) type PackedLaunch<'a> = (Packed, SmallVec<[&'a Array; 16]>);
 
-impl Table {
+impl FastPath {
     /// Of parameters of such types, where all are numbers of Python's own types, or arrays of numbers.
-    pub(super) fn of(types: &[Ty], starts: &[usize]) -> Option<Table> {
+    pub(super) fn of(types: &[Ty], starts: &[usize]) -> Option<FastPath> {
         let expected = |(ty, &at): (&Ty, &usize)| match ty {
             Ty::Scalar(DType::F64) => Some(Expected::Float(at)),
             Ty::Scalar(DType::I64) => Some(Expected::Int(at)),
@@ -35,11 +35,11 @@ impl Table {
             }
             _ => None,
         };
-        types.iter().zip(starts).map(expected).collect::<Option<Vec<_>>>().map(Table)
+        types.iter().zip(starts).map(expected).collect::<Option<Vec<_>>>().map(FastPath)
     }
 
     /// The arguments of a launch on the device of that number, if they are as expected.
-    pub(super) fn pack<'a>(&self, args: &'a Bound<'_, PyTuple>, bytes: usize, device: u8) -> Option<Ready<'a>> {
+    pub(super) fn pack<'a>(&self, args: &'a Bound<'_, PyTuple>, bytes: usize, device: u8) -> Option<PackedLaunch<'a>> {
         if args.len() != self.0.len() {
             return None;
         }
@@ -53,7 +53,7 @@ impl Table {
                     packed.word(at, number.extract().ok()?);
                 }
                 Expected::Array(key, at) => {
-                    let array: &'a Array = &object.cast_exact::<PyArray>().ok()?.get().0;
+                    let array: &'a Array = &object.cast_exact::<PyArray>().ok()?.get().array;
                     let layout = &array.layout;
                     let same = key_of_array(layout.dtype, layout.ndim(), layout_order(layout)) == key;
                     if !same || array.storage.device != device {

@@ -17,7 +17,7 @@ use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
 
 pub(crate) use dispatch::{Kernel, Launcher};
-pub(crate) use raw::{NativeKernel, NativeModule, keep_code, kept_code, link_code, missing_header};
+pub(crate) use raw::{NativeKernel, NativeModule, link_code, load_cached_code, missing_header, store_cached_code};
 
 /// The builtins that kernels know, for tests and for the names of `cuprous.cuda`.
 #[pyfunction]

@@ -85,16 +85,16 @@ impl NativeKernel {
             bytes.resize(bytes.len().next_multiple_of(16), 0);
             starts.push(bytes.len() as u32);
             match argument(&object)? {
-                Raw::Array(array) => {
+                RawArgument::Array(array) => {
                     places.push(bytes.len());
                     arrays.push(array);
                     bytes.extend([0; 8]);
                 }
-                Raw::Number(n, d) => {
+                RawArgument::Number(n, d) => {
                     let here = Scalar::new(n, d);
                     bytes.extend(&here.0[..d.size()]);
                 }
-                Raw::Bytes(raw) => bytes.extend(raw),
+                RawArgument::Bytes(raw) => bytes.extend(raw),
             }
         }
         bytes.resize(bytes.len().next_multiple_of(16).max(16), 0);
@@ -125,9 +125,9 @@ impl NativeKernel {
 }
 
 /// Device code as Python gives it: the ending that tells its kind, what messages call it, and itself.
-pub(super) type GivenObject = (String, String, Vec<u8>);
+pub(super) type LinkInput = (String, String, Vec<u8>);
 
-pub(super) fn object((ending, name, data): GivenObject) -> PyResult<Object> {
+pub(super) fn object((ending, name, data): LinkInput) -> PyResult<Object> {
     match ObjectKind::of(&ending) {
         Some(kind) => Ok(Object { kind, name, data: data.into() }),
         None => Err(PyTypeError::new_err(format!("Don't know how to link file with extension .{ending}"))),
@@ -145,7 +145,7 @@ pub(crate) fn missing_header(log: &str) -> Option<String> {
 pub(crate) fn link_code<'py>(
     py: Python<'py>,
     code: &[u8],
-    objects: Vec<GivenObject>,
+    objects: Vec<LinkInput>,
     name: &str,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let engine = devices::default_engine().or_raise()?;
@@ -155,42 +155,42 @@ pub(crate) fn link_code<'py>(
 }
 
 /// Compiled code on disk, where all that decided it is still the same.
-static KEPT: LazyLock<DiskCache> = LazyLock::new(DiskCache::open_default);
+static CODE_CACHE: LazyLock<DiskCache> = LazyLock::new(DiskCache::open_default);
 
-fn kept_key(parts: &[Vec<u8>]) -> CacheKey {
+fn cache_key(parts: &[Vec<u8>]) -> CacheKey {
     CacheKey::of(&parts.iter().map(|part| &part[..]).collect::<Vec<_>>())
 }
 
 /// What was kept of these parts.
 #[pyfunction]
-pub(crate) fn kept_code<'py>(py: Python<'py>, parts: Vec<Vec<u8>>) -> Option<Bound<'py, PyBytes>> {
-    KEPT.get(&kept_key(&parts)).map(|code| PyBytes::new(py, &code))
+pub(crate) fn load_cached_code<'py>(py: Python<'py>, parts: Vec<Vec<u8>>) -> Option<Bound<'py, PyBytes>> {
+    CODE_CACHE.get(&cache_key(&parts)).map(|code| PyBytes::new(py, &code))
 }
 
 /// Keeps what these parts became.
 #[pyfunction]
-pub(crate) fn keep_code(parts: Vec<Vec<u8>>, code: &[u8]) {
-    KEPT.put(&kept_key(&parts), code);
+pub(crate) fn store_cached_code(parts: Vec<Vec<u8>>, code: &[u8]) {
+    CODE_CACHE.put(&cache_key(&parts), code);
 }
 
-enum Raw {
+enum RawArgument {
     Array(Array),
     Number(Number, DType),
     Bytes(Vec<u8>),
 }
 
-fn argument(object: &Bound<'_, PyAny>) -> PyResult<Raw> {
+fn argument(object: &Bound<'_, PyAny>) -> PyResult<RawArgument> {
     if let Ok(array) = object.cast::<PyArray>() {
-        return Ok(Raw::Array(array.get().0.clone()));
+        return Ok(RawArgument::Array(array.get().array.clone()));
     }
     if let Ok(raw) = object.cast::<PyBytes>() {
-        return Ok(Raw::Bytes(raw.as_bytes().to_vec()));
+        return Ok(RawArgument::Bytes(raw.as_bytes().to_vec()));
     }
     if let Some(value) = operand::value(object)? {
         match value {
-            operand::Value::Array(array) => return Ok(Raw::Array(array.get().0.clone())),
-            operand::Value::Weak(n) => return Ok(Raw::Number(n, python_type(n))),
-            operand::Value::Typed(n, d) => return Ok(Raw::Number(n, d)),
+            operand::Value::Array(array) => return Ok(RawArgument::Array(array.get().array.clone())),
+            operand::Value::Weak(n) => return Ok(RawArgument::Number(n, python_type(n))),
+            operand::Value::Typed(n, d) => return Ok(RawArgument::Number(n, d)),
             operand::Value::Huge(_) => return Err(operand::too_large()),
         }
     }
@@ -198,7 +198,7 @@ fn argument(object: &Bound<'_, PyAny>) -> PyResult<Raw> {
         return argument(&object.call_method0("as_array")?);
     }
     if let Ok(pointer) = object.getattr("ptr").and_then(|p| p.extract::<u64>()) {
-        return Ok(Raw::Number(Number::Int(pointer.into()), DType::U64));
+        return Ok(RawArgument::Number(Number::Int(pointer.into()), DType::U64));
     }
     if let Ok(interface) = object.getattr("__cuda_array_interface__") {
         let convert = object.py().import("cuprous._convert")?.getattr("from_cuda_interface")?;
@@ -207,7 +207,7 @@ fn argument(object: &Bound<'_, PyAny>) -> PyResult<Raw> {
     // A structured NumPy scalar or 0-d array goes by its bytes.
     let zero_dim = object.hasattr("shape")? && object.getattr("shape")?.cast::<PyTuple>().is_ok_and(|s| s.is_empty());
     if zero_dim && object.hasattr("tobytes")? {
-        return Ok(Raw::Bytes(object.call_method0("tobytes")?.cast::<PyBytes>()?.as_bytes().to_vec()));
+        return Ok(RawArgument::Bytes(object.call_method0("tobytes")?.cast::<PyBytes>()?.as_bytes().to_vec()));
     }
     Err(PyTypeError::new_err(format!("Unsupported type {}", object.get_type())))
 }

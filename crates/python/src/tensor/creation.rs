@@ -28,7 +28,7 @@ fn check(shape: &[i64], dtype: DType) -> PyResult<()> {
 pub(crate) fn t_empty(shape: Vec<i64>, dtype: &str, device: &str) -> PyResult<PyTensor> {
     let dtype = dtype_argument(dtype)?;
     check(&shape, dtype)?;
-    let engine = devices::named(device).or_raise()?;
+    let engine = devices::by_name(device).or_raise()?;
     Ok(PyTensor::wrap(Tensor::new(engine.empty(dtype, &shape).or_raise()?)))
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn t_full(
     let Value::Number(number) = operand_argument(value)? else {
         return Err(PyTypeError::new_err("full(): argument 'fill_value' must be a number"));
     };
-    let engine = devices::named(device).or_raise()?;
+    let engine = devices::by_name(device).or_raise()?;
     finish(py, engine.full(&shape, Scalar::new(number, dtype), dtype).map(Tensor::new))
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn t_iota(
         return Err(PyRuntimeError::new_err("[iota] shape and strides must have the same length"));
     }
     check(&shape, DType::I64)?;
-    let engine = devices::named(device).or_raise()?;
+    let engine = devices::by_name(device).or_raise()?;
     let layout = Layout::try_new(DType::I64, &shape, &strides, offset).or_raise()?;
     finish(py, engine.iota(&layout).map(Tensor::new))
 }
@@ -83,6 +83,6 @@ pub(crate) fn t_random(
         return Err(PyTypeError::new_err(format!("{name:?} makes no random numbers without parameters")));
     }
     check(&shape, DType::F64)?;
-    let engine = devices::named(device).or_raise()?;
+    let engine = devices::by_name(device).or_raise()?;
     finish(py, engine.random(fun, &shape, seed, offset, None).map(Tensor::new))
 }

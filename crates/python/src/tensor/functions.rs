@@ -16,16 +16,16 @@ use crate::arguments::{dtype_argument, fun_argument, reduce_argument, scan_argum
 use crate::array::PyArray;
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::interrupt::{self, settle};
+use crate::interrupt::{self, run_due_tape};
 
 /// A tensor on an array's memory.
 #[pyfunction]
 pub(crate) fn t_wrap(a: &PyArray) -> PyTensor {
-    PyTensor::wrap(Tensor::new(a.0.clone()))
+    PyTensor::wrap(Tensor::new(a.array.clone()))
 }
 
-/// The operands that were given.
-fn given(args: [Option<&Bound<'_, PyAny>>; 3]) -> PyResult<SmallVec<[Value; 3]>> {
+/// The operands that were present.
+fn present(args: [Option<&Bound<'_, PyAny>>; 3]) -> PyResult<SmallVec<[Value; 3]>> {
     args.into_iter().flatten().map(operand_argument).collect()
 }
 
@@ -40,20 +40,20 @@ pub(crate) fn t_map(
     c: Option<&Bound<'_, PyAny>>,
     dtype: Option<&str>,
 ) -> PyResult<PyTensor> {
-    map(py, fun_argument(name)?, &given([Some(a), b, c])?, dtype.map(dtype_argument).transpose()?)
+    map(py, fun_argument(name)?, &present([Some(a), b, c])?, dtype.map(dtype_argument).transpose()?)
 }
 
 /// Writes a function of a tensor and others into the tensor.
 #[pyfunction]
 #[pyo3(signature = (name, target, a = None, b = None))]
-pub(crate) fn t_overwrite(
+pub(crate) fn t_map_inplace(
     py: Python<'_>,
     name: &str,
     target: &PyTensor,
     a: Option<&Bound<'_, PyAny>>,
     b: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
-    super::operators::overwrite(py, fun_argument(name)?, target, &given([a, b, None])?)
+    super::operators::overwrite(py, fun_argument(name)?, target, &present([a, b, None])?)
 }
 
 /// The dtype of some operands together.
@@ -98,7 +98,7 @@ pub(crate) fn t_to_device<'py>(
     non_blocking: bool,
 ) -> PyResult<Bound<'py, PyTensor>> {
     let (py, tensor) = (t.py(), t.get().tensor());
-    let to = devices::named(device).or_raise()?;
+    let to = devices::by_name(device).or_raise()?;
     if to.id == tensor.array.storage.device {
         return Ok(t.clone());
     }
@@ -110,7 +110,7 @@ pub(crate) fn t_to_device<'py>(
 #[pyfunction]
 pub(crate) fn t_pin(t: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
     let (py, tensor) = (t.py(), t.get().tensor());
-    let gpu = devices::named("cuda").or_raise()?;
+    let gpu = devices::by_name("cuda").or_raise()?;
     let array = interrupt::run(py, || devices::of(&tensor.array).pin(&tensor.array, gpu))?;
     Ok(PyTensor::wrap(Tensor::new(array)))
 }
@@ -257,8 +257,8 @@ pub(crate) fn t_expand(t: &PyTensor, shape: Vec<i64>) -> PyResult<PyTensor> {
     })?;
     let full: Vec<i64> =
         shape.iter().enumerate().map(|(k, &n)| if n == -1 && k >= lead { own[k - lead] } else { n }).collect();
-    let fits = full.iter().all(|&n| n >= 0).then(|| ops::expand(&tensor, &full).ok()).flatten();
-    fits.map(PyTensor::wrap).ok_or_else(|| {
+    let expanded = full.iter().all(|&n| n >= 0).then(|| ops::expand(&tensor, &full).ok()).flatten();
+    expanded.map(PyTensor::wrap).ok_or_else(|| {
         PyRuntimeError::new_err(format!(
             "The expanded size of the tensor ({shape:?}) must match the existing size ({own:?}) at non-singleton \
              dimensions"
@@ -269,7 +269,7 @@ pub(crate) fn t_expand(t: &PyTensor, shape: Vec<i64>) -> PyResult<PyTensor> {
 /// Elements by offset from the tensor's first (int64).
 #[pyfunction]
 pub(crate) fn t_gather(py: Python<'_>, t: &PyTensor, index: &PyArray) -> PyResult<PyTensor> {
-    finish(py, ops::gather(&t.tensor(), &Tensor::new(index.0.clone())))
+    finish(py, ops::gather(&t.tensor(), &Tensor::new(index.array.clone())))
 }
 
 /// The tensor, or a copy in which each element has memory of its own where `t_gather` of it will be noted.
@@ -298,10 +298,10 @@ pub(crate) fn t_scatter(
                 Tensor::new(ops::engine_of(&tensor.array).full(&[], bits, tensor.dtype())?)
             }
         };
-        ops::scatter(&tensor, &Tensor::new(index.0.clone()), &value, op)
+        ops::scatter(&tensor, &Tensor::new(index.array.clone()), &value, op)
     };
     write(operand_argument(value)?).or_raise()?;
-    settle(py, devices::of(&tensor.array))
+    run_due_tape(py, devices::of(&tensor.array))
 }
 
 /// Writes a value into a tensor, with broadcasting and casting.
@@ -309,12 +309,12 @@ pub(crate) fn t_scatter(
 pub(crate) fn t_update(py: Python<'_>, t: &PyTensor, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let tensor = t.tensor();
     ops::update(&tensor, operand_argument(value)?.arg()).or_raise()?;
-    settle(py, devices::of(&tensor.array))
+    run_due_tape(py, devices::of(&tensor.array))
 }
 
 /// Tensors of one dtype one behind the other along a dimension.
 #[pyfunction]
-pub(crate) fn t_join(py: Python<'_>, tensors: Vec<Bound<'_, PyTensor>>, dim: i64) -> PyResult<PyTensor> {
+pub(crate) fn t_cat(py: Python<'_>, tensors: Vec<Bound<'_, PyTensor>>, dim: i64) -> PyResult<PyTensor> {
     let tensors: Vec<Tensor> = tensors.iter().map(|t| t.get().tensor()).collect();
     let all: Vec<&Tensor> = tensors.iter().collect();
     let axis = dimension(dim, all.first().map_or(0, |t| t.shape().len()))?;
@@ -331,7 +331,7 @@ pub(crate) fn t_softmax(py: Python<'_>, t: &PyTensor, dim: i64, log: bool) -> Py
 
 /// The logarithm of the softmax along a dimension at the places in `index` (int64), in a dtype.
 #[pyfunction]
-pub(crate) fn t_likelihood(
+pub(crate) fn t_log_likelihood(
     py: Python<'_>,
     t: &PyTensor,
     index: &PyTensor,
@@ -430,7 +430,7 @@ pub(crate) fn t_max_pool(py: Python<'_>, t: &PyTensor, kernel: Vec<i64>) -> PyRe
 
 /// The mean of the squared differences of two tensors of floats and of one shape; None for others.
 #[pyfunction]
-pub(crate) fn t_mean_square(py: Python<'_>, a: &PyTensor, b: &PyTensor) -> PyResult<Option<PyTensor>> {
+pub(crate) fn t_mse_loss(py: Python<'_>, a: &PyTensor, b: &PyTensor) -> PyResult<Option<PyTensor>> {
     finish_some(py, loss::mean_square(&a.tensor(), &b.tensor()))
 }
 
@@ -468,14 +468,14 @@ pub(crate) fn t_adam(
         let own = arrays.iter().filter(|row| row[0].storage.device == device);
         let rows: Vec<optim::Row> = own.map(|row| row.iter().collect()).collect();
         adam.steps(&rows).or_raise()?;
-        settle(py, devices::of(rows[0][0]))?;
+        run_due_tape(py, devices::of(rows[0][0]))?;
     }
     Ok(())
 }
 
-/// Those of some parameters that have a gradient; all of them are given back as they are.
+/// Those of some parameters that have a gradient; all of them are present back as they are.
 #[pyfunction]
-pub(crate) fn t_ready<'py>(params: &Bound<'py, PyList>) -> PyResult<Bound<'py, PyList>> {
+pub(crate) fn t_with_gradients<'py>(params: &Bound<'py, PyList>) -> PyResult<Bound<'py, PyList>> {
     let mut without = false;
     let mut ready = Vec::with_capacity(params.len());
     for p in params.iter() {
@@ -490,6 +490,6 @@ pub(crate) fn t_ready<'py>(params: &Bound<'py, PyList>) -> PyResult<Bound<'py, P
 
 /// Forgets the gradients of some parameters.
 #[pyfunction]
-pub(crate) fn t_forget_gradients(params: &Bound<'_, PyList>) -> PyResult<()> {
+pub(crate) fn t_clear_gradients(params: &Bound<'_, PyList>) -> PyResult<()> {
     params.iter().try_for_each(|p| p.cast::<PyTensor>()?.get().tensor().set_grad(None).or_raise())
 }

@@ -16,7 +16,7 @@ use pyo3::types::{PyList, PyTuple};
 use super::PyTensor;
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::interrupt::{self, settle};
+use crate::interrupt::{self, run_due_tape};
 
 thread_local! {
     /// What a Python function raised in the middle of a walk, until the walk has ended.
@@ -85,7 +85,7 @@ impl Custom for Function {
         Python::attach(|py| -> PyResult<_> {
             let wrap = |g: &Option<Tensor>| g.clone().map(|g| Py::new(py, PyTensor::wrap(g))).transpose();
             let gs: Vec<Option<Py<PyTensor>>> = gs.iter().map(wrap).collect::<PyResult<_>>()?;
-            let node = PyNode(Head { node: node.clone(), out: 0 }, false);
+            let node = PyNode { head: Head { node: node.clone(), out: 0 }, is_view: false };
             let answer = self.call.bind(py).call1((PyList::new(py, gs)?, node))?;
             let grads: Vec<Option<Bound<'_, PyTensor>>> = answer.cast::<PyTuple>()?.extract()?;
             Ok(grads.iter().map(|g| g.as_ref().map(|g| g.get().tensor())).collect())
@@ -160,10 +160,10 @@ fn leave_graph(mut tensor: MutexGuard<'_, Tensor>) {
 #[pymethods]
 impl PyTensor {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        if !self.1.0 {
+        if !self.is_initialized {
             return Ok(());
         }
-        match self.0.try_lock() {
+        match self.tensor.try_lock() {
             Ok(tensor) => traverse(&tensor, &visit),
             // The tensor is in use, so it is not garbage.
             Err(_) => Ok(()),
@@ -177,12 +177,16 @@ impl PyTensor {
 
 /// A node of the graph, as `grad_fn` shows it.
 #[pyclass(frozen, name = "Node", module = "cuprous.torch.autograd.graph")]
-pub(crate) struct PyNode(Head, bool);
+pub(crate) struct PyNode {
+    head: Head,
+    /// True for a view of a leaf, which PyTorch shows as a node of its own.
+    is_view: bool,
+}
 
 #[pymethods]
 impl PyNode {
     fn name(&self) -> String {
-        if self.1 { "ViewBackward0".into() } else { self.0.node.name() }
+        if self.is_view { "ViewBackward0".into() } else { self.head.node.name() }
     }
 
     fn __repr__(&self) -> String {
@@ -192,14 +196,14 @@ impl PyNode {
     /// The nodes that the gradients of the operands go to, with the number of their output.
     #[getter]
     fn next_functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        if self.1 {
-            return PyTuple::new(py, [(Some(PyNode(self.0.clone(), false)), self.0.out)]);
+        if self.is_view {
+            return PyTuple::new(py, [(Some(PyNode { head: self.head.clone(), is_view: false }), self.head.out)]);
         }
-        let sources: Vec<(Option<PyNode>, u32)> = (self.0.node.sources())
+        let sources: Vec<(Option<PyNode>, u32)> = (self.head.node.sources())
             .map(|head| match head {
                 Some(head) => {
                     let out = head.out;
-                    (Some(PyNode(head, false)), out)
+                    (Some(PyNode { head, is_view: false }), out)
                 }
                 None => (None, 0),
             })
@@ -209,7 +213,7 @@ impl PyNode {
 
     /// A detached result as that output of the node.
     fn output(&self, result: &PyTensor, out: u32) -> PyTensor {
-        PyTensor::wrap(Tensor::output(result.array(), self.0.node.clone(), out))
+        PyTensor::wrap(Tensor::output(result.array(), self.head.node.clone(), out))
     }
 }
 
@@ -237,8 +241,8 @@ impl PyTensor {
             return None;
         }
         let head = tensor.head()?;
-        let view = head.node.is_leaf();
-        Some(PyNode(head, view))
+        let is_view = head.node.is_leaf();
+        Some(PyNode { head, is_view })
     }
 
     #[getter]
@@ -267,7 +271,7 @@ impl PyTensor {
     }
 
     /// Makes the tensor a leaf: views of it made before keep the way it was computed.
-    fn forget_origin(&self) -> PyResult<()> {
+    fn leave_graph(&self) -> PyResult<()> {
         let tensor = self.lock();
         if !tensor.is_whole() && tensor.requires_grad() {
             return Err(PyRuntimeError::new_err(
@@ -347,7 +351,7 @@ fn run(
     }
     // Python's lock is taken again for hooks alone: programs run without it.
     answer(interrupt::detach(py, || walk::backward(&pairs, inputs.as_deref(), options))?)?;
-    results.iter().try_for_each(|t| settle(py, devices::of(&t.array)))
+    results.iter().try_for_each(|t| run_due_tape(py, devices::of(&t.array)))
 }
 
 /// `torch.autograd.backward`.
@@ -384,7 +388,7 @@ pub(crate) fn t_grad(
     let options = Options { retain_graph: retain_graph.unwrap_or(create_graph), create_graph };
     let grads = answer(interrupt::detach(py, || walk::gradients(&pairs, &inputs, options))?)?;
     for output in &outputs {
-        settle(py, devices::of(&output.array))?;
+        run_due_tape(py, devices::of(&output.array))?;
     }
     Ok(grads.into_iter().map(|g| g.map(PyTensor::wrap)).collect())
 }

@@ -8,7 +8,7 @@ use pyo3::types::{PySlice, PyTuple};
 use super::PyTensor;
 use super::operand::{Value, value};
 use crate::errors::OrRaise;
-use crate::interrupt::settle;
+use crate::interrupt::run_due_tape;
 use crate::{devices, hooks, index};
 
 /// Views of tensors have no negative steps.
@@ -60,7 +60,7 @@ impl PyTensor {
                 to => to,
             };
             ops::update(&tensor.view(layout), to.arg()).or_raise()?;
-            return settle(py, devices::of(&tensor.array));
+            return run_due_tape(py, devices::of(&tensor.array));
         }
         hooks::call(py, hooks::Hook::TensorSetItem, (slf, key, to)).map(drop)
     }

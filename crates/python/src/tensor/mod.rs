@@ -22,22 +22,23 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::array::{PyArray, first_byte, scalar};
 use crate::errors::OrRaise;
-use crate::interrupt::{self, settle};
+use crate::interrupt::{self, run_due_tape};
 use crate::{devices, hooks};
 
 /// A tensor: an array and its place in the graph of what was computed.
 #[pyclass(frozen, subclass, dict, weakref, name = "Tensor", module = "cuprous.torch")]
-pub(crate) struct PyTensor(Mutex<Tensor>, Filled);
-
-/// True once the object has its contents. Before that it is all zero bytes: making its `__dict__` may start the garbage
-/// collector, which traverses it.
-struct Filled(bool);
+pub(crate) struct PyTensor {
+    tensor: Mutex<Tensor>,
+    /// True once the object has its contents. Before that it is all zero bytes: creating its `__dict__` may start the garbage
+    /// collector, which traverses it.
+    is_initialized: bool,
+}
 
 /// The result for Python; runs the tape where the operation ended it.
 #[inline]
 pub(crate) fn finish(py: Python<'_>, result: Result<Tensor>) -> PyResult<PyTensor> {
     let tensor = result.or_raise()?;
-    settle(py, devices::of(&tensor.array))?;
+    run_due_tape(py, devices::of(&tensor.array))?;
     Ok(PyTensor::wrap(tensor))
 }
 
@@ -48,11 +49,11 @@ pub(crate) fn finish_some(py: Python<'_>, result: Result<Option<Tensor>>) -> PyR
 
 impl PyTensor {
     pub(crate) fn wrap(tensor: Tensor) -> PyTensor {
-        PyTensor(Mutex::new(tensor), Filled(true))
+        PyTensor { tensor: Mutex::new(tensor), is_initialized: true }
     }
 
     fn lock(&self) -> MutexGuard<'_, Tensor> {
-        self.0.lock().unwrap_or_else(|e| e.into_inner())
+        self.tensor.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     /// The tensor: memory and place are shared.
@@ -83,7 +84,7 @@ impl PyTensor {
                 first.cast::<PyTensor>()?.get().tensor().detach()
             }
             Ok(first) if args.len() == 1 && kwargs.is_none() && first.is_instance_of::<PyArray>() => {
-                Tensor::new(first.cast::<PyArray>()?.get().0.clone())
+                Tensor::new(first.cast::<PyArray>()?.get().array.clone())
             }
             _ => {
                 let made = hooks::call(py, hooks::Hook::TensorNew, (args, kwargs))?;

@@ -31,7 +31,7 @@ pub(crate) fn value(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
         return Ok(Some(Value::Tensor(t.get().tensor())));
     }
     Ok(match operand::value(object)? {
-        Some(operand::Value::Array(a)) => Some(Value::Tensor(Tensor::new(a.get().0.clone()))),
+        Some(operand::Value::Array(a)) => Some(Value::Tensor(Tensor::new(a.get().array.clone()))),
         Some(operand::Value::Weak(n) | operand::Value::Typed(n, _)) => Some(Value::Number(n)),
         Some(operand::Value::Huge(_)) => return Err(operand::too_large()),
         None => None,

@@ -11,7 +11,7 @@ use super::operand::{Value, map, operand_argument, value};
 use super::{PyTensor, finish};
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::interrupt::settle;
+use crate::interrupt::run_due_tape;
 use crate::operators::{arithmetic_operators, comparison};
 
 /// A binary operator: records it, or leaves it to the other operand.
@@ -71,7 +71,7 @@ pub(super) fn overwrite(py: Python<'_>, fun: Fun, target: &PyTensor, others: &[V
         ops::update(&target, Arg::Tensor(&result))
     };
     write().or_raise()?;
-    settle(py, devices::of(&target.array))
+    run_due_tape(py, devices::of(&target.array))
 }
 
 fn in_place(slf: Target<'_, '_>, fun: Fun, other: &Bound<'_, PyAny>) -> PyResult<()> {

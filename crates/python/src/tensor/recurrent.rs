@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use super::PyTensor;
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::interrupt::settle;
+use crate::interrupt::run_due_tape;
 
 /// Layers of a recurrence ("RNN_TANH", "RNN_RELU", "LSTM" or "GRU") over (steps, batch, features) by a routine of the device:
 /// the outputs and the last states; None where it has none for these.
@@ -47,14 +47,14 @@ pub(crate) fn t_recurrent(
     let of = Layers { cell, input, hidden, layers, both, bias, steps, batch, dtype, tf32, training: true };
     let (states, parameters): (Vec<&Tensor>, Vec<&Tensor>) = (states.iter().collect(), parameters.iter().collect());
     let results = recurrent::layers(&x, &states, &parameters, of).or_raise()?;
-    settle(py, devices::of(&x.array))?;
+    run_due_tape(py, devices::of(&x.array))?;
     Ok(results.map(|all| all.into_iter().map(PyTensor::wrap).collect()))
 }
 
 /// The steps of one direction of an LSTM layer, of the inputs' part (steps · batch, 4 · width) and the states' weights, by a
-/// routine of the device: outputs, h, c, and what `t_steps_back` wants; None where it has none for these. Nothing is noted.
+/// routine of the device: outputs, h, c, and what `t_lstm_steps_backward` wants; None where it has none for these. Nothing is noted.
 #[pyfunction]
-pub(crate) fn t_steps(
+pub(crate) fn t_lstm_steps(
     py: Python<'_>,
     reverse: bool,
     training: bool,
@@ -66,14 +66,14 @@ pub(crate) fn t_steps(
     let (x, weight, h, c) = (x.array(), weight.array(), h.array(), c.array());
     let Some(of) = steps_of(&x, &weight, [&h, &c], reverse, training) else { return Ok(None) };
     let results = recurrent::steps(&x, &weight, [&h, &c], &of).or_raise()?;
-    settle(py, devices::of(&x))?;
+    run_due_tape(py, devices::of(&x))?;
     Ok(results.map(|all| all.map(|a| PyTensor::wrap(Tensor::new(a)))))
 }
 
 /// Their way back: gradients of the inputs' part, h and c, of those of outputs, last h and last c, and c before the steps.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "what steps were made of, and the gradients of what they gave")]
-pub(crate) fn t_steps_back(
+pub(crate) fn t_lstm_steps_backward(
     py: Python<'_>,
     reverse: bool,
     weight: &PyTensor,
@@ -95,7 +95,7 @@ pub(crate) fn t_steps_back(
     let dtype = c.dtype();
     let of = Arc::new(Steps { steps: rows / batch, batch, hidden, reverse, training: true, dtype });
     let results = recurrent::steps_back(&weight, &done, &outputs, [&dh, &dc], &c, &of).or_raise()?;
-    settle(py, devices::of(&weight))?;
+    run_due_tape(py, devices::of(&weight))?;
     Ok(results.map(|a| PyTensor::wrap(Tensor::new(a))))
 }
 

@@ -7,24 +7,24 @@ use super::super::probe;
 use super::super::report::{Check, Step};
 
 /// What is known of a library that was loaded.
-struct Found {
+struct LibraryInfo {
     version: String,
     /// The major version of the CUDA it belongs to, where it says so.
     cuda: Option<u32>,
 }
 
-impl Found {
+impl LibraryInfo {
     /// A version of three numbers, and CUDA's major version as a function of the first.
-    fn numbered([major, minor, patch]: [u32; 3], cuda: fn(u32) -> u32) -> Found {
-        Found { version: format!("{major}.{minor}.{patch}"), cuda: Some(cuda(major)) }
+    fn numbered([major, minor, patch]: [u32; 3], cuda: fn(u32) -> u32) -> LibraryInfo {
+        LibraryInfo { version: format!("{major}.{minor}.{patch}"), cuda: Some(cuda(major)) }
     }
 
-    fn unknown(why: impl Into<String>) -> Found {
-        Found { version: why.into(), cuda: None }
+    fn unknown(why: impl Into<String>) -> LibraryInfo {
+        LibraryInfo { version: why.into(), cuda: None }
     }
 }
 
-type Loaded = Result<Found, sys::MissingLibrary>;
+type LibraryResult = Result<LibraryInfo, sys::MissingLibrary>;
 
 /// All of them. Missing ones are broken only where there is a GPU that wants them.
 pub(super) fn checks(wanted: bool) -> Vec<Check> {
@@ -68,7 +68,7 @@ fn install_together(checks: &mut [Check], cuda: u32) {
 const MISSING: &str = "not found. Searched:";
 const NOT_INSTALLED: &str = "not installed";
 
-fn describe(name: &str, file: &str, loaded: Loaded, wanted: bool, driver: Option<(u32, u32)>) -> Check {
+fn describe(name: &str, file: &str, loaded: LibraryResult, wanted: bool, driver: Option<(u32, u32)>) -> Check {
     let missing = match loaded {
         Ok(found) => {
             let path = probe::loaded_from(file).map_or_else(String::new, |p| format!(", {}", p.display()));
@@ -102,26 +102,26 @@ fn refused(file: &std::path::Path, why: &str) -> String {
     format!("found and does not load: {}\n{why}", file.display())
 }
 
-fn nvrtc_found() -> Loaded {
+fn nvrtc_found() -> LibraryResult {
     sys::nvrtc().map(|_| match nvrtc::version() {
-        Ok((major, minor)) => Found { version: format!("{major}.{minor}"), cuda: Some(major) },
-        Err(error) => Found::unknown(error.to_string()),
+        Ok((major, minor)) => LibraryInfo { version: format!("{major}.{minor}"), cuda: Some(major) },
+        Err(error) => LibraryInfo::unknown(error.to_string()),
     })
 }
 
-fn cublaslt() -> Loaded {
+fn cublaslt() -> LibraryResult {
     sys::cublaslt().map(|api| match &api.cublasLtGetVersion {
         Ok(get) => {
             // SAFETY: no arguments; it answers a number.
             let n = unsafe { get() } as u32;
             // 130100 is 13.1.0; before version 13 it was 120803 for 12.8.3.
-            Found::numbered([n / 10_000, n / 100 % 100, n % 100], |major| major)
+            LibraryInfo::numbered([n / 10_000, n / 100 % 100, n % 100], |major| major)
         }
-        Err(error) => Found::unknown(error.to_string()),
+        Err(error) => LibraryInfo::unknown(error.to_string()),
     })
 }
 
-fn cufft() -> Loaded {
+fn cufft() -> LibraryResult {
     sys::cufft().map(|api| match &api.cufftGetVersion {
         Ok(get) => {
             let mut version = 0;
@@ -130,36 +130,36 @@ fn cufft() -> Loaded {
             match u32::try_from(version) {
                 // 12500 is 12.5.0, of CUDA 13; CUDA 12 had 11.
                 Ok(n) if status == sys::cufft::cufftResult::CUFFT_SUCCESS => {
-                    Found::numbered([n / 1000, n / 100 % 10, n % 100], |major| major + 1)
+                    LibraryInfo::numbered([n / 1000, n / 100 % 10, n % 100], |major| major + 1)
                 }
-                _ => Found::unknown(format!("version unknown: {status:?}")),
+                _ => LibraryInfo::unknown(format!("version unknown: {status:?}")),
             }
         }
-        Err(error) => Found::unknown(error.to_string()),
+        Err(error) => LibraryInfo::unknown(error.to_string()),
     })
 }
 
-fn cusolver() -> Loaded {
+fn cusolver() -> LibraryResult {
     sys::cusolver().map(|api| match &api.cusolverGetVersion {
         Ok(get) => {
             let mut version = 0;
             // SAFETY: the call writes one number.
             let status = unsafe { get(&raw mut version) };
             match u32::try_from(version) {
-                Ok(n) if status.0 == 0 => Found::numbered([n / 1000, n / 100 % 10, n % 100], |major| major + 1),
-                _ => Found::unknown(format!("status {}", status.0)),
+                Ok(n) if status.0 == 0 => LibraryInfo::numbered([n / 1000, n / 100 % 10, n % 100], |major| major + 1),
+                _ => LibraryInfo::unknown(format!("status {}", status.0)),
             }
         }
-        Err(error) => Found::unknown(error.to_string()),
+        Err(error) => LibraryInfo::unknown(error.to_string()),
     })
 }
 
 /// Its file name is the same for CUDA 12 and 13; pip's folder is not.
-fn cusparse() -> Loaded {
+fn cusparse() -> LibraryResult {
     sys::cusparse().map(|_| {
         let path = probe::loaded_from("libcusparse.so");
         let of_13 = path.is_some_and(|path| path.components().any(|part| part.as_os_str() == "cu13"));
-        Found { version: "found".into(), cuda: of_13.then_some(13) }
+        LibraryInfo { version: "found".into(), cuda: of_13.then_some(13) }
     })
 }
 

@@ -1,4 +1,4 @@
-//! Launches: arguments by position and name, copies of the host's arrays there and back, exceptions.
+//! Launches: arguments by position and name, copies of the host's arrays there and copies_back, exceptions.
 
 use super::*;
 
@@ -55,12 +55,12 @@ impl Kernel {
             bound = self.bind(args, named)?;
             &bound
         };
-        if self.launch_again(launch, args)? {
+        if self.launch_fast(launch, args)? {
             return Ok(());
         }
         let mut key = Key::with_capacity(args.len());
         let mut list: SmallVec<[Arg<'py>; 16]> = SmallVec::with_capacity(args.len());
-        dates::begin();
+        dates::reset();
         for object in args.iter_borrowed() {
             list.push(Arg::new(&object, &mut key)?);
         }
@@ -78,7 +78,7 @@ impl Kernel {
         if WARN.load(Relaxed) & HOST_ARRAYS != 0 {
             warn_of_host_arrays(py, &list)?;
         }
-        let (mut back, mut unaligned) = (Vec::new(), Vec::new());
+        let (mut copies_back, mut unaligned) = (Vec::new(), Vec::new());
         if engine.id == 0 {
             for arg in &mut list {
                 arg.align(&mut unaligned)?;
@@ -90,9 +90,9 @@ impl Kernel {
         } else {
             let mut count = 0;
             for arg in &mut list {
-                to_device(py, engine, arg, &mut count, &mut back)?;
+                to_device(py, engine, arg, &mut count, &mut copies_back)?;
             }
-            if !back.is_empty() {
+            if !copies_back.is_empty() {
                 // The copies are packed, so that types may have changed.
                 key.clear();
                 list.iter().for_each(|arg| key_of(&arg.ty(), &mut key));
@@ -100,7 +100,7 @@ impl Kernel {
         }
         let overload = match self.find(&key, engine.id) {
             Some(found) => found,
-            None => self.make(py, engine, &list, key)?,
+            None => self.find_or_compile(py, engine, &list, key)?,
         };
         list.extend(overload.captured.iter().map(|a| Arg::Array(a.clone(), true)));
         let mut packed = Packed::new(overload.bytes);
@@ -114,9 +114,9 @@ impl Kernel {
         // Arrays of the host are no arrays of the engine, but count among those that may be written.
         let mut slots: SmallVec<[bool; 16]> = SmallVec::new();
         let mut next = 0;
-        list.iter().for_each(|arg| note(arg, &overload.writes, &mut next, &mut slots));
+        list.iter().for_each(|arg| collect_writable(arg, &overload.writes, &mut next, &mut slots));
         overload.submit(py, engine, launch, &packed, &arrays, &slots)?;
-        for Back { array, host, records } in back {
+        for CopyBack { array, host, records } in copies_back {
             match arrays.get(array) {
                 Some(copy) if slots.get(array).copied().unwrap_or(true) => {
                     if records {
@@ -136,15 +136,15 @@ impl Kernel {
     }
 
     /// The launch, if its arguments are like those of the launch before.
-    fn launch_again(&self, launch: &Launch, args: &Bound<'_, PyTuple>) -> PyResult<bool> {
+    fn launch_fast(&self, launch: &Launch, args: &Bound<'_, PyTuple>) -> PyResult<bool> {
         let recent = self.lock().get(self.recent.load(Relaxed)).map(|e| e.overload.clone());
         let Some(overload) = recent else { return Ok(false) };
         let Some((packed, arrays)) =
-            overload.table.as_ref().and_then(|t| t.pack(args, overload.bytes, overload.engine))
+            overload.fast_path.as_ref().and_then(|t| t.pack(args, overload.bytes, overload.engine))
         else {
             return Ok(false);
         };
-        let engine = devices::numbered(overload.engine);
+        let engine = devices::by_number(overload.engine);
         if arrays.is_empty() && devices::default_engine().or_raise()?.id != overload.engine {
             return Ok(false);
         }
@@ -196,7 +196,7 @@ impl Overload {
     ) -> PyResult<()> {
         let named = self.launch(launch, &packed.addresses).or_raise()?;
         engine.launch(&named, packed.block(), arrays, |k| slots[k]).or_raise()?;
-        crate::interrupt::settle(py, engine)
+        crate::interrupt::run_due_tape(py, engine)
     }
 
     /// Raises what the kernel raised.
@@ -228,49 +228,49 @@ impl Overload {
 }
 
 /// For each of our arrays in an argument, whether it may be written.
-fn note(arg: &Arg<'_>, writes: &[bool], next: &mut usize, slots: &mut SmallVec<[bool; 16]>) {
+fn collect_writable(arg: &Arg<'_>, writes: &[bool], next: &mut usize, slots: &mut SmallVec<[bool; 16]>) {
     match arg {
         Arg::Array(..) | Arg::Records(_) => {
             slots.push(writes.get(*next).copied().unwrap_or(true));
             *next += 1;
         }
         Arg::Host(_) => *next += 1,
-        Arg::Tuple(items, _) => items.iter().for_each(|item| note(item, writes, next, slots)),
+        Arg::Tuple(items, _) => items.iter().for_each(|item| collect_writable(item, writes, next, slots)),
         Arg::None | Arg::Number(..) => {}
     }
 }
 
-/// An array of the host that was copied to a device.
-struct Back<'py> {
+/// An array of the host that was copy_to_device to a device.
+struct CopyBack<'py> {
     /// Its number among the arrays.
     array: usize,
     host: Bound<'py, PyAny>,
     records: bool,
 }
 
-/// Replaces an array of the host by a copy on the device; `back` gets what is copied back.
+/// Replaces an array of the host by a copy on the device; `copies_back` gets what is copy_to_device copies_back.
 fn to_device<'py>(
     py: Python<'py>,
     engine: &Arc<Engine>,
     arg: &mut Arg<'py>,
     count: &mut usize,
-    back: &mut Vec<Back<'py>>,
+    copies_back: &mut Vec<CopyBack<'py>>,
 ) -> PyResult<()> {
     match arg {
         Arg::Array(..) | Arg::Records(_) => *count += 1,
         Arg::Host(host) => {
             let device = devices::name(engine);
             let records = Records::of(py, host, &device)?;
-            back.push(Back { array: *count, host: host.object.clone(), records: records.is_some() });
+            copies_back.push(CopyBack { array: *count, host: host.object.clone(), records: records.is_some() });
             *count += 1;
             *arg = match records {
                 Some(records) => Arg::Records(Box::new(records)),
-                None => Arg::Array(copied(py, host, &device)?, host.writable),
+                None => Arg::Array(copy_to_device(py, host, &device)?, host.writable),
             };
         }
         Arg::Tuple(items, _) => {
             for item in items {
-                to_device(py, engine, item, count, back)?;
+                to_device(py, engine, item, count, copies_back)?;
             }
         }
         _ => {}
@@ -279,11 +279,11 @@ fn to_device<'py>(
 }
 
 /// A copy of an array of the host whose elements lie in the same order, which a kernel's type may name.
-fn copied(py: Python<'_>, host: &HostArray<'_>, device: &str) -> PyResult<Array> {
+fn copy_to_device(py: Python<'_>, host: &HostArray<'_>, device: &str) -> PyResult<Array> {
     if host.order() != Order::F {
-        return Ok(crate::numpy::from_numpy(py, &host.object, Some(device))?.0);
+        return Ok(crate::numpy::from_numpy(py, &host.object, Some(device))?.array);
     }
-    let turned = crate::numpy::from_numpy(py, &host.object.getattr("T")?, Some(device))?.0;
+    let turned = crate::numpy::from_numpy(py, &host.object.getattr("T")?, Some(device))?.array;
     let layout = &turned.layout;
     let reversed = |numbers: &[i64]| numbers.iter().rev().copied().collect::<Vec<_>>();
     Ok(turned.view(layout.with(&reversed(&layout.shape), &reversed(&layout.strides), layout.offset)))

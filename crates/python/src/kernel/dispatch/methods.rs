@@ -20,7 +20,7 @@ impl Kernel {
         device: bool,
         linked: String,
         extra: Vec<String>,
-        objects: Vec<crate::kernel::raw::GivenObject>,
+        objects: Vec<crate::kernel::raw::LinkInput>,
         on_load: Option<Py<PyAny>>,
     ) -> PyResult<Kernel> {
         let objects = objects.into_iter().map(crate::kernel::raw::object).collect::<PyResult<_>>()?;
@@ -84,7 +84,7 @@ impl Kernel {
         let key = key_of_all(&types);
         let overload = self.compile(py, engine, types.clone())?;
         if let Some(on_load) = &self.on_load {
-            self.tell(py, on_load, &overload)?;
+            self.notify(py, on_load, &overload)?;
         }
         self.add(overload, key.clone(), key);
         self.declare(types);

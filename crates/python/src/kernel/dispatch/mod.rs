@@ -11,7 +11,7 @@ use std::thread::ThreadId;
 use cuprous_core::Array;
 use cuprous_kernel::ast::Value;
 use cuprous_kernel::fault::{Checks, FaultKind, Record};
-use cuprous_kernel::lower::{Arg as Given, compile_function};
+use cuprous_kernel::lower::{Arg as ParamKind, compile_function};
 use cuprous_kernel::{ArrayTy, Module, Options, Order, Ty, abi};
 use cuprous_plan::{Engine, KernelRef, Launch, UserLaunch};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
@@ -21,7 +21,7 @@ use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
 
 use super::args::{Arg, HostArray, Key, Packed, Records, key_of};
-use super::fast_path::Table;
+use super::fast_path::FastPath;
 use super::grid::extents;
 use super::{dates, parse, raise, types};
 use crate::devices;
@@ -54,7 +54,7 @@ struct Overload {
     captured: Vec<Array>,
     code: KernelRef,
     /// For launches with arguments of its own types, where it has only simple ones.
-    table: Option<Table>,
+    fast_path: Option<FastPath>,
     /// Launches of it so far, the last ones: their shapes are checked once.
     launches: Mutex<Vec<Arc<UserLaunch>>>,
 }

@@ -15,7 +15,7 @@ impl Kernel {
     }
 
     /// The types of the signature that arguments fit, where there are signatures.
-    fn fitting(&self, args: &[Arg<'_>]) -> PyResult<Option<Vec<Ty>>> {
+    fn best_signature(&self, args: &[Arg<'_>]) -> PyResult<Option<Vec<Ty>>> {
         let signatures = self.signatures.lock().unwrap_or_else(|e| e.into_inner());
         if signatures.is_empty() {
             return Ok(None);
@@ -83,7 +83,7 @@ impl Kernel {
         let (module, classes) = (Arc::new(module), classes.into());
         let code = py.detach(|| engine.device.user_kernel(&module, &self.options)).or_raise()?;
         let (starts, bytes) = abi::offsets(&types);
-        let table = if captured.is_empty() { Table::of(&types, &starts) } else { None };
+        let fast_path = if captured.is_empty() { FastPath::of(&types, &starts) } else { None };
         let kernel = module.kernel();
         let mut writes = Vec::new();
         for (k, ty) in types.iter().enumerate() {
@@ -100,7 +100,7 @@ impl Kernel {
             classes,
             captured,
             code,
-            table,
+            fast_path,
             launches: Mutex::default(),
         }))
     }
@@ -131,25 +131,25 @@ impl Kernel {
         }
         // A class of numbers is known now.
         let arg = |ty: &Ty| match types::class_of(ty) {
-            Some(d) => Given::Static(Value::Type(Ty::Scalar(d))),
-            None => Given::Ty(ty.clone()),
+            Some(d) => ParamKind::Static(Value::Type(Ty::Scalar(d))),
+            None => ParamKind::Ty(ty.clone()),
         };
-        let mut given: Vec<Given> = list.iter().map(arg).collect();
-        given.extend(captured.iter().map(|a| Given::Ty(Arg::type_of(a))));
+        let mut given: Vec<ParamKind> = list.iter().map(arg).collect();
+        given.extend(captured.iter().map(|a| ParamKind::Ty(Arg::type_of(a))));
         let module = compile_function(&source, &given, kernel, self.options.checks).map_err(|e| raise(py, &e))?;
         Ok((module, classes, captured))
     }
 
     /// The overload for some arguments, compiled where there is none.
     #[cold]
-    pub(super) fn make(
+    pub(super) fn find_or_compile(
         &self,
         py: Python<'_>,
         engine: &Arc<Engine>,
         args: &[Arg<'_>],
         key: Key,
     ) -> PyResult<Arc<Overload>> {
-        let types = match self.fitting(args)? {
+        let types = match self.best_signature(args)? {
             Some(types) => types,
             None => args.iter().map(Arg::ty).collect(),
         };
@@ -161,7 +161,7 @@ impl Kernel {
             };
             return Ok(self.add(overload, exact, key));
         };
-        let mine = self.being_loaded();
+        let mine = self.loading_on_this_thread();
         if let Some(found) = mine.iter().find(|o| o.engine == engine.id && key_of_all(&o.given) == exact) {
             return Ok(found.clone());
         }
@@ -172,7 +172,7 @@ impl Kernel {
             Some(found) => found,
             None => {
                 let new = self.compile(py, engine, types)?;
-                self.tell(py, on_load, &new)?;
+                self.notify(py, on_load, &new)?;
                 new
             }
         };
@@ -180,20 +180,20 @@ impl Kernel {
     }
 
     /// What this thread tells somebody of just now, who may launch it.
-    fn being_loaded(&self) -> Vec<Arc<Overload>> {
+    fn loading_on_this_thread(&self) -> Vec<Arc<Overload>> {
         let all = self.loading.lock().unwrap_or_else(|e| e.into_inner());
         let me = std::thread::current().id();
         all.iter().filter(|(thread, _)| *thread == me).map(|(_, overload)| overload.clone()).collect()
     }
 
     /// Tells of a module that was loaded.
-    pub(super) fn tell(&self, py: Python<'_>, on_load: &Py<PyAny>, overload: &Arc<Overload>) -> PyResult<()> {
+    pub(super) fn notify(&self, py: Python<'_>, on_load: &Py<PyAny>, overload: &Arc<Overload>) -> PyResult<()> {
         let Some(handle) = overload.code.module() else { return Ok(()) };
         let all = || self.loading.lock().unwrap_or_else(|e| e.into_inner());
         all().push((std::thread::current().id(), overload.clone()));
-        let told = on_load.call1(py, (handle,));
+        let result = on_load.call1(py, (handle,));
         all().retain(|(_, other)| !Arc::ptr_eq(other, overload));
-        told.map(drop)
+        result.map(drop)
     }
 
     /// Keeps an overload, or the one that is known for its types; it serves arguments of that key too.

@@ -27,7 +27,7 @@ pub(super) struct Translation<'py> {
     pub(super) source: Source,
     /// By the identity of Python's function and its types; these are kept alive meanwhile.
     #[allow(clippy::type_complexity, reason = "a function and its types")]
-    known: HashMap<(usize, Vec<Vec<Ty>>), (usize, Node<'py>)>,
+    translated: HashMap<(usize, Vec<Vec<Ty>>), (usize, Node<'py>)>,
     pub(super) enum_class: Node<'py>,
     /// Classes of exceptions that are raised.
     classes: Vec<Node<'py>>,
@@ -54,7 +54,7 @@ struct Scope<'py> {
     root: bool,
 }
 
-/// What a function is made of.
+/// What a function is result of.
 pub(super) struct Translated {
     pub(super) source: Source,
     /// Classes of the exceptions that it raises.
@@ -73,7 +73,7 @@ pub(super) fn translate(function: &Node<'_>) -> PyResult<Translated> {
     let py = function.py();
     let mut translation = Translation {
         source: Source::default(),
-        known: HashMap::new(),
+        translated: HashMap::new(),
         enum_class: py.import("enum")?.getattr("Enum")?,
         classes: Vec::new(),
         arrays: Vec::new(),
@@ -87,11 +87,11 @@ pub(super) fn translate(function: &Node<'_>) -> PyResult<Translated> {
     Ok(Translated { source: translation.source, classes, arrays })
 }
 
-fn lacks(what: impl Into<String>, instead: Option<&str>) -> StmtKind {
+fn unsupported(what: impl Into<String>, instead: Option<&str>) -> StmtKind {
     StmtKind::Unsupported { what: what.into(), instead: instead.map(str::to_owned) }
 }
 
-fn lacks_value(what: impl Into<String>, instead: Option<&str>) -> ExprKind {
+fn unsupported_expr(what: impl Into<String>, instead: Option<&str>) -> ExprKind {
     ExprKind::Unsupported { what: what.into(), instead: instead.map(str::to_owned) }
 }
 
@@ -137,7 +137,7 @@ fn bound(target: &Node<'_>, into: &mut HashSet<String>) -> PyResult<()> {
 }
 
 impl<'py> Translation<'py> {
-    /// The number of a Python function, translated unless it is known.
+    /// The number of a Python function, translated unless it is translated.
     pub(super) fn function(&mut self, function: &Node<'py>) -> PyResult<usize> {
         self.signed_function(function, Vec::new())
     }
@@ -145,12 +145,12 @@ impl<'py> Translation<'py> {
     /// The same, with the types that its decorator has.
     pub(super) fn signed_function(&mut self, function: &Node<'py>, signatures: Vec<Vec<Ty>>) -> PyResult<usize> {
         let id = (function.as_ptr() as usize, signatures.clone());
-        if let Some((known, _)) = self.known.get(&id) {
-            return Ok(*known);
+        if let Some((translated, _)) = self.translated.get(&id) {
+            return Ok(*translated);
         }
         let number = self.source.functions.len();
         self.source.functions.push(Function::default());
-        self.known.insert(id, (number, function.clone()));
+        self.translated.insert(id, (number, function.clone()));
         let helper = function.py().import("cuprous.cuda._source")?;
         let parsed = helper.getattr("parse")?.call1((function,))?;
         let (node, lines, first_line, file, shift): (Node<'py>, Vec<String>, u32, String, i64) = parsed.extract()?;
@@ -165,11 +165,11 @@ impl<'py> Translation<'py> {
             root: number == 0,
         };
         let defaults = self.defaults(function)?;
-        let mut made = Function { file, lines, first_line, ..Function::default() };
-        made.name = function.getattr("__name__")?.extract()?;
-        self.body(&node, &mut scope, &mut made, defaults)?;
-        made.signatures = signatures;
-        self.source.functions[number] = made;
+        let mut result = Function { file, lines, first_line, ..Function::default() };
+        result.name = function.getattr("__name__")?.extract()?;
+        self.body(&node, &mut scope, &mut result, defaults)?;
+        result.signatures = signatures;
+        self.source.functions[number] = result;
         Ok(number)
     }
 
@@ -191,7 +191,7 @@ impl<'py> Translation<'py> {
         &mut self,
         node: &Node<'py>,
         scope: &mut Scope<'py>,
-        made: &mut Function,
+        result: &mut Function,
         mut defaults: HashMap<String, Value>,
     ) -> PyResult<()> {
         let args = node.getattr("args")?;
@@ -199,35 +199,35 @@ impl<'py> Translation<'py> {
         params.extend(list(&args, "args")?);
         // What a launch passes has names: only functions that kernels call take further arguments.
         let rest = optional(&args, "vararg")?.filter(|_| !scope.root);
-        made.rest = rest.as_ref().map(|_| params.len());
+        result.rest = rest.as_ref().map(|_| params.len());
         params.extend(rest);
         params.extend(list(&args, "kwonlyargs")?);
         for param in &params {
             let text: String = param.getattr("arg")?.extract()?;
             scope.locals.insert(text.clone());
             let default = defaults.remove(&text);
-            made.params.push(Param { name: scope.name(text), default });
+            result.params.push(Param { name: scope.name(text), default });
         }
         let starred = ["vararg", "kwarg"].iter().any(|field| args.getattr(*field).is_ok_and(|a| !a.is_none()));
-        let starred = starred && (made.rest.is_none() || optional(&args, "kwarg")?.is_some());
+        let starred = starred && (result.rest.is_none() || optional(&args, "kwarg")?.is_some());
         let lambda = kind(node)? == "Lambda";
         let statements = if lambda { Vec::new() } else { list(node, "body")? };
         assigned(&statements, &mut scope.locals)?;
         if starred {
-            let kind = lacks("*args and **kwargs", Some("name the parameters"));
-            made.body.push(Stmt { pos: scope.pos(node)?, kind });
+            let kind = unsupported("*args and **kwargs", Some("name the parameters"));
+            result.body.push(Stmt { pos: scope.pos(node)?, kind });
         }
         if lambda {
             let value = node.getattr("body")?;
             let kind = StmtKind::Return(Some(self.expr(&value, scope)?));
-            made.body.push(Stmt { pos: scope.pos(&value)?, kind });
+            result.body.push(Stmt { pos: scope.pos(&value)?, kind });
         } else {
-            made.body.extend(self.block(&statements, scope)?);
+            result.body.extend(self.block(&statements, scope)?);
         }
         for text in std::mem::take(&mut scope.captured) {
-            made.params.push(Param { name: scope.name(text), default: None });
+            result.params.push(Param { name: scope.name(text), default: None });
         }
-        made.names = scope.names;
+        result.names = scope.names;
         Ok(())
     }
 

@@ -151,7 +151,7 @@ impl<'py> Translation<'py> {
 
     fn array(&mut self, array: &PyArray) -> PyResult<Value> {
         use crate::errors::OrRaise;
-        let array = &array.0;
+        let array = &array.array;
         let mut bytes = vec![0; array.layout.size as usize * array.dtype().size()];
         devices::of(array).download(array, &mut bytes).or_raise()?;
         let shape = array.shape().to_vec();
