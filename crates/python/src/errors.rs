@@ -17,7 +17,7 @@ pyo3::create_exception!(
     "The device has no room: the message names the bytes requested, in use and allowed."
 );
 
-/// The Python exception for an engine's error.
+/// Returns the Python exception for an engine error.
 pub(crate) fn raise(error: Error) -> PyErr {
     let message = error.message;
     match error.kind {
@@ -36,14 +36,14 @@ pub(crate) fn raise(error: Error) -> PyErr {
     }
 }
 
-/// The exception for work that was interrupted: what Python makes of the signal.
+/// Returns the exception for interrupted work: the one that Python's signal handler raises, else `KeyboardInterrupt`.
 fn interrupted(message: String) -> PyErr {
     Python::attach(|py| py.check_signals().err().unwrap_or_else(|| PyKeyboardInterrupt::new_err(message)))
 }
 
 static DEVICE_ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// `DeviceError(RuntimeError, ValueError)`.
+/// Returns an instance of `DeviceError(RuntimeError, ValueError)`.
 fn device_error(message: String) -> PyErr {
     Python::attach(|py| {
         let class = DEVICE_ERROR.get_or_try_init(py, || {
@@ -69,9 +69,9 @@ fn axis_error(message: String) -> PyErr {
     })
 }
 
-/// `?` for engine results in functions that Python calls.
+/// Converts engine results for `?` in functions that Python calls.
 pub(crate) trait OrRaise<T> {
-    /// The value, or the exception.
+    /// Returns the value or the exception.
     fn or_raise(self) -> PyResult<T>;
 }
 

@@ -1,4 +1,4 @@
-//! Estimates: what a function records, as seconds on this machine or a listed one, and the simple formula.
+//! Estimates: the work that a function records, as seconds on this machine or a listed one, and the simple formula.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,7 +19,7 @@ use crate::errors::OrRaise;
 use crate::tensor::PyTensor;
 use crate::{devices, machine};
 
-/// A function's work, while and after it is counted.
+/// Counts the work of a function and keeps the result.
 #[pyclass(frozen, name = "WorkCounter", module = "cuprous._core")]
 pub(crate) struct WorkCounter(Mutex<State>);
 
@@ -29,8 +29,8 @@ struct State {
     taken: Taken,
 }
 
-/// Rates of a device by its name: one of this machine's, or one of the lists. `gpu` says which of this machine's where
-/// no name is given.
+/// Returns the rates of a device of this machine or of a listed one, and whether they were measured. Without a name,
+/// `gpu` chooses between this machine's devices.
 fn rates(name: Option<&str>, gpu: bool, tf32: bool) -> Result<(Rates, bool)> {
     let found = machine::read_measured();
     let measured = |is_gpu: bool| found.machine.as_ref().is_some_and(|m| !is_gpu || m.gpu.is_some());
@@ -86,7 +86,7 @@ fn add(all: &mut Taken, one: Taken) {
 
 #[pymethods]
 impl WorkCounter {
-    /// Begins: what the calling thread records from now on is counted, on every device that has been started.
+    /// Starts counting what the calling thread records, on every device that has been started.
     #[new]
     fn new() -> PyResult<WorkCounter> {
         devices::default_engine().or_raise()?;
@@ -102,7 +102,7 @@ impl WorkCounter {
         Ok(WorkCounter(Mutex::new(State { engines, taken: Taken::default() })))
     }
 
-    /// Counts what is recorded and has not run, with these results wanted.
+    /// Counts what is recorded and has not run; `results` are the wanted results.
     fn count(&self, results: Vec<Bound<'_, PyAny>>) {
         let arrays: Vec<Array> = results
             .iter()
@@ -115,7 +115,7 @@ impl WorkCounter {
         self.state().engines.iter().for_each(|engine| engine.count(&arrays));
     }
 
-    /// Ends it; the results must be gone. Once.
+    /// Stops counting. The results must have been dropped. Called once.
     fn end(&self, py: Python<'_>) -> PyResult<()> {
         let engines = std::mem::take(&mut self.state().engines);
         let taken = py.detach(|| {
@@ -133,7 +133,7 @@ impl WorkCounter {
         Ok(())
     }
 
-    /// What was counted.
+    /// Returns what was counted.
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let Taken { counted, ran, kernels } = self.state().taken.clone();
         let dict = PyDict::new(py);
@@ -155,7 +155,8 @@ impl WorkCounter {
         Ok(dict)
     }
 
-    /// Seconds of one run on a device, without copies: `name`, `measured`, `seconds`, `bound`, and those of each step.
+    /// Returns the seconds of one run on a device, without copies: `name`, `measured`, `seconds`, `bound`, and the
+    /// seconds of each step.
     fn on<'py>(&self, py: Python<'py>, device: Option<&str>, gpu: bool, tf32: bool) -> PyResult<Bound<'py, PyDict>> {
         let (rates, measured) = rates(device, gpu, tf32).or_raise()?;
         let counted: Counted = self.state().taken.counted.clone();
@@ -175,7 +176,7 @@ impl WorkCounter {
         Ok(dict)
     }
 
-    /// Both devices beside one another, with copies.
+    /// Compares both devices, with copies.
     #[allow(clippy::too_many_arguments, reason = "one for each of Python's")]
     #[pyo3(signature = (cpu, gpu, repeats, pinned, startup, tf32))]
     fn compare<'py>(
@@ -203,14 +204,14 @@ impl WorkCounter {
         Ok(dict)
     }
 
-    /// Why figures that were measured are not used, if there are such.
+    /// Returns why existing measurements are not used, if that is the case.
     #[staticmethod]
     fn hint() -> Option<String> {
         machine::read_measured().hint
     }
 }
 
-/// 0 for the name of a CPU, 1 for that of a GPU.
+/// Returns 0 for the name of a CPU and 1 for that of a GPU.
 #[pyfunction]
 pub(crate) fn device_side(name: &str) -> PyResult<usize> {
     if name == "cpu" || name == "cuda" || name == "gpu" || name.starts_with("cuda:") {
@@ -223,13 +224,14 @@ pub(crate) fn device_side(name: &str) -> PyResult<usize> {
     Ok(usize::from(gpu))
 }
 
-/// The names of all listed devices.
+/// Returns the names of all listed devices.
 #[pyfunction]
 pub(crate) fn profiles() -> Vec<&'static str> {
     profile::gpus().iter().map(|g| g.name).chain(profile::cpus().iter().map(|c| c.name)).collect()
 }
 
-/// A quantity such as "10,000 GFLOP" in SI units; `kind` is "operations", "bytes", "seconds", "rate" or "bandwidth".
+/// Parses a quantity such as "10,000 GFLOP" into SI units; `kind` is "operations", "bytes", "seconds", "rate" or
+/// "bandwidth".
 #[pyfunction]
 pub(crate) fn parse_quantity(text: &str, kind: &str) -> PyResult<f64> {
     let kind = match kind {
@@ -243,13 +245,13 @@ pub(crate) fn parse_quantity(text: &str, kind: &str) -> PyResult<f64> {
     parse(text, kind).or_raise()
 }
 
-/// A quantity for people: "12.5 ms", "6 h 56 min", "1.50 GB".
+/// Formats a quantity: "12.5 ms", "6 h 56 min", "1.50 GB".
 #[pyfunction]
 pub(crate) fn quantity(value: f64, unit: &str) -> String {
     if unit == "s" { units::seconds(value) } else { units::quantity(value, unit) }
 }
 
-/// The simple formula, in SI units. `given` are the CPU's and the GPU's rate and the bandwidth.
+/// Evaluates the simple formula, in SI units. `given` holds the CPU's rate, the GPU's rate and the bandwidth.
 #[pyfunction]
 pub(crate) fn estimate_simple<'py>(
     py: Python<'py>,

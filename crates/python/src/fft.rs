@@ -1,4 +1,5 @@
-//! Fourier transforms: one call of the face becomes a call for each group of axes that are neighbors in memory.
+//! Fourier transforms: a transform along several axes becomes one routine for each group of axes that are neighbors in
+//! memory.
 
 use cuprous_core::layout::checked_size;
 use cuprous_core::routine::{FFT_RANK, FftKind, FftScale};
@@ -52,7 +53,7 @@ pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axes: Vec<i64>, n: i6
         return Err(PyValueError::new_err(format!("[fft] {} elements for {n} points", a.array.shape()[last])));
     }
     let engine = devices::of(&a.array);
-    // Lines are transformed as they lie in memory, and so does the result; what lies apart is brought together first.
+    // Axes are transformed in memory order, and the result has the same order. An array with gaps is copied first.
     let order = record::lying(&a.array).unwrap_or_else(|| (0..ndim).collect());
     let back = record::inverse(&order);
     let mut lines = PyArray::own(a.array.view(a.array.layout.permute(&order)));
@@ -78,8 +79,8 @@ pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axes: Vec<i64>, n: i6
     Ok(PyArray::own(lines.array.view(lines.array.layout.permute(&back))))
 }
 
-/// A transform along axes as calls, each with its last axis and how many: neighbors go together. What reads or makes
-/// half a spectrum goes along `last`, first or last of all.
+/// Splits a transform along axes into routines, each with its last axis and its rank. Neighboring axes are transformed
+/// together. The axis `last`, along which half a spectrum is read or written, comes first or last.
 fn fft_calls(kind: FftKind, last: usize, places: &[usize]) -> Vec<(FftKind, usize, usize)> {
     let others = match kind {
         FftKind::Real | FftKind::Whole => FftKind::Forward,
@@ -89,7 +90,7 @@ fn fft_calls(kind: FftKind, last: usize, places: &[usize]) -> Vec<(FftKind, usiz
     let mut calls: Vec<(FftKind, usize, usize)> = Vec::new();
     for &place in places.iter().rev() {
         match calls.last_mut() {
-            // The half goes together with those before it only.
+            // The half-spectrum axis can only be grouped with the axes before it.
             Some((_, axis, rank))
                 if *axis == place + *rank && *rank < FFT_RANK && (place != last || others == kind) =>
             {

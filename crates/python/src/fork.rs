@@ -1,5 +1,5 @@
-//! Forks while other threads compute. The forking thread takes every lock first, so that the child finds the locks free and
-//! the engines in a valid state. An engine whose lock it does not get in time cannot be used in the child.
+//! Forks while other threads compute. The forking thread takes every lock first, so that the child finds the locks free
+//! and the engines in a valid state. An engine whose lock is not acquired in time cannot be used in the child.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -15,10 +15,10 @@ use crate::devices;
 /// How long a fork waits for the programs of other threads.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Number of forks between the process that loaded the library and this one.
+/// The number of forks between the process that loaded the library and this one.
 static FORK_COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// The number of forks between the process that loaded the library and this one.
+/// Returns the number of forks between the process that loaded the library and this one.
 #[inline]
 pub(crate) fn count() -> u32 {
     FORK_COUNT.load(Relaxed)
@@ -40,7 +40,7 @@ extern "C" fn before_fork() {
     if engines.is_empty() {
         return;
     }
-    // Threads take these while they hold an engine's lock, in this order; another order could deadlock.
+    // Threads that hold an engine's lock take these in this order; another order could deadlock.
     let locks = Locks {
         engines,
         _tables: [
@@ -69,11 +69,11 @@ extern "C" fn after_in_child() {
     }
 }
 
-/// Registers the handlers, once.
+/// Registers the handlers once.
 pub(crate) fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
-        // SAFETY: the handlers do not unwind, and what they do in the child is to free locks that their own thread holds.
+        // SAFETY: the handlers do not unwind, and in the child they only release locks that their own thread holds.
         unsafe {
             libc::pthread_atfork(Some(before_fork), Some(after_in_parent), Some(after_in_child));
         }

@@ -1,4 +1,4 @@
-//! The module's functions: arguments in, engine calls out.
+//! The functions that record operations on arrays: they convert arguments and call the engine.
 
 use cuprous_core::layout::checked_size;
 use cuprous_core::promote::{can_cast_safely, can_cast_same_kind, promote};
@@ -76,7 +76,7 @@ pub(crate) fn empty(py: Python<'_>, shape: Vec<i64>, dtype: &str) -> PyResult<Py
     Ok(PyArray::own(default_engine(py)?.empty(dtype, &shape).or_raise()?))
 }
 
-/// An array of one value; a `strict` one must fit, as where it is assigned.
+/// Returns an array of one value. If `strict`, the value must fit the dtype, as in an assignment.
 #[pyfunction]
 #[pyo3(signature = (shape, value, dtype, strict = false))]
 pub(crate) fn full(
@@ -156,7 +156,7 @@ pub(crate) fn broadcast_to(a: &Bound<'_, PyArray>, shape: Vec<i64>) -> PyResult<
     PyArray::view(a, array.view(array.layout.broadcast_to(&shape).or_raise()?))
 }
 
-/// The same array, as the first to show its memory.
+/// Returns the same array without a base.
 #[pyfunction]
 pub(crate) fn without_base(a: &PyArray) -> PyArray {
     PyArray::own(a.array.clone())
@@ -258,7 +258,7 @@ pub(crate) fn reduce(
     Ok(PyArray::own(out.array.view(layout)))
 }
 
-/// The array without axes of extent 1 and the mask of what is left, so that the engine's 32 bits are enough.
+/// Returns the array without axes of extent 1 and the mask of the remaining axes, so that the engine's 32 bits suffice.
 #[cold]
 fn squeezed(array: &Array, mask: u64) -> PyResult<(Array, u32)> {
     let layout = &array.layout;
@@ -319,7 +319,7 @@ pub(crate) fn searchsorted(py: Python<'_>, a: &PyArray, v: &PyArray, right: bool
     whole(py, RoutineOp::SearchSorted { right }, &[a, v], DType::I64, v.array.shape())
 }
 
-/// Rows, and whether a place is in them.
+/// Checks that a position is within the rows.
 fn in_row(op: &str, a: &PyArray, place: i64) -> PyResult<()> {
     match a.array.shape().last() {
         Some(&n) if (0..n).contains(&place) => Ok(()),
@@ -337,7 +337,7 @@ pub(crate) fn partition(py: Python<'_>, a: &PyArray, kth: i64, indices: bool) ->
     whole(py, RoutineOp::Partition { kth, indices }, &[a], dtype, a.array.shape())
 }
 
-/// What has rows of real numbers, short enough for 32-bit places.
+/// Returns the shape if the rows hold real numbers and are short enough for 32-bit positions.
 fn real_rows(op: &str, a: &PyArray) -> PyResult<Dims> {
     let fits = a.array.shape().last().is_some_and(|&n| n < 1 << 31) && !a.array.dtype().is_complex();
     if fits {
@@ -377,7 +377,7 @@ pub(crate) fn pack_mask(py: Python<'_>, mask: &PyArray) -> PyResult<PyArray> {
     whole(py, RoutineOp::PackMask, &[mask], DType::I64, &[packed_mask(layout.size).0])
 }
 
-/// `n` elements of a packed mask, of which `count` hold.
+/// Returns the `count` true positions of a packed mask of `n` elements, or the values there.
 #[pyfunction]
 pub(crate) fn compact(
     py: Python<'_>,
@@ -395,7 +395,7 @@ pub(crate) fn compact(
     whole(py, RoutineOp::Compact, &ins, dtype, &[count])
 }
 
-/// `edges`: words × n, a bit for each step.
+/// Returns connected components. `edges` has shape (words, n), with one bit for each step.
 #[pyfunction]
 pub(crate) fn components(py: Python<'_>, edges: &PyArray, steps: Vec<i64>) -> PyResult<PyArray> {
     let (shape, dtype) = (edges.array.shape(), edges.array.dtype());
@@ -452,7 +452,7 @@ pub(crate) fn pad(
     if a.array.layout.size == 0 && edge != Edge::Constant {
         return Err(PyValueError::new_err("can't extend empty axis using modes other than 'constant'"));
     }
-    // A sum that leaves 64 bits is as much too big as the largest extent.
+    // A saturated sum is refused like any other size that is too large.
     let extent = |k: usize| a.array.shape()[k].saturating_add(before[k]).saturating_add(after[k]);
     let shape: Dims = (0..ndim).map(extent).collect();
     let op = RoutineOp::Pad { edge, constant: constant.to_bits(), before: before.into() };
@@ -535,7 +535,7 @@ pub(crate) fn sparse_dot(
         let engine = devices::of(&values.array);
         return finish(py, engine, engine.full(&out, Scalar::default(), dtype));
     }
-    // Libraries read arrays without gaps.
+    // Libraries need contiguous arrays.
     let plain = |a: &PyArray| {
         if a.array.layout.is_c_contiguous() {
             return Ok(PyArray::own(a.array.clone()));

@@ -1,4 +1,4 @@
-//! Python functions that the native types call for what is not native.
+//! Hooks: Python functions that the native types call for behavior that is implemented in Python.
 
 use std::sync::RwLock;
 
@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// The places where a hook is called.
+/// The operations that call a hook.
 #[derive(Clone, Copy)]
 pub(crate) enum Hook {
     GetItem,

@@ -1,4 +1,4 @@
-//! Memory shared with others: DLPack (versions 0 and 1) and plain addresses.
+//! Memory shared with other libraries: DLPack (versions 0 and 1) and plain addresses.
 
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
@@ -89,7 +89,7 @@ fn dlpack_type(dtype: DType) -> DLDataType {
 }
 
 unsafe extern "C" fn delete_managed(tensor: *mut ManagedTensor) {
-    // SAFETY: made by `to_dlpack` from two boxes, deleted once.
+    // SAFETY: `to_dlpack` created the struct from two boxes, and it is deleted once.
     unsafe {
         let tensor = Box::from_raw(tensor);
         drop(Box::from_raw(tensor.context.cast::<Export>()));
@@ -97,16 +97,16 @@ unsafe extern "C" fn delete_managed(tensor: *mut ManagedTensor) {
 }
 
 unsafe extern "C" fn delete_versioned(tensor: *mut VersionedTensor) {
-    // SAFETY: as above.
+    // SAFETY: `to_dlpack` created the struct from two boxes, and it is deleted once.
     unsafe {
         let tensor = Box::from_raw(tensor);
         drop(Box::from_raw(tensor.context.cast::<Export>()));
     }
 }
 
-/// A capsule that nobody consumed gives its tensor back.
+/// Frees the tensor of a capsule that was not consumed.
 unsafe extern "C" fn forget_capsule(capsule: *mut ffi::PyObject) {
-    // SAFETY: called by Python with the capsule; the names tell which struct it holds and whether it is still ours.
+    // SAFETY: Python calls it with the capsule; the name identifies the struct and whether it is still ours.
     unsafe {
         if ffi::PyCapsule_IsValid(capsule, CAPSULE_NAMES[0][0].as_ptr()) == 1 {
             delete_managed(ffi::PyCapsule_GetPointer(capsule, CAPSULE_NAMES[0][0].as_ptr()).cast());
@@ -160,14 +160,14 @@ pub(crate) fn to_dlpack(
         let managed = ManagedTensor { tensor, context, deleter: Some(delete_managed) };
         (Box::into_raw(Box::new(managed)).cast::<c_void>(), CAPSULE_NAMES[0][0])
     };
-    // SAFETY: the pointer is a live box, the name lives for ever, and the destructor knows both structs.
+    // SAFETY: the pointer is a live box, the name is static, and the destructor handles both structs.
     unsafe {
         let capsule = ffi::PyCapsule_New(pointer, name.as_ptr(), Some(forget_capsule));
         Bound::from_owned_ptr_or_err(py, capsule).map(Bound::unbind)
     }
 }
 
-/// A tensor taken over from somebody else; given back when dropped.
+/// A tensor that was imported from another library. Its deleter is called on drop.
 struct Import {
     managed: *mut c_void,
     versioned: bool,
@@ -175,10 +175,10 @@ struct Import {
     bytes: usize,
 }
 
-// SAFETY: the tensor is only read, and its deleter may be called from any thread (the producer's promise; Python's
-// lock is taken for it).
+// SAFETY: the tensor is only read, and its deleter may be called from any thread with the GIL held, as the producer
+// promises.
 unsafe impl Send for Import {}
-// SAFETY: as above.
+// SAFETY: the tensor is only read.
 unsafe impl Sync for Import {}
 
 impl Memory for Import {
@@ -192,9 +192,9 @@ impl Memory for Import {
 
 impl Drop for Import {
     fn drop(&mut self) {
-        // Producers written in Python expect to be called with its lock held.
+        // Producers written in Python expect to be called with the GIL held.
         Python::attach(|_| {
-            // SAFETY: the struct was taken from a capsule that was marked as used, so it is ours to delete, once.
+            // SAFETY: the capsule was marked as used when the struct was taken from it, so it is ours to delete, once.
             unsafe {
                 if self.versioned {
                     let managed = self.managed.cast::<VersionedTensor>();
@@ -215,17 +215,17 @@ impl Drop for Import {
 #[pyfunction]
 pub(crate) fn from_dlpack(capsule: &Bound<'_, PyAny>) -> PyResult<PyArray> {
     let object = capsule.as_ptr();
-    // SAFETY: PyCapsule functions accept any object and say whether it is a capsule of that name.
+    // SAFETY: PyCapsule functions accept any object and check whether it is a capsule of that name.
     let versioned = unsafe { ffi::PyCapsule_IsValid(object, CAPSULE_NAMES[1][0].as_ptr()) } == 1;
     let names = CAPSULE_NAMES[usize::from(versioned)];
-    // SAFETY: as above; on a wrong object it returns null and sets an error.
+    // SAFETY: PyCapsule functions accept any object; for a wrong one they return null and set an error.
     let pointer = unsafe { ffi::PyCapsule_GetPointer(object, names[0].as_ptr()) };
     if pointer.is_null() {
-        // SAFETY: clears the error just set.
+        // SAFETY: clears the error that was just set.
         unsafe { ffi::PyErr_Clear() };
         return Err(PyValueError::new_err("[from_dlpack] not a DLPack capsule, or one that was used before"));
     }
-    // SAFETY: the capsule's name says which struct it holds.
+    // SAFETY: the capsule's name identifies the struct.
     let (tensor, flags) = unsafe {
         if versioned {
             let managed = &*pointer.cast::<VersionedTensor>();
@@ -292,8 +292,8 @@ pub(crate) fn from_dlpack(capsule: &Bound<'_, PyAny>) -> PyResult<PyArray> {
     Ok(array)
 }
 
-/// An array over memory that somebody else owns. `owner` is called with the lowest address and the size, once all
-/// checks have passed.
+/// Returns an array over memory that another library owns. `owner` is called with the lowest address and the size after
+/// all checks.
 fn wrap_memory(
     first: u64,
     shape: &[i64],
@@ -323,9 +323,10 @@ fn wrap_memory(
     })?;
     let layout = Layout::try_new(dtype, shape, strides, -lo).or_raise()?;
     if dtype == DType::Bool && engine.device.is_host() && bytes > 0 {
-        // SAFETY: whoever hands the memory over says that it can be read from the lowest to the highest element.
+        // SAFETY: the producer promises that the memory is readable from the lowest to the highest element.
         let seen = unsafe { std::slice::from_raw_parts(start as *const u8, bytes) };
-        // Other libraries take any byte but 0 for true, routines here only 1: such memory is copied instead of shared.
+        // Other libraries treat any nonzero byte as true, but routines here require 1. Such memory is copied instead of
+        // shared.
         if seen.iter().any(|&byte| byte > 1) {
             let copy = engine.upload(seen, dtype, &[bytes as i64]).or_raise()?;
             drop(owner(start, bytes));

@@ -1,4 +1,4 @@
-//! The native module `cuprous._core`: translation between Python and the engine, no logic of its own.
+//! The native module `cuprous._core`: translation between Python and the engine, without logic of its own.
 
 mod arguments;
 mod array;
@@ -35,7 +35,7 @@ use pyo3::prelude::*;
 
 use tensor::{attention, convolution, creation, functions as tensor_functions, grad, products, recurrent};
 
-/// Runs the `cuprous` command; the answer is its exit code.
+/// Runs the `cuprous` command and returns the exit code.
 #[pyfunction(name = "cli")]
 fn command(py: Python<'_>, argv: Vec<String>) -> i32 {
     let python = py.version_info();
@@ -49,19 +49,19 @@ fn command(py: Python<'_>, argv: Vec<String>) -> i32 {
         },
         time_recording: &|| Python::attach(machine::time_recording),
     };
-    // Threads that record may ask the interpreter where they are.
+    // Recording threads may need the GIL to find their source location.
     py.detach(|| cli::run(argv, &host))
 }
 
-/// The interpreter is about to end.
+/// Shuts down before the interpreter ends.
 #[pyfunction]
 fn end() {
     cuprous_plan::engine::end();
     cuprous_core::presence::leave();
 }
 
-/// Tells the loader where NVIDIA's wheels lie: in the namespace package `nvidia`, a folder of that name anywhere on
-/// `sys.path`.
+/// Passes the folders of NVIDIA's wheels to the loader: the namespace package `nvidia`, a folder of that name anywhere
+/// on `sys.path`.
 fn find_libraries(py: Python<'_>) -> PyResult<()> {
     let path: Vec<Bound<'_, PyAny>> = py.import("sys")?.getattr("path")?.extract()?;
     let roots = path
@@ -74,10 +74,10 @@ fn find_libraries(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Refuses interpreters but the first: arrays, classes and hooks are shared by the whole process.
+/// Raises in any interpreter but the first, because arrays, classes and hooks are shared by the whole process.
 fn only_one_interpreter() -> PyResult<()> {
     static FIRST: AtomicI64 = AtomicI64::new(-1);
-    // SAFETY: called with an interpreter's lock held.
+    // SAFETY: called with the GIL of an interpreter held.
     let id = unsafe { pyo3::ffi::PyInterpreterState_GetID(pyo3::ffi::PyInterpreterState_Get()) };
     match FIRST.compare_exchange(-1, id, Relaxed, Relaxed) {
         Err(first) if first != id => Err(PyImportError::new_err(
@@ -87,7 +87,7 @@ fn only_one_interpreter() -> PyResult<()> {
     }
 }
 
-// Free-threaded interpreters keep their lock until the suite passes without it.
+// Free-threaded interpreters keep the GIL until the test suite passes without it.
 #[pymodule(gil_used = true)]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     only_one_interpreter()?;

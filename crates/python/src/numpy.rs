@@ -1,4 +1,4 @@
-//! NumPy arrays and dtypes, through Python attributes only: NumPy is imported when it is first needed.
+//! NumPy arrays and dtypes, through Python attributes only. NumPy is imported when it is first needed.
 
 use cuprous_core::layout::show;
 use cuprous_core::{Array, DType, Layout, ReduceOp};
@@ -13,9 +13,9 @@ use crate::errors::OrRaise;
 use crate::index;
 use crate::interrupt;
 
-/// NumPy's own objects for its dtypes, which arrays of native byte order share; none for bfloat16.
+/// NumPy's own dtype objects, which arrays of native byte order share; `None` for bfloat16.
 static NATIVE: PyOnceLock<Vec<Option<Py<PyAny>>>> = PyOnceLock::new();
-/// That of `ml_dtypes`, which is imported when it is first needed.
+/// The dtype object of `ml_dtypes`, which is imported when it is first needed.
 static BFLOAT16: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 fn native(py: Python<'_>) -> PyResult<&Vec<Option<Py<PyAny>>>> {
@@ -26,7 +26,7 @@ fn native(py: Python<'_>) -> PyResult<&Vec<Option<Py<PyAny>>>> {
     })
 }
 
-/// `numpy.dtype` of one of our dtypes.
+/// Returns the `numpy.dtype` of a dtype.
 pub(crate) fn dtype(py: Python<'_>, dtype: DType) -> PyResult<Py<PyAny>> {
     let known = match &native(py)?[dtype as usize] {
         Some(known) => known,
@@ -38,7 +38,7 @@ pub(crate) fn dtype(py: Python<'_>, dtype: DType) -> PyResult<Py<PyAny>> {
     Ok(known.clone_ref(py))
 }
 
-/// Address and byte count of a C-contiguous NumPy array.
+/// Returns the address and byte count of a C-contiguous NumPy array.
 fn memory(array: &Bound<'_, PyAny>) -> PyResult<(u64, usize)> {
     let interface = array.getattr("__array_interface__")?;
     let data = interface
@@ -49,8 +49,8 @@ fn memory(array: &Bound<'_, PyAny>) -> PyResult<(u64, usize)> {
     Ok((address, array.getattr("nbytes")?.extract()?))
 }
 
-/// The dtype of a NumPy array or dtype, if it is one of ours. A name takes NumPy microseconds to put together, so the
-/// common objects are known by themselves.
+/// Returns the dtype of a NumPy dtype, if it is supported. NumPy needs microseconds to build a name, so the common
+/// dtype objects are recognized by identity.
 pub(crate) fn dtype_of(dtype: &Bound<'_, PyAny>) -> PyResult<DType> {
     let known = native(dtype.py())?.iter().position(|known| known.as_ref().is_some_and(|known| dtype.is(known)));
     if let Some(place) = known {
@@ -86,7 +86,7 @@ pub(crate) fn from_numpy(py: Python<'_>, a: &Bound<'_, PyAny>, device: Option<&s
             let host: &[u8] = if bytes == 0 {
                 &[]
             } else {
-                // SAFETY: `packed` is a live, C-contiguous array of that many bytes for the length of this call.
+                // SAFETY: `packed` is a live, C-contiguous array of that many bytes for the duration of this call.
                 unsafe { std::slice::from_raw_parts(address as *const u8, bytes) }
             };
             engine.upload(host, dtype, &shape)
@@ -133,8 +133,8 @@ pub(crate) fn to_numpy<'py>(
         let to: &mut [u8] = if bytes == 0 {
             &mut []
         } else {
-            // SAFETY: `host` is a live, writable, C-contiguous array of that many bytes; if others write to it
-            // meanwhile they race with a copy that they asked for.
+            // SAFETY: `host` is a live, writable, C-contiguous array of that many bytes. A thread that writes to it
+            // meanwhile races with a copy that the user requested.
             unsafe { std::slice::from_raw_parts_mut(address as *mut u8, bytes) }
         };
         engine.download(&a.array, to)
@@ -148,17 +148,17 @@ pub(crate) fn to_numpy<'py>(
     }
 }
 
-/// The elements in C order.
+/// Returns the elements in C order.
 #[pyfunction]
 pub(crate) fn to_bytes<'py>(py: Python<'py>, a: &PyArray) -> PyResult<Bound<'py, PyBytes>> {
     let engine = devices::of(&a.array);
-    // Allocated by Python, which raises where there is no memory.
+    // Allocated by Python, which raises MemoryError if necessary.
     PyBytes::new_with(py, a.array.layout.size as usize * a.array.dtype().size(), |bytes| {
         interrupt::run(py, || engine.download(&a.array, bytes))
     })
 }
 
-/// The array on another device; itself where it is there already.
+/// Returns the array on another device, or the array itself if it is there already.
 #[pyfunction]
 pub(crate) fn to_device<'py>(a: &Bound<'py, PyArray>, device: &str) -> PyResult<Bound<'py, PyArray>> {
     let array = &a.get().array;
@@ -187,7 +187,7 @@ fn bools(py: Python<'_>, bytes: &Array) -> PyResult<()> {
     Ok(())
 }
 
-/// A view of a storage by strides.
+/// Returns a strided view of a storage.
 #[pyfunction]
 #[pyo3(signature = (a, shape, strides, offset, dtype = None))]
 pub(crate) fn as_strided(

@@ -14,15 +14,16 @@ use crate::array::{PyArray, finish};
 use crate::devices;
 use crate::errors::OrRaise;
 
-/// An operand on its way from Python.
+/// An operand, converted from a Python value.
 pub(crate) enum Value<'py> {
-    /// One of our arrays.
+    /// An array.
     Array(Bound<'py, PyArray>),
     /// A Python scalar.
     Weak(Number),
     /// A NumPy scalar.
     Typed(Number, DType),
-    /// A Python integer beyond 128 bits, which no integer dtype holds, as the nearest float; infinite beyond all floats.
+    /// A Python integer beyond 128 bits, which no integer dtype holds, as the nearest float; infinite if it exceeds all
+    /// floats.
     Huge(f64),
 }
 
@@ -36,7 +37,7 @@ impl Value<'_> {
         }
     }
 
-    /// What a write into an array of this dtype stores: a Python number must fit, as in NumPy.
+    /// Returns the operand for a write into an array of this dtype. A Python number must fit, as in NumPy.
     pub(crate) fn stored(&self, dtype: DType) -> PyResult<Operand<'_>> {
         if matches!(dtype.kind(), Kind::Bool) {
             return Ok(self.operand());
@@ -100,7 +101,7 @@ fn inexact(dtype: DType) -> bool {
     dtype.is_float() || dtype.is_complex()
 }
 
-/// A huge integer as a float, refused as Python refuses it.
+/// Returns a huge integer as a float, or Python's error if it is too large.
 pub(crate) fn as_float(huge: f64) -> PyResult<Number> {
     if huge.is_infinite() {
         return Err(PyOverflowError::new_err("int too large to convert to float"));
@@ -108,13 +109,13 @@ pub(crate) fn as_float(huge: f64) -> PyResult<Number> {
     Ok(Number::Float(huge))
 }
 
-/// For an integer that nothing here can hold.
+/// Returns the error for an integer that no dtype can hold.
 pub(crate) fn too_large() -> PyErr {
     PyOverflowError::new_err("Python int too large to convert to C long")
 }
 
-/// The operands of a function of which one is an integer beyond 128 bits: a float among floats, and else only to be
-/// compared with.
+/// Returns the operands of a function if one of them is an integer beyond 128 bits. It becomes a float if other
+/// operands are floats; otherwise only comparisons accept it.
 #[cold]
 pub(crate) fn with_huge<'a>(
     fun: Fun,
@@ -137,7 +138,7 @@ pub(crate) fn with_huge<'a>(
     Ok(operands)
 }
 
-/// The operand that a Python value is; `None` for anything but arrays and scalars.
+/// Converts a Python value to an operand; `None` for anything but arrays and scalars.
 #[inline]
 pub(crate) fn value<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
     if let Ok(array) = object.cast_exact::<PyArray>() {
@@ -152,8 +153,8 @@ pub(crate) fn value<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'p
     other(object)
 }
 
-/// The operand that a list or another library's array is beside one of our arrays, as the Python face converts it;
-/// `None` where the operator is left to the other object.
+/// Converts a list or another library's array, the other operand of an operator, through the Python API. `None` leaves
+/// the operator to the other object.
 #[cold]
 pub(crate) fn converted<'py>(beside: &Bound<'py, PyAny>, object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
     let found = crate::hooks::call(object.py(), crate::hooks::Hook::Operand, (beside, object))?;
@@ -189,7 +190,7 @@ fn other<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
     if object.is_instance_of::<crate::tensor::PyTensor>() {
         return Ok(None); // which leaves operators to the tensor
     }
-    // NumPy scalars (and ml_dtypes') have a dtype and an item, and are not arrays.
+    // NumPy scalars (and ml_dtypes') have a dtype and an item, but are not arrays.
     let (Ok(dtype), Ok(item)) = (object.getattr("dtype"), object.getattr("item")) else {
         if object.is_instance_of::<PyInt>() {
             return integer(object).map(Some);
@@ -199,7 +200,7 @@ fn other<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
         }
         return Ok(None);
     };
-    // CuPy's arrays have both and no `__array_interface__`; asking for the item would copy it.
+    // CuPy's arrays have both and lack `__array_interface__`; reading the item would copy it.
     if object.hasattr("__setitem__")? {
         return Ok(None);
     }
@@ -217,7 +218,7 @@ fn other<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
     Ok(Some(Value::Typed(number, dtype)))
 }
 
-/// An operand, or a TypeError that says what to do.
+/// Converts an operand, or raises a TypeError that says what to do.
 pub(crate) fn operand_argument<'py>(object: &Bound<'py, PyAny>) -> PyResult<Value<'py>> {
     value(object)?.ok_or_else(|| {
         let class = object.get_type().repr().map(|r| r.to_string()).unwrap_or_default();
@@ -225,7 +226,7 @@ pub(crate) fn operand_argument<'py>(object: &Bound<'py, PyAny>) -> PyResult<Valu
     })
 }
 
-/// The engine for some operands: that of the first array, else the default.
+/// Returns the engine for some operands: that of the first array, else the default.
 #[inline]
 pub(crate) fn engine_of<'a>(values: impl IntoIterator<Item = &'a Value<'a>>) -> PyResult<&'static Arc<Engine>> {
     for value in values {
@@ -236,7 +237,7 @@ pub(crate) fn engine_of<'a>(values: impl IntoIterator<Item = &'a Value<'a>>) -> 
     devices::default_engine().or_raise()
 }
 
-/// Records a function of some operands.
+/// Records an elementwise function.
 #[inline]
 pub(crate) fn map(py: Python<'_>, fun: Fun, values: &[Value], dtype: Option<DType>) -> PyResult<PyArray> {
     let engine = engine_of(values)?;
@@ -249,7 +250,7 @@ pub(crate) fn map(py: Python<'_>, fun: Fun, values: &[Value], dtype: Option<DTyp
     finish(py, engine, result)
 }
 
-/// NumPy's warning where an assignment drops imaginary parts.
+/// Warns like NumPy if an assignment drops imaginary parts.
 #[inline]
 pub(crate) fn warn_of_complex(py: Python<'_>, value: &Value, to: DType) -> PyResult<()> {
     let from = match value {

@@ -3,8 +3,8 @@
 use cuprous_core::Fun;
 use pyo3::pyclass::CompareOp;
 
-/// Defines `a + b`, `b + a`, `a += b` and so on for a class. The module that uses it has `binary`, `in_place` and the type
-/// `Target<'_, '_>`, the receiver of in-place operators.
+/// Defines `a + b`, `b + a`, `a += b` and the other arithmetic operators of a class. The calling module must define
+/// `binary`, `in_place` and the type `Target<'_, '_>`, the receiver of in-place operators.
 macro_rules! arithmetic_operators {
     ($class:ident) => {
         $crate::operators::arithmetic_operators! {
@@ -41,7 +41,7 @@ macro_rules! arithmetic_operators {
 }
 pub(crate) use arithmetic_operators;
 
-/// The function that a comparison operator computes.
+/// Returns the function that a comparison operator computes.
 pub(crate) fn comparison(op: CompareOp) -> Fun {
     match op {
         CompareOp::Lt => Fun::Less,

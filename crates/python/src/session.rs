@@ -13,7 +13,7 @@ use crate::array::PyArray;
 use crate::errors::OrRaise;
 use crate::{devices, interrupt};
 
-/// The engine of new arrays. Warns once if a GPU is visible but cannot be used.
+/// Returns the engine of new arrays. Warns once if a GPU is visible but cannot be used.
 pub(crate) fn default_engine(py: Python<'_>) -> PyResult<&'static Arc<Engine>> {
     let engine = devices::default_engine().or_raise()?;
     if let Some(cause) = devices::take_warning() {
@@ -140,23 +140,23 @@ pub(crate) fn trim_memory(py: Python<'_>, device: &str) -> PyResult<()> {
     Ok(())
 }
 
-/// The name of a device that is a second CPU, for tests of what mixes devices.
+/// Returns the name of a device that is a second CPU, for tests with several devices.
 #[pyfunction]
 pub(crate) fn stand_in_device() -> String {
     devices::stand_in()
 }
 
-/// Makes "auto" a device of two CPUs, of which the second is said to be `faster` times as fast, for tests.
+/// Makes "auto" a device of two CPUs, the second of which counts as `faster` times as fast. For tests.
 #[pyfunction]
 pub(crate) fn stand_in_auto(faster: f64, copies: f64, launch: f64) -> PyResult<()> {
     devices::stand_in_auto(faster, copies, launch).or_raise()
 }
 
-/// Does nothing: the cheapest native call, the yardstick for the cost of recording.
+/// Does nothing: the cheapest native call, the baseline for the cost of recording.
 #[pyfunction]
 pub(crate) fn no_op(_a: &Bound<'_, PyAny>) {}
 
-/// Computes something small on a device and checks it, for `cuprous doctor`.
+/// Runs a small computation on a device and checks the result, for `cuprous doctor`.
 pub(crate) fn try_kernel(device: &str) -> std::result::Result<String, String> {
     let run = || -> Result<String> {
         let engine = devices::by_name(device)?;

@@ -1,6 +1,6 @@
-//! Where in the user's program an operation is recorded, for `explain()`, for errors at run time and for profiles.
+//! Where in the user's program an operation is recorded, for `explain()`, errors at run time and profiles.
 //!
-//! Invariant: the table's lock is never held while Python runs, which may be anything: a collection of garbage, for one.
+//! Invariant: the table's lock is never held while Python code may run, such as the garbage collector.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,14 +14,14 @@ use pyo3::sync::PyOnceLock;
 use pyo3::{ffi, intern};
 use smallvec::SmallVec;
 
-/// Programs are finite; still, past this many no new locations are told apart, nor code objects kept.
+/// The most locations, code objects and lines that are stored. Programs that generate code could exceed any bound.
 const MAX_LOCATIONS: usize = 1 << 16;
-/// Lines of a stack, the innermost ones.
+/// The most lines of a stack that are recorded, the innermost ones.
 const MAX_DEPTH: usize = 100;
 
-/// A code object, by its address: it is kept, so that the address stays its own.
+/// A code object. It is kept alive, so that its address stays unique.
 struct Code {
-    /// Of this package, or of Python's own machinery: no place of the user's.
+    /// True for code of this package or of Python's own machinery, which is not shown to the user.
     is_internal: bool,
     file: Arc<str>,
     function: Arc<str>,
@@ -32,9 +32,9 @@ struct Code {
 struct Table {
     code_numbers: HashMap<usize, u32>,
     codes: Vec<Code>,
-    /// By code and instruction: Python finds a line by reading its table from the code's beginning.
+    /// Line numbers by code and instruction. Python finds a line by reading its table from the start of the code.
     lines: HashMap<(u32, i32), u32>,
-    /// Code, line and the caller's place.
+    /// Numbers of locations by code, line and the caller's location.
     location_numbers: HashMap<(u32, u32, u32), u32>,
     locations: Vec<(u32, u32, u32)>,
 }
@@ -45,7 +45,7 @@ fn table() -> MutexGuard<'static, Table> {
     TABLE.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Tells the engine how to ask.
+/// Registers the functions through which the engine queries locations.
 pub(crate) fn install() {
     let always = std::env::var_os("CUPROUS_PLACES").is_some_and(|value| !value.is_empty() && value != "0");
     ALWAYS.store(always, Relaxed);
@@ -53,18 +53,19 @@ pub(crate) fn install() {
     let _ = SPELL.set(describe);
 }
 
-/// The number of the innermost line outside this package; while somebody profiles, of the whole_stack stack of such lines.
+/// Returns the number of the innermost line outside of this package; during a profile, of the whole stack of such
+/// lines.
 fn current() -> u32 {
     Python::attach(|py| record_stack(py, profile::on()).unwrap_or(0))
 }
 
 fn record_stack(py: Python<'_>, whole_stack: bool) -> PyResult<u32> {
-    // SAFETY: the interpreter is attached; the frame is borrowed, and none where nothing runs.
+    // SAFETY: the interpreter is attached; the frame is borrowed, and null if no Python code runs.
     let frame = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) };
     let Some(mut frame) = frame else { return Ok(0) };
     let mut lines: SmallVec<[(u32, u32); 16]> = SmallVec::new();
     loop {
-        // SAFETY: it is a frame.
+        // SAFETY: the object is a frame.
         let code = unsafe { Bound::from_owned_ptr(py, ffi::PyFrame_GetCode(frame.as_ptr().cast()).cast()) };
         let (number, is_internal) = code_number(py, &code)?;
         let back = frame.getattr(intern!(py, "f_back"))?;
@@ -80,13 +81,13 @@ fn record_stack(py: Python<'_>, whole_stack: bool) -> PyResult<u32> {
     Ok(lines.iter().rev().fold(0, |caller, &(code, line)| table.number(code, line, caller)))
 }
 
-/// The line that a frame of that code is at.
+/// Returns the current line of a frame with that code.
 fn line(frame: &Bound<'_, PyAny>, code: u32) -> PyResult<u32> {
     let at = (code, frame.getattr(intern!(frame.py(), "f_lasti"))?.extract()?);
     if let Some(&line) = table().lines.get(&at) {
         return Ok(line);
     }
-    // SAFETY: it is a frame.
+    // SAFETY: the object is a frame.
     let line = unsafe { ffi::PyFrame_GetLineNumber(frame.as_ptr().cast()) }.max(0) as u32;
     let mut table = table();
     if code != u32::MAX && table.lines.len() < MAX_LOCATIONS {
@@ -95,7 +96,7 @@ fn line(frame: &Bound<'_, PyAny>, code: u32) -> PyResult<u32> {
     Ok(line)
 }
 
-/// The number of a code object, and whether it is none of the user's.
+/// Returns the number of a code object and whether it is internal.
 fn code_number(py: Python<'_>, code: &Bound<'_, PyAny>) -> PyResult<(u32, bool)> {
     static PACKAGE: PyOnceLock<String> = PyOnceLock::new();
     let address = code.as_ptr() as usize;
@@ -123,7 +124,7 @@ fn code_number(py: Python<'_>, code: &Bound<'_, PyAny>) -> PyResult<(u32, bool)>
 }
 
 impl Table {
-    /// The number of a place, counted from 1; 0 where there is no room for it.
+    /// Returns the number of a location, counted from 1; 0 if the table is full.
     fn number(&mut self, code: u32, line: u32, caller: u32) -> u32 {
         if let Some(&location_numbers) = self.location_numbers.get(&(code, line, caller)) {
             return location_numbers;
@@ -144,7 +145,7 @@ fn describe(place: u32) -> String {
     place.map_or_else(String::new, |&(code, line, _)| format!("{}:{line}", table.codes[code as usize].file))
 }
 
-/// All locations; the first one is the unknown one.
+/// Returns all locations, the unknown location first.
 pub(crate) fn all() -> Vec<Place> {
     let table = table();
     let place = |&(code, line, caller): &(u32, u32, u32)| {

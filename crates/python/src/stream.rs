@@ -11,7 +11,7 @@ use crate::devices;
 use crate::errors::OrRaise;
 use crate::interrupt;
 
-/// A CUDA stream, for hand-over and waiting: Cuprous' own work runs in order on one stream.
+/// A CUDA stream, for hand-over and waiting. Cuprous' own work runs in order on one stream.
 #[pyclass(frozen, module = "cuprous")]
 pub(crate) struct Stream {
     pointer: u64,
@@ -56,7 +56,7 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// The point that was recorded last.
+    /// Returns the latest recorded point.
     fn mark(&self) -> PyResult<Arc<dyn Mark>> {
         let mark = self.mark.lock().unwrap_or_else(|e| e.into_inner());
         mark.clone().ok_or_else(|| PyValueError::new_err("[Event] record() has not been called"))

@@ -17,7 +17,7 @@ impl PyArray {
     /// Bytes from one element to the next along each axis.
     #[getter]
     fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        // As in NumPy, all strides of an array without elements are 0, unless it is a view of some.
+        // As in NumPy, all strides of an array without elements are 0, unless it is a view of elements.
         let empty =
             self.array.layout.size == 0 && self.base.as_ref().is_none_or(|base| base.get().array.layout.size == 0);
         let strides = byte_strides(&self.array.layout);
@@ -75,37 +75,37 @@ impl PyArray {
         PyArray::view(slf, array.view(array.layout.permute(&axes)))
     }
 
-    /// Of a view the array whose memory it shows; None for an array that was the first to show its memory.
+    /// For a view, the array that owns the memory; None for an array that owns its memory.
     #[getter]
     fn base(&self, py: Python<'_>) -> Option<Py<PyArray>> {
         self.base.as_ref().map(|base| base.clone_ref(py))
     }
 
-    /// Whether the elements lie in C order, without gaps.
+    /// True if the elements are in C order without gaps.
     #[getter]
     fn is_c_contiguous(&self) -> bool {
         self.array.layout.is_c_contiguous()
     }
 
-    /// Whether the elements lie in Fortran's order, without gaps.
+    /// True if the elements are in Fortran order without gaps.
     #[getter]
     fn is_f_contiguous(&self) -> bool {
         self.array.layout.is_f_contiguous()
     }
 
-    /// Whether somebody else may see the memory: what touches it runs at once.
+    /// True if other libraries may access the memory. Operations on it run immediately.
     #[getter]
     fn is_external(&self) -> bool {
         self.array.storage.is_external()
     }
 
-    /// True for what NumPy gives as a scalar: an element, or the 0-d result of an operation.
+    /// True for a scalar in NumPy's sense: an element, or the 0-d result of an operation.
     #[getter]
     pub(crate) fn is_value(&self) -> bool {
         self.role != Role::Array
     }
 
-    /// True for an element `a[i]`, to which nothing writes.
+    /// True for an element `a[i]`, which is immutable.
     #[getter]
     fn is_element(&self) -> bool {
         self.role == Role::Element
@@ -117,15 +117,15 @@ impl PyArray {
         devices::name(devices::of(&self.array))
     }
 
-    /// Address of the first element, after running what is pending. The memory counts as shared with the outside
-    /// from then on: whatever touches it runs at once.
+    /// Address of the first element, after running what is pending. The memory counts as shared with other libraries
+    /// from then on: operations on it run immediately.
     fn address(&self, py: Python<'_>) -> PyResult<u64> {
         let engine = devices::of(&self.array);
         let buffer = interrupt::run(py, || engine.export(&self.array.storage))?;
         Ok(first_byte(&self.array, &buffer))
     }
 
-    /// Whether two arrays are views of the same memory, of the same part or not.
+    /// True if two arrays are views of the same memory, even of different parts.
     fn shares_storage(&self, other: &PyArray) -> bool {
         std::sync::Arc::ptr_eq(&self.array.storage, &other.array.storage)
     }

@@ -29,34 +29,35 @@ pub(crate) struct PyArray {
     role: Role,
 }
 
-/// What NumPy returns where this is an array.
+/// What NumPy would return in place of this array.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// An array.
     Array,
-    /// A scalar, as the 0-d result of an operation: `+=` rebinds the name. Libraries write to such results, by `a[()] = x`
-    /// or `out=a`, so that is allowed.
+    /// A scalar, the 0-d result of an operation: `+=` rebinds the name. Libraries write to such results with `a[()] =
+    /// x` or `out=a`, so that is allowed.
     Result,
-    /// A scalar, as an element `a[i]`: as `Result`, and immutable.
+    /// A scalar, an element `a[i]`: like `Result`, and immutable.
     Element,
 }
 
 impl PyArray {
-    /// An array that is the first to show its memory.
+    /// Returns an array without a base.
     pub(crate) fn own(array: Array) -> PyArray {
         PyArray { array, base: None, role: Role::Array }
     }
 
-    /// The result of an operation.
+    /// Returns the result of an operation.
     #[inline]
     pub(crate) fn result(array: Array) -> PyArray {
         let role = if array.layout.ndim() == 0 { Role::Result } else { Role::Array };
         PyArray { array, base: None, role }
     }
 
-    /// The array for writing to it.
+    /// Returns the array for writing to it.
     ///
     /// # Errors
+    ///
     /// `TypeError` for an element.
     pub(crate) fn target(&self) -> PyResult<&Array> {
         if self.role == Role::Element {
@@ -68,8 +69,8 @@ impl PyArray {
         Ok(&self.array)
     }
 
-    /// A view of another array's memory; its base is the array that showed the memory first. Of an element, which is
-    /// immutable, it is a view of a copy, as NumPy makes arrays of its scalars.
+    /// Returns a view of another array's memory; its base is the array that owns the memory. For an element, which is
+    /// immutable, it is a view of a copy, as NumPy creates arrays from its scalars.
     pub(crate) fn view(of: &Bound<'_, PyArray>, array: Array) -> PyResult<PyArray> {
         let this = of.get();
         if this.role == Role::Element && this.base.is_none() {
@@ -80,7 +81,7 @@ impl PyArray {
         Ok(PyArray::alias(of, array))
     }
 
-    /// As [`PyArray::view`], but of an element it shows the element itself and is immutable too, as are its own views.
+    /// Like [`PyArray::view`], but for an element it shows the element itself and is immutable, like its own views.
     pub(crate) fn alias(of: &Bound<'_, PyArray>, array: Array) -> PyArray {
         let this = of.get();
         let base = this.base.as_ref().map_or_else(|| of.clone().unbind(), |base| base.clone_ref(of.py()));
@@ -89,7 +90,7 @@ impl PyArray {
     }
 }
 
-/// The recorded array for Python; runs the tape where the operation ended it.
+/// Returns a recorded array to Python and runs the tape if the operation ended it.
 #[inline]
 pub(crate) fn finish(py: Python<'_>, engine: &'static Arc<Engine>, result: Result<Array>) -> PyResult<PyArray> {
     let array = result.or_raise()?;
@@ -97,18 +98,19 @@ pub(crate) fn finish(py: Python<'_>, engine: &'static Arc<Engine>, result: Resul
     Ok(PyArray::result(array))
 }
 
-/// Bytes from one element to the next along each axis. Strides that leave 64 bits belong to axes of one element, which
-/// never use them.
+/// Returns the bytes from one element to the next along each axis. Strides that exceed 64 bits belong to axes of one
+/// element, which never use them.
 pub(crate) fn byte_strides(layout: &Layout) -> Dims {
     layout.strides.iter().map(|s| s.saturating_mul(layout.dtype.size() as i64)).collect()
 }
 
-/// Address of the first element, in the memory of the array's storage; an array without elements may begin anywhere.
+/// Returns the address of the first element in the memory of the array's storage. An array without elements may begin
+/// anywhere.
 pub(crate) fn first_byte(array: &Array, memory: &Buffer) -> u64 {
     memory.address().wrapping_add_signed(array.layout.offset.wrapping_mul(array.dtype().size() as i64))
 }
 
-/// The axes from the slowest to the fastest in memory, as NumPy's order "K" copies them.
+/// Returns the axes from the slowest to the fastest in memory, as NumPy's order "K" copies them.
 pub(crate) fn by_stride(layout: &Layout) -> Vec<usize> {
     let mut axes: Vec<usize> = (0..layout.ndim()).collect();
     if !layout.is_c_contiguous() {
@@ -117,7 +119,8 @@ pub(crate) fn by_stride(layout: &Layout) -> Vec<usize> {
     axes
 }
 
-/// A fresh array of `dtype` with the same elements; its axes lie in memory in the order `axes`, the slowest first.
+/// Returns a new array of `dtype` with the same elements. Its axes are in memory in the order `axes`, the slowest
+/// first.
 pub(crate) fn laid(py: Python<'_>, source: &PyArray, dtype: DType, axes: &[usize]) -> PyResult<PyArray> {
     let array = &source.array;
     let engine = devices::of(array);

@@ -17,7 +17,7 @@ use crate::operand::{self, Value};
 use crate::operators::{arithmetic_operators, comparison};
 use crate::{devices, hooks};
 
-/// A binary operator: records it, or leaves it to the other operand.
+/// Records a binary operator, or leaves it to the other operand.
 #[inline]
 fn binary<'py>(py: Python<'py>, fun: Fun, a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
     match (operand::value(a)?, operand::value(b)?) {
@@ -34,7 +34,7 @@ fn binary<'py>(py: Python<'py>, fun: Fun, a: &Bound<'py, PyAny>, b: &Bound<'py, 
     }
 }
 
-/// The array that an in-place operator writes to. For a scalar Python computes `a + b` instead and rebinds the name.
+/// The array that an in-place operator writes to. For a scalar, Python computes `a + b` instead and rebinds the name.
 #[derive(Clone, Copy)]
 struct Target<'a, 'py>(&'a Bound<'py, PyArray>);
 
@@ -44,7 +44,7 @@ impl Target<'_, '_> {
     }
 }
 
-/// The array is a scalar, and so not a [`Target`].
+/// The array is a scalar, and so cannot be a [`Target`].
 struct IsValue;
 
 impl From<IsValue> for PyErr {
@@ -67,7 +67,7 @@ fn unary(slf: &Bound<'_, PyArray>, fun: Fun) -> PyResult<PyArray> {
     operand::map(slf.py(), fun, &[Value::Array(slf.clone())], None)
 }
 
-/// An in-place operator: the operation and a write of its result.
+/// Records an in-place operator: the operation and a write of its result.
 fn in_place(Target(slf): Target<'_, '_>, fun: Fun, other: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = slf.py();
     let value = match operand::value(other)? {
@@ -88,7 +88,7 @@ fn in_place(Target(slf): Target<'_, '_>, fun: Fun, other: &Bound<'_, PyAny>) -> 
         _ => None,
     };
     let plain = [Operand::Array(target), values[1].operand()];
-    // Python's lock is not let go of between reading and writing: threads that add to one array lose nothing.
+    // The GIL is held from reading to writing: threads that add to the same array lose no update.
     let result = engine.map(fun, huge.as_deref().unwrap_or(&plain), None).or_raise()?;
     let (from, to) = (result.dtype(), target.dtype());
     if !can_cast_same_kind(from, to) {
@@ -148,7 +148,7 @@ impl PyArray {
     }
 
     fn __matmul__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
-        // Two matrices that fit need none of the rules of the hook.
+        // Two matrices that fit need no rules of the hook.
         if let Ok(other) = o.cast::<PyArray>() {
             let (a, b) = (&slf.get().array, &other.get().array);
             if let (&[_, k], &[l, _]) = (a.shape(), b.shape())
@@ -190,7 +190,7 @@ impl PyArray {
         if !matches!(fun, Fun::Equal | Fun::NotEqual) {
             return binary(py, fun, slf.as_any(), o);
         }
-        // No number equals these; NumPy says so element by element.
+        // No number equals these, and NumPy answers elementwise.
         let result = if o.is_none() || o.is_instance_of::<PyString>() || o.is_instance_of::<PyBytes>() {
             let array = &slf.get().array;
             let engine = devices::of(array);
@@ -205,12 +205,12 @@ impl PyArray {
     }
 }
 
-/// The function that NumPy's `**` computes for some Python numbers as exponents. At zeros, infinities and NaN it differs
-/// from `power`.
+/// Returns the function that NumPy's `**` computes for some Python numbers as exponents. At zeros, infinities and NaN
+/// it differs from `power`.
 fn simpler_power(dtype: DType, exponent: &Bound<'_, PyAny>) -> PyResult<Option<Fun>> {
     let is_int = exponent.is_exact_instance_of::<PyInt>();
     if dtype == DType::Bool {
-        // The square of bool has another dtype than other powers.
+        // The square of a bool array has another dtype than other powers.
         return Ok(if is_int && exponent.eq(2)? { Some(Fun::Square) } else { None });
     }
     if !(is_int || exponent.is_exact_instance_of::<PyFloat>()) || !(dtype.is_float() || dtype.is_complex()) {

@@ -103,12 +103,12 @@ impl PyArray {
                 )));
             }
         };
-        // A copy can be written, that of a scalar too.
+        // A copy is writable, that of a scalar too.
         laid(slf.py(), slf.get(), array.dtype(), &axes).map(|copy| PyArray::own(copy.array))
     }
 }
 
-/// A view with another shape, or a copy where strides cannot say it.
+/// Returns a view with another shape, or a copy if strides cannot express it.
 fn reshaped(py: Python<'_>, array: &Array, shape: &[i64]) -> PyResult<Array> {
     if let Some(layout) = array.layout.reshape(shape) {
         return Ok(array.view(layout));
@@ -119,7 +119,7 @@ fn reshaped(py: Python<'_>, array: &Array, shape: &[i64]) -> PyResult<Array> {
     Ok(copy.view(layout))
 }
 
-/// A shape with one extent possibly left open as -1.
+/// Fills in the one extent that may be -1.
 fn fill_in(dims: &[i64], array: &Array) -> PyResult<Dims> {
     let dims = filled_in(dims, array.layout.size)?;
     checked_size(array.dtype(), &dims).or_raise()?;

@@ -97,7 +97,7 @@ fn single(slf: &Bound<'_, PyArray>) -> PyResult<Py<PyAny>> {
     scalar(slf.py(), &one)
 }
 
-/// The one element of an array.
+/// Reads the one element of an array.
 fn number(py: Python<'_>, one: &Array) -> PyResult<Number> {
     let engine = devices::of(one);
     let mut bits = Scalar::default();
@@ -107,7 +107,7 @@ fn number(py: Python<'_>, one: &Array) -> PyResult<Number> {
     Ok(bits.number(one.dtype()))
 }
 
-/// The one element of an array, as a Python scalar.
+/// Reads the one element of an array as a Python scalar.
 pub(crate) fn scalar(py: Python<'_>, one: &Array) -> PyResult<Py<PyAny>> {
     Ok(match number(py, one)? {
         Number::Bool(b) => b.into_pyobject(py)?.to_owned().into_any().unbind(),

@@ -1,4 +1,4 @@
-//! `cuprous calibrate`: what this machine really does.
+//! `cuprous calibrate`: measures this machine.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -17,18 +17,18 @@ use crate::{devices, machine};
 
 #[derive(Args)]
 pub(super) struct Options {
-    /// Shows what was measured before, and measures nothing
+    /// Shows the stored figures without measuring
     #[arg(long)]
     show: bool,
-    /// For programs
+    /// Prints JSON
     #[arg(long)]
     json: bool,
-    /// Measures each figure once, on small arrays: in a second, and not to be trusted
+    /// Measures each figure once, on small arrays: takes a second, and the figures are inaccurate
     #[arg(long, hide = true)]
     quick: bool,
 }
 
-/// Measures, keeps and shows; the exit code.
+/// Measures, stores and shows the figures; returns the exit code.
 pub(super) fn run(options: &Options, host: &Host<'_>, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<i32> {
     let path = match machine::path() {
         Ok(path) => path,
@@ -81,7 +81,7 @@ impl From<cuprous_core::Error> for Fault {
     }
 }
 
-/// Says what comes next: over itself on a terminal, else on lines.
+/// Reports the next step: on a terminal it overwrites the previous one, otherwise on lines.
 fn say(device: &str, what: &str, err: &mut dyn Write) {
     let _ = if io::stderr().is_terminal() {
         write!(err, "\r{device}: {what:<40}\r").and_then(|()| err.flush())
@@ -90,13 +90,13 @@ fn say(device: &str, what: &str, err: &mut dyn Write) {
     };
 }
 
-/// The greatest ratio between times of the same work on an idle machine.
+/// The highest ratio between times of the same work on an idle machine.
 const SPREAD: f64 = 1.3;
 
-/// The greatest part of the CPU that other programs may take.
+/// The highest share of the CPU that other programs may take.
 const OTHERS: f64 = 0.1;
 
-/// Measures everything and writes the file once, at the end: an interrupted run leaves the file from before, or none.
+/// Measures everything and writes the file once, at the end. An interrupted run leaves the previous file.
 fn all(quick: bool, record: f64, path: &Path, err: &mut dyn Write) -> Result<Machine, Fault> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
     let name = probe::cpu();
@@ -137,7 +137,7 @@ fn all(quick: bool, record: f64, path: &Path, err: &mut dyn Write) -> Result<Mac
         disturbed: (!disturbed.is_empty()).then(|| disturbed.join(", and ")),
     };
     whole.write(path).map_err(Fault::Keeping)?;
-    // Where the GPU failed, the file has the figures of the CPU.
+    // If the GPU failed, the file has the figures of the CPU.
     gpu?;
     Ok(whole)
 }
@@ -155,7 +155,7 @@ fn on_gpu(board: &str, record: f64, quick: bool, progress: Progress) -> cuprous_
     };
     let about = About {
         name: board.split(',').next().unwrap_or("GPU").to_owned(),
-        // Half of it: what was written stays there as well.
+        // Half of the cache, because written data occupies it as well.
         caches: number("l2CacheSize").filter(|&n| n > 0.0).map(|n| n / 2.0).into_iter().collect(),
         memory: number("totalGlobalMem").unwrap_or(0.0),
         threads: 1.0,
@@ -168,7 +168,7 @@ fn on_gpu(board: &str, record: f64, quick: bool, progress: Progress) -> cuprous_
     measure(engine, &about, progress)
 }
 
-/// Bytes a second from and to pinned memory.
+/// Measures the bytes per second of copies from and to pinned memory.
 fn pinned() -> Option<[f64; 2]> {
     const BYTES: usize = 64 << 20;
     let context = driver::Context::of_device(0).ok()?;
@@ -180,7 +180,7 @@ fn pinned() -> Option<[f64; 2]> {
     for _ in 0..5 {
         for (way, rate) in best.iter_mut().enumerate() {
             let start = Instant::now();
-            // SAFETY: both ranges are live and of that size, and are waited for before they go.
+            // SAFETY: both ranges are live and of that size, and the copy has finished before they are freed.
             let copied = unsafe {
                 match way {
                     0 => driver::memcpy_htod_async(device, host.as_ptr(), BYTES, &stream),
@@ -192,12 +192,12 @@ fn pinned() -> Option<[f64; 2]> {
             }
         }
     }
-    // SAFETY: it came from `mem_alloc` and nothing uses it any more.
+    // SAFETY: it came from `mem_alloc` and is no longer used.
     let _ = unsafe { driver::mem_free(context, device) };
     best.iter().all(|&rate| rate > 0.0).then_some(best)
 }
 
-/// What people want to see first.
+/// The work items that are shown.
 const SHOWN: [&str; 19] = [
     "add",
     "divide",

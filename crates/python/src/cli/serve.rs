@@ -1,4 +1,4 @@
-//! `cuprous serve`: calculator, monitor and viewer of profiles as a local web page.
+//! `cuprous serve`: the calculator, the monitor and the profile viewer as a local web page.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -11,14 +11,14 @@ use super::top::{address, serving};
 
 #[derive(Args)]
 pub(super) struct Options {
-    /// Where to listen: a port of this machine, or an address; other machines can reach an address that is not loopback
-    /// and then need the token that is printed
+    /// Port or address to listen on. Other machines can reach an address that is not loopback, and then need the token
+    /// that is printed
     #[arg(long, value_name = "ADDRESS", value_parser = address, default_value = "8642")]
     listen: SocketAddr,
-    /// Ask for a token on this machine too
+    /// Requires a token on this machine too
     #[arg(long)]
     token: bool,
-    /// A profile to look at: a trace in Chrome's format
+    /// A profile to show: a trace in Chrome's format
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
 }

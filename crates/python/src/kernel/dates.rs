@@ -1,4 +1,4 @@
-//! NumPy's dates and durations: kernels compute with their counts, which have no unit and no NaT.
+//! NumPy's dates and durations: kernels compute with their integer counts, which have no unit and no NaT.
 
 use std::cell::{Cell, RefCell};
 
@@ -6,22 +6,23 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 thread_local! {
-    /// Units among the arguments of the launch that is being prepared.
+    /// Units of the arguments of the launch that is being prepared.
     static UNITS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
-    /// Whether there are any: all that most launches look at.
+    /// True if there are any units. Most launches check only this.
     static ANY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Remembers the unit of an argument.
+/// Records the unit of an argument.
 pub(super) fn record_unit(unit: String) {
     ANY.set(true);
     UNITS.with_borrow_mut(|units| units.push(unit));
 }
 
-/// The counts of an array or number of dates or durations, as integers in the same memory; `None` for anything else.
+/// Returns the counts of an array or number of dates or durations, as integers in the same memory; `None` for anything
+/// else.
 pub(super) fn counts<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Ok(dtype) = object.getattr("dtype") else { return Ok(None) };
-    // Dtypes of other libraries have no kind.
+    // Dtypes of other libraries may lack a kind.
     let kind = dtype.getattr("kind").and_then(|kind| kind.extract::<String>()).unwrap_or_default();
     if kind != "M" && kind != "m" {
         return Ok(None);
@@ -37,7 +38,7 @@ pub(super) fn counts<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'
     object.call_method1("view", ("i8",)).map(Some)
 }
 
-/// Forgets what an earlier launch that failed left.
+/// Drops the units that a failed launch has left.
 #[inline]
 pub(super) fn reset() {
     if ANY.replace(false) {
@@ -45,7 +46,7 @@ pub(super) fn reset() {
     }
 }
 
-/// Refuses arguments of several units: their counts do not go together.
+/// Raises for arguments with different units, because their counts are not comparable.
 #[inline]
 pub(super) fn check() -> PyResult<()> {
     if !ANY.get() {

@@ -1,6 +1,6 @@
-//! Launches with arguments of the very classes that the launch before had: Python's floats and integers, arrays of the
-//! same layout. A table of the overload says what is expected of each and where it goes; whatever else there is, the
-//! launch goes the usual way.
+//! Fast path for launches whose arguments have the same classes as in the previous launch: Python floats and integers,
+//! and arrays of the same layout. A table of the overload holds the expected argument kinds and their offsets. Any
+//! other launch takes the general path.
 
 use cuprous_core::{Array, DType};
 use cuprous_kernel::{Order, Ty};
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::args::{Packed, key_of_array, layout_order};
 use crate::array::PyArray;
 
-/// What an argument is expected to be, and where its bytes begin.
+/// The expected kind of an argument, and the offset of its bytes.
 enum Expected {
     Float(usize),
     Int(usize),
@@ -21,11 +21,11 @@ enum Expected {
 /// The arguments that an overload expects.
 pub(super) struct FastPath(Vec<Expected>);
 
-/// Arguments that are ready, and the arrays among them.
+/// The packed arguments, and the arrays among them.
 pub(super) type PackedLaunch<'a> = (Packed, SmallVec<[&'a Array; 16]>);
 
 impl FastPath {
-    /// Of parameters of such types, where all are numbers of Python's own types, or arrays of numbers.
+    /// Returns the table for parameters of these types if all are Python numbers or arrays of numbers.
     pub(super) fn of(types: &[Ty], starts: &[usize]) -> Option<FastPath> {
         let expected = |(ty, &at): (&Ty, &usize)| match ty {
             Ty::Scalar(DType::F64) => Some(Expected::Float(at)),
@@ -38,7 +38,7 @@ impl FastPath {
         types.iter().zip(starts).map(expected).collect::<Option<Vec<_>>>().map(FastPath)
     }
 
-    /// The arguments of a launch on the device of that number, if they are as expected.
+    /// Packs the arguments of a launch on the device of that number if they are as expected.
     pub(super) fn pack<'a>(&self, args: &'a Bound<'_, PyTuple>, bytes: usize, device: u8) -> Option<PackedLaunch<'a>> {
         if args.len() != self.0.len() {
             return None;

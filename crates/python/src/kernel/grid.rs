@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
 
-/// A number of blocks or threads, or up to three.
+/// Converts one number of blocks or threads, or up to three.
 pub(super) fn extents(what: &str, object: &Bound<'_, PyAny>) -> PyResult<[u32; 3]> {
     let mut all = [1; 3];
     if let Ok(n) = object.cast_exact::<PyInt>() {
@@ -34,7 +34,7 @@ pub(super) fn extents(what: &str, object: &Bound<'_, PyAny>) -> PyResult<[u32; 3
     Ok(all)
 }
 
-/// One of them.
+/// Converts one extent.
 fn extent(what: &str, item: &Bound<'_, PyAny>, all: &Bound<'_, PyAny>) -> PyResult<u32> {
     let number = item.extract::<i64>().or_else(|_| item.call_method0("__index__").and_then(|n| n.extract()));
     let Ok(n) = number else {
@@ -43,7 +43,7 @@ fn extent(what: &str, item: &Bound<'_, PyAny>, all: &Bound<'_, PyAny>) -> PyResu
     u32::try_from(n).map_err(|_| PyValueError::new_err(format!("{what} cannot be {n}")))
 }
 
-/// What was given, as a list.
+/// Formats the given extents as a list.
 fn listed(object: &Bound<'_, PyAny>) -> String {
     let items = object.try_iter().and_then(|items| items.collect::<PyResult<Vec<_>>>());
     match items.unwrap_or_else(|_| vec![object.clone()]) {

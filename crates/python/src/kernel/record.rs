@@ -10,12 +10,12 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
-/// Records that arguments of launches had; a number stands for one in keys.
+/// Records in arguments of launches so far. A record's index stands for it in keys.
 static KNOWN: Mutex<Vec<Arc<RecordTy>>> = Mutex::new(Vec::new());
-/// The same by NumPy's dtype.
+/// The same, by NumPy dtype.
 static BY_DTYPE: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 
-/// The number of a record.
+/// Returns the number of a record.
 pub(super) fn number(record: &Arc<RecordTy>) -> u32 {
     let mut known = KNOWN.lock().unwrap_or_else(|e| e.into_inner());
     let at = known.iter().position(|r| r == record).unwrap_or_else(|| {
@@ -25,7 +25,7 @@ pub(super) fn number(record: &Arc<RecordTy>) -> u32 {
     at as u32
 }
 
-/// The type of elements that a structured dtype says; `None` where it is none.
+/// Returns the element type of a structured dtype; `None` for other dtypes.
 pub(super) fn element(dtype: &Bound<'_, PyAny>) -> PyResult<Option<Ty>> {
     if dtype.getattr("names")?.is_none() {
         return text(dtype);
@@ -41,9 +41,10 @@ pub(super) fn element(dtype: &Bound<'_, PyAny>) -> PyResult<Option<Ty>> {
     Ok(Some(Ty::Record(record)))
 }
 
-/// Text of a fixed length: a record of its characters, under a name that no field has.
+/// Returns the type of text of a fixed length: a record of its characters, under a field name that no user's field can
+/// have.
 fn text(dtype: &Bound<'_, PyAny>) -> PyResult<Option<Ty>> {
-    // Dtypes of other libraries have no kind.
+    // Dtypes of other libraries may lack a kind.
     let kind = dtype.getattr("kind").and_then(|kind| kind.extract::<String>()).unwrap_or_default();
     let d = match kind.as_str() {
         "U" => DType::U32,
@@ -67,7 +68,7 @@ fn parse(dtype: &Bound<'_, PyAny>) -> PyResult<RecordTy> {
             pair if pair.is_none() => (of, Vec::new()),
             pair => (pair.get_item(0)?, pair.get_item(1)?.extract::<Vec<i64>>()?),
         };
-        // Bytes without a meaning are carried along.
+        // Padding bytes are kept in the record but have no field.
         if base.getattr("kind")?.extract::<String>().is_ok_and(|kind| kind == "V") && base.getattr("names")?.is_none() {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Attention by a routine of the device.
+//! Attention by a library routine of the device.
 
 use cuprous_autograd::attention;
 use pyo3::prelude::*;
@@ -8,7 +8,8 @@ use crate::devices;
 use crate::errors::OrRaise;
 use crate::interrupt::run_due_tape;
 
-/// `softmax(scale · q kᵀ) v` of (batch, heads, rows, features) by a routine of the device; None where it has none for these.
+/// Returns `softmax(scale · q kᵀ) v` of (batch, heads, rows, features) by a routine of the device; None if it has no
+/// routine for these operands.
 #[pyfunction]
 pub(crate) fn t_attention(
     py: Python<'_>,

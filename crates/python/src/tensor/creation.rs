@@ -1,4 +1,4 @@
-//! New tensors, on a device given by name.
+//! Creation of tensors on a device given by name.
 
 use cuprous_autograd::Tensor;
 use cuprous_core::layout::{MAX_NDIM, checked_size};
@@ -16,14 +16,14 @@ fn check(shape: &[i64], dtype: DType) -> PyResult<()> {
     if let Some(n) = shape.iter().find(|&&n| n < 0) {
         return Err(PyRuntimeError::new_err(format!("Trying to create tensor with negative dimension {n}: {shape:?}")));
     }
-    // The engine's error for too many axes says so.
+    // For too many axes, the engine raises its own error.
     if shape.len() <= MAX_NDIM && checked_size(dtype, shape).is_err() {
         return Err(PyRuntimeError::new_err(format!("Storage size calculation overflowed with sizes={shape:?}")));
     }
     Ok(())
 }
 
-/// Memory as it is.
+/// Returns a tensor of uninitialized memory.
 #[pyfunction]
 pub(crate) fn t_empty(shape: Vec<i64>, dtype: &str, device: &str) -> PyResult<PyTensor> {
     let dtype = dtype_argument(dtype)?;
@@ -32,7 +32,7 @@ pub(crate) fn t_empty(shape: Vec<i64>, dtype: &str, device: &str) -> PyResult<Py
     Ok(PyTensor::wrap(Tensor::new(engine.empty(dtype, &shape).or_raise()?)))
 }
 
-/// A tensor of one value.
+/// Returns a tensor of one value.
 #[pyfunction]
 pub(crate) fn t_full(
     py: Python<'_>,
@@ -50,7 +50,7 @@ pub(crate) fn t_full(
     finish(py, engine.full(&shape, Scalar::new(number, dtype), dtype).map(Tensor::new))
 }
 
-/// Index values through strides (int64).
+/// Returns index values with the given strides (int64).
 #[pyfunction]
 pub(crate) fn t_iota(
     py: Python<'_>,
@@ -68,7 +68,7 @@ pub(crate) fn t_iota(
     finish(py, engine.iota(&layout).map(Tensor::new))
 }
 
-/// Random numbers without parameters: element i of the stream (seed, offset).
+/// Returns random numbers of a distribution without parameters: element i of the stream (seed, offset).
 #[pyfunction]
 pub(crate) fn t_random(
     py: Python<'_>,

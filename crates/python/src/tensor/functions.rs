@@ -1,4 +1,4 @@
-//! The functions over tensors that the Python face is made of: arguments in, `cuprous_autograd` calls out.
+//! The functions on tensors that the Python API is built on: they convert arguments and call `cuprous_autograd`.
 
 use std::collections::BTreeSet;
 
@@ -18,18 +18,18 @@ use crate::devices;
 use crate::errors::OrRaise;
 use crate::interrupt::{self, run_due_tape};
 
-/// A tensor on an array's memory.
+/// Returns a tensor on an array's memory.
 #[pyfunction]
 pub(crate) fn t_wrap(a: &PyArray) -> PyTensor {
     PyTensor::wrap(Tensor::new(a.array.clone()))
 }
 
-/// The operands that were present.
+/// Converts the operands that are not None.
 fn present(args: [Option<&Bound<'_, PyAny>>; 3]) -> PyResult<SmallVec<[Value; 3]>> {
     args.into_iter().flatten().map(operand_argument).collect()
 }
 
-/// A scalar function of tensors and numbers.
+/// Records a scalar function of tensors and numbers.
 #[pyfunction]
 #[pyo3(signature = (name, a, b = None, c = None, dtype = None))]
 pub(crate) fn t_map(
@@ -43,7 +43,7 @@ pub(crate) fn t_map(
     map(py, fun_argument(name)?, &present([Some(a), b, c])?, dtype.map(dtype_argument).transpose()?)
 }
 
-/// Writes a function of a tensor and others into the tensor.
+/// Writes a function of a tensor and other operands into the tensor.
 #[pyfunction]
 #[pyo3(signature = (name, target, a = None, b = None))]
 pub(crate) fn t_map_inplace(
@@ -56,7 +56,7 @@ pub(crate) fn t_map_inplace(
     super::operators::overwrite(py, fun_argument(name)?, target, &present([a, b, None])?)
 }
 
-/// The dtype of some operands together.
+/// Returns the result dtype of some operands.
 #[pyfunction]
 #[pyo3(signature = (*args))]
 pub(crate) fn t_result_type(args: &Bound<'_, PyTuple>) -> PyResult<&'static str> {
@@ -65,31 +65,31 @@ pub(crate) fn t_result_type(args: &Bound<'_, PyTuple>) -> PyResult<&'static str>
     Ok(promote::result_type(&args).name())
 }
 
-/// Two dtypes together.
+/// Returns the promotion of two dtypes.
 #[pyfunction]
 pub(crate) fn t_promote_types(a: &str, b: &str) -> PyResult<&'static str> {
     Ok(promote::promote_types(dtype_argument(a)?, dtype_argument(b)?).name())
 }
 
-/// The dtype of floats that say none.
+/// Returns the default dtype of floats.
 #[pyfunction]
 pub(crate) fn t_default_dtype() -> &'static str {
     promote::default_dtype().name()
 }
 
-/// Sets it.
+/// Sets the default dtype of floats.
 #[pyfunction]
 pub(crate) fn t_set_default_dtype(name: &str) -> PyResult<()> {
     promote::set_default_dtype(dtype_argument(name)?).or_raise()
 }
 
-/// A copy in a dtype.
+/// Returns a copy in a dtype.
 #[pyfunction]
 pub(crate) fn t_cast(py: Python<'_>, t: &PyTensor, dtype: &str) -> PyResult<PyTensor> {
     finish(py, ops::cast(&t.tensor(), dtype_argument(dtype)?))
 }
 
-/// A copy on a device; the tensor itself where it is there already.
+/// Returns a copy on a device; the tensor itself if it is there already.
 #[pyfunction]
 #[pyo3(signature = (t, device, non_blocking = false))]
 pub(crate) fn t_to_device<'py>(
@@ -106,7 +106,7 @@ pub(crate) fn t_to_device<'py>(
     Bound::new(py, PyTensor::wrap(moved))
 }
 
-/// A copy of a tensor on the host in page-locked memory, from which the GPU copies by itself.
+/// Returns a copy of a tensor in page-locked host memory, from which the GPU copies asynchronously.
 #[pyfunction]
 pub(crate) fn t_pin(t: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
     let (py, tensor) = (t.py(), t.get().tensor());
@@ -115,14 +115,14 @@ pub(crate) fn t_pin(t: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
     Ok(PyTensor::wrap(Tensor::new(array)))
 }
 
-/// Is it in page-locked memory?
+/// Returns true for a tensor in page-locked memory.
 #[pyfunction]
 pub(crate) fn t_is_pinned(t: &PyTensor) -> bool {
     let array = t.array();
     devices::of(&array).peek(&array.storage, |buffer| buffer.is_page_locked()).unwrap_or(false)
 }
 
-/// The tensor, or a copy of it in row-major order.
+/// Returns the tensor, or a copy of it in row-major order.
 #[pyfunction]
 pub(crate) fn t_contiguous<'py>(t: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTensor>> {
     let tensor = t.get().tensor();
@@ -132,7 +132,7 @@ pub(crate) fn t_contiguous<'py>(t: &Bound<'py, PyTensor>) -> PyResult<Bound<'py,
     Bound::new(t.py(), finish(t.py(), ops::contiguous(&tensor))?)
 }
 
-/// A dimension, negative counted from the end.
+/// Returns the index of a dimension, which may be negative.
 fn dimension(dim: i64, ndim: usize) -> PyResult<usize> {
     let n = ndim.max(1) as i64;
     if !(-n..n).contains(&dim) {
@@ -145,7 +145,7 @@ fn dimension(dim: i64, ndim: usize) -> PyResult<usize> {
     Ok((if dim < 0 { dim + n } else { dim }) as usize)
 }
 
-/// Folds dimensions (all without `dims`).
+/// Reduces dimensions (all without `dims`).
 #[pyfunction]
 #[pyo3(signature = (op, t, dims = None, keepdim = false))]
 pub(crate) fn t_reduce(
@@ -170,12 +170,12 @@ pub(crate) fn t_reduce(
         }
         mask |= 1 << k;
     }
-    // A tensor without axes may be folded along dimension 0.
+    // A tensor without axes may be reduced along dimension 0.
     let mask = if dims.is_none() { all } else { mask & all };
     finish(py, ops::reduce(op, &tensor, mask, keepdim))
 }
 
-/// A running fold along a dimension.
+/// Scans along a dimension.
 #[pyfunction]
 pub(crate) fn t_scan(py: Python<'_>, op: &str, t: &PyTensor, dim: i64) -> PyResult<PyTensor> {
     let op = scan_argument(op)?;
@@ -184,7 +184,7 @@ pub(crate) fn t_scan(py: Python<'_>, op: &str, t: &PyTensor, dim: i64) -> PyResu
     finish(py, ops::scan(op, &tensor, axis))
 }
 
-/// A view by element strides; the offset counts from the tensor's first element.
+/// Returns a view by element strides; the offset counts from the tensor's first element.
 #[pyfunction]
 #[pyo3(signature = (t, shape, strides, offset = 0))]
 pub(crate) fn t_strided(t: &PyTensor, shape: Vec<i64>, strides: Vec<i64>, offset: i64) -> PyResult<PyTensor> {
@@ -198,7 +198,7 @@ pub(crate) fn t_strided(t: &PyTensor, shape: Vec<i64>, strides: Vec<i64>, offset
     Ok(PyTensor::wrap(tensor.view(layout)))
 }
 
-/// The elements in another shape: a view, or a copy where strides cannot say it (an error with `view`).
+/// Returns the elements in another shape: a view, or a copy if strides cannot express it (an error with `view`).
 #[pyfunction]
 pub(crate) fn t_reshape(py: Python<'_>, t: &PyTensor, shape: Vec<i64>, view: bool) -> PyResult<PyTensor> {
     let tensor = t.tensor();
@@ -224,7 +224,7 @@ pub(crate) fn t_reshape(py: Python<'_>, t: &PyTensor, shape: Vec<i64>, view: boo
     finish(py, ops::reshape(&tensor, &dims))
 }
 
-/// The dimensions in another order.
+/// Returns the dimensions in another order.
 #[pyfunction]
 pub(crate) fn t_permute(t: &PyTensor, dims: Vec<i64>) -> PyResult<PyTensor> {
     let tensor = t.tensor();
@@ -242,7 +242,7 @@ pub(crate) fn t_permute(t: &PyTensor, dims: Vec<i64>) -> PyResult<PyTensor> {
     Ok(PyTensor::wrap(tensor.view(tensor.array.layout.permute(&order))))
 }
 
-/// A view stretched to a shape; -1 keeps an extent.
+/// Returns a view broadcast to a shape; -1 keeps an extent.
 #[pyfunction]
 pub(crate) fn t_expand(t: &PyTensor, shape: Vec<i64>) -> PyResult<PyTensor> {
     let tensor = t.tensor();
@@ -266,19 +266,19 @@ pub(crate) fn t_expand(t: &PyTensor, shape: Vec<i64>) -> PyResult<PyTensor> {
     })
 }
 
-/// Elements by offset from the tensor's first (int64).
+/// Returns elements by their offset from the tensor's first (int64).
 #[pyfunction]
 pub(crate) fn t_gather(py: Python<'_>, t: &PyTensor, index: &PyArray) -> PyResult<PyTensor> {
     finish(py, ops::gather(&t.tensor(), &Tensor::new(index.array.clone())))
 }
 
-/// The tensor, or a copy in which each element has memory of its own where `t_gather` of it will be noted.
+/// Returns the tensor, or a copy in which each element has memory of its own if the graph will record `t_gather` of it.
 #[pyfunction]
 pub(crate) fn t_indexable(py: Python<'_>, t: &PyTensor) -> PyResult<PyTensor> {
     finish(py, ops::indexable(&t.tensor()))
 }
 
-/// Writes values by offset from the tensor's first element (int64).
+/// Writes values by their offset from the tensor's first element (int64).
 #[pyfunction]
 #[pyo3(signature = (t, index, value, op = "set"))]
 pub(crate) fn t_scatter(
@@ -312,7 +312,7 @@ pub(crate) fn t_update(py: Python<'_>, t: &PyTensor, value: &Bound<'_, PyAny>) -
     run_due_tape(py, devices::of(&tensor.array))
 }
 
-/// Tensors of one dtype one behind the other along a dimension.
+/// Concatenates tensors of one dtype along a dimension.
 #[pyfunction]
 pub(crate) fn t_cat(py: Python<'_>, tensors: Vec<Bound<'_, PyTensor>>, dim: i64) -> PyResult<PyTensor> {
     let tensors: Vec<Tensor> = tensors.iter().map(|t| t.get().tensor()).collect();
@@ -321,7 +321,7 @@ pub(crate) fn t_cat(py: Python<'_>, tensors: Vec<Bound<'_, PyTensor>>, dim: i64)
     finish(py, ops::join(&all, axis))
 }
 
-/// The softmax along a dimension, or its logarithm.
+/// Returns the softmax along a dimension, or its logarithm.
 #[pyfunction]
 pub(crate) fn t_softmax(py: Python<'_>, t: &PyTensor, dim: i64, log: bool) -> PyResult<PyTensor> {
     let t = t.tensor();
@@ -329,7 +329,7 @@ pub(crate) fn t_softmax(py: Python<'_>, t: &PyTensor, dim: i64, log: bool) -> Py
     finish(py, softmax::softmax(&t, axis, log))
 }
 
-/// The logarithm of the softmax along a dimension at the places in `index` (int64), in a dtype.
+/// Returns the logarithm of the softmax along a dimension at the positions in `index` (int64), in a dtype.
 #[pyfunction]
 pub(crate) fn t_log_likelihood(
     py: Python<'_>,
@@ -347,7 +347,7 @@ pub(crate) fn t_log_likelihood(
     finish(py, softmax::likelihood(&t, &index, axis, dtype_argument(dtype)?))
 }
 
-/// The mean of `-log(softmax(t))` at the targets: see [`loss::cross_entropy`].
+/// Returns the mean of `-log(softmax(t))` at the targets: see [`loss::cross_entropy`].
 #[pyfunction]
 pub(crate) fn t_cross_entropy(
     py: Python<'_>,
@@ -365,8 +365,8 @@ pub(crate) fn t_cross_entropy(
     finish_some(py, loss::cross_entropy(&t, &target, ignore, dtype_argument(dtype)?))
 }
 
-/// Refuses targets (int64) that are no classes, where that costs next to nothing: on the CPU, of targets in memory. Those
-/// that are still to be computed are not waited for.
+/// Raises for targets (int64) out of bounds if the check is cheap: on the CPU, for targets in memory. Pending targets
+/// are not waited for.
 #[pyfunction]
 pub(crate) fn t_check_classes(target: &PyTensor, classes: i64, ignore: i64) -> PyResult<()> {
     check_classes(&target.tensor(), classes, ignore)
@@ -379,7 +379,8 @@ fn check_classes(target: &Tensor, classes: i64, ignore: i64) -> PyResult<()> {
     }
     let found = devices::of(array).peek(&array.storage, |buffer| {
         let first = (buffer.address() as *const i64).wrapping_offset(array.layout.offset as isize);
-        // SAFETY: the layout lies in the buffer, and programs, which might write it, run under the lock that is held.
+        // SAFETY: the layout is within the buffer, and programs, which might write it, run under the lock that `peek`
+        // holds.
         let targets = unsafe { std::slice::from_raw_parts(first, array.layout.size as usize) };
         targets.iter().copied().find(|&t| t != ignore && !(0..classes).contains(&t))
     });
@@ -389,13 +390,13 @@ fn check_classes(target: &Tensor, classes: i64, ignore: i64) -> PyResult<()> {
     }
 }
 
-/// x times the normal distribution function of x.
+/// Returns x times the normal distribution function of x.
 #[pyfunction]
 pub(crate) fn t_gelu(py: Python<'_>, t: &PyTensor) -> PyResult<PyTensor> {
     finish(py, activation::gelu(&t.tensor()))
 }
 
-/// The last `dims` dimensions brought to mean 0 and variance 1, then scaled and shifted.
+/// Normalizes the last `dims` dimensions to mean 0 and variance 1, then scales and shifts them.
 #[pyfunction]
 pub(crate) fn t_layer_norm(
     py: Python<'_>,
@@ -411,14 +412,14 @@ pub(crate) fn t_layer_norm(
     finish(py, layer_norm::layer_norm(&t, first, weight.as_ref(), bias.as_ref(), eps))
 }
 
-/// The larger of each element and 0.
+/// Returns the larger of each element and 0.
 #[pyfunction]
 pub(crate) fn t_relu(py: Python<'_>, t: &PyTensor) -> PyResult<PyTensor> {
     finish(py, activation::relu(&t.tensor()))
 }
 
-/// The largest element of each window of `kernel` elements, side by side, along the last dimensions; None where that is not
-/// done here.
+/// Returns the largest element of each window of `kernel` elements, without overlap, along the last dimensions; None if
+/// this case is not supported here.
 #[pyfunction]
 pub(crate) fn t_max_pool(py: Python<'_>, t: &PyTensor, kernel: Vec<i64>) -> PyResult<Option<PyTensor>> {
     let t = t.tensor();
@@ -428,13 +429,14 @@ pub(crate) fn t_max_pool(py: Python<'_>, t: &PyTensor, kernel: Vec<i64>) -> PyRe
     finish(py, pool::max_pool(&t, &kernel)).map(Some)
 }
 
-/// The mean of the squared differences of two tensors of floats and of one shape; None for others.
+/// Returns the mean of the squared differences of two float tensors of one shape; None for other tensors.
 #[pyfunction]
 pub(crate) fn t_mse_loss(py: Python<'_>, a: &PyTensor, b: &PyTensor) -> PyResult<Option<PyTensor>> {
     finish_some(py, loss::mean_square(&a.tensor(), &b.tensor()))
 }
 
-/// One step of Adam for some parameters: see `cuprous_autograd::optim::Adam`. Without `gradients` they are the parameters' own.
+/// Runs one step of Adam for some parameters: see `cuprous_autograd::optim::Adam`. Without `gradients`, the parameters'
+/// own gradients are used.
 #[pyfunction]
 #[pyo3(signature = (params, gradients, means, squares, tops, settings))]
 pub(crate) fn t_adam(
@@ -473,7 +475,7 @@ pub(crate) fn t_adam(
     Ok(())
 }
 
-/// Those of some parameters that have a gradient; all of them are present back as they are.
+/// Returns the parameters that have a gradient; the same list if all of them have.
 #[pyfunction]
 pub(crate) fn t_with_gradients<'py>(params: &Bound<'py, PyList>) -> PyResult<Bound<'py, PyList>> {
     let mut without = false;
@@ -488,7 +490,7 @@ pub(crate) fn t_with_gradients<'py>(params: &Bound<'py, PyList>) -> PyResult<Bou
     if without { PyList::new(params.py(), ready) } else { Ok(params.clone()) }
 }
 
-/// Forgets the gradients of some parameters.
+/// Clears the gradients of some parameters.
 #[pyfunction]
 pub(crate) fn t_clear_gradients(params: &Bound<'_, PyList>) -> PyResult<()> {
     params.iter().try_for_each(|p| p.cast::<PyTensor>()?.get().tensor().set_grad(None).or_raise())

@@ -1,4 +1,4 @@
-//! Gradients: the words of `torch.autograd`.
+//! Gradients: the API of `torch.autograd`.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -19,7 +19,7 @@ use crate::errors::OrRaise;
 use crate::interrupt::{self, run_due_tape};
 
 thread_local! {
-    /// What a Python function raised in the middle of a walk, until the walk has ended.
+    /// The exception of a Python function that raised during a backward pass, until the pass has ended.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
@@ -28,7 +28,7 @@ fn raised(error: PyErr) -> Error {
     Error::runtime("a Python function called by backward raised")
 }
 
-/// The exception that Python raised, otherwise the engine's.
+/// Returns the exception that Python raised, otherwise the engine's error.
 fn answer<T>(result: cuprous_core::Result<T>) -> PyResult<T> {
     let raised = RAISED.take();
     match (result, raised) {
@@ -37,13 +37,13 @@ fn answer<T>(result: cuprous_core::Result<T>) -> PyResult<T> {
     }
 }
 
-/// A Python function that sees gradients.
+/// A Python function that is called with a gradient.
 struct GradientHook(Py<PyAny>);
 
 /// A Python function that is called after a leaf's gradient was accumulated.
 struct AfterHook(Py<PyAny>);
 
-/// A Python function of the backward pass, and what was saved for it.
+/// A Python function of the backward pass, and the list of what was saved for it.
 struct Function {
     call: Py<PyAny>,
     saved: Py<PyList>,
@@ -55,7 +55,7 @@ impl Foreign for Function {
     fn release(&self) {
         Python::attach(|py| {
             let saved = self.saved.bind(py);
-            // An error would leave what was saved in memory, nothing else.
+            // An error would only leave the saved objects in memory.
             let _ = saved.del_slice(0, saved.len());
         });
     }
@@ -113,7 +113,7 @@ pub(crate) struct PySaved {
 
 #[pymethods]
 impl PySaved {
-    /// The tensor that was saved: the object itself if it still is as it was, otherwise a tensor of the old contents.
+    /// Returns the saved tensor: the object itself if it has not changed, otherwise a tensor of the old contents.
     fn tensor<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTensor>> {
         let object = self.object.bind(py);
         if self.saved.is_current(&object.get().tensor()) {
@@ -127,7 +127,7 @@ impl PySaved {
     }
 }
 
-/// Shows Python's collector the hooks and functions that only this tensor keeps alive.
+/// Shows Python's garbage collector the hooks and functions that only this tensor keeps alive.
 fn traverse(t: &Tensor, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
     let mut outcome = Ok(());
     t.visit_owned(&mut |object| {
@@ -148,8 +148,8 @@ fn traverse(t: &Tensor, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
     outcome
 }
 
-/// Detaches a tensor. What it alone kept of the graph is dropped without the lock: destructors of Python objects may use the
-/// tensor.
+/// Detaches a tensor. The part of the graph that it alone kept alive is dropped without the lock, because destructors
+/// of Python objects may use the tensor.
 fn leave_graph(mut tensor: MutexGuard<'_, Tensor>) {
     let detached = tensor.detach();
     let graph = std::mem::replace(&mut *tensor, detached);
@@ -193,7 +193,7 @@ impl PyNode {
         format!("<{}>", self.name())
     }
 
-    /// The nodes that the gradients of the operands go to, with the number of their output.
+    /// The nodes that receive the gradients of the operands, with the number of their output.
     #[getter]
     fn next_functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         if self.is_view {
@@ -211,7 +211,7 @@ impl PyNode {
         PyTuple::new(py, sources)
     }
 
-    /// A detached result as that output of the node.
+    /// Returns a detached result as that output of the node.
     fn output(&self, result: &PyTensor, out: u32) -> PyTensor {
         PyTensor::wrap(Tensor::output(result.array(), self.head.node.clone(), out))
     }
@@ -270,7 +270,7 @@ impl PyTensor {
         PyTensor::wrap(self.tensor().detach())
     }
 
-    /// Makes the tensor a leaf: views of it made before keep the way it was computed.
+    /// Makes the tensor a leaf. Earlier views of it keep their history.
     fn leave_graph(&self) -> PyResult<()> {
         let tensor = self.lock();
         if !tensor.is_whole() && tensor.requires_grad() {
@@ -293,12 +293,12 @@ impl PyTensor {
         self.tensor().retains_grad()
     }
 
-    /// Calls a function with each gradient; the number by which `remove_hook` takes it away.
+    /// Registers a function that is called with each gradient, and returns a number for `remove_hook`.
     fn add_hook(&self, hook: Py<PyAny>) -> PyResult<u64> {
         self.tensor().register_hook(Arc::new(GradientHook(hook))).or_raise()
     }
 
-    /// Calls a function whenever the gradient of this leaf was summed up; see `add_hook`.
+    /// Registers a function that is called after the gradient of this leaf was accumulated; see `add_hook`.
     fn add_after_hook(&self, hook: Py<PyAny>) -> PyResult<u64> {
         self.tensor().register_after(Arc::new(AfterHook(hook))).or_raise()
     }
@@ -321,7 +321,7 @@ impl PyTensor {
     }
 }
 
-/// Warns once, in PyTorch's words, that gradients with a graph keep their leaves alive.
+/// Warns once, with PyTorch's text, that gradients with a graph keep their leaves alive.
 fn warn_of_cycle(py: Python<'_>) -> PyResult<()> {
     static WARNED: AtomicBool = AtomicBool::new(false);
     if WARNED.swap(true, Relaxed) {
@@ -349,7 +349,7 @@ fn run(
     if create_graph {
         warn_of_cycle(py)?;
     }
-    // Python's lock is taken again for hooks alone: programs run without it.
+    // Programs run without the GIL; only hooks take it again.
     answer(interrupt::detach(py, || walk::backward(&pairs, inputs.as_deref(), options))?)?;
     results.iter().try_for_each(|t| run_due_tape(py, devices::of(&t.array)))
 }
@@ -393,8 +393,8 @@ pub(crate) fn t_grad(
     Ok(grads.into_iter().map(|g| g.map(PyTensor::wrap)).collect())
 }
 
-/// Gives the outputs of a function a backward pass: `rule(list of gradients or None, node)` answers with one gradient or
-/// None for each input. The list `saved` is emptied when the graph is freed.
+/// Gives the outputs of a function a backward pass: `rule(list of gradients or None, node)` returns one gradient or
+/// None for each input. The list `saved` is cleared when the graph is freed.
 #[pyfunction]
 pub(crate) fn t_custom(
     name: &str,
@@ -410,20 +410,20 @@ pub(crate) fn t_custom(
     Ok(ops::custom(name, arrays, &inputs, rule).or_raise()?.into_iter().map(PyTensor::wrap).collect())
 }
 
-/// The tensor as it is now, whatever is written to it later.
+/// Saves the tensor as it is now; later writes do not change what was saved.
 #[pyfunction]
 pub(crate) fn t_save(t: &Bound<'_, PyTensor>) -> PySaved {
     PySaved { saved: SavedTensor::new(&t.get().tensor()), object: t.clone().unbind() }
 }
 
-/// A mark in time for `t_checkpoint`.
+/// Returns the current point in time for `t_checkpoint`.
 #[pyfunction]
 pub(crate) fn t_mark() -> u64 {
     ops::mark()
 }
 
-/// Results, computed after a mark, that `again()` (a list of them) computes again when their gradients arrive. The list
-/// `saved` is emptied when the graph is freed.
+/// Checkpoints results that were computed after `start`: `again()` computes the list of them again when their gradients
+/// arrive. The list `saved` is cleared when the graph is freed.
 #[pyfunction]
 pub(crate) fn t_checkpoint(
     outputs: Vec<Bound<'_, PyTensor>>,
@@ -436,7 +436,7 @@ pub(crate) fn t_checkpoint(
     Ok(ops::checkpoint(&outputs, start, again).or_raise()?.into_iter().map(PyTensor::wrap).collect())
 }
 
-/// Do results depend on leaves that are not among the inputs?
+/// Returns true if results depend on leaves that are not among the inputs.
 #[pyfunction]
 pub(crate) fn t_other_leaves(results: Vec<Bound<'_, PyTensor>>, inputs: Vec<Bound<'_, PyTensor>>) -> bool {
     let all = |tensors: &[Bound<'_, PyTensor>]| tensors.iter().map(|t| t.get().tensor()).collect::<Vec<Tensor>>();
@@ -444,7 +444,7 @@ pub(crate) fn t_other_leaves(results: Vec<Bound<'_, PyTensor>>, inputs: Vec<Boun
     ops::has_other_leaves(&results.iter().collect::<Vec<_>>(), &inputs.iter().collect::<Vec<_>>())
 }
 
-/// Sets what is looked after in walks: "off", "lines" or "nan"; the state before.
+/// Sets what is checked during backward passes ("off", "lines" or "nan") and returns the previous setting.
 #[pyfunction]
 pub(crate) fn set_anomaly(to: &str) -> PyResult<&'static str> {
     let to = match to {
@@ -460,13 +460,13 @@ pub(crate) fn set_anomaly(to: &str) -> PyResult<&'static str> {
     })
 }
 
-/// Turns noting for gradients on or off; the state before.
+/// Enables or disables recording for gradients and returns the previous setting.
 #[pyfunction]
 pub(crate) fn set_grad_enabled(on: bool) -> bool {
     mode::set(on)
 }
 
-/// Are operations noted for gradients?
+/// Returns true if operations are recorded for gradients.
 #[pyfunction]
 pub(crate) fn is_grad_enabled() -> bool {
     mode::enabled()

@@ -25,7 +25,7 @@ use crate::errors::OrRaise;
 use crate::interrupt::{self, run_due_tape};
 use crate::{devices, hooks};
 
-/// A tensor: an array and its place in the graph of what was computed.
+/// A tensor: an array and its position in the autograd graph.
 #[pyclass(frozen, subclass, dict, weakref, name = "Tensor", module = "cuprous.torch")]
 pub(crate) struct PyTensor {
     tensor: Mutex<Tensor>,
@@ -34,7 +34,7 @@ pub(crate) struct PyTensor {
     is_initialized: bool,
 }
 
-/// The result for Python; runs the tape where the operation ended it.
+/// Returns a recorded tensor to Python and runs the tape if the operation ended it.
 #[inline]
 pub(crate) fn finish(py: Python<'_>, result: Result<Tensor>) -> PyResult<PyTensor> {
     let tensor = result.or_raise()?;
@@ -42,7 +42,7 @@ pub(crate) fn finish(py: Python<'_>, result: Result<Tensor>) -> PyResult<PyTenso
     Ok(PyTensor::wrap(tensor))
 }
 
-/// As [`finish`], of what is not done for all tensors.
+/// Like [`finish`], for functions that do not support all tensors.
 pub(crate) fn finish_some(py: Python<'_>, result: Result<Option<Tensor>>) -> PyResult<Option<PyTensor>> {
     result.transpose().map(|tensor| finish(py, tensor)).transpose()
 }
@@ -56,13 +56,13 @@ impl PyTensor {
         self.tensor.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// The tensor: memory and place are shared.
+    /// Returns the tensor; memory and graph node are shared.
     #[inline]
     pub(crate) fn tensor(&self) -> Tensor {
         self.lock().clone()
     }
 
-    /// Memory and view.
+    /// Returns the memory and its view.
     #[inline]
     pub(crate) fn array(&self) -> Array {
         self.lock().array.clone()
@@ -198,7 +198,7 @@ impl PyTensor {
         Ok(PyTensor::wrap(tensor.view(tensor.array.layout.permute(&order))))
     }
 
-    /// The same memory as an array.
+    /// Returns the same memory as an array.
     fn as_array(&self) -> PyArray {
         PyArray::own(self.array())
     }

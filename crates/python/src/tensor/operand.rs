@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use super::{PyTensor, finish};
 use crate::operand;
 
-/// An operand on its way from Python.
+/// An operand, converted from a Python value.
 pub(crate) enum Value {
     Tensor(Tensor),
     Number(Number),
@@ -24,7 +24,7 @@ impl Value {
     }
 }
 
-/// The operand that a Python value is; `None` for anything but tensors, arrays and scalars.
+/// Converts a Python value to an operand; `None` for anything but tensors, arrays and scalars.
 #[inline]
 pub(crate) fn value(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     if let Ok(t) = object.cast::<PyTensor>() {
@@ -38,7 +38,7 @@ pub(crate) fn value(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     })
 }
 
-/// An operand, or a TypeError.
+/// Converts an operand, or raises a TypeError.
 pub(crate) fn operand_argument(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     value(object)?.ok_or_else(|| {
         let class = object.get_type().name().map(|n| n.to_string()).unwrap_or_default();

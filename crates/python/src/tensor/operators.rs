@@ -14,7 +14,7 @@ use crate::errors::OrRaise;
 use crate::interrupt::run_due_tape;
 use crate::operators::{arithmetic_operators, comparison};
 
-/// A binary operator: records it, or leaves it to the other operand.
+/// Records a binary operator, or leaves it to the other operand.
 #[inline]
 fn binary(py: Python<'_>, fun: Fun, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     match (value(a)?, value(b)?) {
@@ -24,7 +24,8 @@ fn binary(py: Python<'_>, fun: Fun, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) 
     }
 }
 
-/// Leaves the operator to the other operand; a host array would take it, with a result on the host.
+/// Leaves the operator to the other operand. A NumPy array would accept it and return a result on the host, so it
+/// raises.
 #[cold]
 fn left_to(other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     if !other.is_instance_of::<crate::array::PyArray>() && other.hasattr("__array_interface__")? {
@@ -39,7 +40,7 @@ fn unary(slf: &Bound<'_, PyTensor>, fun: Fun) -> PyResult<PyTensor> {
     finish(slf.py(), ops::map(fun, &[Arg::Tensor(&slf.get().tensor())], None))
 }
 
-/// Writes a function of a tensor and others into the tensor.
+/// Writes a function of a tensor and other operands into the tensor.
 pub(super) fn overwrite(py: Python<'_>, fun: Fun, target: &PyTensor, others: &[Value]) -> PyResult<()> {
     let target = target.tensor();
     let write = || -> Result<()> {

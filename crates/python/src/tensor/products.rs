@@ -1,4 +1,4 @@
-//! Matrix products by PyTorch's rules for vectors, matrices and stacks of them.
+//! Matrix products by PyTorch's rules for vectors, matrices and batches of matrices.
 
 use cuprous_autograd::{Arg, Tensor, ops};
 use cuprous_core::layout::broadcast_shapes;
@@ -13,7 +13,7 @@ fn mismatch(a: &Tensor, b: &Tensor) -> Error {
     Error::runtime(format!("mat1 and mat2 shapes cannot be multiplied ({} and {})", show(a.shape()), show(b.shape())))
 }
 
-/// An axis of extent 1 put in before axis `at`.
+/// Inserts an axis of extent 1 before axis `at`.
 fn unsqueezed(t: &Tensor, at: usize) -> Tensor {
     let own = &t.array.layout;
     let (mut shape, mut strides) = (own.shape.clone(), own.strides.clone());
@@ -29,7 +29,7 @@ fn stretched(t: &Tensor, batch: &[i64]) -> Result<Tensor> {
     if shape.as_slice() == t.shape() { Ok(t.clone()) } else { ops::expand(t, &shape) }
 }
 
-/// `a @ b`.
+/// Computes `a @ b`.
 pub(super) fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     if a.dtype() != b.dtype() {
         return Err(Error::runtime(format!(
@@ -71,7 +71,7 @@ pub(super) fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         _ if a.shape()[n - 1] != b.shape()[m - 2] => Err(mismatch(a, b)),
         (2, 2) => ops::dot(a, b),
         (_, 2) => {
-            // A stack of matrices times one is one product of more rows.
+            // A batch of matrices times one matrix is one product with more rows.
             let k = a.shape()[n - 1];
             let rows = a.shape()[..n - 1].iter().product();
             let product = ops::dot(&ops::reshape(a, &[rows, k])?, b)?;
@@ -86,13 +86,13 @@ pub(super) fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     }
 }
 
-/// Matrix product by PyTorch's rules.
+/// Computes the matrix product by PyTorch's rules.
 #[pyfunction]
 pub(crate) fn t_matmul(py: Python<'_>, a: &PyTensor, b: &PyTensor) -> PyResult<PyTensor> {
     finish(py, matmul(&a.tensor(), &b.tensor()))
 }
 
-/// `x @ weight.T + bias`.
+/// Computes `x @ weight.T + bias`.
 #[pyfunction]
 #[pyo3(signature = (x, weight, bias = None))]
 pub(crate) fn t_linear(py: Python<'_>, x: &PyTensor, weight: &PyTensor, bias: Option<&PyTensor>) -> PyResult<PyTensor> {

@@ -1,4 +1,4 @@
-//! Recurrences: what a layer is, said by the Python face, goes to `cuprous_autograd::recurrent`.
+//! Recurrent layers: the Python API describes a layer and passes it to `cuprous_autograd::recurrent`.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::devices;
 use crate::errors::OrRaise;
 use crate::interrupt::run_due_tape;
 
-/// Layers of a recurrence ("RNN_TANH", "RNN_RELU", "LSTM" or "GRU") over (steps, batch, features) by a routine of the device:
-/// the outputs and the last states; None where it has none for these.
+/// Runs recurrent layers ("RNN_TANH", "RNN_RELU", "LSTM" or "GRU") over (steps, batch, features) by a routine of the
+/// device. Returns the outputs and the last states; None if it has no routine for these operands.
 #[pyfunction]
 pub(crate) fn t_recurrent(
     py: Python<'_>,
@@ -51,8 +51,9 @@ pub(crate) fn t_recurrent(
     Ok(results.map(|all| all.into_iter().map(PyTensor::wrap).collect()))
 }
 
-/// The steps of one direction of an LSTM layer, of the inputs' part (steps · batch, 4 · width) and the states' weights, by a
-/// routine of the device: outputs, h, c, and what `t_lstm_steps_backward` wants; None where it has none for these. Nothing is noted.
+/// Runs the steps of one direction of an LSTM layer by a routine of the device. `x` is the input's part (steps · batch,
+/// 4 · width), `weight` the states' weights. Returns outputs, h, c, and the residual for `t_lstm_steps_backward`; None
+/// if it has no routine for these operands. Nothing is recorded for gradients.
 #[pyfunction]
 pub(crate) fn t_lstm_steps(
     py: Python<'_>,
@@ -70,7 +71,8 @@ pub(crate) fn t_lstm_steps(
     Ok(results.map(|all| all.map(|a| PyTensor::wrap(Tensor::new(a)))))
 }
 
-/// Their way back: gradients of the inputs' part, h and c, of those of outputs, last h and last c, and c before the steps.
+/// The backward pass of `t_lstm_steps`. Takes the gradients of the outputs, the last h and the last c, and c before the
+/// steps. Returns the gradients of the input's part, h and c.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "what steps were made of, and the gradients of what they gave")]
 pub(crate) fn t_lstm_steps_backward(
@@ -99,7 +101,7 @@ pub(crate) fn t_lstm_steps_backward(
     Ok(results.map(|a| PyTensor::wrap(Tensor::new(a))))
 }
 
-/// What the arrays are steps of; None where they do not fit together.
+/// Returns the description of the steps; `None` if the arrays do not fit together.
 fn steps_of(x: &Array, weight: &Array, states: [&Array; 2], reverse: bool, training: bool) -> Option<Arc<Steps>> {
     let (&[rows, gates], &[batch, hidden]) = (x.shape(), states[0].shape()) else { return None };
     let alike = |a: &&Array| a.dtype() == x.dtype() && a.storage.device == x.storage.device;

@@ -1,4 +1,4 @@
-//! The third and fourth step: NVIDIA's libraries, and that they are of a CUDA that the driver knows.
+//! The third and fourth step: NVIDIA's libraries, of a CUDA version that the driver supports.
 
 use cuprous_cuda::{driver, nvrtc};
 use cuprous_cuda_sys as sys;
@@ -6,15 +6,15 @@ use cuprous_cuda_sys as sys;
 use super::super::probe;
 use super::super::report::{Check, Step};
 
-/// What is known of a library that was loaded.
+/// What is known about a library that was loaded.
 struct LibraryInfo {
     version: String,
-    /// The major version of the CUDA it belongs to, where it says so.
+    /// The major version of its CUDA, if it is known.
     cuda: Option<u32>,
 }
 
 impl LibraryInfo {
-    /// A version of three numbers, and CUDA's major version as a function of the first.
+    /// Returns the info for a version of three numbers; `cuda` maps the first of them to CUDA's major version.
     fn numbered([major, minor, patch]: [u32; 3], cuda: fn(u32) -> u32) -> LibraryInfo {
         LibraryInfo { version: format!("{major}.{minor}.{patch}"), cuda: Some(cuda(major)) }
     }
@@ -26,7 +26,7 @@ impl LibraryInfo {
 
 type LibraryResult = Result<LibraryInfo, sys::MissingLibrary>;
 
-/// All of them. Missing ones are broken only where there is a GPU that wants them.
+/// Checks all libraries. A missing library is a fault only if there is a GPU that needs it.
 pub(super) fn checks(wanted: bool) -> Vec<Check> {
     let required = [
         ("NVRTC", "libnvrtc.so", nvrtc_found()),
@@ -45,7 +45,7 @@ pub(super) fn checks(wanted: bool) -> Vec<Check> {
     checks
 }
 
-/// Replaces the cures of several missing libraries by one command that installs all of them.
+/// Replaces the fixes for several missing libraries by one command that installs all of them.
 fn install_together(checks: &mut [Check], cuda: u32) {
     let missing = |check: &&mut Check| check.found.starts_with(MISSING) || check.found.starts_with(NOT_INSTALLED);
     let mut missing: Vec<&mut Check> = checks.iter_mut().filter(missing).collect();
@@ -112,7 +112,7 @@ fn nvrtc_found() -> LibraryResult {
 fn cublaslt() -> LibraryResult {
     sys::cublaslt().map(|api| match &api.cublasLtGetVersion {
         Ok(get) => {
-            // SAFETY: no arguments; it answers a number.
+            // SAFETY: the function takes no arguments and returns a number.
             let n = unsafe { get() } as u32;
             // 130100 is 13.1.0; before version 13 it was 120803 for 12.8.3.
             LibraryInfo::numbered([n / 10_000, n / 100 % 100, n % 100], |major| major)
@@ -125,7 +125,7 @@ fn cufft() -> LibraryResult {
     sys::cufft().map(|api| match &api.cufftGetVersion {
         Ok(get) => {
             let mut version = 0;
-            // SAFETY: it writes one number.
+            // SAFETY: the call writes one number.
             let status = unsafe { get(&raw mut version) };
             match u32::try_from(version) {
                 // 12500 is 12.5.0, of CUDA 13; CUDA 12 had 11.
@@ -154,7 +154,7 @@ fn cusolver() -> LibraryResult {
     })
 }
 
-/// Its file name is the same for CUDA 12 and 13; pip's folder is not.
+/// The file name is the same for CUDA 12 and 13; pip's folder differs.
 fn cusparse() -> LibraryResult {
     sys::cusparse().map(|_| {
         let path = probe::loaded_from("libcusparse.so");
@@ -180,12 +180,12 @@ fn cudnn() -> Check {
     }
 }
 
-/// That the compiler knows each GPU.
+/// Checks that the compiler supports each GPU.
 pub(super) fn targets(checks: &mut Vec<Check>, gpus: usize) {
     for ordinal in 0..gpus {
         let (Ok(info), Ok(version)) = (driver::device_info(ordinal), nvrtc::version()) else { continue };
         if let Err(error) = nvrtc::best_arch(info.compute_capability) {
-            // Each major version drops the oldest GPUs; a GPU that is too new wants a newer compiler.
+            // Each major version drops the oldest GPUs; a GPU that is too new needs a newer compiler.
             let cure = if info.compute_capability < (7, 5) && version.0 >= 13 {
                 sys::cure_for("NVRTC", 12).unwrap_or_default()
             } else {

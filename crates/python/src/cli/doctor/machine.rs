@@ -1,4 +1,4 @@
-//! The first two steps: is there an NVIDIA GPU that this process may use, and a driver that starts it?
+//! The first two steps: an NVIDIA GPU that this process may use, and a driver that starts it.
 
 use cuprous_cuda::driver;
 use cuprous_cuda::error::CudaError;
@@ -6,8 +6,8 @@ use cuprous_cuda::error::CudaError;
 use super::super::probe;
 use super::super::report::{Check, Step};
 
-/// GPUs on the bus, device nodes, permissions, and what the environment hides. True where a driver is worth asking;
-/// `Err` where something that is there does not work.
+/// Checks GPUs on the bus, device nodes, permissions, and environment variables that hide GPUs. Returns true if the
+/// driver should be checked, and `Err` if something that is present does not work.
 pub(super) fn hardware(checks: &mut Vec<Check>) -> Result<bool, ()> {
     let mut add = |check: Check| checks.push(check.of(Step::Gpu));
     let makers = probe::pci_gpus();
@@ -49,14 +49,14 @@ pub(super) fn hardware(checks: &mut Vec<Check>) -> Result<bool, ()> {
     Ok(true)
 }
 
-/// What to say where NVIDIA's nodes are missing.
+/// Returns the check for missing NVIDIA device nodes.
 fn no_node(on_the_bus: bool) -> Check {
     if !on_the_bus {
         return Check::note("gpu", "none: there is no NVIDIA device here");
     }
     let found = "there is an NVIDIA GPU on the PCI bus, and no device node for it in /dev";
     match (probe::inside(), probe::kernel_module()) {
-        // Inside a container the bus shows the host's devices, which may well be withheld on purpose.
+        // Inside a container the bus shows the host's devices, which may be withheld on purpose.
         (Some("a container"), _) => {
             Check::note("gpu", found).with_cure("start the container with the GPU (docker: `--gpus all`)")
         }
@@ -68,7 +68,7 @@ fn no_node(on_the_bus: bool) -> Check {
     }
 }
 
-/// NVIDIA's driver: its parts, its version, and that it starts. The answer is the number of GPUs.
+/// Checks NVIDIA's driver: its parts, its version, and that it starts. Returns the number of GPUs.
 pub(super) fn driver(checks: &mut Vec<Check>) -> Result<usize, ()> {
     let mut add = |check: Check| checks.push(check.of(Step::Driver));
     let module = probe::kernel_module().map_or(String::new(), |version| format!(", {version}"));
@@ -120,7 +120,7 @@ pub(super) fn driver(checks: &mut Vec<Check>) -> Result<usize, ()> {
     Ok(count)
 }
 
-/// Why there is no driver's library, and the cure.
+/// Returns why the driver's library is missing, and a fix.
 fn no_library(error: &CudaError) -> (String, &'static str) {
     let found = match error {
         CudaError::MissingLibrary(missing) => match &missing.refused {
@@ -142,7 +142,7 @@ fn no_library(error: &CudaError) -> (String, &'static str) {
     (found, cure)
 }
 
-/// Statuses with which the driver refuses to start: what they mean here, and the cure.
+/// Statuses with which the driver refuses to start: the cause and a fix.
 const REFUSALS: [(u32, &str, &str); 8] = [
     (2, "another process holds all of the GPU's memory", "end it: `nvidia-smi` lists it"),
     (46, "another process has the GPU for itself", "end it, or have an administrator run `nvidia-smi -c DEFAULT`"),

@@ -1,4 +1,4 @@
-//! `cuprous doctor`: the steps of an installation as checks, from the processor to a kernel that really runs.
+//! `cuprous doctor`: checks of the steps of an installation, from the processor to a kernel that runs.
 
 mod libraries;
 mod machine;
@@ -11,7 +11,7 @@ use cuprous_cuda::cache::DiskCache;
 use super::report::{Check, Step, any_broken, write_json, write_text};
 use super::{Host, probe};
 
-/// Looks at everything and writes what was found; the answer is the exit code.
+/// Runs all checks and writes the findings; returns the exit code.
 pub(super) fn run(host: &Host<'_>, json: bool, out: &mut dyn Write) -> io::Result<i32> {
     let mut checks = vec![
         Check::ok("cuprous", format!("{}, Python {}", env!("CARGO_PKG_VERSION"), host.python)),
@@ -19,7 +19,7 @@ pub(super) fn run(host: &Host<'_>, json: bool, out: &mut dyn Write) -> io::Resul
         Check::ok("cpu", probe::cpu()),
         kernel("cpu", host),
     ];
-    // A step is looked at where the one before it did not fail: what follows from a fault has no cure of its own.
+    // A step is checked only if the previous one did not fail, because a consequence of a fault has no fix of its own.
     let in_sight = machine::hardware(&mut checks);
     let gpus = if in_sight == Ok(true) { machine::driver(&mut checks) } else { in_sight.map(|_| 0) };
     let wanted = gpus.is_ok_and(|count| count > 0);

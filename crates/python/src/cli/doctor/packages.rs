@@ -1,9 +1,9 @@
-//! The fifth step: Python's packages.
+//! The fifth step: Python packages.
 
 use super::super::Host;
 use super::super::report::{Check, Step};
 
-/// What Cuprous needs of Python: package, least version, its cure.
+/// The required Python packages: name, minimum version, fix.
 const NEEDED: [(&str, [u32; 2], &str); 2] =
     [("numpy", [2, 0], "pip install \"numpy>=2.0\""), ("ml_dtypes", [0, 5], "pip install \"ml_dtypes>=0.5\"")];
 
@@ -30,7 +30,7 @@ pub(super) fn checks(host: &Host<'_>) -> Vec<Check> {
     checks.into_iter().map(|check| check.of(Step::Packages)).collect()
 }
 
-/// The first two numbers of a version.
+/// Returns the first two numbers of a version.
 fn numbers(version: &str) -> [u32; 2] {
     let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
     [parts.next().unwrap_or(0), parts.next().unwrap_or(0)]

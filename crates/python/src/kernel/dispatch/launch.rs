@@ -1,9 +1,9 @@
-//! Launches: arguments by position and name, copies of the host's arrays there and copies_back, exceptions.
+//! Launches: binding of arguments, copies of host arrays to the device and back, exceptions.
 
 use super::*;
 
 impl Kernel {
-    /// Arguments by position and name, with defaults.
+    /// Binds arguments by position and name, with defaults.
     #[cold]
     pub(super) fn bind<'py>(
         &self,
@@ -93,7 +93,7 @@ impl Kernel {
                 to_device(py, engine, arg, &mut count, &mut copies_back)?;
             }
             if !copies_back.is_empty() {
-                // The copies are packed, so that types may have changed.
+                // The copies are contiguous, so types may have changed.
                 key.clear();
                 list.iter().for_each(|arg| key_of(&arg.ty(), &mut key));
             }
@@ -111,7 +111,7 @@ impl Kernel {
         }
         let mut arrays: SmallVec<[&Array; 16]> = SmallVec::new();
         list.iter().for_each(|arg| arg.arrays(&mut |a| arrays.push(a)));
-        // Arrays of the host are no arrays of the engine, but count among those that may be written.
+        // Host arrays are not arrays of the engine, but count in the list of arrays that may be written.
         let mut slots: SmallVec<[bool; 16]> = SmallVec::new();
         let mut next = 0;
         list.iter().for_each(|arg| collect_writable(arg, &overload.writes, &mut next, &mut slots));
@@ -135,7 +135,7 @@ impl Kernel {
         overload.report(py, engine)
     }
 
-    /// The launch, if its arguments are like those of the launch before.
+    /// Launches on the fast path if the arguments are like those of the previous launch. Returns false otherwise.
     fn launch_fast(&self, launch: &Launch, args: &Bound<'_, PyTuple>) -> PyResult<bool> {
         let recent = self.lock().get(self.recent.load(Relaxed)).map(|e| e.overload.clone());
         let Some(overload) = recent else { return Ok(false) };
@@ -169,7 +169,7 @@ fn warn_of_host_arrays(py: Python<'_>, args: &[Arg<'_>]) -> PyResult<()> {
 }
 
 impl Overload {
-    /// A launch of that shape, with addresses at these places.
+    /// Returns a launch of that shape, with addresses at these offsets.
     pub(super) fn launch(&self, launch: &Launch, places: &[u32]) -> cuprous_core::Result<Arc<UserLaunch>> {
         const KEPT: usize = 16;
         let mut known = self.launches.lock().unwrap_or_else(|e| e.into_inner());
@@ -184,7 +184,7 @@ impl Overload {
         Ok(new)
     }
 
-    /// Records a launch with arguments that are ready; `slots` says which of the arrays may be written.
+    /// Records a launch with packed arguments. `slots` has true for each array that may be written.
     fn submit(
         &self,
         py: Python<'_>,
@@ -199,7 +199,7 @@ impl Overload {
         crate::interrupt::run_due_tape(py, engine)
     }
 
-    /// Raises what the kernel raised.
+    /// Raises the exception that the kernel raised, if any.
     fn report(&self, py: Python<'_>, engine: &'static Arc<Engine>) -> PyResult<()> {
         if self.module.reports
             && let Some(record) = crate::interrupt::run(py, || engine.flush().and_then(|()| self.code.fault()))?
@@ -209,7 +209,7 @@ impl Overload {
         Ok(())
     }
 
-    /// The exception that a kernel raised.
+    /// Returns the exception that a kernel raised.
     #[cold]
     fn exception(&self, py: Python<'_>, record: &Record) -> PyErr {
         let number = usize::try_from(record[0] - 1).unwrap_or(usize::MAX);
@@ -227,7 +227,7 @@ impl Overload {
     }
 }
 
-/// For each of our arrays in an argument, whether it may be written.
+/// Appends, for each of our arrays in an argument, whether it may be written.
 fn collect_writable(arg: &Arg<'_>, writes: &[bool], next: &mut usize, slots: &mut SmallVec<[bool; 16]>) {
     match arg {
         Arg::Array(..) | Arg::Records(_) => {
@@ -240,15 +240,15 @@ fn collect_writable(arg: &Arg<'_>, writes: &[bool], next: &mut usize, slots: &mu
     }
 }
 
-/// An array of the host that was copy_to_device to a device.
+/// A host array that was copied to a device.
 struct CopyBack<'py> {
-    /// Its number among the arrays.
+    /// Its index among the arrays.
     array: usize,
     host: Bound<'py, PyAny>,
     records: bool,
 }
 
-/// Replaces an array of the host by a copy on the device; `copies_back` gets what is copy_to_device copies_back.
+/// Replaces a host array by a copy on the device. `copies_back` gets the arrays to copy back after the launch.
 fn to_device<'py>(
     py: Python<'py>,
     engine: &Arc<Engine>,
@@ -278,7 +278,7 @@ fn to_device<'py>(
     Ok(())
 }
 
-/// A copy of an array of the host whose elements lie in the same order, which a kernel's type may name.
+/// Returns a copy of a host array with the same order of elements, because a kernel's type may depend on the order.
 fn copy_to_device(py: Python<'_>, host: &HostArray<'_>, device: &str) -> PyResult<Array> {
     if host.order() != Order::F {
         return Ok(crate::numpy::from_numpy(py, &host.object, Some(device))?.array);

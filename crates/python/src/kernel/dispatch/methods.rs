@@ -1,4 +1,4 @@
-//! What Python calls.
+//! The methods that Python calls.
 
 use super::overloads::key_of_all;
 use super::*;
@@ -71,7 +71,7 @@ impl Kernel {
         Ok(Launcher { kernel: slf.clone().unbind(), launch: Launch { grid, block, shared, cooperative: false } })
     }
 
-    /// Compiles for types and remembers them as a signature; `kernel` False for a device function.
+    /// Compiles for types and stores them as a signature; `kernel` is False for a device function.
     #[pyo3(signature = (keys, kernel = true))]
     fn compile_for(&self, py: Python<'_>, keys: Vec<Bound<'_, PyAny>>, kernel: bool) -> PyResult<()> {
         let types = keys.iter().map(types::from_key).collect::<PyResult<Vec<_>>>()?;
@@ -91,12 +91,12 @@ impl Kernel {
         Ok(())
     }
 
-    /// Lets go of what it was compiled to: the next launch compiles, or reads from disk, and loads again.
+    /// Drops the compiled code. The next launch compiles or reads it from disk, and loads it again.
     fn forget(&self) {
         self.lock().clear();
     }
 
-    /// The types that it is compiled for.
+    /// The argument types for which the kernel is compiled.
     fn compiled_types<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         self.all()
             .iter()
@@ -104,7 +104,7 @@ impl Kernel {
             .collect()
     }
 
-    /// For each overload: types, CUDA C++, what the device says of it, and the code that runs.
+    /// Returns, for each overload: types, CUDA C++, attributes reported by the device, and the code that runs.
     fn listing<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         self.all()
             .iter()
@@ -121,7 +121,7 @@ impl Kernel {
             .collect()
     }
 
-    /// How many blocks may wait for one another, of the overload with that place in the listing.
+    /// Returns how many blocks can be resident at once, for the overload at that index of the listing.
     fn resident_blocks(&self, overload: usize, threads: u32, shared: u32) -> PyResult<u64> {
         match self.all().get(overload) {
             Some(found) => found.code.resident_blocks(threads, shared).or_raise(),
@@ -129,8 +129,8 @@ impl Kernel {
         }
     }
 
-    /// A function that kernels call, for types: its CUDA C++ with the prelude, its name there, the type of what it returns
-    /// and those of its parameters in C++, and the former as a key.
+    /// Returns a device function for these types: its CUDA C++ with the prelude, its name there, the types of its
+    /// result and parameters in C++, and the key of the result type.
     fn device_code<'py>(
         &self,
         py: Python<'py>,
@@ -144,7 +144,7 @@ impl Kernel {
         (code.source(), code.name, ret, params, key).into_pyobject(py)
     }
 
-    /// The CUDA C++ for types, with the prelude where `whole` is set; nothing is compiled by a device.
+    /// Returns the CUDA C++ for types, with the prelude if `whole` is set. No device compiles it.
     #[pyo3(signature = (keys, whole = false, kernel = true))]
     fn cuda_code(&self, py: Python<'_>, keys: Vec<Bound<'_, PyAny>>, whole: bool, kernel: bool) -> PyResult<String> {
         let types = keys.iter().map(types::from_key).collect::<PyResult<Vec<_>>>()?;
@@ -156,13 +156,13 @@ impl Kernel {
 
 #[pymethods]
 impl Launcher {
-    /// Blocks.
+    /// Number of blocks.
     #[getter]
     fn griddim(&self) -> (u32, u32, u32) {
         self.launch.grid.into()
     }
 
-    /// Threads of a block.
+    /// Threads per block.
     #[getter]
     fn blockdim(&self) -> (u32, u32, u32) {
         self.launch.block.into()

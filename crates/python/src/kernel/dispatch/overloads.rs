@@ -1,4 +1,4 @@
-//! Overloads: found by the types of arguments, fitted to signatures, compiled where there is none.
+//! Overloads: looked up by the types of arguments, matched to signatures, compiled if missing.
 
 use super::*;
 
@@ -14,14 +14,15 @@ impl Kernel {
         Some(entries[found].overload.clone())
     }
 
-    /// The types of the signature that arguments fit, where there are signatures.
+    /// Returns the types of the signature that matches the arguments best; `None` if the kernel has no signatures.
     fn best_signature(&self, args: &[Arg<'_>]) -> PyResult<Option<Vec<Ty>>> {
         let signatures = self.signatures.lock().unwrap_or_else(|e| e.into_inner());
         if signatures.is_empty() {
             return Ok(None);
         }
         let have: Vec<Ty> = args.iter().map(Arg::ty).collect();
-        // What loses least: nothing, then no kind, then a kind, then a value. A signature is better where fewer do.
+        // The cost of a conversion, from lowest: same type, same kind, another kind, possible loss of the value. The
+        // signature with the lowest sum is the best.
         let loss = |wanted: &[Ty]| -> Option<usize> {
             if wanted.len() != have.len() {
                 return None;
@@ -63,7 +64,7 @@ impl Kernel {
         }
     }
 
-    /// The signatures of a function that kernels call.
+    /// Returns the signatures of a device function.
     pub(in crate::kernel) fn device_signatures(&self) -> Vec<Vec<Ty>> {
         let all = self.signatures.lock().unwrap_or_else(|e| e.into_inner());
         if self.device { all.clone() } else { Vec::new() }
@@ -105,7 +106,7 @@ impl Kernel {
         }))
     }
 
-    /// All overloads.
+    /// Returns all overloads.
     pub(super) fn all(&self) -> Vec<Arc<Overload>> {
         self.lock().iter().map(|e| e.overload.clone()).collect()
     }
@@ -129,7 +130,7 @@ impl Kernel {
                 }
             }
         }
-        // A class of numbers is known now.
+        // A class of numbers is a constant.
         let arg = |ty: &Ty| match types::class_of(ty) {
             Some(d) => ParamKind::Static(Value::Type(Ty::Scalar(d))),
             None => ParamKind::Ty(ty.clone()),
@@ -140,7 +141,7 @@ impl Kernel {
         Ok((module, classes, captured))
     }
 
-    /// The overload for some arguments, compiled where there is none.
+    /// Returns the overload for some arguments and compiles it if necessary.
     #[cold]
     pub(super) fn find_or_compile(
         &self,
@@ -165,7 +166,7 @@ impl Kernel {
         if let Some(found) = mine.iter().find(|o| o.engine == engine.id && key_of_all(&o.given) == exact) {
             return Ok(found.clone());
         }
-        // Its globals are set before anybody launches it, but who sets them.
+        // No other thread may launch it before `on_load` has set its globals. The thread that runs `on_load` may.
         let attached = || self.compiling.lock_py_attached(py).unwrap_or_else(|e| e.into_inner());
         let _one_at_a_time = mine.is_empty().then(attached);
         let overload = match self.find(&exact, engine.id) {
@@ -179,14 +180,14 @@ impl Kernel {
         Ok(self.add(overload, exact, key))
     }
 
-    /// What this thread tells somebody of just now, who may launch it.
+    /// Returns the overloads whose `on_load` callback runs on this thread, which may launch them.
     fn loading_on_this_thread(&self) -> Vec<Arc<Overload>> {
         let all = self.loading.lock().unwrap_or_else(|e| e.into_inner());
         let me = std::thread::current().id();
         all.iter().filter(|(thread, _)| *thread == me).map(|(_, overload)| overload.clone()).collect()
     }
 
-    /// Tells of a module that was loaded.
+    /// Calls `on_load` with the module that was loaded.
     pub(super) fn notify(&self, py: Python<'_>, on_load: &Py<PyAny>, overload: &Arc<Overload>) -> PyResult<()> {
         let Some(handle) = overload.code.module() else { return Ok(()) };
         let all = || self.loading.lock().unwrap_or_else(|e| e.into_inner());
@@ -196,7 +197,7 @@ impl Kernel {
         result.map(drop)
     }
 
-    /// Keeps an overload, or the one that is known for its types; it serves arguments of that key too.
+    /// Stores an overload, or returns the existing one for its types. It accepts arguments with that key too.
     pub(super) fn add(&self, overload: Arc<Overload>, exact: Key, key: Key) -> Arc<Overload> {
         let mut entries = self.lock();
         let known = entries.iter().position(|e| e.overload.engine == overload.engine && e.keys[0] == exact);
@@ -226,7 +227,7 @@ fn arrays_in(ty: &Ty, f: &mut dyn FnMut(&ArrayTy)) {
     }
 }
 
-/// What a value that may not fit costs, among the costs of conversions.
+/// The cost of a conversion that may lose the value.
 const LOSSY: usize = 4;
 
 #[cold]

@@ -140,7 +140,7 @@ impl<'py> Translation<'py> {
             return Ok(test);
         }
         let args = self.exprs(&list(node, "args")?, scope)?;
-        // A function defined inside gets what it captured.
+        // A nested function receives its captured variables as keywords.
         if kind(&func)? == "Name" {
             let name: String = func.getattr("id")?.extract()?;
             if let Some((number, captured)) = scope.inner.get(&name).cloned() {
@@ -159,7 +159,7 @@ impl<'py> Translation<'py> {
             return Ok(ExprKind::Call { func, args, keywords });
         }
         let func = self.expr(&func, scope)?;
-        // One that uses arrays of devices from outside gets them from here.
+        // A function that uses captured arrays receives them as keywords.
         if let ExprKind::Value(Value::Function(number)) = &func.kind {
             let texts = self.source.functions[*number].params.iter().map(|p| p.name.text.clone());
             for text in texts.filter(|text| is_captured_name(text)).collect::<Vec<_>>() {
@@ -169,7 +169,7 @@ impl<'py> Translation<'py> {
         Ok(ExprKind::Call { func: Box::new(func), args, keywords })
     }
 
-    /// `isinstance(x, classes)`: of the classes, only Python knows which they are.
+    /// Translates `isinstance(x, classes)`. The classes are resolved here, because only Python knows them.
     fn instance_test(
         &mut self,
         func: &Node<'py>,
@@ -202,7 +202,7 @@ impl<'py> Translation<'py> {
                 };
                 let name: String = name.extract()?;
                 let module: String = object.getattr("__module__").and_then(|m| m.extract()).unwrap_or_default();
-                // Types of `cuda.types` are exact, as NumPy's.
+                // Types of `cuda.types` match exactly, like NumPy's.
                 let plain = module == "builtins";
                 names.push(Value::Str(if plain { name } else { format!("np.{}", name.trim_end_matches('_')) }));
             }

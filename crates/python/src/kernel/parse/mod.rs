@@ -1,4 +1,4 @@
-//! Python's `ast` objects as the kernel crate's: a translation, node by node. Names that are not local are looked up
+//! Translation of Python's `ast` objects to the kernel crate's, node by node. Names that are not local are looked up
 //! here, in closures, globals and builtins.
 
 mod expressions;
@@ -19,19 +19,20 @@ use pyo3::types::{PyList, PyString, PyTuple, PyType};
 
 use syntax::{Node, binary, comparison, kind, list, lookup, optional, text_of, unparse};
 
-/// Nesting of Python's nodes.
+/// The deepest nesting of Python's nodes.
 pub(super) const MAX_DEPTH: usize = 500;
 
-/// A kernel and the functions it reaches, as they are translated.
+/// A kernel and the functions it reaches, during translation.
 pub(super) struct Translation<'py> {
     pub(super) source: Source,
-    /// By the identity of Python's function and its types; these are kept alive meanwhile.
+    /// By the identity of Python's function and its types. The functions are kept alive, so that identities stay
+    /// unique.
     #[allow(clippy::type_complexity, reason = "a function and its types")]
     translated: HashMap<(usize, Vec<Vec<Ty>>), (usize, Node<'py>)>,
     pub(super) enum_class: Node<'py>,
-    /// Classes of exceptions that are raised.
+    /// Classes of the exceptions that are raised.
     classes: Vec<Node<'py>>,
-    /// Arrays of devices that functions use from outside, with their names as parameters: see [`captured_name`].
+    /// Captured arrays, with their names as parameters: see [`is_captured_name`].
     arrays: Vec<(String, Node<'py>)>,
     pub(super) depth: usize,
 }
@@ -39,36 +40,36 @@ pub(super) struct Translation<'py> {
 /// A function being translated.
 struct Scope<'py> {
     function: Node<'py>,
-    /// Names of its variables.
+    /// Names of local variables.
     locals: HashSet<String>,
     /// Functions defined inside, with the variables that they capture.
     inner: HashMap<String, (usize, Vec<String>)>,
     /// Occurrences of names so far.
     names: u32,
-    /// What the lines of nodes lack to the file's.
+    /// Offset from line numbers of nodes to those of the file.
     shift: i64,
-    /// Names of the functions around, which are captured where they are used.
+    /// Names of the enclosing functions, which are captured where they are used.
     outer: Vec<HashSet<String>>,
     captured: Vec<String>,
-    /// Whether it is the kernel itself.
+    /// True for the kernel itself.
     root: bool,
 }
 
-/// What a function is result of.
+/// A translated function.
 pub(super) struct Translated {
     pub(super) source: Source,
     /// Classes of the exceptions that it raises.
     pub(super) classes: Vec<Py<PyAny>>,
-    /// Arrays of devices that are its last arguments: those that it uses without being given them.
+    /// Captured arrays, which are its last arguments.
     pub(super) arrays: Vec<Py<PyAny>>,
 }
 
-/// The parameter that stands for an array of a device which a function uses from outside; no variable has such a name.
+/// Returns true for the parameter of a captured array. No variable has such a name.
 fn is_captured_name(text: &str) -> bool {
     text.starts_with('@')
 }
 
-/// Translates a function and what it calls.
+/// Translates a function and the functions it calls.
 pub(super) fn translate(function: &Node<'_>) -> PyResult<Translated> {
     let py = function.py();
     let mut translation = Translation {
@@ -95,7 +96,8 @@ fn unsupported_expr(what: impl Into<String>, instead: Option<&str>) -> ExprKind 
     ExprKind::Unsupported { what: what.into(), instead: instead.map(str::to_owned) }
 }
 
-/// Names that statements bind, not those of functions inside. (What binds in expressions is refused where it stands.)
+/// Collects the names that statements bind, except those of nested functions. (Expressions that bind names are not
+/// supported.)
 fn assigned(body: &[Node<'_>], into: &mut HashSet<String>) -> PyResult<()> {
     for node in body {
         let name = kind(node)?;
@@ -120,7 +122,7 @@ fn assigned(body: &[Node<'_>], into: &mut HashSet<String>) -> PyResult<()> {
     Ok(())
 }
 
-/// Names in a target of an assignment, or in a list of them.
+/// Collects the names in a target of an assignment, or in a list of targets.
 fn bound(target: &Node<'_>, into: &mut HashSet<String>) -> PyResult<()> {
     if let Ok(list) = target.cast::<PyList>() {
         return list.iter().try_for_each(|target| bound(&target, into));
@@ -137,12 +139,12 @@ fn bound(target: &Node<'_>, into: &mut HashSet<String>) -> PyResult<()> {
 }
 
 impl<'py> Translation<'py> {
-    /// The number of a Python function, translated unless it is translated.
+    /// Returns the number of a Python function and translates it if necessary.
     pub(super) fn function(&mut self, function: &Node<'py>) -> PyResult<usize> {
         self.signed_function(function, Vec::new())
     }
 
-    /// The same, with the types that its decorator has.
+    /// Like [`Translation::function`], with the types of its decorator.
     pub(super) fn signed_function(&mut self, function: &Node<'py>, signatures: Vec<Vec<Ty>>) -> PyResult<usize> {
         let id = (function.as_ptr() as usize, signatures.clone());
         if let Some((translated, _)) = self.translated.get(&id) {
@@ -173,7 +175,7 @@ impl<'py> Translation<'py> {
         Ok(number)
     }
 
-    /// Default values of a function's parameters, by name.
+    /// Returns the default values of a function's parameters, by name.
     fn defaults(&mut self, function: &Node<'py>) -> PyResult<HashMap<String, Value>> {
         let mut result = HashMap::new();
         let module = function.py().import("cuprous.cuda._jit")?;
@@ -186,7 +188,7 @@ impl<'py> Translation<'py> {
         Ok(result)
     }
 
-    /// Parameters and statements of a function or lambda.
+    /// Translates the parameters and statements of a function or lambda.
     fn body(
         &mut self,
         node: &Node<'py>,
@@ -197,7 +199,7 @@ impl<'py> Translation<'py> {
         let args = node.getattr("args")?;
         let mut params = list(&args, "posonlyargs")?;
         params.extend(list(&args, "args")?);
-        // What a launch passes has names: only functions that kernels call take further arguments.
+        // Launches pass arguments to named parameters; only functions that kernels call may take *args.
         let rest = optional(&args, "vararg")?.filter(|_| !scope.root);
         result.rest = rest.as_ref().map(|_| params.len());
         params.extend(rest);
@@ -247,7 +249,7 @@ impl<'py> Translation<'py> {
 }
 
 impl<'py> Scope<'py> {
-    /// A variable that is a parameter more.
+    /// Captures a variable, which becomes an additional parameter.
     fn capture(&mut self, text: &str) -> ExprKind {
         if !self.captured.iter().any(|c| c == text) {
             self.captured.push(text.into());

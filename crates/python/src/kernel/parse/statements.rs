@@ -1,4 +1,4 @@
-//! Statements, and functions inside of functions.
+//! Statements and nested functions.
 
 use super::*;
 
@@ -62,7 +62,7 @@ impl<'py> Translation<'py> {
                 self.nested(node.getattr("name")?.extract()?, node, scope)?;
                 return Ok(None);
             }
-            // Importing inside a function binds names that Python would look up at run time.
+            // An import inside a function binds names that Python would look up at run time.
             "Import" | "ImportFrom" => unsupported("import", Some("import at the top of the file")),
             "Try" | "TryStar" => unsupported("try", Some("test for the condition with `if`")),
             "With" => unsupported("with", None),
@@ -74,7 +74,7 @@ impl<'py> Translation<'py> {
         }))
     }
 
-    /// `raise Class` and `raise Class("…")`.
+    /// Translates `raise Class` and `raise Class("…")`.
     fn raise(&mut self, exception: Option<Node<'py>>, scope: &mut Scope<'py>) -> PyResult<StmtKind> {
         let Some(exception) = exception else {
             return Ok(unsupported("raise without an exception", Some("name it: raise ValueError(\"…\")")));
@@ -99,7 +99,7 @@ impl<'py> Translation<'py> {
         Ok(StmtKind::Raise(Some(number), message))
     }
 
-    /// A function inside another: a function of its own, to which calls pass what it captures.
+    /// Translates a nested function to a function of its own, to which calls pass its captured variables.
     pub(super) fn nested(&mut self, name: String, node: &Node<'py>, scope: &mut Scope<'py>) -> PyResult<()> {
         let number = self.source.functions.len();
         self.source.functions.push(Function::default());
@@ -115,7 +115,7 @@ impl<'py> Translation<'py> {
             captured: Vec::new(),
             root: false,
         };
-        // It may call itself.
+        // The function may call itself.
         inner.inner.insert(name.clone(), (number, Vec::new()));
         let mut result = Function { name: name.clone(), ..Function::default() };
         if let Some(around) = self.translated.values().find(|(_, f)| f.is(&scope.function)).map(|(k, _)| *k) {

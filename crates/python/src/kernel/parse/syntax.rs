@@ -1,4 +1,4 @@
-//! Reading Python's syntax tree.
+//! Access to Python's syntax tree.
 
 use cuprous_kernel::ast::{BinOp, CmpOp};
 use pyo3::prelude::*;
@@ -7,7 +7,7 @@ use pyo3::types::{PyList, PyString};
 /// A node of Python's syntax tree, or any object.
 pub(super) type Node<'py> = Bound<'py, PyAny>;
 
-/// The class of a node.
+/// Returns the class name of a node.
 pub(super) fn kind(node: &Node<'_>) -> PyResult<String> {
     node.get_type().name()?.extract()
 }
@@ -21,7 +21,7 @@ pub(super) fn optional<'py>(node: &Node<'py>, field: &str) -> PyResult<Option<No
     Ok((!value.is_none()).then_some(value))
 }
 
-/// What a name means to a function: in its closure, its module, or Python.
+/// Looks up a name for a function: in its closure, its module, or Python's builtins.
 pub(super) fn lookup<'py>(function: &Node<'py>, name: &str) -> PyResult<Option<Node<'py>>> {
     let free: Vec<String> = function.getattr("__code__")?.getattr("co_freevars")?.extract()?;
     if let Some(k) = free.iter().position(|f| f == name) {

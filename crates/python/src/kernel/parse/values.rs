@@ -1,4 +1,4 @@
-//! What a Python object means inside a kernel.
+//! The meaning of Python objects inside a kernel.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::{MAX_DEPTH, Translation};
 use crate::array::PyArray;
 use crate::{devices, numpy, operand};
 
-/// The number that a Python or NumPy number is.
+/// Converts a Python or NumPy number.
 fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     Ok(match operand::value(object)? {
         Some(operand::Value::Weak(n)) => Some(Value::Number(n)),
@@ -30,14 +30,14 @@ pub(super) fn fits(n: i128) -> bool {
     i64::try_from(n).is_ok() || u64::try_from(n).is_ok()
 }
 
-/// An integer that neither int64 nor uint64 holds.
+/// Returns the value for an integer that neither int64 nor uint64 holds.
 fn too_long(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let bits: u64 = object.call_method0("bit_length")?.extract()?;
     Ok(Value::Other(format!("an integer of {bits} bits, which is too large for 64,")))
 }
 
 impl<'py> Translation<'py> {
-    /// What an object means.
+    /// Returns the meaning of an object.
     pub(super) fn value(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Value> {
         let py = object.py();
         if object.is_none() {
@@ -118,7 +118,7 @@ impl<'py> Translation<'py> {
         self.callable(object)
     }
 
-    /// A class: a type of numbers, or something that only Python knows.
+    /// Returns the meaning of a class: a type of numbers, or an object that only Python knows.
     fn class(&self, class: &Bound<'py, PyType>) -> PyResult<Value> {
         let py = class.py();
         let name = class.name()?.to_str()?.to_owned();
@@ -177,7 +177,7 @@ impl<'py> Translation<'py> {
         Ok(Value::Array(Arc::new(ConstArray { elem: Ty::Scalar(d), shape: array.getattr("shape")?.extract()?, bytes })))
     }
 
-    /// A function that has no Python source: known by its module and name.
+    /// Returns the meaning of a function without Python source, by its module and name.
     fn callable(&self, object: &Bound<'py, PyAny>) -> PyResult<Value> {
         let class = object.get_type().name()?.to_str()?.to_owned();
         let Ok(name) = object.getattr("__name__").and_then(|n| n.extract::<String>()) else {
@@ -193,7 +193,7 @@ impl<'py> Translation<'py> {
             "math" | "cmath" => format!("{module}.{name}"),
             _ if class.ends_with("ufunc") || module.starts_with("numpy") => format!("np.{name}"),
             "" => name,
-            // What vectorize makes is called from the host.
+            // A function made by `vectorize` is called from the host.
             _ if object.hasattr("py_func")? => {
                 return Ok(Value::Other(format!("Untyped global name '{name}': a {class}, which the host calls,")));
             }
