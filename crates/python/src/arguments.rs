@@ -12,23 +12,22 @@ pub(crate) fn dtype_argument(name: &str) -> PyResult<DType> {
 
 /// Returns the scalar function of that name.
 pub(crate) fn fun_argument(name: &str) -> PyResult<Fun> {
-    Fun::from_name(name).ok_or_else(|| PyValueError::new_err(format!("no scalar function is called {name:?}")))
+    Fun::from_name(name).ok_or_else(|| PyValueError::new_err(format!("unknown scalar function {name:?}")))
 }
 
 /// Returns the reduction of that name.
 pub(crate) fn reduce_argument(name: &str) -> PyResult<ReduceOp> {
-    ReduceOp::from_name(name).ok_or_else(|| PyValueError::new_err(format!("no reduction is called {name:?}")))
+    ReduceOp::from_name(name).ok_or_else(|| PyValueError::new_err(format!("unknown reduction {name:?}")))
 }
 
 /// Returns the scan of that name.
 pub(crate) fn scan_argument(name: &str) -> PyResult<ScanOp> {
-    ScanOp::from_name(name).ok_or_else(|| PyValueError::new_err(format!("no scan is called {name:?}")))
+    ScanOp::from_name(name).ok_or_else(|| PyValueError::new_err(format!("unknown scan {name:?}")))
 }
 
 /// Returns the scatter combination of that name.
 pub(crate) fn scatter_argument(name: &str) -> PyResult<ScatterOp> {
-    ScatterOp::from_name(name)
-        .ok_or_else(|| PyValueError::new_err(format!("[scatter] no combination is called {name:?}")))
+    ScatterOp::from_name(name).ok_or_else(|| PyValueError::new_err(format!("[scatter] unknown combination {name:?}")))
 }
 
 /// Returns the boundary mode of that name.
@@ -38,5 +37,5 @@ pub(crate) fn edge_argument(name: &str) -> PyResult<Edge> {
 
 /// Returns the decomposition of that name.
 pub(crate) fn linalg_argument(name: &str) -> PyResult<LinalgOp> {
-    LinalgOp::from_name(name).ok_or_else(|| PyValueError::new_err(format!("no decomposition is called {name:?}")))
+    LinalgOp::from_name(name).ok_or_else(|| PyValueError::new_err(format!("unknown decomposition {name:?}")))
 }

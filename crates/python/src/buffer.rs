@@ -134,7 +134,7 @@ unsafe extern "C" fn get_buffer(slf: *mut ffi::PyObject, view: *mut PyBuffer, fl
                 fill(slf.cast::<PyArray>()?, &mut *view, flags)
             });
             let result = std::panic::catch_unwind(run)
-                .unwrap_or_else(|_| Err(PyBufferError::new_err("an internal error of Cuprous, please report it")));
+                .unwrap_or_else(|_| Err(PyBufferError::new_err("internal error of Cuprous; please report it")));
             match result {
                 Ok(()) => 0,
                 Err(error) => {

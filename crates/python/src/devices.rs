@@ -45,9 +45,9 @@ fn number(name: &str) -> Result<u8> {
         Some(("cuda" | "gpu", k)) => k.parse::<u8>().ok().filter(|&k| k < 16),
         _ => None,
     };
-    index.map(|k| k + 1).ok_or_else(|| {
-        Error::value(format!("unknown device {name:?}: it is \"cpu\", \"cuda\", \"cuda:0\" or \"auto\""))
-    })
+    index
+        .map(|k| k + 1)
+        .ok_or_else(|| Error::value(format!("unknown device {name:?}: use \"cpu\", \"cuda\", \"cuda:0\" or \"auto\"")))
 }
 
 /// Returns the engine of a device name and starts it if necessary.
@@ -125,7 +125,7 @@ pub(crate) fn no_gpu_reason() -> Option<String> {
     static REASON: OnceLock<Option<String>> = OnceLock::new();
     let find_reason = || {
         if cuprous_cuda::device_count() == 0 {
-            return Some("there is no GPU here".into());
+            return Some("no GPU was found".into());
         }
         start(1).err().map(|e| e.message)
     };

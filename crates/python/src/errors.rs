@@ -14,7 +14,7 @@ pyo3::create_exception!(
     cuprous,
     OutOfMemoryError,
     PyMemoryError,
-    "The device has no room: the message names the bytes requested, in use and allowed."
+    "The device is out of memory: the message has the bytes requested, in use and allowed."
 );
 
 /// Returns the Python exception for an engine error.

@@ -41,12 +41,12 @@ fn rates(name: Option<&str>, gpu: bool, tf32: bool) -> Result<(Rates, bool)> {
         let several = profile::candidates(profile::gpus(), |g| g.name, name);
         if several.len() > 1 {
             let names: Vec<&str> = several.iter().map(|g| g.name).collect();
-            return Error::value(format!("[estimate] {name:?} may be {}; name one of them", names.join(", ")));
+            return Error::value(format!("[estimate] {name:?} is ambiguous; use one of {}", names.join(", ")));
         }
         let names = profile::gpus().iter().map(|g| g.name).chain(profile::cpus().iter().map(|c| c.name));
         let names: Vec<&str> = names.collect();
         Error::value(format!(
-            "[estimate] there is no profile of {name:?}; there are \"cpu\" and \"cuda\" of this machine, {}",
+            "[estimate] unknown device {name:?}; use \"cpu\" or \"cuda\" of this machine, {}",
             names.join(", ")
         ))
     };
@@ -240,7 +240,7 @@ pub(crate) fn parse_quantity(text: &str, kind: &str) -> PyResult<f64> {
         "seconds" => Kind::Seconds,
         "rate" => Kind::Rate,
         "bandwidth" => Kind::Bandwidth,
-        _ => return Err(PyValueError::new_err(format!("[parse_quantity] no quantity is called {kind:?}"))),
+        _ => return Err(PyValueError::new_err(format!("[parse_quantity] unknown kind of quantity {kind:?}"))),
     };
     parse(text, kind).or_raise()
 }

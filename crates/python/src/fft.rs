@@ -21,7 +21,7 @@ pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axes: Vec<i64>, n: i6
         "real" => FftKind::Real,
         "whole" => FftKind::Whole,
         "half" => FftKind::Half,
-        _ => return Err(PyValueError::new_err(format!("no Fourier transform is called {kind:?}"))),
+        _ => return Err(PyValueError::new_err(format!("unknown Fourier transform {kind:?}"))),
     };
     let scale = match divisor {
         "one" => FftScale::One,
@@ -29,7 +29,7 @@ pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axes: Vec<i64>, n: i6
         "points" => FftScale::Points,
         _ => {
             return Err(PyValueError::new_err(format!(
-                "a transform is divided by \"one\", \"root\" or \"points\", not {divisor:?}"
+                "the divisor of a transform must be \"one\", \"root\" or \"points\", not {divisor:?}"
             )));
         }
     };
@@ -38,7 +38,9 @@ pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axes: Vec<i64>, n: i6
         (FftKind::Real | FftKind::Whole, DType::F64) => DType::C128,
         (FftKind::Half, d @ (DType::C64 | DType::C128)) => d.component(),
         (FftKind::Forward | FftKind::Backward, d @ (DType::C64 | DType::C128)) => d,
-        (_, d) => return Err(PyTypeError::new_err(format!("[fft] {kind:?} of {}", d.name()))),
+        (_, d) => {
+            return Err(PyTypeError::new_err(format!("[fft] a {kind:?} transform of {} is not supported", d.name())));
+        }
     };
     let ndim = a.array.layout.ndim();
     let mut seen = vec![false; ndim];

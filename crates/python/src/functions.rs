@@ -122,7 +122,7 @@ pub(crate) fn random(
     let fun = fun_argument(name)?;
     checked_size(DType::F64, &shape).or_raise()?;
     let (_, wanted) =
-        fun.random_dtypes().ok_or_else(|| PyValueError::new_err(format!("{name:?} makes no random numbers")))?;
+        fun.random_dtypes().ok_or_else(|| PyValueError::new_err(format!("{name:?} is not a random distribution")))?;
     let parameter = match (wanted, parameter) {
         (None, None) => None,
         (None, Some(_)) => return Err(PyTypeError::new_err(format!("[{name}] takes no parameter"))),
@@ -269,7 +269,7 @@ fn squeezed(array: &Array, mask: u64) -> PyResult<(Array, u32)> {
     }
     if axes.len() > 32 {
         return Err(pyo3::exceptions::PyNotImplementedError::new_err(format!(
-            "reductions of more than 32 dimensions of another extent than 1 are not supported: {}",
+            "reductions of arrays with more than 32 dimensions that are not 1 are not supported: got {}",
             axes.len()
         )));
     }
@@ -324,7 +324,7 @@ fn in_row(op: &str, a: &PyArray, place: i64) -> PyResult<()> {
     match a.array.shape().last() {
         Some(&n) if (0..n).contains(&place) => Ok(()),
         _ => Err(PyValueError::new_err(format!(
-            "[{op}] no element {place} in rows of shape {}",
+            "[{op}] position {place} is out of bounds for rows of shape {}",
             cuprous_core::layout::show(a.array.shape())
         ))),
     }
@@ -481,7 +481,7 @@ pub(crate) fn decompose(py: Python<'_>, name: &str, a: &PyArray, b: Option<&PyAr
     let known = matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128);
     if d < 2 || a.array.layout.size == 0 || !square || !right || !known {
         return Err(PyValueError::new_err(format!(
-            "[{}] matrices of {} and shape {} do not fit: (…, n, n), not empty, in single or double precision",
+            "[{}] matrices of {} and shape {} are not supported: the shape must be (…, n, n), not empty, and the dtype of single or double precision",
             op.name(),
             dtype.name(),
             cuprous_core::layout::show(shape)

@@ -253,7 +253,7 @@ pub(crate) fn strided(
         return Ok(layout);
     }
     Err(Error::value(format!(
-        "[as_strided] a view of shape {} with strides {} from element {offset} leaves the array's storage of {bytes} bytes",
+        "[as_strided] a view of shape {} with strides {} from element {offset} exceeds the array's storage of {bytes} bytes",
         show(shape),
         show(strides),
     )))

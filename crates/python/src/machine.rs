@@ -56,7 +56,7 @@ pub(crate) fn estimator_machine() -> Here {
         }
         let like = if is_gpu { board().map(|board| like_gpu(&board).name) } else { Some(like_cpu().name) };
         let like = like.unwrap_or_default();
-        format!("not measured, taken to be like the {like} (`cuprous calibrate` measures it)")
+        format!("not measured, assumed to be similar to the {like} (run `cuprous calibrate` to measure it)")
     });
     Here { host: host(&found), gpu: gpu(&found), measured, source, hint: found.hint }
 }

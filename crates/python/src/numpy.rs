@@ -44,7 +44,7 @@ fn memory(array: &Bound<'_, PyAny>) -> PyResult<(u64, usize)> {
     let data = interface
         .cast::<PyDict>()?
         .get_item("data")?
-        .ok_or_else(|| PyValueError::new_err("the NumPy array has no memory of its own"))?;
+        .ok_or_else(|| PyValueError::new_err("the NumPy array has no data pointer"))?;
     let (address, _read_only): (u64, bool) = data.extract()?;
     Ok((address, array.getattr("nbytes")?.extract()?))
 }
@@ -180,7 +180,7 @@ fn bools(py: Python<'_>, bytes: &Array) -> PyResult<()> {
     interrupt::run(py, || engine.download(&engine.reduce(ReduceOp::Max, &flat, 1)?, &mut most))?;
     if most[0] > 1 {
         return Err(PyValueError::new_err(format!(
-            "[view] a byte is {}, and bools are bytes of 0 and 1; use `a != 0`, or astype(bool)",
+            "[view] a byte is {}, but bools must be 0 or 1; use `a != 0`, or astype(bool)",
             most[0]
         )));
     }
@@ -209,7 +209,7 @@ pub(crate) fn as_strided(
     let start = array.layout.offset * old.size() as i64;
     if start % new.size() as i64 != 0 {
         return Err(PyValueError::new_err(format!(
-            "[view] the first element stands at byte {start} of its storage, which is not a multiple of {}'s size",
+            "[view] the first element is at byte {start} of its storage, which is not a multiple of {}'s size",
             new.name()
         )));
     }

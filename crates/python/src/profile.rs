@@ -22,7 +22,7 @@ pub(crate) struct PyReport(Report);
 pub(crate) fn profile_begin(py: Python<'_>) -> PyResult<()> {
     let nested = || {
         PyRuntimeError::new_err(
-            "[profile] a profile is being made already: profiles cannot be nested, nor can two threads make one each",
+            "[profile] a profile is already being recorded; profiles cannot be nested or run in two threads",
         )
     };
     if profile::on() {
@@ -52,7 +52,7 @@ pub(crate) fn profile_end(py: Python<'_>) -> PyResult<PyReport> {
     });
     let recording = profile::end();
     done.or_raise()?;
-    let recording = recording.ok_or_else(|| PyRuntimeError::new_err("[profile] no profile is being made"))?;
+    let recording = recording.ok_or_else(|| PyRuntimeError::new_err("[profile] no profile is being recorded"))?;
     let names = devices::all_started().map(|engine| (engine.id, devices::name(engine))).collect();
     let places = source_locations::all();
     Ok(PyReport(py.detach(|| Report::new(*recording, places, names))))

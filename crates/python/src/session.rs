@@ -50,13 +50,13 @@ pub(crate) fn show_code(py: Python<'_>, a: Option<&PyArray>, device: Option<&str
     let own = devices::name(engine);
     match device {
         Some(name) if !["cpu", "cuda"].contains(&name) => {
-            Err(PyValueError::new_err(format!("[show_code] there is no device {name:?}; use 'cpu' or 'cuda'")))
+            Err(PyValueError::new_err(format!("[show_code] unknown device {name:?}; use 'cpu' or 'cuda'")))
         }
         Some("cuda") if own == "cpu" => {
             py.detach(|| engine.show_code(Some(&|program| Ok(cuprous_cuda::source(program))))).or_raise()
         }
         Some("cpu") if own != "cpu" => {
-            Err(PyValueError::new_err("[show_code] the program is one of the GPU; move its arrays to the CPU first"))
+            Err(PyValueError::new_err("[show_code] the program runs on the GPU; move its arrays to the CPU first"))
         }
         _ => py.detach(|| engine.show_code(None)).or_raise(),
     }
@@ -93,7 +93,7 @@ pub(crate) fn set_replay(mode: &str) -> PyResult<()> {
         "auto" => Replay::Auto,
         "single" => Replay::Single,
         "fused" => Replay::Fused,
-        _ => return Err(PyValueError::new_err("the mode is \"auto\", \"single\" or \"fused\"")),
+        _ => return Err(PyValueError::new_err("the mode must be \"auto\", \"single\" or \"fused\"")),
     };
     devices::default_engine().or_raise()?.set_replay(replay);
     Ok(())

@@ -33,7 +33,7 @@ pub(super) fn run(options: &Options, host: &Host<'_>, out: &mut dyn Write, err: 
     let path = match machine::path() {
         Ok(path) => path,
         Err(why) => {
-            writeln!(err, "cuprous: there is nowhere to keep the figures: {why}; name a folder in CUPROUS_CACHE_DIR")?;
+            writeln!(err, "cuprous: the figures cannot be stored: {why}; set CUPROUS_CACHE_DIR to a folder")?;
             return Ok(1);
         }
     };
@@ -55,7 +55,7 @@ pub(super) fn run(options: &Options, host: &Host<'_>, out: &mut dyn Write, err: 
         Ok(measured) => measured,
         Err(Fault::Measuring(e)) => return writeln!(err, "cuprous: {}", e.message).map(|()| 1),
         Err(Fault::Keeping(e)) => {
-            writeln!(err, "cuprous: {} cannot be written: {e}", path.display())?;
+            writeln!(err, "cuprous: cannot write {}: {e}", path.display())?;
             return Ok(1);
         }
     };
@@ -66,7 +66,7 @@ pub(super) fn run(options: &Options, host: &Host<'_>, out: &mut dyn Write, err: 
         return json(out, &measured).map(|()| 0);
     }
     show(out, &measured)?;
-    writeln!(out, "\nMeasured in {} and kept in {}.", seconds(start.elapsed().as_secs_f64()), path.display())?;
+    writeln!(out, "\nMeasured in {} and stored in {}.", seconds(start.elapsed().as_secs_f64()), path.display())?;
     Ok(0)
 }
 

@@ -44,12 +44,12 @@ impl Step {
     fn title(self) -> &'static str {
         match self {
             Step::Machine => "This machine",
-            Step::Gpu => "An NVIDIA GPU",
-            Step::Driver => "Its driver",
-            Step::Libraries => "CUDA's libraries",
+            Step::Gpu => "NVIDIA GPU",
+            Step::Driver => "Driver",
+            Step::Libraries => "CUDA libraries",
             Step::Cudnn => "cuDNN",
-            Step::Packages => "Python's packages",
-            Step::Run => "It runs",
+            Step::Packages => "Python packages",
+            Step::Run => "Kernels",
         }
     }
 }

@@ -11,8 +11,8 @@ use super::report::json;
 use crate::machine;
 
 fn seconds(text: &str) -> Result<f64, String> {
-    let value: f64 = text.parse().map_err(|_| format!("{text:?} is no number"))?;
-    if (0.1..=86_400.0).contains(&value) { Ok(value) } else { Err("from 0.1 to 86400 seconds".into()) }
+    let value: f64 = text.parse().map_err(|_| format!("{text:?} is not a number"))?;
+    if (0.1..=86_400.0).contains(&value) { Ok(value) } else { Err("must be from 0.1 to 86400 seconds".into()) }
 }
 
 /// Parses an address. `:9100` and `9100` are ports that only this machine can reach.
@@ -20,7 +20,7 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     let port =
         text.strip_prefix(':').unwrap_or(text).parse::<u16>().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
     port.or_else(|_| text.replace("localhost", "127.0.0.1").parse())
-        .map_err(|_| "an address is 127.0.0.1:9100, [::1]:9100 or a port".into())
+        .map_err(|_| "an address must be like 127.0.0.1:9100, [::1]:9100 or a port".into())
 }
 
 #[derive(Args)]

@@ -241,7 +241,7 @@ impl<'py> Arg<'py> {
             return Arg::new(&object.getattr("value")?, key);
         }
         Err(PyTypeError::new_err(format!(
-            "[cuda.jit] an object of class {} cannot be an argument of a kernel: arrays, numbers, tuples of them and None can",
+            "[cuda.jit] an object of class {} cannot be an argument of a kernel; pass arrays, numbers, tuples of them or None",
             object.get_type().name()?
         )))
     }
@@ -259,7 +259,7 @@ impl<'py> Arg<'py> {
         let (bytes, dtype, shape): (Bound<'py, PyAny>, Bound<'py, PyAny>, Vec<i64>) = object.extract()?;
         let bytes = bytes.cast::<PyArray>()?.get().array.clone();
         let Some(elem) = super::record::element(&dtype)? else {
-            return Err(PyTypeError::new_err("[cuda.jit] an array of records has a structured dtype"));
+            return Err(PyTypeError::new_err("[cuda.jit] an array of records must have a structured dtype"));
         };
         array_key(&elem, shape.len(), Order::C, true, key);
         Ok(Arg::Records(Box::new(Records { bytes, elem, shape, writable: true })))
@@ -278,7 +278,9 @@ impl<'py> Arg<'py> {
             },
         };
         if !dtype.getattr("isnative")?.extract::<bool>()? {
-            return Err(PyTypeError::new_err("[cuda.jit] an array of foreign byte order; convert it with astype"));
+            return Err(PyTypeError::new_err(
+                "[cuda.jit] arrays of foreign byte order are not supported; convert the array with astype",
+            ));
         }
         let shape: Vec<i64> = object.getattr("shape")?.extract()?;
         let strides: Vec<i64> = object.getattr("strides")?.extract()?;

@@ -32,7 +32,7 @@ pub(super) fn counts<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'
     record_unit(unit);
     if numpy.getattr("isnat")?.call1((object,))?.call_method0("any")?.is_truthy()? {
         return Err(PyValueError::new_err(
-            "[cuda.jit] NaT is not supported in kernels: fill it, or give a mask beside",
+            "[cuda.jit] NaT is not supported in kernels; fill it, or pass a mask as well",
         ));
     }
     object.call_method1("view", ("i8",)).map(Some)
@@ -54,7 +54,7 @@ pub(super) fn check() -> PyResult<()> {
     }
     UNITS.with_borrow(|units| match units.iter().find(|unit| **unit != units[0]) {
         Some(other) => Err(PyTypeError::new_err(format!(
-            "[cuda.jit] dates and durations of one unit go together, not {} and {other}; convert with astype",
+            "[cuda.jit] dates and durations must have one unit, not {} and {other}; convert with astype",
             units[0]
         ))),
         None => Ok(()),

@@ -37,7 +37,7 @@ pub(crate) fn declare_linked(
         Ty::Scalar(d) => Ok(Some(d)),
         Ty::None => Ok(None),
         ty => Err(PyNotImplementedError::new_err(format!(
-            "[cuda.declare_device] {ty} is not supported; functions of CUDA C++ take and give numbers"
+            "[cuda.declare_device] {ty} is not supported; parameters and results of CUDA C++ functions must be numbers"
         ))),
     };
     let mut all = Vec::new();

@@ -78,7 +78,7 @@ fn parse(dtype: &Bound<'_, PyAny>) -> PyResult<RecordTy> {
                 Some(d) => Ty::Scalar(d),
                 None => {
                     return Err(PyTypeError::new_err(format!(
-                        "[cuda.jit] the field {name:?} is of dtype {base}; fields are numbers, records and arrays of them"
+                        "[cuda.jit] the field {name:?} has the dtype {base}; fields must be numbers, records or arrays of them"
                     )));
                 }
             },

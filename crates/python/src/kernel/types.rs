@@ -14,7 +14,7 @@ use crate::arguments::dtype_argument;
 
 /// Returns the type for the `key` of a type object of `cuprous.cuda.types`.
 pub(super) fn from_key(key: &Bound<'_, PyAny>) -> PyResult<Ty> {
-    let key = key.cast::<PyTuple>().map_err(|_| PyTypeError::new_err("a type's key is a tuple"))?;
+    let key = key.cast::<PyTuple>().map_err(|_| PyTypeError::new_err("a type's key must be a tuple"))?;
     let kind: String = key.get_item(0)?.extract()?;
     Ok(match kind.as_str() {
         "none" => Ty::None,

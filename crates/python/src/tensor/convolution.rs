@@ -42,7 +42,7 @@ pub(crate) fn t_convolution(
         "output" => (conv::forward, a_shape[1], b_shape[0]),
         "input" => (conv::to_input, b_shape[1].saturating_mul(groups), a_shape[1]),
         "weight" => (conv::to_weight, b_shape[1], a_shape[1]),
-        _ => return Err(PyValueError::new_err(format!("[convolution] no part is called {part:?}"))),
+        _ => return Err(PyValueError::new_err(format!("[convolution] unknown part {part:?}"))),
     };
     let geometry =
         Geometry { images, inputs, outputs, input, kernel, output, stride, dilation, before, groups, dtype, tf32 };

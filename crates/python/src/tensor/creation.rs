@@ -80,7 +80,7 @@ pub(crate) fn t_random(
 ) -> PyResult<PyTensor> {
     let fun = fun_argument(name)?;
     if !matches!(fun.random_dtypes(), Some((_, None))) {
-        return Err(PyTypeError::new_err(format!("{name:?} makes no random numbers without parameters")));
+        return Err(PyTypeError::new_err(format!("{name:?} is not a distribution without parameters")));
     }
     check(&shape, DType::F64)?;
     let engine = devices::by_name(device).or_raise()?;

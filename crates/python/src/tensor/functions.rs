@@ -159,7 +159,9 @@ pub(crate) fn t_reduce(
     let tensor = t.tensor();
     let ndim = tensor.array.layout.ndim();
     if ndim > 32 {
-        return Err(pyo3::exceptions::PyNotImplementedError::new_err("tensors of more than 32 dimensions"));
+        return Err(pyo3::exceptions::PyNotImplementedError::new_err(
+            "tensors of more than 32 dimensions are not supported",
+        ));
     }
     let all = ((1u64 << ndim) - 1) as u32;
     let mut mask = 0;
@@ -342,7 +344,7 @@ pub(crate) fn t_log_likelihood(
     let axis = dimension(dim, t.array.layout.ndim())?;
     let rest = t.shape().iter().enumerate().filter(|(k, _)| *k != axis).map(|(_, &n)| n);
     if t.shape().is_empty() || !rest.eq(index.shape().iter().copied()) || index.dtype() != DType::I64 {
-        return Err(PyValueError::new_err("[likelihood] the index (int64) has all but one of the dimensions"));
+        return Err(PyValueError::new_err("[likelihood] the index (int64) must have all dimensions but one"));
     }
     finish(py, softmax::likelihood(&t, &index, axis, dtype_argument(dtype)?))
 }
@@ -408,7 +410,7 @@ pub(crate) fn t_layer_norm(
 ) -> PyResult<PyTensor> {
     let (t, weight, bias) = (t.tensor(), weight.map(PyTensor::tensor), bias.map(PyTensor::tensor));
     let first = t.shape().len().checked_sub(dims).filter(|_| t.shape().len() < 32);
-    let first = first.ok_or_else(|| PyValueError::new_err("[layer_norm] that many dimensions are not supported"))?;
+    let first = first.ok_or_else(|| PyValueError::new_err("[layer_norm] the number of dimensions is not supported"))?;
     finish(py, layer_norm::layer_norm(&t, first, weight.as_ref(), bias.as_ref(), eps))
 }
 

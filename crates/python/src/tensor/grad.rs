@@ -451,7 +451,7 @@ pub(crate) fn set_anomaly(to: &str) -> PyResult<&'static str> {
         "off" => Anomaly::Off,
         "lines" => Anomaly::Lines,
         "nan" => Anomaly::Nan,
-        _ => return Err(pyo3::exceptions::PyValueError::new_err(format!("no anomaly mode is called {to:?}"))),
+        _ => return Err(pyo3::exceptions::PyValueError::new_err(format!("unknown anomaly mode {to:?}"))),
     };
     Ok(match mode::set_anomaly(to) {
         Anomaly::Off => "off",

@@ -30,13 +30,13 @@ pub(crate) fn t_recurrent(
         "RNN_RELU" => Cell::Relu,
         "LSTM" => Cell::Lstm,
         "GRU" => Cell::Gru,
-        _ => return Err(PyValueError::new_err(format!("[recurrence] no formula is called {mode:?}"))),
+        _ => return Err(PyValueError::new_err(format!("[recurrence] unknown mode {mode:?}"))),
     };
     let x = x.tensor();
     let all = |tensors: &[Bound<'_, PyTensor>]| tensors.iter().map(|t| t.get().tensor()).collect::<Vec<Tensor>>();
     let (states, parameters) = (all(&states), all(&parameters));
     let (&[steps, batch, input], Some(&[_, _, hidden])) = (x.shape(), states.first().map(Tensor::shape)) else {
-        return Err(PyValueError::new_err("[recurrence] input and states have three dimensions"));
+        return Err(PyValueError::new_err("[recurrence] input and states must have three dimensions"));
     };
     let alike = |t: &Tensor| t.dtype() == x.dtype() && t.array.storage.device == x.array.storage.device;
     if !states.iter().chain(&parameters).all(alike) {
@@ -89,10 +89,10 @@ pub(crate) fn t_lstm_steps_backward(
     let (dh, dc, c) = (dh.array(), dc.array(), c.array());
     let fits = outputs.shape().len() == 2 && c.shape().len() == 2 && c.layout.size > 0;
     let (&[rows, hidden], &[batch, _]) = (outputs.shape(), c.shape()) else {
-        return Err(PyValueError::new_err("[steps] gradients have two dimensions"));
+        return Err(PyValueError::new_err("[steps] gradients must have two dimensions"));
     };
     if !fits {
-        return Err(PyValueError::new_err("[steps] there are no states"));
+        return Err(PyValueError::new_err("[steps] the states are empty"));
     }
     let dtype = c.dtype();
     let of = Arc::new(Steps { steps: rows / batch, batch, hidden, reverse, training: true, dtype });

@@ -75,7 +75,7 @@ fn describe(name: &str, file: &str, loaded: LibraryResult, wanted: bool, driver:
             return match (found.cuda, driver) {
                 (Some(cuda), Some(driver)) if cuda > driver.0 => {
                     let text = format!(
-                        "{}{path}\nit is of CUDA {cuda}, and the driver is for CUDA {}.{}",
+                        "{}{path}\nit belongs to CUDA {cuda}, but the driver supports CUDA {}.{}",
                         found.version, driver.0, driver.1
                     );
                     Check::broken(name, text, sys::cure_for(name, driver.0).unwrap_or_default())
@@ -99,7 +99,7 @@ fn describe(name: &str, file: &str, loaded: LibraryResult, wanted: bool, driver:
 }
 
 fn refused(file: &std::path::Path, why: &str) -> String {
-    format!("found and does not load: {}\n{why}", file.display())
+    format!("found but cannot be loaded: {}\n{why}", file.display())
 }
 
 fn nvrtc_found() -> LibraryResult {
@@ -174,7 +174,7 @@ fn cudnn() -> Check {
                 Some((file, why)) => refused(file, why),
                 None => "not installed".into(),
             };
-            let text = format!("{text}; on a GPU large convolutions are faster with it, and run without it");
+            let text = format!("{text}; optional: large convolutions on a GPU are faster with it");
             Check::note("cuDNN", text).with_cure(missing.cure)
         }
     }

@@ -38,7 +38,7 @@ pub(super) fn run(host: &Host<'_>, json: bool, out: &mut dyn Write) -> io::Resul
 
 fn summary(checks: &[Check], gpu: bool) -> &'static str {
     match (any_broken(checks), gpu) {
-        (true, _) => "Something is broken: see the lines marked BROKEN, the first of them first.",
+        (true, _) => "Something is broken: see the lines marked BROKEN, and begin with the first.",
         (false, true) => "All is well: the GPU is usable.",
         (false, false) => "All is well: no GPU is usable here, and Cuprous computes on the CPU.",
     }
@@ -63,7 +63,7 @@ fn kernel_cure(device: &str) -> &'static str {
 fn cache(wanted: bool) -> Check {
     let cache = DiskCache::open_default();
     if let Some(reason) = cache.disabled_because() {
-        let cure = "name a folder of your own in CUPROUS_CACHE_DIR";
+        let cure = "set CUPROUS_CACHE_DIR to a folder of your own";
         let text = format!("off: {reason}");
         return if wanted { Check::broken("kernel cache", text, cure) } else { Check::note("kernel cache", text) };
     }

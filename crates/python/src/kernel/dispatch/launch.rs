@@ -214,7 +214,7 @@ impl Overload {
     fn exception(&self, py: Python<'_>, record: &Record) -> PyErr {
         let number = usize::try_from(record[0] - 1).unwrap_or(usize::MAX);
         let Some(fault) = self.module.faults.get(number) else {
-            return PyRuntimeError::new_err("[cuda.jit] a kernel left a broken record of an exception");
+            return PyRuntimeError::new_err("[cuda.jit] a kernel raised an exception, but its record is damaged");
         };
         let class = match &fault.kind {
             FaultKind::Raise(Some(k), _) => self.classes.get(*k).map(|class| class.bind(py).clone()),

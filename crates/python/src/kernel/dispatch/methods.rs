@@ -55,7 +55,7 @@ impl Kernel {
         };
         if !(2..=4).contains(&parts.len()) {
             return Err(PyValueError::new_err(
-                "a launch takes two to four things: kernel[grid, block, stream, shared memory in bytes](…)",
+                "a launch configuration has two to four items: kernel[grid, block, stream, shared memory in bytes](…)",
             ));
         }
         let shared = if parts.len() == 4 { parts.get_item(3)?.extract()? } else { 0 };
@@ -125,7 +125,7 @@ impl Kernel {
     fn resident_blocks(&self, overload: usize, threads: u32, shared: u32) -> PyResult<u64> {
         match self.all().get(overload) {
             Some(found) => found.code.resident_blocks(threads, shared).or_raise(),
-            None => Err(PyValueError::new_err("the kernel has no such overload any more")),
+            None => Err(PyValueError::new_err("the kernel no longer has that overload")),
         }
     }
 

@@ -76,7 +76,7 @@ impl Kernel {
         types.extend(captured.iter().map(Arg::type_of));
         if let Some(other) = captured.iter().find(|a| devices::of(a).id != engine.id) {
             return Err(PyValueError::new_err(format!(
-                "[cuda.jit] the kernel runs on {} and uses an array on {} from outside; pass it as an argument",
+                "[cuda.jit] the kernel runs on {} and captures an array on {}; pass the array as an argument",
                 devices::name(engine),
                 devices::name(devices::of(other)),
             )));
@@ -124,9 +124,7 @@ impl Kernel {
             match Arg::new(object.bind(py), &mut Key::new())? {
                 Arg::Array(array, _) => captured.push(array),
                 _ => {
-                    return Err(PyTypeError::new_err(
-                        "[cuda.jit] a kernel uses something from outside that is no array",
-                    ));
+                    return Err(PyTypeError::new_err("[cuda.jit] a captured object is not an array"));
                 }
             }
         }
@@ -234,7 +232,7 @@ const LOSSY: usize = 4;
 fn ambiguous(have: &[Ty], best: &[&Vec<Ty>]) -> PyErr {
     let best: Vec<String> = best.iter().map(|types| show(types)).collect();
     PyTypeError::new_err(format!(
-        "Ambiguous overloading for argument type(s) {}: {} lose as much; add a signature, or convert the arguments",
+        "Ambiguous overloading for argument type(s) {}: {} match equally well; add a signature, or convert the arguments",
         show(have),
         best.join(" and ")
     ))

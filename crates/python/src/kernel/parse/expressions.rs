@@ -190,7 +190,7 @@ impl<'py> Translation<'py> {
             }
             let mut found = match self.outside(&node, scope)? {
                 Some(Ok(object)) => vec![object],
-                _ => return Ok(Some(unsupported_expr("isinstance of a class that is not known", None))),
+                _ => return Ok(Some(unsupported_expr("isinstance with an unknown class", None))),
             };
             while let Some(object) = found.pop() {
                 if let Ok(items) = object.cast::<PyTuple>() {
@@ -198,7 +198,7 @@ impl<'py> Translation<'py> {
                     continue;
                 }
                 let Ok(name) = object.getattr("__name__").or_else(|_| object.getattr("name")) else {
-                    return Ok(Some(unsupported_expr("isinstance of what is no class", None)));
+                    return Ok(Some(unsupported_expr("isinstance with an object that is not a class", None)));
                 };
                 let name: String = name.extract()?;
                 let module: String = object.getattr("__module__").and_then(|m| m.extract()).unwrap_or_default();

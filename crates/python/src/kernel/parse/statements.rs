@@ -90,7 +90,7 @@ impl<'py> Translation<'py> {
             _ => unparse(&exception)?,
         };
         let Some(Ok(class)) = self.outside(&class, scope)? else {
-            return Ok(unsupported("raise of what is no class of exceptions", None));
+            return Ok(unsupported("raise of an object that is not an exception class", None));
         };
         let number = self.classes.iter().position(|known| known.is(&class)).unwrap_or(self.classes.len());
         if number == self.classes.len() {
