@@ -74,7 +74,7 @@ impl WorkCounter {
     }
 }
 
-fn add(all: &mut Taken, one: Taken) {
+fn merge(all: &mut Taken, one: Taken) {
     let counted = &mut all.counted;
     counted.programs.extend(one.counted.programs);
     counted.upload += one.counted.upload;
@@ -123,7 +123,7 @@ impl WorkCounter {
             let mut result = Ok(());
             for engine in engines {
                 match engine.back() {
-                    Ok(one) => add(&mut all, one),
+                    Ok(one) => merge(&mut all, one),
                     Err(e) => result = Err(e),
                 }
             }

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::array::{PyArray, finish};
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::functions::whole;
+use crate::functions::record_routine;
 
 #[pyfunction]
 pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axes: Vec<i64>, n: i64, divisor: &str) -> PyResult<PyArray> {
@@ -76,7 +76,7 @@ pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axes: Vec<i64>, n: i6
         };
         checked_size(dtype, &shape).or_raise()?;
         let op = RoutineOp::Fft { kind, axis: axis as u8, rank: rank as u8, scale };
-        lines = whole(py, op, &[&lines], dtype, &shape)?;
+        lines = record_routine(py, op, &[&lines], dtype, &shape)?;
     }
     Ok(PyArray::own(lines.array.view(lines.array.layout.permute(&back))))
 }

@@ -13,7 +13,7 @@ use pyo3::types::PyTuple;
 use crate::arguments::{
     dtype_argument, edge_argument, fun_argument, linalg_argument, reduce_argument, scan_argument, scatter_argument,
 };
-use crate::array::{PyArray, by_stride, finish, laid};
+use crate::array::{PyArray, by_stride, copy_in_order, finish};
 use crate::devices;
 use crate::errors::OrRaise;
 use crate::interrupt::run_due_tape;
@@ -40,13 +40,13 @@ pub(crate) fn map(
 #[pyo3(signature = (name, *operands_))]
 pub(crate) fn result_dtype(name: &str, operands_: &Bound<'_, PyTuple>) -> PyResult<&'static str> {
     let values = operands(operands_)?;
-    let plain: Vec<_> = values.iter().map(Value::operand).collect();
-    Ok(record::result_dtype(fun_argument(name)?, &plain).or_raise()?.name())
+    let contiguous: Vec<_> = values.iter().map(Value::operand).collect();
+    Ok(record::result_dtype(fun_argument(name)?, &contiguous).or_raise()?.name())
 }
 
 #[pyfunction]
 pub(crate) fn cast(py: Python<'_>, a: &PyArray, dtype: &str) -> PyResult<PyArray> {
-    laid(py, a, dtype_argument(dtype)?, &by_stride(&a.array.layout))
+    copy_in_order(py, a, dtype_argument(dtype)?, &by_stride(&a.array.layout))
 }
 
 #[pyfunction]
@@ -137,7 +137,7 @@ pub(crate) fn random(
                     finish(py, engine, engine.full(&[], Scalar::new(*n, dtype), dtype))?.array
                 }
                 Value::Huge(x) => {
-                    finish(py, engine, engine.full(&[], Scalar::new(operand::as_float(*x)?, dtype), dtype))?.array
+                    finish(py, engine, engine.full(&[], Scalar::new(operand::huge_as_float(*x)?, dtype), dtype))?.array
                 }
             };
             Some(array)
@@ -243,7 +243,7 @@ pub(crate) fn reduce(
     let result = match u32::try_from(mask) {
         Ok(mask) if ndim <= 32 => engine.reduce(op, array, mask),
         _ => {
-            let (array, mask) = squeezed(array, mask)?;
+            let (array, mask) = drop_unit_axes(array, mask)?;
             engine.reduce(op, &array, mask)
         }
     };
@@ -260,7 +260,7 @@ pub(crate) fn reduce(
 
 /// Returns the array without axes of extent 1 and the mask of the remaining axes, so that the engine's 32 bits suffice.
 #[cold]
-fn squeezed(array: &Array, mask: u64) -> PyResult<(Array, u32)> {
+fn drop_unit_axes(array: &Array, mask: u64) -> PyResult<(Array, u32)> {
     let layout = &array.layout;
     let reduced = |k: usize| mask >> k & 1 == 1;
     let mut axes: Vec<usize> = (0..layout.ndim()).filter(|&k| layout.shape[k] != 1).collect();
@@ -289,7 +289,13 @@ pub(crate) fn scan(py: Python<'_>, op: &str, a: &PyArray, axis: i64) -> PyResult
 }
 
 /// Records a routine on whole arrays.
-pub(crate) fn whole(py: Python<'_>, op: RoutineOp, ins: &[&PyArray], dtype: DType, shape: &[i64]) -> PyResult<PyArray> {
+pub(crate) fn record_routine(
+    py: Python<'_>,
+    op: RoutineOp,
+    ins: &[&PyArray],
+    dtype: DType,
+    shape: &[i64],
+) -> PyResult<PyArray> {
     let engine = devices::of(&ins[0].array);
     let arrays: smallvec::SmallVec<[_; 3]> = ins.iter().map(|a| &a.array).collect();
     finish(py, engine, engine.whole(op, &arrays, dtype, shape))
@@ -303,12 +309,12 @@ pub(crate) fn dot(py: Python<'_>, a: &PyArray, b: &PyArray) -> PyResult<PyArray>
 
 #[pyfunction]
 pub(crate) fn sort(py: Python<'_>, a: &PyArray) -> PyResult<PyArray> {
-    whole(py, RoutineOp::Sort, &[a], a.array.dtype(), a.array.shape())
+    record_routine(py, RoutineOp::Sort, &[a], a.array.dtype(), a.array.shape())
 }
 
 #[pyfunction]
 pub(crate) fn argsort(py: Python<'_>, a: &PyArray) -> PyResult<PyArray> {
-    whole(py, RoutineOp::ArgSort, &[a], DType::I64, a.array.shape())
+    record_routine(py, RoutineOp::ArgSort, &[a], DType::I64, a.array.shape())
 }
 
 #[pyfunction]
@@ -316,11 +322,11 @@ pub(crate) fn searchsorted(py: Python<'_>, a: &PyArray, v: &PyArray, right: bool
     if a.array.layout.ndim() != 1 || a.array.dtype() != v.array.dtype() {
         return Err(PyValueError::new_err("[searchsorted] the sorted array must be 1-d and of the values' dtype"));
     }
-    whole(py, RoutineOp::SearchSorted { right }, &[a, v], DType::I64, v.array.shape())
+    record_routine(py, RoutineOp::SearchSorted { right }, &[a, v], DType::I64, v.array.shape())
 }
 
 /// Checks that a position is within the rows.
-fn in_row(op: &str, a: &PyArray, place: i64) -> PyResult<()> {
+fn check_position(op: &str, a: &PyArray, place: i64) -> PyResult<()> {
     match a.array.shape().last() {
         Some(&n) if (0..n).contains(&place) => Ok(()),
         _ => Err(PyValueError::new_err(format!(
@@ -332,13 +338,13 @@ fn in_row(op: &str, a: &PyArray, place: i64) -> PyResult<()> {
 
 #[pyfunction]
 pub(crate) fn partition(py: Python<'_>, a: &PyArray, kth: i64, indices: bool) -> PyResult<PyArray> {
-    in_row("partition", a, kth)?;
+    check_position("partition", a, kth)?;
     let dtype = if indices { DType::I64 } else { a.array.dtype() };
-    whole(py, RoutineOp::Partition { kth, indices }, &[a], dtype, a.array.shape())
+    record_routine(py, RoutineOp::Partition { kth, indices }, &[a], dtype, a.array.shape())
 }
 
 /// Returns the shape if the rows hold real numbers and are short enough for 32-bit positions.
-fn real_rows(op: &str, a: &PyArray) -> PyResult<Dims> {
+fn real_rows_shape(op: &str, a: &PyArray) -> PyResult<Dims> {
     let fits = a.array.shape().last().is_some_and(|&n| n < 1 << 31) && !a.array.dtype().is_complex();
     if fits {
         return Ok(a.array.shape().into());
@@ -352,20 +358,20 @@ fn real_rows(op: &str, a: &PyArray) -> PyResult<Dims> {
 
 #[pyfunction]
 pub(crate) fn topk(py: Python<'_>, a: &PyArray, k: i64, largest: bool) -> PyResult<PyArray> {
-    let mut shape = real_rows("topk", a)?;
-    in_row("topk", a, k.max(1) - 1)?;
+    let mut shape = real_rows_shape("topk", a)?;
+    check_position("topk", a, k.max(1) - 1)?;
     if let Some(n) = shape.last_mut() {
         *n = k.max(0);
     }
-    whole(py, RoutineOp::TopK { largest }, &[a], DType::I64, &shape)
+    record_routine(py, RoutineOp::TopK { largest }, &[a], DType::I64, &shape)
 }
 
 #[pyfunction]
 pub(crate) fn select(py: Python<'_>, a: &PyArray, rank: i64) -> PyResult<PyArray> {
-    let mut shape = real_rows("select", a)?;
-    in_row("select", a, rank)?;
+    let mut shape = real_rows_shape("select", a)?;
+    check_position("select", a, rank)?;
     shape.pop();
-    whole(py, RoutineOp::Select { rank }, &[a], a.array.dtype(), &shape)
+    record_routine(py, RoutineOp::Select { rank }, &[a], a.array.dtype(), &shape)
 }
 
 #[pyfunction]
@@ -374,7 +380,7 @@ pub(crate) fn pack_mask(py: Python<'_>, mask: &PyArray) -> PyResult<PyArray> {
     if layout.ndim() != 1 || layout.dtype != DType::Bool {
         return Err(PyValueError::new_err("[pack_mask] the mask must be 1-d and bool"));
     }
-    whole(py, RoutineOp::PackMask, &[mask], DType::I64, &[packed_mask(layout.size).0])
+    record_routine(py, RoutineOp::PackMask, &[mask], DType::I64, &[packed_mask(layout.size).0])
 }
 
 /// Returns the `count` true positions of a packed mask of `n` elements, or the values there.
@@ -392,7 +398,7 @@ pub(crate) fn compact(
     }
     let dtype = values.map_or(DType::I64, |v| v.array.dtype());
     let ins: smallvec::SmallVec<[&PyArray; 2]> = [packed].into_iter().chain(values).collect();
-    whole(py, RoutineOp::Compact, &ins, dtype, &[count])
+    record_routine(py, RoutineOp::Compact, &ins, dtype, &[count])
 }
 
 /// Returns connected components. `edges` has shape (words, n), with one bit for each step.
@@ -405,7 +411,7 @@ pub(crate) fn components(py: Python<'_>, edges: &PyArray, steps: Vec<i64>) -> Py
         return Err(PyValueError::new_err("[components] edges and steps do not fit together"));
     }
     let dtype = if shape[1] <= i64::from(i32::MAX) { DType::I32 } else { DType::I64 };
-    whole(py, RoutineOp::Components { steps: steps.into() }, &[edges], dtype, &shape[1..])
+    record_routine(py, RoutineOp::Components { steps: steps.into() }, &[edges], dtype, &shape[1..])
 }
 
 #[pyfunction]
@@ -432,7 +438,7 @@ pub(crate) fn correlate(
         return Err(PyValueError::new_err("[correlate] the weights are empty"));
     }
     let op = RoutineOp::Correlate { edge: edge_argument(edge)?, constant: constant.to_bits(), origin: origin.into() };
-    whole(py, op, &[a, weights], dtype, a.array.shape())
+    record_routine(py, op, &[a, weights], dtype, a.array.shape())
 }
 
 #[pyfunction]
@@ -456,7 +462,7 @@ pub(crate) fn pad(
     let extent = |k: usize| a.array.shape()[k].saturating_add(before[k]).saturating_add(after[k]);
     let shape: Dims = (0..ndim).map(extent).collect();
     let op = RoutineOp::Pad { edge, constant: constant.to_bits(), before: before.into() };
-    whole(py, op, &[a], a.array.dtype(), &shape)
+    record_routine(py, op, &[a], a.array.dtype(), &shape)
 }
 
 #[pyfunction]
@@ -498,7 +504,7 @@ pub(crate) fn decompose(py: Python<'_>, name: &str, a: &PyArray, b: Option<&PyAr
     };
     checked_size(dtype, &[elements]).or_raise()?;
     let ins: smallvec::SmallVec<[&PyArray; 2]> = std::iter::once(a).chain(b).collect();
-    whole(py, RoutineOp::Linalg(op), &ins, dtype, &[elements])
+    record_routine(py, RoutineOp::Linalg(op), &ins, dtype, &[elements])
 }
 
 #[pyfunction]
@@ -536,13 +542,13 @@ pub(crate) fn sparse_dot(
         return finish(py, engine, engine.full(&out, Scalar::default(), dtype));
     }
     // Libraries need contiguous arrays.
-    let plain = |a: &PyArray| {
+    let contiguous = |a: &PyArray| {
         if a.array.layout.is_c_contiguous() {
             return Ok(PyArray::own(a.array.clone()));
         }
         let engine = devices::of(&a.array);
         finish(py, engine, engine.cast(&a.array, a.array.dtype()))
     };
-    let (values, pattern, dense) = (plain(values)?, plain(pattern)?, plain(dense)?);
-    whole(py, RoutineOp::SparseDot { transposed }, &[&values, &pattern, &dense], dtype, &out)
+    let (values, pattern, dense) = (contiguous(values)?, contiguous(pattern)?, contiguous(dense)?);
+    record_routine(py, RoutineOp::SparseDot { transposed }, &[&values, &pattern, &dense], dtype, &out)
 }

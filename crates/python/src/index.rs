@@ -52,25 +52,25 @@ fn part<'py>(key: &Bound<'py, PyAny>) -> PyResult<Option<Part<'py>>> {
 }
 
 /// The selection of a basic key.
-pub(crate) enum Basic {
+pub(crate) enum Selection {
     View(LayoutRef),
     /// The offset of an element: the key is an integer for each axis and nothing else. NumPy returns the element
     /// itself, not a view of it.
     Element(i64),
 }
 
-impl Basic {
+impl Selection {
     /// Returns the layout of the view, or of the element as a view.
     pub(crate) fn layout(self, of: &Layout) -> LayoutRef {
         match self {
-            Basic::View(layout) => layout,
-            Basic::Element(offset) => of.with(&[], &[], offset),
+            Selection::View(layout) => layout,
+            Selection::Element(offset) => of.with(&[], &[], offset),
         }
     }
 }
 
 /// Returns the selection of a key; `None` if the key is not basic.
-pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<Basic>> {
+pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<Selection>> {
     let mut parts: smallvec::SmallVec<[Part; 4]> = smallvec::SmallVec::new();
     if let Ok(tuple) = key.cast::<PyTuple>() {
         for item in tuple.iter() {
@@ -138,7 +138,7 @@ pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<
     shape.extend_from_slice(&layout.shape[axis..]);
     strides.extend_from_slice(&layout.strides[axis..]);
     if shape.is_empty() && !parts.iter().any(|p| matches!(p, Part::Ellipsis)) {
-        return Ok(Some(Basic::Element(offset)));
+        return Ok(Some(Selection::Element(offset)));
     }
     if shape.len() > MAX_NDIM {
         return Err(PyIndexError::new_err(format!(
@@ -147,7 +147,7 @@ pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<
         )));
     }
     let view = Layout::try_new(layout.dtype, &shape, &strides, offset).or_raise()?;
-    Ok(Some(Basic::View(view)))
+    Ok(Some(Selection::View(view)))
 }
 
 /// Returns the element at a flat index or at one index per axis.

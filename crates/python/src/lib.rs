@@ -55,14 +55,14 @@ fn command(py: Python<'_>, argv: Vec<String>) -> i32 {
 
 /// Shuts down before the interpreter ends.
 #[pyfunction]
-fn end() {
+fn shutdown() {
     cuprous_plan::engine::end();
     cuprous_core::presence::leave();
 }
 
 /// Passes the folders of NVIDIA's wheels to the loader: the namespace package `nvidia`, a folder of that name anywhere
 /// on `sys.path`.
-fn find_libraries(py: Python<'_>) -> PyResult<()> {
+fn set_library_roots(py: Python<'_>) -> PyResult<()> {
     let path: Vec<Bound<'_, PyAny>> = py.import("sys")?.getattr("path")?.extract()?;
     let roots = path
         .iter()
@@ -75,7 +75,7 @@ fn find_libraries(py: Python<'_>) -> PyResult<()> {
 }
 
 /// Raises in any interpreter but the first, because arrays, classes and hooks are shared by the whole process.
-fn only_one_interpreter() -> PyResult<()> {
+fn check_single_interpreter() -> PyResult<()> {
     static FIRST: AtomicI64 = AtomicI64::new(-1);
     // SAFETY: called with the GIL of an interpreter held.
     let id = unsafe { pyo3::ffi::PyInterpreterState_GetID(pyo3::ffi::PyInterpreterState_Get()) };
@@ -90,7 +90,7 @@ fn only_one_interpreter() -> PyResult<()> {
 // Free-threaded interpreters keep the GIL until the test suite passes without it.
 #[pymodule(gil_used = true)]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    only_one_interpreter()?;
+    check_single_interpreter()?;
     m.add_class::<array::PyArray>()?;
     m.add_class::<ufunc::PyUfunc>()?;
     m.add_class::<counter::Counter>()?;
@@ -110,7 +110,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     interrupt::install(m.py());
     fork::install();
     let _ = cuprous_autograd::ops::ENGINES.set(devices::by_number);
-    find_libraries(m.py())?;
+    set_library_roots(m.py())?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     macro_rules! functions {
         ($($module:ident: $($name:ident)*;)*) => {$($(
@@ -118,7 +118,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         )*)*};
     }
     m.add_function(wrap_pyfunction!(command, m)?)?;
-    m.py().import("atexit")?.call_method1("register", (wrap_pyfunction!(end, m)?,))?;
+    m.py().import("atexit")?.call_method1("register", (wrap_pyfunction!(shutdown, m)?,))?;
     functions! {
         functions: map result_dtype cast promote_types can_cast empty full iota random broadcast_to without_base update gather
             scatter reduce scan dot sort argsort searchsorted partition topk select pack_mask compact components

@@ -18,7 +18,7 @@ static NATIVE: PyOnceLock<Vec<Option<Py<PyAny>>>> = PyOnceLock::new();
 /// The dtype object of `ml_dtypes`, which is imported when it is first needed.
 static BFLOAT16: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-fn native(py: Python<'_>) -> PyResult<&Vec<Option<Py<PyAny>>>> {
+fn native_dtypes(py: Python<'_>) -> PyResult<&Vec<Option<Py<PyAny>>>> {
     NATIVE.get_or_try_init(py, || {
         let make = py.import("numpy")?.getattr("dtype")?;
         let one = |d: &DType| (*d != DType::BF16).then(|| make.call1((d.name(),)).map(Bound::unbind)).transpose();
@@ -28,7 +28,7 @@ fn native(py: Python<'_>) -> PyResult<&Vec<Option<Py<PyAny>>>> {
 
 /// Returns the `numpy.dtype` of a dtype.
 pub(crate) fn dtype(py: Python<'_>, dtype: DType) -> PyResult<Py<PyAny>> {
-    let known = match &native(py)?[dtype as usize] {
+    let known = match &native_dtypes(py)?[dtype as usize] {
         Some(known) => known,
         None => BFLOAT16.get_or_try_init(py, || {
             let bfloat16 = py.import("ml_dtypes")?.getattr("bfloat16")?;
@@ -39,7 +39,7 @@ pub(crate) fn dtype(py: Python<'_>, dtype: DType) -> PyResult<Py<PyAny>> {
 }
 
 /// Returns the address and byte count of a C-contiguous NumPy array.
-fn memory(array: &Bound<'_, PyAny>) -> PyResult<(u64, usize)> {
+fn data_pointer(array: &Bound<'_, PyAny>) -> PyResult<(u64, usize)> {
     let interface = array.getattr("__array_interface__")?;
     let data = interface
         .cast::<PyDict>()?
@@ -52,7 +52,7 @@ fn memory(array: &Bound<'_, PyAny>) -> PyResult<(u64, usize)> {
 /// Returns the dtype of a NumPy dtype, if it is supported. NumPy needs microseconds to build a name, so the common
 /// dtype objects are recognized by identity.
 pub(crate) fn dtype_of(dtype: &Bound<'_, PyAny>) -> PyResult<DType> {
-    let known = native(dtype.py())?.iter().position(|known| known.as_ref().is_some_and(|known| dtype.is(known)));
+    let known = native_dtypes(dtype.py())?.iter().position(|known| known.as_ref().is_some_and(|known| dtype.is(known)));
     if let Some(place) = known {
         return Ok(DType::ALL[place]);
     }
@@ -73,14 +73,14 @@ pub(crate) fn from_numpy(py: Python<'_>, a: &Bound<'_, PyAny>, device: Option<&s
     let numpy = py.import("numpy")?;
     let mut packed = numpy.getattr("ascontiguousarray")?.call1((a,))?;
     if !packed.getattr("dtype")?.getattr("isnative")?.extract::<bool>()? {
-        let native = packed.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
-        packed = packed.call_method1("astype", (native,))?;
+        let native_dtype = packed.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
+        packed = packed.call_method1("astype", (native_dtype,))?;
     }
     let engine = match device {
         Some(name) => devices::by_name(name).or_raise()?,
         None => devices::default_engine().or_raise()?,
     };
-    let (address, bytes) = memory(&packed)?;
+    let (address, bytes) = data_pointer(&packed)?;
     let array = py
         .detach(|| {
             let host: &[u8] = if bytes == 0 {
@@ -127,7 +127,7 @@ pub(crate) fn to_numpy<'py>(
         (Some(target), true) => target.clone(),
         _ => py.import("numpy")?.getattr("empty")?.call1((shape, dtype(py, a.array.dtype())?))?,
     };
-    let (address, bytes) = memory(&host)?;
+    let (address, bytes) = data_pointer(&host)?;
     let engine = devices::of(&a.array);
     interrupt::run(py, || {
         let to: &mut [u8] = if bytes == 0 {
@@ -172,7 +172,7 @@ pub(crate) fn to_device<'py>(a: &Bound<'py, PyArray>, device: &str) -> PyResult<
 }
 
 /// Raises for bytes other than 0 and 1, which routines on bools do not expect.
-fn bools(py: Python<'_>, bytes: &Array) -> PyResult<()> {
+fn check_bools(py: Python<'_>, bytes: &Array) -> PyResult<()> {
     let engine = devices::of(bytes);
     let mut most = [0];
     let flat = engine.cast(bytes, DType::U8).or_raise()?;
@@ -216,7 +216,7 @@ pub(crate) fn as_strided(
     let offset = (start / new.size() as i64).saturating_add(offset);
     let layout = index::strided(array, new, &shape, &strides, offset).or_raise()?;
     if new == DType::Bool && old != DType::Bool && !layout.shape.contains(&0) {
-        bools(a.py(), &array.view(Layout::try_new(DType::U8, &shape, &strides, offset).or_raise()?))?;
+        check_bools(a.py(), &array.view(Layout::try_new(DType::U8, &shape, &strides, offset).or_raise()?))?;
     }
     Ok(PyArray::alias(a, array.view(layout)))
 }

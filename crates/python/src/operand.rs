@@ -47,7 +47,7 @@ impl Value<'_> {
                 return Ok(self.operand());
             }
             Value::Weak(n) | Value::Typed(n, _) => *n,
-            Value::Huge(x) if !dtype.is_int() => return Ok(Operand::Weak(as_float(*x)?)),
+            Value::Huge(x) if !dtype.is_int() => return Ok(Operand::Weak(huge_as_float(*x)?)),
             Value::Huge(_) => return Err(too_large()),
         };
         let whole = match number {
@@ -102,7 +102,7 @@ fn inexact(dtype: DType) -> bool {
 }
 
 /// Returns a huge integer as a float, or Python's error if it is too large.
-pub(crate) fn as_float(huge: f64) -> PyResult<Number> {
+pub(crate) fn huge_as_float(huge: f64) -> PyResult<Number> {
     if huge.is_infinite() {
         return Err(PyOverflowError::new_err("int too large to convert to float"));
     }
@@ -132,7 +132,7 @@ pub(crate) fn with_huge<'a>(
     }
     for (operand, value) in operands.iter_mut().zip(values) {
         if let (Value::Huge(x), true) = (value, float) {
-            *operand = Operand::Weak(as_float(*x)?);
+            *operand = Operand::Weak(huge_as_float(*x)?);
         }
     }
     Ok(operands)
@@ -148,20 +148,23 @@ pub(crate) fn value<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'p
         return Ok(Some(Value::Weak(Number::Float(x.value()))));
     }
     if object.is_exact_instance_of::<PyInt>() {
-        return integer(object).map(Some);
+        return integer_value(object).map(Some);
     }
-    other(object)
+    other_value(object)
 }
 
 /// Converts a list or another library's array, the other operand of an operator, through the Python API. `None` leaves
 /// the operator to the other object.
 #[cold]
-pub(crate) fn converted<'py>(beside: &Bound<'py, PyAny>, object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
+pub(crate) fn convert_beside<'py>(
+    beside: &Bound<'py, PyAny>,
+    object: &Bound<'py, PyAny>,
+) -> PyResult<Option<Value<'py>>> {
     let found = crate::hooks::call(object.py(), crate::hooks::Hook::Operand, (beside, object))?;
     if found.is_none(object.py()) { Ok(None) } else { value(found.bind(object.py())) }
 }
 
-fn integer<'py>(object: &Bound<'py, PyAny>) -> PyResult<Value<'py>> {
+fn integer_value<'py>(object: &Bound<'py, PyAny>) -> PyResult<Value<'py>> {
     if let Ok(i) = object.extract::<i64>() {
         return Ok(Value::Weak(Number::Int(i.into())));
     }
@@ -176,7 +179,7 @@ fn integer<'py>(object: &Bound<'py, PyAny>) -> PyResult<Value<'py>> {
 }
 
 #[cold]
-fn other<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
+fn other_value<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
     if let Ok(array) = object.cast::<PyArray>() {
         return Ok(Some(Value::Array(array.clone())));
     }
@@ -193,7 +196,7 @@ fn other<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
     // NumPy scalars (and ml_dtypes') have a dtype and an item, but are not arrays.
     let (Ok(dtype), Ok(item)) = (object.getattr("dtype"), object.getattr("item")) else {
         if object.is_instance_of::<PyInt>() {
-            return integer(object).map(Some);
+            return integer_value(object).map(Some);
         }
         if object.is_instance_of::<PyFloat>() {
             return Ok(Some(Value::Weak(Number::Float(object.extract()?))));

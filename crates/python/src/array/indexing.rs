@@ -12,12 +12,12 @@ impl PyArray {
     fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
         let array = &slf.get().array;
         match index::basic(&array.layout, key)? {
-            Some(index::Basic::Element(offset)) => {
+            Some(index::Selection::Element(offset)) => {
                 let engine = devices::of(array);
                 let element = finish(slf.py(), engine, engine.element(array, offset))?;
                 Ok(Py::new(slf.py(), PyArray { role: Role::Element, ..element })?.into_any())
             }
-            Some(index::Basic::View(layout)) => {
+            Some(index::Selection::View(layout)) => {
                 Ok(Py::new(slf.py(), PyArray::view(slf, array.view(layout))?)?.into_any())
             }
             None => hooks::call(slf.py(), hooks::Hook::GetItem, (slf, key)),

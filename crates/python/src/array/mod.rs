@@ -121,7 +121,7 @@ pub(crate) fn by_stride(layout: &Layout) -> Vec<usize> {
 
 /// Returns a new array of `dtype` with the same elements. Its axes are in memory in the order `axes`, the slowest
 /// first.
-pub(crate) fn laid(py: Python<'_>, source: &PyArray, dtype: DType, axes: &[usize]) -> PyResult<PyArray> {
+pub(crate) fn copy_in_order(py: Python<'_>, source: &PyArray, dtype: DType, axes: &[usize]) -> PyResult<PyArray> {
     let array = &source.array;
     let engine = devices::of(array);
     if axes.is_sorted() {

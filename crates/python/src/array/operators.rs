@@ -22,11 +22,11 @@ use crate::{devices, hooks};
 fn binary<'py>(py: Python<'py>, fun: Fun, a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
     match (operand::value(a)?, operand::value(b)?) {
         (Some(x), Some(y)) => Ok(Py::new(py, operand::map(py, fun, &[x, y], None)?)?.into_any()),
-        (Some(x), None) => match operand::converted(a, b)? {
+        (Some(x), None) => match operand::convert_beside(a, b)? {
             Some(y) => Ok(Py::new(py, operand::map(py, fun, &[x, y], None)?)?.into_any()),
             None => Ok(py.NotImplemented()),
         },
-        (None, Some(y)) => match operand::converted(b, a)? {
+        (None, Some(y)) => match operand::convert_beside(b, a)? {
             Some(x) => Ok(Py::new(py, operand::map(py, fun, &[x, y], None)?)?.into_any()),
             None => Ok(py.NotImplemented()),
         },
@@ -71,7 +71,7 @@ fn unary(slf: &Bound<'_, PyArray>, fun: Fun) -> PyResult<PyArray> {
 fn in_place(Target(slf): Target<'_, '_>, fun: Fun, other: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = slf.py();
     let value = match operand::value(other)? {
-        None => operand::converted(slf.as_any(), other)?,
+        None => operand::convert_beside(slf.as_any(), other)?,
         value => value,
     };
     let Some(value) = value else {
@@ -127,7 +127,7 @@ impl PyArray {
         if !modulo.is_none() {
             return Err(PyTypeError::new_err("pow() with a modulus is not defined for arrays"));
         }
-        if let Some(fun) = simpler_power(slf.get().array.dtype(), o)? {
+        if let Some(fun) = power_shortcut(slf.get().array.dtype(), o)? {
             return Ok(Py::new(slf.py(), unary(slf, fun)?)?.into_any());
         }
         binary(slf.py(), Fun::Power, slf.as_any(), o)
@@ -141,7 +141,7 @@ impl PyArray {
     }
 
     fn __ipow__(slf: Target<'_, '_>, o: &Bound<'_, PyAny>, _modulo: &Bound<'_, PyAny>) -> PyResult<()> {
-        match simpler_power(slf.dtype(), o)?.filter(|_| slf.dtype() != DType::Bool) {
+        match power_shortcut(slf.dtype(), o)?.filter(|_| slf.dtype() != DType::Bool) {
             Some(fun) => in_place_unary(slf, fun),
             None => in_place(slf, Fun::Power, o),
         }
@@ -207,7 +207,7 @@ impl PyArray {
 
 /// Returns the function that NumPy's `**` computes for some Python numbers as exponents. At zeros, infinities and NaN
 /// it differs from `power`.
-fn simpler_power(dtype: DType, exponent: &Bound<'_, PyAny>) -> PyResult<Option<Fun>> {
+fn power_shortcut(dtype: DType, exponent: &Bound<'_, PyAny>) -> PyResult<Option<Fun>> {
     let is_int = exponent.is_exact_instance_of::<PyInt>();
     if dtype == DType::Bool {
         // The square of a bool array has another dtype than other powers.

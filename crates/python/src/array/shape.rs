@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::{PyArray, by_stride, finish, laid};
+use super::{PyArray, by_stride, copy_in_order, finish};
 use crate::errors::OrRaise;
 use crate::{devices, index};
 
@@ -26,7 +26,7 @@ impl PyArray {
     ) -> PyResult<PyArray> {
         let array = &slf.get().array;
         let dims = index::dims_argument(shape)?;
-        let dims = fill_in(&dims, array)?;
+        let dims = resolve_shape(&dims, array)?;
         let column_major = match order {
             "C" | "c" => false,
             "F" | "f" => true,
@@ -39,10 +39,10 @@ impl PyArray {
             let reversed = |n: usize| (0..n).rev().collect::<Vec<_>>();
             let t = array.view(array.layout.permute(&reversed(array.layout.ndim())));
             let back: Dims = dims.iter().rev().copied().collect();
-            let r = reshaped(slf.py(), &t, &back)?;
+            let r = reshape_or_copy(slf.py(), &t, &back)?;
             r.view(r.layout.permute(&reversed(dims.len())))
         } else {
-            reshaped(slf.py(), array, &dims)?
+            reshape_or_copy(slf.py(), array, &dims)?
         };
         let shared = std::sync::Arc::ptr_eq(&result.storage, &array.storage);
         match copy {
@@ -50,7 +50,7 @@ impl PyArray {
             Some(true) if shared => {
                 let order: Vec<usize> = (0..dims.len()).collect();
                 let order = if column_major { order.into_iter().rev().collect() } else { order };
-                laid(slf.py(), &PyArray::own(result), array.dtype(), &order)
+                copy_in_order(slf.py(), &PyArray::own(result), array.dtype(), &order)
             }
             _ if shared => PyArray::view(slf, result),
             _ => Ok(PyArray::own(result)),
@@ -91,11 +91,11 @@ impl PyArray {
         let order = order.unwrap_or("C");
         let array = &slf.get().array;
         let layout = &array.layout;
-        let upright: Vec<usize> = (0..layout.ndim()).collect();
+        let c_order: Vec<usize> = (0..layout.ndim()).collect();
         let axes = match order {
-            "C" | "c" => upright,
-            "A" | "a" if !layout.is_f_contiguous() || layout.is_c_contiguous() => upright,
-            "F" | "f" | "A" | "a" => upright.into_iter().rev().collect(),
+            "C" | "c" => c_order,
+            "A" | "a" if !layout.is_f_contiguous() || layout.is_c_contiguous() => c_order,
+            "F" | "f" | "A" | "a" => c_order.into_iter().rev().collect(),
             "K" | "k" => by_stride(layout),
             _ => {
                 return Err(PyValueError::new_err(format!(
@@ -104,12 +104,12 @@ impl PyArray {
             }
         };
         // A copy is writable, that of a scalar too.
-        laid(slf.py(), slf.get(), array.dtype(), &axes).map(|copy| PyArray::own(copy.array))
+        copy_in_order(slf.py(), slf.get(), array.dtype(), &axes).map(|copy| PyArray::own(copy.array))
     }
 }
 
 /// Returns a view with another shape, or a copy if strides cannot express it.
-fn reshaped(py: Python<'_>, array: &Array, shape: &[i64]) -> PyResult<Array> {
+fn reshape_or_copy(py: Python<'_>, array: &Array, shape: &[i64]) -> PyResult<Array> {
     if let Some(layout) = array.layout.reshape(shape) {
         return Ok(array.view(layout));
     }
@@ -120,13 +120,13 @@ fn reshaped(py: Python<'_>, array: &Array, shape: &[i64]) -> PyResult<Array> {
 }
 
 /// Fills in the one extent that may be -1.
-fn fill_in(dims: &[i64], array: &Array) -> PyResult<Dims> {
-    let dims = filled_in(dims, array.layout.size)?;
+fn resolve_shape(dims: &[i64], array: &Array) -> PyResult<Dims> {
+    let dims = resolve_open_extent(dims, array.layout.size)?;
     checked_size(array.dtype(), &dims).or_raise()?;
     Ok(dims)
 }
 
-fn filled_in(dims: &[i64], size: i64) -> PyResult<Dims> {
+fn resolve_open_extent(dims: &[i64], size: i64) -> PyResult<Dims> {
     let fail = || PyValueError::new_err(format!("cannot reshape array of size {size} into shape {}", show(dims)));
     let mut out: Dims = dims.into();
     let open: Vec<usize> = (0..dims.len()).filter(|&k| dims[k] < 0).collect();

@@ -31,7 +31,7 @@ impl PyArray {
 
     fn __bool__(slf: &Bound<'_, Self>) -> PyResult<bool> {
         match slf.get().array.layout.size {
-            1 => Ok(match number(slf.py(), &slf.get().array)? {
+            1 => Ok(match read_number(slf.py(), &slf.get().array)? {
                 Number::Bool(b) => b,
                 Number::Int(i) => i != 0,
                 Number::Float(x) => x != 0.0,
@@ -48,15 +48,15 @@ impl PyArray {
     }
 
     fn __int__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        slf.py().get_type::<pyo3::types::PyInt>().call1((single(slf)?,)).map(Bound::unbind)
+        slf.py().get_type::<pyo3::types::PyInt>().call1((real_scalar(slf)?,)).map(Bound::unbind)
     }
 
     fn __float__(slf: &Bound<'_, Self>) -> PyResult<f64> {
-        single(slf)?.extract(slf.py())
+        real_scalar(slf)?.extract(slf.py())
     }
 
     fn __complex__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyComplex>> {
-        let (re, im) = match number(slf.py(), &only(slf)?)? {
+        let (re, im) = match read_number(slf.py(), &single_element(slf)?)? {
             Number::Complex(re, im) => (re, im),
             Number::Float(x) => (x, 0.0),
             Number::Int(i) => (i as f64, 0.0),
@@ -81,7 +81,7 @@ impl PyArray {
     }
 }
 
-fn only(slf: &Bound<'_, PyArray>) -> PyResult<Array> {
+fn single_element(slf: &Bound<'_, PyArray>) -> PyResult<Array> {
     let array = &slf.get().array;
     if array.layout.size != 1 {
         return Err(PyTypeError::new_err("only size-1 arrays can be converted to Python scalars"));
@@ -89,8 +89,8 @@ fn only(slf: &Bound<'_, PyArray>) -> PyResult<Array> {
     Ok(array.view(array.layout.with(&[], &[], array.layout.offset)))
 }
 
-fn single(slf: &Bound<'_, PyArray>) -> PyResult<Py<PyAny>> {
-    let one = only(slf)?;
+fn real_scalar(slf: &Bound<'_, PyArray>) -> PyResult<Py<PyAny>> {
+    let one = single_element(slf)?;
     if one.dtype().is_complex() {
         return Err(PyTypeError::new_err("a complex array cannot be converted to a real Python scalar; use .real"));
     }
@@ -98,7 +98,7 @@ fn single(slf: &Bound<'_, PyArray>) -> PyResult<Py<PyAny>> {
 }
 
 /// Reads the one element of an array.
-fn number(py: Python<'_>, one: &Array) -> PyResult<Number> {
+fn read_number(py: Python<'_>, one: &Array) -> PyResult<Number> {
     let engine = devices::of(one);
     let mut bits = Scalar::default();
     let bytes = one.dtype().size();
@@ -109,7 +109,7 @@ fn number(py: Python<'_>, one: &Array) -> PyResult<Number> {
 
 /// Reads the one element of an array as a Python scalar.
 pub(crate) fn scalar(py: Python<'_>, one: &Array) -> PyResult<Py<PyAny>> {
-    Ok(match number(py, one)? {
+    Ok(match read_number(py, one)? {
         Number::Bool(b) => b.into_pyobject(py)?.to_owned().into_any().unbind(),
         Number::Int(i) if one.dtype() == DType::U64 => (i as u64).into_pyobject(py)?.into_any().unbind(),
         Number::Int(i) => (i as i64).into_pyobject(py)?.into_any().unbind(),

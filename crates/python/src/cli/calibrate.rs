@@ -50,8 +50,8 @@ pub(super) fn run(options: &Options, host: &Host<'_>, out: &mut dyn Write, err: 
     }
     let start = Instant::now();
     let record = (host.time_recording)();
-    super::let_ctrl_c_end_it();
-    let measured = match all(options.quick, record, &path, err) {
+    super::restore_default_sigint();
+    let measured = match measure_machine(options.quick, record, &path, err) {
         Ok(measured) => measured,
         Err(Fault::Measuring(e)) => return writeln!(err, "cuprous: {}", e.message).map(|()| 1),
         Err(Fault::Keeping(e)) => {
@@ -82,7 +82,7 @@ impl From<cuprous_core::Error> for Fault {
 }
 
 /// Reports the next step: on a terminal it overwrites the previous one, otherwise on lines.
-fn say(device: &str, what: &str, err: &mut dyn Write) {
+fn report_progress(device: &str, what: &str, err: &mut dyn Write) {
     let _ = if io::stderr().is_terminal() {
         write!(err, "\r{device}: {what:<40}\r").and_then(|()| err.flush())
     } else {
@@ -97,7 +97,7 @@ const SPREAD: f64 = 1.3;
 const OTHERS: f64 = 0.1;
 
 /// Measures everything and writes the file once, at the end. An interrupted run leaves the previous file.
-fn all(quick: bool, record: f64, path: &Path, err: &mut dyn Write) -> Result<Machine, Fault> {
+fn measure_machine(quick: bool, record: f64, path: &Path, err: &mut dyn Write) -> Result<Machine, Fault> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
     let name = probe::cpu();
     let about = About {
@@ -112,9 +112,12 @@ fn all(quick: bool, record: f64, path: &Path, err: &mut dyn Write) -> Result<Mac
         quick,
     };
     let before = probe::CpuTime::now();
-    let cpu = measure(devices::by_name("cpu")?, &about, &mut |what| say("CPU", what, err))?;
+    let cpu = measure(devices::by_name("cpu")?, &about, &mut |what| report_progress("CPU", what, err))?;
     let board = machine::board();
-    let gpu = board.as_ref().map(|board| on_gpu(board, record, quick, &mut |what| say("GPU", what, err))).transpose();
+    let gpu = board
+        .as_ref()
+        .map(|board| on_gpu(board, record, quick, &mut |what| report_progress("GPU", what, err)))
+        .transpose();
     let mut disturbed = Vec::new();
     if let Some(others) = probe::CpuTime::now().others_since(&before).filter(|&others| others > OTHERS) {
         disturbed.push(format!("other programs took {:.0} % of the CPU", 100.0 * others));

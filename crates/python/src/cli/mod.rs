@@ -91,7 +91,7 @@ pub(crate) fn run(argv: Vec<String>, host: &Host<'_>) -> i32 {
 }
 
 /// Restores the default action of Ctrl-C, which ends the process. Python's handler would wait for this call to return.
-fn let_ctrl_c_end_it() {
+fn restore_default_sigint() {
     // SAFETY: the default action runs no code of ours.
     #[cfg(unix)]
     unsafe {

@@ -57,7 +57,7 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
     if terminal && !options.once && !options.json {
         return top::run(monitor, interval, std::env::var_os("NO_COLOR").is_none()).map(|()| 0);
     }
-    super::let_ctrl_c_end_it();
+    super::restore_default_sigint();
     // Rates need two readings.
     std::thread::sleep(Duration::from_millis(200));
     loop {
@@ -103,7 +103,7 @@ pub(super) fn serving(
     what: &str,
     path: &str,
 ) -> io::Result<i32> {
-    super::let_ctrl_c_end_it();
+    super::restore_default_sigint();
     let done = serve::run(options, monitor, |address| {
         let address = reachable(address);
         let _ = writeln!(out, "{what}: http://{address}{path}\nCtrl-C ends it.").and_then(|()| out.flush());

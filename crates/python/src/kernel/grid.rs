@@ -25,7 +25,7 @@ pub(super) fn extents(what: &str, object: &Bound<'_, PyAny>) -> PyResult<[u32; 3
     };
     let items = items.collect::<PyResult<Vec<_>>>()?;
     if !(1..=3).contains(&items.len()) {
-        let message = format!("{what} must be a sequence of 1, 2 or 3 integers, got {}", listed(object));
+        let message = format!("{what} must be a sequence of 1, 2 or 3 integers, got {}", format_items(object));
         return Err(PyValueError::new_err(message));
     }
     for (n, item) in all.iter_mut().zip(&items) {
@@ -38,13 +38,13 @@ pub(super) fn extents(what: &str, object: &Bound<'_, PyAny>) -> PyResult<[u32; 3
 fn extent(what: &str, item: &Bound<'_, PyAny>, all: &Bound<'_, PyAny>) -> PyResult<u32> {
     let number = item.extract::<i64>().or_else(|_| item.call_method0("__index__").and_then(|n| n.extract()));
     let Ok(n) = number else {
-        return Err(PyTypeError::new_err(format!("{what} must be a sequence of integers, got {}", listed(all))));
+        return Err(PyTypeError::new_err(format!("{what} must be a sequence of integers, got {}", format_items(all))));
     };
     u32::try_from(n).map_err(|_| PyValueError::new_err(format!("{what} cannot be {n}")))
 }
 
 /// Formats the given extents as a list.
-fn listed(object: &Bound<'_, PyAny>) -> String {
+fn format_items(object: &Bound<'_, PyAny>) -> String {
     let items = object.try_iter().and_then(|items| items.collect::<PyResult<Vec<_>>>());
     match items.unwrap_or_else(|_| vec![object.clone()]) {
         items if items.len() > 8 => format!("{} of them", items.len()),

@@ -19,15 +19,15 @@ use crate::operators::{arithmetic_operators, comparison};
 fn binary(py: Python<'_>, fun: Fun, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     match (value(a)?, value(b)?) {
         (Some(x), Some(y)) => Ok(Py::new(py, map(py, fun, &[x, y], None)?)?.into_any()),
-        (Some(_), None) => left_to(b),
-        _ => left_to(a),
+        (Some(_), None) => leave_to_other(b),
+        _ => leave_to_other(a),
     }
 }
 
 /// Leaves the operator to the other operand. A NumPy array would accept it and return a result on the host, so it
 /// raises.
 #[cold]
-fn left_to(other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+fn leave_to_other(other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     if !other.is_instance_of::<crate::array::PyArray>() && other.hasattr("__array_interface__")? {
         return Err(PyTypeError::new_err(
             "unsupported operands: a Tensor and a numpy.ndarray; convert the array with torch.from_numpy first",

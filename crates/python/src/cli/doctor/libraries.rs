@@ -27,7 +27,7 @@ impl LibraryInfo {
 type LibraryResult = Result<LibraryInfo, sys::MissingLibrary>;
 
 /// Checks all libraries. A missing library is a fault only if there is a GPU that needs it.
-pub(super) fn checks(wanted: bool) -> Vec<Check> {
+pub(super) fn checks(needed: bool) -> Vec<Check> {
     let required = [
         ("NVRTC", "libnvrtc.so", nvrtc_found()),
         ("cuBLASLt", "libcublasLt.so", cublaslt()),
@@ -35,10 +35,10 @@ pub(super) fn checks(wanted: bool) -> Vec<Check> {
         ("cuSOLVER", "libcusolver.so", cusolver()),
         ("cuSPARSE", "libcusparse.so", cusparse()),
     ];
-    let driver = driver::version().ok().filter(|_| wanted);
+    let driver = driver::version().ok().filter(|_| needed);
     let mut checks: Vec<Check> = required
         .into_iter()
-        .map(|(name, file, loaded)| describe(name, file, loaded, wanted, driver).of(Step::Libraries))
+        .map(|(name, file, loaded)| describe(name, file, loaded, needed, driver).of(Step::Libraries))
         .collect();
     install_together(&mut checks, driver.map_or(13, |version| version.0));
     checks.push(cudnn().of(Step::Cudnn));
@@ -68,7 +68,7 @@ fn install_together(checks: &mut [Check], cuda: u32) {
 const MISSING: &str = "not found. Searched:";
 const NOT_INSTALLED: &str = "not installed";
 
-fn describe(name: &str, file: &str, loaded: LibraryResult, wanted: bool, driver: Option<(u32, u32)>) -> Check {
+fn describe(name: &str, file: &str, loaded: LibraryResult, needed: bool, driver: Option<(u32, u32)>) -> Check {
     let missing = match loaded {
         Ok(found) => {
             let path = probe::loaded_from(file).map_or_else(String::new, |p| format!(", {}", p.display()));
@@ -85,7 +85,7 @@ fn describe(name: &str, file: &str, loaded: LibraryResult, wanted: bool, driver:
         }
         Err(missing) => missing,
     };
-    match (&missing.refused, wanted) {
+    match (&missing.refused, needed) {
         (Some((file, why)), true) => Check::broken(name, refused(file, why), missing.cure),
         (Some((file, why)), false) => {
             Check::note(name, format!("{}; only a GPU needs it", refused(file, why))).with_cure(missing.cure)
