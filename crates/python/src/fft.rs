@@ -63,9 +63,9 @@ pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axes: Vec<i64>, n: i6
         lines = finish(py, engine, engine.cast(&lines.array, lines.array.dtype()))?;
     }
     let last = back[last];
-    let mut places: Vec<usize> = axes.iter().map(|&axis| back[axis]).collect();
-    places.sort_unstable();
-    for (kind, axis, rank) in fft_calls(kind, last, &places) {
+    let mut sorted_axes: Vec<usize> = axes.iter().map(|&axis| back[axis]).collect();
+    sorted_axes.sort_unstable();
+    for (kind, axis, rank) in split_into_routines(kind, last, &sorted_axes) {
         let mut shape: Dims = lines.array.shape().into();
         if axis == last {
             shape[axis] = writes;
@@ -83,30 +83,30 @@ pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axes: Vec<i64>, n: i6
 
 /// Splits a transform along axes into routines, each with its last axis and its rank. Neighboring axes are transformed
 /// together. The axis `last`, along which half a spectrum is read or written, comes first or last.
-fn fft_calls(kind: FftKind, last: usize, places: &[usize]) -> Vec<(FftKind, usize, usize)> {
+fn split_into_routines(kind: FftKind, last: usize, sorted_axes: &[usize]) -> Vec<(FftKind, usize, usize)> {
     let others = match kind {
         FftKind::Real | FftKind::Whole => FftKind::Forward,
         FftKind::Half => FftKind::Backward,
         kind => kind,
     };
-    let mut calls: Vec<(FftKind, usize, usize)> = Vec::new();
-    for &place in places.iter().rev() {
-        match calls.last_mut() {
+    let mut routines: Vec<(FftKind, usize, usize)> = Vec::new();
+    for &axis_position in sorted_axes.iter().rev() {
+        match routines.last_mut() {
             // The half-spectrum axis can only be grouped with the axes before it.
             Some((_, axis, rank))
-                if *axis == place + *rank && *rank < FFT_RANK && (place != last || others == kind) =>
+                if *axis == axis_position + *rank && *rank < FFT_RANK && (axis_position != last || others == kind) =>
             {
                 *rank += 1;
             }
-            _ => calls.push((if place == last { kind } else { others }, place, 1)),
+            _ => routines.push((if axis_position == last { kind } else { others }, axis_position, 1)),
         }
     }
-    match calls.iter().position(|call| call.0 == kind && call.0 != others) {
-        Some(at) if kind == FftKind::Half => calls[at..].rotate_left(1),
-        Some(at) => calls[..=at].rotate_right(1),
+    match routines.iter().position(|call| call.0 == kind && call.0 != others) {
+        Some(at) if kind == FftKind::Half => routines[at..].rotate_left(1),
+        Some(at) => routines[..=at].rotate_right(1),
         None => {}
     }
-    calls
+    routines
 }
 
 #[cfg(test)]
@@ -116,13 +116,13 @@ mod tests {
     #[test]
     fn neighbors_go_together_and_halves_come_first_or_last() {
         use FftKind::{Backward, Forward, Half, Real};
-        assert_eq!(fft_calls(Forward, 1, &[0, 1]), [(Forward, 1, 2)]);
-        assert_eq!(fft_calls(Forward, 0, &[0, 2, 3]), [(Forward, 3, 2), (Forward, 0, 1)]);
-        assert_eq!(fft_calls(Forward, 3, &[0, 1, 2, 3]), [(Forward, 3, 3), (Forward, 0, 1)]);
-        assert_eq!(fft_calls(Real, 2, &[0, 1, 2]), [(Real, 2, 3)]);
-        assert_eq!(fft_calls(Real, 1, &[0, 1, 2]), [(Real, 1, 2), (Forward, 2, 1)]);
-        assert_eq!(fft_calls(Real, 0, &[0, 2]), [(Real, 0, 1), (Forward, 2, 1)]);
-        assert_eq!(fft_calls(Half, 1, &[0, 1, 3]), [(Backward, 3, 1), (Half, 1, 2)]);
-        assert_eq!(fft_calls(Half, 2, &[0, 2]), [(Backward, 0, 1), (Half, 2, 1)]);
+        assert_eq!(split_into_routines(Forward, 1, &[0, 1]), [(Forward, 1, 2)]);
+        assert_eq!(split_into_routines(Forward, 0, &[0, 2, 3]), [(Forward, 3, 2), (Forward, 0, 1)]);
+        assert_eq!(split_into_routines(Forward, 3, &[0, 1, 2, 3]), [(Forward, 3, 3), (Forward, 0, 1)]);
+        assert_eq!(split_into_routines(Real, 2, &[0, 1, 2]), [(Real, 2, 3)]);
+        assert_eq!(split_into_routines(Real, 1, &[0, 1, 2]), [(Real, 1, 2), (Forward, 2, 1)]);
+        assert_eq!(split_into_routines(Real, 0, &[0, 2]), [(Real, 0, 1), (Forward, 2, 1)]);
+        assert_eq!(split_into_routines(Half, 1, &[0, 1, 3]), [(Backward, 3, 1), (Half, 1, 2)]);
+        assert_eq!(split_into_routines(Half, 2, &[0, 2]), [(Backward, 0, 1), (Half, 2, 1)]);
     }
 }

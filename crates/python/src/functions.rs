@@ -99,7 +99,7 @@ pub(crate) fn full(
     };
     let engine = default_engine(py)?;
     let array = finish(py, engine, engine.full(&shape, Scalar::new(number, dtype), dtype))?;
-    Ok(PyArray::own(array.array)) // a new array, not a scalar, whatever its shape
+    Ok(PyArray::own(array.array)) // even of shape () it is an array, not a scalar
 }
 
 #[pyfunction]
@@ -168,7 +168,7 @@ pub(crate) fn update(py: Python<'_>, a: &PyArray, value: &Bound<'_, PyAny>) -> P
     let target = a.target()?;
     let engine = devices::of(target);
     if let Value::Typed(..) = value {
-        operand::warn_of_complex(py, &value, target.dtype())?; // of arrays callers have warned
+        operand::warn_of_complex(py, &value, target.dtype())?; // for arrays the callers have warned
     }
     engine.update(target, value.stored(target.dtype())?).or_raise()?;
     run_due_tape(py, engine)
@@ -265,7 +265,7 @@ fn drop_unit_axes(array: &Array, mask: u64) -> PyResult<(Array, u32)> {
     let reduced = |k: usize| mask >> k & 1 == 1;
     let mut axes: Vec<usize> = (0..layout.ndim()).filter(|&k| layout.shape[k] != 1).collect();
     if mask != 0 && !axes.iter().any(|&k| reduced(k)) {
-        axes.insert(0, mask.trailing_zeros() as usize); // a reduction of nothing but axes of extent 1
+        axes.insert(0, mask.trailing_zeros() as usize); // all reduced axes have extent 1
     }
     if axes.len() > 32 {
         return Err(pyo3::exceptions::PyNotImplementedError::new_err(format!(
@@ -326,11 +326,11 @@ pub(crate) fn searchsorted(py: Python<'_>, a: &PyArray, v: &PyArray, right: bool
 }
 
 /// Checks that a position is within the rows.
-fn check_position(op: &str, a: &PyArray, place: i64) -> PyResult<()> {
+fn check_position(op: &str, a: &PyArray, position: i64) -> PyResult<()> {
     match a.array.shape().last() {
-        Some(&n) if (0..n).contains(&place) => Ok(()),
+        Some(&n) if (0..n).contains(&position) => Ok(()),
         _ => Err(PyValueError::new_err(format!(
-            "[{op}] position {place} is out of bounds for rows of shape {}",
+            "[{op}] position {position} is out of bounds for rows of shape {}",
             cuprous_core::layout::show(a.array.shape())
         ))),
     }

@@ -53,8 +53,8 @@ fn data_pointer(array: &Bound<'_, PyAny>) -> PyResult<(u64, usize)> {
 /// dtype objects are recognized by identity.
 pub(crate) fn dtype_of(dtype: &Bound<'_, PyAny>) -> PyResult<DType> {
     let known = native_dtypes(dtype.py())?.iter().position(|known| known.as_ref().is_some_and(|known| dtype.is(known)));
-    if let Some(place) = known {
-        return Ok(DType::ALL[place]);
+    if let Some(index) = known {
+        return Ok(DType::ALL[index]);
     }
     let name: String = dtype.getattr("name")?.extract()?;
     DType::from_name(&name).ok_or_else(|| {

@@ -191,7 +191,7 @@ fn other_value<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> 
         return Ok(Some(Value::Weak(Number::Complex(z.real(), z.imag()))));
     }
     if object.is_instance_of::<crate::tensor::PyTensor>() {
-        return Ok(None); // which leaves operators to the tensor
+        return Ok(None); // the tensor handles the operator
     }
     // NumPy scalars (and ml_dtypes') have a dtype and an item, but are not arrays.
     let (Ok(dtype), Ok(item)) = (object.getattr("dtype"), object.getattr("item")) else {

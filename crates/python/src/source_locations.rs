@@ -139,18 +139,19 @@ impl Table {
     }
 }
 
-fn describe(place: u32) -> String {
+/// Formats the location of that number as `file:line`; empty for the unknown location.
+fn describe(location: u32) -> String {
     let table = table();
-    let place = (place as usize).checked_sub(1).and_then(|k| table.locations.get(k));
-    place.map_or_else(String::new, |&(code, line, _)| format!("{}:{line}", table.codes[code as usize].file))
+    let location = (location as usize).checked_sub(1).and_then(|k| table.locations.get(k));
+    location.map_or_else(String::new, |&(code, line, _)| format!("{}:{line}", table.codes[code as usize].file))
 }
 
 /// Returns all locations, the unknown location first.
 pub(crate) fn all() -> Vec<Place> {
     let table = table();
-    let place = |&(code, line, caller): &(u32, u32, u32)| {
+    let to_place = |&(code, line, caller): &(u32, u32, u32)| {
         let code = &table.codes[code as usize];
         Place { file: code.file.clone(), function: code.function.clone(), line, caller }
     };
-    std::iter::once(Place::unknown()).chain(table.locations.iter().map(place)).collect()
+    std::iter::once(Place::unknown()).chain(table.locations.iter().map(to_place)).collect()
 }

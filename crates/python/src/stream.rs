@@ -22,7 +22,7 @@ impl Stream {
     #[new]
     #[pyo3(signature = (pointer = None, non_blocking = false))]
     fn new(pointer: Option<u64>, non_blocking: bool) -> PyResult<Stream> {
-        let _ = non_blocking; // Every stream is: nothing runs on the legacy default stream.
+        let _ = non_blocking; // Every stream is non-blocking: nothing runs on the legacy default stream.
         let pointer = match pointer {
             Some(p) => p,
             None => devices::default_engine().or_raise()?.device.stream(),
@@ -68,7 +68,7 @@ impl Event {
     #[new]
     #[pyo3(signature = (timing = true))]
     fn new(timing: bool) -> Event {
-        let _ = timing; // Every event can time.
+        let _ = timing; // Every event can measure time.
         Event { mark: None.into() }
     }
 

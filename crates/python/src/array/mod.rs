@@ -57,7 +57,6 @@ impl PyArray {
     /// Returns the array for writing to it.
     ///
     /// # Errors
-    ///
     /// `TypeError` for an element.
     pub(crate) fn target(&self) -> PyResult<&Array> {
         if self.role == Role::Element {

@@ -12,11 +12,11 @@ use crate::{devices, index};
 
 #[pymethods]
 impl PyArray {
-    /// The elements in another shape, of which one extent may be -1: a view where strides can say it, otherwise a copy.
-    /// `copy` asks for a copy in any case, or for none.
+    /// Returns the elements in another shape, of which one extent may be -1: a view if strides can express it, otherwise a
+    /// copy. With `copy=True` it is always a copy, with `copy=False` never.
     ///
     /// Raises:
-    ///     ValueError: if the shape has another number of elements, and for `copy=False` where a copy is needed.
+    ///     ValueError: if the shape has another number of elements, and for `copy=False` if a copy is needed.
     #[pyo3(signature = (*shape, order = "C", copy = None))]
     fn reshape(
         slf: &Bound<'_, Self>,
@@ -57,10 +57,10 @@ impl PyArray {
         }
     }
 
-    /// A view with its axes permuted; reversed if no order is given.
+    /// Returns a view with its axes permuted; reversed if no order is given.
     ///
     /// Raises:
-    ///     ValueError: if the order is no permutation of the axes.
+    ///     ValueError: if the order is not a permutation of the axes.
     #[pyo3(signature = (*axes))]
     fn transpose(slf: &Bound<'_, Self>, axes: &Bound<'_, PyTuple>) -> PyResult<PyArray> {
         let array = &slf.get().array;
@@ -82,7 +82,7 @@ impl PyArray {
         PyArray::view(slf, array.view(array.layout.permute(&order)))
     }
 
-    /// A copy, computed when needed. Order "K" keeps the order of the axes in memory; None is "C".
+    /// Returns a copy, computed when needed. Order "K" keeps the order of the axes in memory; None is "C".
     ///
     /// Raises:
     ///     ValueError: for another order than "C", "F", "A" or "K".

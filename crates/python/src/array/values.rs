@@ -11,10 +11,10 @@ use crate::{devices, index, interrupt};
 
 #[pymethods]
 impl PyArray {
-    /// The one element as a Python scalar; or the one at an index, of the flattened array or of every axis.
+    /// Returns the only element as a Python scalar, or the element at a flat index or at one index per axis.
     ///
     /// Raises:
-    ///     ValueError: if there is not exactly one.
+    ///     ValueError: if the array does not have exactly one element.
     ///     IndexError: for an index out of bounds.
     #[pyo3(signature = (*args))]
     fn item(slf: &Bound<'_, Self>, args: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {

@@ -32,7 +32,7 @@ pub(crate) struct Host<'a> {
     version,
     after_help = "Exit codes: 0 all well (no GPU is well), 1 something is broken, 2 the command line was not understood."
 )]
-struct Line {
+struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -100,7 +100,7 @@ fn restore_default_sigint() {
 }
 
 fn dispatch(argv: Vec<String>, host: &Host<'_>, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<i32> {
-    let line = match Line::try_parse_from(std::iter::once("cuprous".to_owned()).chain(argv)) {
+    let line = match CommandLine::try_parse_from(std::iter::once("cuprous".to_owned()).chain(argv)) {
         Ok(line) => line,
         Err(e) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             return write!(out, "{e}").map(|()| 0);
@@ -108,7 +108,7 @@ fn dispatch(argv: Vec<String>, host: &Host<'_>, out: &mut dyn Write, err: &mut d
         Err(e) => return write!(err, "{e}").map(|()| 2),
     };
     match line.command {
-        None => write!(out, "{}", Line::command().render_help()).map(|()| 0),
+        None => write!(out, "{}", CommandLine::command().render_help()).map(|()| 0),
         Some(Command::Doctor { json }) => doctor::run(host, json, out),
         Some(Command::Calibrate(options)) => calibrate::run(&options, host, out, err),
         Some(Command::Demo { .. }) => {

@@ -408,15 +408,15 @@ pub(super) fn key_of(ty: &Ty, key: &mut Key) {
 }
 
 /// The bytes of arguments, aligned to 16, and the offsets where addresses of arrays are filled in.
-pub(super) struct Packed {
+pub(super) struct ArgumentBlock {
     words: SmallVec<[Scalar; 32]>,
     /// Byte offsets, in the order of the arrays.
     pub(super) addresses: SmallVec<[u32; 16]>,
 }
 
-impl Packed {
-    pub(super) fn new(bytes: usize) -> Packed {
-        Packed { words: SmallVec::from_elem(Scalar::default(), bytes.div_ceil(16)), addresses: SmallVec::new() }
+impl ArgumentBlock {
+    pub(super) fn new(bytes: usize) -> ArgumentBlock {
+        ArgumentBlock { words: SmallVec::from_elem(Scalar::default(), bytes.div_ceil(16)), addresses: SmallVec::new() }
     }
 
     pub(super) fn block(&self) -> &[Scalar] {
@@ -508,14 +508,14 @@ impl Packed {
                     && self.extents(at + 8, wanted, &a.shape, &contiguous_strides(&a.shape), a.elem.item_size() as i64)
             }
             (Ty::Tuple(types, _), Arg::Tuple(items, _)) if types.len() == items.len() => {
-                let mut place = 0usize;
+                let mut offset = 0usize;
                 for (ty, item) in types.iter().zip(items) {
                     let (size, align) = cuprous_kernel::abi::size_align(ty);
-                    place = place.next_multiple_of(align);
-                    if !self.write(at + place, ty, item) {
+                    offset = offset.next_multiple_of(align);
+                    if !self.write(at + offset, ty, item) {
                         return false;
                     }
-                    place += size;
+                    offset += size;
                 }
                 true
             }

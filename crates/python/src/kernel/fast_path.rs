@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyTuple};
 use smallvec::SmallVec;
 
-use super::args::{Packed, key_of_array, layout_order};
+use super::args::{ArgumentBlock, key_of_array, layout_order};
 use crate::array::PyArray;
 
 /// The expected kind of an argument, and the offset of its bytes.
@@ -22,7 +22,7 @@ enum Expected {
 pub(super) struct FastPath(Vec<Expected>);
 
 /// The packed arguments, and the arrays among them.
-pub(super) type PackedLaunch<'a> = (Packed, SmallVec<[&'a Array; 16]>);
+pub(super) type PackedLaunch<'a> = (ArgumentBlock, SmallVec<[&'a Array; 16]>);
 
 impl FastPath {
     /// Returns the table for parameters of these types if all are Python numbers or arrays of numbers.
@@ -43,7 +43,7 @@ impl FastPath {
         if args.len() != self.0.len() {
             return None;
         }
-        let mut packed = Packed::new(bytes);
+        let mut packed = ArgumentBlock::new(bytes);
         let mut arrays: SmallVec<[&'a Array; 16]> = SmallVec::new();
         for (object, expected) in args.iter_borrowed().zip(&self.0) {
             match *expected {

@@ -79,14 +79,14 @@ impl NativeKernel {
         let launch = Launch { grid: extents("grid", grid)?, block: extents("block", block)?, shared, cooperative };
         let (mut bytes, mut starts) = (Vec::<u8>::new(), SmallVec::<[u32; 16]>::new());
         let mut arrays: SmallVec<[Array; 16]> = SmallVec::new();
-        let mut places: SmallVec<[usize; 16]> = SmallVec::new();
+        let mut array_offsets: SmallVec<[usize; 16]> = SmallVec::new();
         for object in args.try_iter()? {
             let object = object?;
             bytes.resize(bytes.len().next_multiple_of(16), 0);
             starts.push(bytes.len() as u32);
             match argument(&object)? {
                 RawArgument::Array(array) => {
-                    places.push(bytes.len());
+                    array_offsets.push(bytes.len());
                     arrays.push(array);
                     bytes.extend([0; 8]);
                 }
@@ -106,7 +106,7 @@ impl NativeKernel {
                 &arrays,
                 |_| true,
                 |addresses| {
-                    for (&at, address) in places.iter().zip(addresses) {
+                    for (&at, address) in array_offsets.iter().zip(addresses) {
                         bytes[at..at + 8].copy_from_slice(&address.to_ne_bytes());
                     }
                     // The driver needs each argument aligned; a block of 16-byte words is.

@@ -91,8 +91,8 @@ fn describe(name: &str, file: &str, loaded: LibraryResult, needed: bool, driver:
             Check::note(name, format!("{}; only a GPU needs it", refused(file, why))).with_cure(missing.cure)
         }
         (None, true) => {
-            let places = missing.searched.join("\n  ");
-            Check::broken(name, format!("{MISSING}\n  {places}"), missing.cure)
+            let searched = missing.searched.join("\n  ");
+            Check::broken(name, format!("{MISSING}\n  {searched}"), missing.cure)
         }
         (None, false) => Check::note(name, format!("{NOT_INSTALLED}; only a GPU needs it")).with_cure(missing.cure),
     }

@@ -103,7 +103,7 @@ impl Kernel {
             None => self.find_or_compile(py, engine, &list, key)?,
         };
         list.extend(overload.captured.iter().map(|a| Arg::Array(a.clone(), true)));
-        let mut packed = Packed::new(overload.bytes);
+        let mut packed = ArgumentBlock::new(overload.bytes);
         for ((arg, ty), &at) in list.iter().zip(&overload.types).zip(&overload.starts) {
             if !packed.write(at, ty, arg) {
                 return Err(PyTypeError::new_err(format!("[cuda.jit] {} does not fit the parameter {ty}", arg.ty())));
@@ -190,7 +190,7 @@ impl Overload {
         py: Python<'_>,
         engine: &'static Arc<Engine>,
         launch: &Launch,
-        packed: &Packed,
+        packed: &ArgumentBlock,
         arrays: &[&Array],
         slots: &[bool],
     ) -> PyResult<()> {

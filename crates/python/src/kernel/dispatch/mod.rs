@@ -21,7 +21,7 @@ use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
 
-use super::args::{Arg, HostArray, Key, Packed, Records, key_of};
+use super::args::{Arg, ArgumentBlock, HostArray, Key, Records, key_of};
 use super::fast_path::FastPath;
 use super::grid::extents;
 use super::{dates, parse, raise, types};
