@@ -93,8 +93,8 @@ impl WorkCounter {
         let engines: Vec<_> = devices::all_started().collect();
         for (k, engine) in engines.iter().enumerate() {
             if let Err(e) = engine.aside() {
-                for begun in &engines[..k] {
-                    begun.back().or_raise()?;
+                for started in &engines[..k] {
+                    started.back().or_raise()?;
                 }
                 return Err(e).or_raise();
             }

@@ -121,9 +121,9 @@ pub(crate) fn random(
 ) -> PyResult<PyArray> {
     let fun = fun_argument(name)?;
     checked_size(DType::F64, &shape).or_raise()?;
-    let (_, wanted) =
+    let (_, parameter_dtype) =
         fun.random_dtypes().ok_or_else(|| PyValueError::new_err(format!("{name:?} is not a random distribution")))?;
-    let parameter = match (wanted, parameter) {
+    let parameter = match (parameter_dtype, parameter) {
         (None, None) => None,
         (None, Some(_)) => return Err(PyTypeError::new_err(format!("[{name}] takes no parameter"))),
         (Some(_), None) => return Err(PyTypeError::new_err(format!("[{name}] needs a parameter"))),

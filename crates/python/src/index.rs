@@ -152,17 +152,17 @@ pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<
 
 /// Returns the element at a flat index or at one index per axis.
 pub(crate) fn element(array: &Array, args: &Bound<'_, PyTuple>) -> PyResult<Array> {
-    let given = dims_argument(args)?;
+    let indices = dims_argument(args)?;
     let layout = &array.layout;
     let ndim = layout.ndim();
     let mut at: Dims = Dims::new();
-    match given.len() {
+    match indices.len() {
         1 if ndim != 1 => {
-            let mut flat = if given[0] < 0 { given[0] + layout.size } else { given[0] };
+            let mut flat = if indices[0] < 0 { indices[0] + layout.size } else { indices[0] };
             if flat < 0 || flat >= layout.size {
                 return Err(PyIndexError::new_err(format!(
                     "index {} is out of bounds for size {}",
-                    given[0], layout.size
+                    indices[0], layout.size
                 )));
             }
             at.resize(ndim, 0);
@@ -172,7 +172,7 @@ pub(crate) fn element(array: &Array, args: &Bound<'_, PyTuple>) -> PyResult<Arra
             }
         }
         n if n == ndim => {
-            for (k, &i) in given.iter().enumerate() {
+            for (k, &i) in indices.iter().enumerate() {
                 let n = layout.shape[k];
                 let j = if i < 0 { i + n } else { i };
                 if j < 0 || j >= n {

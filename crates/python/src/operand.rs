@@ -157,10 +157,10 @@ pub(crate) fn value<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'p
 /// the operator to the other object.
 #[cold]
 pub(crate) fn convert_beside<'py>(
-    beside: &Bound<'py, PyAny>,
+    array: &Bound<'py, PyAny>,
     object: &Bound<'py, PyAny>,
 ) -> PyResult<Option<Value<'py>>> {
-    let found = crate::hooks::call(object.py(), crate::hooks::Hook::Operand, (beside, object))?;
+    let found = crate::hooks::call(object.py(), crate::hooks::Hook::Operand, (array, object))?;
     if found.is_none(object.py()) { Ok(None) } else { value(found.bind(object.py())) }
 }
 

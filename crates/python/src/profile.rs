@@ -54,8 +54,8 @@ pub(crate) fn profile_end(py: Python<'_>) -> PyResult<PyReport> {
     done.or_raise()?;
     let recording = recording.ok_or_else(|| PyRuntimeError::new_err("[profile] no profile is being recorded"))?;
     let names = devices::all_started().map(|engine| (engine.id, devices::name(engine))).collect();
-    let places = source_locations::all();
-    Ok(PyReport(py.detach(|| Report::new(*recording, places, names))))
+    let locations = source_locations::all();
+    Ok(PyReport(py.detach(|| Report::new(*recording, locations, names))))
 }
 
 /// Returns true while a profile is recorded.

@@ -68,12 +68,12 @@ impl PyArray {
         let order: Vec<usize> = if axes.is_empty() || (axes.len() == 1 && axes.get_item(0)?.is_none()) {
             (0..ndim).rev().collect()
         } else {
-            let given = index::dims_argument(axes)?;
-            if given.len() != ndim {
+            let requested = index::dims_argument(axes)?;
+            if requested.len() != ndim {
                 return Err(PyValueError::new_err("axes don't match array"));
             }
             let mut seen = vec![false; ndim];
-            let order: PyResult<_> = given.iter().map(|&k| index::axis(k, ndim, &mut seen)).collect();
+            let order: PyResult<_> = requested.iter().map(|&k| index::axis(k, ndim, &mut seen)).collect();
             order.map_err(|error| match error.to_string().contains("repeated") {
                 true => PyValueError::new_err("repeated axis in transpose"),
                 false => error,

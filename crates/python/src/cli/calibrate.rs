@@ -150,9 +150,9 @@ fn on_gpu(board: &str, record: f64, quick: bool, progress: Progress) -> cuprous_
     let engine = devices::by_name("cuda")?;
     let startup = start.elapsed().as_secs_f64();
     let properties = cuprous_cuda::properties(0)?;
-    let number = |wanted: &str| {
+    let number = |key: &str| {
         properties.iter().find_map(|(name, value)| match value {
-            Property::Number(n) if *name == wanted => Some(*n as f64),
+            Property::Number(n) if *name == key => Some(*n as f64),
             _ => None,
         })
     };

@@ -24,8 +24,8 @@ pub(super) struct Options {
 }
 
 pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<i32> {
-    let wanted = options.token || !options.listen.ip().is_loopback();
-    let token = if wanted { Some(serve::fresh_token()?) } else { None };
+    let needs_token = options.token || !options.listen.ip().is_loopback();
+    let token = if needs_token { Some(serve::fresh_token()?) } else { None };
     let mut path = token.as_ref().map_or_else(|| "/".to_owned(), |token| format!("/?token={token}"));
     if options.profile.is_some() {
         path += "#profile";

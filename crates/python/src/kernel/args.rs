@@ -156,12 +156,12 @@ impl<'py> Arg<'py> {
             return Ok(Arg::Number(Number::Int(n.into()), DType::I64));
         }
         if let Ok(array) = object.cast_exact::<PyArray>() {
-            return Ok(Arg::ours(array.get().array.clone(), key));
+            return Ok(Arg::from_array(array.get().array.clone(), key));
         }
         Arg::other(object, key, depth)
     }
 
-    fn ours(array: Array, key: &mut Key) -> Arg<'py> {
+    fn from_array(array: Array, key: &mut Key) -> Arg<'py> {
         let layout = &array.layout;
         key.push(key_of_array(layout.dtype, layout.ndim(), layout_order(layout)));
         Arg::Array(array, true)
@@ -207,7 +207,7 @@ impl<'py> Arg<'py> {
         }
         if let Some(value) = operand::value(object)? {
             let (n, d) = match value {
-                operand::Value::Array(array) => return Ok(Arg::ours(array.get().array.clone(), key)),
+                operand::Value::Array(array) => return Ok(Arg::from_array(array.get().array.clone(), key)),
                 operand::Value::Weak(Number::Int(n)) if n < i64::MIN.into() || n > u64::MAX.into() => {
                     return Err(operand::too_large());
                 }
@@ -227,8 +227,8 @@ impl<'py> Arg<'py> {
                 Some("M" | "m") => ("cuprous.cuda._dates", "of_interface"),
                 _ => ("cuprous._convert", "from_cuda_interface"),
             };
-            let made = object.py().import(module)?.getattr(name)?.call1((object, interface))?;
-            return Arg::new(&made, key);
+            let converted = object.py().import(module)?.getattr(name)?.call1((object, interface))?;
+            return Arg::new(&converted, key);
         }
         if let Some(d) = super::types::class_argument(object)? {
             return Ok(Arg::class(d, key));
@@ -445,10 +445,10 @@ impl ArgumentBlock {
 
     /// Writes an array's extents and, unless its order is C, its strides, which count in units of `unit` bytes. Returns
     /// false if the number of axes differs.
-    fn extents(&mut self, at: usize, wanted: &ArrayTy, shape: &[i64], strides: &[i64], unit: i64) -> bool {
-        let same = wanted.ndim as usize == shape.len();
+    fn extents(&mut self, at: usize, param: &ArrayTy, shape: &[i64], strides: &[i64], unit: i64) -> bool {
+        let same = param.ndim as usize == shape.len();
         if same {
-            self.put_extents(at, wanted.order, shape, strides, unit);
+            self.put_extents(at, param.order, shape, strides, unit);
         }
         same
     }
@@ -484,28 +484,28 @@ impl ArgumentBlock {
                 self.put(at, &scalar.0[..to.size()]);
                 true
             }
-            (Ty::Array(wanted), Arg::Array(a, mutable)) => {
+            (Ty::Array(param), Arg::Array(a, mutable)) => {
                 let layout = &a.layout;
                 let size = layout.dtype.size() as i64;
                 self.addresses.push(at as u32);
-                wanted.dtype() == Some(layout.dtype)
-                    && (*mutable || !wanted.mutable)
-                    && (wanted.order == Order::A || wanted.order == layout_order(layout))
-                    && self.extents(at + 8, wanted, &layout.shape, &layout.strides, size)
+                param.dtype() == Some(layout.dtype)
+                    && (*mutable || !param.mutable)
+                    && (param.order == Order::A || param.order == layout_order(layout))
+                    && self.extents(at + 8, param, &layout.shape, &layout.strides, size)
             }
-            (Ty::Array(wanted), Arg::Host(a)) => {
+            (Ty::Array(param), Arg::Host(a)) => {
                 self.put(at, &a.address.to_ne_bytes());
-                *wanted.elem == a.elem
-                    && (a.writable || !wanted.mutable)
-                    && (wanted.order == Order::A || wanted.order == a.order())
-                    && self.extents(at + 8, wanted, &a.shape, &a.strides, 1)
+                *param.elem == a.elem
+                    && (a.writable || !param.mutable)
+                    && (param.order == Order::A || param.order == a.order())
+                    && self.extents(at + 8, param, &a.shape, &a.strides, 1)
             }
-            (Ty::Array(wanted), Arg::Records(a)) => {
+            (Ty::Array(param), Arg::Records(a)) => {
                 self.addresses.push(at as u32);
-                *wanted.elem == a.elem
-                    && (a.writable || !wanted.mutable)
-                    && wanted.order != Order::F
-                    && self.extents(at + 8, wanted, &a.shape, &contiguous_strides(&a.shape), a.elem.item_size() as i64)
+                *param.elem == a.elem
+                    && (a.writable || !param.mutable)
+                    && param.order != Order::F
+                    && self.extents(at + 8, param, &a.shape, &contiguous_strides(&a.shape), a.elem.item_size() as i64)
             }
             (Ty::Tuple(types, _), Arg::Tuple(items, _)) if types.len() == items.len() => {
                 let mut offset = 0usize;

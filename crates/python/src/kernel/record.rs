@@ -59,11 +59,11 @@ fn text(dtype: &Bound<'_, PyAny>) -> PyResult<Option<Ty>> {
 
 fn parse(dtype: &Bound<'_, PyAny>) -> PyResult<RecordTy> {
     let names: Vec<String> = dtype.getattr("names")?.extract()?;
-    let places = dtype.getattr("fields")?;
+    let fields_by_name = dtype.getattr("fields")?;
     let mut fields = Vec::new();
     for name in names {
-        let place = places.get_item(&name)?;
-        let (of, offset) = (place.get_item(0)?, place.get_item(1)?.extract::<usize>()?);
+        let entry = fields_by_name.get_item(&name)?;
+        let (of, offset) = (entry.get_item(0)?, entry.get_item(1)?.extract::<usize>()?);
         let (base, shape) = match of.getattr("subdtype")? {
             pair if pair.is_none() => (of, Vec::new()),
             pair => (pair.get_item(0)?, pair.get_item(1)?.extract::<Vec<i64>>()?),

@@ -97,8 +97,8 @@ impl Custom for Function {
 impl Again for Function {
     fn compute(&self) -> cuprous_core::Result<Vec<Tensor>> {
         Python::attach(|py| -> PyResult<_> {
-            let made: Vec<Bound<'_, PyTensor>> = self.call.bind(py).call0()?.extract()?;
-            Ok(made.iter().map(|t| t.get().tensor()).collect())
+            let results: Vec<Bound<'_, PyTensor>> = self.call.bind(py).call0()?.extract()?;
+            Ok(results.iter().map(|t| t.get().tensor()).collect())
         })
         .map_err(raised)
     }

@@ -87,8 +87,8 @@ impl PyTensor {
                 Tensor::new(first.cast::<PyArray>()?.get().array.clone())
             }
             _ => {
-                let made = hooks::call(py, hooks::Hook::TensorNew, (args, kwargs))?;
-                made.bind(py).cast::<PyTensor>()?.get().tensor()
+                let created = hooks::call(py, hooks::Hook::TensorNew, (args, kwargs))?;
+                created.bind(py).cast::<PyTensor>()?.get().tensor()
             }
         };
         tensor.set_requires_grad(requires_grad).or_raise()?;

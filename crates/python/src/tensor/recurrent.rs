@@ -74,7 +74,7 @@ pub(crate) fn t_lstm_steps(
 /// The backward pass of `t_lstm_steps`. Takes the gradients of the outputs, the last h and the last c, and c before the
 /// steps. Returns the gradients of the input's part, h and c.
 #[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "what steps were made of, and the gradients of what they gave")]
+#[allow(clippy::too_many_arguments, reason = "the operands of the steps and the gradients of the results")]
 pub(crate) fn t_lstm_steps_backward(
     py: Python<'_>,
     reverse: bool,

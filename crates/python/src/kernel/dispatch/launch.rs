@@ -170,13 +170,13 @@ fn warn_of_host_arrays(py: Python<'_>, args: &[Arg<'_>]) -> PyResult<()> {
 
 impl Overload {
     /// Returns a launch of that shape, with addresses at these offsets.
-    pub(super) fn launch(&self, launch: &Launch, places: &[u32]) -> cuprous_core::Result<Arc<UserLaunch>> {
+    pub(super) fn launch(&self, launch: &Launch, offsets: &[u32]) -> cuprous_core::Result<Arc<UserLaunch>> {
         const KEPT: usize = 16;
         let mut known = self.launches.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(found) = known.iter().find(|known| known.launch == *launch && *known.places == *places) {
+        if let Some(found) = known.iter().find(|known| known.launch == *launch && *known.places == *offsets) {
             return Ok(found.clone());
         }
-        let new = UserLaunch::new(self.code.clone(), *launch, places)?;
+        let new = UserLaunch::new(self.code.clone(), *launch, offsets)?;
         if known.len() == KEPT {
             known.remove(0);
         }
@@ -283,8 +283,8 @@ fn copy_to_device(py: Python<'_>, host: &HostArray<'_>, device: &str) -> PyResul
     if host.order() != Order::F {
         return Ok(crate::numpy::from_numpy(py, &host.object, Some(device))?.array);
     }
-    let turned = crate::numpy::from_numpy(py, &host.object.getattr("T")?, Some(device))?.array;
-    let layout = &turned.layout;
+    let transposed = crate::numpy::from_numpy(py, &host.object.getattr("T")?, Some(device))?.array;
+    let layout = &transposed.layout;
     let reversed = |numbers: &[i64]| numbers.iter().rev().copied().collect::<Vec<_>>();
-    Ok(turned.view(layout.with(&reversed(&layout.shape), &reversed(&layout.strides), layout.offset)))
+    Ok(transposed.view(layout.with(&reversed(&layout.shape), &reversed(&layout.strides), layout.offset)))
 }

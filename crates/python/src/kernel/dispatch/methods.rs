@@ -100,7 +100,9 @@ impl Kernel {
     fn compiled_types<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         self.all()
             .iter()
-            .map(|o| PyTuple::new(py, o.given.iter().map(|t| types::to_key(py, t)).collect::<PyResult<Vec<_>>>()?))
+            .map(|o| {
+                PyTuple::new(py, o.launch_types.iter().map(|t| types::to_key(py, t)).collect::<PyResult<Vec<_>>>()?)
+            })
             .collect()
     }
 
@@ -109,7 +111,7 @@ impl Kernel {
         self.all()
             .iter()
             .map(|o| {
-                let keys = o.given.iter().map(|t| types::to_key(py, t)).collect::<PyResult<Vec<_>>>()?;
+                let keys = o.launch_types.iter().map(|t| types::to_key(py, t)).collect::<PyResult<Vec<_>>>()?;
                 let cuda = cuprous_cuda::codegen::user::generate(&o.module, &self.options);
                 let facts = PyDict::new(py);
                 for (name, value) in o.code.facts().or_raise()? {

@@ -42,7 +42,7 @@ pub(super) fn warn_of(few_blocks: bool, host_arrays: bool) {
 struct Overload {
     engine: u8,
     /// The types of the launch arguments; `types` has those of captured arrays as well.
-    given: Vec<Ty>,
+    launch_types: Vec<Ty>,
     types: Vec<Ty>,
     starts: Vec<usize>,
     bytes: usize,

@@ -23,11 +23,11 @@ impl Kernel {
         let have: Vec<Ty> = args.iter().map(Arg::ty).collect();
         // The cost of a conversion, from lowest: same type, same kind, another kind, possible loss of the value. The
         // signature with the lowest sum is the best.
-        let loss = |wanted: &[Ty]| -> Option<usize> {
-            if wanted.len() != have.len() {
+        let loss = |signature: &[Ty]| -> Option<usize> {
+            if signature.len() != have.len() {
                 return None;
             }
-            let each = have.iter().zip(wanted).map(|(have, want)| match (have, want) {
+            let each = have.iter().zip(signature).map(|(have, want)| match (have, want) {
                 _ if have == want => Some(0),
                 (Ty::Scalar(a), Ty::Scalar(b)) if cuprous_core::promote::promote(*a, *b) == *b => {
                     Some(if a.kind() == b.kind() { 1 } else { 2 })
@@ -70,9 +70,14 @@ impl Kernel {
         if self.device { all.clone() } else { Vec::new() }
     }
 
-    pub(super) fn compile(&self, py: Python<'_>, engine: &Arc<Engine>, given: Vec<Ty>) -> PyResult<Arc<Overload>> {
-        let (module, classes, captured) = self.module(py, &given, true)?;
-        let mut types = given.clone();
+    pub(super) fn compile(
+        &self,
+        py: Python<'_>,
+        engine: &Arc<Engine>,
+        launch_types: Vec<Ty>,
+    ) -> PyResult<Arc<Overload>> {
+        let (module, classes, captured) = self.module(py, &launch_types, true)?;
+        let mut types = launch_types.clone();
         types.extend(captured.iter().map(Arg::type_of));
         if let Some(other) = captured.iter().find(|a| devices::of(a).id != engine.id) {
             return Err(PyValueError::new_err(format!(
@@ -92,7 +97,7 @@ impl Kernel {
         }
         Ok(Arc::new(Overload {
             engine: engine.id,
-            given,
+            launch_types,
             types,
             starts,
             bytes,
@@ -133,9 +138,9 @@ impl Kernel {
             Some(d) => ParamKind::Static(Value::Type(Ty::Scalar(d))),
             None => ParamKind::Ty(ty.clone()),
         };
-        let mut given: Vec<ParamKind> = list.iter().map(arg).collect();
-        given.extend(captured.iter().map(|a| ParamKind::Ty(Arg::type_of(a))));
-        let module = compile_function(&source, &given, kernel, self.options.checks).map_err(|e| raise(py, &e))?;
+        let mut params: Vec<ParamKind> = list.iter().map(arg).collect();
+        params.extend(captured.iter().map(|a| ParamKind::Ty(Arg::type_of(a))));
+        let module = compile_function(&source, &params, kernel, self.options.checks).map_err(|e| raise(py, &e))?;
         Ok((module, classes, captured))
     }
 
@@ -161,7 +166,7 @@ impl Kernel {
             return Ok(self.add(overload, exact, key));
         };
         let mine = self.loading_on_this_thread();
-        if let Some(found) = mine.iter().find(|o| o.engine == engine.id && key_of_all(&o.given) == exact) {
+        if let Some(found) = mine.iter().find(|o| o.engine == engine.id && key_of_all(&o.launch_types) == exact) {
             return Ok(found.clone());
         }
         // No other thread may launch it before `on_load` has set its globals. The thread that runs `on_load` may.

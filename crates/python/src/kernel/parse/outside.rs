@@ -5,7 +5,12 @@ use super::*;
 
 impl<'py> Translation<'py> {
     /// Returns our function that replaces a function of Python or NumPy in a call: see `cuprous.cuda._library`.
-    pub(super) fn library(&mut self, func: &Node<'py>, given: usize, scope: &Scope<'py>) -> PyResult<Option<usize>> {
+    pub(super) fn library(
+        &mut self,
+        func: &Node<'py>,
+        arg_count: usize,
+        scope: &Scope<'py>,
+    ) -> PyResult<Option<usize>> {
         let Some(Ok(object)) = self.outside(func, scope)? else { return Ok(None) };
         if !object.is_callable() || object.hasattr("__code__")? || object.is_instance_of::<PyType>() {
             return Ok(None);
@@ -14,7 +19,7 @@ impl<'py> Translation<'py> {
         // An unhashable object is not in the table.
         let Ok(found) = known.get_item(&object) else { return Ok(None) };
         let (count, function): (usize, Node<'py>) = found.extract()?;
-        if given < count {
+        if arg_count < count {
             return Ok(None);
         }
         let function = self.function(&function)?;
