@@ -22,7 +22,13 @@ pub(crate) struct Draw {
 
 impl Draw {
     fn new(fun: Fun, shape: &[i64]) -> Result<Draw> {
-        let dtype = fun.random_dtypes().map_or(DType::F64, |(dtype, _)| dtype);
+        let dtype = match fun {
+            Fun::RandomBits32 => DType::U32,
+            Fun::RandomBits64 => DType::U64,
+            Fun::RandomUnit32 | Fun::RandomNormal32 => DType::F32,
+            Fun::RandomPoisson | Fun::RandomBinomial => DType::I64,
+            _ => DType::F64,
+        };
         Ok(Draw {
             fun,
             word: Layout::contiguous(DType::U64, &[]),
