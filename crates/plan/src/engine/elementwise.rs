@@ -424,19 +424,14 @@ fn types(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<(Fun, 
             name = fun.op().name
         ))
     };
-    let seed = [DType::I64, DType::U64, DType::U64];
+    if let Some((dtype, parameter)) = fun.random_dtypes() {
+        return Ok((fun, [DType::I64, DType::U64, parameter.unwrap_or(DType::U64)], dtype));
+    }
     Ok(match fun {
         Fun::Where => {
             let d = forced.unwrap_or_else(|| common_dtype(&operands[1..]));
             (fun, [DType::Bool, d, d], d)
         }
-        Fun::RandomBits32 => (fun, seed, DType::U32),
-        Fun::RandomBits64 => (fun, seed, DType::U64),
-        Fun::RandomUnit32 | Fun::RandomNormal32 => (fun, seed, DType::F32),
-        Fun::RandomUnit64 | Fun::RandomNormal64 => (fun, seed, DType::F64),
-        Fun::RandomGamma => (fun, [DType::I64, DType::U64, DType::F64], DType::F64),
-        Fun::RandomPoisson => (fun, [DType::I64, DType::U64, DType::F64], DType::I64),
-        Fun::RandomBinomial => (fun, [DType::I64, DType::U64, DType::C128], DType::I64),
         Fun::Ldexp => {
             let d = forced.unwrap_or_else(|| common_dtype(&operands[..1]));
             let d = fun.op().class.compute(d).ok_or_else(|| no_loop(d))?;
