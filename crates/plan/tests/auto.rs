@@ -36,11 +36,11 @@ fn bench_with(id: u8, latency: f64) -> Bench {
         ..paper.clone()
     };
     let [host, gpu] = [(); 2].map(|()| Arc::new(Recorder { real: true, ..Recorder::default() }));
-    let seen = [&host, &gpu].map(|side| side.seen.clone());
-    seen[1].asynchronous.store(true, Relaxed);
+    let log = [&host, &gpu].map(|side| side.log.clone());
+    log[1].asynchronous.store(true, Relaxed);
     let names = ["cpu".to_owned(), "gpu".to_owned()];
     let auto = AutoDevice::new(host, gpu, names, [rates(1e9, 1e-6, None), rates(1e10, 2e-5, Some(1e8))]);
-    let [host, gpu] = seen;
+    let [host, gpu] = log;
     Bench { engine: Engine::new(id, Arc::new(auto)), host, gpu }
 }
 

@@ -450,8 +450,8 @@ impl Bench<'_> {
             let target = self.random(dtype, &[n], 1.0)?;
             let scatter = || self.engine.scatter(&target, &index, &a, ScatterOp::Set).map(|()| vec![]);
             self.record(rates, "scatter", group, n as f64, 0.0, scatter)?;
-            let few = self.engine.cast(&self.random(DType::F64, &[n], cost::CROWD)?, DType::I64)?;
-            let crowd = self.random(dtype, &[cost::CROWD as i64], 1.0)?;
+            let few = self.engine.cast(&self.random(DType::F64, &[n], cost::CONTENDED_ELEMENTS)?, DType::I64)?;
+            let crowd = self.random(dtype, &[cost::CONTENDED_ELEMENTS as i64], 1.0)?;
             let crowded = || self.engine.scatter(&crowd, &few, &a, ScatterOp::Add).map(|()| vec![]);
             self.record(rates, "crowded scatter", group, n as f64, 0.0, crowded)?;
             for (what, side) in
