@@ -123,7 +123,7 @@ fn programs_that_must_run_are_counted_as_they_run() {
     drop((y, z));
     let taken = b.engine.end_estimate().unwrap();
     assert_eq!((taken.counted.programs.len(), taken.ran), (2, 1));
-    assert_eq!(taken.counted.upload, 400.0, "what the first program made is not given");
+    assert_eq!(taken.counted.upload, 400.0, "results of the first program are not uploads");
 }
 
 #[test]
@@ -162,8 +162,8 @@ fn random_reads_move_a_line_each_unless_a_cache_holds_the_table() {
 #[test]
 fn updates_of_few_elements_wait_for_one_another() {
     let b = bench(11);
-    let amounts = |places: i64| {
-        let (target, index) = (b.array(&[places]), b.engine.empty(DType::I64, &[1000]).unwrap());
+    let amounts = |elements: i64| {
+        let (target, index) = (b.array(&[elements]), b.engine.empty(DType::I64, &[1000]).unwrap());
         let ones = b.array(&[1000]);
         let got = b.counted(|| {
             b.engine.scatter(&target, &index, &ones, ScatterOp::Add).unwrap();

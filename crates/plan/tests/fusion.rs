@@ -83,7 +83,7 @@ fn a_column_mean_is_subtracted_in_a_second_kernel() {
     let out = b.map(Fun::Subtract, &x, &mean);
     drop(mean);
     let program = b.program();
-    assert_eq!(kernels(&program).len(), 2, "columns are not at hand in one block");
+    assert_eq!(kernels(&program).len(), 2, "one block does not hold whole columns");
     drop(out);
 }
 
@@ -221,7 +221,7 @@ fn scratch_is_shared_by_values_of_disjoint_lifetimes() {
     }
     let program = b.program();
     assert_eq!(program.steps.len(), 6);
-    assert_eq!(program.arena_bytes, 2 * 256 * 256 * 4, "two blocks take turns");
+    assert_eq!(program.arena_bytes, 2 * 256 * 256 * 4, "two blocks alternate");
     drop(y);
 }
 

@@ -33,8 +33,8 @@ fn shape(blocks: u32) -> Launch {
 /// Returns a launch with `arrays` arrays, whose addresses are at the start of its block of arguments.
 fn launch(arrays: usize) -> Arc<UserLaunch> {
     let kernel: KernelRef = Arc::new(Fake);
-    let places: Vec<u32> = (0..arrays as u32).map(|k| 8 * k).collect();
-    UserLaunch::new(kernel, shape(1), &places).unwrap()
+    let offsets: Vec<u32> = (0..arrays as u32).map(|k| 8 * k).collect();
+    UserLaunch::new(kernel, shape(1), &offsets).unwrap()
 }
 
 fn block(arrays: usize) -> Vec<Scalar> {

@@ -116,10 +116,10 @@ impl Bench<'_> {
             let (mut up, mut down) = (Vec::new(), Vec::new());
             for _ in 0..7 {
                 let start = Instant::now();
-                let again = self.engine.upload(&host, DType::U8, &[bytes as i64])?;
+                let copy = self.engine.upload(&host, DType::U8, &[bytes as i64])?;
                 self.engine.synchronize()?;
                 up.push(start.elapsed().as_secs_f64());
-                drop(again);
+                drop(copy);
                 let start = Instant::now();
                 self.engine.download(&there, &mut host)?;
                 down.push(start.elapsed().as_secs_f64());

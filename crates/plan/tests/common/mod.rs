@@ -151,13 +151,13 @@ impl DeviceMemory for Recorder {
         Ok(Arc::new(Nowhere { bytes, address }))
     }
     fn upload(&self, from: &[u8], _: bool) -> Result<Buffer> {
-        let made = self.alloc(from.len())?;
+        let buffer = self.alloc(from.len())?;
         self.log.uploads.fetch_add(1, Relaxed);
         if self.real {
             // SAFETY: new memory of that size.
-            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), made.address() as *mut u8, from.len()) };
+            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), buffer.address() as *mut u8, from.len()) };
         }
-        Ok(made)
+        Ok(buffer)
     }
     fn download(&self, from: u64, to: &mut [u8]) -> Result<()> {
         self.log.downloads.fetch_add(1, Relaxed);
