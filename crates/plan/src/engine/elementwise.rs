@@ -110,13 +110,13 @@ impl Memo {
                 &uncached
             }
             Some(entry) if entry.key == key => &self.entries[slot].as_ref().expect("just seen").rule,
-            place => {
+            entry => {
                 let rule = Rule::derive(fun, operands, forced)?;
                 let held = std::array::from_fn(|i| match operands.get(i) {
                     Some(Operand::Array(a)) => Some(a.layout.clone()),
                     _ => None,
                 });
-                &place.insert(Entry { key, rule, _held: held }).rule
+                &entry.insert(Entry { key, rule, _held: held }).rule
             }
         };
         let mut ins = [In::default(); 3];
@@ -342,8 +342,8 @@ pub fn axis_order(a: &Array) -> Option<SmallVec<[usize; 6]>> {
 /// Returns the inverse of a permutation.
 pub fn inverse_permutation(order: &[usize]) -> SmallVec<[usize; 6]> {
     let mut at: SmallVec<[usize; 6]> = SmallVec::from_elem(0, order.len());
-    for (place, &axis) in order.iter().enumerate() {
-        at[axis] = place;
+    for (k, &axis) in order.iter().enumerate() {
+        at[axis] = k;
     }
     at
 }
