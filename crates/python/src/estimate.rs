@@ -74,7 +74,7 @@ impl WorkCounter {
     }
 }
 
-fn merge(all: &mut Taken, one: Taken) {
+fn merge(all: &mut Estimate, one: Estimate) {
     let counted = &mut all.counted;
     counted.programs.extend(one.counted.programs);
     counted.upload += one.counted.upload;
@@ -92,14 +92,14 @@ impl WorkCounter {
         devices::default_engine().or_raise()?;
         let engines: Vec<_> = devices::all_started().collect();
         for (k, engine) in engines.iter().enumerate() {
-            if let Err(e) = engine.aside() {
+            if let Err(e) = engine.begin_estimate() {
                 for started in &engines[..k] {
-                    started.back().or_raise()?;
+                    started.end_estimate().or_raise()?;
                 }
                 return Err(e).or_raise();
             }
         }
-        Ok(WorkCounter(Mutex::new(State { engines, taken: Taken::default() })))
+        Ok(WorkCounter(Mutex::new(State { engines, taken: Estimate::default() })))
     }
 
     /// Counts what is recorded and has not run; `results` are the wanted results.
@@ -122,7 +122,7 @@ impl WorkCounter {
             let mut all = Estimate::default();
             let mut result = Ok(());
             for engine in engines {
-                match engine.back() {
+                match engine.end_estimate() {
                     Ok(one) => merge(&mut all, one),
                     Err(e) => result = Err(e),
                 }

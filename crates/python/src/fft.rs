@@ -4,7 +4,7 @@
 use cuprous_core::layout::checked_size;
 use cuprous_core::routine::{FFT_RANK, FftKind, FftScale};
 use cuprous_core::{DType, Dims, RoutineOp};
-use cuprous_plan::record;
+use cuprous_plan::elementwise;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -56,8 +56,8 @@ pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axes: Vec<i64>, n: i6
     }
     let engine = devices::of(&a.array);
     // Axes are transformed in memory order, and the result has the same order. An array with gaps is copied first.
-    let order = record::lying(&a.array).unwrap_or_else(|| (0..ndim).collect());
-    let back = record::inverse(&order);
+    let order = elementwise::axis_order(&a.array).unwrap_or_else(|| (0..ndim).collect());
+    let back = elementwise::inverse_permutation(&order);
     let mut lines = PyArray::own(a.array.view(a.array.layout.permute(&order)));
     if !lines.array.layout.is_c_contiguous() {
         lines = finish(py, engine, engine.cast(&lines.array, lines.array.dtype()))?;

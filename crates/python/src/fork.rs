@@ -36,7 +36,7 @@ thread_local! {
 
 extern "C" fn before_fork() {
     let until = Instant::now() + LOCK_TIMEOUT;
-    let engines: Vec<_> = devices::all_started().map(|engine| (&**engine, engine.hold(until))).collect();
+    let engines: Vec<_> = devices::all_started().map(|engine| (&**engine, engine.lock_for_fork(until))).collect();
     if engines.is_empty() {
         return;
     }

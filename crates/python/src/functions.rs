@@ -5,7 +5,7 @@ use cuprous_core::promote::{can_cast_safely, can_cast_same_kind, promote};
 use cuprous_core::routine::{Edge, packed_mask, sparse_starts};
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Dims, Layout, LinalgOp, RoutineOp, Scalar, ScatterOp};
-use cuprous_plan::{Operand, record};
+use cuprous_plan::{Operand, elementwise};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -41,7 +41,7 @@ pub(crate) fn map(
 pub(crate) fn result_dtype(name: &str, operands_: &Bound<'_, PyTuple>) -> PyResult<&'static str> {
     let values = operands(operands_)?;
     let contiguous: Vec<_> = values.iter().map(Value::operand).collect();
-    Ok(record::result_dtype(fun_argument(name)?, &contiguous).or_raise()?.name())
+    Ok(elementwise::result_dtype(fun_argument(name)?, &contiguous).or_raise()?.name())
 }
 
 #[pyfunction]
@@ -285,7 +285,7 @@ pub(crate) fn scan(py: Python<'_>, op: &str, a: &PyArray, axis: i64) -> PyResult
     let ndim = a.array.layout.ndim();
     let axis = crate::index::axis(axis, ndim, &mut vec![false; ndim])?;
     let engine = devices::of(&a.array);
-    finish(py, engine, engine.running(op, &a.array, axis))
+    finish(py, engine, engine.scan(op, &a.array, axis))
 }
 
 /// Records a routine on whole arrays.
@@ -298,7 +298,7 @@ pub(crate) fn record_routine(
 ) -> PyResult<PyArray> {
     let engine = devices::of(&ins[0].array);
     let arrays: smallvec::SmallVec<[_; 3]> = ins.iter().map(|a| &a.array).collect();
-    finish(py, engine, engine.whole(op, &arrays, dtype, shape))
+    finish(py, engine, engine.routine(op, &arrays, dtype, shape))
 }
 
 #[pyfunction]

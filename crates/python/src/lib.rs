@@ -56,8 +56,8 @@ fn command(py: Python<'_>, argv: Vec<String>) -> i32 {
 /// Shuts down before the interpreter ends.
 #[pyfunction]
 fn shutdown() {
-    cuprous_plan::engine::end();
-    cuprous_core::presence::leave();
+    cuprous_plan::end();
+    cuprous_core::presence::withdraw();
 }
 
 /// Passes the folders of NVIDIA's wheels to the loader: the namespace package `nvidia`, a folder of that name anywhere
@@ -109,7 +109,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     source_locations::install();
     interrupt::install(m.py());
     fork::install();
-    let _ = cuprous_autograd::ops::ENGINES.set(devices::by_number);
+    let _ = cuprous_autograd::engine::ENGINES.set(devices::by_number);
     set_library_roots(m.py())?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     macro_rules! functions {

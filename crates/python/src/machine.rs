@@ -4,9 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use cuprous_advisor::machine::{Found, file};
+use cuprous_advisor::machine::{StoredMachine, file};
 use cuprous_advisor::profile::{self, Level};
-use cuprous_advisor::question::Here;
+use cuprous_advisor::question::ThisMachine;
 use cuprous_advisor::{Machine, rates::Rates};
 use cuprous_cuda::cache::DiskCache;
 use pyo3::prelude::*;
@@ -39,15 +39,15 @@ pub(crate) fn board() -> Option<String> {
 }
 
 /// Reads the measurements of this machine.
-pub(crate) fn read_measured() -> Found {
+pub(crate) fn read_measured() -> StoredMachine {
     match path() {
         Ok(path) => Machine::read(&path, &probe::cpu(), board().as_deref()),
-        Err(_) => Found::default(),
+        Err(_) => StoredMachine::default(),
     }
 }
 
 /// Returns what estimates know about this machine.
-pub(crate) fn estimator_machine() -> Here {
+pub(crate) fn estimator_machine() -> ThisMachine {
     let found = read_measured();
     let measured = found.machine.as_ref().map_or([false; 2], |machine| [true, machine.gpu.is_some()]);
     let source = [false, true].map(|is_gpu| {
@@ -58,7 +58,7 @@ pub(crate) fn estimator_machine() -> Here {
         let like = like.unwrap_or_default();
         format!("not measured, assumed to be similar to the {like} (run `cuprous calibrate` to measure it)")
     });
-    Here { host: host(&found), gpu: gpu(&found), measured, source, hint: found.hint }
+    ThisMachine { host: host(&found), gpu: gpu(&found), measured, source, hint: found.hint }
 }
 
 /// Returns the listed CPU that is most similar to this one: one of the same model number, such as `9654` or `12400`.
@@ -81,7 +81,7 @@ fn like_gpu(board: &str) -> &'static profile::Gpu {
 }
 
 /// Returns the host's rates: measured, or those of a similar CPU.
-pub(crate) fn host(found: &Found) -> Rates {
+pub(crate) fn host(found: &StoredMachine) -> Rates {
     if let Some(machine) = &found.machine {
         return machine.cpu.clone();
     }
@@ -90,7 +90,7 @@ pub(crate) fn host(found: &Found) -> Rates {
 }
 
 /// Returns the GPU's rates: measured, or those of a similar listed GPU; `None` without a usable GPU.
-pub(crate) fn gpu(found: &Found) -> Option<Rates> {
+pub(crate) fn gpu(found: &StoredMachine) -> Option<Rates> {
     if let Some(gpu) = found.machine.as_ref().and_then(|machine| machine.gpu.clone()) {
         return Some(gpu);
     }

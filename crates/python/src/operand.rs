@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Fun, Kind};
-use cuprous_plan::{Engine, Operand, record};
+use cuprous_plan::{Engine, Operand, elementwise};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};

@@ -10,7 +10,7 @@ mod values;
 use std::sync::Arc;
 
 use cuprous_core::{Array, Buffer, DType, Dims, Layout, Result};
-use cuprous_plan::{Engine, record};
+use cuprous_plan::{Engine, elementwise};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -129,5 +129,5 @@ pub(crate) fn copy_in_order(py: Python<'_>, source: &PyArray, dtype: DType, axes
     }
     let upright = array.view(array.layout.permute(axes));
     let out = finish(py, engine, engine.cast(&upright, dtype))?.array;
-    Ok(PyArray::own(out.view(out.layout.permute(&record::inverse(axes)))))
+    Ok(PyArray::own(out.view(out.layout.permute(&elementwise::inverse_permutation(axes)))))
 }

@@ -85,7 +85,7 @@ impl Custom for Function {
         Python::attach(|py| -> PyResult<_> {
             let wrap = |g: &Option<Tensor>| g.clone().map(|g| Py::new(py, PyTensor::wrap(g))).transpose();
             let gs: Vec<Option<Py<PyTensor>>> = gs.iter().map(wrap).collect::<PyResult<_>>()?;
-            let node = PyNode { head: Head { node: node.clone(), out: 0 }, is_view: false };
+            let node = PyNode { head: NodeOutput { node: node.clone(), index: 0 }, is_view: false };
             let answer = self.call.bind(py).call1((PyList::new(py, gs)?, node))?;
             let grads: Vec<Option<Bound<'_, PyTensor>>> = answer.cast::<PyTuple>()?.extract()?;
             Ok(grads.iter().map(|g| g.as_ref().map(|g| g.get().tensor())).collect())
@@ -178,7 +178,7 @@ impl PyTensor {
 /// A node of the graph, as `grad_fn` shows it.
 #[pyclass(frozen, name = "Node", module = "cuprous.torch.autograd.graph")]
 pub(crate) struct PyNode {
-    head: Head,
+    head: NodeOutput,
     /// True for a view of a leaf, which PyTorch shows as a node of its own.
     is_view: bool,
 }
@@ -197,12 +197,12 @@ impl PyNode {
     #[getter]
     fn next_functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         if self.is_view {
-            return PyTuple::new(py, [(Some(PyNode { head: self.head.clone(), is_view: false }), self.head.out)]);
+            return PyTuple::new(py, [(Some(PyNode { head: self.head.clone(), is_view: false }), self.head.index)]);
         }
         let sources: Vec<(Option<PyNode>, u32)> = (self.head.node.sources())
             .map(|head| match head {
                 Some(head) => {
-                    let out = head.out;
+                    let out = head.index;
                     (Some(PyNode { head, is_view: false }), out)
                 }
                 None => (None, 0),
@@ -240,7 +240,7 @@ impl PyTensor {
         if tensor.is_leaf() {
             return None;
         }
-        let head = tensor.head()?;
+        let head = tensor.source()?;
         let is_view = head.node.is_leaf();
         Some(PyNode { head, is_view })
     }
@@ -350,7 +350,7 @@ fn run(
         warn_of_cycle(py)?;
     }
     // Programs run without the GIL; only hooks take it again.
-    answer(interrupt::detach(py, || walk::backward(&pairs, inputs.as_deref(), options))?)?;
+    answer(interrupt::detach(py, || backward::backward(&pairs, inputs.as_deref(), options))?)?;
     results.iter().try_for_each(|t| run_due_tape(py, devices::of(&t.array)))
 }
 

@@ -97,7 +97,7 @@ pub(crate) fn t_lstm_steps_backward(
     }
     let dtype = c.dtype();
     let of = Arc::new(Steps { steps: rows / batch, batch, hidden, reverse, training: true, dtype });
-    let results = recurrent::steps_back(&weight, &done, &outputs, [&dh, &dc], &c, &of).or_raise()?;
+    let results = recurrent::steps_backward(&weight, &done, &outputs, [&dh, &dc], &c, &of).or_raise()?;
     run_due_tape(py, devices::of(&weight))?;
     Ok(results.map(|a| PyTensor::wrap(Tensor::new(a))))
 }
