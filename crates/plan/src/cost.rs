@@ -2,7 +2,7 @@
 //!
 //! The kinds of work and what a unit of each is stand in the advisor's table of weights; the calls in the table below.
 
-use cuprous_advisor::counted::Piece;
+use cuprous_advisor::counted::CountedProgram;
 use cuprous_advisor::{Demand, Group, Load};
 use cuprous_core::attention::Attention;
 use cuprous_core::routine::{FftKind, LinalgOp, QrMode, Vectors};
@@ -12,8 +12,8 @@ use crate::kernel::{Inst, Kernel, Level, RoutineCall};
 use crate::program::{Program, Step};
 
 /// What the program of so many recorded operations takes.
-pub fn of(program: &Program, nodes: usize) -> Piece {
-    Piece { nodes: nodes as f64, steps: program.steps.iter().map(|step| step_of(step, program)).collect() }
+pub fn of(program: &Program, nodes: usize) -> CountedProgram {
+    CountedProgram { nodes: nodes as f64, steps: program.steps.iter().map(|step| step_of(step, program)).collect() }
 }
 
 fn step_of(step: &Step, program: &Program) -> (String, Load) {

@@ -153,7 +153,7 @@ pub(crate) fn stand_in_auto(faster: f64, copies: f64, launch: f64) -> Result<()>
     let cpu = Rates::of_cores("cpu", like, 2.0);
     let mut gpu = cpu.clone();
     gpu.work.values_mut().flatten().for_each(|rate| *rate *= faster);
-    gpu.rooms.iter_mut().for_each(|room| room.bandwidth *= faster);
+    gpu.memory_levels.iter_mut().for_each(|room| room.bandwidth *= faster);
     (gpu.launch, gpu.program, gpu.threads) = (launch, launch, 1.0);
     let [up, down, up_pinned, down_pinned] = [copies; 4];
     gpu.copies = Some(Copies { up, down, up_pinned, down_pinned, latency: launch });

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use cuprous_advisor::machine::{Found, file};
+use cuprous_advisor::machine::{StoredMachine, file};
 use cuprous_advisor::profile::{self, Level};
-use cuprous_advisor::question::Here;
+use cuprous_advisor::question::ThisMachine;
 use cuprous_advisor::{Machine, rates::Rates};
 use cuprous_cuda::cache::DiskCache;
 use pyo3::prelude::*;
@@ -39,15 +39,15 @@ pub(crate) fn board() -> Option<String> {
 }
 
 /// What was measured here.
-pub(crate) fn found() -> Found {
+pub(crate) fn found() -> StoredMachine {
     match path() {
         Ok(path) => Machine::read(&path, &probe::cpu(), board().as_deref()),
-        Err(_) => Found::default(),
+        Err(_) => StoredMachine::default(),
     }
 }
 
 /// All that estimates know of it.
-pub(crate) fn here() -> Here {
+pub(crate) fn here() -> ThisMachine {
     let found = found();
     let measured = found.machine.as_ref().map_or([false; 2], |machine| [true, machine.gpu.is_some()]);
     let source = [false, true].map(|is_gpu| {
@@ -58,7 +58,7 @@ pub(crate) fn here() -> Here {
         let like = like.unwrap_or_default();
         format!("not measured, taken to be like the {like} (`cuprous calibrate` measures it)")
     });
-    Here { host: host(&found), gpu: gpu(&found), measured, source, hint: found.hint }
+    ThisMachine { host: host(&found), gpu: gpu(&found), measured, source, hint: found.hint }
 }
 
 /// The CPU of the list that is most like this one: of the same number, such as `9654` or `12400`.
@@ -81,7 +81,7 @@ fn like_gpu(board: &str) -> &'static profile::Gpu {
 }
 
 /// The host: measured, or as a CPU like it.
-pub(crate) fn host(found: &Found) -> Rates {
+pub(crate) fn host(found: &StoredMachine) -> Rates {
     if let Some(machine) = &found.machine {
         return machine.cpu.clone();
     }
@@ -90,7 +90,7 @@ pub(crate) fn host(found: &Found) -> Rates {
 }
 
 /// The GPU: measured, or as one of the list; none where there is no usable one.
-pub(crate) fn gpu(found: &Found) -> Option<Rates> {
+pub(crate) fn gpu(found: &StoredMachine) -> Option<Rates> {
     if let Some(gpu) = found.machine.as_ref().and_then(|machine| machine.gpu.clone()) {
         return Some(gpu);
     }

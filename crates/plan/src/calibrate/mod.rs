@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cuprous_advisor::rates::{Copies, Rates, Room};
+use cuprous_advisor::rates::{Copies, MemoryLevel, Rates};
 use cuprous_advisor::weights::weight;
 use cuprous_advisor::{Group, Load};
 use cuprous_core::ops::Class;
@@ -50,7 +50,7 @@ impl About {
         Rates {
             name: self.name.clone(),
             work: BTreeMap::new(),
-            rooms: Vec::new(),
+            memory_levels: Vec::new(),
             launch: 0.0,
             program: 0.0,
             record: self.record,
@@ -122,7 +122,7 @@ impl Bench<'_> {
         progress("memory");
         for bytes in about.caches.iter().copied().chain([0.0]) {
             let bandwidth = self.bandwidth(bytes)?;
-            rates.rooms.push(Room { bytes, bandwidth });
+            rates.memory_levels.push(MemoryLevel { bytes, bandwidth });
         }
         if self.gpu {
             progress("copies");

@@ -224,7 +224,7 @@ fn show(out: &mut dyn Write, it: &Machine) -> io::Result<()> {
     for rates in std::iter::once(&it.cpu).chain(&it.gpu) {
         writeln!(out, "{}", rates.name)?;
         let mut rooms: Vec<String> = Vec::new();
-        for room in &rates.rooms {
+        for room in &rates.memory_levels {
             let size = if room.bytes > 0.0 { quantity(room.bytes, "B") } else { "memory".into() };
             rooms.push(format!("{size} {}", quantity(room.bandwidth, "B/s")));
         }

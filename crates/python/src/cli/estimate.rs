@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal, Write};
 
 use clap::{Args, ValueEnum};
 use cuprous_advisor::lists::lists;
-use cuprous_advisor::question::{Answer, Question, ask, is_here};
+use cuprous_advisor::question::{Answer, Question, ask, uses_this_machine};
 use cuprous_advisor::units::{Kind, parse, quantity, seconds};
-use cuprous_advisor::{Unit, profile};
+use cuprous_advisor::{ComputeUnit, profile};
 use cuprous_core::DType;
 
 use super::report::json;
@@ -148,7 +148,7 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
         return if options.json { json(out, &figures) } else { list(out) }.map(|()| 0);
     }
     let question = options.question();
-    let here = is_here(&question).then(machine::here);
+    let here = uses_this_machine(&question).then(machine::here);
     if let Some(hint) = here.as_ref().and_then(|here| here.hint.as_ref()) {
         writeln!(err, "cuprous: {hint}")?;
     }
@@ -239,7 +239,7 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
     )?;
     let tera = |value: f64| format!("{:.4}", value / 1e12).trim_end_matches('0').trim_end_matches('.').to_owned();
     for gpu in profile::gpus() {
-        let peak = |dtype| tera(gpu.peak(dtype, Unit::Matrix, false));
+        let peak = |dtype| tera(gpu.peak(dtype, ComputeUnit::Matrix, false));
         let memory = quantity(gpu.memory.value, "B");
         let bandwidth = quantity(gpu.bandwidth.value, "B/s");
         let power = quantity(gpu.power.value, "W");
