@@ -25,8 +25,10 @@ pub(super) fn checks(host: &Host<'_>) -> Vec<Check> {
     let there: Vec<String> =
         NEIGHBORS.iter().filter_map(|name| Some(format!("{name} {}", (host.package)(name)?))).collect();
     if !there.is_empty() {
-        checks
-            .push(Check::note("other packages", format!("{}: share arrays with Cuprous without a copy", there.join(", "))));
+        checks.push(Check::note(
+            "other packages",
+            format!("{}: share arrays with Cuprous without a copy", there.join(", ")),
+        ));
     }
     checks.into_iter().map(|check| check.of(Step::Packages)).collect()
 }
