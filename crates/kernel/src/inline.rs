@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
+use crate::flow::{exposed, has_return};
 use crate::ir::{Expr, Function, Kind, Module, Stmt, StmtKind, VarId, called, each_call, each_expr, each_stmt};
-use crate::lanes::{exposed, has_return};
-use crate::prepare::{rename, rewrite};
+use crate::rewrite::{rename, rewrite};
 
 /// Expressions of a function that is put in place, and what a function may have of them afterwards.
 const CALLEE: usize = 400;

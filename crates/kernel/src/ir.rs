@@ -7,8 +7,8 @@ use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun, Scalar};
 
 use crate::ast::ConstArray;
-use crate::fault::Fault;
-use crate::table::Row;
+use crate::builtin::Row;
+use crate::exception::Fault;
 use crate::types::Ty;
 
 /// A kernel with all that it calls.

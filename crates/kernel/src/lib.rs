@@ -9,24 +9,27 @@
 
 pub mod abi;
 pub mod ast;
+pub mod builtin;
 pub mod diagnostic;
-pub mod fault;
+pub mod exception;
+pub mod flow;
 pub mod inline;
+pub mod integer_ranges;
 pub mod ir;
-pub mod lanes;
 pub mod libdevice;
 pub mod linked;
+pub mod live_ranges;
 pub mod lower;
 pub mod options;
-pub mod place;
 pub mod prepare;
+pub mod rematerialize;
+pub mod rewrite;
 pub mod rules;
-pub mod size;
-pub mod strides;
+pub mod strip_mine;
 pub mod table;
 pub mod types;
+pub mod uniformity;
 pub mod verify;
-pub mod webs;
 
 pub use diagnostic::{Diagnostic, Result};
 pub use ir::Module;

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use cuprous_core::DType;
 
-use crate::table::{Row, Slot};
+use crate::builtin::{Row, Slot};
 
 /// What a function returns (v: nothing), what it takes, what it writes through pointers after that, and the names of all
 /// such functions. f: float32, d: float64, h: int16, i: int32, l: int64.

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use cuprous_core::DType;
 
-use crate::table::{Row, Slot};
+use crate::builtin::{Row, Slot};
 
 /// What device code is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

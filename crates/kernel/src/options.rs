@@ -1,6 +1,6 @@
 //! How a kernel is compiled: what `cuda.jit` was told.
 
-use crate::fault::Checks;
+use crate::exception::Checks;
 use crate::linked::Object;
 
 /// The options that change code.

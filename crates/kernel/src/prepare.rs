@@ -6,9 +6,10 @@ use std::collections::HashMap;
 use cuprous_core::Fun;
 use cuprous_core::scalar::Number;
 
-use crate::ir::{Expr, Function, Kind, Stmt, StmtKind, VarId, any_expr, each_expr, each_stmt};
-use crate::lanes::{exposed, has_return, leaves, occurrences};
-use crate::strides;
+use crate::flow::{exposed, has_return, leaves, occurrences};
+use crate::ir::{Expr, Function, Kind, Stmt, StmtKind, any_expr, each_expr, each_stmt};
+use crate::rewrite::rewrite;
+use crate::strip_mine;
 
 /// Turns of a loop that is written out, and what all of them together may have of expressions.
 const TURNS: i64 = 4;
@@ -16,46 +17,15 @@ const PARTS: i64 = 640;
 /// What four turns may have of expressions.
 const SHORT: i64 = 100;
 
-/// Prepares a kernel; loops are `cut` where that gains something ([`strides`]): whether any was.
+/// Prepares a kernel; loops are `cut` where that gains something ([`strip_mine`]): whether any was.
 pub fn prepare(function: &mut Function, cut: bool) -> bool {
     function.body = without_returns(&function.body);
     name_arrays(function);
-    let cut = cut && strides::cut(function);
+    let cut = cut && strip_mine::cut(function);
     let total = occurrences(&function.body, function.vars.len());
     let body = std::mem::take(&mut function.body);
     function.body = unrolled(body, &total);
     cut
-}
-
-/// Calls `f` with each expression, the inner ones first.
-pub(crate) fn rewrite(body: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
-    for stmt in body {
-        stmt.kind.exprs_mut(&mut |e| rewrite_expr(e, f));
-        stmt.kind.blocks_mut().into_iter().for_each(|block| rewrite(block, f));
-    }
-}
-
-pub(crate) fn rewrite_expr(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
-    e.parts_mut(&mut |part| rewrite_expr(part, f));
-    f(e);
-}
-
-/// Gives the variables of statements other numbers.
-pub(crate) fn rename(body: &mut [Stmt], number: &dyn Fn(VarId) -> VarId) {
-    fn assigned(body: &mut [Stmt], number: &dyn Fn(VarId) -> VarId) {
-        for stmt in body {
-            if let StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } = &mut stmt.kind {
-                *v = number(*v);
-            }
-            stmt.kind.blocks_mut().into_iter().for_each(|block| assigned(block, number));
-        }
-    }
-    assigned(body, number);
-    rewrite(body, &mut |e| {
-        if let Kind::Var(v) = &mut e.kind {
-            *v = number(*v);
-        }
-    });
 }
 
 /// Names that stand for one declared or constant array.

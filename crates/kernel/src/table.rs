@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use cuprous_core::{DType, Fun};
 
+use crate::builtin::{Row, Slot};
 use crate::rules::Rule;
 
 /// Functions of the operation table, by the names under which kernels call them.
@@ -160,46 +161,6 @@ pub fn function(name: &str) -> Option<(Fun, Rule)> {
     let name = name.strip_prefix("np.")?;
     let name = NUMPY_ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
     Fun::from_name(name).filter(|fun| !fun.op().cuda.is_empty()).map(|fun| (fun, Rule::Ufunc))
-}
-
-/// A type in a row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Slot {
-    /// This type; numbers are converted to it.
-    Is(DType),
-    /// The row's type variable.
-    T,
-    /// Nothing is returned.
-    Nothing,
-    /// An int32 and a truth value are returned.
-    IntBool,
-    /// A tuple of these is returned.
-    Several(&'static [DType]),
-}
-
-/// A builtin of the devices.
-#[derive(Debug)]
-pub struct Row {
-    /// Its name.
-    pub name: &'static str,
-    /// The types of its arguments.
-    pub params: &'static [Slot],
-    /// Values of the last arguments where they are left out.
-    pub defaults: &'static [i64],
-    /// What it returns.
-    pub ret: Slot,
-    /// What the type variable may be; the first that an argument converts to without loss is taken.
-    pub types: &'static [DType],
-    /// CUDA C++; `{0}`, `{1}` are the arguments.
-    pub cuda: &'static str,
-    /// The CPU's code.
-    pub host: &'static str,
-    /// Whether it does more than give a value.
-    pub effect: bool,
-    /// Whether threads wait there for one another.
-    pub waits: bool,
-    /// Whether the name alone is the value: `cuda.threadIdx.x`.
-    pub place: bool,
 }
 
 use DType::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};

@@ -2,9 +2,9 @@
 
 use cuprous_core::{DType, Fun};
 
-use crate::fault::{VALUES, WORDS};
+use crate::builtin::Slot;
+use crate::exception::{VALUES, WORDS};
 use crate::ir::{Expr, Function, Index, Kind, Module, Printed, Stmt, StmtKind};
-use crate::table::Slot;
 use crate::types::{BOOL, INT, Order, Ty};
 
 /// A broken rule, and where.

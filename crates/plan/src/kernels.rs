@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use cuprous_core::profile::{self, Current, Kind, Note};
 use cuprous_core::{Array, Buffer, DType, Error, In, Result, Scalar, Src, nvtx};
-use cuprous_kernel::fault::Record;
+use cuprous_kernel::exception::Record;
 use smallvec::SmallVec;
 
 use crate::engine::{Engine, Replay, note_place, period};

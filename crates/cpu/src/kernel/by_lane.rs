@@ -5,7 +5,7 @@ use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind
 use cranelift_frontend::Variable;
 use cuprous_core::{DType, Result};
 use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, each_expr, each_stmt};
-use cuprous_kernel::lanes::Class;
+use cuprous_kernel::uniformity::Class;
 
 use super::code::Body;
 use super::regions::Plan;

@@ -4,9 +4,9 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, StackSlotData, StackSlotKind, Value, types};
 use cranelift_module::Module as _;
 use cuprous_core::{DType, Error, Kind as Sort, Result};
+use cuprous_kernel::builtin::LAST;
+use cuprous_kernel::builtin::{Row, Slot};
 use cuprous_kernel::ir::{AtomicOp, Expr, Kind, Space};
-use cuprous_kernel::strides::LAST;
-use cuprous_kernel::table::{Row, Slot};
 use cuprous_kernel::types::Ty;
 use smallvec::smallvec;
 

@@ -9,8 +9,8 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
 use cranelift_module::{Linkage, Module as _};
 use cuprous_core::{Error, Result};
+use cuprous_kernel::integer_ranges::Sizes;
 use cuprous_kernel::ir::{self, LocalArray, Space};
-use cuprous_kernel::size::Sizes;
 use cuprous_kernel::types::Ty;
 use smallvec::SmallVec;
 

@@ -15,10 +15,11 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 use cuprous_core::Result;
 use cuprous_kernel::Module;
+use cuprous_kernel::builtin::Row;
+use cuprous_kernel::flow::{exposed, has_return, leaves, occurrences};
 use cuprous_kernel::ir::{Expr, Kind, LocalArray, Space, Stmt, StmtKind, any_expr};
-use cuprous_kernel::lanes::{Class, Lanes, exposed, has_return, leaves, occurrences};
-use cuprous_kernel::place::{Places, is_in_grid};
-use cuprous_kernel::table::Row;
+use cuprous_kernel::rematerialize::{Places, is_in_grid};
+use cuprous_kernel::uniformity::{Class, Lanes};
 
 use super::by_lane::names;
 use super::code::{Body, array_bytes};

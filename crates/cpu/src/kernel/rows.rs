@@ -9,7 +9,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 use cuprous_core::Result;
 use cuprous_kernel::ir::{Expr, Function, Kind, Stmt, StmtKind, each_expr, each_stmt};
-use cuprous_kernel::lanes::Class;
+use cuprous_kernel::uniformity::Class;
 use smallvec::SmallVec;
 
 use super::code::Body;

@@ -7,9 +7,10 @@
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::Variable;
 use cuprous_core::{DType, Fun, Kind as Sort, Result};
+use cuprous_kernel::flow::{has_return, region};
 use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, any_expr, each_stmt};
-use cuprous_kernel::lanes::{Class, has_return, region};
 use cuprous_kernel::types::Ty;
+use cuprous_kernel::uniformity::Class;
 use smallvec::SmallVec;
 
 use super::by_lane::names;
@@ -124,7 +125,7 @@ impl Plan {
     /// Whether nothing but the head of a loop makes lanes part.
     fn stays_together(&self, stmt: &Stmt, head: &[&Expr]) -> bool {
         let class = head.iter().all(|e| self.lanes.class(e).is_same());
-        !class && !stmt.kind.blocks().iter().any(|b| cuprous_kernel::lanes::leaves(b, true))
+        !class && !stmt.kind.blocks().iter().any(|b| cuprous_kernel::flow::leaves(b, true))
             || class && self.lanes.control(stmt).is_same()
     }
 }

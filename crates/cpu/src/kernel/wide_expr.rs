@@ -4,7 +4,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cuprous_core::{DType, Error, Fun, Kind as Sort, Result};
 use cuprous_kernel::ir::{Expr, Kind};
-use cuprous_kernel::lanes::Class;
+use cuprous_kernel::uniformity::Class;
 
 use super::code::Body;
 use super::regions::Plan;

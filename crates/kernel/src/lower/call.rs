@@ -6,12 +6,13 @@ use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun};
 
 use super::Arg;
-use super::walk::{Thing, Walk, tuple};
+use super::context::{Thing, Walk, tuple};
 use crate::ast::{BinOp, Expr as Ast, ExprKind, Value};
+use crate::builtin::{Row, Slot};
 use crate::diagnostic::Result;
 use crate::ir::{AtomicOp, Expr, Kind};
 use crate::rules::Rule;
-use crate::table::{self, Row, Slot};
+use crate::table;
 use crate::types::{BOOL, Ty};
 
 impl Walk<'_, '_> {
@@ -263,7 +264,7 @@ impl Walk<'_, '_> {
             && d.is_float()
             && let Ok(number) = text.trim().parse::<f64>()
         {
-            return Ok(Thing::Expr(Expr::number(super::walk::convert(Number::Float(number), DType::F64, *d), *d)));
+            return Ok(Thing::Expr(Expr::number(super::context::convert(Number::Float(number), DType::F64, *d), *d)));
         }
         let mut args = self.values(args)?;
         if args.iter().any(|a| a.ty == Ty::Unknown) {
@@ -273,7 +274,7 @@ impl Walk<'_, '_> {
             return Err(self.typing(format!("the type {ty} cannot be called")));
         };
         Ok(Thing::Expr(match (args.len(), args.pop()) {
-            (0, _) => Expr::number(super::walk::convert(Number::Int(0), DType::I64, d), d),
+            (0, _) => Expr::number(super::context::convert(Number::Int(0), DType::I64, d), d),
             (1, Some(arg)) => match arg.dtype() {
                 _ if d == DType::Bool => self.truth(arg)?,
                 Some(from) if from.is_complex() && !d.is_complex() => {

@@ -2,10 +2,10 @@
 
 use cuprous_core::{DType, Fun};
 
-use super::walk::Walk;
+use super::context::Walk;
 use crate::ast::BinOp;
 use crate::diagnostic::Result;
-use crate::fault::{Fault, FaultKind, VALUES, WORDS};
+use crate::exception::{Fault, FaultKind, VALUES, WORDS};
 use crate::ir::{Expr, Kind, StmtKind};
 use crate::types::{BOOL, INT, Ty};
 
@@ -90,7 +90,7 @@ impl Walk<'_, '_> {
             return Ok(e);
         }
         let e = self.fixed("d", e);
-        let zero = Expr::number(super::walk::convert(cuprous_core::scalar::Number::Int(0), DType::I64, d), d);
+        let zero = Expr::number(super::context::convert(cuprous_core::scalar::Number::Int(0), DType::I64, d), d);
         let test = Expr::new(BOOL, Kind::Fun(Fun::Equal, d, vec![e.clone(), zero]));
         self.raise_if(test, FaultKind::Zero, Vec::new())?;
         Ok(e)

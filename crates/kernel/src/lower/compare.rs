@@ -2,7 +2,7 @@
 
 use cuprous_core::{DType, Fun};
 
-use super::walk::{Thing, Walk, describe};
+use super::context::{Thing, Walk, describe};
 use crate::ast::{CmpOp, Expr as Ast, UnaryOp, Value};
 use crate::diagnostic::Result;
 use crate::ir::{Expr, Kind};

@@ -3,7 +3,7 @@
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun};
 
-use super::walk::{Thing, Walk, tuple};
+use super::context::{Thing, Walk, tuple};
 use crate::ast::{BinOp, Expr as Ast, ExprKind, UnaryOp, Value};
 use crate::diagnostic::Result;
 use crate::ir::{Expr, Kind, StmtKind};

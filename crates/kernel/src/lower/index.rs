@@ -4,7 +4,7 @@ use cuprous_core::DType;
 use cuprous_core::Fun;
 use cuprous_core::scalar::Number;
 
-use super::walk::{Thing, Walk, describe, tuple};
+use super::context::{Thing, Walk, describe, tuple};
 use crate::ast::{Expr as Ast, ExprKind, Value};
 use crate::diagnostic::Result;
 use crate::ir::{Expr, Index, Kind, StmtKind};
@@ -440,7 +440,7 @@ impl Walk<'_, '_> {
             }
             (Ty::Scalar(d), "real") if !d.is_complex() => base,
             (Ty::Scalar(d), "imag") if !d.is_complex() => {
-                Expr::number(super::walk::convert(Number::Int(0), DType::I64, *d), *d)
+                Expr::number(super::context::convert(Number::Int(0), DType::I64, *d), *d)
             }
             (Ty::Scalar(_), "real") => self.function("real", Fun::Real, Rule::Complex, vec![base])?,
             (Ty::Scalar(_), "imag") => self.function("imag", Fun::Imag, Rule::Complex, vec![base])?,

@@ -2,7 +2,7 @@
 
 use cuprous_core::{DType, Fun};
 
-use super::walk::{Loop, Thing, Walk};
+use super::context::{Loop, Thing, Walk};
 use crate::ast::{BinOp, Expr as Ast, ExprKind, Stmt, StmtKind as Py, Value};
 use crate::diagnostic::Result;
 use crate::ir::{self, Expr, Kind, StmtKind};
@@ -186,7 +186,7 @@ impl Walk<'_, '_> {
             }
             other => {
                 let what = match other {
-                    Thing::Value(v) => super::walk::describe(v),
+                    Thing::Value(v) => super::context::describe(v),
                     _ => "this".into(),
                 };
                 return Err(self.typing(format!("{what} cannot be looped over")));
@@ -230,7 +230,7 @@ impl Walk<'_, '_> {
                 let number = self.binary(BinOp::Add, (**start).clone(), at.clone())?;
                 let item = self.item_at(inner, at)?;
                 let item = self.value(item)?;
-                Thing::Expr(super::walk::tuple(vec![number, item], None))
+                Thing::Expr(super::context::tuple(vec![number, item], None))
             }
             Thing::Zip(all) => {
                 let mut items = Vec::new();
@@ -238,7 +238,7 @@ impl Walk<'_, '_> {
                     let item = self.item_at(one, at)?;
                     items.push(self.value(item)?);
                 }
-                Thing::Expr(super::walk::tuple(items, None))
+                Thing::Expr(super::context::tuple(items, None))
             }
             Thing::Expr(all @ Expr { ty: Ty::Tuple(types, _), .. }) => {
                 self.tuple_item(all.clone(), types, at.clone())?

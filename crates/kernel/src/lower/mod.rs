@@ -5,32 +5,32 @@
 //! once for each list of argument types ([`Compiler::instance`]); one that calls itself sees what it returns so far. So do
 //! functions that call one another: what was compiled with less than is known in the end is compiled again.
 
+mod array_methods;
 mod call;
 mod check;
 mod compare;
+mod context;
 mod expr;
 mod index;
 mod loops;
 mod record;
-mod shape;
 mod special;
 mod stmt;
-mod walk;
-mod whole;
+mod ufunc_out;
 mod writes;
 
 use std::sync::Arc;
 
 use crate::ast::{ConstArray, Pos, Source, Value};
 use crate::diagnostic::{Class, Diagnostic, Result};
-use crate::fault::{Checks, Fault};
+use crate::exception::{Checks, Fault};
 use crate::ir;
+use crate::live_ranges::webs;
 use crate::table;
 use crate::types::Ty;
 use crate::verify;
-use crate::webs::webs;
 
-use walk::Walk;
+use context::Walk;
 
 /// Walks of one function before inference is given up; types only grow, and each can grow a few times.
 const MAX_WALKS: usize = 64;
@@ -251,7 +251,7 @@ impl<'a> Compiler<'a> {
         };
         module.reports = module.functions.iter().any(|f| f.raises(true));
         module.dynamic_shared = module.functions.iter().any(|f| f.arrays.iter().any(|a| a.space == ir::Space::Dynamic));
-        let calls = |test: &dyn Fn(&table::Row) -> bool| {
+        let calls = |test: &dyn Fn(&crate::builtin::Row) -> bool| {
             let found = |e: &ir::Expr| matches!(&e.kind, ir::Kind::Builtin(row, _) if test(row));
             module.functions.iter().any(|f| ir::any_expr(&f.body, &mut |e| found(e)))
         };

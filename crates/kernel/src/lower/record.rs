@@ -3,7 +3,7 @@
 use cuprous_core::DType;
 use cuprous_core::scalar::Number;
 
-use super::walk::{Thing, Walk};
+use super::context::{Thing, Walk};
 use crate::ast::{Expr as Ast, ExprKind, Value};
 use crate::diagnostic::Result;
 use crate::ir::{Expr, Index, Kind, StmtKind};

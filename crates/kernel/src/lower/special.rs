@@ -3,7 +3,7 @@
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun};
 
-use super::walk::{Thing, Walk, tuple};
+use super::context::{Thing, Walk, tuple};
 use crate::ast::{BinOp, Value};
 use crate::diagnostic::{Class, Result};
 use crate::ir::{self, AtomicOp, Expr, Kind, Printed, Space, StmtKind};
@@ -253,7 +253,7 @@ impl Walk<'_, '_> {
         if !d.is_float() || of.is_complex() {
             return Ok(phi);
         }
-        let zero = |d: DType| Expr::number(super::walk::convert(Number::Int(0), DType::I64, d), d);
+        let zero = |d: DType| Expr::number(super::context::convert(Number::Int(0), DType::I64, d), d);
         let none = Expr::new(BOOL, Kind::Fun(Fun::Equal, of, vec![r.clone(), zero(of)]));
         let finite = self.function("isfinite", Fun::Isfinite, Rule::Math, vec![phi.clone()])?;
         let test = Expr::new(BOOL, Kind::And(Box::new(none), Box::new(Expr::new(BOOL, Kind::Not(Box::new(finite))))));
@@ -268,7 +268,7 @@ impl Walk<'_, '_> {
         if !d.is_float() || !of.is_float() {
             return Ok(part);
         }
-        let zero = Expr::number(super::walk::convert(Number::Int(0), DType::I64, d), d);
+        let zero = Expr::number(super::context::convert(Number::Int(0), DType::I64, d), d);
         let test = Expr::new(BOOL, Kind::Fun(Fun::Equal, d, vec![phi.clone(), zero]));
         let one = Expr::number(Number::Float(1.0), of);
         let radius = self.cast_dtype(r.clone(), of)?;

@@ -1,9 +1,9 @@
 //! Statements.
 
-use super::walk::{Loop, Thing, Walk};
+use super::context::{Loop, Thing, Walk};
 use crate::ast::{BinOp, Expr as Ast, ExprKind, Stmt, StmtKind as Py, Value};
 use crate::diagnostic::Result;
-use crate::fault::FaultKind;
+use crate::exception::FaultKind;
 use crate::ir::{Expr, Kind, StmtKind};
 use crate::types::Ty;
 

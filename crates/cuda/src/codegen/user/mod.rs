@@ -7,9 +7,9 @@ mod stmt;
 use std::fmt::Write as _;
 
 use cuprous_kernel::Options;
+use cuprous_kernel::integer_ranges::Sizes;
 use cuprous_kernel::ir::{Function, Module};
 use cuprous_kernel::linked::THROUGH_POINTER;
-use cuprous_kernel::size::Sizes;
 use cuprous_kernel::types::{ArrayTy, Order, RecordTy, Ty};
 
 use super::prelude::{Part, Parts};

@@ -2,10 +2,10 @@
 
 use cuprous_core::{DType, Fun};
 
-use super::walk::{Thing, Walk};
+use super::context::{Thing, Walk};
 use crate::ast::{BinOp, Value};
 use crate::diagnostic::Result;
-use crate::fault::FaultKind;
+use crate::exception::FaultKind;
 use crate::ir::{self, Expr, Kind, Space};
 use crate::types::{ArrayTy, BOOL, INT, Order, Ty};
 

@@ -2,7 +2,7 @@
 
 use cuprous_core::{DType, Fun};
 
-use super::walk::Walk;
+use super::context::Walk;
 use crate::diagnostic::Result;
 use crate::ir::{Expr, Kind, StmtKind};
 use crate::rules::Rule;

@@ -8,11 +8,11 @@ use cuprous_core::{DType, Fun};
 use super::{Arg, Bound, Compiler};
 use crate::ast::{self, Name, Pos, Value};
 use crate::diagnostic::{Class, Diagnostic, Result};
-use crate::fault::FaultKind;
+use crate::exception::FaultKind;
 use crate::ir::{self, Expr, Kind, StmtKind, Var, VarId};
+use crate::live_ranges::Webs;
 use crate::rules;
 use crate::types::{ArrayTy, BOOL, Order, Ty};
-use crate::webs::Webs;
 
 /// What an expression means: a value at run time, or something known when the kernel is compiled.
 #[derive(Clone, Debug)]

@@ -11,27 +11,15 @@ use std::collections::HashMap;
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun};
 
+use crate::builtin::LAST;
+use crate::flow::{exposed, leaves, occurrences};
+use crate::integer_ranges::Sizes;
 use crate::ir::{Expr, Function, Kind, Space, Stmt, StmtKind, Var, VarId, any_expr, each_stmt};
-use crate::lanes::{Class, Lanes, exposed, leaves, occurrences};
-use crate::place::Places;
-use crate::prepare::{rename, rewrite_expr};
-use crate::size::Sizes;
-use crate::table::{Row, Slot, row};
+use crate::rematerialize::Places;
+use crate::rewrite::{rename, rewrite_expr};
+use crate::table::row;
 use crate::types::{BOOL, INT, Ty};
-
-/// `cuda.threadIdx.x` of the last thread of a row; no name that a kernel could call.
-pub static LAST: Row = Row {
-    name: "cuda.threadIdx.last",
-    params: &[],
-    defaults: &[],
-    ret: Slot::Is(DType::I32),
-    types: &[],
-    cuda: "(int)blockDim.x - 1",
-    host: "@threadIdx.last",
-    effect: false,
-    waits: false,
-    place: true,
-};
+use crate::uniformity::{Class, Lanes};
 
 /// Turns that a thread makes before the next thread makes as many.
 const TURNS: i64 = 4;

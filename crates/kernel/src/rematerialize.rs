@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use cuprous_core::{DType, Fun};
 
+use crate::flow::exposed;
 use crate::ir::{Expr, Function, Kind, Module, StmtKind, each_stmt};
-use crate::lanes::exposed;
 
 /// What a thread is told that is the same along x.
 const ALONG: [&str; 10] = [

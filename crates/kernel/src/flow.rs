@@ -1,0 +1,86 @@
+//! Facts about control flow and variables of structured code that several passes need.
+
+use std::collections::HashSet;
+
+use crate::ir::{Expr, Kind, Stmt, StmtKind, any_expr, each_expr, each_stmt};
+
+/// Statements up to the next barrier, or way out of a loop.
+pub fn region(body: &[Stmt]) -> &[Stmt] {
+    let ends = |stmt: &Stmt| {
+        let one = std::slice::from_ref(stmt);
+        leaves(one, true) || any_expr(one, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.waits))
+    };
+    &body[..body.iter().position(ends).unwrap_or(body.len())]
+}
+
+/// Whether a block leaves the loop around it, or goes on with its next turn; `inner` loops' own exits do not count.
+pub fn leaves(body: &[Stmt], returns: bool) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Break | StmtKind::Continue => true,
+        StmtKind::Return(_) => returns,
+        StmtKind::If { then, orelse, .. } => leaves(then, returns) || leaves(orelse, returns),
+        StmtKind::While { body, .. } | StmtKind::For { body, .. } => returns && has_return(body),
+        _ => false,
+    })
+}
+
+/// Whether there is a `return` anywhere.
+pub fn has_return(body: &[Stmt]) -> bool {
+    let mut found = false;
+    each_stmt(body, &mut |stmt| found |= matches!(stmt.kind, StmtKind::Return(_)));
+    found
+}
+
+/// How often each variable is written down.
+pub fn occurrences(body: &[Stmt], vars: usize) -> Vec<u32> {
+    let mut counts = vec![0; vars];
+    each_stmt(body, &mut |stmt| {
+        if let StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } = &stmt.kind {
+            counts[*v] += 1;
+        }
+    });
+    each_expr(body, &mut |e| {
+        if let Kind::Var(v) = e.kind {
+            counts[v] += 1;
+        }
+    });
+    counts
+}
+
+/// Variables that may be read before they are assigned.
+pub fn exposed(body: &[Stmt]) -> HashSet<usize> {
+    let mut found = HashSet::new();
+    expose(body, &mut HashSet::new(), &mut found);
+    found
+}
+
+fn expose(body: &[Stmt], known: &mut HashSet<usize>, found: &mut HashSet<usize>) {
+    fn uses(e: &Expr, known: &HashSet<usize>, found: &mut HashSet<usize>) {
+        if let Kind::Var(v) = e.kind
+            && !known.contains(&v)
+        {
+            found.insert(v);
+        }
+        e.parts(&mut |part| uses(part, known, found));
+    }
+    for stmt in body {
+        stmt.kind.exprs(&mut |e| uses(e, known, found));
+        match &stmt.kind {
+            StmtKind::Assign(v, _) => {
+                known.insert(*v);
+            }
+            StmtKind::If { then, orelse, .. } => {
+                let mut other = known.clone();
+                expose(then, known, found);
+                expose(orelse, &mut other, found);
+                known.retain(|v| other.contains(v));
+            }
+            StmtKind::While { body, .. } => expose(body, &mut known.clone(), found),
+            StmtKind::For { var, body, .. } => {
+                known.insert(*var);
+                expose(body, &mut known.clone(), found);
+            }
+            _ => {}
+        }
+    }
+}
