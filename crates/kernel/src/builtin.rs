@@ -4,7 +4,7 @@ use cuprous_core::DType;
 
 /// A type in a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Slot {
+pub enum TypeSpec {
     /// This type; numbers are converted to it.
     Is(DType),
     /// The row's type variable.
@@ -19,15 +19,15 @@ pub enum Slot {
 
 /// A builtin of the devices.
 #[derive(Debug)]
-pub struct Row {
+pub struct Builtin {
     /// Its name.
     pub name: &'static str,
     /// The types of its arguments.
-    pub params: &'static [Slot],
+    pub params: &'static [TypeSpec],
     /// Values of the last arguments where they are left out.
     pub defaults: &'static [i64],
     /// What it returns.
-    pub ret: Slot,
+    pub ret: TypeSpec,
     /// What the type variable may be; the first that an argument converts to without loss is taken.
     pub types: &'static [DType],
     /// CUDA C++; `{0}`, `{1}` are the arguments.
@@ -35,23 +35,23 @@ pub struct Row {
     /// The CPU's code.
     pub host: &'static str,
     /// Whether it does more than give a value.
-    pub effect: bool,
+    pub has_effect: bool,
     /// Whether threads wait there for one another.
-    pub waits: bool,
+    pub synchronizes: bool,
     /// Whether the name alone is the value: `cuda.threadIdx.x`.
-    pub place: bool,
+    pub is_attribute: bool,
 }
 
 /// `cuda.threadIdx.x` of the last thread of a row; no name that a kernel could call.
-pub static LAST: Row = Row {
+pub static LAST_THREAD_X: Builtin = Builtin {
     name: "cuda.threadIdx.last",
     params: &[],
     defaults: &[],
-    ret: Slot::Is(DType::I32),
+    ret: TypeSpec::Is(DType::I32),
     types: &[],
     cuda: "(int)blockDim.x - 1",
     host: "@threadIdx.last",
-    effect: false,
-    waits: false,
-    place: true,
+    has_effect: false,
+    synchronizes: false,
+    is_attribute: true,
 };

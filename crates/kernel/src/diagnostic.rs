@@ -9,7 +9,7 @@ pub type Result<T> = std::result::Result<T, Box<Diagnostic>>;
 
 /// Which Python exception it becomes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Class {
+pub enum ErrorKind {
     /// Types do not fit: Numba's `TypingError`.
     Typing,
     /// The kernel language has no such thing: `UnsupportedError`.
@@ -22,7 +22,7 @@ pub enum Class {
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
     /// Which exception.
-    pub class: Class,
+    pub kind: ErrorKind,
     /// The cause.
     pub message: String,
     /// What to do, or the nearest thing that is supported.
@@ -38,14 +38,14 @@ pub struct Diagnostic {
     /// Whether it would be right if integers were known when the kernel is compiled.
     pub literal: bool,
     /// Calls that led there, innermost first: (function, file, line, text).
-    pub via: Vec<(String, String, u32, String)>,
+    pub call_chain: Vec<(String, String, u32, String)>,
 }
 
 impl Diagnostic {
     /// An error at a place of a function.
-    pub fn new(class: Class, message: impl Into<String>, function: &Function, pos: Pos) -> Box<Diagnostic> {
+    pub fn new(kind: ErrorKind, message: impl Into<String>, function: &Function, pos: Pos) -> Box<Diagnostic> {
         Box::new(Diagnostic {
-            class,
+            kind,
             message: message.into(),
             hint: None,
             function: function.name.clone(),
@@ -53,7 +53,7 @@ impl Diagnostic {
             pos,
             line: function.line(pos.line).to_owned(),
             literal: false,
-            via: Vec::new(),
+            call_chain: Vec::new(),
         })
     }
 
@@ -72,7 +72,7 @@ impl Diagnostic {
     /// Says that the function was compiled because of a call there.
     pub fn called_from(mut self: Box<Self>, function: &Function, pos: Pos) -> Box<Self> {
         let text = function.line(pos.line).trim().to_owned();
-        self.via.push((function.name.clone(), function.file.clone(), pos.line, text));
+        self.call_chain.push((function.name.clone(), function.file.clone(), pos.line, text));
         self
     }
 }
@@ -90,7 +90,7 @@ impl fmt::Display for Diagnostic {
         let before = self.line.get(indent..start).map_or(0, |s| s.chars().count());
         let marked = self.line.get(start..end).map_or(1, |s| s.chars().count().max(1));
         write!(f, "    {}{}", " ".repeat(before), "^".repeat(marked))?;
-        for (function, file, line, text) in &self.via {
+        for (function, file, line, text) in &self.call_chain {
             write!(f, "\n  called from File \"{file}\", line {line}, in {function}\n    {text}")?;
         }
         match &self.hint {
@@ -116,7 +116,7 @@ mod tests {
             ..Function::default()
         };
         let pos = Pos { line: 8, column: 11, end: 19 };
-        let text = Diagnostic::new(Class::Typing, "no", &function, pos).hint("yes").to_string();
+        let text = Diagnostic::new(ErrorKind::Typing, "no", &function, pos).hint("yes").to_string();
         let expected = "no\n  File \"a.py\", line 8, in add\n    c[i] = a + 'é'\n           ^^^^^^^\n  hint: yes";
         assert_eq!(text, expected);
     }

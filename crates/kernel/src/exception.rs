@@ -12,9 +12,9 @@ pub type Record = [i64; WORDS];
 
 /// A place of a kernel where it may raise.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Fault {
+pub struct RaiseSite {
     /// What is raised.
-    pub kind: FaultKind,
+    pub kind: ExceptionKind,
     /// The function, its file, and the line.
     pub function: String,
     /// See above.
@@ -27,7 +27,7 @@ pub struct Fault {
 
 /// What is raised.
 #[derive(Clone, PartialEq, Debug)]
-pub enum FaultKind {
+pub enum ExceptionKind {
     /// `raise`: which class of those that translation met, and the message.
     Raise(Option<usize>, String),
     /// `assert`, with its message.
@@ -57,29 +57,31 @@ pub struct Checks {
     pub quotients: bool,
 }
 
-impl Fault {
+impl RaiseSite {
     /// Python's class, where it is one of its own.
     pub fn class(&self) -> &'static str {
         match self.kind {
-            FaultKind::Raise(..) => "RuntimeError",
-            FaultKind::Assert(_) => "AssertionError",
-            FaultKind::Value(_) => "ValueError",
-            FaultKind::Zero => "ZeroDivisionError",
-            FaultKind::Unassigned(_) => "UnboundLocalError",
-            FaultKind::Item | FaultKind::Index(_) => "IndexError",
+            ExceptionKind::Raise(..) => "RuntimeError",
+            ExceptionKind::Assert(_) => "AssertionError",
+            ExceptionKind::Value(_) => "ValueError",
+            ExceptionKind::Zero => "ZeroDivisionError",
+            ExceptionKind::Unassigned(_) => "UnboundLocalError",
+            ExceptionKind::Item | ExceptionKind::Index(_) => "IndexError",
         }
     }
 
     /// The cause.
     fn cause(&self, record: &Record) -> String {
         match &self.kind {
-            FaultKind::Raise(_, message) | FaultKind::Assert(message) | FaultKind::Value(message) => message.clone(),
-            FaultKind::Zero => "division by zero".into(),
-            FaultKind::Item => "tuple index out of range".into(),
-            FaultKind::Unassigned(name) => {
+            ExceptionKind::Raise(_, message) | ExceptionKind::Assert(message) | ExceptionKind::Value(message) => {
+                message.clone()
+            }
+            ExceptionKind::Zero => "division by zero".into(),
+            ExceptionKind::Item => "tuple index out of range".into(),
+            ExceptionKind::Unassigned(name) => {
                 format!("cannot access local variable '{name}' where it is not associated with a value")
             }
-            FaultKind::Index(array) => {
+            ExceptionKind::Index(array) => {
                 let n = record[VALUES - 1].clamp(0, (WORDS - VALUES) as i64) as usize / 2;
                 let (at, shape) = record[VALUES..VALUES + 2 * n].split_at(n);
                 let outside = |k: &usize| !(-shape[*k]..shape[*k]).contains(&at[*k]);
@@ -116,8 +118,8 @@ mod tests {
 
     #[test]
     fn an_index_names_the_axis_that_is_too_short() {
-        let fault = Fault {
-            kind: FaultKind::Index("array 'a'".into()),
+        let site = RaiseSite {
+            kind: ExceptionKind::Index("array 'a'".into()),
             function: "f".into(),
             file: "f.py".into(),
             line: 3,
@@ -127,6 +129,6 @@ mod tests {
         record[..12].copy_from_slice(&[1, 5, 0, 0, 1, 0, 0, 4, 2, 7, 4, 7]);
         let expected = "tid=[5, 0, 0] ctaid=[1, 0, 0]: index 7 is out of bounds for axis 1 of array 'a' with shape (4, 7)\n  \
                         In function 'f', file f.py, line 3\n    a[i, j] = 0";
-        assert_eq!(fault.message(&record), expected);
+        assert_eq!(site.message(&record), expected);
     }
 }

@@ -8,17 +8,17 @@ use crate::ir::{Expr, Kind, Stmt, StmtKind, any_expr, each_expr, each_stmt};
 pub fn region(body: &[Stmt]) -> &[Stmt] {
     let ends = |stmt: &Stmt| {
         let one = std::slice::from_ref(stmt);
-        leaves(one, true) || any_expr(one, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.waits))
+        exits_loop(one, true) || any_expr(one, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.synchronizes))
     };
     &body[..body.iter().position(ends).unwrap_or(body.len())]
 }
 
 /// Whether a block leaves the loop around it, or goes on with its next turn; `inner` loops' own exits do not count.
-pub fn leaves(body: &[Stmt], returns: bool) -> bool {
+pub fn exits_loop(body: &[Stmt], returns: bool) -> bool {
     body.iter().any(|stmt| match &stmt.kind {
         StmtKind::Break | StmtKind::Continue => true,
         StmtKind::Return(_) => returns,
-        StmtKind::If { then, orelse, .. } => leaves(then, returns) || leaves(orelse, returns),
+        StmtKind::If { then, orelse, .. } => exits_loop(then, returns) || exits_loop(orelse, returns),
         StmtKind::While { body, .. } | StmtKind::For { body, .. } => returns && has_return(body),
         _ => false,
     })
@@ -48,7 +48,7 @@ pub fn occurrences(body: &[Stmt], vars: usize) -> Vec<u32> {
 }
 
 /// Variables that may be read before they are assigned.
-pub fn exposed(body: &[Stmt]) -> HashSet<usize> {
+pub fn upward_exposed(body: &[Stmt]) -> HashSet<usize> {
     let mut found = HashSet::new();
     expose(body, &mut HashSet::new(), &mut found);
     found

@@ -7,8 +7,8 @@ use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun, Scalar};
 
 use crate::ast::ConstArray;
-use crate::builtin::Row;
-use crate::exception::Fault;
+use crate::builtin::Builtin;
+use crate::exception::RaiseSite;
 use crate::types::Ty;
 
 /// A kernel with all that it calls.
@@ -23,7 +23,7 @@ pub struct Module {
     /// Whether all blocks must run at once, because they wait for one another.
     pub cooperative: bool,
     /// Where it may raise.
-    pub faults: Vec<Fault>,
+    pub raise_sites: Vec<RaiseSite>,
     /// Whether it reports that.
     pub reports: bool,
     /// Whether the kernel has dynamic shared memory.
@@ -70,7 +70,7 @@ impl Function {
     pub fn raises(&self, reported: bool) -> bool {
         fn within(body: &[Stmt], reported: bool) -> bool {
             body.iter().any(|stmt| match &stmt.kind {
-                StmtKind::Raise(fault, _) => fault.is_some() || !reported,
+                StmtKind::Raise(site, _) => site.is_some() || !reported,
                 kind => kind.blocks().into_iter().any(|block| within(block, reported)),
             })
         }
@@ -217,7 +217,7 @@ pub enum Kind {
     /// A row of the operation table, computed in that type; operands are of it.
     Fun(Fun, DType, Vec<Expr>),
     /// A row of the table of builtins; operands are of the row's types.
-    Builtin(&'static Row, Vec<Expr>),
+    Builtin(&'static Builtin, Vec<Expr>),
     /// `a and b` of truth values: `b` is looked at only where `a` is true.
     And(Box<Expr>, Box<Expr>),
     /// `a or b` of truth values.
@@ -447,7 +447,7 @@ impl Expr {
     pub fn has_effect(&self) -> bool {
         match &self.kind {
             Kind::Call(..) | Kind::Atomic { .. } => true,
-            Kind::Builtin(row, _) => row.effect,
+            Kind::Builtin(row, _) => row.has_effect,
             _ => false,
         }
     }
@@ -581,7 +581,7 @@ pub fn each_call(body: &[Stmt], f: &mut dyn FnMut(usize)) {
 }
 
 /// The functions that the first one reaches, in the order of their calls and by their new numbers.
-pub(crate) fn called(mut all: Vec<Option<Function>>) -> Vec<Function> {
+pub(crate) fn reachable_functions(mut all: Vec<Option<Function>>) -> Vec<Function> {
     let mut number = vec![usize::MAX; all.len()];
     let mut order = vec![0];
     number[0] = 0;

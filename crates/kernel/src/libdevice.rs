@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use cuprous_core::DType;
 
-use crate::builtin::{Row, Slot};
+use crate::builtin::{Builtin, TypeSpec};
 
 /// What a function returns (v: nothing), what it takes, what it writes through pointers after that, and the names of all
 /// such functions. f: float32, d: float64, h: int16, i: int32, l: int64.
@@ -136,31 +136,31 @@ fn leaked<T: 'static>(items: Vec<T>) -> &'static [T] {
     Box::leak(items.into_boxed_slice())
 }
 
-fn row_of(ret: &str, takes: &str, writes: &str, name: &str) -> Row {
-    let params: Vec<Slot> = takes.chars().map(|c| Slot::Is(letter(c))).collect();
+fn row_of(ret: &str, takes: &str, writes: &str, name: &str) -> Builtin {
+    let params: Vec<TypeSpec> = takes.chars().map(|c| TypeSpec::Is(letter(c))).collect();
     let results: Vec<DType> = ret.chars().filter(|&c| c != 'v').chain(writes.chars()).map(letter).collect();
     let args: Vec<String> = (0..params.len()).map(|k| format!("{{{k}}}")).collect();
     // A function that writes through pointers has a wrapper of ours.
     let prefix = if writes.is_empty() { "__nv_" } else { "nv_" };
-    Row {
+    Builtin {
         name: Box::leak(format!("libdevice.{name}").into_boxed_str()),
         params: leaked(params),
         defaults: &[],
         ret: match results[..] {
-            [one] => Slot::Is(one),
-            _ => Slot::Several(leaked(results)),
+            [one] => TypeSpec::Is(one),
+            _ => TypeSpec::Several(leaked(results)),
         },
         types: &[],
         cuda: Box::leak(format!("{prefix}{name}({})", args.join(", ")).into_boxed_str()),
         host: Box::leak(format!("nv_{name}").into_boxed_str()),
-        effect: false,
-        waits: false,
-        place: false,
+        has_effect: false,
+        synchronizes: false,
+        is_attribute: false,
     }
 }
 
 /// A function's row, with what its signature says: what it returns, takes, and writes through pointers.
-type Known = (Row, [&'static str; 3]);
+type Known = (Builtin, [&'static str; 3]);
 
 static BY_NAME: LazyLock<HashMap<&'static str, Known>> = LazyLock::new(|| {
     let all = SIGNATURES.iter().flat_map(|&(ret, takes, writes, names)| {
@@ -170,7 +170,7 @@ static BY_NAME: LazyLock<HashMap<&'static str, Known>> = LazyLock::new(|| {
 });
 
 /// The row of `libdevice.name`.
-pub fn row(name: &str) -> Option<&'static Row> {
+pub fn row(name: &str) -> Option<&'static Builtin> {
     BY_NAME.get(name.strip_prefix("libdevice.")?).map(|(row, _)| row)
 }
 
@@ -192,9 +192,9 @@ mod tests {
     fn signatures_become_rows() {
         assert_eq!(names().count(), 317);
         let sin = row("libdevice.sinf").map(|row| (row.ret, row.params, row.cuda));
-        assert_eq!(sin, Some((Slot::Is(DType::F32), &[Slot::Is(DType::F32)][..], "__nv_sinf({0})")));
+        assert_eq!(sin, Some((TypeSpec::Is(DType::F32), &[TypeSpec::Is(DType::F32)][..], "__nv_sinf({0})")));
         let frexp = row("libdevice.frexp").map(|row| row.ret);
-        assert_eq!(frexp, Some(Slot::Several(&[DType::F64, DType::I32])));
+        assert_eq!(frexp, Some(TypeSpec::Several(&[DType::F64, DType::I32])));
         assert!(row("libdevice.sine").is_none());
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use cuprous_core::DType;
 
-use crate::builtin::{Row, Slot};
+use crate::builtin::{Builtin, TypeSpec};
 
 /// What device code is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,7 +51,7 @@ pub struct Object {
     pub data: Arc<[u8]>,
 }
 
-static KNOWN: LazyLock<Mutex<HashMap<String, &'static Row>>> = LazyLock::new(Mutex::default);
+static KNOWN: LazyLock<Mutex<HashMap<String, &'static Builtin>>> = LazyLock::new(Mutex::default);
 /// How a call looks where the function gives its result through its first argument, as Numba's device functions do.
 pub const THROUGH_POINTER: &str = "
 template <class R, class... A, class... B> __device__ __forceinline__ R call_linked(int (*f)(R*, A...), B... b) {
@@ -80,24 +80,24 @@ pub fn declare(name: &str, params: &[DType], ret: Option<DType>, pointer: bool) 
                 format!("{}_linked({name}{args})", if given { "call" } else { "run" })
             }
         };
-        Box::leak(Box::new(Row {
+        Box::leak(Box::new(Builtin {
             name: Box::leak(full.clone().into_boxed_str()),
-            params: params.iter().map(|&d| Slot::Is(d)).collect::<Vec<_>>().leak(),
+            params: params.iter().map(|&d| TypeSpec::Is(d)).collect::<Vec<_>>().leak(),
             defaults: &[],
-            ret: ret.map_or(Slot::Nothing, Slot::Is),
+            ret: ret.map_or(TypeSpec::Nothing, TypeSpec::Is),
             types: &[],
             cuda: cuda.leak(),
             host: HOST,
-            effect: true,
-            waits: false,
-            place: false,
+            has_effect: true,
+            synchronizes: false,
+            is_attribute: false,
         }))
     });
     full
 }
 
 /// The row of one that was declared.
-pub fn row(name: &str) -> Option<&'static Row> {
+pub fn row(name: &str) -> Option<&'static Builtin> {
     if !name.starts_with("linked.") {
         return None;
     }

@@ -6,32 +6,32 @@ use std::collections::HashMap;
 use cuprous_core::Fun;
 use cuprous_core::scalar::Number;
 
-use crate::flow::{exposed, has_return, leaves, occurrences};
+use crate::flow::{exits_loop, has_return, occurrences, upward_exposed};
 use crate::ir::{Expr, Function, Kind, Stmt, StmtKind, any_expr, each_expr, each_stmt};
 use crate::rewrite::rewrite;
 use crate::strip_mine;
 
 /// Turns of a loop that is written out, and what all of them together may have of expressions.
-const TURNS: i64 = 4;
-const PARTS: i64 = 640;
+const MAX_UNROLLED_ITERATIONS: i64 = 4;
+const MAX_UNROLLED_SIZE: i64 = 640;
 /// What four turns may have of expressions.
-const SHORT: i64 = 100;
+const MAX_SIZE_BY_FOUR: i64 = 100;
 
 /// Prepares a kernel; loops are `cut` where that gains something ([`strip_mine`]): whether any was.
-pub fn prepare(function: &mut Function, cut: bool) -> bool {
-    function.body = without_returns(&function.body);
-    name_arrays(function);
-    let cut = cut && strip_mine::cut(function);
+pub fn prepare(function: &mut Function, stripped: bool) -> bool {
+    function.body = structure_returns(&function.body);
+    propagate_arrays(function);
+    let stripped = stripped && strip_mine::strip_mine(function);
     let total = occurrences(&function.body, function.vars.len());
     let body = std::mem::take(&mut function.body);
-    function.body = unrolled(body, &total);
-    cut
+    function.body = unroll(body, &total);
+    stripped
 }
 
 /// Names that stand for one declared or constant array.
-fn name_arrays(function: &mut Function) {
+fn propagate_arrays(function: &mut Function) {
     let mut arrays: HashMap<usize, Kind> = HashMap::new();
-    let mut twice = exposed(&function.body);
+    let mut twice = upward_exposed(&function.body);
     each_stmt(&function.body, &mut |stmt| match &stmt.kind {
         StmtKind::Assign(v, e) => match &e.kind {
             Kind::Declared(_) | Kind::Constant(_) if function.vars[*v].ty == e.ty => {
@@ -58,93 +58,98 @@ fn name_arrays(function: &mut Function) {
     });
 }
 
-fn unrolled(body: Vec<Stmt>, total: &[u32]) -> Vec<Stmt> {
+fn unroll(body: Vec<Stmt>, total: &[u32]) -> Vec<Stmt> {
     let mut result = Vec::new();
     for mut stmt in body {
         match &mut stmt.kind {
             StmtKind::If { then, orelse, .. } => {
-                *then = unrolled(std::mem::take(then), total);
-                *orelse = unrolled(std::mem::take(orelse), total);
+                *then = unroll(std::mem::take(then), total);
+                *orelse = unroll(std::mem::take(orelse), total);
             }
             StmtKind::While { body, .. } | StmtKind::For { body, .. } => {
-                *body = unrolled(std::mem::take(body), total);
+                *body = unroll(std::mem::take(body), total);
             }
             _ => {}
         }
-        match turns(&stmt, total) {
+        match unrolled_values(&stmt, total) {
             Some(values) => {
                 let StmtKind::For { var, start, body, .. } = stmt.kind else { continue };
                 for n in values {
-                    let mut turn = body.clone();
-                    rewrite(&mut turn, &mut |e| {
+                    let mut iteration = body.clone();
+                    rewrite(&mut iteration, &mut |e| {
                         if matches!(e.kind, Kind::Var(v) if v == var) {
                             *e = Expr::new(start.ty.clone(), Kind::Const(Number::Int(n.into())));
                         }
                     });
-                    result.extend(turn);
+                    result.extend(iteration);
                 }
             }
-            None => result.push(in_fours(stmt, total)),
+            None => result.push(unrolled_by_four(stmt, total)),
         }
     }
     result
 }
 
 /// A loop of known length with four turns in one, where a turn is short.
-fn in_fours(mut stmt: Stmt, total: &[u32]) -> Stmt {
-    let Some((first, count, by)) = counts(&stmt, total) else { return stmt };
+fn unrolled_by_four(mut stmt: Stmt, total: &[u32]) -> Stmt {
+    let Some((first, count, by)) = trip_count(&stmt, total) else { return stmt };
     let StmtKind::For { var, start, stop, step, body } = &mut stmt.kind else { return stmt };
     let mut parts = 0;
     each_expr(body, &mut |_| parts += 1);
     let (Some(d), Some(end)) = (start.dtype(), first.checked_add((count as i64).saturating_mul(by))) else {
         return stmt;
     };
-    if count % 4 != 0 || 4 * parts > SHORT || d.size() < 8 || body.iter().any(|s| !s.kind.blocks().is_empty()) {
+    if count % 4 != 0
+        || 4 * parts > MAX_SIZE_BY_FOUR
+        || d.size() < 8
+        || body.iter().any(|s| !s.kind.blocks().is_empty())
+    {
         return stmt;
     }
-    let mut turns = Vec::new();
+    let mut iterations = Vec::new();
     for k in 0..4 {
-        let mut turn = body.clone();
+        let mut iteration = body.clone();
         if k > 0 {
-            rewrite(&mut turn, &mut |e| {
+            rewrite(&mut iteration, &mut |e| {
                 if matches!(e.kind, Kind::Var(v) if v == *var) {
                     let more = Expr::new(e.ty.clone(), Kind::Const(Number::Int((k * by).into())));
                     e.kind = Kind::Fun(Fun::Add, d, vec![e.clone(), more]);
                 }
             });
         }
-        turns.extend(turn);
+        iterations.extend(iteration);
     }
-    *body = turns;
+    *body = iterations;
     *stop = Expr::new(stop.ty.clone(), Kind::Const(Number::Int(end.into())));
     *step = Expr::new(step.ty.clone(), Kind::Const(Number::Int((4 * by).into())));
     stmt
 }
 
 /// The counter's values, of a loop that is written out.
-fn turns(stmt: &Stmt, total: &[u32]) -> Option<Vec<i64>> {
-    let (start, count, step) = counts(stmt, total)?;
+fn unrolled_values(stmt: &Stmt, total: &[u32]) -> Option<Vec<i64>> {
+    let (start, count, step) = trip_count(stmt, total)?;
     let mut parts = 0i64;
     stmt.kind.blocks().iter().for_each(|body| each_expr(body, &mut |_| parts += 1));
-    let short = count <= TURNS as u64 && parts.saturating_mul(count as i64) <= PARTS;
+    let short = count <= MAX_UNROLLED_ITERATIONS as u64 && parts.saturating_mul(count as i64) <= MAX_UNROLLED_SIZE;
     short.then(|| (0..count as i64).map(|k| start + k * step).collect())
 }
 
 /// First value, turns and step of a loop that may be written out.
-fn counts(stmt: &Stmt, total: &[u32]) -> Option<(i64, u64, i64)> {
+fn trip_count(stmt: &Stmt, total: &[u32]) -> Option<(i64, u64, i64)> {
     let StmtKind::For { var, start, stop, step, body } = &stmt.kind else { return None };
     let (start, stop, step) = (start.as_int()?, stop.as_int()?, step.as_int()?);
-    if step == 0 || leaves(body, true) || occurrences(std::slice::from_ref(stmt), total.len())[*var] != total[*var] {
+    if step == 0 || exits_loop(body, true) || occurrences(std::slice::from_ref(stmt), total.len())[*var] != total[*var]
+    {
         return None;
     }
     let distance = if step > 0 { stop.checked_sub(start)? } else { start.checked_sub(stop)? };
     let count = (distance.max(0) as u64).div_ceil(step.unsigned_abs());
-    let waits = any_expr(body, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.waits));
+    let waits = any_expr(body, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.synchronizes));
     (!waits).then_some((start, count, step))
 }
 
 /// A kernel's body in which `if test: return` at its ends is the choice of what follows.
-fn without_returns(body: &[Stmt]) -> Vec<Stmt> {
+fn structure_returns(body: &[Stmt]) -> Vec<Stmt> {
     let mut result = Vec::new();
     for (k, stmt) in body.iter().enumerate() {
         match &stmt.kind {
@@ -162,8 +167,11 @@ fn without_returns(body: &[Stmt]) -> Vec<Stmt> {
                         return result;
                     }
                 }
-                let kind =
-                    StmtKind::If { test: test.clone(), then: without_returns(&then), orelse: without_returns(&orelse) };
+                let kind = StmtKind::If {
+                    test: test.clone(),
+                    then: structure_returns(&then),
+                    orelse: structure_returns(&orelse),
+                };
                 result.push(Stmt { line: stmt.line, kind });
                 return result;
             }

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use cuprous_core::{DType, Fun};
 
-use crate::flow::exposed;
+use crate::flow::upward_exposed;
 use crate::ir::{Expr, Function, Kind, Module, StmtKind, each_stmt};
 
 /// What a thread is told that is the same along x.
-const ALONG: [&str; 10] = [
+const UNIFORM_ALONG_X: [&str; 10] = [
     "@threadIdx.y",
     "@threadIdx.z",
     "@blockIdx.y",
@@ -22,34 +22,34 @@ const ALONG: [&str; 10] = [
     "@gridDim.z",
 ];
 /// Parts of an expression that is computed again rather than kept.
-const SHORT: usize = 12;
+const MAX_SIZE: usize = 12;
 
 /// Integers that are assigned once and follow from the thread's place and constants, as such expressions.
-pub struct Places(HashMap<usize, Expr>);
+pub struct Rematerializable(HashMap<usize, Expr>);
 
-impl Places {
+impl Rematerializable {
     /// Of a function.
-    pub fn of(function: &Function) -> Places {
+    pub fn of(function: &Function) -> Rematerializable {
         let mut counts = vec![0; function.vars.len()];
         each_stmt(&function.body, &mut |stmt| {
             if let StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } = &stmt.kind {
                 counts[*v] += 1;
             }
         });
-        let open = exposed(&function.body);
-        let mut places = Places(HashMap::new());
+        let open = upward_exposed(&function.body);
+        let mut result = Rematerializable(HashMap::new());
         // What an expression names was assigned before it, as nothing that is read first is among them.
         each_stmt(&function.body, &mut |stmt| {
             if let StmtKind::Assign(v, e) = &stmt.kind
                 && counts[*v] == 1
                 && !open.contains(v)
-                && let Some(known) = places.expand(e)
-                && size(&known) <= SHORT
+                && let Some(known) = result.expand(e)
+                && size(&known) <= MAX_SIZE
             {
-                places.0.insert(*v, known);
+                result.0.insert(*v, known);
             }
         });
-        places
+        result
     }
 
     /// What a variable is, if it is known.
@@ -71,30 +71,32 @@ impl Places {
             },
             Kind::Cast(from) => Kind::Cast(Box::new(self.expand(from)?)),
             Kind::Fun(fun, d, args) => Kind::Fun(*fun, *d, args.iter().map(|a| self.expand(a)).collect::<Option<_>>()?),
-            Kind::Builtin(row, args) if args.is_empty() && is_place(row.host) => e.kind.clone(),
+            Kind::Builtin(row, args) if args.is_empty() && is_index_builtin(row.host) => e.kind.clone(),
             _ => return None,
         };
         Some(Expr::new(e.ty.clone(), kind))
     }
 
     /// Whether it asks for nothing along x but the place in the grid.
-    fn asks_little(&self, e: &Expr) -> bool {
-        if self.expand(e).is_some_and(|known| is_in_row(&known)) {
+    fn reads_only_global_index_x(&self, e: &Expr) -> bool {
+        if self.expand(e).is_some_and(|known| is_global_index_x(&known)) {
             return true;
         }
         let mut all = match &e.kind {
             // Who waits asks for nothing.
-            Kind::Builtin(row, _) => !row.host.starts_with('@') || row.waits || ALONG.contains(&row.host),
-            Kind::Var(v) => self.get(*v).is_none_or(|known| self.asks_little(known)),
+            Kind::Builtin(row, _) => {
+                !row.host.starts_with('@') || row.synchronizes || UNIFORM_ALONG_X.contains(&row.host)
+            }
+            Kind::Var(v) => self.get(*v).is_none_or(|known| self.reads_only_global_index_x(known)),
             _ => true,
         };
-        e.parts(&mut |part| all &= self.asks_little(part));
+        e.parts(&mut |part| all &= self.reads_only_global_index_x(part));
         all
     }
 }
 
-fn is_place(host: &str) -> bool {
-    ALONG.contains(&host) || matches!(host, "@threadIdx.x" | "@threadIdx.last" | "@blockIdx.x")
+fn is_index_builtin(host: &str) -> bool {
+    UNIFORM_ALONG_X.contains(&host) || matches!(host, "@threadIdx.x" | "@threadIdx.last" | "@blockIdx.x")
 }
 
 fn size(e: &Expr) -> usize {
@@ -104,18 +106,18 @@ fn size(e: &Expr) -> usize {
 }
 
 /// An integer without the casts that leave any number of threads as it is.
-fn bare(e: &Expr) -> &Expr {
+fn without_casts(e: &Expr) -> &Expr {
     match &e.kind {
-        Kind::Cast(from) if e.dtype().is_some_and(|d| d.size() >= DType::I32.size()) => bare(from),
+        Kind::Cast(from) if e.dtype().is_some_and(|d| d.size() >= DType::I32.size()) => without_casts(from),
         _ => e,
     }
 }
 
 /// The operands of a function of two integers.
 fn operands(e: &Expr, of: Fun) -> Option<[&Expr; 2]> {
-    match &bare(e).kind {
+    match &without_casts(e).kind {
         Kind::Fun(fun, d, args) if *fun == of && d.is_int() && d.size() >= DType::I32.size() => match &args[..] {
-            [a, b] => Some([bare(a), bare(b)]),
+            [a, b] => Some([without_casts(a), without_casts(b)]),
             _ => None,
         },
         _ => None,
@@ -123,7 +125,7 @@ fn operands(e: &Expr, of: Fun) -> Option<[&Expr; 2]> {
 }
 
 /// Whether it is `blockIdx.x * blockDim.x + threadIdx.x`.
-fn is_in_row(e: &Expr) -> bool {
+fn is_global_index_x(e: &Expr) -> bool {
     let is = |e: &Expr, host: &str| matches!(&e.kind, Kind::Builtin(row, _) if row.host == host);
     let start = |e: &Expr| {
         operands(e, Fun::Multiply).is_some_and(|[a, b]| {
@@ -136,14 +138,14 @@ fn is_in_row(e: &Expr) -> bool {
 
 /// Whether threads ask for their place along x only as `blockIdx.x * blockDim.x + threadIdx.x`: then a row of blocks may
 /// be run as if it were one long block, unless they wait for one another.
-pub fn is_in_grid(module: &Module) -> bool {
+pub fn uses_only_global_index_x(module: &Module) -> bool {
     module.functions.iter().all(|function| {
-        let places = Places::of(function);
+        let known = Rematerializable::of(function);
         let mut all = true;
         each_stmt(&function.body, &mut |stmt| match &stmt.kind {
             // What it says is looked at where it is used.
-            StmtKind::Assign(v, _) if places.get(*v).is_some() => {}
-            kind => kind.exprs(&mut |e| all &= places.asks_little(e)),
+            StmtKind::Assign(v, _) if known.get(*v).is_some() => {}
+            kind => kind.exprs(&mut |e| all &= known.reads_only_global_index_x(e)),
         });
         all
     })

@@ -11,44 +11,45 @@ use std::collections::HashMap;
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun};
 
-use crate::builtin::LAST;
-use crate::flow::{exposed, leaves, occurrences};
-use crate::integer_ranges::Sizes;
+use crate::builtin::LAST_THREAD_X;
+use crate::flow::{exits_loop, occurrences, upward_exposed};
+use crate::integer_ranges::IntegerRanges;
 use crate::ir::{Expr, Function, Kind, Space, Stmt, StmtKind, Var, VarId, any_expr, each_stmt};
-use crate::rematerialize::Places;
+use crate::rematerialize::Rematerializable;
 use crate::rewrite::{rename, rewrite_expr};
 use crate::table::row;
 use crate::types::{BOOL, INT, Ty};
-use crate::uniformity::{Class, Lanes};
+use crate::uniformity::{Divergence, Uniformity};
 
 /// Turns that a thread makes before the next thread makes as many.
-const TURNS: i64 = 4;
+const STRIP: i64 = 4;
 /// Bits of the numbers that count turns, so that nothing overflows.
-const BITS: u32 = 60;
+const MAX_BITS: u32 = 60;
 /// Bytes that a thread may carry from turn to turn: they go through memory.
-const CARRIED: usize = 32;
+const MAX_CARRIED_BYTES: usize = 32;
 
 /// Cuts the loops of a kernel, which has barriers afterwards: whether there were any.
-pub fn cut(function: &mut Function) -> bool {
+pub fn strip_mine(function: &mut Function) -> bool {
     // A thread's own arrays would have to be kept for all threads.
     if function.arrays.iter().any(|array| array.space == Space::Local) {
         return false;
     }
-    let (lanes, places, sizes) = (Lanes::of(function), Places::of(function), Sizes::of(function));
+    let (uniformity, rematerializable, ranges) =
+        (Uniformity::of(function), Rematerializable::of(function), IntegerRanges::of(function));
     let total = occurrences(&function.body, function.vars.len());
     let mut body = std::mem::take(&mut function.body);
-    let mut cutter = Cutter { function, lanes, places, sizes, total, found: false };
-    cutter.block(&mut body);
-    let found = cutter.found;
+    let mut miner = StripMiner { function, uniformity, rematerializable, ranges, total, found: false };
+    miner.block(&mut body);
+    let found = miner.found;
     function.body = body;
     found
 }
 
-struct Cutter<'a> {
+struct StripMiner<'a> {
     function: &'a mut Function,
-    lanes: Lanes,
-    places: Places,
-    sizes: Sizes,
+    uniformity: Uniformity,
+    rematerializable: Rematerializable,
+    ranges: IntegerRanges,
     total: Vec<u32>,
     found: bool,
 }
@@ -65,16 +66,16 @@ fn var(v: VarId) -> Expr {
     Expr::new(INT, Kind::Var(v))
 }
 
-impl Cutter<'_> {
+impl StripMiner<'_> {
     /// Statements that all threads of a block come to.
     fn block(&mut self, body: &mut Vec<Stmt>) {
         for mut stmt in std::mem::take(body) {
-            if let Some(last) = self.last(&stmt) {
+            if let Some(last) = self.last_start(&stmt) {
                 self.found = true;
-                body.extend(self.parts(stmt, last));
+                body.extend(self.split(stmt, last));
                 continue;
             }
-            if self.lanes.control(&stmt) == Class::Block {
+            if self.uniformity.control(&stmt) == Divergence::BlockUniform {
                 match &mut stmt.kind {
                     StmtKind::If { then, orelse, .. } => {
                         self.block(then);
@@ -89,23 +90,29 @@ impl Cutter<'_> {
     }
 
     /// Where the last thread of a block begins a loop that is worth cutting.
-    fn last(&self, stmt: &Stmt) -> Option<Expr> {
+    fn last_start(&self, stmt: &Stmt) -> Option<Expr> {
         let StmtKind::For { var, start, stop, step, body } = &stmt.kind else { return None };
-        let Class::Step(1..) = self.lanes.class(start) else { return None };
-        let uniform = [stop, step].into_iter().all(|e| self.lanes.class(e) == Class::Block);
-        let small = start.ty == INT && self.sizes.natural(start) && self.sizes.bits(start) <= BITS;
+        let Divergence::Linear(1..) = self.uniformity.divergence(start) else { return None };
+        let uniform = [stop, step].into_iter().all(|e| self.uniformity.divergence(e) == Divergence::BlockUniform);
+        let small = start.ty == INT && self.ranges.is_non_negative(start) && self.ranges.bits(start) <= MAX_BITS;
         let own = occurrences(std::slice::from_ref(stmt), self.total.len())[*var] == self.total[*var];
-        let waits = any_expr(body, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.waits));
-        let plain = !waits && !leaves(body, true) && !has_loop(body);
-        if !uniform || !small || !own || !plain || !self.goes_far(body) || !self.is_light(*var, body) {
+        let waits = any_expr(body, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.synchronizes));
+        let plain = !waits && !exits_loop(body, true) && !has_loop(body);
+        if !uniform
+            || !small
+            || !own
+            || !plain
+            || !self.accesses_adjacent_elements(body)
+            || !self.carries_little(*var, body)
+        {
             return None;
         }
-        let mut last = self.places.expand(start)?;
+        let mut last = self.rematerializable.expand(start)?;
         let mut along = true;
         rewrite_expr(&mut last, &mut |e| {
             let Kind::Builtin(row, _) = &e.kind else { return };
             match row.host {
-                "@threadIdx.x" => e.kind = Kind::Builtin(&LAST, Vec::new()),
+                "@threadIdx.x" => e.kind = Kind::Builtin(&LAST_THREAD_X, Vec::new()),
                 "@threadIdx.y" | "@threadIdx.z" => along = false,
                 _ => {}
             }
@@ -114,10 +121,10 @@ impl Cutter<'_> {
     }
 
     /// Whether a body goes through an array of which threads side by side have neighbours.
-    fn goes_far(&self, body: &[Stmt]) -> bool {
+    fn accesses_adjacent_elements(&self, body: &[Stmt]) -> bool {
         let steps = |array: &Expr, indices: &[Expr]| {
             let own = matches!(array.kind, Kind::Declared(_));
-            !own && indices.last().is_some_and(|i| matches!(self.lanes.class(i), Class::Step(_)))
+            !own && indices.last().is_some_and(|i| matches!(self.uniformity.divergence(i), Divergence::Linear(_)))
         };
         let mut stores = false;
         each_stmt(body, &mut |stmt| {
@@ -127,18 +134,22 @@ impl Cutter<'_> {
     }
 
     /// Whether a thread carries little from turn to turn.
-    fn is_light(&self, counter: VarId, body: &[Stmt]) -> bool {
-        let differs = |&v: &VarId| v != counter && self.lanes.vars[v] != Class::Block && self.places.get(v).is_none();
-        let carried: Vec<VarId> = exposed(body).into_iter().filter(differs).collect();
+    fn carries_little(&self, counter: VarId, body: &[Stmt]) -> bool {
+        let differs = |&v: &VarId| {
+            v != counter
+                && self.uniformity.vars[v] != Divergence::BlockUniform
+                && self.rematerializable.get(v).is_none()
+        };
+        let carried: Vec<VarId> = upward_exposed(body).into_iter().filter(differs).collect();
         let types = || carried.iter().map(|&v| &self.function.vars[v].ty);
-        types().all(|ty| ty.scalar().is_some()) && types().map(Ty::item_size).sum::<usize>() <= CARRIED
+        types().all(|ty| ty.scalar().is_some()) && types().map(Ty::item_size).sum::<usize>() <= MAX_CARRIED_BYTES
     }
 
     /// New variables in place of those that nobody else knows: the turns that all threads make and the others have
     /// their own, as only the others make threads differ.
-    fn others(&mut self, counter: VarId, body: &[Stmt]) -> HashMap<VarId, VarId> {
+    fn duplicate_private_variables(&mut self, counter: VarId, body: &[Stmt]) -> HashMap<VarId, VarId> {
         let counts = occurrences(body, self.total.len());
-        let open = exposed(body);
+        let open = upward_exposed(body);
         let all = counts.iter().zip(&self.total).enumerate();
         let own = all.filter(|(v, (here, all))| *v == counter || **here > 0 && here == all && !open.contains(v));
         let own: Vec<VarId> = own.map(|(v, _)| v).collect();
@@ -156,12 +167,12 @@ impl Cutter<'_> {
     }
 
     /// The turns that all threads make, some at a time, and the others.
-    fn parts(&mut self, stmt: Stmt, last: Expr) -> Vec<Stmt> {
+    fn split(&mut self, stmt: Stmt, last: Expr) -> Vec<Stmt> {
         let line = stmt.line;
         let new = |kind: StmtKind| Stmt { line, kind };
         let StmtKind::For { var: i, start, stop, step, body } = stmt.kind else { return vec![stmt] };
-        let [first, end, by, at, most, done, turn] =
-            ["first", "end", "by", "at", "most", "done", "turn"].map(|name| self.variable(name));
+        let [first, end, by, at, limit, done, iteration] =
+            ["first", "end", "by", "at", "limit", "done", "iteration"].map(|name| self.variable(name));
         let int = |n: i64| Expr::number(Number::Int(n.into()), DType::I64);
         let less = |a: Expr, b: Expr| compare(Fun::Less, a, b);
         let and = |a: Expr, b: Expr| Expr::new(BOOL, Kind::And(Box::new(a), Box::new(b)));
@@ -170,31 +181,31 @@ impl Cutter<'_> {
             less(int(0), var(by)),
             less(var(by), int(1 << 31)),
             less(var(at), var(end)),
-            less(var(end), int(1 << BITS)),
+            less(var(end), int(1 << MAX_BITS)),
         ];
         let plain = plain.into_iter().reduce(and).unwrap_or_else(|| Expr::bool(false));
-        let full = fun(Fun::Subtract, var(end), fun(Fun::Multiply, var(by), int(TURNS - 1)));
-        let most_is = Expr::new(INT, Kind::Select(Box::new(plain), Box::new(full), Box::new(var(at))));
+        let full = fun(Fun::Subtract, var(end), fun(Fun::Multiply, var(by), int(STRIP - 1)));
+        let limit_value = Expr::new(INT, Kind::Select(Box::new(plain), Box::new(full), Box::new(var(at))));
         // Below `end`, which a mask says to those who ask whether an index may be negative.
-        let from_first = |far: Expr| fun(Fun::Add, var(first), fun(Fun::BitwiseAnd, far, int((1 << BITS) - 1)));
-        let far = fun(Fun::Add, var(done), fun(Fun::Multiply, var(by), var(turn)));
+        let from_first = |far: Expr| fun(Fun::Add, var(first), fun(Fun::BitwiseAnd, far, int((1 << MAX_BITS) - 1)));
+        let far = fun(Fun::Add, var(done), fun(Fun::Multiply, var(by), var(iteration)));
         let mut one = vec![new(StmtKind::Assign(i, from_first(far)))];
         one.extend(body.iter().cloned());
-        let others = self.others(i, &body);
-        rename(&mut one, &|v| others.get(&v).copied().unwrap_or(v));
-        let turns = StmtKind::For { var: turn, start: int(0), stop: int(TURNS), step: int(1), body: one };
-        let next = |v: VarId| new(StmtKind::Assign(v, fun(Fun::Add, var(v), fun(Fun::Multiply, var(by), int(TURNS)))));
+        let duplicates = self.duplicate_private_variables(i, &body);
+        rename(&mut one, &|v| duplicates.get(&v).copied().unwrap_or(v));
+        let iterations = StmtKind::For { var: iteration, start: int(0), stop: int(STRIP), step: int(1), body: one };
+        let next = |v: VarId| new(StmtKind::Assign(v, fun(Fun::Add, var(v), fun(Fun::Multiply, var(by), int(STRIP)))));
         let rest = StmtKind::For { var: i, start: from_first(var(done)), stop: var(end), step: var(by), body };
         vec![
             new(StmtKind::Assign(end, stop)),
             new(StmtKind::Assign(by, step)),
             new(StmtKind::Assign(at, last)),
-            new(StmtKind::Assign(most, most_is)),
+            new(StmtKind::Assign(limit, limit_value)),
             new(StmtKind::Assign(done, int(0))),
             new(StmtKind::Assign(first, start)),
             new(StmtKind::While {
-                test: less(var(at), var(most)),
-                body: vec![new(turns), barrier(line), next(at), next(done)],
+                test: less(var(at), var(limit)),
+                body: vec![new(iterations), barrier(line), next(at), next(done)],
             }),
             new(rest),
         ]
@@ -233,7 +244,7 @@ mod tests {
         let mut body = vec![stmt(StmtKind::Assign(3, fun(Fun::Add, var(3), load)))];
         body.extend(inner.map(stmt));
         let start = place("cuda.threadIdx.x");
-        let turns = StmtKind::For { var: 2, start, stop: var(1), step: by, body };
+        let iterations = StmtKind::For { var: 2, start, stop: var(1), step: by, body };
         let var = |name: &str, ty: &Ty| Var { name: name.into(), ty: ty.clone() };
         Function {
             name: "f".into(),
@@ -243,7 +254,7 @@ mod tests {
             vars: vec![var("a", &array), var("n", &INT), var("i", &INT), var("total", &INT)],
             params: 2,
             ret: Ty::None,
-            body: vec![stmt(StmtKind::Assign(3, Expr::int(0))), stmt(turns)],
+            body: vec![stmt(StmtKind::Assign(3, Expr::int(0))), stmt(iterations)],
             arrays: Vec::new(),
             writes: Default::default(),
         }
@@ -252,33 +263,33 @@ mod tests {
     #[test]
     fn all_threads_make_some_turns_between_barriers() {
         let mut function = summed(place("cuda.blockDim.x"), None);
-        assert!(cut(&mut function));
-        let lanes = Lanes::of(&function);
-        let mut turns = 0;
+        assert!(strip_mine(&mut function));
+        let uniformity = Uniformity::of(&function);
+        let mut iterations = 0;
         each_stmt(&function.body, &mut |stmt| {
             if let StmtKind::While { body, .. } = &stmt.kind {
-                assert_eq!(lanes.control(stmt), Class::Block, "all threads of a block stay together");
+                assert_eq!(uniformity.control(stmt), Divergence::BlockUniform, "all threads of a block stay together");
                 assert!(
-                    matches!(&body[1].kind, StmtKind::Eval(e) if matches!(&e.kind, Kind::Builtin(row, _) if row.waits))
+                    matches!(&body[1].kind, StmtKind::Eval(e) if matches!(&e.kind, Kind::Builtin(row, _) if row.synchronizes))
                 );
-                turns += 1;
+                iterations += 1;
             }
             if let StmtKind::Assign(i, e) = &stmt.kind
                 && function.vars[*i].name == "i"
             {
-                assert_eq!(lanes.class(e), Class::Step(1));
-                assert!(Sizes::of(&function).natural(e));
-                turns += 1;
+                assert_eq!(uniformity.divergence(e), Divergence::Linear(1));
+                assert!(IntegerRanges::of(&function).is_non_negative(e));
+                iterations += 1;
             }
         });
-        assert_eq!(turns, 2);
+        assert_eq!(iterations, 2);
     }
 
     #[test]
     fn loops_stay_whole_where_a_cut_gains_nothing() {
-        assert!(!cut(&mut summed(var(3), None)), "threads go different ways");
+        assert!(!strip_mine(&mut summed(var(3), None)), "threads go different ways");
         let again = StmtKind::While { test: Expr::bool(false), body: Vec::new() };
-        assert!(!cut(&mut summed(place("cuda.blockDim.x"), Some(again))), "another loop inside");
-        assert!(!cut(&mut summed(place("cuda.blockDim.x"), Some(StmtKind::Break))), "a way out");
+        assert!(!strip_mine(&mut summed(place("cuda.blockDim.x"), Some(again))), "another loop inside");
+        assert!(!strip_mine(&mut summed(place("cuda.blockDim.x"), Some(StmtKind::Break))), "a way out");
     }
 }

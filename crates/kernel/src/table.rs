@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use cuprous_core::{DType, Fun};
 
-use crate::builtin::{Row, Slot};
+use crate::builtin::{Builtin, TypeSpec};
 use crate::rules::Rule;
 
 /// Functions of the operation table, by the names under which kernels call them.
@@ -164,7 +164,7 @@ pub fn function(name: &str) -> Option<(Fun, Rule)> {
 }
 
 use DType::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
-use Slot::{IntBool, Is, Nothing, T};
+use TypeSpec::{IntBool, Is, Nothing, T};
 
 const INTS: &[DType] = &[I8, I16, I32, I64, U8, U16, U32, U64];
 const WORDS: &[DType] = &[U32, U64];
@@ -176,7 +176,7 @@ macro_rules! rows {
     ($($name:literal ($($param:expr),*) $([$($default:expr),*])? -> $ret:expr, $types:expr, $cuda:literal, $host:literal
        $($flag:ident)?;)*) => {
         /// The rows.
-        pub static ROWS: &[Row] = &[$(Row {
+        pub static ROWS: &[Builtin] = &[$(Builtin {
             name: $name,
             params: &[$($param),*],
             defaults: &[$($($default),*)?],
@@ -184,9 +184,9 @@ macro_rules! rows {
             types: $types,
             cuda: $cuda,
             host: $host,
-            effect: flags!(effect $($flag)?),
-            waits: flags!(waits $($flag)?),
-            place: flags!(place $($flag)?),
+            has_effect: flags!(effect $($flag)?),
+            synchronizes: flags!(sync $($flag)?),
+            is_attribute: flags!(attribute $($flag)?),
         }),*];
     };
 }
@@ -195,13 +195,13 @@ macro_rules! flags {
     (effect effect) => {
         true
     };
-    (effect waits) => {
+    (effect sync) => {
         true
     };
-    (waits waits) => {
+    (sync sync) => {
         true
     };
-    (place place) => {
+    (attribute attribute) => {
         true
     };
     ($flag:ident $($other:ident)?) => {
@@ -211,27 +211,27 @@ macro_rules! flags {
 
 rows! {
     // --- where a thread stands
-    "cuda.threadIdx.x" () -> Is(I32), &[], "(int)threadIdx.x", "@threadIdx.x" place;
-    "cuda.threadIdx.y" () -> Is(I32), &[], "(int)threadIdx.y", "@threadIdx.y" place;
-    "cuda.threadIdx.z" () -> Is(I32), &[], "(int)threadIdx.z", "@threadIdx.z" place;
-    "cuda.blockIdx.x" () -> Is(I32), &[], "(int)blockIdx.x", "@blockIdx.x" place;
-    "cuda.blockIdx.y" () -> Is(I32), &[], "(int)blockIdx.y", "@blockIdx.y" place;
-    "cuda.blockIdx.z" () -> Is(I32), &[], "(int)blockIdx.z", "@blockIdx.z" place;
-    "cuda.blockDim.x" () -> Is(I32), &[], "(int)blockDim.x", "@blockDim.x" place;
-    "cuda.blockDim.y" () -> Is(I32), &[], "(int)blockDim.y", "@blockDim.y" place;
-    "cuda.blockDim.z" () -> Is(I32), &[], "(int)blockDim.z", "@blockDim.z" place;
-    "cuda.gridDim.x" () -> Is(I32), &[], "(int)gridDim.x", "@gridDim.x" place;
-    "cuda.gridDim.y" () -> Is(I32), &[], "(int)gridDim.y", "@gridDim.y" place;
-    "cuda.gridDim.z" () -> Is(I32), &[], "(int)gridDim.z", "@gridDim.z" place;
-    "cuda.laneid" () -> Is(I32), &[], "lane_id()", "@laneid" place;
+    "cuda.threadIdx.x" () -> Is(I32), &[], "(int)threadIdx.x", "@threadIdx.x" attribute;
+    "cuda.threadIdx.y" () -> Is(I32), &[], "(int)threadIdx.y", "@threadIdx.y" attribute;
+    "cuda.threadIdx.z" () -> Is(I32), &[], "(int)threadIdx.z", "@threadIdx.z" attribute;
+    "cuda.blockIdx.x" () -> Is(I32), &[], "(int)blockIdx.x", "@blockIdx.x" attribute;
+    "cuda.blockIdx.y" () -> Is(I32), &[], "(int)blockIdx.y", "@blockIdx.y" attribute;
+    "cuda.blockIdx.z" () -> Is(I32), &[], "(int)blockIdx.z", "@blockIdx.z" attribute;
+    "cuda.blockDim.x" () -> Is(I32), &[], "(int)blockDim.x", "@blockDim.x" attribute;
+    "cuda.blockDim.y" () -> Is(I32), &[], "(int)blockDim.y", "@blockDim.y" attribute;
+    "cuda.blockDim.z" () -> Is(I32), &[], "(int)blockDim.z", "@blockDim.z" attribute;
+    "cuda.gridDim.x" () -> Is(I32), &[], "(int)gridDim.x", "@gridDim.x" attribute;
+    "cuda.gridDim.y" () -> Is(I32), &[], "(int)gridDim.y", "@gridDim.y" attribute;
+    "cuda.gridDim.z" () -> Is(I32), &[], "(int)gridDim.z", "@gridDim.z" attribute;
+    "cuda.laneid" () -> Is(I32), &[], "lane_id()", "@laneid" attribute;
     // --- waiting
-    "cuda.syncthreads" () -> Nothing, &[], "__syncthreads()", "@syncthreads" waits;
-    "cuda.syncthreads_count" (Is(I32)) -> Is(I32), &[], "__syncthreads_count({0})", "@syncthreads_count" waits;
-    "cuda.syncthreads_and" (Is(I32)) -> Is(I32), &[], "__syncthreads_and({0})", "@syncthreads_and" waits;
-    "cuda.syncthreads_or" (Is(I32)) -> Is(I32), &[], "__syncthreads_or({0})", "@syncthreads_or" waits;
-    "cuda.cg.grid.sync" () -> Nothing, &[], "grid_sync()", "@grid_sync" waits;
-    "cuda.cg.block.sync" () -> Nothing, &[], "__syncthreads()", "@syncthreads" waits;
-    "cuda.syncwarp" (Is(U32)) [MASK] -> Nothing, &[], "__syncwarp({0})", "@syncwarp" waits;
+    "cuda.syncthreads" () -> Nothing, &[], "__syncthreads()", "@syncthreads" sync;
+    "cuda.syncthreads_count" (Is(I32)) -> Is(I32), &[], "__syncthreads_count({0})", "@syncthreads_count" sync;
+    "cuda.syncthreads_and" (Is(I32)) -> Is(I32), &[], "__syncthreads_and({0})", "@syncthreads_and" sync;
+    "cuda.syncthreads_or" (Is(I32)) -> Is(I32), &[], "__syncthreads_or({0})", "@syncthreads_or" sync;
+    "cuda.cg.grid.sync" () -> Nothing, &[], "grid_sync()", "@grid_sync" sync;
+    "cuda.cg.block.sync" () -> Nothing, &[], "__syncthreads()", "@syncthreads" sync;
+    "cuda.syncwarp" (Is(U32)) [MASK] -> Nothing, &[], "__syncwarp({0})", "@syncwarp" sync;
     "cuda.threadfence" () -> Nothing, &[], "__threadfence()", "@fence" effect;
     "cuda.threadfence_block" () -> Nothing, &[], "__threadfence_block()", "@fence" effect;
     "cuda.threadfence_system" () -> Nothing, &[], "__threadfence_system()", "@fence" effect;
@@ -239,16 +239,16 @@ rows! {
     // --- lanes of a warp
     "cuda.activemask" () -> Is(U32), &[], "__activemask()", "@activemask" effect;
     "cuda.lanemask_lt" () -> Is(U32), &[], "((1u << lane_id()) - 1u)", "@lanemask_lt";
-    "cuda.all_sync" (Is(U32), Is(Bool)) -> Is(Bool), &[], "(bool)__all_sync({0}, {1})", "@all_sync" waits;
-    "cuda.any_sync" (Is(U32), Is(Bool)) -> Is(Bool), &[], "(bool)__any_sync({0}, {1})", "@any_sync" waits;
-    "cuda.eq_sync" (Is(U32), Is(Bool)) -> Is(Bool), &[], "(bool)__uni_sync({0}, {1})", "@eq_sync" waits;
-    "cuda.ballot_sync" (Is(U32), Is(Bool)) -> Is(U32), &[], "__ballot_sync({0}, {1})", "@ballot_sync" waits;
-    "cuda.shfl_sync" (Is(U32), T, Is(I32)) -> T, LANES, "__shfl_sync({0}, {1}, {2})", "@shfl_sync" waits;
-    "cuda.shfl_up_sync" (Is(U32), T, Is(U32)) -> T, LANES, "__shfl_up_sync({0}, {1}, {2})", "@shfl_up_sync" waits;
-    "cuda.shfl_down_sync" (Is(U32), T, Is(U32)) -> T, LANES, "__shfl_down_sync({0}, {1}, {2})", "@shfl_down_sync" waits;
-    "cuda.shfl_xor_sync" (Is(U32), T, Is(I32)) -> T, LANES, "__shfl_xor_sync({0}, {1}, {2})", "@shfl_xor_sync" waits;
-    "cuda.match_any_sync" (Is(U32), T) -> Is(U32), LANES, "__match_any_sync({0}, {1})", "@match_any_sync" waits;
-    "cuda.match_all_sync" (Is(U32), T) -> IntBool, LANES, "match_all({0}, {1})", "@match_all_sync" waits;
+    "cuda.all_sync" (Is(U32), Is(Bool)) -> Is(Bool), &[], "(bool)__all_sync({0}, {1})", "@all_sync" sync;
+    "cuda.any_sync" (Is(U32), Is(Bool)) -> Is(Bool), &[], "(bool)__any_sync({0}, {1})", "@any_sync" sync;
+    "cuda.eq_sync" (Is(U32), Is(Bool)) -> Is(Bool), &[], "(bool)__uni_sync({0}, {1})", "@eq_sync" sync;
+    "cuda.ballot_sync" (Is(U32), Is(Bool)) -> Is(U32), &[], "__ballot_sync({0}, {1})", "@ballot_sync" sync;
+    "cuda.shfl_sync" (Is(U32), T, Is(I32)) -> T, LANES, "__shfl_sync({0}, {1}, {2})", "@shfl_sync" sync;
+    "cuda.shfl_up_sync" (Is(U32), T, Is(U32)) -> T, LANES, "__shfl_up_sync({0}, {1}, {2})", "@shfl_up_sync" sync;
+    "cuda.shfl_down_sync" (Is(U32), T, Is(U32)) -> T, LANES, "__shfl_down_sync({0}, {1}, {2})", "@shfl_down_sync" sync;
+    "cuda.shfl_xor_sync" (Is(U32), T, Is(I32)) -> T, LANES, "__shfl_xor_sync({0}, {1}, {2})", "@shfl_xor_sync" sync;
+    "cuda.match_any_sync" (Is(U32), T) -> Is(U32), LANES, "__match_any_sync({0}, {1})", "@match_any_sync" sync;
+    "cuda.match_all_sync" (Is(U32), T) -> IntBool, LANES, "match_all({0}, {1})", "@match_all_sync" sync;
     // --- bits
     "cuda.popc" (T) -> T, INTS, "popc({0})", "popc";
     "cuda.brev" (T) -> T, WORDS, "brev({0})", "brev";
@@ -268,8 +268,8 @@ rows! {
 pub const GRID_SYNC: &str = "cuda.cg.grid.sync";
 
 /// The row of that name.
-pub fn row(name: &str) -> Option<&'static Row> {
-    static BY_NAME: LazyLock<HashMap<&str, &'static Row>> =
+pub fn row(name: &str) -> Option<&'static Builtin> {
+    static BY_NAME: LazyLock<HashMap<&str, &'static Builtin>> =
         LazyLock::new(|| ROWS.iter().map(|row| (row.name, row)).collect());
     BY_NAME.get(name).copied().or_else(|| crate::libdevice::row(name)).or_else(|| crate::linked::row(name))
 }

@@ -8,165 +8,174 @@ use std::collections::HashSet;
 
 use cuprous_core::Fun;
 
-use crate::builtin::LAST;
-use crate::flow::{exposed, leaves, occurrences, region};
-use crate::integer_ranges::Sizes;
+use crate::builtin::LAST_THREAD_X;
+use crate::flow::{exits_loop, occurrences, region, upward_exposed};
+use crate::integer_ranges::IntegerRanges;
 use crate::ir::{Expr, Function, Index, Kind, Space, Stmt, StmtKind, each_stmt};
 
 /// How a value differs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Class {
+pub enum Divergence {
     /// The same in all threads of a block.
-    Block,
+    BlockUniform,
     /// The same in all lanes.
-    Row,
+    LaneUniform,
     /// An integer that grows by so much from lane to lane.
-    Step(i64),
+    Linear(i64),
     /// Nothing is known.
-    Each,
+    Varying,
 }
 
-impl Class {
+impl Divergence {
     /// What holds for values that are of either class.
-    pub fn join(self, other: Class) -> Class {
+    pub fn join(self, other: Divergence) -> Divergence {
         match (self, other) {
             (a, b) if a == b => a,
-            (Class::Block | Class::Row, Class::Block | Class::Row) => Class::Row,
-            _ => Class::Each,
+            (
+                Divergence::BlockUniform | Divergence::LaneUniform,
+                Divergence::BlockUniform | Divergence::LaneUniform,
+            ) => Divergence::LaneUniform,
+            _ => Divergence::Varying,
         }
     }
 
     /// Whether all lanes have the same.
     pub fn is_same(self) -> bool {
-        matches!(self, Class::Block | Class::Row)
+        matches!(self, Divergence::BlockUniform | Divergence::LaneUniform)
     }
 
-    fn step(k: i64) -> Class {
-        if k == 0 { Class::Row } else { Class::Step(k) }
+    fn linear(k: i64) -> Divergence {
+        if k == 0 { Divergence::LaneUniform } else { Divergence::Linear(k) }
     }
 
     /// Of a choice by such a value.
-    fn control(self) -> Class {
-        if self.is_same() { self } else { Class::Each }
+    fn control(self) -> Divergence {
+        if self.is_same() { self } else { Divergence::Varying }
     }
 }
 
 /// The classes of a function's variables.
-pub struct Lanes {
+pub struct Uniformity {
     /// By variable.
-    pub vars: Vec<Class>,
+    pub vars: Vec<Divergence>,
     /// Whether a value is known of: assigned somewhere, or there from the beginning.
     seen: Vec<bool>,
     spaces: Vec<Space>,
-    sizes: Sizes,
+    ranges: IntegerRanges,
 }
 
 /// A statement around another one, with a choice that is not the same for all threads.
-struct Around {
-    class: Class,
+struct DivergentRegion {
+    divergence: Divergence,
     occurrences: Vec<u32>,
-    exposed: HashSet<usize>,
+    upward_exposed: HashSet<usize>,
 }
 
-impl Lanes {
+impl Uniformity {
     /// The classes: everything is taken for the same until an assignment says otherwise.
-    pub fn of(function: &Function) -> Lanes {
+    pub fn of(function: &Function) -> Uniformity {
         let spaces = function.arrays.iter().map(|a| a.space).collect();
-        let vars = vec![Class::Block; function.vars.len()];
+        let vars = vec![Divergence::BlockUniform; function.vars.len()];
         let mut seen = vec![false; vars.len()];
         seen[..function.params].fill(true);
         // What may be read before it is assigned is zero at first.
-        exposed(&function.body).into_iter().for_each(|v| seen[v] = true);
-        let mut lanes = Lanes { vars, seen, spaces, sizes: Sizes::of(function) };
-        let total = occurrences(&function.body, lanes.vars.len());
-        while lanes.walk(&function.body, &total, &mut Vec::new()) {}
-        lanes
+        upward_exposed(&function.body).into_iter().for_each(|v| seen[v] = true);
+        let mut uniformity = Uniformity { vars, seen, spaces, ranges: IntegerRanges::of(function) };
+        let total = occurrences(&function.body, uniformity.vars.len());
+        while uniformity.visit(&function.body, &total, &mut Vec::new()) {}
+        uniformity
     }
 
-    fn walk(&mut self, body: &[Stmt], total: &[u32], around: &mut Vec<Around>) -> bool {
+    fn visit(&mut self, body: &[Stmt], total: &[u32], enclosing: &mut Vec<DivergentRegion>) -> bool {
         let mut changed = false;
-        let depth = around.len();
+        let depth = enclosing.len();
         // Where the rest ends that each guess is about.
         let mut guesses: Vec<usize> = Vec::new();
         for (k, stmt) in body.iter().enumerate() {
             while guesses.pop_if(|end| *end <= k).is_some() {
-                around.pop();
+                enclosing.pop();
             }
             match &stmt.kind {
                 StmtKind::Assign(v, value) => {
-                    let mut class = self.class(value);
-                    if class == Class::Each
+                    let mut divergence = self.divergence(value);
+                    if divergence == Divergence::Varying
                         && let rest = region(&body[k..])
                         && let Some(guess) = self.guess(*v, value, rest, total)
                     {
-                        class = guess;
-                        around.push(Around {
-                            class: Class::Each,
+                        divergence = guess;
+                        enclosing.push(DivergentRegion {
+                            divergence: Divergence::Varying,
                             occurrences: occurrences(rest, total.len()),
-                            exposed: exposed(rest),
+                            upward_exposed: upward_exposed(rest),
                         });
                         guesses.push(k + rest.len());
                     }
-                    changed |= self.raise(*v, class, total, around);
+                    changed |= self.assign(*v, divergence, total, enclosing);
                 }
                 kind => {
                     let blocks = kind.blocks();
                     if blocks.is_empty() {
                         continue;
                     }
-                    let class = self.control(stmt);
-                    if class != Class::Block {
+                    let divergence = self.control(stmt);
+                    if divergence != Divergence::BlockUniform {
                         let one = std::slice::from_ref(stmt);
-                        around.push(Around {
-                            class,
+                        enclosing.push(DivergentRegion {
+                            divergence,
                             occurrences: occurrences(one, total.len()),
-                            exposed: exposed(one),
+                            upward_exposed: upward_exposed(one),
                         });
                     }
                     if let StmtKind::For { var, start, step, .. } = kind {
-                        let start = self.class(start);
-                        let counter = if self.class(step).is_same() { start } else { Class::Each };
-                        changed |= self.raise(*var, counter, total, around);
+                        let start = self.divergence(start);
+                        let counter = if self.divergence(step).is_same() { start } else { Divergence::Varying };
+                        changed |= self.assign(*var, counter, total, enclosing);
                     }
                     for block in blocks {
-                        changed |= self.walk(block, total, around);
+                        changed |= self.visit(block, total, enclosing);
                     }
-                    if class != Class::Block {
-                        around.pop();
+                    if divergence != Divergence::BlockUniform {
+                        enclosing.pop();
                     }
                 }
             }
         }
-        around.truncate(depth);
+        enclosing.truncate(depth);
         changed
     }
 
     /// The class of the greater or lesser of a number that grows evenly and one that does not: mostly one of the two in all
     /// lanes. Where they differ, each lane runs the `rest` by itself, which therefore must be all that knows the variable.
-    fn guess(&self, v: usize, e: &Expr, rest: &[Stmt], total: &[u32]) -> Option<Class> {
-        let class = match &e.kind {
-            _ if self.compares(e) => Class::Row,
-            Kind::Select(_, a, b) if e.dtype().is_some_and(|d| d.is_int()) => match (self.class(a), self.class(b)) {
-                (Class::Step(k), other) | (other, Class::Step(k)) if other.is_same() => Class::Step(k),
-                _ => return None,
-            },
+    fn guess(&self, v: usize, e: &Expr, rest: &[Stmt], total: &[u32]) -> Option<Divergence> {
+        let divergence = match &e.kind {
+            _ if self.compares_linear(e) => Divergence::LaneUniform,
+            Kind::Select(_, a, b) if e.dtype().is_some_and(|d| d.is_int()) => {
+                match (self.divergence(a), self.divergence(b)) {
+                    (Divergence::Linear(k), other) | (other, Divergence::Linear(k)) if other.is_same() => {
+                        Divergence::Linear(k)
+                    }
+                    _ => return None,
+                }
+            }
             _ => return None,
         };
-        let fits = occurrences(rest, total.len())[v] == total[v] && !exposed(rest).contains(&v) && !leaves(rest, true);
+        let fits = occurrences(rest, total.len())[v] == total[v]
+            && !upward_exposed(rest).contains(&v)
+            && !exits_loop(rest, true);
         let mut assigned = 0;
         each_stmt(rest, &mut |stmt| assigned += usize::from(matches!(stmt.kind, StmtKind::Assign(w, _) if w == v)));
-        (fits && assigned == 1).then_some(class)
+        (fits && assigned == 1).then_some(divergence)
     }
 
     /// Whether a truth value is made of comparisons of integers that grow evenly.
-    fn compares(&self, e: &Expr) -> bool {
+    fn compares_linear(&self, e: &Expr) -> bool {
         match &e.kind {
-            Kind::Not(a) => self.compares(a),
-            Kind::And(a, b) | Kind::Or(a, b) => self.compares(a) && self.compares(b),
+            Kind::Not(a) => self.compares_linear(a),
+            Kind::And(a, b) | Kind::Or(a, b) => self.compares_linear(a) && self.compares_linear(b),
             Kind::Fun(fun, d, args) => {
                 matches!(fun, Fun::Less | Fun::LessEqual | Fun::Greater | Fun::GreaterEqual)
                     && d.is_int()
-                    && args.iter().all(|a| self.class(a) != Class::Each)
+                    && args.iter().all(|a| self.divergence(a) != Divergence::Varying)
             }
             _ => false,
         }
@@ -174,98 +183,103 @@ impl Lanes {
 
     /// Whether a variable is taken to grow evenly, or for the same, though nothing says so of the value that it is given.
     pub fn is_guess(&self, v: usize, e: &Expr) -> bool {
-        self.vars[v] != Class::Each && self.class(e) == Class::Each
+        self.vars[v] != Divergence::Varying && self.divergence(e) == Divergence::Varying
     }
 
     /// A variable of which nothing is left after a statement is of no concern to the statement's choice.
-    fn raise(&mut self, v: usize, class: Class, total: &[u32], around: &[Around]) -> bool {
-        let mut class = class;
-        for stmt in around {
-            if stmt.occurrences[v] != total[v] || stmt.exposed.contains(&v) {
-                class = match (stmt.class, class) {
-                    (Class::Row, Class::Block) => Class::Row,
-                    (Class::Row, class) => class,
-                    _ => Class::Each,
+    fn assign(&mut self, v: usize, divergence: Divergence, total: &[u32], enclosing: &[DivergentRegion]) -> bool {
+        let mut divergence = divergence;
+        for stmt in enclosing {
+            if stmt.occurrences[v] != total[v] || stmt.upward_exposed.contains(&v) {
+                divergence = match (stmt.divergence, divergence) {
+                    (Divergence::LaneUniform, Divergence::BlockUniform) => Divergence::LaneUniform,
+                    (Divergence::LaneUniform, divergence) => divergence,
+                    _ => Divergence::Varying,
                 };
             }
         }
         let (old, seen) = (self.vars[v], std::mem::replace(&mut self.seen[v], true));
-        self.vars[v] = if seen { old.join(class) } else { class };
+        self.vars[v] = if seen { old.join(divergence) } else { divergence };
         !seen || self.vars[v] != old
     }
 
     /// Whether all threads, or lanes, go the same way through a statement.
-    pub fn control(&self, stmt: &Stmt) -> Class {
-        let mut class = match &stmt.kind {
-            StmtKind::If { test, .. } | StmtKind::While { test, .. } => self.class(test).control(),
-            StmtKind::For { start, stop, step, .. } => {
-                [start, stop, step].into_iter().map(|e| self.class(e).control()).fold(Class::Block, Class::join)
-            }
-            _ => Class::Block,
+    pub fn control(&self, stmt: &Stmt) -> Divergence {
+        let mut divergence = match &stmt.kind {
+            StmtKind::If { test, .. } | StmtKind::While { test, .. } => self.divergence(test).control(),
+            StmtKind::For { start, stop, step, .. } => [start, stop, step]
+                .into_iter()
+                .map(|e| self.divergence(e).control())
+                .fold(Divergence::BlockUniform, Divergence::join),
+            _ => Divergence::BlockUniform,
         };
         if let StmtKind::While { body, .. } | StmtKind::For { body, .. } = &stmt.kind {
-            class = class.join(self.exits(body));
+            divergence = divergence.join(self.exit_divergence(body));
         }
-        class
+        divergence
     }
 
     /// Of the ways out of a loop's body.
-    fn exits(&self, body: &[Stmt]) -> Class {
-        let mut class = Class::Block;
+    fn exit_divergence(&self, body: &[Stmt]) -> Divergence {
+        let mut divergence = Divergence::BlockUniform;
         for stmt in body {
             if let StmtKind::If { then, orelse, .. } = &stmt.kind {
-                if leaves(then, true) || leaves(orelse, true) {
-                    class = class.join(self.control(stmt)).join(self.exits(then)).join(self.exits(orelse));
+                if exits_loop(then, true) || exits_loop(orelse, true) {
+                    divergence = divergence
+                        .join(self.control(stmt))
+                        .join(self.exit_divergence(then))
+                        .join(self.exit_divergence(orelse));
                 }
-            } else if leaves(std::slice::from_ref(stmt), true) && !stmt.kind.blocks().is_empty() {
+            } else if exits_loop(std::slice::from_ref(stmt), true) && !stmt.kind.blocks().is_empty() {
                 // `return` from an inner loop.
-                class = Class::Each;
+                divergence = Divergence::Varying;
             }
         }
-        class
+        divergence
     }
 
     /// The class of an expression.
-    pub fn class(&self, e: &Expr) -> Class {
+    pub fn divergence(&self, e: &Expr) -> Divergence {
         let all = |parts: &[&Expr]| {
-            let classes = parts.iter().map(|e| self.class(e));
-            classes.fold(Class::Block, |a, b| if b.is_same() { a.join(b) } else { Class::Each })
+            let divergences = parts.iter().map(|e| self.divergence(e));
+            divergences.fold(Divergence::BlockUniform, |a, b| if b.is_same() { a.join(b) } else { Divergence::Varying })
         };
         match &e.kind {
-            Kind::Const(_) | Kind::Nothing | Kind::Constant(_) => Class::Block,
+            Kind::Const(_) | Kind::Nothing | Kind::Constant(_) => Divergence::BlockUniform,
             Kind::Var(v) => self.vars[*v],
-            Kind::Declared(k) if self.spaces[*k] == Space::Local => Class::Each,
-            Kind::Declared(_) => Class::Block,
-            Kind::Call(..) | Kind::Atomic { .. } => Class::Each,
-            Kind::Cast(from) => match self.class(from) {
-                Class::Step(k) => {
-                    let (Some(a), Some(b)) = (from.dtype(), e.dtype()) else { return Class::Each };
+            Kind::Declared(k) if self.spaces[*k] == Space::Local => Divergence::Varying,
+            Kind::Declared(_) => Divergence::BlockUniform,
+            Kind::Call(..) | Kind::Atomic { .. } => Divergence::Varying,
+            Kind::Cast(from) => match self.divergence(from) {
+                Divergence::Linear(k) => {
+                    let (Some(a), Some(b)) = (from.dtype(), e.dtype()) else { return Divergence::Varying };
                     // What is made wider must not have wrapped around among the lanes.
-                    let kept = b.is_int() && (b.size() <= a.size() || self.sizes.bits(from) < 31);
-                    if kept { Class::Step(k) } else { Class::Each }
+                    let kept = b.is_int() && (b.size() <= a.size() || self.ranges.bits(from) < 31);
+                    if kept { Divergence::Linear(k) } else { Divergence::Varying }
                 }
-                class => class,
+                divergence => divergence,
             },
             Kind::Fun(fun, d, args) => {
                 if d.is_int() {
-                    let classes: Vec<Class> = args.iter().map(|a| self.class(a)).collect();
-                    let steps: Vec<Option<i64>> = classes
+                    let divergences: Vec<Divergence> = args.iter().map(|a| self.divergence(a)).collect();
+                    let steps: Vec<Option<i64>> = divergences
                         .iter()
                         .map(|c| match c {
-                            Class::Step(k) => Some(*k),
-                            Class::Each => None,
+                            Divergence::Linear(k) => Some(*k),
+                            Divergence::Varying => None,
                             _ => Some(0),
                         })
                         .collect();
-                    let moves = classes.iter().any(|c| !c.is_same());
+                    let varies = divergences.iter().any(|c| !c.is_same());
                     match (fun, &steps[..]) {
-                        (Fun::Add, [Some(a), Some(b)]) if moves => return Class::step(a.wrapping_add(*b)),
-                        (Fun::Subtract, [Some(a), Some(b)]) if moves => return Class::step(a.wrapping_sub(*b)),
-                        (Fun::Negative, [Some(a)]) if moves => return Class::step(a.wrapping_neg()),
-                        (Fun::Positive, [Some(a)]) if moves => return Class::step(*a),
-                        (Fun::Multiply, [Some(a), Some(b)]) if moves => {
-                            let by = |k: i64, e: &Expr| e.as_int().and_then(|n| k.checked_mul(n)).map(Class::step);
-                            return by(*a, &args[1]).or_else(|| by(*b, &args[0])).unwrap_or(Class::Each);
+                        (Fun::Add, [Some(a), Some(b)]) if varies => return Divergence::linear(a.wrapping_add(*b)),
+                        (Fun::Subtract, [Some(a), Some(b)]) if varies => return Divergence::linear(a.wrapping_sub(*b)),
+                        (Fun::Negative, [Some(a)]) if varies => return Divergence::linear(a.wrapping_neg()),
+                        (Fun::Positive, [Some(a)]) if varies => return Divergence::linear(*a),
+                        (Fun::Multiply, [Some(a), Some(b)]) if varies => {
+                            let by =
+                                |k: i64, e: &Expr| e.as_int().and_then(|n| k.checked_mul(n)).map(Divergence::linear);
+                            return by(*a, &args[1]).or_else(|| by(*b, &args[0])).unwrap_or(Divergence::Varying);
                         }
                         _ => {}
                     }
@@ -273,30 +287,34 @@ impl Lanes {
                 all(&args.iter().collect::<Vec<_>>())
             }
             Kind::Builtin(row, args) => match row.host {
-                "@threadIdx.x" => Class::Step(1),
-                "@threadIdx.y" | "@threadIdx.z" => Class::Row,
-                "@syncthreads_count" | "@syncthreads_and" | "@syncthreads_or" | "@syncthreads" => Class::Block,
-                host if host == LAST.host => Class::Block,
+                "@threadIdx.x" => Divergence::Linear(1),
+                "@threadIdx.y" | "@threadIdx.z" => Divergence::LaneUniform,
+                "@syncthreads_count" | "@syncthreads_and" | "@syncthreads_or" | "@syncthreads" => {
+                    Divergence::BlockUniform
+                }
+                host if host == LAST_THREAD_X.host => Divergence::BlockUniform,
                 host if host.starts_with("@blockIdx")
                     || host.starts_with("@blockDim")
                     || host.starts_with("@gridDim") =>
                 {
-                    Class::Block
+                    Divergence::BlockUniform
                 }
-                host if host.starts_with('@') || row.effect || row.waits => Class::Each,
+                host if host.starts_with('@') || row.has_effect || row.synchronizes => Divergence::Varying,
                 _ => all(&args.iter().collect::<Vec<_>>()),
             },
             Kind::Select(c, a, b) => {
-                let (c, a, b) = (self.class(c), self.class(a), self.class(b));
+                let (c, a, b) = (self.divergence(c), self.divergence(a), self.divergence(b));
                 match c {
-                    Class::Block => a.join(b),
-                    Class::Row => a.join(b).join(if a.is_same() && b.is_same() { Class::Row } else { a }),
-                    _ => Class::Each,
+                    Divergence::BlockUniform => a.join(b),
+                    Divergence::LaneUniform => {
+                        a.join(b).join(if a.is_same() && b.is_same() { Divergence::LaneUniform } else { a })
+                    }
+                    _ => Divergence::Varying,
                 }
             }
             Kind::Item(of, k) => match &of.kind {
-                Kind::Tuple(items) => self.class(&items[*k]),
-                _ => self.class(of).control(),
+                Kind::Tuple(items) => self.divergence(&items[*k]),
+                _ => self.divergence(of).control(),
             },
             Kind::View(array, indices) => {
                 let mut parts: Vec<&Expr> = vec![array];
@@ -373,9 +391,18 @@ mod tests {
             }),
             stmt(StmtKind::Assign(4, var(3))),
         ];
-        let lanes = Lanes::of(&function(5, body));
+        let uniformity = Uniformity::of(&function(5, body));
         // What is known outside of the choice differs there: not all threads went in.
-        assert_eq!(lanes.vars, [Class::Block, Class::Step(1), Class::Step(4), Class::Each, Class::Each]);
+        assert_eq!(
+            uniformity.vars,
+            [
+                Divergence::BlockUniform,
+                Divergence::Linear(1),
+                Divergence::Linear(4),
+                Divergence::Varying,
+                Divergence::Varying
+            ]
+        );
     }
 
     #[test]
@@ -384,10 +411,10 @@ mod tests {
         let count = |test: Expr| {
             let body = vec![stmt(StmtKind::Assign(1, step.clone()))];
             let first = stmt(StmtKind::Assign(1, Expr::int(0)));
-            Lanes::of(&function(2, vec![first, stmt(StmtKind::While { test, body })])).vars[1]
+            Uniformity::of(&function(2, vec![first, stmt(StmtKind::While { test, body })])).vars[1]
         };
-        assert_eq!(count(fun(Fun::Less, var(1), var(0))), Class::Block);
-        assert_eq!(count(fun(Fun::Less, var(1), thread())), Class::Each);
+        assert_eq!(count(fun(Fun::Less, var(1), var(0))), Divergence::BlockUniform);
+        assert_eq!(count(fun(Fun::Less, var(1), thread())), Divergence::Varying);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use cuprous_core::{DType, Fun};
 
-use super::context::{Thing, Walk};
+use super::context::{LoweringContext, Operand};
 use crate::ast::{BinOp, Value};
 use crate::diagnostic::Result;
-use crate::exception::FaultKind;
+use crate::exception::ExceptionKind;
 use crate::ir::{self, Expr, Kind, Space};
 use crate::types::{ArrayTy, BOOL, INT, Order, Ty};
 
@@ -17,25 +17,25 @@ fn test(fun: Fun, a: Expr, b: Expr) -> Expr {
     Expr::new(BOOL, Kind::Fun(fun, DType::I64, vec![a, b]))
 }
 
-impl Walk<'_, '_> {
+impl LoweringContext<'_, '_> {
     /// One of these methods; `None` where the name is another's.
     pub(super) fn array_method(
         &mut self,
         base: &Expr,
         ty: &ArrayTy,
         name: &str,
-        args: &[Thing],
-    ) -> Result<Option<Thing>> {
-        Ok(Some(Thing::Expr(match (name, args) {
+        args: &[Operand],
+    ) -> Result<Option<Operand>> {
+        Ok(Some(Operand::Expr(match (name, args) {
             ("reshape", [_, ..]) => self.reshape(base, ty, args)?,
-            ("ravel", []) => self.reshape(base, ty, &[Thing::Expr(Expr::int(-1))])?,
-            ("view", [dtype]) => return self.seen_as(base, ty, dtype).map(|e| Some(Thing::Expr(e))),
+            ("ravel", []) => self.reshape(base, ty, &[Operand::Expr(Expr::int(-1))])?,
+            ("view", [dtype]) => return self.view_as(base, ty, dtype).map(|e| Some(Operand::Expr(e))),
             ("copy", []) => self.copy(base, ty)?,
             _ => return Ok(None),
         })))
     }
 
-    fn rows_only(&self, ty: &ArrayTy, name: &str) -> Result<()> {
+    fn require_c_order(&self, ty: &ArrayTy, name: &str) -> Result<()> {
         if ty.order == Order::C {
             return Ok(());
         }
@@ -44,8 +44,8 @@ impl Walk<'_, '_> {
     }
 
     /// Extents by number, as a tuple or one by one; one of them may be -1.
-    fn reshape(&mut self, base: &Expr, ty: &ArrayTy, args: &[Thing]) -> Result<Expr> {
-        self.rows_only(ty, "reshape")?;
+    fn reshape(&mut self, base: &Expr, ty: &ArrayTy, args: &[Operand]) -> Result<Expr> {
+        self.require_c_order(ty, "reshape")?;
         let mut wanted = Vec::new();
         for arg in args {
             let value = self.value(arg.clone())?;
@@ -61,7 +61,7 @@ impl Walk<'_, '_> {
                 _ if extent.ty == Ty::Unknown => return Ok(Expr::unknown()),
                 Some(d) if d.is_int() => {
                     let extent = self.cast(extent, &INT)?;
-                    extents.push(self.fixed("n", extent));
+                    extents.push(self.stabilize("n", extent));
                 }
                 _ => return Err(self.typing(format!("reshape: an extent must be an integer, not {}", extent.ty))),
             }
@@ -69,21 +69,21 @@ impl Walk<'_, '_> {
         if extents.is_empty() {
             return Err(self.unsupported("reshape to no axes is not supported in kernels").hint("read the element"));
         }
-        let base = self.fixed("a", base.clone());
+        let base = self.stabilize("a", base.clone());
         let mut size = Expr::int(1);
         for k in 0..ty.ndim as usize {
             size = of_ints(Fun::Multiply, size, Expr::new(INT, Kind::Extent(Box::new(base.clone()), k)));
         }
-        let size = self.hold("size", size);
+        let size = self.materialize("size", size);
         let to = |extents: &[Expr]| ArrayTy { ndim: extents.len() as u8, ..ty.clone() };
         // All of it in a row: nothing can go wrong.
         if let [one] = &extents[..]
-            && self.known_int(one).is_some_and(|n| n < 0)
+            && self.constant_int(one).is_some_and(|n| n < 0)
         {
             let all = vec![size];
             return Ok(Expr::new(Ty::Array(to(&all)), Kind::Reshape(Box::new(base), all)));
         }
-        if extents.iter().any(|n| self.known_int(n).is_none_or(|n| n < 0)) {
+        if extents.iter().any(|n| self.constant_int(n).is_none_or(|n| n < 0)) {
             // What -1 stands for; the product of all is then minus that of the others.
             let product = extents.iter().cloned().reduce(|a, b| of_ints(Fun::Multiply, a, b)).unwrap_or(size.clone());
             let rest = of_ints(
@@ -91,31 +91,31 @@ impl Walk<'_, '_> {
                 Expr::int(1),
                 Expr::new(INT, Kind::Fun(Fun::Negative, DType::I64, vec![product])),
             );
-            let rest = self.hold("rest", rest);
+            let rest = self.materialize("rest", rest);
             let whole = self.binary(BinOp::FloorDiv, size.clone(), rest)?;
-            let missing = self.hold("missing", whole);
+            let missing = self.materialize("missing", whole);
             for extent in &mut extents {
                 let choice = Kind::Select(
                     Box::new(test(Fun::Less, extent.clone(), Expr::int(0))),
                     Box::new(missing.clone()),
                     Box::new(extent.clone()),
                 );
-                *extent = self.hold("n", Expr::new(INT, choice));
+                *extent = self.materialize("n", Expr::new(INT, choice));
             }
         }
         let product = extents.iter().cloned().reduce(|a, b| of_ints(Fun::Multiply, a, b)).unwrap_or(size.clone());
         let message = "reshape: the new shape has another number of elements than the array";
-        self.raise_if(test(Fun::NotEqual, product, size), FaultKind::Value(message.into()), Vec::new())?;
+        self.raise_if(test(Fun::NotEqual, product, size), ExceptionKind::Value(message.into()), Vec::new())?;
         Ok(Expr::new(Ty::Array(to(&extents)), Kind::Reshape(Box::new(base), extents)))
     }
 
     /// `a.view(dtype)`: the same memory; where sizes differ, the last axis has more or fewer elements.
-    fn seen_as(&mut self, base: &Expr, ty: &ArrayTy, dtype: &Thing) -> Result<Expr> {
-        let (Some(from), Thing::Value(Value::Type(Ty::Scalar(to)))) = (ty.dtype(), dtype) else {
+    fn view_as(&mut self, base: &Expr, ty: &ArrayTy, dtype: &Operand) -> Result<Expr> {
+        let (Some(from), Operand::Value(Value::Type(Ty::Scalar(to)))) = (ty.dtype(), dtype) else {
             return Err(self.typing("view takes a dtype of numbers, such as np.int32, of an array of numbers"));
         };
-        self.rows_only(ty, "view")?;
-        let base = self.fixed("a", base.clone());
+        self.require_c_order(ty, "view")?;
+        let base = self.stabilize("a", base.clone());
         let ndim = (ty.ndim as usize).max(1);
         let mut extents: Vec<Expr> =
             (0..ty.ndim as usize).map(|k| Expr::new(INT, Kind::Extent(Box::new(base.clone()), k))).collect();
@@ -124,12 +124,12 @@ impl Walk<'_, '_> {
             let Some(last) = extents.pop() else {
                 return Err(self.typing("view of an array without axes keeps the size of its element"));
             };
-            let bytes = self.hold("bytes", of_ints(Fun::Multiply, last, Expr::int(old)));
+            let bytes = self.materialize("bytes", of_ints(Fun::Multiply, last, Expr::int(old)));
             let rest = self.binary(BinOp::Mod, bytes.clone(), Expr::int(new))?;
             let message = format!("view: the bytes of the last axis are no whole number of {}", to.name());
-            self.raise_if(test(Fun::NotEqual, rest, Expr::int(0)), FaultKind::Value(message), Vec::new())?;
+            self.raise_if(test(Fun::NotEqual, rest, Expr::int(0)), ExceptionKind::Value(message), Vec::new())?;
             let whole = self.binary(BinOp::FloorDiv, bytes, Expr::int(new))?;
-            extents.push(self.hold("n", whole));
+            extents.push(self.materialize("n", whole));
         }
         let to = ArrayTy { elem: Box::new(Ty::Scalar(*to)), ndim: ndim as u8, ..ty.clone() };
         if extents.is_empty() {
@@ -158,8 +158,8 @@ impl Walk<'_, '_> {
     }
 
     /// `x.view(np.int32)` of a number: its bits.
-    pub(super) fn bits(&mut self, x: Expr, dtype: &Thing) -> Result<Option<Expr>> {
-        let (Some(from), Thing::Value(Value::Type(Ty::Scalar(to)))) = (x.dtype(), dtype) else { return Ok(None) };
+    pub(super) fn reinterpret(&mut self, x: Expr, dtype: &Operand) -> Result<Option<Expr>> {
+        let (Some(from), Operand::Value(Value::Type(Ty::Scalar(to)))) = (x.dtype(), dtype) else { return Ok(None) };
         let name = match (from, *to) {
             (DType::F32, DType::I32 | DType::U32) => "libdevice.float_as_int",
             (DType::I32 | DType::U32, DType::F32) => "libdevice.int_as_float",

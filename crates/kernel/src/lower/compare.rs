@@ -2,20 +2,20 @@
 
 use cuprous_core::{DType, Fun};
 
-use super::context::{Thing, Walk, describe};
+use super::context::{LoweringContext, Operand, describe};
 use crate::ast::{CmpOp, Expr as Ast, UnaryOp, Value};
 use crate::diagnostic::Result;
 use crate::ir::{Expr, Kind};
 use crate::rules::Rule;
 use crate::types::{BOOL, Ty};
 
-impl Walk<'_, '_> {
+impl LoweringContext<'_, '_> {
     pub(super) fn comparison(&mut self, left: &Ast, rest: &[(CmpOp, Ast)]) -> Result<Expr> {
         if let [(op, right)] = rest {
             let pos = self.pos;
-            let both = self.in_order([left, right], |walk, e| walk.eval(e))?;
+            let both = self.in_order([left, right], |cx, e| cx.eval(e))?;
             self.pos = pos;
-            let [left, right] = <[Thing; 2]>::try_from(both).map_err(|_| self.typing("two operands are wanted"))?;
+            let [left, right] = <[Operand; 2]>::try_from(both).map_err(|_| self.typing("two operands are wanted"))?;
             return self.compare(*op, left, right);
         }
         let left = self.eval_value(left)?;
@@ -25,18 +25,18 @@ impl Walk<'_, '_> {
     /// `left < b < c`: each operand once, and the later ones only where the earlier comparisons hold.
     fn chain(&mut self, left: Expr, rest: &[(CmpOp, Ast)]) -> Result<Expr> {
         let Some(((op, right), rest)) = rest.split_first() else { return Ok(Expr::bool(true)) };
-        let (right, block) = self.block(|walk| walk.eval_value(right))?;
-        let left = if block.is_empty() { left } else { self.fixed("t", left) };
+        let (right, block) = self.block(|cx| cx.eval_value(right))?;
+        let left = if block.is_empty() { left } else { self.stabilize("t", left) };
         self.append(block);
         let once = rest.is_empty() || right.is_simple();
-        let right = if once { right } else { self.hold("t", right) };
-        let test = self.compare(*op, Thing::Expr(left), Thing::Expr(right.clone()))?;
-        if rest.is_empty() { Ok(test) } else { self.either(true, test, |walk| walk.chain(right, rest)) }
+        let right = if once { right } else { self.materialize("t", right) };
+        let test = self.compare(*op, Operand::Expr(left), Operand::Expr(right.clone()))?;
+        if rest.is_empty() { Ok(test) } else { self.short_circuit(true, test, |cx| cx.chain(right, rest)) }
     }
 
-    pub(super) fn compare(&mut self, op: CmpOp, left: Thing, right: Thing) -> Result<Expr> {
+    pub(super) fn compare(&mut self, op: CmpOp, left: Operand, right: Operand) -> Result<Expr> {
         // Things known now are compared now.
-        if let (Thing::Value(a), Thing::Value(b)) = (&left, &right)
+        if let (Operand::Value(a), Operand::Value(b)) = (&left, &right)
             && !matches!((a, b), (Value::Number(_) | Value::Typed(..), Value::Number(_) | Value::Typed(..)))
         {
             match op {
@@ -45,8 +45,8 @@ impl Walk<'_, '_> {
                 _ => {}
             }
         }
-        if let (CmpOp::In | CmpOp::NotIn, thing) = (op, &right) {
-            let many = self.value(thing.clone())?;
+        if let (CmpOp::In | CmpOp::NotIn, operand) = (op, &right) {
+            let many = self.value(operand.clone())?;
             let one = self.value(left)?;
             return self.membership(op == CmpOp::In, one, many);
         }
@@ -113,9 +113,9 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn compared(&mut self, thing: Thing) -> Result<Expr> {
-        match thing {
-            Thing::Value(v) if v.is_static() => {
+    fn compared(&mut self, operand: Operand) -> Result<Expr> {
+        match operand {
+            Operand::Value(v) if v.is_static() => {
                 Err(self.typing(format!("{} is compared with something else", describe(&v))))
             }
             other => self.value(other),
@@ -131,7 +131,7 @@ impl Walk<'_, '_> {
             return Ok(Expr::new(BOOL, Kind::Fun(fun, DType::U64, vec![signed, unsigned])));
         }
         let signed = self.cast_dtype(signed, DType::I64)?;
-        let signed = if signed.is_simple() { signed } else { self.hold("t", signed) };
+        let signed = if signed.is_simple() { signed } else { self.materialize("t", signed) };
         let below = |f| Expr::new(BOOL, Kind::Fun(f, DType::I64, vec![signed.clone(), Expr::int(0)]));
         let as_unsigned = self.cast_dtype(signed.clone(), DType::U64)?;
         let plain = Expr::new(BOOL, Kind::Fun(fun, DType::U64, vec![as_unsigned, unsigned]));
@@ -152,7 +152,7 @@ impl Walk<'_, '_> {
         let mut all = Expr::bool(left.len() == right.len());
         if left.len() == right.len() {
             for (a, b) in left.into_iter().zip(right) {
-                let same = self.compare(CmpOp::Eq, Thing::Expr(a), Thing::Expr(b))?;
+                let same = self.compare(CmpOp::Eq, Operand::Expr(a), Operand::Expr(b))?;
                 all = match all.as_int() {
                     Some(1) => same,
                     _ => Expr::new(BOOL, Kind::And(Box::new(all), Box::new(same))),
@@ -169,10 +169,10 @@ impl Walk<'_, '_> {
         if !matches!(many.ty, Ty::Tuple(..)) {
             return Err(self.unsupported(format!("`in` is not supported for {}", many.ty)).hint("loop over it"));
         }
-        let one = if one.is_simple() { one } else { self.hold("t", one) };
+        let one = if one.is_simple() { one } else { self.materialize("t", one) };
         let mut any = Expr::bool(false);
         for item in self.items(many) {
-            let same = self.compare(CmpOp::Eq, Thing::Expr(one.clone()), Thing::Expr(item))?;
+            let same = self.compare(CmpOp::Eq, Operand::Expr(one.clone()), Operand::Expr(item))?;
             any = match any.as_int() {
                 Some(0) => same,
                 _ => Expr::new(BOOL, Kind::Or(Box::new(any), Box::new(same))),

@@ -5,18 +5,18 @@ use std::collections::BTreeSet;
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun};
 
-use super::{Arg, Bound, Compiler};
+use super::{Arg, Binding, Compiler};
 use crate::ast::{self, Name, Pos, Value};
-use crate::diagnostic::{Class, Diagnostic, Result};
-use crate::exception::FaultKind;
+use crate::diagnostic::{Diagnostic, ErrorKind, Result};
+use crate::exception::ExceptionKind;
 use crate::ir::{self, Expr, Kind, StmtKind, Var, VarId};
-use crate::live_ranges::Webs;
+use crate::live_ranges::LiveRanges;
 use crate::rules;
 use crate::types::{ArrayTy, BOOL, Order, Ty};
 
 /// What an expression means: a value at run time, or something known when the kernel is compiled.
 #[derive(Clone, Debug)]
-pub(super) enum Thing {
+pub(super) enum Operand {
     /// A value.
     Expr(Expr),
     /// A constant, a function, a type.
@@ -24,9 +24,9 @@ pub(super) enum Thing {
     /// `range(start, stop, step)`.
     Range(Box<[Expr; 3]>),
     /// `enumerate(what, start)`.
-    Enumerate(Box<Thing>, Box<Expr>),
+    Enumerate(Box<Operand>, Box<Expr>),
     /// `zip(…)`.
-    Zip(Vec<Thing>),
+    Zip(Vec<Operand>),
     /// A method of a value, before it is called.
     Method(Box<Expr>, String),
 }
@@ -38,21 +38,21 @@ pub(super) struct Loop {
 }
 
 /// See the module.
-pub(super) struct Walk<'c, 'a> {
+pub(super) struct LoweringContext<'c, 'a> {
     pub(super) compiler: &'c mut Compiler<'a>,
     pub(super) instance: usize,
     pub(super) function: &'a ast::Function,
-    pub(super) webs: &'c Webs,
-    pub(super) bounds: &'c mut Vec<Bound>,
+    pub(super) live_ranges: &'c LiveRanges,
+    pub(super) bindings: &'c mut Vec<Binding>,
     /// Parameters, then webs, then what lowering adds.
     pub(super) vars: Vec<Var>,
     /// The variable of each web.
     var_of: Vec<VarId>,
     /// For webs with a use that may come before any assignment: the variable that is true once they are assigned. Only if
     /// values are checked.
-    assigned: Vec<Option<VarId>>,
+    assigned_flags: Vec<Option<VarId>>,
     /// Numbers, and tuples of them, that variables assigned once are known to be: for the shapes of arrays.
-    known: Vec<Option<Value>>,
+    constants: Vec<Option<Value>>,
     pub(super) arrays: Vec<ir::LocalArray>,
     /// Statements of the blocks that are open, innermost last.
     blocks: Vec<Vec<ir::Stmt>>,
@@ -64,25 +64,25 @@ pub(super) struct Walk<'c, 'a> {
     unset: Option<(String, Pos)>,
 }
 
-impl<'c, 'a> Walk<'c, 'a> {
+impl<'c, 'a> LoweringContext<'c, 'a> {
     pub(super) fn new(
         compiler: &'c mut Compiler<'a>,
         instance: usize,
         function: &'a ast::Function,
-        webs: &'c Webs,
-        bounds: &'c mut Vec<Bound>,
+        live_ranges: &'c LiveRanges,
+        bindings: &'c mut Vec<Binding>,
     ) -> Self {
         let pos = Pos { line: function.first_line, column: 0, end: 0 };
-        Walk {
+        LoweringContext {
             compiler,
             instance,
             function,
-            webs,
-            bounds,
+            live_ranges,
+            bindings,
             vars: Vec::new(),
             var_of: Vec::new(),
-            assigned: Vec::new(),
-            known: vec![None; webs.names.len()],
+            assigned_flags: Vec::new(),
+            constants: vec![None; live_ranges.names.len()],
             arrays: Vec::new(),
             blocks: vec![Vec::new()],
             loops: Vec::new(),
@@ -129,35 +129,35 @@ impl<'c, 'a> Walk<'c, 'a> {
             };
             self.vars.push(Var { name: param.name.text.clone(), ty });
         }
-        for web in 0..self.webs.names.len() {
-            let ty = match &self.bounds[web] {
-                Bound::Ty(ty) => ty.clone(),
-                Bound::Static(_) => Ty::None,
-                Bound::Unset => Ty::Unknown,
+        for live_range in 0..self.live_ranges.names.len() {
+            let ty = match &self.bindings[live_range] {
+                Binding::Ty(ty) => ty.clone(),
+                Binding::Static(_) => Ty::None,
+                Binding::Unset => Ty::Unknown,
             };
             self.var_of.push(self.vars.len());
-            self.vars.push(Var { name: self.webs.names[web].clone(), ty });
+            self.vars.push(Var { name: self.live_ranges.names[live_range].clone(), ty });
         }
         let tracks = self.compiler.checks.values;
-        self.assigned = vec![None; self.webs.names.len()];
-        for (web, tracked) in self.webs.tracked().into_iter().enumerate().filter(|_| tracks) {
+        self.assigned_flags = vec![None; self.live_ranges.names.len()];
+        for (live_range, tracked) in self.live_ranges.tracked().into_iter().enumerate().filter(|_| tracks) {
             if tracked {
                 let flag = self.variable("assigned", BOOL);
-                self.assigned[web] = Some(flag);
-                self.push(StmtKind::Assign(flag, Expr::bool(false)));
+                self.assigned_flags[live_range] = Some(flag);
+                self.emit(StmtKind::Assign(flag, Expr::bool(false)));
             }
         }
         for (k, (param, arg)) in function.params.iter().zip(args).enumerate() {
-            let Some(web) = self.webs.of(&param.name) else { continue };
+            let Some(live_range) = self.live_ranges.of(&param.name) else { continue };
             match arg {
-                Arg::Static(value) => self.bind_static(web, value)?,
+                Arg::Static(value) => self.bind_static(live_range, value)?,
                 Arg::Ty(ty) => {
                     let value = Expr::new(ty.clone(), Kind::Var(k));
-                    if self.webs.assignments[web] == 1 {
-                        self.bounds[web] = Bound::Ty(ty);
-                        self.var_of[web] = k;
+                    if self.live_ranges.assignments[live_range] == 1 {
+                        self.bindings[live_range] = Binding::Ty(ty);
+                        self.var_of[live_range] = k;
                     } else {
-                        self.bind(web, value)?;
+                        self.bind(live_range, value)?;
                     }
                 }
             }
@@ -170,32 +170,32 @@ impl<'c, 'a> Walk<'c, 'a> {
         if given == wanted {
             return Ok(());
         }
-        Err(self.takes(&self.function.name, &wanted.to_string(), given))
+        Err(self.arity_error(&self.function.name, &wanted.to_string(), given))
     }
 
     // --- messages
 
-    pub(super) fn error(&self, class: Class, message: impl Into<String>) -> Box<Diagnostic> {
+    pub(super) fn error(&self, class: ErrorKind, message: impl Into<String>) -> Box<Diagnostic> {
         Diagnostic::new(class, message, self.function, self.pos)
     }
 
     pub(super) fn typing(&self, message: impl Into<String>) -> Box<Diagnostic> {
-        self.error(Class::Typing, message)
+        self.error(ErrorKind::Typing, message)
     }
 
     pub(super) fn unsupported(&self, message: impl Into<String>) -> Box<Diagnostic> {
-        self.error(Class::Unsupported, message)
+        self.error(ErrorKind::Unsupported, message)
     }
 
     /// A call with another number of arguments.
-    pub(super) fn takes(&self, name: &str, wanted: &str, given: usize) -> Box<Diagnostic> {
+    pub(super) fn arity_error(&self, name: &str, wanted: &str, given: usize) -> Box<Diagnostic> {
         let plural = if wanted == "1" { "" } else { "s" };
         self.typing(format!("{name} takes {wanted} argument{plural}, {given} given"))
     }
 
     // --- statements
 
-    pub(super) fn push(&mut self, kind: StmtKind) {
+    pub(super) fn emit(&mut self, kind: StmtKind) {
         let line = self.pos.line;
         if let Some(block) = self.blocks.last_mut() {
             block.push(ir::Stmt { line, kind });
@@ -226,24 +226,24 @@ impl<'c, 'a> Walk<'c, 'a> {
     }
 
     /// The value in a new variable, computed here.
-    pub(super) fn hold(&mut self, name: &str, value: Expr) -> Expr {
+    pub(super) fn materialize(&mut self, name: &str, value: Expr) -> Expr {
         let ty = value.ty.clone();
         let var = self.variable(name, ty.clone());
-        self.push(StmtKind::Assign(var, value));
+        self.emit(StmtKind::Assign(var, value));
         Expr::new(ty, Kind::Var(var))
     }
 
     /// A value that may be written down twice and does not change any more.
-    pub(super) fn fixed(&mut self, name: &str, value: Expr) -> Expr {
-        if self.is_fixed(&value) { value } else { self.hold(name, value) }
+    pub(super) fn stabilize(&mut self, name: &str, value: Expr) -> Expr {
+        if self.is_stable(&value) { value } else { self.materialize(name, value) }
     }
 
-    fn is_fixed(&self, e: &Expr) -> bool {
+    fn is_stable(&self, e: &Expr) -> bool {
         match &e.kind {
             Kind::Const(_) | Kind::Nothing | Kind::Declared(_) | Kind::Constant(_) => true,
             Kind::Var(v) => self.is_assigned_once(*v),
-            Kind::Cast(inner) | Kind::Extent(inner, _) => self.is_fixed(inner),
-            Kind::Builtin(row, args) => args.is_empty() && !row.effect,
+            Kind::Cast(inner) | Kind::Extent(inner, _) => self.is_stable(inner),
+            Kind::Builtin(row, args) => args.is_empty() && !row.has_effect,
             _ => false,
         }
     }
@@ -251,121 +251,121 @@ impl<'c, 'a> Walk<'c, 'a> {
     /// Variables of lowering are assigned once; a web may be assigned again.
     fn is_assigned_once(&self, var: VarId) -> bool {
         match self.var_of.iter().position(|&v| v == var) {
-            Some(web) => self.webs.assignments[web] == 1,
+            Some(live_range) => self.live_ranges.assignments[live_range] == 1,
             None => true,
         }
     }
 
-    pub(super) fn web(&self, name: &Name) -> Option<usize> {
-        self.webs.of(name)
+    pub(super) fn live_range(&self, name: &Name) -> Option<usize> {
+        self.live_ranges.of(name)
     }
 
-    pub(super) fn var_of(&self, web: usize) -> VarId {
-        self.var_of[web]
+    pub(super) fn var_of(&self, live_range: usize) -> VarId {
+        self.var_of[live_range]
     }
 
     /// The value of a variable.
-    pub(super) fn read(&mut self, name: &Name) -> Result<Thing> {
-        let Some(web) = self.webs.of(name) else {
+    pub(super) fn read(&mut self, name: &Name) -> Result<Operand> {
+        let Some(live_range) = self.live_ranges.of(name) else {
             return Err(self.typing(format!("variable {:?} is used before it is assigned", name.text)));
         };
-        Ok(match &self.bounds[web] {
-            Bound::Static(value) => Thing::Value(value.clone()),
-            Bound::Unset => {
+        Ok(match &self.bindings[live_range] {
+            Binding::Static(value) => Operand::Value(value.clone()),
+            Binding::Unset => {
                 self.unset.get_or_insert_with(|| (name.text.clone(), self.pos));
-                Thing::Expr(Expr::unknown())
+                Operand::Expr(Expr::unknown())
             }
-            Bound::Ty(ty) => {
-                let value = Expr::new(ty.clone(), Kind::Var(self.var_of[web]));
-                if let (Some(flag), true) = (self.assigned[web], self.webs.maybe_unassigned(name)) {
+            Binding::Ty(ty) => {
+                let value = Expr::new(ty.clone(), Kind::Var(self.var_of[live_range]));
+                if let (Some(flag), true) = (self.assigned_flags[live_range], self.live_ranges.maybe_unassigned(name)) {
                     let flag = Expr::new(BOOL, Kind::Var(flag));
                     let missing = Expr::new(BOOL, Kind::Not(Box::new(flag)));
-                    self.raise_if(missing, FaultKind::Unassigned(name.text.clone()), Vec::new())?;
+                    self.raise_if(missing, ExceptionKind::Unassigned(name.text.clone()), Vec::new())?;
                 }
-                Thing::Expr(value)
+                Operand::Expr(value)
             }
         })
     }
 
     /// Records that a web is assigned from here on.
-    fn note_assigned(&mut self, web: usize) {
-        if let Some(flag) = self.assigned[web] {
-            self.push(StmtKind::Assign(flag, Expr::bool(true)));
+    fn mark_assigned(&mut self, live_range: usize) {
+        if let Some(flag) = self.assigned_flags[live_range] {
+            self.emit(StmtKind::Assign(flag, Expr::bool(true)));
         }
     }
 
     /// Assigns to a web.
-    pub(super) fn bind(&mut self, web: usize, value: Expr) -> Result<()> {
+    pub(super) fn bind(&mut self, live_range: usize, value: Expr) -> Result<()> {
         if value.ty == Ty::Unknown {
             return Ok(());
         }
-        let ty = match &self.bounds[web] {
-            Bound::Unset => value.ty.clone(),
-            Bound::Ty(ty) => match ty.unify(&value.ty) {
+        let ty = match &self.bindings[live_range] {
+            Binding::Unset => value.ty.clone(),
+            Binding::Ty(ty) => match ty.unify(&value.ty) {
                 Some(ty) => ty,
                 None => {
-                    let name = &self.webs.names[web];
+                    let name = &self.live_ranges.names[live_range];
                     let error = self.typing(format!("variable {name:?} would be both {ty} and {}", value.ty));
                     return Err(error.hint("use two names: a variable has one type at each use"));
                 }
             },
-            Bound::Static(_) => return Err(self.two_meanings(web)),
+            Binding::Static(_) => return Err(self.ambiguous_binding(live_range)),
         };
-        if self.webs.assignments[web] == 1 {
-            self.known[web] = self.known_value(&value);
+        if self.live_ranges.assignments[live_range] == 1 {
+            self.constants[live_range] = self.constant_value(&value);
         }
-        self.bounds[web] = Bound::Ty(ty.clone());
-        let var = self.var_of[web];
+        self.bindings[live_range] = Binding::Ty(ty.clone());
+        let var = self.var_of[live_range];
         self.vars[var].ty = ty.clone();
         let value = self.cast(value, &ty)?;
-        self.push(StmtKind::Assign(var, value));
-        self.note_assigned(web);
+        self.emit(StmtKind::Assign(var, value));
+        self.mark_assigned(live_range);
         Ok(())
     }
 
     /// Makes a name stand for another value from here on, of a type that may be another one.
     pub(super) fn rebind(&mut self, name: &Name, value: Expr) {
-        let Some(web) = self.webs.of(name) else { return };
+        let Some(live_range) = self.live_ranges.of(name) else { return };
         let var = self.variable(&name.text, value.ty.clone());
-        (self.bounds[web], self.var_of[web]) = (Bound::Ty(value.ty.clone()), var);
-        self.known[web] = None;
-        self.push(StmtKind::Assign(var, value));
-        self.note_assigned(web);
+        (self.bindings[live_range], self.var_of[live_range]) = (Binding::Ty(value.ty.clone()), var);
+        self.constants[live_range] = None;
+        self.emit(StmtKind::Assign(var, value));
+        self.mark_assigned(live_range);
     }
 
     /// Makes a web another name for something known.
-    pub(super) fn bind_static(&mut self, web: usize, value: Value) -> Result<()> {
-        match &self.bounds[web] {
-            Bound::Unset => self.bounds[web] = Bound::Static(value),
-            Bound::Static(known) if *known == value => {}
-            _ => return Err(self.two_meanings(web)),
+    pub(super) fn bind_static(&mut self, live_range: usize, value: Value) -> Result<()> {
+        match &self.bindings[live_range] {
+            Binding::Unset => self.bindings[live_range] = Binding::Static(value),
+            Binding::Static(known) if *known == value => {}
+            _ => return Err(self.ambiguous_binding(live_range)),
         }
         Ok(())
     }
 
-    fn two_meanings(&self, web: usize) -> Box<Diagnostic> {
-        let name = &self.webs.names[web];
+    fn ambiguous_binding(&self, live_range: usize) -> Box<Diagnostic> {
+        let name = &self.live_ranges.names[live_range];
         self.typing(format!("variable {name:?} would be different things on different ways through the function"))
             .hint("functions, types and strings are known when the kernel is compiled; use two names")
     }
 
     /// The integer that an expression is known to be, through variables that are assigned once.
-    pub(super) fn known_int(&self, e: &Expr) -> Option<i64> {
+    pub(super) fn constant_int(&self, e: &Expr) -> Option<i64> {
         match &e.kind {
             Kind::Var(v) => {
-                let web = self.var_of.iter().position(|&var| var == *v)?;
-                integer(self.known[web].as_ref()?)
+                let live_range = self.var_of.iter().position(|&var| var == *v)?;
+                integer(self.constants[live_range].as_ref()?)
             }
-            Kind::Item(of, k) => match self.known_value(of)? {
+            Kind::Item(of, k) => match self.constant_value(of)? {
                 Value::Tuple(items, _) => integer(items.get(*k)?),
                 _ => None,
             },
             Kind::Cast(inner) => {
-                let constant = Expr::int(self.known_int(inner)?);
+                let constant = Expr::int(self.constant_int(inner)?);
                 Expr::new(e.ty.clone(), Kind::Cast(Box::new(constant))).as_int()
             }
             Kind::Fun(fun, d, args) => {
-                let constants = args.iter().map(|a| self.known_int(a).map(Expr::int)).collect::<Option<Vec<_>>>()?;
+                let constants = args.iter().map(|a| self.constant_int(a).map(Expr::int)).collect::<Option<Vec<_>>>()?;
                 Expr::new(e.ty.clone(), Kind::Fun(*fun, *d, constants)).as_int()
             }
             _ => e.as_int(),
@@ -373,16 +373,16 @@ impl<'c, 'a> Walk<'c, 'a> {
     }
 
     /// The number or tuple of numbers that an expression is known to be, with its types.
-    pub(super) fn known_value(&self, e: &Expr) -> Option<Value> {
+    pub(super) fn constant_value(&self, e: &Expr) -> Option<Value> {
         match (&e.kind, &e.ty) {
             (Kind::Const(n), Ty::Scalar(d)) => Some(Value::Typed(*n, *d)),
             (Kind::Var(v), Ty::Scalar(_) | Ty::Tuple(..)) => {
-                let web = self.var_of.iter().position(|&var| var == *v)?;
-                self.known[web].clone()
+                let live_range = self.var_of.iter().position(|&var| var == *v)?;
+                self.constants[live_range].clone()
             }
-            (_, Ty::Scalar(d)) => Some(Value::Typed(Number::Int(self.known_int(e)?.into()), *d)),
+            (_, Ty::Scalar(d)) => Some(Value::Typed(Number::Int(self.constant_int(e)?.into()), *d)),
             (Kind::Tuple(items), Ty::Tuple(_, names)) => {
-                let items = items.iter().map(|item| self.known_value(item)).collect::<Option<_>>()?;
+                let items = items.iter().map(|item| self.constant_value(item)).collect::<Option<_>>()?;
                 Some(Value::Tuple(items, names.clone()))
             }
             _ => None,
@@ -392,14 +392,14 @@ impl<'c, 'a> Walk<'c, 'a> {
     // --- values
 
     /// A value at run time.
-    pub(super) fn value(&mut self, thing: Thing) -> Result<Expr> {
-        match thing {
-            Thing::Expr(e) => Ok(e),
-            Thing::Value(value) => self.constant(value),
-            Thing::Range(_) | Thing::Enumerate(..) | Thing::Zip(_) => {
+    pub(super) fn value(&mut self, operand: Operand) -> Result<Expr> {
+        match operand {
+            Operand::Expr(e) => Ok(e),
+            Operand::Value(value) => self.constant(value),
+            Operand::Range(_) | Operand::Enumerate(..) | Operand::Zip(_) => {
                 Err(self.unsupported("range, enumerate and zip can only be looped over"))
             }
-            Thing::Method(of, name) => Err(self.unsupported(format!(
+            Operand::Method(of, name) => Err(self.unsupported(format!(
                 "{} has no attribute {name:?} in kernels, where methods can only be called",
                 of.ty
             ))),
@@ -449,7 +449,7 @@ impl<'c, 'a> Walk<'c, 'a> {
     }
 
     /// A truth value.
-    pub(super) fn truth(&mut self, e: Expr) -> Result<Expr> {
+    pub(super) fn to_bool(&mut self, e: Expr) -> Result<Expr> {
         match &e.ty {
             Ty::Unknown => Ok(e),
             Ty::Scalar(DType::Bool) => Ok(e),
@@ -470,21 +470,22 @@ impl<'c, 'a> Walk<'c, 'a> {
     }
 
     /// A value that has an effect is computed here, where it stands in Python's order.
-    pub(super) fn settle(&mut self, e: Expr) -> Expr {
+    pub(super) fn emit_effect(&mut self, e: Expr) -> Expr {
         if !e.has_effect() {
             return e;
         }
         if e.ty == Ty::None {
-            self.push(StmtKind::Eval(e));
+            self.emit(StmtKind::Eval(e));
             return Expr::new(Ty::None, Kind::Nothing);
         }
-        self.hold("t", e)
+        self.materialize("t", e)
     }
 
     /// Nobody wants the value that was just held: what was done for it stands for its effect.
-    pub(super) fn forget(&mut self, thing: &Thing) {
+    pub(super) fn discard(&mut self, operand: &Operand) {
         let Some(last) = self.blocks.last_mut().and_then(|block| block.last_mut()) else { return };
-        if let (Thing::Expr(Expr { kind: Kind::Var(v), .. }), StmtKind::Assign(var, value)) = (thing, &mut last.kind)
+        if let (Operand::Expr(Expr { kind: Kind::Var(v), .. }), StmtKind::Assign(var, value)) =
+            (operand, &mut last.kind)
             && v == var
             && value.has_effect()
         {
@@ -504,25 +505,25 @@ impl<'c, 'a> Walk<'c, 'a> {
     pub(super) fn in_order<T>(
         &mut self,
         items: impl IntoIterator<Item = T>,
-        mut eval: impl FnMut(&mut Self, T) -> Result<Thing>,
-    ) -> Result<Vec<Thing>> {
-        let mut things: Vec<Thing> = Vec::new();
+        mut eval: impl FnMut(&mut Self, T) -> Result<Operand>,
+    ) -> Result<Vec<Operand>> {
+        let mut operands: Vec<Operand> = Vec::new();
         for item in items {
-            let (thing, block) = self.block(|walk| eval(walk, item))?;
+            let (operand, block) = self.block(|cx| eval(cx, item))?;
             if !block.is_empty() {
-                for earlier in &mut things {
-                    if let Thing::Expr(e) = earlier
-                        && !self.is_fixed(e)
+                for earlier in &mut operands {
+                    if let Operand::Expr(e) = earlier
+                        && !self.is_stable(e)
                     {
                         let held = std::mem::replace(e, Expr::unknown());
-                        *e = self.hold("t", held);
+                        *e = self.materialize("t", held);
                     }
                 }
                 self.append(block);
             }
-            things.push(thing);
+            operands.push(operand);
         }
-        Ok(things)
+        Ok(operands)
     }
 }
 

@@ -22,18 +22,18 @@ mod writes;
 use std::sync::Arc;
 
 use crate::ast::{ConstArray, Pos, Source, Value};
-use crate::diagnostic::{Class, Diagnostic, Result};
-use crate::exception::{Checks, Fault};
+use crate::diagnostic::{Diagnostic, ErrorKind, Result};
+use crate::exception::{Checks, RaiseSite};
 use crate::ir;
-use crate::live_ranges::webs;
+use crate::live_ranges::live_ranges;
 use crate::table;
 use crate::types::Ty;
 use crate::verify;
 
-use context::Walk;
+use context::LoweringContext;
 
 /// Walks of one function before inference is given up; types only grow, and each can grow a few times.
-const MAX_WALKS: usize = 64;
+const MAX_PASSES: usize = 64;
 /// Instances of functions in one kernel.
 const MAX_INSTANCES: usize = 2000;
 /// Calls inside one another.
@@ -50,7 +50,7 @@ pub enum Arg {
 
 /// What is known of a web.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Bound {
+pub(crate) enum Binding {
     /// Nothing yet.
     Unset,
     /// It holds values of that type.
@@ -65,11 +65,11 @@ struct Instance {
     args: Vec<Arg>,
     ret: Ty,
     /// Whether a way out gives a value of a type that is not known yet.
-    gives: bool,
-    bounds: Vec<Bound>,
+    returns_unknown: bool,
+    bindings: Vec<Binding>,
     code: Option<ir::Function>,
     /// The place among those being walked of the outermost one that it calls in turn; none once what that returns is known.
-    waits: Option<usize>,
+    lowlink: Option<usize>,
     /// One that it calls was walked again since.
     stale: bool,
 }
@@ -80,9 +80,9 @@ pub(crate) struct Compiler<'a> {
     instances: Vec<Instance>,
     constants: Vec<Arc<ConstArray>>,
     checks: Checks,
-    faults: Vec<Fault>,
+    raise_sites: Vec<RaiseSite>,
     /// The instances being walked, each called by the one before.
-    walking: Vec<usize>,
+    stack: Vec<usize>,
     /// Whether the first instance is a kernel, which nobody calls: one that calls itself is a function besides.
     kernel: bool,
 }
@@ -101,8 +101,8 @@ pub fn compile(source: &Source, args: &[Ty]) -> Result<ir::Module> {
 /// # Errors
 /// What is wrong, and where.
 pub fn compile_function(source: &Source, args: &[Arg], kernel: bool, checks: Checks) -> Result<ir::Module> {
-    let (instances, constants, faults) = (Vec::new(), Vec::new(), Vec::new());
-    let mut compiler = Compiler { source, instances, constants, checks, faults, walking: Vec::new(), kernel };
+    let (instances, constants, raise_sites) = (Vec::new(), Vec::new(), Vec::new());
+    let mut compiler = Compiler { source, instances, constants, checks, raise_sites, stack: Vec::new(), kernel };
     let function = &source.functions[0];
     let start = Pos { line: function.first_line, column: 0, end: 0 };
     let root = compiler.instance(0, args, start, 0)?;
@@ -110,13 +110,13 @@ pub fn compile_function(source: &Source, args: &[Arg], kernel: bool, checks: Che
     let ret = &compiler.instances[0].ret;
     if kernel && *ret != Ty::None {
         let message = format!("CUDA kernel must have void return type; {} returns {ret}", function.name);
-        let error = Diagnostic::new(Class::Typing, message, function, start);
+        let error = Diagnostic::new(ErrorKind::Typing, message, function, start);
         return Err(error.hint("write the result into an array, or declare it with @cuda.jit(device=True)"));
     }
     let module = compiler.finish();
     if let Err(broken) = verify::verify(&module) {
         let message = format!("an internal error of the kernel compiler, please report it: {broken}");
-        return Err(Diagnostic::new(Class::Unsupported, message, function, start));
+        return Err(Diagnostic::new(ErrorKind::Unsupported, message, function, start));
     }
     Ok(module)
 }
@@ -128,84 +128,84 @@ impl<'a> Compiler<'a> {
         let first = usize::from(self.kernel);
         let found = self.instances.iter().skip(first).position(known).map(|found| first + found);
         if let Some(found) = found {
-            let within = self.walking.iter().position(|walked| *walked == found);
-            let Instance { waits, stale, code, .. } = &self.instances[found];
+            let within = self.stack.iter().position(|active| *active == found);
+            let Instance { lowlink, stale, code, .. } = &self.instances[found];
             if within.is_some() || (code.is_some() && !stale) {
-                let waits = within.or(*waits);
-                self.wait(waits);
+                let lowlink = within.or(*lowlink);
+                self.link(lowlink);
                 return Ok(found);
             }
         }
         let source = self.source;
         let body = &source.functions[function];
-        if self.instances.len() >= MAX_INSTANCES || self.walking.len() >= MAX_DEPTH {
+        if self.instances.len() >= MAX_INSTANCES || self.stack.len() >= MAX_DEPTH {
             let message = "functions call one another too deeply for a kernel, or with ever new argument types";
-            return Err(Diagnostic::new(Class::Unsupported, message, &source.functions[caller], pos));
+            return Err(Diagnostic::new(ErrorKind::Unsupported, message, &source.functions[caller], pos));
         }
-        let webs = webs(body);
+        let live_ranges = live_ranges(body);
         let this = found.unwrap_or_else(|| {
-            let (args, bounds) = (args.to_vec(), vec![Bound::Unset; webs.names.len()]);
-            let (ret, gives, code, waits, stale) = (Ty::Unknown, false, None, None, false);
-            self.instances.push(Instance { function, args, ret, gives, bounds, code, waits, stale });
+            let (args, bindings) = (args.to_vec(), vec![Binding::Unset; live_ranges.names.len()]);
+            let (ret, returns_unknown, code, lowlink, stale) = (Ty::Unknown, false, None, None, false);
+            self.instances.push(Instance { function, args, ret, returns_unknown, bindings, code, lowlink, stale });
             self.instances.len() - 1
         });
-        let depth = self.walking.len();
-        self.walking.push(this);
-        self.instances[this].waits = None;
-        let mut bounds = std::mem::take(&mut self.instances[this].bounds);
-        for walk in 0..MAX_WALKS {
-            if walk > 0 {
+        let depth = self.stack.len();
+        self.stack.push(this);
+        self.instances[this].lowlink = None;
+        let mut bindings = std::mem::take(&mut self.instances[this].bindings);
+        for pass in 0..MAX_PASSES {
+            if pass > 0 {
                 // What was compiled meanwhile and calls this one in turn knows less of it.
-                self.instances.iter_mut().for_each(|i| i.stale |= i.waits.is_some());
+                self.instances.iter_mut().for_each(|i| i.stale |= i.lowlink.is_some());
             }
-            let before = (bounds.clone(), self.instances[this].ret.clone());
-            let (code, unset) = Walk::new(self, this, body, &webs, &mut bounds).run()?;
-            if before == (bounds.clone(), self.instances[this].ret.clone()) {
-                let waits = self.instances[this].waits.filter(|outer| *outer < depth);
-                let gives = self.instances[this].gives;
+            let before = (bindings.clone(), self.instances[this].ret.clone());
+            let (code, unset) = LoweringContext::new(self, this, body, &live_ranges, &mut bindings).run()?;
+            if before == (bindings.clone(), self.instances[this].ret.clone()) {
+                let lowlink = self.instances[this].lowlink.filter(|outer| *outer < depth);
+                let returns_unknown = self.instances[this].returns_unknown;
                 let ret = &mut self.instances[this].ret;
-                if *ret == Ty::Unknown && gives && unset.is_none() && waits.is_none() {
+                if *ret == Ty::Unknown && returns_unknown && unset.is_none() && lowlink.is_none() {
                     let message = "cannot type infer runaway recursion: every value returned is that of a further call";
                     let start = Pos { line: body.first_line, column: 0, end: 0 };
-                    return Err(Diagnostic::new(Class::Typing, message, body, start));
+                    return Err(Diagnostic::new(ErrorKind::Typing, message, body, start));
                 }
-                if *ret == Ty::Unknown && !gives {
+                if *ret == Ty::Unknown && !returns_unknown {
                     // No way out gives a value.
                     *ret = Ty::None;
                     continue;
                 }
-                if let Some(error) = unset.filter(|_| waits.is_none()) {
+                if let Some(error) = unset.filter(|_| lowlink.is_none()) {
                     return Err(error);
                 }
                 // Those that wait for this one wait for what it waits for, which is nothing most times.
-                for inner in self.instances.iter_mut().filter(|i| i.waits.is_some_and(|outer| outer >= depth)) {
-                    inner.waits = waits;
+                for inner in self.instances.iter_mut().filter(|i| i.lowlink.is_some_and(|outer| outer >= depth)) {
+                    inner.lowlink = lowlink;
                 }
-                let made = &mut self.instances[this];
-                made.code = Some(ir::Function { ret: made.ret.clone(), ..code });
-                (made.bounds, made.waits, made.stale) = (bounds, waits, false);
-                self.walking.pop();
+                let finished = &mut self.instances[this];
+                finished.code = Some(ir::Function { ret: finished.ret.clone(), ..code });
+                (finished.bindings, finished.lowlink, finished.stale) = (bindings, lowlink, false);
+                self.stack.pop();
                 return Ok(this);
             }
         }
         let start = Pos { line: body.first_line, column: 0, end: 0 };
-        Err(Diagnostic::new(Class::Typing, "the types of the variables do not settle", body, start))
+        Err(Diagnostic::new(ErrorKind::Typing, "the types of the variables do not settle", body, start))
     }
 
     /// Goes back to where so many were being walked, without what was compiled since.
-    fn forget(&mut self, depth: usize) {
-        self.walking.truncate(depth);
-        for dropped in self.instances.iter_mut().filter(|i| i.waits.is_some_and(|outer| outer >= depth)) {
-            (dropped.waits, dropped.stale) = (None, true);
+    fn unwind(&mut self, depth: usize) {
+        self.stack.truncate(depth);
+        for dropped in self.instances.iter_mut().filter(|i| i.lowlink.is_some_and(|outer| outer >= depth)) {
+            (dropped.lowlink, dropped.stale) = (None, true);
         }
     }
 
     /// What is being walked and was called by `outer`, a place among those, calls it in turn.
-    fn wait(&mut self, outer: Option<usize>) {
+    fn link(&mut self, outer: Option<usize>) {
         let Some(outer) = outer else { return };
-        for &walked in self.walking.get(outer..).unwrap_or_default() {
-            let waits = &mut self.instances[walked].waits;
-            *waits = Some(waits.map_or(outer, |known| known.min(outer)));
+        for &active in self.stack.get(outer..).unwrap_or_default() {
+            let lowlink = &mut self.instances[active].lowlink;
+            *lowlink = Some(lowlink.map_or(outer, |known| known.min(outer)));
         }
     }
 
@@ -218,17 +218,17 @@ impl<'a> Compiler<'a> {
     }
 
     /// The number of a place that may raise.
-    fn fault(&mut self, fault: Fault) -> usize {
-        self.faults.iter().position(|known| *known == fault).unwrap_or_else(|| {
-            self.faults.push(fault);
-            self.faults.len() - 1
+    fn raise_site(&mut self, site: RaiseSite) -> usize {
+        self.raise_sites.iter().position(|known| *known == site).unwrap_or_else(|| {
+            self.raise_sites.push(site);
+            self.raise_sites.len() - 1
         })
     }
 
     /// The functions that the kernel reaches, with numbers and names of their own.
     fn finish(self) -> ir::Module {
         // Instances that only earlier walks called are left out.
-        let mut functions = ir::called(self.instances.into_iter().map(|i| i.code).collect());
+        let mut functions = ir::reachable_functions(self.instances.into_iter().map(|i| i.code).collect());
         let mut names: Vec<String> = Vec::new();
         for function in &mut functions {
             let plain = function.name.clone();
@@ -245,17 +245,18 @@ impl<'a> Compiler<'a> {
             constants: self.constants,
             barriers: false,
             cooperative: false,
-            faults: self.faults,
+            raise_sites: self.raise_sites,
             reports: false,
             dynamic_shared: false,
         };
         module.reports = module.functions.iter().any(|f| f.raises(true));
         module.dynamic_shared = module.functions.iter().any(|f| f.arrays.iter().any(|a| a.space == ir::Space::Dynamic));
-        let calls = |test: &dyn Fn(&crate::builtin::Row) -> bool| {
+        let calls = |test: &dyn Fn(&crate::builtin::Builtin) -> bool| {
             let found = |e: &ir::Expr| matches!(&e.kind, ir::Kind::Builtin(row, _) if test(row));
             module.functions.iter().any(|f| ir::any_expr(&f.body, &mut |e| found(e)))
         };
-        (module.barriers, module.cooperative) = (calls(&|row| row.waits), calls(&|row| row.name == table::GRID_SYNC));
+        (module.barriers, module.cooperative) =
+            (calls(&|row| row.synchronizes), calls(&|row| row.name == table::GRID_SYNC));
         module
     }
 }

@@ -3,13 +3,13 @@
 use cuprous_core::DType;
 use cuprous_core::scalar::Number;
 
-use super::context::{Thing, Walk};
+use super::context::{LoweringContext, Operand};
 use crate::ast::{Expr as Ast, ExprKind, Value};
 use crate::diagnostic::Result;
 use crate::ir::{Expr, Index, Kind, StmtKind};
 use crate::types::{ArrayTy, INT, Order, TEXT, Ty};
 
-impl Walk<'_, '_> {
+impl LoweringContext<'_, '_> {
     /// Whether a subscript may be the name of a field.
     pub(super) fn is_field(&self, index: &Ast) -> bool {
         matches!(&index.kind, ExprKind::Value(Value::Str(_)))
@@ -21,7 +21,7 @@ impl Walk<'_, '_> {
             return Ok(None);
         }
         Ok(match self.eval(index)? {
-            Thing::Value(Value::Str(name)) => Some(name),
+            Operand::Value(Value::Str(name)) => Some(name),
             _ => None,
         })
     }
@@ -57,7 +57,7 @@ impl Walk<'_, '_> {
     }
 
     /// The part of an array, or the field, that an assignment goes to; `None` where it is one element.
-    pub(super) fn part(&mut self, array: &Ast, index: &Ast) -> Result<Option<Expr>> {
+    pub(super) fn view_target(&mut self, array: &Ast, index: &Ast) -> Result<Option<Expr>> {
         let list: &[Ast] = match &index.kind {
             ExprKind::Tuple(items) => items,
             _ => std::slice::from_ref(index),
@@ -74,7 +74,7 @@ impl Walk<'_, '_> {
         {
             return self.field_view(base, name).map(Some);
         }
-        let Thing::Expr(view) = self.subscript_of(base, index)? else { return Ok(None) };
+        let Operand::Expr(view) = self.subscript_of(base, index)? else { return Ok(None) };
         Ok(Some(view))
     }
 
@@ -88,7 +88,7 @@ impl Walk<'_, '_> {
         if !is_text {
             return Err(self.typing(format!("text cannot be stored in {}", to.ty)));
         }
-        let to = self.fixed("to", to);
+        let to = self.stabilize("to", to);
         let characters = self.field_view(to, TEXT)?;
         let Ty::Array(ty) = &characters.ty else { return Ok(()) };
         let (Some(d), ndim) = (ty.dtype(), ty.ndim) else { return Ok(()) };
@@ -100,7 +100,7 @@ impl Walk<'_, '_> {
             },
             _ => 0,
         };
-        let characters = self.fixed("text", characters);
+        let characters = self.stabilize("text", characters);
         let mut codes = text.chars().map(u32::from);
         for k in 0..length {
             let code = codes.next().unwrap_or(0);
@@ -135,7 +135,7 @@ impl Walk<'_, '_> {
         if ndim == 0 {
             return match (target.record(), &value.ty) {
                 (Some(record), Ty::Array(a)) if a.record() == Some(record) => {
-                    self.push(StmtKind::Copy { to, from: value });
+                    self.emit(StmtKind::Copy { to, from: value });
                     Ok(())
                 }
                 (Some(_), ty) => Err(self.typing(format!("{ty} cannot be stored in a {}", to.ty))),
@@ -146,7 +146,7 @@ impl Walk<'_, '_> {
                 (None, _) => self.store_element(to, Vec::new(), value),
             };
         }
-        let (to, value) = (self.fixed("to", to), self.fixed("from", value));
+        let (to, value) = (self.stabilize("to", to), self.stabilize("from", value));
         let mut counters = Vec::new();
         self.fill_axis(&to, &value, ndim, from, &mut counters)
     }
@@ -163,22 +163,22 @@ impl Walk<'_, '_> {
         }
         let var = self.variable("k", INT);
         counters.push(Expr::new(INT, Kind::Var(var)));
-        let ((), body) = self.block(|walk| walk.fill_axis(to, value, ndim, from, counters))?;
+        let ((), body) = self.block(|cx| cx.fill_axis(to, value, ndim, from, counters))?;
         counters.pop();
         let stop = Expr::new(INT, Kind::Extent(Box::new(to.clone()), axis));
-        self.push(StmtKind::For { var, start: Expr::int(0), stop, step: Expr::int(1), body });
+        self.emit(StmtKind::For { var, start: Expr::int(0), stop, step: Expr::int(1), body });
         Ok(())
     }
 
     /// `base[index]` of an array that is evaluated already.
-    fn subscript_of(&mut self, base: Expr, index: &Ast) -> Result<Thing> {
+    fn subscript_of(&mut self, base: Expr, index: &Ast) -> Result<Operand> {
         if !matches!(base.ty, Ty::Array(_) | Ty::Unknown) {
             return Err(self.typing(format!("{} cannot be assigned to", base.ty)));
         }
         let (base, index) = self.base_then_index(base, index)?;
-        let Some(index) = index else { return Ok(Thing::Expr(Expr::unknown())) };
-        let Ty::Array(array) = base.ty.clone() else { return Ok(Thing::Expr(Expr::unknown())) };
-        let index: Vec<Index> = self.spread(index, array.ndim as usize)?;
-        Ok(Thing::Expr(if array.ndim == 0 { base } else { self.view(base, &array, index)? }))
+        let Some(index) = index else { return Ok(Operand::Expr(Expr::unknown())) };
+        let Ty::Array(array) = base.ty.clone() else { return Ok(Operand::Expr(Expr::unknown())) };
+        let index: Vec<Index> = self.expand_ellipsis(index, array.ndim as usize)?;
+        Ok(Operand::Expr(if array.ndim == 0 { base } else { self.view(base, &array, index)? }))
     }
 }

@@ -3,23 +3,23 @@
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun};
 
-use super::context::{Thing, Walk, tuple};
+use super::context::{LoweringContext, Operand, tuple};
 use crate::ast::{BinOp, Value};
-use crate::diagnostic::{Class, Result};
+use crate::diagnostic::{ErrorKind, Result};
 use crate::ir::{self, AtomicOp, Expr, Kind, Printed, Space, StmtKind};
 use crate::rules::{self, Rule};
 use crate::table;
 use crate::types::{ArrayTy, BOOL, INT, Order, Ty};
 
-type Named<'n> = [(&'n str, Thing)];
+type Named<'n> = [(&'n str, Operand)];
 
 fn integers(fun: Fun, a: Expr, b: Expr) -> Expr {
     Expr::new(INT, Kind::Fun(fun, DType::I64, vec![a, b]))
 }
 
-impl Walk<'_, '_> {
+impl LoweringContext<'_, '_> {
     /// Calls a special builtin; `None` where the name is none.
-    pub(super) fn special(&mut self, name: &str, args: &[Thing], named: &Named) -> Result<Option<Thing>> {
+    pub(super) fn special(&mut self, name: &str, args: &[Operand], named: &Named) -> Result<Option<Operand>> {
         if let Some((d, count)) = table::vector(name) {
             self.no_keywords(name, named)?;
             return self.vector(d, count, args).map(Some);
@@ -33,7 +33,7 @@ impl Walk<'_, '_> {
             }
             let (least, most) = (counts.start(), counts.end());
             let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
-            Err(self.takes(name, &wanted, args.len()))
+            Err(self.arity_error(name, &wanted, args.len()))
         };
         if !matches!(
             name,
@@ -63,72 +63,72 @@ impl Walk<'_, '_> {
                     (Some(start), _) | (None, Some((_, start))) => self.value(start.clone())?,
                     (None, None) => Expr::int(0),
                 };
-                Thing::Enumerate(Box::new(args[0].clone()), Box::new(start))
+                Operand::Enumerate(Box::new(args[0].clone()), Box::new(start))
             }
             "zip" => {
                 if named.iter().any(|(n, t)| *n != "strict" || !is_false(t)) {
                     return Err(self.unsupported("zip takes no keyword arguments in kernels"));
                 }
-                Thing::Zip(args.to_vec())
+                Operand::Zip(args.to_vec())
             }
             "min" | "max" => self.extreme(name, args)?,
             "round" => {
                 takes(1..=2)?;
                 self.keywords(name, named, &["ndigits"][args.len() - 1..])?;
-                self.round(&args[0], args.get(1).or(named.first().map(|(_, thing)| thing)))?
+                self.round(&args[0], args.get(1).or(named.first().map(|(_, operand)| operand)))?
             }
             "pow" => {
                 takes(2..=2)?;
                 let (a, b) = (self.value(args[0].clone())?, self.value(args[1].clone())?);
-                Thing::Expr(self.binary(BinOp::Pow, a, b)?)
+                Operand::Expr(self.binary(BinOp::Pow, a, b)?)
             }
             "divmod" => {
                 takes(2..=2)?;
                 let (a, b) = (self.value(args[0].clone())?, self.value(args[1].clone())?);
-                let (a, b) = (self.fixed("a", a), self.fixed("b", b));
+                let (a, b) = (self.stabilize("a", a), self.stabilize("b", b));
                 let quotient = self.binary(BinOp::FloorDiv, a.clone(), b.clone())?;
                 let rest = self.binary(BinOp::Mod, a, b)?;
-                Thing::Expr(tuple(vec![quotient, rest], None))
+                Operand::Expr(tuple(vec![quotient, rest], None))
             }
             "print" => self.print(args, named)?,
             "tuple" => {
                 takes(1..=1)?;
                 let value = self.value(args[0].clone())?;
                 match &value.ty {
-                    Ty::Tuple(..) | Ty::Unknown => Thing::Expr(value),
+                    Ty::Tuple(..) | Ty::Unknown => Operand::Expr(value),
                     ty => return Err(self.unsupported(format!("a tuple cannot be made of {ty} in kernels"))),
                 }
             }
             "isinstance" => {
                 takes(2..=2)?;
                 let value = match &args[0] {
-                    Thing::Value(Value::Str(_)) => None,
-                    thing => Some(self.value(thing.clone())?),
+                    Operand::Value(Value::Str(_)) => None,
+                    operand => Some(self.value(operand.clone())?),
                 };
                 let names = match &args[1] {
-                    Thing::Value(Value::Tuple(names, _)) => names.clone(),
+                    Operand::Value(Value::Tuple(names, _)) => names.clone(),
                     _ => return Err(self.typing("isinstance takes a class or a tuple of classes")),
                 };
                 if value.as_ref().is_some_and(|v| v.ty == Ty::Unknown) {
-                    return Ok(Some(Thing::Expr(Expr::unknown())));
+                    return Ok(Some(Operand::Expr(Expr::unknown())));
                 }
                 let ty = value.map(|v| v.ty);
                 let is = |v: &Value| matches!(v, Value::Str(name) if is_instance(ty.as_ref(), name));
-                Thing::Expr(Expr::bool(names.iter().any(is)))
+                Operand::Expr(Expr::bool(names.iter().any(is)))
             }
             "np.where" | "cuda.selp" => {
                 takes(3..=3)?;
                 let test = self.value(args[0].clone())?;
-                let test = self.truth(test)?;
+                let test = self.to_bool(test)?;
                 let (a, b) = (self.value(args[1].clone())?, self.value(args[2].clone())?);
                 if a.ty == Ty::Unknown || b.ty == Ty::Unknown {
-                    return Ok(Some(Thing::Expr(Expr::unknown())));
+                    return Ok(Some(Operand::Expr(Expr::unknown())));
                 }
                 let Some(ty) = a.ty.unify(&b.ty).filter(|ty| ty.scalar().is_some()) else {
                     return Err(self.typing(format!("{name} of {} and {} has no type", a.ty, b.ty)));
                 };
                 let (a, b) = (self.cast(a, &ty)?, self.cast(b, &ty)?);
-                Thing::Expr(Expr::new(ty, Kind::Select(Box::new(test), Box::new(a), Box::new(b))))
+                Operand::Expr(Expr::new(ty, Kind::Select(Box::new(test), Box::new(a), Box::new(b))))
             }
             "cuda.grid" | "cuda.gridsize" => {
                 takes(1..=1)?;
@@ -136,34 +136,34 @@ impl Walk<'_, '_> {
             }
             "cuda.cg.this_grid" => {
                 takes(0..=0)?;
-                Thing::Value(Value::Builtin("cuda.cg.grid".into()))
+                Operand::Value(Value::Builtin("cuda.cg.grid".into()))
             }
             "cuda.cg.this_thread_block" => {
                 takes(0..=0)?;
-                Thing::Value(Value::Builtin("cuda.cg.block".into()))
+                Operand::Value(Value::Builtin("cuda.cg.block".into()))
             }
             "cuda.cg.sync" => {
                 takes(1..=1)?;
                 let row = match &args[0] {
-                    Thing::Value(Value::Builtin(group)) => table::row(&format!("{group}.sync")),
+                    Operand::Value(Value::Builtin(group)) => table::row(&format!("{group}.sync")),
                     _ => None,
                 };
                 let row =
                     row.ok_or_else(|| self.typing("cg.sync takes a group: cg.this_thread_block(), cg.this_grid()"))?;
-                Thing::Expr(self.row(row, Vec::new())?)
+                Operand::Expr(self.row(row, Vec::new())?)
             }
             group if group.starts_with("cuda.cg.") => {
                 takes(0..=0)?;
                 self.group(group)?
             }
-            "cuda.warpsize" => Thing::Value(Value::Typed(Number::Int(32), DType::I32)),
+            "cuda.warpsize" => Operand::Value(Value::Typed(Number::Int(32), DType::I32)),
             "cuda.shared.array" => self.array(Space::Shared, args, named)?,
             "cuda.local.array" => self.array(Space::Local, args, named)?,
             "cupyx.jit.shared_memory" => {
                 takes(2..=3)?;
                 // CuPy's order, and its word for as much as the launch says.
                 let size = match &args[1] {
-                    Thing::Value(Value::None) => Thing::Expr(Expr::int(0)),
+                    Operand::Value(Value::None) => Operand::Expr(Expr::int(0)),
                     size => size.clone(),
                 };
                 let mut given = vec![size, args[0].clone()];
@@ -174,9 +174,9 @@ impl Walk<'_, '_> {
                 takes(1..=1)?;
                 let value = self.value(args[0].clone())?;
                 match value.kind {
-                    Kind::Constant(_) | Kind::Nothing => Thing::Expr(value),
+                    Kind::Constant(_) | Kind::Nothing => Operand::Expr(value),
                     // An array of a device that the kernel uses from outside.
-                    Kind::Var(v) if self.vars[v].name.starts_with('@') => Thing::Expr(value),
+                    Kind::Var(v) if self.vars[v].name.starts_with('@') => Operand::Expr(value),
                     _ => {
                         return Err(self
                             .typing("cuda.const.array_like takes an array that is known when the kernel is compiled")
@@ -188,12 +188,12 @@ impl Walk<'_, '_> {
                 takes(3..=3)?;
                 let array = self.value(args[0].clone())?;
                 let operands = vec![self.value(args[1].clone())?, self.value(args[2].clone())?];
-                Thing::Expr(self.atomic_at(AtomicOp::Cas, name, array, Expr::int(0), operands)?)
+                Operand::Expr(self.atomic_at(AtomicOp::Cas, name, array, Expr::int(0), operands)?)
             }
             "math.frexp" | "math.modf" => {
                 takes(1..=1)?;
                 let x = self.value(args[0].clone())?;
-                let x = self.fixed("x", x);
+                let x = self.stabilize("x", x);
                 let parts = if name == "math.modf" {
                     let fraction = self.function(name, Fun::ModfFraction, Rule::Math, vec![x.clone()])?;
                     let whole = self.function(name, Fun::Trunc, Rule::Math, vec![x])?;
@@ -202,7 +202,7 @@ impl Walk<'_, '_> {
                     let rows = ["math.frexp_mantissa", "math.frexp_exponent"].map(table::row);
                     rows.into_iter().flatten().map(|row| self.row(row, vec![x.clone()])).collect::<Result<_>>()?
                 };
-                Thing::Expr(tuple(parts, None))
+                Operand::Expr(tuple(parts, None))
             }
             "cuda.fp16.hfma" => {
                 takes(3..=3)?;
@@ -214,20 +214,20 @@ impl Walk<'_, '_> {
                 let x = self.cast_dtype(x, DType::F32)?;
                 let ten = Expr::number(Number::Float(10.0), DType::F32);
                 let power = self.function(name, Fun::Power, Rule::Power, vec![ten, x])?;
-                Thing::Expr(self.cast_dtype(power, DType::F16)?)
+                Operand::Expr(self.cast_dtype(power, DType::F16)?)
             }
             "cmath.polar" => {
                 takes(1..=1)?;
                 let z = self.value(args[0].clone())?;
-                let z = self.fixed("z", z);
+                let z = self.stabilize("z", z);
                 let r = self.function(name, Fun::Absolute, Rule::Complex, vec![z.clone()])?;
                 let phi = self.function(name, Fun::Angle, Rule::Complex, vec![z])?;
-                Thing::Expr(tuple(vec![r, phi], None))
+                Operand::Expr(tuple(vec![r, phi], None))
             }
             "cmath.rect" => {
                 takes(2..=2)?;
                 let (r, phi) = (self.value(args[0].clone())?, self.value(args[1].clone())?);
-                let (r, phi) = (self.fixed("r", r), self.fixed("phi", phi));
+                let (r, phi) = (self.stabilize("r", r), self.stabilize("phi", phi));
                 let phi = self.angle(&r, phi)?;
                 let mut parts = Vec::new();
                 for fun in [Fun::Cos, Fun::Sin] {
@@ -237,11 +237,11 @@ impl Walk<'_, '_> {
                 }
                 let Some(d) = parts[0].dtype().and_then(|a| Some(cuprous_core::promote::promote(a, parts[1].dtype()?)))
                 else {
-                    return Ok(Some(Thing::Expr(Expr::unknown())));
+                    return Ok(Some(Operand::Expr(Expr::unknown())));
                 };
                 let parts = parts.into_iter().map(|e| self.cast_dtype(e, d)).collect::<Result<Vec<_>>>()?;
                 let whole = if d == DType::F64 { DType::C128 } else { DType::C64 };
-                Thing::Expr(Expr::new(Ty::Scalar(whole), Kind::Fun(Fun::MakeComplex, d, parts)))
+                Operand::Expr(Expr::new(Ty::Scalar(whole), Kind::Fun(Fun::MakeComplex, d, parts)))
             }
             _ => return Ok(None),
         }))
@@ -259,7 +259,7 @@ impl Walk<'_, '_> {
         let test = Expr::new(BOOL, Kind::And(Box::new(none), Box::new(Expr::new(BOOL, Kind::Not(Box::new(finite))))));
         let ty = phi.ty.clone();
         let kind = Kind::Select(Box::new(test), Box::new(zero(d)), Box::new(phi));
-        Ok(self.fixed("phi", Expr::new(ty, kind)))
+        Ok(self.stabilize("phi", Expr::new(ty, kind)))
     }
 
     /// The imaginary part of `rect(r, 0)`: zero, also where the radius is infinite.
@@ -279,9 +279,9 @@ impl Walk<'_, '_> {
         Ok(Expr::new(ty, Kind::Select(Box::new(test), Box::new(none), Box::new(part))))
     }
 
-    fn length(&mut self, of: Thing) -> Result<Thing> {
+    fn length(&mut self, of: Operand) -> Result<Operand> {
         let value = self.value(of)?;
-        Ok(Thing::Expr(match &value.ty {
+        Ok(Operand::Expr(match &value.ty {
             Ty::Unknown => Expr::unknown(),
             Ty::Array(a) if a.ndim > 0 => Expr::new(INT, Kind::Extent(Box::new(value), 0)),
             Ty::Tuple(items, _) => Expr::int(items.len() as i64),
@@ -289,14 +289,14 @@ impl Walk<'_, '_> {
         }))
     }
 
-    fn range(&mut self, args: &[Thing]) -> Result<Thing> {
+    fn range(&mut self, args: &[Operand]) -> Result<Operand> {
         let mut values = Vec::new();
         for arg in args {
             values.push(self.value(arg.clone())?);
         }
         if values.iter().any(|v| v.ty == Ty::Unknown) {
             let unknown = || Expr::unknown();
-            return Ok(Thing::Range(Box::new([unknown(), unknown(), unknown()])));
+            return Ok(Operand::Range(Box::new([unknown(), unknown(), unknown()])));
         }
         let types: Option<Vec<DType>> = values.iter().map(|v| v.dtype().filter(|d| d.is_int())).collect();
         let Some(types) = types else {
@@ -325,17 +325,17 @@ impl Walk<'_, '_> {
         };
         match (start, stop, step) {
             (Some(start), Some(stop), Some(step)) => {
-                if self.known_int(&step) == Some(0) {
+                if self.constant_int(&step) == Some(0) {
                     return Err(self.typing("range() arg 3 must not be zero"));
                 }
-                Ok(Thing::Range(Box::new([start, stop, step])))
+                Ok(Operand::Range(Box::new([start, stop, step])))
             }
             _ => Err(self.typing("range takes one to three integers")),
         }
     }
 
     /// Python's `min` and `max`: the first of equals, and what comparisons with NaN make of it.
-    fn extreme(&mut self, name: &str, args: &[Thing]) -> Result<Thing> {
+    fn extreme(&mut self, name: &str, args: &[Operand]) -> Result<Operand> {
         let mut values = Vec::new();
         for arg in args {
             values.push(self.value(arg.clone())?);
@@ -343,12 +343,12 @@ impl Walk<'_, '_> {
         if let [one] = &values[..] {
             values = match one.ty {
                 Ty::Tuple(..) => self.items(one.clone()),
-                Ty::Unknown => return Ok(Thing::Expr(Expr::unknown())),
+                Ty::Unknown => return Ok(Operand::Expr(Expr::unknown())),
                 _ => Vec::new(),
             };
         }
         if values.iter().any(|v| v.ty == Ty::Unknown) {
-            return Ok(Thing::Expr(Expr::unknown()));
+            return Ok(Operand::Expr(Expr::unknown()));
         }
         let types: Option<Vec<DType>> = values.iter().map(Expr::dtype).collect();
         let common = types.and_then(|t| rules::compute(Rule::Plain, Fun::Maximum, &t)).filter(|d| !d.is_complex());
@@ -361,53 +361,53 @@ impl Walk<'_, '_> {
         let mut best = self.cast_dtype(first, d)?;
         for value in values {
             let value = self.cast_dtype(value, d)?;
-            let (a, b) = (self.fixed_or_simple("a", best), self.fixed_or_simple("b", value));
+            let (a, b) = (self.duplicable("a", best), self.duplicable("b", value));
             let test = Expr::new(BOOL, Kind::Fun(fun, d, vec![b.clone(), a.clone()]));
             best = Expr::new(Ty::Scalar(d), Kind::Select(Box::new(test), Box::new(b), Box::new(a)));
         }
-        Ok(Thing::Expr(best))
+        Ok(Operand::Expr(best))
     }
 
-    fn fixed_or_simple(&mut self, name: &str, e: Expr) -> Expr {
-        if e.is_simple() { e } else { self.hold(name, e) }
+    fn duplicable(&mut self, name: &str, e: Expr) -> Expr {
+        if e.is_simple() { e } else { self.materialize(name, e) }
     }
 
     /// `round(x)` gives an integer; halves go to the even neighbour. To digits is `cuprous.cuda._library.round_to`.
-    fn round(&mut self, x: &Thing, digits: Option<&Thing>) -> Result<Thing> {
+    fn round(&mut self, x: &Operand, digits: Option<&Operand>) -> Result<Operand> {
         let x = self.value(x.clone())?;
         if x.ty == Ty::Unknown {
-            return Ok(Thing::Expr(x));
+            return Ok(Operand::Expr(x));
         }
         let is_int = x.dtype().is_some_and(|d| d.is_int());
         if let Some(digits) = digits {
             let digits = self.value(digits.clone())?;
-            return match (is_int, self.known_int(&digits), self.compiler.source.round_to) {
-                (true, Some(0..), _) => Ok(Thing::Expr(x)),
+            return match (is_int, self.constant_int(&digits), self.compiler.source.round_to) {
+                (true, Some(0..), _) => Ok(Operand::Expr(x)),
                 (true, ..) => Err(self.unsupported("round of an integer to tens is not supported in kernels")),
-                _ if digits.ty == Ty::Unknown => Ok(Thing::Expr(digits)),
+                _ if digits.ty == Ty::Unknown => Ok(Operand::Expr(digits)),
                 _ if !digits.dtype().is_some_and(DType::is_int) => {
                     Err(self.typing(format!("the number of digits of round must be an integer, not {}", digits.ty)))
                 }
                 (false, _, Some(function)) => {
-                    self.call_function(function, vec![Thing::Expr(x), Thing::Expr(digits)], Vec::new())
+                    self.call_function(function, vec![Operand::Expr(x), Operand::Expr(digits)], Vec::new())
                 }
                 _ => Err(self.unsupported("round to digits is not supported here")),
             };
         }
         if is_int {
-            return Ok(Thing::Expr(x));
+            return Ok(Operand::Expr(x));
         }
         let whole = self.function("round", Fun::Rint, Rule::Math, vec![x])?;
-        Ok(Thing::Expr(self.cast(whole, &INT)?))
+        Ok(Operand::Expr(self.cast(whole, &INT)?))
     }
 
     /// `cuda.float32x3(…)`: numbers and other vectors, one after the other.
-    pub(super) fn vector(&mut self, d: DType, count: usize, args: &[Thing]) -> Result<Thing> {
+    pub(super) fn vector(&mut self, d: DType, count: usize, args: &[Operand]) -> Result<Operand> {
         let mut items = Vec::new();
         for arg in args {
             let value = self.value(arg.clone())?;
             match &value.ty {
-                Ty::Unknown => return Ok(Thing::Expr(value)),
+                Ty::Unknown => return Ok(Operand::Expr(value)),
                 Ty::Tuple(..) => items.extend(self.items(value)),
                 _ => items.push(value),
             }
@@ -417,11 +417,11 @@ impl Walk<'_, '_> {
         }
         let items = items.into_iter().map(|e| self.cast_dtype(e, d)).collect::<Result<Vec<_>>>()?;
         let names: Vec<String> = ["x", "y", "z", "w"].iter().take(count).map(|&n| n.to_owned()).collect();
-        Ok(Thing::Expr(tuple(items, Some(names.into()))))
+        Ok(Operand::Expr(tuple(items, Some(names.into()))))
     }
 
     /// `cuda.fp16.hfma`: once rounded from float32, in which the product is exact.
-    fn half_fma(&mut self, args: &[Thing]) -> Result<Thing> {
+    fn half_fma(&mut self, args: &[Operand]) -> Result<Operand> {
         let mut values = Vec::new();
         for arg in args {
             let value = self.value(arg.clone())?;
@@ -430,13 +430,13 @@ impl Walk<'_, '_> {
         }
         let Some(row) = table::row("cuda.fma") else { return Err(self.unsupported("fma is not supported")) };
         let sum = self.row(row, values)?;
-        Ok(Thing::Expr(self.cast_dtype(sum, DType::F16)?))
+        Ok(Operand::Expr(self.cast_dtype(sum, DType::F16)?))
     }
 
     /// The thread's place in the grid, or the grid's size: one number, or a tuple.
-    fn grid(&mut self, name: &str, args: &[Thing]) -> Result<Thing> {
+    fn grid(&mut self, name: &str, args: &[Operand]) -> Result<Operand> {
         let n = self.value(args[0].clone())?;
-        let Some(n @ 1..=3) = self.known_int(&n) else {
+        let Some(n @ 1..=3) = self.constant_int(&n) else {
             let what = format!("{name} takes 1, 2 or 3, known when the kernel is compiled (RequireLiteralValue)");
             return Err(self.typing(what));
         };
@@ -460,19 +460,19 @@ impl Walk<'_, '_> {
             });
         }
         if n == 1 {
-            return Ok(Thing::Expr(items.remove(0)));
+            return Ok(Operand::Expr(items.remove(0)));
         }
-        Ok(Thing::Expr(tuple(items, None)))
+        Ok(Operand::Expr(tuple(items, None)))
     }
 
     /// What the threads of a block, or of the grid, are as a group: CUDA's and CuPy's words.
-    fn group(&mut self, name: &str) -> Result<Thing> {
+    fn group(&mut self, name: &str) -> Result<Operand> {
         let place = |what: &str| Value::Builtin(format!("cuda.{what}"));
-        Ok(Thing::Expr(match name.trim_start_matches("cuda.cg.") {
-            "block.thread_index" => return self.known(place("threadIdx")),
-            "block.group_index" | "grid.block_index" => return self.known(place("blockIdx")),
-            "block.group_dim" | "block.dim_threads" => return self.known(place("blockDim")),
-            "grid.group_dim" | "grid.dim_blocks" => return self.known(place("gridDim")),
+        Ok(Operand::Expr(match name.trim_start_matches("cuda.cg.") {
+            "block.thread_index" => return self.resolve(place("threadIdx")),
+            "block.group_index" | "grid.block_index" => return self.resolve(place("blockIdx")),
+            "block.group_dim" | "block.dim_threads" => return self.resolve(place("blockDim")),
+            "grid.group_dim" | "grid.dim_blocks" => return self.resolve(place("gridDim")),
             "block.num_threads" | "block.size" => self.extent_of("blockDim")?,
             "block.thread_rank" => self.rank_in("threadIdx", "blockDim")?,
             "grid.num_blocks" => self.extent_of("gridDim")?,
@@ -512,7 +512,7 @@ impl Walk<'_, '_> {
     }
 
     /// `cuda.shared.array(shape, dtype)`, `cuda.local.array(shape, dtype)`.
-    fn array(&mut self, space: Space, args: &[Thing], named: &Named) -> Result<Thing> {
+    fn array(&mut self, space: Space, args: &[Operand], named: &Named) -> Result<Operand> {
         let word = if space == Space::Shared { "cuda.shared.array" } else { "cuda.local.array" };
         let pick = |k: usize, name: &str| {
             args.get(k).cloned().or_else(|| named.iter().find(|(n, _)| *n == name).map(|(_, t)| t.clone()))
@@ -526,26 +526,26 @@ impl Walk<'_, '_> {
         };
         let dtype_given = dtype.clone();
         let dtype = match &dtype {
-            Thing::Value(Value::Type(ty @ (Ty::Scalar(_) | Ty::Record(_)))) => Some(ty.clone()),
-            Thing::Value(Value::Str(name)) => DType::from_name(name).map(Ty::Scalar),
-            Thing::Expr(e) if e.ty == Ty::Unknown => return Ok(dtype),
+            Operand::Value(Value::Type(ty @ (Ty::Scalar(_) | Ty::Record(_)))) => Some(ty.clone()),
+            Operand::Value(Value::Str(name)) => DType::from_name(name).map(Ty::Scalar),
+            Operand::Expr(e) if e.ty == Ty::Unknown => return Ok(dtype),
             _ => None,
         };
         let Some(elem) = dtype else {
-            if let Thing::Value(Value::Str(name)) = &dtype_given {
+            if let Operand::Value(Value::Str(name)) = &dtype_given {
                 return Err(self.typing(format!("{word}: Invalid NumPy dtype specified: '{name}'")));
             }
             return Err(self.typing(format!("{word}: the dtype must be a type, such as float32")));
         };
         let shape = self.value(shape)?;
         if shape.ty.is_unknown() {
-            return Ok(Thing::Expr(Expr::unknown()));
+            return Ok(Operand::Expr(Expr::unknown()));
         }
         let axes = match &shape.ty {
             Ty::Tuple(..) => self.items(shape),
             _ => vec![shape],
         };
-        let extents: Option<Vec<i64>> = axes.iter().map(|e| self.known_int(e).filter(|&n| n >= 0)).collect();
+        let extents: Option<Vec<i64>> = axes.iter().map(|e| self.constant_int(e).filter(|&n| n >= 0)).collect();
         let Some(extents) = extents else {
             let error = self.typing(format!("{word}: the shape must be known when the kernel is compiled")).literal();
             return Err(match space {
@@ -562,17 +562,17 @@ impl Walk<'_, '_> {
                 .hint("one value is an array of (1,), or a variable"));
         }
         let align = match pick(2, "alignment") {
-            None | Some(Thing::Value(Value::None)) => 0,
-            Some(thing) => {
-                let known = match &thing {
-                    Thing::Value(Value::Str(_)) => None,
-                    _ => self.value(thing).map(|value| self.known_int(&value))?,
+            None | Some(Operand::Value(Value::None)) => 0,
+            Some(operand) => {
+                let known = match &operand {
+                    Operand::Value(Value::Str(_)) => None,
+                    _ => self.value(operand).map(|value| self.constant_int(&value))?,
                 };
                 match known.map(u32::try_from) {
                     Some(Ok(n)) if n.is_power_of_two() => n,
                     Some(_) => {
                         let message = format!("{word}: Alignment must be a power of two");
-                        return Err(self.error(Class::Value, message));
+                        return Err(self.error(ErrorKind::Value, message));
                     }
                     None => {
                         let message = format!("RequireLiteralValue: {word}: alignment must be a constant integer");
@@ -591,25 +591,25 @@ impl Walk<'_, '_> {
         let ty = ArrayTy { elem: Box::new(elem.clone()), ndim: ndim as u8, order: Order::C, mutable: true };
         self.arrays.push(ir::LocalArray { space, elem, shape, align });
         let ty = Ty::Array(ty);
-        Ok(Thing::Expr(Expr::new(ty, Kind::Declared(self.arrays.len() - 1))))
+        Ok(Operand::Expr(Expr::new(ty, Kind::Declared(self.arrays.len() - 1))))
     }
 
-    fn print(&mut self, args: &[Thing], named: &Named) -> Result<Thing> {
+    fn print(&mut self, args: &[Operand], named: &Named) -> Result<Operand> {
         self.no_keywords("print", named)?;
         let mut parts = Vec::new();
         for (k, arg) in args.iter().enumerate() {
             if k > 0 {
                 parts.push(Printed::Text(" ".into()));
             }
-            if let Thing::Value(Value::Str(text)) = arg {
+            if let Operand::Value(Value::Str(text)) = arg {
                 parts.push(Printed::Text(text.clone()));
                 continue;
             }
             let value = self.value(arg.clone())?;
             self.printed(value, &mut parts)?;
         }
-        self.push(StmtKind::Print(parts));
-        Ok(Thing::Value(Value::None))
+        self.emit(StmtKind::Print(parts));
+        Ok(Operand::Value(Value::None))
     }
 
     /// A number, or a tuple as Python writes it.
@@ -617,7 +617,7 @@ impl Walk<'_, '_> {
         match &value.ty {
             Ty::Unknown => {}
             Ty::Scalar(_) => {
-                let value = self.fixed("t", value);
+                let value = self.stabilize("t", value);
                 parts.push(Printed::Value(value));
             }
             Ty::None => parts.push(Printed::Text("None".into())),
@@ -666,6 +666,6 @@ fn is_instance(ty: Option<&Ty>, class: &str) -> bool {
     }
 }
 
-fn is_false(thing: &Thing) -> bool {
-    matches!(thing, Thing::Value(Value::Number(Number::Bool(false))))
+fn is_false(operand: &Operand) -> bool {
+    matches!(operand, Operand::Value(Value::Number(Number::Bool(false))))
 }

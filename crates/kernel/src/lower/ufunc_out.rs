@@ -2,15 +2,15 @@
 
 use cuprous_core::{DType, Fun};
 
-use super::context::Walk;
+use super::context::LoweringContext;
 use crate::diagnostic::Result;
 use crate::ir::{Expr, Kind, StmtKind};
 use crate::rules::Rule;
 use crate::types::{BOOL, INT, Ty};
 
-impl Walk<'_, '_> {
+impl LoweringContext<'_, '_> {
     /// `np.sin(a, out)`: operands are numbers or arrays that broadcast to the array of the results, which is given back.
-    pub(super) fn fill_array(&mut self, name: &str, fun: Fun, mut args: Vec<Expr>) -> Result<Expr> {
+    pub(super) fn ufunc_with_out(&mut self, name: &str, fun: Fun, mut args: Vec<Expr>) -> Result<Expr> {
         if args.iter().any(|a| a.ty == Ty::Unknown) {
             return Ok(Expr::unknown());
         }
@@ -26,13 +26,13 @@ impl Walk<'_, '_> {
             let what = format!("{name}: {} does not fit into {}", large.ty, out.ty);
             return Err(self.typing(what));
         }
-        let out = self.fixed("out", out);
-        let args: Vec<Expr> = args.into_iter().map(|a| self.fixed("x", a)).collect();
-        self.each_place(name, fun, &out, &args, &mut Vec::new())?;
+        let out = self.stabilize("out", out);
+        let args: Vec<Expr> = args.into_iter().map(|a| self.stabilize("x", a)).collect();
+        self.each_element(name, fun, &out, &args, &mut Vec::new())?;
         Ok(out)
     }
 
-    fn each_place(&mut self, name: &str, fun: Fun, out: &Expr, args: &[Expr], at: &mut Vec<Expr>) -> Result<()> {
+    fn each_element(&mut self, name: &str, fun: Fun, out: &Expr, args: &[Expr], at: &mut Vec<Expr>) -> Result<()> {
         let Ty::Array(ty) = &out.ty else { return Ok(()) };
         let axis = at.len();
         if axis == ty.ndim as usize {
@@ -42,7 +42,7 @@ impl Walk<'_, '_> {
                     Ty::Array(a) => {
                         let own = a.ndim as usize;
                         let place = (0..own).map(|k| self.broadcast(arg, k, &at[axis - own + k])).collect();
-                        let (array, place) = self.within(arg.clone(), place)?;
+                        let (array, place) = self.check_bounds(arg.clone(), place)?;
                         self.load(array, place)?
                     }
                     _ => arg.clone(),
@@ -53,10 +53,10 @@ impl Walk<'_, '_> {
         }
         let var = self.variable("k", INT);
         at.push(Expr::new(INT, Kind::Var(var)));
-        let ((), body) = self.block(|walk| walk.each_place(name, fun, out, args, at))?;
+        let ((), body) = self.block(|cx| cx.each_element(name, fun, out, args, at))?;
         at.pop();
         let stop = Expr::new(INT, Kind::Extent(Box::new(out.clone()), axis));
-        self.push(StmtKind::For { var, start: Expr::int(0), stop, step: Expr::int(1), body });
+        self.emit(StmtKind::For { var, start: Expr::int(0), stop, step: Expr::int(1), body });
         Ok(())
     }
 

@@ -208,7 +208,7 @@ impl Writer<'_> {
 
     /// `a(i, j)`; `a.at(i, j)` where an index may be negative.
     pub(super) fn element(&mut self, array: &Expr, indices: &[Expr]) -> String {
-        let natural = indices.iter().all(|i| self.sizes.natural(i));
+        let natural = indices.iter().all(|i| self.sizes.is_non_negative(i));
         let base = self.operand(array, Hold::Whole);
         let at: Vec<String> = indices.iter().map(|i| self.value(i)).collect();
         format!("{base}{}({})", if natural { "" } else { ".at" }, at.join(", "))
@@ -283,7 +283,7 @@ impl Writer<'_> {
         let unsigned = matches!(d, DType::U32 | DType::U64);
         let small = int
             && (unsigned || args.iter().map(|a| self.sizes.bits(a)).max().unwrap_or(64) < 62 && self.fits(fun, args));
-        let natural = || args.iter().all(|a| self.sizes.natural(a));
+        let natural = || args.iter().all(|a| self.sizes.is_non_negative(a));
         let divisor = args.get(1).and_then(|b| b.as_int()).is_some_and(|n| n > 0);
         let operator = match fun {
             Fun::Add if float || small => Some(("+", Hold::Sum, Hold::Product)),

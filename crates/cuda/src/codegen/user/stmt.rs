@@ -242,7 +242,7 @@ impl Writer<'_> {
                     Some(-1) => (format!("{name} > {end}"), format!("{name}--")),
                     Some(n) if n > 0 => (format!("{name} < {end}"), format!("{name} += {n}")),
                     Some(n) => (format!("{name} > {end}"), format!("{name} -= {}", n.unsigned_abs())),
-                    None if self.sizes.natural(step) => {
+                    None if self.sizes.is_non_negative(step) => {
                         (format!("{name} < {end}"), format!("{name} += {}", self.expr(step)))
                     }
                     None => {
