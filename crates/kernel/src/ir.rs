@@ -251,15 +251,26 @@ pub enum Kind {
     Constant(usize),
     /// A function of the module.
     Call(usize, Vec<Expr>),
-    /// An atomic operation on an element: the old value.
+    /// An atomic operation on an element. Its value is the old value of the element.
     Atomic {
-        /// Which.
+        /// The operation.
         op: AtomicOp,
         /// The array.
         array: Box<Expr>,
         /// One integer for each axis.
         indices: Vec<Expr>,
-        /// Operands of the element's type: one, (old, new) for `Cas`, none for loads.
+        /// Operands of the element's type: one, or (old, new) for `Cas`.
+        operands: Vec<Expr>,
+    },
+    /// A load or store of an element with a cache hint. A store has no value.
+    Cached {
+        /// The operation.
+        op: CacheOp,
+        /// The array.
+        array: Box<Expr>,
+        /// One integer for each axis.
+        indices: Vec<Expr>,
+        /// The value that is stored, of the element's type; empty for a load.
         operands: Vec<Expr>,
     },
 }
@@ -293,16 +304,6 @@ pub enum AtomicOp {
     Nanmax,
     Nanmin,
     Cas,
-    /// Loads and stores that say how the cache is to be used: `cuda.ldcg(a, i)`. No atomic operations, but made alike.
-    Ldca,
-    Ldcg,
-    Ldcs,
-    Ldlu,
-    Ldcv,
-    Stcg,
-    Stcs,
-    Stwb,
-    Stwt,
 }
 
 impl AtomicOp {
@@ -322,32 +323,10 @@ impl AtomicOp {
         ("nanmin", AtomicOp::Nanmin),
         ("cas", AtomicOp::Cas),
     ];
-    /// Loads and stores with a hint for the cache.
-    pub const HINTS: [(&'static str, AtomicOp); 9] = [
-        ("ldca", AtomicOp::Ldca),
-        ("ldcg", AtomicOp::Ldcg),
-        ("ldcs", AtomicOp::Ldcs),
-        ("ldlu", AtomicOp::Ldlu),
-        ("ldcv", AtomicOp::Ldcv),
-        ("stcg", AtomicOp::Stcg),
-        ("stcs", AtomicOp::Stcs),
-        ("stwb", AtomicOp::Stwb),
-        ("stwt", AtomicOp::Stwt),
-    ];
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
-        Self::ALL.iter().chain(&Self::HINTS).find(|(_, op)| *op == self).map_or("", |(name, _)| name)
-    }
-
-    /// Whether it only reads.
-    pub const fn loads(self) -> bool {
-        matches!(self, AtomicOp::Ldca | AtomicOp::Ldcg | AtomicOp::Ldcs | AtomicOp::Ldlu | AtomicOp::Ldcv)
-    }
-
-    /// Whether it writes and gives nothing.
-    pub const fn stores(self) -> bool {
-        matches!(self, AtomicOp::Stcg | AtomicOp::Stcs | AtomicOp::Stwb | AtomicOp::Stwt)
+        Self::ALL.iter().find(|(_, op)| *op == self).map_or("", |(name, _)| name)
     }
 
     /// Whether elements of that type may be the target.
@@ -365,8 +344,52 @@ impl AtomicOp {
                 matches!(d, I16 | U16 | I32 | U32 | I64 | U64 | F16 | BF16 | F32 | F64)
             }
             AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => matches!(d, I16 | U16 | I32 | U32 | I64 | U64),
-            _ => !matches!(d, Bool | C64 | C128),
         }
+    }
+}
+
+/// Loads and stores with a cache hint, by Numba's names: `cuda.ldcg(a, i)`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the names are those of CUDA's cache operators")]
+pub enum CacheOp {
+    Ldca,
+    Ldcg,
+    Ldcs,
+    Ldlu,
+    Ldcv,
+    Stcg,
+    Stcs,
+    Stwb,
+    Stwt,
+}
+
+impl CacheOp {
+    /// The operations with Numba's names.
+    pub const ALL: [(&'static str, CacheOp); 9] = [
+        ("ldca", CacheOp::Ldca),
+        ("ldcg", CacheOp::Ldcg),
+        ("ldcs", CacheOp::Ldcs),
+        ("ldlu", CacheOp::Ldlu),
+        ("ldcv", CacheOp::Ldcv),
+        ("stcg", CacheOp::Stcg),
+        ("stcs", CacheOp::Stcs),
+        ("stwb", CacheOp::Stwb),
+        ("stwt", CacheOp::Stwt),
+    ];
+
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, op)| *op == self).map_or("", |(name, _)| name)
+    }
+
+    /// Returns true for a load, false for a store.
+    pub const fn is_load(self) -> bool {
+        matches!(self, CacheOp::Ldca | CacheOp::Ldcg | CacheOp::Ldcs | CacheOp::Ldlu | CacheOp::Ldcv)
+    }
+
+    /// Returns true if elements of that type may be loaded or stored.
+    pub const fn allows(self, d: DType) -> bool {
+        !matches!(d, DType::Bool | DType::C64 | DType::C128)
     }
 }
 
@@ -446,7 +469,7 @@ impl Expr {
     /// Whether it does more than give a value.
     pub fn has_effect(&self) -> bool {
         match &self.kind {
-            Kind::Call(..) | Kind::Atomic { .. } => true,
+            Kind::Call(..) | Kind::Atomic { .. } | Kind::Cached { .. } => true,
             Kind::Builtin(row, _) => row.has_effect,
             _ => false,
         }
@@ -494,7 +517,7 @@ macro_rules! walks {
                             }
                         }
                     }
-                    Kind::Atomic { array, indices, operands, .. } => {
+                    Kind::Atomic { array, indices, operands, .. } | Kind::Cached { array, indices, operands, .. } => {
                         f(array);
                         indices.$iter().chain(operands).for_each(f);
                     }

@@ -274,56 +274,6 @@ pub fn row(name: &str) -> Option<&'static Builtin> {
     BY_NAME.get(name).copied().or_else(|| crate::libdevice::row(name)).or_else(|| crate::linked::row(name))
 }
 
-/// Builtins that are neither functions of the operation table nor rows: [`crate::lower`] writes what they mean.
-pub const SPECIAL: &[&str] = &[
-    "len",
-    "range",
-    "enumerate",
-    "zip",
-    "min",
-    "max",
-    "round",
-    "pow",
-    "divmod",
-    "print",
-    "tuple",
-    "isinstance",
-    "np.where",
-    "cuda.grid",
-    "cuda.gridsize",
-    "cuda.cg.this_grid",
-    "cuda.cg.this_thread_block",
-    "cuda.cg.sync",
-    "cuda.cg.block.thread_index",
-    "cuda.cg.block.thread_rank",
-    "cuda.cg.block.group_index",
-    "cuda.cg.block.group_dim",
-    "cuda.cg.block.dim_threads",
-    "cuda.cg.block.num_threads",
-    "cuda.cg.block.size",
-    "cuda.cg.grid.thread_rank",
-    "cuda.cg.grid.num_threads",
-    "cuda.cg.grid.size",
-    "cuda.cg.grid.block_index",
-    "cuda.cg.grid.block_rank",
-    "cuda.cg.grid.num_blocks",
-    "cuda.cg.grid.group_dim",
-    "cuda.cg.grid.dim_blocks",
-    "cuda.warpsize",
-    "cuda.selp",
-    "cuda.shared.array",
-    "cuda.local.array",
-    "cupyx.jit.shared_memory",
-    "cuda.const.array_like",
-    "cuda.atomic.compare_and_swap",
-    "math.frexp",
-    "math.modf",
-    "cuda.fp16.hfma",
-    "cuda.fp16.hexp10",
-    "cmath.polar",
-    "cmath.rect",
-];
-
 /// The dtype and the length of a vector: `cuda.float32x3`.
 pub fn vector(name: &str) -> Option<(DType, usize)> {
     let (dtype, count) = name.strip_prefix("cuda.")?.rsplit_once('x')?;
@@ -331,42 +281,13 @@ pub fn vector(name: &str) -> Option<(DType, usize)> {
     count.parse().ok().filter(|n| (1..=4).contains(n)).map(|n| (d, n))
 }
 
-/// Every name that kernels may call, for messages and for tests.
-pub fn names() -> Vec<String> {
+/// Returns the names of all rows.
+pub fn names() -> impl Iterator<Item = String> {
     let functions = FUNCTIONS.iter().map(|f| f.0.to_owned());
     let numpy = Fun::ALL.iter().filter(|f| !f.op().cuda.is_empty()).map(|f| format!("np.{}", f.op().name));
-    let rows = ROWS.iter().map(|r| r.name.to_owned());
-    let atomics = crate::ir::AtomicOp::ALL.iter().map(|(name, _)| format!("cuda.atomic.{name}"));
-    let hints = crate::ir::AtomicOp::HINTS.iter().map(|(name, _)| format!("cuda.{name}"));
     let libdevice = crate::libdevice::names().map(|n| format!("libdevice.{n}"));
-    functions
-        .chain(numpy)
-        .chain(libdevice)
-        .chain(rows)
-        .chain(SPECIAL.iter().map(|&s| s.to_owned()))
-        .chain(atomics)
-        .chain(hints)
-        .collect()
-}
-
-/// The known name that is nearest to one that is not, for messages.
-pub fn nearest(name: &str) -> Option<String> {
-    let distance = |other: &str| {
-        let (a, b): (Vec<char>, Vec<char>) = (name.chars().collect(), other.chars().collect());
-        let mut row: Vec<usize> = (0..=b.len()).collect();
-        for (i, x) in a.iter().enumerate() {
-            let mut diagonal = row[0];
-            row[0] = i + 1;
-            for (j, y) in b.iter().enumerate() {
-                let next = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
-                diagonal = row[j + 1];
-                row[j + 1] = next;
-            }
-        }
-        row[b.len()]
-    };
-    let best = names().into_iter().map(|n| (distance(&n), n)).min()?;
-    (best.0 <= 2).then_some(best.1)
+    let rows = ROWS.iter().map(|r| r.name.to_owned());
+    functions.chain(numpy).chain(libdevice).chain(rows)
 }
 
 #[cfg(test)]
@@ -374,17 +295,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_found() {
-        let all = names();
-        let mut sorted = all.clone();
-        sorted.sort();
-        sorted.dedup();
-        assert_eq!(sorted.len(), all.len());
+    fn functions_are_found_by_name() {
         assert_eq!(function("np.sin"), Some((Fun::Sin, Rule::Ufunc)));
         assert_eq!(function("np.abs"), Some((Fun::Absolute, Rule::Ufunc)));
         assert_eq!(function("np.zeros"), None);
-        assert_eq!(nearest("math.sinn").as_deref(), Some("math.sin"));
-        assert_eq!(nearest("os.getcwd"), None);
     }
 
     #[test]

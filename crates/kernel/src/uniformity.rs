@@ -249,7 +249,7 @@ impl Uniformity {
             Kind::Var(v) => self.vars[*v],
             Kind::Declared(k) if self.spaces[*k] == Space::Local => Divergence::Varying,
             Kind::Declared(_) => Divergence::BlockUniform,
-            Kind::Call(..) | Kind::Atomic { .. } => Divergence::Varying,
+            Kind::Call(..) | Kind::Atomic { .. } | Kind::Cached { .. } => Divergence::Varying,
             Kind::Cast(from) => match self.divergence(from) {
                 Divergence::Linear(k) => {
                     let (Some(a), Some(b)) = (from.dtype(), e.dtype()) else { return Divergence::Varying };

@@ -281,9 +281,17 @@ impl Verifier<'_> {
             }
             Kind::Atomic { op, array, indices, operands } => {
                 let elem = self.element(array, indices)?;
-                ensure(operands.iter().all(|o| o.ty == elem), || "an operand of another type than the element".into())?;
+                let fits = operands.iter().all(|o| o.ty == elem);
+                ensure(fits, || "an operand of another type than the element".into())?;
                 ensure(elem.scalar().is_some_and(|d| op.allows(d)), || format!("{op:?} of {elem}"))?;
-                same(if op.stores() { &Ty::None } else { &elem })
+                same(&elem)
+            }
+            Kind::Cached { op, array, indices, operands } => {
+                let elem = self.element(array, indices)?;
+                let fits = operands.iter().all(|o| o.ty == elem);
+                ensure(fits, || "an operand of another type than the element".into())?;
+                ensure(elem.scalar().is_some_and(|d| op.allows(d)), || format!("{op:?} of {elem}"))?;
+                same(if op.is_load() { &elem } else { &Ty::None })
             }
         }
     }

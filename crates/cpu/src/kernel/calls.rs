@@ -209,17 +209,9 @@ impl Body<'_, '_, '_> {
         let place = self.element(array, indices)?;
         let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] something else than an array")) };
         let d = ty.dtype().unwrap_or(DType::I64);
-        // Hints are for caches of GPUs.
-        if op.loads() {
-            return Ok(smallvec![self.b.ins().load(register(d), Self::trusted(), place, 0)]);
-        }
         let mut values = Vec::new();
         for operand in operands {
             values.push(self.expr(operand)?);
-        }
-        if op.stores() {
-            self.b.ins().store(Self::trusted(), values[0][0], place, 0);
-            return Ok(Values::new());
         }
         if d.is_complex() {
             let (part, size) = (d.component(), d.component().size() as i64);
@@ -269,6 +261,19 @@ impl Body<'_, '_, '_> {
             return Ok(smallvec![cast(self, seen, t)]);
         }
         Ok(smallvec![self.atomic_call(op, d, place, value)?])
+    }
+
+    /// A load or store with a cache hint, which has no meaning on a CPU.
+    pub(super) fn cached(&mut self, array: &Expr, indices: &[Expr], operands: &[Expr]) -> Result<Values> {
+        let place = self.element(array, indices)?;
+        let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] something else than an array")) };
+        let d = ty.dtype().unwrap_or(DType::I64);
+        let [value] = operands else {
+            return Ok(smallvec![self.b.ins().load(register(d), Self::trusted(), place, 0)]);
+        };
+        let value = self.expr(value)?;
+        self.b.ins().store(Self::trusted(), value[0], place, 0);
+        Ok(Values::new())
     }
 
     /// Whether an array is the block's, whose threads are run by one core in turn.

@@ -112,6 +112,7 @@ impl Body<'_, '_, '_> {
             }
             Kind::Call(callee, args) => self.call(*callee, args)?,
             Kind::Atomic { op, array, indices, operands } => self.atomic(*op, array, indices, operands)?,
+            Kind::Cached { array, indices, operands, .. } => self.cached(array, indices, operands)?,
         })
     }
 

@@ -171,7 +171,7 @@ impl LoweringContext<'_, '_> {
         let Some(row) = crate::table::row(name) else { return Ok(None) };
         let x =
             if from.is_int() { self.cast_dtype(x, if from.size() == 4 { DType::I32 } else { DType::I64 })? } else { x };
-        let bits = self.row(row, vec![x])?;
+        let bits = self.device_builtin(row, vec![x])?;
         self.cast_dtype(bits, *to).map(Some)
     }
 }

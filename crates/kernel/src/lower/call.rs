@@ -7,13 +7,12 @@ use cuprous_core::{DType, Fun};
 
 use super::Arg;
 use super::context::{LoweringContext, Operand, tuple};
-use crate::ast::{BinOp, Expr as Ast, ExprKind, Value};
-use crate::builtin::{Builtin, TypeSpec};
+use crate::ast::{Expr as Ast, ExprKind, Value};
 use crate::diagnostic::Result;
-use crate::ir::{AtomicOp, Expr, Kind};
+use crate::ir::{Expr, Kind};
 use crate::rules::Rule;
 use crate::table;
-use crate::types::{BOOL, Ty};
+use crate::types::Ty;
 
 impl LoweringContext<'_, '_> {
     pub(super) fn call(&mut self, func: &Ast, args: &[Ast], keywords: &[(String, Ast)]) -> Result<Operand> {
@@ -90,7 +89,7 @@ impl LoweringContext<'_, '_> {
     }
 
     /// Keyword arguments are those that the function has beside the ones given by position.
-    pub(super) fn keywords(&self, name: &str, named: &[(&str, Operand)], known: &[&str]) -> Result<()> {
+    pub(super) fn check_keywords(&self, name: &str, named: &[(&str, Operand)], known: &[&str]) -> Result<()> {
         match named.iter().find(|(keyword, _)| !known.contains(keyword)) {
             Some((keyword, _)) => Err(self.typing(format!("{name} takes no keyword argument {keyword:?}"))),
             None => Ok(()),
@@ -98,168 +97,11 @@ impl LoweringContext<'_, '_> {
     }
 
     pub(super) fn no_keywords(&self, name: &str, named: &[(&str, Operand)]) -> Result<()> {
-        self.keywords(name, named, &[])
+        self.check_keywords(name, named, &[])
     }
 
-    fn values(&mut self, operands: Vec<Operand>) -> Result<Vec<Expr>> {
+    pub(super) fn values(&mut self, operands: Vec<Operand>) -> Result<Vec<Expr>> {
         operands.into_iter().map(|t| self.value(t)).collect()
-    }
-
-    fn builtin(&mut self, name: &str, args: Vec<Operand>, named: Vec<(&str, Operand)>) -> Result<Operand> {
-        if let Some(result) = self.special(name, &args, &named)? {
-            return Ok(result);
-        }
-        let atomic = name.strip_prefix("cuda.atomic.").map(|op| (op, &AtomicOp::ALL[..]));
-        if let Some((op, all)) = atomic.or_else(|| Some((name.strip_prefix("cuda.")?, &AtomicOp::HINTS)))
-            && let Some((_, op)) = all.iter().find(|(n, _)| *n == op)
-        {
-            self.no_keywords(name, &named)?;
-            return self.atomic(name, *op, args);
-        }
-        if let Some(row) = table::row(name) {
-            self.no_keywords(name, &named)?;
-            let args = self.values(args)?;
-            return self.row(row, args).map(Operand::Expr);
-        }
-        if let Some((fun, rule)) = table::function(name) {
-            self.no_keywords(name, &named)?;
-            let mut args = self.values(args)?;
-            if rule == Rule::Ufunc && args.len() == fun.op().arity as usize + 1 {
-                return self.ufunc_with_out(name, fun, args).map(Operand::Expr);
-            }
-            // log(x, base).
-            if fun == Fun::Log && args.len() == 2 && rule != Rule::Ufunc {
-                let base = args.pop().into_iter().collect();
-                let base = self.function(name, fun, rule, base)?;
-                let log = self.function(name, fun, rule, args)?;
-                return self.binary(BinOp::Div, log, base).map(Operand::Expr);
-            }
-            return self.function(name, fun, rule, args).map(Operand::Expr);
-        }
-        let error = self.unsupported(format!("{name} is not supported in kernels"));
-        Err(match (alternative(name), table::nearest(name)) {
-            (Some(hint), _) => error.hint(hint),
-            (None, Some(near)) => error.hint(format!("did you mean {near}?")),
-            (None, None) => error,
-        })
-    }
-
-    /// A builtin of the devices.
-    pub(super) fn row(&mut self, row: &'static Builtin, mut args: Vec<Expr>) -> Result<Expr> {
-        if args.iter().any(|a| a.ty == Ty::Unknown) {
-            return Ok(Expr::unknown());
-        }
-        let missing = row.params.len().saturating_sub(args.len());
-        if args.len() > row.params.len() || missing > row.defaults.len() {
-            return Err(self.arity_error(row.name, &row.params.len().to_string(), args.len()));
-        }
-        let defaults = &row.defaults[row.defaults.len() - missing..];
-        args.extend(defaults.iter().map(|&n| Expr::int(n)));
-        if let [TypeSpec::Is(DType::U32), rest @ ..] = row.params
-            && row.synchronizes
-        {
-            if !args[0].dtype().is_some_and(DType::is_int) {
-                return Err(self.typing(format!("{}: Mask type must be an integer, not {}", row.name, args[0].ty)));
-            }
-            let truth = |e: &Expr| e.dtype().is_some_and(|d| d.is_int() || d == DType::Bool);
-            if rest.first() == Some(&TypeSpec::Is(DType::Bool)) && !truth(&args[1]) {
-                let what = &args[1].ty;
-                return Err(self.typing(format!("{}: Predicate must be an integer or boolean, not {what}", row.name)));
-            }
-        }
-        let mut variable: Option<DType> = None;
-        for (arg, slot) in args.iter().zip(row.params) {
-            if *slot == TypeSpec::T {
-                let Some(d) = arg.dtype().and_then(|d| nearest_type(d, row.types)) else {
-                    return Err(self.typing(format!("{} is not defined for {}", row.name, arg.ty)));
-                };
-                variable = Some(variable.map_or(d, |v| cuprous_core::promote::promote(v, d)));
-            }
-        }
-        let variable = match variable {
-            Some(d) => match nearest_type(d, row.types) {
-                Some(d) => Some(d),
-                None => return Err(self.typing(format!("{} is not defined for {}", row.name, d.name()))),
-            },
-            None => None,
-        };
-        let types = |slot: TypeSpec| match slot {
-            TypeSpec::Is(d) => Ty::Scalar(d),
-            TypeSpec::T => variable.map_or(Ty::Unknown, Ty::Scalar),
-            TypeSpec::Nothing => Ty::None,
-            TypeSpec::Several(all) => Ty::Tuple(all.iter().copied().map(Ty::Scalar).collect(), None),
-            TypeSpec::IntBool => Ty::Tuple(vec![Ty::Scalar(DType::I32), BOOL], None),
-        };
-        let args = args.into_iter().zip(row.params);
-        let args = args
-            .map(|(arg, slot)| match slot {
-                TypeSpec::Is(DType::Bool) => self.to_bool(arg),
-                slot => self.cast(arg, &types(*slot)),
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let value = Expr::new(types(row.ret), Kind::Builtin(row, args));
-        Ok(self.emit_effect(value))
-    }
-
-    fn atomic(&mut self, name: &str, op: AtomicOp, args: Vec<Operand>) -> Result<Operand> {
-        let wanted = match op {
-            AtomicOp::Cas => 4,
-            op if op.loads() => 2,
-            _ => 3,
-        };
-        let args = self.values(args)?;
-        if args.len() != wanted {
-            return Err(self.arity_error(name, &wanted.to_string(), args.len()));
-        }
-        let mut args = args.into_iter();
-        let (Some(array), Some(index)) = (args.next(), args.next()) else { return Ok(Operand::Expr(Expr::unknown())) };
-        self.atomic_at(op, name, array, index, args.collect()).map(Operand::Expr)
-    }
-
-    pub(super) fn atomic_at(
-        &mut self,
-        op: AtomicOp,
-        name: &str,
-        array: Expr,
-        index: Expr,
-        operands: Vec<Expr>,
-    ) -> Result<Expr> {
-        if [&array, &index].into_iter().chain(&operands).any(|e| e.ty == Ty::Unknown) {
-            return Ok(Expr::unknown());
-        }
-        let Ty::Array(ty) = array.ty.clone() else {
-            return Err(self
-                .typing(format!("{name} works on an element of an array, not on {}", array.ty))
-                .hint(format!("give the array and the index: {name}(a, i, value)")));
-        };
-        let allowed = ty.dtype().filter(|d| op.allows(*d));
-        let Some(d) = allowed else {
-            return Err(self.typing(format!("{name} is not defined for elements of type {}", ty.elem)));
-        };
-        if !ty.mutable {
-            return Err(self.typing("this array is a constant and cannot be written to"));
-        }
-        let indices = match &index.ty {
-            Ty::Tuple(..) => self.items(index),
-            _ => vec![index],
-        };
-        if indices.len() != ty.ndim as usize {
-            return Err(self.typing(format!("{name}: {} indices for an array of {} axes", indices.len(), ty.ndim)));
-        }
-        let indices = indices.into_iter().map(|i| self.atomic_index(name, i)).collect::<Result<Vec<_>>>()?;
-        let operands = operands.into_iter().map(|e| self.cast_dtype(e, d)).collect::<Result<Vec<_>>>()?;
-        let (array, indices) = self.check_bounds(array, indices)?;
-        let ty = if op.stores() { Ty::None } else { Ty::Scalar(d) };
-        let value = Expr::new(ty, Kind::Atomic { op, array: Box::new(array), indices, operands });
-        Ok(self.emit_effect(value))
-    }
-
-    fn atomic_index(&mut self, name: &str, index: Expr) -> Result<Expr> {
-        if !index.dtype().is_some_and(|d| d.is_int() || d == DType::Bool) {
-            // A choice that is made when the kernel is compiled may leave the integer.
-            return Err(self.typing(format!("{name}: an index must be an integer, not {}", index.ty)).literal());
-        }
-        self.cast(index, &crate::types::INT)
     }
 
     /// `float32(x)`, `int(x)`.
@@ -308,7 +150,7 @@ impl LoweringContext<'_, '_> {
         if let ("bit_count", Some(d), true, Some(row)) = (name, value.dtype(), args.is_empty(), table::row("cuda.popc"))
             && d.is_int()
         {
-            let count = self.row(row, vec![value])?;
+            let count = self.device_builtin(row, vec![value])?;
             return Ok(Operand::Expr(self.cast(count, &crate::types::INT)?));
         }
         if let Ty::Array(ty) = &value.ty
@@ -471,34 +313,4 @@ fn conversion_cost(have: &Ty, want: &Ty) -> Option<usize> {
         (Ty::Array(a), Ty::Array(b)) => (a.elem == b.elem && a.ndim == b.ndim).then_some(1),
         _ => have.converts_to(want).then_some(1),
     }
-}
-
-/// The first of the types that holds the values of one; an integer may become a float where there is no integer.
-fn nearest_type(d: DType, types: &[DType]) -> Option<DType> {
-    if types.contains(&d) {
-        return Some(d);
-    }
-    let wide = |to: &&DType| cuprous_core::promote::promote(d, **to) == **to;
-    let same_kind = types.iter().find(|to| to.is_int() == d.is_int() && wide(to));
-    // A literal is an int64 and may stand for a word.
-    let word = || types.iter().find(|to| **to == DType::U64 && d == DType::I64);
-    same_kind.or_else(|| types.iter().find(wide)).or_else(word).copied()
-}
-
-/// What to do instead of things that people try.
-fn alternative(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "np.zeros" | "np.empty" | "np.ones" | "np.full" | "np.array" | "np.zeros_like" | "np.empty_like"
-        | "np.arange" | "np.linspace" | "list" | "dict" | "set" | "bytearray" => {
-            "kernels allocate nothing: use cuda.local.array(shape, dtype) for a thread's own memory or \
-             cuda.shared.array for a block's, or pass an array in"
-        }
-        "np.dot" => "write the loop over the products",
-        "sum" | "np.sum" | "np.mean" | "np.prod" | "any" | "all" | "sorted" | "map" | "filter" => "write a loop",
-        "open" | "input" => "a kernel has no files: read before the launch and pass an array",
-        "np.random.rand" | "np.random.random" | "random.random" => {
-            "use cuda.random: create_xoroshiro128p_states and xoroshiro128p_uniform_float32"
-        }
-        _ => return None,
-    })
 }

@@ -131,7 +131,7 @@ impl LoweringContext<'_, '_> {
             return Ok(Expr::new(BOOL, Kind::Fun(fun, DType::U64, vec![signed, unsigned])));
         }
         let signed = self.cast_dtype(signed, DType::I64)?;
-        let signed = if signed.is_simple() { signed } else { self.materialize("t", signed) };
+        let signed = self.duplicable("t", signed);
         let below = |f| Expr::new(BOOL, Kind::Fun(f, DType::I64, vec![signed.clone(), Expr::int(0)]));
         let as_unsigned = self.cast_dtype(signed.clone(), DType::U64)?;
         let plain = Expr::new(BOOL, Kind::Fun(fun, DType::U64, vec![as_unsigned, unsigned]));
@@ -169,7 +169,7 @@ impl LoweringContext<'_, '_> {
         if !matches!(many.ty, Ty::Tuple(..)) {
             return Err(self.unsupported(format!("`in` is not supported for {}", many.ty)).hint("loop over it"));
         }
-        let one = if one.is_simple() { one } else { self.materialize("t", one) };
+        let one = self.duplicable("t", one);
         let mut any = Expr::bool(false);
         for item in self.items(many) {
             let same = self.compare(CmpOp::Eq, Operand::Expr(one.clone()), Operand::Expr(item))?;

@@ -238,6 +238,11 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
         if self.is_stable(&value) { value } else { self.materialize(name, value) }
     }
 
+    /// A value that may be written down twice at this point.
+    pub(super) fn duplicable(&mut self, name: &str, e: Expr) -> Expr {
+        if e.is_simple() { e } else { self.materialize(name, e) }
+    }
+
     fn is_stable(&self, e: &Expr) -> bool {
         match &e.kind {
             Kind::Const(_) | Kind::Nothing | Kind::Declared(_) | Kind::Constant(_) => true,

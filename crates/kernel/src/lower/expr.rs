@@ -126,15 +126,15 @@ impl LoweringContext<'_, '_> {
         if let Value::Builtin(name) = &value
             && let Some(row) = crate::table::row(name).filter(|row| row.is_attribute)
         {
-            return self.row(row, Vec::new()).map(Operand::Expr);
+            return self.device_builtin(row, Vec::new()).map(Operand::Expr);
         }
         if let Value::Builtin(name) = &value
             && let Some(first) = crate::table::row(&format!("{name}.x")).filter(|row| row.is_attribute)
         {
             // A place in three directions: cuda.threadIdx.
-            let mut items = vec![self.row(first, Vec::new())?];
+            let mut items = vec![self.device_builtin(first, Vec::new())?];
             for row in ["y", "z"].iter().filter_map(|axis| crate::table::row(&format!("{name}.{axis}"))) {
-                items.push(self.row(row, Vec::new())?);
+                items.push(self.device_builtin(row, Vec::new())?);
             }
             return Ok(Operand::Expr(tuple(items, Some(["x", "y", "z"].map(str::to_owned).into()))));
         }
@@ -207,7 +207,7 @@ impl LoweringContext<'_, '_> {
         }
         let Some(compute) = rules::compute(Rule::Power, Fun::Power, &[d, DType::I64]) else { return Ok(None) };
         let base = self.cast_dtype(base.clone(), compute)?;
-        let x = if base.is_simple() { base } else { self.materialize("x", base) };
+        let x = self.duplicable("x", base);
         let mut product = x.clone();
         if n == 4 {
             product = self.function("*", Fun::Multiply, Rule::Arith, vec![x.clone(), x])?;
@@ -228,7 +228,7 @@ impl LoweringContext<'_, '_> {
             (Ty::Tuple(types, _), kind) => {
                 let types = types.clone();
                 let held = Expr::new(e.ty.clone(), kind);
-                let held = if held.is_simple() { held } else { self.materialize("t", held) };
+                let held = self.duplicable("t", held);
                 let item = |(k, ty)| Expr::new(ty, Kind::Item(Box::new(held.clone()), k));
                 types.into_iter().enumerate().map(item).collect()
             }
@@ -298,7 +298,7 @@ impl LoweringContext<'_, '_> {
             return Ok(Expr::new(BOOL, if and { Kind::And(both.0, both.1) } else { Kind::Or(both.0, both.1) }));
         }
         let left = self.cast(left, &ty)?;
-        let result = self.hold_variable("t", left);
+        let result = self.materialize("t", left);
         let Kind::Var(var) = result.kind else { return Ok(result) };
         let test = self.to_bool(result.clone())?;
         let test = if and { test } else { Expr::new(BOOL, Kind::Not(Box::new(test))) };
@@ -310,14 +310,6 @@ impl LoweringContext<'_, '_> {
         })?;
         self.emit(StmtKind::If { test, then, orelse: Vec::new() });
         Ok(self.materialize("t", result))
-    }
-
-    /// A new variable with a value, which may change until it is held.
-    fn hold_variable(&mut self, name: &str, value: Expr) -> Expr {
-        let ty = value.ty.clone();
-        let var = self.variable(name, ty.clone());
-        self.emit(StmtKind::Assign(var, value));
-        Expr::new(ty, Kind::Var(var))
     }
 
     fn conditional(&mut self, test: &Ast, body: &Ast, orelse: &Ast) -> Result<Operand> {

@@ -89,7 +89,7 @@ impl LoweringContext<'_, '_> {
         };
         // Items of one type: a choice by the index.
         let at = self.cast(at, &INT)?;
-        let at = if at.is_simple() { at } else { self.materialize("k", at) };
+        let at = self.duplicable("k", at);
         self.check_item(&at, n)?;
         // A negative index counts from the end.
         let at = if at.dtype().is_some_and(|d| d.kind() == cuprous_core::Kind::Int) {

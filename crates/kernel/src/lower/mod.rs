@@ -6,6 +6,7 @@
 //! functions that call one another: what was compiled with less than is known in the end is compiled again.
 
 mod array_methods;
+mod builtins;
 mod call;
 mod check;
 mod compare;
@@ -14,7 +15,6 @@ mod expr;
 mod index;
 mod loops;
 mod record;
-mod special;
 mod stmt;
 mod ufunc_out;
 mod writes;
@@ -30,6 +30,7 @@ use crate::table;
 use crate::types::Ty;
 use crate::verify;
 
+pub use builtins::builtin_names;
 use context::LoweringContext;
 
 /// Walks of one function before inference is given up; types only grow, and each can grow a few times.

@@ -48,7 +48,8 @@ fn written(function: &Function, all: &[Function]) -> Params {
         }
     });
     ir::each_expr(&function.body, &mut |e| match &e.kind {
-        Kind::Atomic { op, array, .. } if !op.loads() => writes.extend(memory(array, &shows)),
+        Kind::Atomic { array, .. } => writes.extend(memory(array, &shows)),
+        Kind::Cached { op, array, .. } if !op.is_load() => writes.extend(memory(array, &shows)),
         Kind::Call(callee, args) => {
             for &p in &all[*callee].writes {
                 if let Some(arg) = args.get(p) {

@@ -22,7 +22,7 @@ pub(crate) use raw::{NativeKernel, NativeModule, keep_code, kept_code, link_code
 /// The builtins that kernels know, for tests and for the names of `cuprous.cuda`.
 #[pyfunction]
 pub(crate) fn kernel_builtins() -> Vec<String> {
-    cuprous_kernel::table::names()
+    cuprous_kernel::lower::builtin_names()
 }
 
 /// Declares a function of CUDA C++; the name that kernels know.

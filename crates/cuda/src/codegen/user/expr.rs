@@ -161,22 +161,26 @@ impl Writer<'_> {
                 let place = self.element(array, indices);
                 let name = op.name().trim_end_matches('_');
                 let given = self.arguments(operands);
-                let low = matches!(&array.ty, Ty::Array(a) if matches!(a.dtype(), Some(DType::F16 | DType::BF16)));
-                // Of 16-bit floats the hints know the bits.
-                match (op.loads(), op.stores(), &given[..]) {
-                    (true, ..) if low => {
-                        let c = self.ctype(&e.ty);
-                        return whole(format!("bitcast<{c}>(__{name}((const uint16*)&{place}))"));
-                    }
-                    (_, true, [value]) if low => {
-                        return whole(format!("__{name}((uint16*)&{place}, bitcast<uint16>({value}))"));
-                    }
-                    (true, ..) => return whole(format!("__{name}(&{place})")),
-                    (_, true, [value]) => return whole(format!("__{name}(&{place}, {value})")),
-                    _ => {}
-                }
                 let given: String = given.iter().map(|a| format!(", {a}")).collect();
                 whole(format!("atomic_{name}(&{place}{given})"))
+            }
+            Kind::Cached { op, array, indices, operands } => {
+                self.atomics = true;
+                self.parts.add(Part::Arith);
+                let place = self.element(array, indices);
+                let name = op.name();
+                let given = self.arguments(operands);
+                // The intrinsics take 16-bit floats as their bits.
+                let half = matches!(&array.ty, Ty::Array(a) if matches!(a.dtype(), Some(DType::F16 | DType::BF16)));
+                match &given[..] {
+                    [value] if half => whole(format!("__{name}((uint16*)&{place}, bitcast<uint16>({value}))")),
+                    [value] => whole(format!("__{name}(&{place}, {value})")),
+                    _ if half => {
+                        let c = self.ctype(&e.ty);
+                        whole(format!("bitcast<{c}>(__{name}((const uint16*)&{place}))"))
+                    }
+                    _ => whole(format!("__{name}(&{place})")),
+                }
             }
         }
     }
