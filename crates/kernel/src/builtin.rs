@@ -1,48 +1,49 @@
-//! A builtin that devices implement: its signature, and its code for both devices.
+//! Builtins that devices implement: their signatures and their code for each device.
 
 use cuprous_core::DType;
 
-/// A type in a row.
+/// A type in the signature of a builtin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TypeSpec {
-    /// This type; numbers are converted to it.
+    /// This type. Arguments are converted to it.
     Is(DType),
-    /// The row's type variable.
+    /// The type variable of the signature.
     T,
-    /// Nothing is returned.
+    /// No value is returned.
     Nothing,
-    /// An int32 and a truth value are returned.
+    /// An int32 and a bool are returned.
     IntBool,
-    /// A tuple of these is returned.
+    /// A tuple of these types is returned.
     Several(&'static [DType]),
 }
 
-/// A builtin of the devices.
+/// A builtin that devices implement. A row of [`crate::table::ROWS`], or one that follows from a declaration.
 #[derive(Debug)]
 pub struct Builtin {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// The types of its arguments.
+    /// The types of the parameters.
     pub params: &'static [TypeSpec],
-    /// Values of the last arguments where they are left out.
+    /// Default values of the last parameters.
     pub defaults: &'static [i64],
-    /// What it returns.
+    /// The type of the result.
     pub ret: TypeSpec,
-    /// What the type variable may be; the first that an argument converts to without loss is taken.
+    /// The types that the type variable may stand for. An argument takes the first one that represents its values.
     pub types: &'static [DType],
-    /// CUDA C++; `{0}`, `{1}` are the arguments.
+    /// The CUDA C++ text; `{0}`, `{1}` are the arguments.
     pub cuda: &'static str,
-    /// The CPU's code.
+    /// The CPU's code: `@x` for what the code generator writes itself, else the name of a function of the run-time
+    /// library.
     pub host: &'static str,
-    /// Whether it does more than give a value.
+    /// Whether a call does more than return a value.
     pub has_effect: bool,
-    /// Whether threads wait there for one another.
+    /// Whether threads wait for one another in a call.
     pub synchronizes: bool,
-    /// Whether the name alone is the value: `cuda.threadIdx.x`.
+    /// Whether the name is a value and not a function: `cuda.threadIdx.x`.
     pub is_attribute: bool,
 }
 
-/// `cuda.threadIdx.x` of the last thread of a row; no name that a kernel could call.
+/// `cuda.threadIdx.x` of the last thread along x. Kernels cannot name it.
 pub static LAST_THREAD_X: Builtin = Builtin {
     name: "cuda.threadIdx.last",
     params: &[],

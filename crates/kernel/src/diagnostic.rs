@@ -1,4 +1,4 @@
-//! What is wrong with a kernel: the cause in one line, where it stands, and what to do instead.
+//! Errors in a kernel: the cause in one line, the source location, and what to do instead.
 
 use std::fmt;
 
@@ -7,42 +7,42 @@ use crate::ast::{Function, Pos};
 /// `Result` with [`Diagnostic`].
 pub type Result<T> = std::result::Result<T, Box<Diagnostic>>;
 
-/// Which Python exception it becomes.
+/// The Python exception that a diagnostic becomes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ErrorKind {
-    /// Types do not fit: Numba's `TypingError`.
+    /// The types do not fit: Numba's `TypingError`.
     Typing,
-    /// The kernel language has no such thing: `UnsupportedError`.
+    /// The kernel language does not support it: `UnsupportedError`.
     Unsupported,
-    /// A value that is known when the kernel is compiled cannot be: `InvalidValueError`.
+    /// A value known at compile time is not allowed: `InvalidValueError`.
     Value,
 }
 
 /// An error in a kernel.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
-    /// Which exception.
+    /// The exception.
     pub kind: ErrorKind,
     /// The cause.
     pub message: String,
     /// What to do, or the nearest thing that is supported.
     pub hint: Option<String>,
-    /// Function, file and line.
+    /// The function.
     pub function: String,
-    /// See above.
+    /// Its file.
     pub file: String,
-    /// Where it stands.
+    /// The source location.
     pub pos: Pos,
     /// The text of the line.
     pub line: String,
-    /// Whether it would be right if integers were known when the kernel is compiled.
+    /// Whether the code is correct if integer arguments are compile-time constants.
     pub literal: bool,
-    /// Calls that led there, innermost first: (function, file, line, text).
+    /// The calls that led to the function, innermost first: (function, file, line, text).
     pub call_chain: Vec<(String, String, u32, String)>,
 }
 
 impl Diagnostic {
-    /// An error at a place of a function.
+    /// Creates an error at a source location in a function.
     pub fn new(kind: ErrorKind, message: impl Into<String>, function: &Function, pos: Pos) -> Box<Diagnostic> {
         Box::new(Diagnostic {
             kind,
@@ -63,13 +63,13 @@ impl Diagnostic {
         self
     }
 
-    /// Says that integers which are known would mend it.
+    /// Marks the error as one that compile-time integer arguments may resolve.
     pub fn literal(mut self: Box<Self>) -> Box<Self> {
         self.literal = true;
         self
     }
 
-    /// Says that the function was compiled because of a call there.
+    /// Adds the call because of which the function was compiled.
     pub fn called_from(mut self: Box<Self>, function: &Function, pos: Pos) -> Box<Self> {
         let text = function.line(pos.line).trim().to_owned();
         self.call_chain.push((function.name.clone(), function.file.clone(), pos.line, text));
@@ -83,7 +83,7 @@ impl fmt::Display for Diagnostic {
         writeln!(f, "  File \"{}\", line {}, in {}", self.file, self.pos.line, self.function)?;
         let text = self.line.trim_start();
         writeln!(f, "    {text}")?;
-        // Columns count UTF-8 bytes of the line as it stands.
+        // Columns count the UTF-8 bytes of the line.
         let indent = self.line.len() - text.len();
         let start = (self.pos.column as usize).clamp(indent, self.line.len().max(indent));
         let end = (self.pos.end as usize).min(self.line.len());
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_shows_the_place() {
+    fn a_message_shows_the_source_location() {
         let function = Function {
             name: "add".into(),
             file: "a.py".into(),

@@ -1,10 +1,10 @@
-//! Facts about control flow and variables of structured code that several passes need.
+//! Control flow and variable uses of structured code, for the passes over it.
 
 use std::collections::HashSet;
 
 use crate::ir::{Expr, Kind, Stmt, StmtKind, any_expr, each_expr, each_stmt};
 
-/// Statements up to the next barrier, or way out of a loop.
+/// Returns the statements before the first barrier or exit from the enclosing loop.
 pub fn region(body: &[Stmt]) -> &[Stmt] {
     let ends = |stmt: &Stmt| {
         let one = std::slice::from_ref(stmt);
@@ -13,7 +13,8 @@ pub fn region(body: &[Stmt]) -> &[Stmt] {
     &body[..body.iter().position(ends).unwrap_or(body.len())]
 }
 
-/// Whether a block leaves the loop around it, or goes on with its next turn; `inner` loops' own exits do not count.
+/// Returns true if a block may leave the enclosing loop or start its next iteration. Exits of inner loops do not count;
+/// a `return` counts if `returns` is set.
 pub fn exits_loop(body: &[Stmt], returns: bool) -> bool {
     body.iter().any(|stmt| match &stmt.kind {
         StmtKind::Break | StmtKind::Continue => true,
@@ -24,14 +25,14 @@ pub fn exits_loop(body: &[Stmt], returns: bool) -> bool {
     })
 }
 
-/// Whether there is a `return` anywhere.
+/// Returns true if a block contains a `return`.
 pub fn has_return(body: &[Stmt]) -> bool {
     let mut found = false;
     each_stmt(body, &mut |stmt| found |= matches!(stmt.kind, StmtKind::Return(_)));
     found
 }
 
-/// How often each variable is written down.
+/// Returns the number of definitions and uses of each variable.
 pub fn occurrences(body: &[Stmt], vars: usize) -> Vec<u32> {
     let mut counts = vec![0; vars];
     each_stmt(body, &mut |stmt| {
@@ -47,7 +48,7 @@ pub fn occurrences(body: &[Stmt], vars: usize) -> Vec<u32> {
     counts
 }
 
-/// Variables that may be read before they are assigned.
+/// Returns the variables that may be read before they are assigned.
 pub fn upward_exposed(body: &[Stmt]) -> HashSet<usize> {
     let mut found = HashSet::new();
     expose(body, &mut HashSet::new(), &mut found);

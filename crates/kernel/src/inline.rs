@@ -1,5 +1,5 @@
-//! Device functions in place of their calls, for devices that are given no compiler behind their own: what follows from
-//! a thread's place is then known inside of them too, and vectors go through them.
+//! Inlining of device functions, for devices without an optimizing compiler. The analyses of thread indices and the
+//! vectorizer then see through calls.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use crate::ir::{
 };
 use crate::rewrite::{rename, rewrite};
 
-/// Expressions of a function that is put in place, and what a function may have of them afterwards.
+/// The number of expressions of a function that may be inlined, and of a function after calls were inlined into it.
 const MAX_CALLEE_SIZE: usize = 400;
 const MAX_CALLER_SIZE: usize = 4000;
 
-/// Puts functions in place of their calls, and takes out those that nobody calls any more. A function stays where it
-/// calls itself, returns from within a loop, declares arrays (two calls of it share them) or is long.
+/// Inlines calls and removes functions without callers. A function is not inlined if it is recursive, returns from
+/// within a loop, declares arrays (its calls share them) or is too large.
 pub fn inline(module: &mut Module) {
     let mut states = vec![State::New; module.functions.len()];
     inline_into(module, 0, &mut states);
@@ -24,12 +24,12 @@ pub fn inline(module: &mut Module) {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     New,
-    /// Its calls are being looked at: who calls it now calls itself.
+    /// On the current path of calls: a call of it is recursive.
     Active,
     Done,
 }
 
-/// Functions that are called come first.
+/// Inlines calls into a function, after its callees.
 fn inline_into(module: &mut Module, k: usize, states: &mut [State]) {
     states[k] = State::Active;
     let mut calls = Vec::new();
@@ -84,10 +84,11 @@ fn inline_calls(module: &mut Module, k: usize, body: &mut Vec<Stmt>, caller_size
     }
 }
 
-/// The statements of a function that may stand in its caller, with its own variables: `return e` at its ends as an
-/// assignment to a variable that is not among them.
+/// Returns the statements of a function with its own variables, in which each `return e` is an assignment to the
+/// variable after its last one. `None` if the function cannot be inlined.
 fn inlinable_body(callee: &Function, result: Option<VarId>) -> Option<Vec<Stmt>> {
-    // A variable that is read before it is assigned is zero at each call.
+    // A variable that is read before it is assigned is zero in each call, but would keep its value across inlined
+    // calls.
     let open = upward_exposed(&callee.body).iter().any(|&v| v >= callee.params);
     if open || !callee.arrays.is_empty() {
         return None;
@@ -127,7 +128,7 @@ fn structure_returns(body: &[Stmt], result: Option<VarId>) -> Option<Vec<Stmt>> 
     Some(all)
 }
 
-/// Whether a block always returns.
+/// Returns true if a block always returns.
 fn always_returns(body: &[Stmt]) -> bool {
     match body.last().map(|stmt| &stmt.kind) {
         Some(StmtKind::Return(_)) => true,
@@ -136,8 +137,8 @@ fn always_returns(body: &[Stmt]) -> bool {
     }
 }
 
-/// Statements of `callee` with new variables of `caller`. What is simple stands where a parameter stood that keeps its
-/// value: nothing that the statements assign is a variable of the caller but, at their ends, the `result`.
+/// Returns the statements of `callee` with new variables of `caller`. Simple arguments replace parameters that are not
+/// assigned to. That is valid because the statements assign only new variables, and `result` last.
 fn instantiate(
     caller: &mut Function,
     callee: &Function,
@@ -206,7 +207,7 @@ mod tests {
         }
     }
 
-    /// A kernel `y = f(x)` with an `f` of that body, after all is in place.
+    /// Inlines a function with the given body into a kernel `y = f(x)`.
     fn inlined(body: Vec<Stmt>) -> Module {
         let call = Expr::new(INT, Kind::Call(1, vec![var(0)]));
         let kernel = function("kernel", 2, Ty::None, vec![stmt(StmtKind::Assign(1, call))]);
@@ -224,25 +225,25 @@ mod tests {
     }
 
     #[test]
-    fn early_returns_become_choices() {
+    fn early_returns_become_branches() {
         let test = Expr::new(BOOL, Kind::Not(Box::new(Expr::bool(true))));
         let then = vec![stmt(StmtKind::Return(Some(var(0))))];
         let early = StmtKind::If { test, then, orelse: Vec::new() };
         let rest = [StmtKind::Assign(1, Expr::int(7)), StmtKind::Return(Some(var(1)))];
         let module = inlined([early].into_iter().chain(rest).map(stmt).collect());
-        let [kernel] = &module.functions[..] else { panic!("a function that nobody calls") };
-        assert_eq!(kernel.vars.len(), 4, "its own variables and those of the function");
+        let [kernel] = &module.functions[..] else { panic!("a function without callers") };
+        assert_eq!(kernel.vars.len(), 4, "the variables of caller and callee");
         let [Stmt { kind: StmtKind::If { then, orelse, .. }, .. }] = &kernel.body[..] else { panic!("{kernel:?}") };
         let is = |stmt: &Stmt, v: VarId, from: VarId| match &stmt.kind {
             StmtKind::Assign(to, e) => *to == v && matches!(e.kind, Kind::Var(w) if w == from),
             _ => false,
         };
-        assert!(is(&then[0], 1, 0), "the argument stands for the parameter");
+        assert!(is(&then[0], 1, 0), "the argument replaces the parameter");
         assert!(matches!(orelse[0].kind, StmtKind::Assign(3, _)) && is(&orelse[1], 1, 3));
     }
 
     #[test]
-    fn functions_stay_where_calls_must() {
+    fn functions_that_cannot_be_inlined_stay() {
         let ends = || stmt(StmtKind::Return(Some(var(0))));
         let looped = StmtKind::While { test: Expr::bool(true), body: vec![ends()] };
         assert_eq!(inlined(vec![stmt(looped), ends()]).functions.len(), 2, "a return in a loop");

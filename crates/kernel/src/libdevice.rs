@@ -1,5 +1,5 @@
-//! libdevice's functions by name, as Numba has them in `cuda.libdevice`: rows of the table of builtins, made of a table of
-//! signatures. Results that libdevice writes through pointers come back as a tuple.
+//! libdevice's functions with the names of Numba's `cuda.libdevice`, as builtins generated from a table of signatures.
+//! Values that libdevice returns through pointers are returned as a tuple.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,8 +8,8 @@ use cuprous_core::DType;
 
 use crate::builtin::{Builtin, TypeSpec};
 
-/// What a function returns (v: nothing), what it takes, what it writes through pointers after that, and the names of all
-/// such functions. f: float32, d: float64, h: int16, i: int32, l: int64.
+/// Result (v: none), parameters, parameters written through pointers, which come last, and the names of the functions
+/// with that signature. f: float32, d: float64, h: int16, i: int32, l: int64.
 const SIGNATURES: &[(&str, &str, &str, &str)] = &[
     ("i", "i", "", "abs brev clz ffs popc"),
     (
@@ -121,7 +121,7 @@ const SIGNATURES: &[(&str, &str, &str, &str)] = &[
     ("v", "d", "dd", "sincos sincospi"),
 ];
 
-/// The type that a letter stands for.
+/// Returns the type that a letter stands for.
 pub fn letter(c: char) -> DType {
     match c {
         'f' => DType::F32,
@@ -140,7 +140,7 @@ fn row_of(ret: &str, takes: &str, writes: &str, name: &str) -> Builtin {
     let params: Vec<TypeSpec> = takes.chars().map(|c| TypeSpec::Is(letter(c))).collect();
     let results: Vec<DType> = ret.chars().filter(|&c| c != 'v').chain(writes.chars()).map(letter).collect();
     let args: Vec<String> = (0..params.len()).map(|k| format!("{{{k}}}")).collect();
-    // A function that writes through pointers has a wrapper of ours.
+    // Functions that write through pointers are called through a wrapper.
     let prefix = if writes.is_empty() { "__nv_" } else { "nv_" };
     Builtin {
         name: Box::leak(format!("libdevice.{name}").into_boxed_str()),
@@ -159,7 +159,7 @@ fn row_of(ret: &str, takes: &str, writes: &str, name: &str) -> Builtin {
     }
 }
 
-/// A function's row, with what its signature says: what it returns, takes, and writes through pointers.
+/// A builtin with its signature: result, parameters, parameters written through pointers.
 type Known = (Builtin, [&'static str; 3]);
 
 static BY_NAME: LazyLock<HashMap<&'static str, Known>> = LazyLock::new(|| {
@@ -169,17 +169,17 @@ static BY_NAME: LazyLock<HashMap<&'static str, Known>> = LazyLock::new(|| {
     all.collect()
 });
 
-/// The row of `libdevice.name`.
+/// Returns the builtin `libdevice.name`.
 pub fn row(name: &str) -> Option<&'static Builtin> {
     BY_NAME.get(name.strip_prefix("libdevice.")?).map(|(row, _)| row)
 }
 
-/// The signature of a function, as in the table.
+/// Returns the signature of a function, in the letters of the table.
 pub fn signature(name: &str) -> Option<[&'static str; 3]> {
     BY_NAME.get(name.strip_prefix("libdevice.")?).map(|(_, signature)| *signature)
 }
 
-/// Every name.
+/// Returns all names.
 pub fn names() -> impl Iterator<Item = &'static str> {
     BY_NAME.keys().copied()
 }

@@ -1,40 +1,41 @@
-//! Which assignments reach which uses. Occurrences of a name that belong together are a *web*: one variable with one
-//! type. A name that is used for two things, one after the other, is two webs, as Numba's SSA form has it.
+//! The live ranges of a function's names (SSA webs): which assignments reach which uses. All occurrences of a name that
+//! are connected this way are one variable with one type. A name that is used for two unrelated purposes has two live
+//! ranges, as in Numba's SSA form.
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::ast::{Expr, ExprKind, Function, Name, Stmt, StmtKind};
 
-/// The webs of a function.
+/// The live ranges of a function.
 #[derive(Debug)]
 pub struct LiveRanges {
-    /// The web of each occurrence, by [`Name::id`]; `None` for a use that no assignment reaches.
+    /// The live range of each occurrence, by [`Name::id`]. `None` for a use that no assignment reaches.
     of: Vec<Option<usize>>,
-    /// The name of each web.
+    /// The name of each live range.
     pub names: Vec<String>,
-    /// Whether each web's counter belongs to one loop alone: assigned there only and used only inside.
+    /// Whether each live range is the counter of a single loop: assigned only by its header and used only in its body.
     pub private: Vec<bool>,
-    /// How many assignments each web has.
+    /// The number of assignments of each live range.
     pub assignments: Vec<u32>,
-    /// For each occurrence, by [`Name::id`], whether it is a use that some path reaches without an assignment.
+    /// Whether each occurrence, by [`Name::id`], is a use that may come before any assignment.
     maybe_unassigned: Vec<bool>,
 }
 
-/// Stands among reaching assignments for a path without one.
+/// Among reaching definitions: a path without an assignment.
 const UNASSIGNED: u32 = u32::MAX;
 
 impl LiveRanges {
-    /// The web of an occurrence.
+    /// Returns the live range of an occurrence.
     pub fn of(&self, name: &Name) -> Option<usize> {
         self.of.get(name.id as usize).copied().flatten()
     }
 
-    /// Returns true if an occurrence is a use that some path reaches without an assignment.
+    /// Returns true if an occurrence is a use that may come before any assignment.
     pub fn maybe_unassigned(&self, name: &Name) -> bool {
         self.maybe_unassigned.get(name.id as usize).copied().unwrap_or(false)
     }
 
-    /// Returns for each web whether it has such uses.
+    /// Returns for each live range whether it has such uses.
     pub fn tracked(&self) -> Vec<bool> {
         let mut tracked = vec![false; self.names.len()];
         for (range, maybe) in self.of.iter().zip(&self.maybe_unassigned) {
@@ -46,7 +47,7 @@ impl LiveRanges {
     }
 }
 
-/// The assignments that may have been the last, for each name.
+/// For each name, the assignments that may have been the last one.
 type ReachingDefinitions = HashMap<String, BTreeSet<u32>>;
 
 struct Builder {
@@ -54,17 +55,17 @@ struct Builder {
     parent: Vec<u32>,
     used: Vec<bool>,
     maybe_unassigned: Vec<bool>,
-    /// For assignments: 0 for a plain one, else the loop whose counter it is.
+    /// For each definition, the loop whose counter it assigns; 0 for other assignments.
     counter_of: Vec<usize>,
     defined: Vec<bool>,
-    /// (use, the loops around it).
+    /// Uses, with the loops around them.
     uses: Vec<(u32, Vec<usize>)>,
     loops: Vec<usize>,
-    /// What reaches the ends of the loops around: by `continue`, by `break`.
+    /// For each enclosing loop, the definitions that reach a `continue` and those that reach a `break`.
     exits: Vec<(ReachingDefinitions, ReachingDefinitions)>,
 }
 
-/// The webs of a function.
+/// Computes the live ranges of a function.
 pub fn live_ranges(function: &Function) -> LiveRanges {
     let n = function.names as usize;
     let mut builder = Builder {
@@ -88,7 +89,7 @@ pub fn live_ranges(function: &Function) -> LiveRanges {
     builder.finish(&names)
 }
 
-/// The text of each occurrence.
+/// Collects the name of each occurrence.
 fn collect(function: &Function, names: &mut [String]) {
     let mut note = |name: &Name| {
         if let Some(slot) = names.get_mut(name.id as usize) {
@@ -99,7 +100,7 @@ fn collect(function: &Function, names: &mut [String]) {
     for_each_name(&function.body, &mut note);
 }
 
-/// Calls `f` with each occurrence of a name in some statements.
+/// Calls `f` with each occurrence of a name in a block.
 fn for_each_name(body: &[Stmt], f: &mut dyn FnMut(&Name)) {
     for stmt in body {
         match &stmt.kind {
@@ -165,7 +166,7 @@ fn names_in(e: &Expr, f: &mut dyn FnMut(&Name)) {
     }
 }
 
-/// What either brings.
+/// Adds the definitions that reach a point on another path.
 fn join(into: &mut ReachingDefinitions, from: &ReachingDefinitions) {
     for (name, defs) in from {
         into.entry(name.clone()).or_default().extend(defs);
@@ -219,7 +220,8 @@ impl Builder {
         }
     }
 
-    /// Statements; afterwards `reach` says what reaches their end, nothing where control never comes there.
+    /// Visits statements. Afterwards `reaching` holds the definitions that reach their end; it is empty if the end is
+    /// unreachable.
     fn block(&mut self, body: &[Stmt], reaching: &mut ReachingDefinitions) {
         for stmt in body {
             self.stmt(stmt, reaching);
@@ -234,7 +236,7 @@ impl Builder {
             }
             StmtKind::AugAssign { target, value, .. } => {
                 self.uses(value, reaching);
-                // The name is read and written by one occurrence, so both are of one web.
+                // One occurrence reads and writes the name, so old and new value belong to one live range.
                 self.uses(target, reaching);
                 if let ExprKind::Name(name) = &target.kind {
                     self.define(name, 0, reaching);
@@ -258,7 +260,7 @@ impl Builder {
             }
             StmtKind::For { target, iter, body, orelse } => {
                 self.uses(iter, reaching);
-                // The same number in every round.
+                // Identifies the loop; the same in every round of the fixed-point iteration.
                 let this = std::ptr::from_ref(stmt) as usize;
                 self.iterate(reaching, |builder, reaching| {
                     let skipped = reaching.clone();
@@ -293,8 +295,9 @@ impl Builder {
         }
     }
 
-    /// A loop: walked until nothing new reaches its head. `turn` gives what reaches the point where the loop ends by
-    /// itself, which `reach` is set to; [`Walk::leave`] adds `else` and what comes by `break`.
+    /// Visits a loop until no new definition reaches its header. `iteration` returns the definitions that reach the
+    /// regular end of the loop, which become `reaching`. [`Builder::exit_loop`] adds `else` and the definitions that
+    /// leave by `break`.
     fn iterate(
         &mut self,
         reaching: &mut ReachingDefinitions,
@@ -316,7 +319,7 @@ impl Builder {
         }
     }
 
-    /// The end of a loop. What stands in its `else` is no longer inside: `break` and `continue` are of the loop around.
+    /// Ends a loop. In its `else`, `break` and `continue` belong to the enclosing loop.
     fn exit_loop(&mut self, orelse: &[Stmt], reaching: &mut ReachingDefinitions) {
         let (_, by_break) = self.exits.pop().unwrap_or_default();
         self.block(orelse, reaching);
@@ -389,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_used_for_two_things_is_two_webs_and_a_loop_is_one() {
+    fn unrelated_uses_of_a_name_are_separate_live_ranges() {
         // def f(n): x = 1; y = x; x = n; (while x: x = y)
         let body = vec![
             assign(load("x", 1), one()),
@@ -412,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn a_use_that_a_path_reaches_without_an_assignment_is_known() {
+    fn uses_that_may_come_before_an_assignment_are_found() {
         // def f(n): if n: x = 1; (return) else: x = 2; y = x; (if n: z = 1); y = z
         let branch = |target, leaves: bool| {
             let leave = leaves.then(|| stmt(StmtKind::Return(None)));

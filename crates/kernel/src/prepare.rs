@@ -1,5 +1,5 @@
-//! Kernels made simpler for devices that are given no compiler behind their own: early returns become choices, names of
-//! declared arrays the arrays, short loops of known length their turns.
+//! Simplification of kernels for devices without an optimizing compiler: early returns become branches, variables that
+//! stand for one array are replaced by it, and short loops are unrolled.
 
 use std::collections::HashMap;
 
@@ -11,24 +11,24 @@ use crate::ir::{Expr, Function, Kind, Stmt, StmtKind, any_expr, each_expr, each_
 use crate::rewrite::rewrite;
 use crate::strip_mine;
 
-/// Turns of a loop that is written out, and what all of them together may have of expressions.
+/// The iterations of a loop that is fully unrolled, and the expressions of all of them together.
 const MAX_UNROLLED_ITERATIONS: i64 = 4;
 const MAX_UNROLLED_SIZE: i64 = 640;
-/// What four turns may have of expressions.
+/// The expressions of a loop body that is unrolled four times.
 const MAX_SIZE_BY_FOUR: i64 = 100;
 
-/// Prepares a kernel; loops are `cut` where that gains something ([`strip_mine`]): whether any was.
-pub fn prepare(function: &mut Function, stripped: bool) -> bool {
+/// Simplifies a kernel. With `strip`, grid-stride loops are strip-mined where that pays off. Returns true if any was.
+pub fn prepare(function: &mut Function, strip: bool) -> bool {
     function.body = structure_returns(&function.body);
     propagate_arrays(function);
-    let stripped = stripped && strip_mine::strip_mine(function);
+    let stripped = strip && strip_mine::strip_mine(function);
     let total = occurrences(&function.body, function.vars.len());
     let body = std::mem::take(&mut function.body);
     function.body = unroll(body, &total);
     stripped
 }
 
-/// Names that stand for one declared or constant array.
+/// Replaces variables that always hold the same declared or constant array.
 fn propagate_arrays(function: &mut Function) {
     let mut arrays: HashMap<usize, Kind> = HashMap::new();
     let mut twice = upward_exposed(&function.body);
@@ -90,7 +90,7 @@ fn unroll(body: Vec<Stmt>, total: &[u32]) -> Vec<Stmt> {
     result
 }
 
-/// A loop of known length with four turns in one, where a turn is short.
+/// Unrolls a loop of known length by four if its body is short.
 fn unrolled_by_four(mut stmt: Stmt, total: &[u32]) -> Stmt {
     let Some((first, count, by)) = trip_count(&stmt, total) else { return stmt };
     let StmtKind::For { var, start, stop, step, body } = &mut stmt.kind else { return stmt };
@@ -125,7 +125,7 @@ fn unrolled_by_four(mut stmt: Stmt, total: &[u32]) -> Stmt {
     stmt
 }
 
-/// The counter's values, of a loop that is written out.
+/// Returns the values of the counter of a loop that can be fully unrolled.
 fn unrolled_values(stmt: &Stmt, total: &[u32]) -> Option<Vec<i64>> {
     let (start, count, step) = trip_count(stmt, total)?;
     let mut parts = 0i64;
@@ -134,7 +134,7 @@ fn unrolled_values(stmt: &Stmt, total: &[u32]) -> Option<Vec<i64>> {
     short.then(|| (0..count as i64).map(|k| start + k * step).collect())
 }
 
-/// First value, turns and step of a loop that may be written out.
+/// Returns the first value, the trip count and the step of a loop that may be unrolled.
 fn trip_count(stmt: &Stmt, total: &[u32]) -> Option<(i64, u64, i64)> {
     let StmtKind::For { var, start, stop, step, body } = &stmt.kind else { return None };
     let (start, stop, step) = (start.as_int()?, stop.as_int()?, step.as_int()?);
@@ -148,7 +148,7 @@ fn trip_count(stmt: &Stmt, total: &[u32]) -> Option<(i64, u64, i64)> {
     (!waits).then_some((start, count, step))
 }
 
-/// A kernel's body in which `if test: return` at its ends is the choice of what follows.
+/// Returns a kernel's body in which `if test: return` at the end of a branch encloses the rest in the other branch.
 fn structure_returns(body: &[Stmt]) -> Vec<Stmt> {
     let mut result = Vec::new();
     for (k, stmt) in body.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! What threads ask of their place: variables that follow from it, and kernels that ask for nothing but the place in the
-//! grid.
+//! Rematerialization of thread indices: variables that are cheap functions of the thread index are recomputed instead
+//! of stored. Also tells which kernels depend on the index along x only through the global index.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use cuprous_core::{DType, Fun};
 use crate::flow::upward_exposed;
 use crate::ir::{Expr, Function, Kind, Module, StmtKind, each_stmt};
 
-/// What a thread is told that is the same along x.
+/// Index builtins with the same value in all threads along x.
 const UNIFORM_ALONG_X: [&str; 10] = [
     "@threadIdx.y",
     "@threadIdx.z",
@@ -21,14 +21,15 @@ const UNIFORM_ALONG_X: [&str; 10] = [
     "@gridDim.y",
     "@gridDim.z",
 ];
-/// Parts of an expression that is computed again rather than kept.
+/// The number of expressions of a variable that is recomputed instead of stored.
 const MAX_SIZE: usize = 12;
 
-/// Integers that are assigned once and follow from the thread's place and constants, as such expressions.
+/// Integers that are assigned once and depend only on thread indices and constants, with the expressions that compute
+/// them.
 pub struct Rematerializable(HashMap<usize, Expr>);
 
 impl Rematerializable {
-    /// Of a function.
+    /// Analyzes a function.
     pub fn of(function: &Function) -> Rematerializable {
         let mut counts = vec![0; function.vars.len()];
         each_stmt(&function.body, &mut |stmt| {
@@ -38,7 +39,8 @@ impl Rematerializable {
         });
         let open = upward_exposed(&function.body);
         let mut result = Rematerializable(HashMap::new());
-        // What an expression names was assigned before it, as nothing that is read first is among them.
+        // Variables that may be read before their assignment are excluded, so what an expression names was assigned
+        // before it.
         each_stmt(&function.body, &mut |stmt| {
             if let StmtKind::Assign(v, e) = &stmt.kind
                 && counts[*v] == 1
@@ -52,12 +54,12 @@ impl Rematerializable {
         result
     }
 
-    /// What a variable is, if it is known.
+    /// Returns the expression of a variable.
     pub fn get(&self, v: usize) -> Option<&Expr> {
         self.0.get(&v)
     }
 
-    /// An integer with all names replaced.
+    /// Returns an integer expression with all variables replaced, if all can be.
     pub(crate) fn expand(&self, e: &Expr) -> Option<Expr> {
         if !e.dtype().is_some_and(DType::is_int) {
             return None;
@@ -77,13 +79,13 @@ impl Rematerializable {
         Some(Expr::new(e.ty.clone(), kind))
     }
 
-    /// Whether it asks for nothing along x but the place in the grid.
+    /// Returns true if an expression depends on the index along x only through the global index.
     fn reads_only_global_index_x(&self, e: &Expr) -> bool {
         if self.expand(e).is_some_and(|known| is_global_index_x(&known)) {
             return true;
         }
         let mut all = match &e.kind {
-            // Who waits asks for nothing.
+            // A barrier does not read an index.
             Kind::Builtin(row, _) => {
                 !row.host.starts_with('@') || row.synchronizes || UNIFORM_ALONG_X.contains(&row.host)
             }
@@ -105,7 +107,7 @@ fn size(e: &Expr) -> usize {
     all
 }
 
-/// An integer without the casts that leave any number of threads as it is.
+/// Returns an integer without casts that preserve any thread index.
 fn without_casts(e: &Expr) -> &Expr {
     match &e.kind {
         Kind::Cast(from) if e.dtype().is_some_and(|d| d.size() >= DType::I32.size()) => without_casts(from),
@@ -113,7 +115,7 @@ fn without_casts(e: &Expr) -> &Expr {
     }
 }
 
-/// The operands of a function of two integers.
+/// Returns the operands of a binary function of integers.
 fn operands(e: &Expr, of: Fun) -> Option<[&Expr; 2]> {
     match &without_casts(e).kind {
         Kind::Fun(fun, d, args) if *fun == of && d.is_int() && d.size() >= DType::I32.size() => match &args[..] {
@@ -124,7 +126,7 @@ fn operands(e: &Expr, of: Fun) -> Option<[&Expr; 2]> {
     }
 }
 
-/// Whether it is `blockIdx.x * blockDim.x + threadIdx.x`.
+/// Returns true for `blockIdx.x * blockDim.x + threadIdx.x`.
 fn is_global_index_x(e: &Expr) -> bool {
     let is = |e: &Expr, host: &str| matches!(&e.kind, Kind::Builtin(row, _) if row.host == host);
     let start = |e: &Expr| {
@@ -136,14 +138,14 @@ fn is_global_index_x(e: &Expr) -> bool {
     operands(e, Fun::Add).is_some_and(|[a, b]| start(a) && thread(b) || start(b) && thread(a))
 }
 
-/// Whether threads ask for their place along x only as `blockIdx.x * blockDim.x + threadIdx.x`: then a row of blocks may
-/// be run as if it were one long block, unless they wait for one another.
+/// Returns true if the kernel reads its index along x only as `blockIdx.x * blockDim.x + threadIdx.x`. Then the blocks
+/// of a row may run as one long block, unless their threads synchronize.
 pub fn uses_only_global_index_x(module: &Module) -> bool {
     module.functions.iter().all(|function| {
         let known = Rematerializable::of(function);
         let mut all = true;
         each_stmt(&function.body, &mut |stmt| match &stmt.kind {
-            // What it says is looked at where it is used.
+            // Checked at its uses.
             StmtKind::Assign(v, _) if known.get(*v).is_some() => {}
             kind => kind.exprs(&mut |e| all &= known.reads_only_global_index_x(e)),
         });

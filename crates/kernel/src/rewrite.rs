@@ -1,8 +1,8 @@
-//! Changes to expressions and variables of code in place.
+//! In-place transformations of expressions and variables.
 
 use crate::ir::{Expr, Kind, Stmt, StmtKind, VarId};
 
-/// Calls `f` with each expression, the inner ones first.
+/// Calls `f` with each expression, operands first.
 pub(crate) fn rewrite(body: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
     for stmt in body {
         stmt.kind.exprs_mut(&mut |e| rewrite_expr(e, f));
@@ -15,7 +15,7 @@ pub(crate) fn rewrite_expr(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
     f(e);
 }
 
-/// Gives the variables of statements other numbers.
+/// Renumbers the variables of a block.
 pub(crate) fn rename(body: &mut [Stmt], number: &dyn Fn(VarId) -> VarId) {
     fn assigned(body: &mut [Stmt], number: &dyn Fn(VarId) -> VarId) {
         for stmt in body {

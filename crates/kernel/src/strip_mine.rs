@@ -1,10 +1,11 @@
-//! Grid-stride loops a few turns at a time, for devices that run the threads of a block one after the other.
+//! Strip mining of grid-stride loops, for devices that run the threads of a block one after another.
 //!
-//! In `for i in range(cuda.grid(1), n, cuda.gridsize(1))` threads side by side read what lies side by side, and each
-//! goes on far away from it. One that ran to the loop's end before the next began would touch a page for every turn and
-//! use a few bytes of it; a turn of all threads would keep nothing in registers. So all threads make [`TURNS`] turns,
-//! then the next as many, with a barrier between them, which changes nothing: threads of a block are in no order. Known
-//! as strip mining and interchange (M. Wolfe, "More Iteration Space Tiling", Supercomputing 1989).
+//! In `for i in range(cuda.grid(1), n, cuda.gridsize(1))`, neighboring threads access neighboring elements, and
+//! consecutive iterations of a thread are far apart. Running each thread to the end of the loop touches a page for
+//! every iteration and uses a few bytes of it. Running one iteration of all threads at a time keeps nothing in
+//! registers. So all threads run [`STRIP`] iterations, then the next ones, with a barrier in between. That is valid
+//! because the threads of a block are not ordered. See strip mining and loop interchange (M. Wolfe, "More Iteration
+//! Space Tiling", Supercomputing 1989).
 
 use std::collections::HashMap;
 
@@ -21,16 +22,16 @@ use crate::table::row;
 use crate::types::{BOOL, INT, Ty};
 use crate::uniformity::{Divergence, Uniformity};
 
-/// Turns that a thread makes before the next thread makes as many.
+/// The iterations that a thread runs before the next thread does.
 const STRIP: i64 = 4;
-/// Bits of the numbers that count turns, so that nothing overflows.
+/// The bits of loop counters, so that the arithmetic does not overflow.
 const MAX_BITS: u32 = 60;
-/// Bytes that a thread may carry from turn to turn: they go through memory.
+/// The bytes that a thread may carry from one iteration to the next, because they go through memory.
 const MAX_CARRIED_BYTES: usize = 32;
 
-/// Cuts the loops of a kernel, which has barriers afterwards: whether there were any.
+/// Strip-mines the loops of a kernel, which then has barriers. Returns true if there were any.
 pub fn strip_mine(function: &mut Function) -> bool {
-    // A thread's own arrays would have to be kept for all threads.
+    // The local arrays of all threads would have to be kept at the same time.
     if function.arrays.iter().any(|array| array.space == Space::Local) {
         return false;
     }
@@ -67,7 +68,7 @@ fn var(v: VarId) -> Expr {
 }
 
 impl StripMiner<'_> {
-    /// Statements that all threads of a block come to.
+    /// Visits statements that all threads of a block execute.
     fn block(&mut self, body: &mut Vec<Stmt>) {
         for mut stmt in std::mem::take(body) {
             if let Some(last) = self.last_start(&stmt) {
@@ -89,7 +90,7 @@ impl StripMiner<'_> {
         }
     }
 
-    /// Where the last thread of a block begins a loop that is worth cutting.
+    /// Returns the value at which the last thread of a block starts a loop, if the loop is worth strip-mining.
     fn last_start(&self, stmt: &Stmt) -> Option<Expr> {
         let StmtKind::For { var, start, stop, step, body } = &stmt.kind else { return None };
         let Divergence::Linear(1..) = self.uniformity.divergence(start) else { return None };
@@ -120,7 +121,7 @@ impl StripMiner<'_> {
         along.then_some(last)
     }
 
-    /// Whether a body goes through an array of which threads side by side have neighbours.
+    /// Returns true if a body accesses an array at neighboring elements in neighboring threads.
     fn accesses_adjacent_elements(&self, body: &[Stmt]) -> bool {
         let steps = |array: &Expr, indices: &[Expr]| {
             let own = matches!(array.kind, Kind::Declared(_));
@@ -133,7 +134,7 @@ impl StripMiner<'_> {
         stores || any_expr(body, &mut |e| matches!(&e.kind, Kind::Load(array, indices) if steps(array, indices)))
     }
 
-    /// Whether a thread carries little from turn to turn.
+    /// Returns true if a thread carries little data from one iteration to the next.
     fn carries_little(&self, counter: VarId, body: &[Stmt]) -> bool {
         let differs = |&v: &VarId| {
             v != counter
@@ -145,8 +146,8 @@ impl StripMiner<'_> {
         types().all(|ty| ty.scalar().is_some()) && types().map(Ty::item_size).sum::<usize>() <= MAX_CARRIED_BYTES
     }
 
-    /// New variables in place of those that nobody else knows: the turns that all threads make and the others have
-    /// their own, as only the others make threads differ.
+    /// Creates copies of the variables that only this loop uses. The strips and the remainder loop then have separate
+    /// variables, because only the remainder makes threads diverge.
     fn duplicate_private_variables(&mut self, counter: VarId, body: &[Stmt]) -> HashMap<VarId, VarId> {
         let counts = occurrences(body, self.total.len());
         let open = upward_exposed(body);
@@ -166,7 +167,7 @@ impl StripMiner<'_> {
         self.function.vars.len() - 1
     }
 
-    /// The turns that all threads make, some at a time, and the others.
+    /// Returns the loop over strips, which all threads run, and the remainder loop.
     fn split(&mut self, stmt: Stmt, last: Expr) -> Vec<Stmt> {
         let line = stmt.line;
         let new = |kind: StmtKind| Stmt { line, kind };
@@ -176,7 +177,7 @@ impl StripMiner<'_> {
         let int = |n: i64| Expr::number(Number::Int(n.into()), DType::I64);
         let less = |a: Expr, b: Expr| compare(Fun::Less, a, b);
         let and = |a: Expr, b: Expr| Expr::new(BOOL, Kind::And(Box::new(a), Box::new(b)));
-        // Loops that count down, or very far, are left to the rest.
+        // Loops that count down or very far run entirely in the remainder.
         let plain = [
             less(int(0), var(by)),
             less(var(by), int(1 << 31)),
@@ -186,7 +187,8 @@ impl StripMiner<'_> {
         let plain = plain.into_iter().reduce(and).unwrap_or_else(|| Expr::bool(false));
         let full = fun(Fun::Subtract, var(end), fun(Fun::Multiply, var(by), int(STRIP - 1)));
         let limit_value = Expr::new(INT, Kind::Select(Box::new(plain), Box::new(full), Box::new(var(at))));
-        // Below `end`, which a mask says to those who ask whether an index may be negative.
+        // The distance is below `end`, so the mask keeps its value. It tells the range analysis that the index is not
+        // negative.
         let from_first = |far: Expr| fun(Fun::Add, var(first), fun(Fun::BitwiseAnd, far, int((1 << MAX_BITS) - 1)));
         let far = fun(Fun::Add, var(done), fun(Fun::Multiply, var(by), var(iteration)));
         let mut one = vec![new(StmtKind::Assign(i, from_first(far)))];
@@ -212,7 +214,7 @@ impl StripMiner<'_> {
     }
 }
 
-/// Whether there is a loop: then memory is not what takes the time, or goes by that loop's order.
+/// Returns true if a body contains a loop. Then memory access is not the bottleneck, or follows the inner loop.
 fn has_loop(body: &[Stmt]) -> bool {
     let mut found = false;
     each_stmt(body, &mut |stmt| found |= matches!(stmt.kind, StmtKind::While { .. } | StmtKind::For { .. }));
@@ -235,7 +237,7 @@ mod tests {
         Expr::new(INT, Kind::Cast(Box::new(Expr::new(Ty::Scalar(DType::I32), kind))))
     }
 
-    /// `for i in range(thread, n, by): total += a[i]`, of `a`, `n`, `i` and `total`.
+    /// `for i in range(thread, n, by): total += a[i]`, with the variables `a`, `n`, `i` and `total`.
     fn summed(by: Expr, inner: Option<StmtKind>) -> Function {
         let stmt = |kind: StmtKind| Stmt { line: 1, kind };
         let array = Ty::Array(ArrayTy::new(DType::I64, 1, Order::C));
@@ -261,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn all_threads_make_some_turns_between_barriers() {
+    fn all_threads_run_a_strip_between_barriers() {
         let mut function = summed(place("cuda.blockDim.x"), None);
         assert!(strip_mine(&mut function));
         let uniformity = Uniformity::of(&function);
@@ -286,10 +288,10 @@ mod tests {
     }
 
     #[test]
-    fn loops_stay_whole_where_a_cut_gains_nothing() {
-        assert!(!strip_mine(&mut summed(var(3), None)), "threads go different ways");
+    fn unsuitable_loops_are_not_strip_mined() {
+        assert!(!strip_mine(&mut summed(var(3), None)), "a divergent step");
         let again = StmtKind::While { test: Expr::bool(false), body: Vec::new() };
-        assert!(!strip_mine(&mut summed(place("cuda.blockDim.x"), Some(again))), "another loop inside");
-        assert!(!strip_mine(&mut summed(place("cuda.blockDim.x"), Some(StmtKind::Break))), "a way out");
+        assert!(!strip_mine(&mut summed(place("cuda.blockDim.x"), Some(again))), "an inner loop");
+        assert!(!strip_mine(&mut summed(place("cuda.blockDim.x"), Some(StmtKind::Break))), "a break");
     }
 }

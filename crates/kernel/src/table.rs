@@ -1,9 +1,12 @@
-//! **The table of builtins**: one row per name that kernels may call.
+//! The tables of builtins: one row for each name that kernels may call.
 //!
-//! Functions that the operation table has (`math.sin`, `np.sin`, `+`) are one line each: name, row there, typing rule;
-//! NumPy's names are those of the operation table. What only devices have (`cuda.syncthreads`) is a [`Row`]: types of
-//! the arguments, of the result, CUDA text, and the name of the CPU's code: `@x` for what its code generator writes
-//! itself, else a function of its run-time library, with the type's name appended where the row has a type variable.
+//! A function of the operation table (`math.sin`, `np.sin`, `+`) is one line: the name, the function and the typing
+//! rule. NumPy's names are those of the operation table. A builtin that only devices have (`cuda.syncthreads`) is a
+//! [`Builtin`]: parameter types, result type, CUDA C++ text and CPU code. For the CPU, `@x` is code that the code
+//! generator writes itself. Other names are functions of the run-time library, with the name of the type appended if
+//! the signature has a type variable.
+//!
+//! Builtins with a lowering function of their own are rows of `lower::builtins`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -13,7 +16,7 @@ use cuprous_core::{DType, Fun};
 use crate::builtin::{Builtin, TypeSpec};
 use crate::rules::Rule;
 
-/// Functions of the operation table, by the names under which kernels call them.
+/// Functions of the operation table by the names under which kernels call them.
 pub const FUNCTIONS: &[(&str, Fun, Rule)] = &[
     ("math.acos", Fun::Arccos, Rule::Math),
     ("math.acosh", Fun::Arccosh, Rule::Math),
@@ -131,7 +134,7 @@ pub const FUNCTIONS: &[(&str, Fun, Rule)] = &[
     ("operator.ge", Fun::GreaterEqual, Rule::Compare),
 ];
 
-/// NumPy's second names of its functions.
+/// NumPy's aliases.
 const NUMPY_ALIASES: &[(&str, &str)] = &[
     ("abs", "absolute"),
     ("acos", "arccos"),
@@ -151,7 +154,7 @@ const NUMPY_ALIASES: &[(&str, &str)] = &[
     ("true_divide", "divide"),
 ];
 
-/// The row and the rule behind a name.
+/// Returns the function of the operation table and the typing rule of a name.
 pub fn function(name: &str) -> Option<(Fun, Rule)> {
     static BY_NAME: LazyLock<HashMap<&str, (Fun, Rule)>> =
         LazyLock::new(|| FUNCTIONS.iter().map(|&(name, fun, rule)| (name, (fun, rule))).collect());
@@ -175,7 +178,7 @@ const MASK: i64 = 0xffff_ffff;
 macro_rules! rows {
     ($($name:literal ($($param:expr),*) $([$($default:expr),*])? -> $ret:expr, $types:expr, $cuda:literal, $host:literal
        $($flag:ident)?;)*) => {
-        /// The rows.
+        /// The builtins of the devices.
         pub static ROWS: &[Builtin] = &[$(Builtin {
             name: $name,
             params: &[$($param),*],
@@ -191,7 +194,7 @@ macro_rules! rows {
     };
 }
 macro_rules! flags {
-    // What waits has an effect too.
+    // Builtins that synchronize have an effect.
     (effect effect) => {
         true
     };
@@ -264,17 +267,17 @@ rows! {
     "math.frexp_exponent" (T) -> Is(I32), FLOATS, "frexp_exponent({0})", "frexp_exponent";
 }
 
-/// The row for which all blocks must run at once.
+/// The builtin that requires all blocks to run at the same time.
 pub const GRID_SYNC: &str = "cuda.cg.grid.sync";
 
-/// The row of that name.
+/// Returns the builtin of a name.
 pub fn row(name: &str) -> Option<&'static Builtin> {
     static BY_NAME: LazyLock<HashMap<&str, &'static Builtin>> =
         LazyLock::new(|| ROWS.iter().map(|row| (row.name, row)).collect());
     BY_NAME.get(name).copied().or_else(|| crate::libdevice::row(name)).or_else(|| crate::linked::row(name))
 }
 
-/// The dtype and the length of a vector: `cuda.float32x3`.
+/// Returns the dtype and the length of a vector type: `cuda.float32x3`.
 pub fn vector(name: &str) -> Option<(DType, usize)> {
     let (dtype, count) = name.strip_prefix("cuda.")?.rsplit_once('x')?;
     let d = DType::from_name(dtype).filter(|d| INTS.contains(d) || FLOATS.contains(d))?;

@@ -1,8 +1,8 @@
-//! How the values of a kernel differ among the threads of a block: what devices need to know that run several threads at
-//! a time, as lanes of vectors, or all threads of a block in turn from one barrier to the next.
+//! Uniformity (divergence) analysis: how values differ among the threads of a block. Devices need it to run several
+//! threads as the lanes of a vector, or all threads of a block in turn between two barriers.
 //!
-//! Lanes are threads that differ in `threadIdx.x` alone. They go through a statement together only where all take the same
-//! way; where they do not, each runs the whole statement by itself, and then its variables differ.
+//! Lanes are threads that differ in `threadIdx.x` only. They execute a statement together if all take the same path.
+//! Otherwise each lane executes the whole statement by itself, and the variables that it assigns vary.
 
 use std::collections::HashSet;
 
@@ -13,21 +13,21 @@ use crate::flow::{exits_loop, occurrences, region, upward_exposed};
 use crate::integer_ranges::IntegerRanges;
 use crate::ir::{Expr, Function, Index, Kind, Space, Stmt, StmtKind, each_stmt};
 
-/// How a value differs.
+/// How a value differs among threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Divergence {
     /// The same in all threads of a block.
     BlockUniform,
     /// The same in all lanes.
     LaneUniform,
-    /// An integer that grows by so much from lane to lane.
+    /// An integer that grows by this step from lane to lane.
     Linear(i64),
-    /// Nothing is known.
+    /// Different in each thread.
     Varying,
 }
 
 impl Divergence {
-    /// What holds for values that are of either class.
+    /// Returns what holds for a value that is either of the two.
     pub fn join(self, other: Divergence) -> Divergence {
         match (self, other) {
             (a, b) if a == b => a,
@@ -39,7 +39,7 @@ impl Divergence {
         }
     }
 
-    /// Whether all lanes have the same.
+    /// Returns true if the value is the same in all lanes.
     pub fn is_same(self) -> bool {
         matches!(self, Divergence::BlockUniform | Divergence::LaneUniform)
     }
@@ -48,23 +48,23 @@ impl Divergence {
         if k == 0 { Divergence::LaneUniform } else { Divergence::Linear(k) }
     }
 
-    /// Of a choice by such a value.
+    /// Returns the divergence of a branch on such a value.
     fn control(self) -> Divergence {
         if self.is_same() { self } else { Divergence::Varying }
     }
 }
 
-/// The classes of a function's variables.
+/// The divergence of a function's variables.
 pub struct Uniformity {
-    /// By variable.
+    /// The divergence of each variable.
     pub vars: Vec<Divergence>,
-    /// Whether a value is known of: assigned somewhere, or there from the beginning.
+    /// Whether a variable has a value so far: it is assigned somewhere or is a parameter.
     seen: Vec<bool>,
     spaces: Vec<Space>,
     ranges: IntegerRanges,
 }
 
-/// A statement around another one, with a choice that is not the same for all threads.
+/// An enclosing statement that not all threads execute in the same way.
 struct DivergentRegion {
     divergence: Divergence,
     occurrences: Vec<u32>,
@@ -72,13 +72,13 @@ struct DivergentRegion {
 }
 
 impl Uniformity {
-    /// The classes: everything is taken for the same until an assignment says otherwise.
+    /// Analyzes a function. Values are assumed to be uniform until an assignment contradicts it.
     pub fn of(function: &Function) -> Uniformity {
         let spaces = function.arrays.iter().map(|a| a.space).collect();
         let vars = vec![Divergence::BlockUniform; function.vars.len()];
         let mut seen = vec![false; vars.len()];
         seen[..function.params].fill(true);
-        // What may be read before it is assigned is zero at first.
+        // A variable that is read before its assignment is zero.
         upward_exposed(&function.body).into_iter().for_each(|v| seen[v] = true);
         let mut uniformity = Uniformity { vars, seen, spaces, ranges: IntegerRanges::of(function) };
         let total = occurrences(&function.body, uniformity.vars.len());
@@ -89,7 +89,7 @@ impl Uniformity {
     fn visit(&mut self, body: &[Stmt], total: &[u32], enclosing: &mut Vec<DivergentRegion>) -> bool {
         let mut changed = false;
         let depth = enclosing.len();
-        // Where the rest ends that each guess is about.
+        // For each guess, the end of the statements that depend on it.
         let mut guesses: Vec<usize> = Vec::new();
         for (k, stmt) in body.iter().enumerate() {
             while guesses.pop_if(|end| *end <= k).is_some() {
@@ -144,8 +144,9 @@ impl Uniformity {
         changed
     }
 
-    /// The class of the greater or lesser of a number that grows evenly and one that does not: mostly one of the two in all
-    /// lanes. Where they differ, each lane runs the `rest` by itself, which therefore must be all that knows the variable.
+    /// Guesses the divergence of a comparison of linear numbers, or of the smaller or larger of a linear and a uniform
+    /// number: mostly the same operand decides in all lanes. If not, each lane runs `rest` by itself, so `rest` must contain
+    /// all uses of the variable.
     fn guess(&self, v: usize, e: &Expr, rest: &[Stmt], total: &[u32]) -> Option<Divergence> {
         let divergence = match &e.kind {
             _ if self.compares_linear(e) => Divergence::LaneUniform,
@@ -167,7 +168,7 @@ impl Uniformity {
         (fits && assigned == 1).then_some(divergence)
     }
 
-    /// Whether a truth value is made of comparisons of integers that grow evenly.
+    /// Returns true if a bool depends only on comparisons of linear or uniform integers.
     fn compares_linear(&self, e: &Expr) -> bool {
         match &e.kind {
             Kind::Not(a) => self.compares_linear(a),
@@ -181,12 +182,12 @@ impl Uniformity {
         }
     }
 
-    /// Whether a variable is taken to grow evenly, or for the same, though nothing says so of the value that it is given.
+    /// Returns true if a variable is assumed to be uniform or linear although its value is not known to be.
     pub fn is_guess(&self, v: usize, e: &Expr) -> bool {
         self.vars[v] != Divergence::Varying && self.divergence(e) == Divergence::Varying
     }
 
-    /// A variable of which nothing is left after a statement is of no concern to the statement's choice.
+    /// Records an assignment. A divergent statement does not matter for a variable that is used only inside it.
     fn assign(&mut self, v: usize, divergence: Divergence, total: &[u32], enclosing: &[DivergentRegion]) -> bool {
         let mut divergence = divergence;
         for stmt in enclosing {
@@ -203,7 +204,7 @@ impl Uniformity {
         !seen || self.vars[v] != old
     }
 
-    /// Whether all threads, or lanes, go the same way through a statement.
+    /// Returns whether all threads, or all lanes, take the same path through a statement.
     pub fn control(&self, stmt: &Stmt) -> Divergence {
         let mut divergence = match &stmt.kind {
             StmtKind::If { test, .. } | StmtKind::While { test, .. } => self.divergence(test).control(),
@@ -219,7 +220,7 @@ impl Uniformity {
         divergence
     }
 
-    /// Of the ways out of a loop's body.
+    /// Returns the divergence of the exits from a loop's body.
     fn exit_divergence(&self, body: &[Stmt]) -> Divergence {
         let mut divergence = Divergence::BlockUniform;
         for stmt in body {
@@ -231,14 +232,14 @@ impl Uniformity {
                         .join(self.exit_divergence(orelse));
                 }
             } else if exits_loop(std::slice::from_ref(stmt), true) && !stmt.kind.blocks().is_empty() {
-                // `return` from an inner loop.
+                // A `return` inside an inner loop.
                 divergence = Divergence::Varying;
             }
         }
         divergence
     }
 
-    /// The class of an expression.
+    /// Returns the divergence of an expression.
     pub fn divergence(&self, e: &Expr) -> Divergence {
         let all = |parts: &[&Expr]| {
             let divergences = parts.iter().map(|e| self.divergence(e));
@@ -253,7 +254,7 @@ impl Uniformity {
             Kind::Cast(from) => match self.divergence(from) {
                 Divergence::Linear(k) => {
                     let (Some(a), Some(b)) = (from.dtype(), e.dtype()) else { return Divergence::Varying };
-                    // What is made wider must not have wrapped around among the lanes.
+                    // A widening cast is linear only if the narrow value does not wrap around among the lanes.
                     let kept = b.is_int() && (b.size() <= a.size() || self.ranges.bits(from) < 31);
                     if kept { Divergence::Linear(k) } else { Divergence::Varying }
                 }
@@ -379,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_follow_from_the_thread_grow_evenly() {
+    fn functions_of_the_thread_index_are_linear() {
         // i = thread; if i < n: (j = 4 * i + n; k = n); l = k
         let inner = fun(Fun::Add, fun(Fun::Multiply, var(1), Expr::int(4)), var(0));
         let body = vec![
@@ -392,7 +393,7 @@ mod tests {
             stmt(StmtKind::Assign(4, var(3))),
         ];
         let uniformity = Uniformity::of(&function(5, body));
-        // What is known outside of the choice differs there: not all threads went in.
+        // Outside the branch the values vary, because not all threads took it.
         assert_eq!(
             uniformity.vars,
             [
@@ -406,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_that_threads_leave_at_different_turns_makes_its_variables_differ() {
+    fn a_divergent_loop_makes_its_variables_vary() {
         let step = fun(Fun::Add, var(1), Expr::int(1));
         let count = |test: Expr| {
             let body = vec![stmt(StmtKind::Assign(1, step.clone()))];
@@ -418,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn an_early_return_is_the_choice_of_what_follows() {
+    fn an_early_return_becomes_a_branch() {
         let mut kernel = function(
             2,
             vec![

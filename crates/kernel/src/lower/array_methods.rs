@@ -1,4 +1,4 @@
-//! Methods of arrays that give other arrays: `reshape`, `ravel`, `view`, `copy`.
+//! Methods of arrays that return arrays: `reshape`, `ravel`, `view`, `copy`.
 
 use cuprous_core::{DType, Fun};
 
@@ -18,7 +18,7 @@ fn test(fun: Fun, a: Expr, b: Expr) -> Expr {
 }
 
 impl LoweringContext<'_, '_> {
-    /// One of these methods; `None` where the name is another's.
+    /// Lowers one of these methods; `None` for other names.
     pub(super) fn array_method(
         &mut self,
         base: &Expr,
@@ -39,11 +39,14 @@ impl LoweringContext<'_, '_> {
         if ty.order == Order::C {
             return Ok(());
         }
-        let error = self.unsupported(format!("{name}() of {} in kernels: it may have gaps", Ty::Array(ty.clone())));
-        Err(error.hint("it works on arrays of order C; index the array instead, or pass a contiguous one"))
+        let error = self.unsupported(format!(
+            "{name}() of {} is not supported in kernels: the array may not be contiguous",
+            Ty::Array(ty.clone())
+        ));
+        Err(error.hint("pass a C-contiguous array, or index the array"))
     }
 
-    /// Extents by number, as a tuple or one by one; one of them may be -1.
+    /// Extents as separate arguments or as a tuple. One of them may be -1.
     fn reshape(&mut self, base: &Expr, ty: &ArrayTy, args: &[Operand]) -> Result<Expr> {
         self.require_c_order(ty, "reshape")?;
         let mut wanted = Vec::new();
@@ -67,7 +70,7 @@ impl LoweringContext<'_, '_> {
             }
         }
         if extents.is_empty() {
-            return Err(self.unsupported("reshape to no axes is not supported in kernels").hint("read the element"));
+            return Err(self.unsupported("reshape to zero axes is not supported in kernels").hint("read the element"));
         }
         let base = self.stabilize("a", base.clone());
         let mut size = Expr::int(1);
@@ -76,7 +79,7 @@ impl LoweringContext<'_, '_> {
         }
         let size = self.materialize("size", size);
         let to = |extents: &[Expr]| ArrayTy { ndim: extents.len() as u8, ..ty.clone() };
-        // All of it in a row: nothing can go wrong.
+        // A single extent of -1 fits every array.
         if let [one] = &extents[..]
             && self.constant_int(one).is_some_and(|n| n < 0)
         {
@@ -84,7 +87,8 @@ impl LoweringContext<'_, '_> {
             return Ok(Expr::new(Ty::Array(to(&all)), Kind::Reshape(Box::new(base), all)));
         }
         if extents.iter().any(|n| self.constant_int(n).is_none_or(|n| n < 0)) {
-            // What -1 stands for; the product of all is then minus that of the others.
+            // The extent that -1 stands for. With -1 among them, the product of the extents is minus the product of the
+            // others.
             let product = extents.iter().cloned().reduce(|a, b| of_ints(Fun::Multiply, a, b)).unwrap_or(size.clone());
             let rest = of_ints(
                 Fun::Maximum,
@@ -104,15 +108,15 @@ impl LoweringContext<'_, '_> {
             }
         }
         let product = extents.iter().cloned().reduce(|a, b| of_ints(Fun::Multiply, a, b)).unwrap_or(size.clone());
-        let message = "reshape: the new shape has another number of elements than the array";
+        let message = "reshape: the new shape has a different number of elements than the array";
         self.raise_if(test(Fun::NotEqual, product, size), ExceptionKind::Value(message.into()), Vec::new())?;
         Ok(Expr::new(Ty::Array(to(&extents)), Kind::Reshape(Box::new(base), extents)))
     }
 
-    /// `a.view(dtype)`: the same memory; where sizes differ, the last axis has more or fewer elements.
+    /// `a.view(dtype)`: the same memory. If the sizes of the elements differ, the extent of the last axis changes.
     fn view_as(&mut self, base: &Expr, ty: &ArrayTy, dtype: &Operand) -> Result<Expr> {
         let (Some(from), Operand::Value(Value::Type(Ty::Scalar(to)))) = (ty.dtype(), dtype) else {
-            return Err(self.typing("view takes a dtype of numbers, such as np.int32, of an array of numbers"));
+            return Err(self.typing("view() takes a numeric dtype, such as np.int32, and works on numeric arrays"));
         };
         self.require_c_order(ty, "view")?;
         let base = self.stabilize("a", base.clone());
@@ -122,11 +126,11 @@ impl LoweringContext<'_, '_> {
         let (old, new) = (from.size() as i64, to.size() as i64);
         if old != new {
             let Some(last) = extents.pop() else {
-                return Err(self.typing("view of an array without axes keeps the size of its element"));
+                return Err(self.typing("view() of an array without axes cannot change the size of the element"));
             };
             let bytes = self.materialize("bytes", of_ints(Fun::Multiply, last, Expr::int(old)));
             let rest = self.binary(BinOp::Mod, bytes.clone(), Expr::int(new))?;
-            let message = format!("view: the bytes of the last axis are no whole number of {}", to.name());
+            let message = format!("view: the size of {} does not divide the size of the last axis in bytes", to.name());
             self.raise_if(test(Fun::NotEqual, rest, Expr::int(0)), ExceptionKind::Value(message), Vec::new())?;
             let whole = self.binary(BinOp::FloorDiv, bytes, Expr::int(new))?;
             extents.push(self.materialize("n", whole));
@@ -138,7 +142,7 @@ impl LoweringContext<'_, '_> {
         Ok(Expr::new(Ty::Array(to), Kind::Reshape(Box::new(base), extents)))
     }
 
-    /// A copy in memory of the thread, of an array whose shape is known when the kernel is compiled.
+    /// A copy in local memory. The shape must be known at compile time.
     fn copy(&mut self, base: &Expr, ty: &ArrayTy) -> Result<Expr> {
         let shape = match &base.kind {
             Kind::Constant(k) => self.compiler.constants[*k].shape.clone(),
@@ -157,7 +161,7 @@ impl LoweringContext<'_, '_> {
         Ok(copy)
     }
 
-    /// `x.view(np.int32)` of a number: its bits.
+    /// `x.view(np.int32)` of a number: a reinterpretation of its bits.
     pub(super) fn reinterpret(&mut self, x: Expr, dtype: &Operand) -> Result<Option<Expr>> {
         let (Some(from), Operand::Value(Value::Type(Ty::Scalar(to)))) = (x.dtype(), dtype) else { return Ok(None) };
         let name = match (from, *to) {

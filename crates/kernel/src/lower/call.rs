@@ -1,4 +1,4 @@
-//! Calls: functions of the tables, functions of the user, types as conversions.
+//! Calls of user functions, of types as conversions, and of methods.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ impl LoweringContext<'_, '_> {
                 let what = self.named(&other);
                 Err(self
                     .typing(format!("{what} cannot be called in a kernel"))
-                    .hint("functions of the user need @cuda.jit(device=True) or no decorator, and their source text"))
+                    .hint("user functions need @cuda.jit(device=True) or no decorator, and their source code"))
             }
         }
     }
@@ -88,7 +88,7 @@ impl LoweringContext<'_, '_> {
         Ok(Operand::Expr(tuple(items, Some(names))))
     }
 
-    /// Keyword arguments are those that the function has beside the ones given by position.
+    /// Checks that all keyword arguments are among the known ones.
     pub(super) fn check_keywords(&self, name: &str, named: &[(&str, Operand)], known: &[&str]) -> Result<()> {
         match named.iter().find(|(keyword, _)| !known.contains(keyword)) {
             Some((keyword, _)) => Err(self.typing(format!("{name} takes no keyword argument {keyword:?}"))),
@@ -106,7 +106,7 @@ impl LoweringContext<'_, '_> {
 
     /// `float32(x)`, `int(x)`.
     fn convert(&mut self, ty: &Ty, args: Vec<Operand>) -> Result<Operand> {
-        // float("nan"), float("inf").
+        // `float("nan")`, `float("inf")`.
         if let ([Operand::Value(Value::Str(text))], Ty::Scalar(d)) = (&args[..], ty)
             && d.is_float()
             && let Ok(number) = text.trim().parse::<f64>()
@@ -126,11 +126,11 @@ impl LoweringContext<'_, '_> {
                 _ if d == DType::Bool => self.to_bool(arg)?,
                 Some(from) if from.is_complex() && !d.is_complex() => {
                     return Err(self
-                        .typing(format!("{} cannot become {}", from.name(), d.name()))
+                        .typing(format!("cannot convert {} to {}", from.name(), d.name()))
                         .hint("take its .real"));
                 }
                 Some(_) => self.cast_dtype(arg, d)?,
-                None => return Err(self.typing(format!("{} cannot become {}", arg.ty, d.name()))),
+                None => return Err(self.typing(format!("cannot convert {} to {}", arg.ty, d.name()))),
             },
             (2, Some(imag)) if d.is_complex() => {
                 let Some(real) = args.pop() else { return Ok(Operand::Expr(Expr::unknown())) };
@@ -175,7 +175,7 @@ impl LoweringContext<'_, '_> {
         }
     }
 
-    /// Arguments as the signature wants them that loses least.
+    /// Converts the arguments to the signature that they fit best.
     fn match_signature(
         &mut self,
         name: &str,
@@ -205,18 +205,18 @@ impl LoweringContext<'_, '_> {
                 list.join(", "),
                 have.join(" and ")
             ));
-            return Err(error.hint("add the signature, or leave them out: types are found by themselves"));
+            return Err(error.hint("add the signature, or remove all signatures to have the types inferred"));
         };
         let mut given = Vec::new();
         for (value, want) in values.into_iter().zip(wanted) {
-            // Arrays keep what is known of their order: the function is compiled for that.
+            // Arrays keep their order, because the function is compiled for it.
             let number = matches!(want, Ty::Scalar(_));
             given.push(Some(Operand::Expr(if number { self.cast(value, want)? } else { value })));
         }
         Ok(given)
     }
 
-    /// A function of the user: arguments by position and name, and defaults.
+    /// Calls a user function with positional arguments, keyword arguments and defaults.
     pub(super) fn call_function(
         &mut self,
         index: usize,
@@ -228,7 +228,7 @@ impl LoweringContext<'_, '_> {
         let own = function.params.len();
         let mut given = given;
         if let Some(rest) = function.rest {
-            // `*args` is a tuple.
+            // `*args` collects the remaining arguments in a tuple.
             let items = given.split_off(rest.min(given.len()));
             let items = self.values(items)?;
             if items.iter().any(|e| e.ty.is_unknown()) {
@@ -281,7 +281,7 @@ impl LoweringContext<'_, '_> {
         let (made, depth) = (self.compiler.instances.len(), self.compiler.stack.len());
         let mut callee = self.compiler.instance(index, &types, pos, caller);
         if callee.as_ref().is_err_and(|error| error.literal) {
-            // Once more, with integers and tuples of them that are known here known there too.
+            // Try again with integer arguments and tuples of integers as compile-time constants.
             self.compiler.instances.truncate(made);
             self.compiler.unwind(depth);
             for (arg, value) in types.iter_mut().zip(&mut values) {
@@ -302,7 +302,8 @@ impl LoweringContext<'_, '_> {
     }
 }
 
-/// How much a number loses as another: nothing, its width, its kind; arrays and tuples by whether they fit.
+/// Returns the cost of converting one type to another: the more a number loses, the higher. `None` if it is not
+/// possible.
 fn conversion_cost(have: &Ty, want: &Ty) -> Option<usize> {
     match (have, want) {
         _ if have == want => Some(0),

@@ -1,4 +1,4 @@
-//! Places that may raise: what the program says, and what is looked for on request.
+//! Exceptions: those that the program raises, and the run-time checks on request.
 
 use cuprous_core::{DType, Fun};
 
@@ -10,7 +10,7 @@ use crate::ir::{Expr, Kind, StmtKind};
 use crate::types::{BOOL, INT, Ty};
 
 impl LoweringContext<'_, '_> {
-    /// Ends the thread here.
+    /// Ends the thread with an exception.
     pub(super) fn raise(&mut self, kind: ExceptionKind, values: Vec<Expr>) {
         let site = self.compiler.checks.report.then(|| {
             let (function, line) = (self.function, self.pos.line);
@@ -30,13 +30,13 @@ impl LoweringContext<'_, '_> {
         Ok(())
     }
 
-    /// Indices of an array, looked at before they are used; both may be written down twice afterwards.
+    /// Checks the indices of an element. The returned array and indices may be evaluated twice.
     pub(super) fn check_bounds(&mut self, array: Expr, indices: Vec<Expr>) -> Result<(Expr, Vec<Expr>)> {
         let axes: Vec<usize> = (0..indices.len()).collect();
         self.check_bounds_of_axes(array, indices, &axes)
     }
 
-    /// The same for some of the axes.
+    /// Checks the indices of some of the axes.
     pub(super) fn check_bounds_of_axes(
         &mut self,
         array: Expr,
@@ -73,7 +73,7 @@ impl LoweringContext<'_, '_> {
             }
         }
         if let Some(test) = outside {
-            // Axes that are not indexed stand with a place that they have.
+            // Axes without an index are reported with index 0.
             let place = |k| axes.iter().position(|&axis| axis == k).map_or(Expr::int(0), |at| indices[at].clone());
             let values = (0..ndim).map(place).chain(extents).collect();
             self.raise_if(test, ExceptionKind::Index(name), values)?;
@@ -81,13 +81,13 @@ impl LoweringContext<'_, '_> {
         Ok((array, indices))
     }
 
-    /// Whether a division by zero raises: of `/` not with approximate divisions.
+    /// Returns true if a division by zero raises. With approximate divisions, `/` does not raise.
     pub(super) fn checks_divisor(&self, op: BinOp) -> bool {
         let checks = &self.compiler.checks;
         if op == BinOp::Div { checks.quotients } else { checks.values }
     }
 
-    /// A divisor that is not zero.
+    /// Checks that a divisor is not zero.
     pub(super) fn check_divisor(&mut self, e: Expr) -> Result<Expr> {
         let number = e.dtype().filter(|d| !d.is_complex() && *d != DType::Bool);
         let Some(d) = number else { return Ok(e) };
@@ -101,7 +101,7 @@ impl LoweringContext<'_, '_> {
         Ok(e)
     }
 
-    /// An index of a tuple of so many items.
+    /// Checks an index of a tuple with `n` items.
     pub(super) fn check_item(&mut self, at: &Expr, n: i64) -> Result<()> {
         if !self.compiler.checks.values || at.ty != Ty::Scalar(DType::I64) {
             return Ok(());

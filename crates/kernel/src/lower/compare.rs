@@ -15,14 +15,14 @@ impl LoweringContext<'_, '_> {
             let pos = self.pos;
             let both = self.in_order([left, right], |cx, e| cx.eval(e))?;
             self.pos = pos;
-            let [left, right] = <[Operand; 2]>::try_from(both).map_err(|_| self.typing("two operands are wanted"))?;
+            let [left, right] = <[Operand; 2]>::try_from(both).map_err(|_| self.typing("expected two operands"))?;
             return self.compare(*op, left, right);
         }
         let left = self.eval_value(left)?;
         self.chain(left, rest)
     }
 
-    /// `left < b < c`: each operand once, and the later ones only where the earlier comparisons hold.
+    /// `left < b < c`: each operand is evaluated at most once, and only if the comparisons before it hold.
     fn chain(&mut self, left: Expr, rest: &[(CmpOp, Ast)]) -> Result<Expr> {
         let Some(((op, right), rest)) = rest.split_first() else { return Ok(Expr::bool(true)) };
         let (right, block) = self.block(|cx| cx.eval_value(right))?;
@@ -35,7 +35,7 @@ impl LoweringContext<'_, '_> {
     }
 
     pub(super) fn compare(&mut self, op: CmpOp, left: Operand, right: Operand) -> Result<Expr> {
-        // Things known now are compared now.
+        // Compile-time objects are compared here.
         if let (Operand::Value(a), Operand::Value(b)) = (&left, &right)
             && !matches!((a, b), (Value::Number(_) | Value::Typed(..), Value::Number(_) | Value::Typed(..)))
         {
@@ -73,7 +73,7 @@ impl LoweringContext<'_, '_> {
             return match op {
                 CmpOp::Eq => Ok(Expr::bool(left.ty == right.ty)),
                 CmpOp::NotEq => Ok(Expr::bool(left.ty != right.ty)),
-                _ => Err(self.typing("None has no order")),
+                _ => Err(self.typing("None supports only == and !=")),
             };
         }
         if let (Ty::Tuple(..), Ty::Tuple(..)) = (&left.ty, &right.ty) {
@@ -116,13 +116,13 @@ impl LoweringContext<'_, '_> {
     fn compared(&mut self, operand: Operand) -> Result<Expr> {
         match operand {
             Operand::Value(v) if v.is_static() => {
-                Err(self.typing(format!("{} is compared with something else", describe(&v))))
+                Err(self.typing(format!("{} cannot be compared with a run-time value", describe(&v))))
             }
             other => self.value(other),
         }
     }
 
-    /// A signed integer with a uint64, which no integer type holds both of.
+    /// Compares a signed integer with a uint64. No integer type holds the values of both.
     fn compare_mixed(&mut self, fun: Fun, signed: Expr, unsigned: Expr) -> Result<Expr> {
         if let Some(n) = signed.as_int()
             && n >= 0
@@ -147,7 +147,7 @@ impl LoweringContext<'_, '_> {
     fn compare_tuples(&mut self, op: CmpOp, left: Expr, right: Expr) -> Result<Expr> {
         let (left, right) = (self.items(left), self.items(right));
         if !matches!(op, CmpOp::Eq | CmpOp::NotEq) {
-            return Err(self.unsupported("tuples have no order in kernels").hint("compare their items"));
+            return Err(self.unsupported("tuples support only == and != in kernels").hint("compare their items"));
         }
         let mut all = Expr::bool(left.len() == right.len());
         if left.len() == right.len() {

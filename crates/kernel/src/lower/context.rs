@@ -1,4 +1,5 @@
-//! One walk over a function: its variables, the blocks being written, and how values become code.
+//! The context of lowering a function: its variables, the blocks that are being written, and the conversion of operands
+//! to values.
 
 use std::collections::BTreeSet;
 
@@ -14,53 +15,53 @@ use crate::live_ranges::LiveRanges;
 use crate::rules;
 use crate::types::{ArrayTy, BOOL, Order, Ty};
 
-/// What an expression means: a value at run time, or something known when the kernel is compiled.
+/// The meaning of an expression: a run-time value or a compile-time object.
 #[derive(Clone, Debug)]
 pub(super) enum Operand {
-    /// A value.
+    /// A run-time value.
     Expr(Expr),
     /// A constant, a function, a type.
     Value(Value),
     /// `range(start, stop, step)`.
     Range(Box<[Expr; 3]>),
-    /// `enumerate(what, start)`.
+    /// `enumerate(iterable, start)`.
     Enumerate(Box<Operand>, Box<Expr>),
     /// `zip(…)`.
     Zip(Vec<Operand>),
-    /// A method of a value, before it is called.
+    /// A method of a value, not called yet.
     Method(Box<Expr>, String),
 }
 
 /// A loop around the statement being lowered.
 pub(super) struct Loop {
-    /// Set to false by `break`, where the loop has an `else`.
+    /// The variable that `break` sets to false, if the loop has an `else`.
     pub(super) completed: Option<VarId>,
 }
 
-/// See the module.
+/// The state of one pass over a function.
 pub(super) struct LoweringContext<'c, 'a> {
     pub(super) compiler: &'c mut Compiler<'a>,
     pub(super) instance: usize,
     pub(super) function: &'a ast::Function,
     pub(super) live_ranges: &'c LiveRanges,
     pub(super) bindings: &'c mut Vec<Binding>,
-    /// Parameters, then webs, then what lowering adds.
+    /// Parameters, then live ranges, then temporaries.
     pub(super) vars: Vec<Var>,
-    /// The variable of each web.
+    /// The variable of each live range.
     var_of: Vec<VarId>,
-    /// For webs with a use that may come before any assignment: the variable that is true once they are assigned. Only if
-    /// values are checked.
+    /// For a live range with a use that may come before any assignment: the variable that is true once it is assigned.
+    /// Only if values are checked.
     assigned_flags: Vec<Option<VarId>>,
-    /// Numbers, and tuples of them, that variables assigned once are known to be: for the shapes of arrays.
+    /// The compile-time numbers, or tuples of numbers, of live ranges with one assignment. Array shapes may use them.
     constants: Vec<Option<Value>>,
     pub(super) arrays: Vec<ir::LocalArray>,
-    /// Statements of the blocks that are open, innermost last.
+    /// The statements of the open blocks, innermost last.
     blocks: Vec<Vec<ir::Stmt>>,
     pub(super) loops: Vec<Loop>,
     pub(super) pos: Pos,
-    /// Nesting of expressions.
+    /// The nesting depth of the current expression.
     pub(super) depth: usize,
-    /// The first variable that was read without a type, and where.
+    /// The first variable that was read without a type, and its source location.
     unset: Option<(String, Pos)>,
 }
 
@@ -92,7 +93,8 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
         }
     }
 
-    /// The function as it is with what is known so far, and what is wrong with it if nothing more becomes known.
+    /// Lowers the function with the types found so far. Also returns the error that remains if no further types are
+    /// found.
     pub(super) fn run(mut self) -> Result<(ir::Function, Option<Box<Diagnostic>>)> {
         self.declare()?;
         let function = self.function;
@@ -117,7 +119,8 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
         Ok((function, unset))
     }
 
-    /// Variables for parameters and webs. A parameter that is assigned to has a variable beside, whose type may be wider.
+    /// Creates variables for parameters and live ranges. A parameter that is assigned to gets a second variable, whose
+    /// type may be wider.
     fn declare(&mut self) -> Result<()> {
         let function = self.function;
         let args = self.compiler.instances[self.instance].args.clone();
@@ -187,7 +190,7 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
         self.error(ErrorKind::Unsupported, message)
     }
 
-    /// A call with another number of arguments.
+    /// Creates the error for a wrong number of arguments.
     pub(super) fn arity_error(&self, name: &str, wanted: &str, given: usize) -> Box<Diagnostic> {
         let plural = if wanted == "1" { "" } else { "s" };
         self.typing(format!("{name} takes {wanted} argument{plural}, {given} given"))
@@ -202,7 +205,7 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
         }
     }
 
-    /// What `f` writes, as a block of its own.
+    /// Writes the statements of `f` to a block of their own.
     pub(super) fn block<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<(T, Vec<ir::Stmt>)> {
         self.blocks.push(Vec::new());
         let result = f(self);
@@ -210,7 +213,7 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
         Ok((result?, block))
     }
 
-    /// Appends statements that were written as a block.
+    /// Appends the statements of a block.
     pub(super) fn append(&mut self, block: Vec<ir::Stmt>) {
         if let Some(open) = self.blocks.last_mut() {
             open.extend(block);
@@ -219,13 +222,13 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
 
     // --- variables
 
-    /// A new variable.
+    /// Creates a variable.
     pub(super) fn variable(&mut self, name: &str, ty: Ty) -> VarId {
         self.vars.push(Var { name: name.into(), ty });
         self.vars.len() - 1
     }
 
-    /// The value in a new variable, computed here.
+    /// Assigns a value to a new variable.
     pub(super) fn materialize(&mut self, name: &str, value: Expr) -> Expr {
         let ty = value.ty.clone();
         let var = self.variable(name, ty.clone());
@@ -233,12 +236,12 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
         Expr::new(ty, Kind::Var(var))
     }
 
-    /// A value that may be written down twice and does not change any more.
+    /// Returns an expression for a value that may be evaluated several times and does not change later.
     pub(super) fn stabilize(&mut self, name: &str, value: Expr) -> Expr {
         if self.is_stable(&value) { value } else { self.materialize(name, value) }
     }
 
-    /// A value that may be written down twice at this point.
+    /// Returns an expression for a value that may be evaluated twice at this point.
     pub(super) fn duplicable(&mut self, name: &str, e: Expr) -> Expr {
         if e.is_simple() { e } else { self.materialize(name, e) }
     }
@@ -253,7 +256,7 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
         }
     }
 
-    /// Variables of lowering are assigned once; a web may be assigned again.
+    /// Temporaries are assigned once; live ranges may be assigned again.
     fn is_assigned_once(&self, var: VarId) -> bool {
         match self.var_of.iter().position(|&v| v == var) {
             Some(live_range) => self.live_ranges.assignments[live_range] == 1,
@@ -269,7 +272,7 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
         self.var_of[live_range]
     }
 
-    /// The value of a variable.
+    /// Returns the value of a variable.
     pub(super) fn read(&mut self, name: &Name) -> Result<Operand> {
         let Some(live_range) = self.live_ranges.of(name) else {
             return Err(self.typing(format!("variable {:?} is used before it is assigned", name.text)));
@@ -292,14 +295,14 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
         })
     }
 
-    /// Records that a web is assigned from here on.
+    /// Records that a live range has a value from here on.
     fn mark_assigned(&mut self, live_range: usize) {
         if let Some(flag) = self.assigned_flags[live_range] {
             self.emit(StmtKind::Assign(flag, Expr::bool(true)));
         }
     }
 
-    /// Assigns to a web.
+    /// Assigns to a live range.
     pub(super) fn bind(&mut self, live_range: usize, value: Expr) -> Result<()> {
         if value.ty == Ty::Unknown {
             return Ok(());
@@ -310,7 +313,7 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
                 Some(ty) => ty,
                 None => {
                     let name = &self.live_ranges.names[live_range];
-                    let error = self.typing(format!("variable {name:?} would be both {ty} and {}", value.ty));
+                    let error = self.typing(format!("variable {name:?} is assigned both {ty} and {}", value.ty));
                     return Err(error.hint("use two names: a variable has one type at each use"));
                 }
             },
@@ -328,7 +331,7 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
         Ok(())
     }
 
-    /// Makes a name stand for another value from here on, of a type that may be another one.
+    /// Binds a name to a new variable, whose type may differ from the previous one.
     pub(super) fn rebind(&mut self, name: &Name, value: Expr) {
         let Some(live_range) = self.live_ranges.of(name) else { return };
         let var = self.variable(&name.text, value.ty.clone());
@@ -338,7 +341,7 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
         self.mark_assigned(live_range);
     }
 
-    /// Makes a web another name for something known.
+    /// Makes a live range an alias of a compile-time object.
     pub(super) fn bind_static(&mut self, live_range: usize, value: Value) -> Result<()> {
         match &self.bindings[live_range] {
             Binding::Unset => self.bindings[live_range] = Binding::Static(value),
@@ -350,11 +353,11 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
 
     fn ambiguous_binding(&self, live_range: usize) -> Box<Diagnostic> {
         let name = &self.live_ranges.names[live_range];
-        self.typing(format!("variable {name:?} would be different things on different ways through the function"))
+        self.typing(format!("variable {name:?} has different meanings on different paths through the function"))
             .hint("functions, types and strings are known when the kernel is compiled; use two names")
     }
 
-    /// The integer that an expression is known to be, through variables that are assigned once.
+    /// Returns the compile-time value of an integer, through variables that are assigned once.
     pub(super) fn constant_int(&self, e: &Expr) -> Option<i64> {
         match &e.kind {
             Kind::Var(v) => {
@@ -377,7 +380,7 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
         }
     }
 
-    /// The number or tuple of numbers that an expression is known to be, with its types.
+    /// Returns the compile-time value of a number or a tuple of numbers, with its types.
     pub(super) fn constant_value(&self, e: &Expr) -> Option<Value> {
         match (&e.kind, &e.ty) {
             (Kind::Const(n), Ty::Scalar(d)) => Some(Value::Typed(*n, *d)),
@@ -396,13 +399,13 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
 
     // --- values
 
-    /// A value at run time.
+    /// Converts an operand to a run-time value.
     pub(super) fn value(&mut self, operand: Operand) -> Result<Expr> {
         match operand {
             Operand::Expr(e) => Ok(e),
             Operand::Value(value) => self.constant(value),
             Operand::Range(_) | Operand::Enumerate(..) | Operand::Zip(_) => {
-                Err(self.unsupported("range, enumerate and zip can only be looped over"))
+                Err(self.unsupported("range, enumerate and zip are supported only as the iterable of a loop"))
             }
             Operand::Method(of, name) => Err(self.unsupported(format!(
                 "{} has no attribute {name:?} in kernels, where methods can only be called",
@@ -425,24 +428,24 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
                 let ty = ArrayTy { elem, ndim, order: Order::C, mutable: false };
                 Expr::new(Ty::Array(ty), Kind::Constant(self.compiler.constant(&array)))
             }
-            other => return Err(self.typing(format!("{} is no value that a kernel can hold", describe(&other)))),
+            other => return Err(self.typing(format!("a kernel cannot use {} as a value", describe(&other)))),
         })
     }
 
-    /// The value in another type.
+    /// Converts a value to another type.
     pub(super) fn cast(&mut self, e: Expr, to: &Ty) -> Result<Expr> {
         if e.ty == *to || e.ty == Ty::Unknown || *to == Ty::Unknown {
             return Ok(e);
         }
         if !e.ty.converts_to(to) {
-            return Err(self.typing(format!("{} cannot become {to}", e.ty)));
+            return Err(self.typing(format!("cannot convert {} to {to}", e.ty)));
         }
-        // A constant is converted here.
+        // Constants are converted at compile time.
         if let (Kind::Const(n), Some(from), Some(d)) = (&e.kind, e.dtype(), to.scalar()) {
             return Ok(Expr::number(convert(*n, from, d), d));
         }
         if let Kind::Tuple(items) = e.kind {
-            let Ty::Tuple(types, names) = to else { return Err(self.typing("a tuple is wanted")) };
+            let Ty::Tuple(types, names) = to else { return Err(self.typing("expected a tuple")) };
             let items = items.into_iter().zip(types).map(|(item, ty)| self.cast(item, ty)).collect::<Result<_>>()?;
             return Ok(tuple(items, names.clone()));
         }
@@ -453,7 +456,7 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
         self.cast(e, &Ty::Scalar(d))
     }
 
-    /// A truth value.
+    /// Converts a value to a bool.
     pub(super) fn to_bool(&mut self, e: Expr) -> Result<Expr> {
         match &e.ty {
             Ty::Unknown => Ok(e),
@@ -465,16 +468,16 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
                 let zero = Expr::number(convert(Number::Int(0), DType::I64, *d), *d);
                 Ok(Expr::new(BOOL, Kind::Fun(Fun::NotEqual, *d, vec![e, zero])))
             }
-            Ty::Record(_) => Err(self.typing("a record is no truth value")),
+            Ty::Record(_) => Err(self.typing("the truth value of a record is not defined")),
             Ty::None => Ok(Expr::bool(false)),
             Ty::Tuple(items, _) => Ok(Expr::bool(!items.is_empty())),
             Ty::Array(_) => Err(self
-                .typing("an array is no truth value")
+                .typing("the truth value of an array is ambiguous")
                 .hint("compare one element, or the array's size: `if a.size > 0`")),
         }
     }
 
-    /// A value that has an effect is computed here, where it stands in Python's order.
+    /// Evaluates a value with an effect at this point, as Python does.
     pub(super) fn emit_effect(&mut self, e: Expr) -> Expr {
         if !e.has_effect() {
             return e;
@@ -486,7 +489,7 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
         self.materialize("t", e)
     }
 
-    /// Nobody wants the value that was just held: what was done for it stands for its effect.
+    /// Turns the assignment of an unused result into a call for its effect.
     pub(super) fn discard(&mut self, operand: &Operand) {
         let Some(last) = self.blocks.last_mut().and_then(|block| block.last_mut()) else { return };
         if let (Operand::Expr(Expr { kind: Kind::Var(v), .. }), StmtKind::Assign(var, value)) =
@@ -499,14 +502,15 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
         }
     }
 
-    /// Whether a value is made of variables.
+    /// Returns true if an expression reads one of the variables or memory.
     pub(super) fn mentions(&self, e: &Expr, vars: &[VarId]) -> bool {
         let mut found = matches!(e.kind, Kind::Var(v) if vars.contains(&v)) || matches!(e.kind, Kind::Load(..));
         e.parts(&mut |part| found |= self.mentions(part, vars));
         found
     }
 
-    /// Values of some expressions, in order. What comes before one that needs statements of its own is held first.
+    /// Evaluates expressions in order. Values that come before an expression with statements of its own are evaluated
+    /// first.
     pub(super) fn in_order<T>(
         &mut self,
         items: impl IntoIterator<Item = T>,
@@ -539,19 +543,19 @@ fn integer(value: &Value) -> Option<i64> {
     }
 }
 
-/// A tuple of values.
+/// Creates a tuple.
 pub(super) fn tuple(items: Vec<Expr>, names: Option<std::sync::Arc<[String]>>) -> Expr {
     let types = items.iter().map(|e| e.ty.clone()).collect();
     Expr::new(Ty::Tuple(types, names), Kind::Tuple(items))
 }
 
-/// A number in another type, as the devices convert it.
+/// Converts a number as devices do.
 pub(super) fn convert(n: Number, from: DType, to: DType) -> Number {
     let here = cuprous_core::Scalar::new(n, from).number(from);
     cuprous_core::Scalar::new(here, to).number(to)
 }
 
-/// A C identifier that looks like a Python name.
+/// Returns a C identifier that resembles a Python name.
 pub(super) fn identifier(name: &str) -> String {
     let mut text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit()) {
@@ -560,7 +564,7 @@ pub(super) fn identifier(name: &str) -> String {
     text
 }
 
-/// A value for a message.
+/// Describes a value for a message.
 pub(super) fn describe(value: &Value) -> String {
     match value {
         Value::None => "None".into(),

@@ -1,4 +1,4 @@
-//! Expressions without calls and subscripts.
+//! Expressions, except calls and subscripts.
 
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun};
@@ -10,10 +10,10 @@ use crate::ir::{Expr, Kind, StmtKind};
 use crate::rules::{self, Rule};
 use crate::types::{BOOL, FLOAT, INT, Ty};
 
-/// Expressions inside one another.
+/// The nesting depth of expressions.
 const MAX_DEPTH: usize = 400;
 
-/// The row of the operation table behind an operator.
+/// Returns the function of the operation table for an operator.
 fn row_of(op: BinOp) -> Option<(Fun, Rule)> {
     Some(match op {
         BinOp::Add => (Fun::Add, Rule::Arith),
@@ -33,12 +33,12 @@ fn row_of(op: BinOp) -> Option<(Fun, Rule)> {
 }
 
 impl LoweringContext<'_, '_> {
-    /// What an expression means.
+    /// Evaluates an expression to an operand.
     pub(super) fn eval(&mut self, e: &Ast) -> Result<Operand> {
         let outer = std::mem::replace(&mut self.pos, e.pos);
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(self.unsupported("this expression is nested too deeply").hint("name its parts"));
+            return Err(self.unsupported("this expression is nested too deeply").hint("assign its parts to variables"));
         }
         let result = self.eval_here(e);
         self.depth -= 1;
@@ -48,7 +48,7 @@ impl LoweringContext<'_, '_> {
         result
     }
 
-    /// The value of an expression.
+    /// Evaluates an expression to a run-time value.
     pub(super) fn eval_value(&mut self, e: &Ast) -> Result<Expr> {
         let operand = self.eval(e)?;
         let outer = std::mem::replace(&mut self.pos, e.pos);
@@ -57,7 +57,7 @@ impl LoweringContext<'_, '_> {
         Ok(value)
     }
 
-    /// Values of some expressions, in order.
+    /// Evaluates expressions in order.
     pub(super) fn eval_all<'e>(&mut self, all: impl IntoIterator<Item = &'e Ast>) -> Result<Vec<Expr>> {
         let operands = self.in_order(all, |cx, e| cx.eval(e))?;
         operands.into_iter().map(|operand| self.value(operand)).collect()
@@ -70,7 +70,7 @@ impl LoweringContext<'_, '_> {
             ExprKind::Bin { op, left, right } => {
                 let both = self.eval_all([&**left, &**right])?;
                 self.pos = e.pos;
-                let [left, right] = <[Expr; 2]>::try_from(both).map_err(|_| self.typing("two operands are wanted"))?;
+                let [left, right] = <[Expr; 2]>::try_from(both).map_err(|_| self.typing("expected two operands"))?;
                 self.binary(*op, left, right)?
             }
             ExprKind::Unary { op, operand } => {
@@ -86,7 +86,7 @@ impl LoweringContext<'_, '_> {
                 return self.attribute(value, name);
             }
             ExprKind::Subscript { value, index } => return self.subscript(value, index),
-            ExprKind::Slice { .. } => return Err(self.unsupported("a slice can only stand in a subscript")),
+            ExprKind::Slice { .. } => return Err(self.unsupported("slices are supported only in subscripts")),
             ExprKind::Tuple(items) => tuple(self.eval_all(items)?, None),
             ExprKind::Closure { function, captured } => return self.closure(*function, captured),
             ExprKind::Starred(_) => {
@@ -99,7 +99,7 @@ impl LoweringContext<'_, '_> {
         }))
     }
 
-    /// A function that is passed on takes along what is known of the variables around it.
+    /// A function used as a value takes the compile-time values of the variables that it captures with it.
     fn closure(&mut self, function: usize, captured: &[(String, Ast)]) -> Result<Operand> {
         let mut values = Vec::new();
         for (name, e) in captured {
@@ -112,16 +112,16 @@ impl LoweringContext<'_, '_> {
             let Some(value) = value else {
                 return Err(self
                     .typing(format!(
-                        "a function that is passed on cannot capture {name:?}, which only the thread knows"
+                        "a function used as a value cannot capture {name:?}, which is known only at run time"
                     ))
-                    .hint("give it a parameter for that"));
+                    .hint("pass it as a parameter"));
             };
             values.push((name.clone(), value));
         }
         Ok(Operand::Value(Value::Closure(function, values)))
     }
 
-    /// Something known when the kernel is compiled; some names are values of the thread.
+    /// Resolves a compile-time object. Some names, such as `cuda.threadIdx.x`, are run-time values.
     pub(super) fn resolve(&mut self, value: Value) -> Result<Operand> {
         if let Value::Builtin(name) = &value
             && let Some(row) = crate::table::row(name).filter(|row| row.is_attribute)
@@ -131,7 +131,7 @@ impl LoweringContext<'_, '_> {
         if let Value::Builtin(name) = &value
             && let Some(first) = crate::table::row(&format!("{name}.x")).filter(|row| row.is_attribute)
         {
-            // A place in three directions: cuda.threadIdx.
+            // A three-dimensional index: `cuda.threadIdx`.
             let mut items = vec![self.device_builtin(first, Vec::new())?];
             for row in ["y", "z"].iter().filter_map(|axis| crate::table::row(&format!("{name}.{axis}"))) {
                 items.push(self.device_builtin(row, Vec::new())?);
@@ -141,7 +141,7 @@ impl LoweringContext<'_, '_> {
         Ok(Operand::Value(value))
     }
 
-    /// A row of the operation table for operands as they are.
+    /// Applies a function of the operation table.
     pub(super) fn function(&mut self, name: &str, fun: Fun, rule: Rule, args: Vec<Expr>) -> Result<Expr> {
         if args.iter().any(|a| a.ty == Ty::Unknown) {
             return Ok(Expr::unknown());
@@ -166,14 +166,14 @@ impl LoweringContext<'_, '_> {
                 _ => self.cast_dtype(a, compute),
             })
             .collect::<Result<Vec<_>>>()?;
-        // Of no operation, the operand is left.
+        // These functions return their operand unchanged.
         if fun == Fun::Positive || (matches!(fun, Fun::Floor | Fun::Ceil | Fun::Trunc) && !compute.is_float()) {
-            return args.into_iter().next().ok_or_else(|| self.typing("an operand is wanted"));
+            return args.into_iter().next().ok_or_else(|| self.typing("expected an operand"));
         }
         Ok(Expr::new(Ty::Scalar(fun.result(compute)), Kind::Fun(fun, compute, args)))
     }
 
-    /// A binary operator.
+    /// Applies a binary operator.
     pub(super) fn binary(&mut self, op: BinOp, left: Expr, right: Expr) -> Result<Expr> {
         let Some((fun, rule)) = row_of(op) else {
             return Err(self.unsupported_syntax("@", Some("write the loop over the products")));
@@ -199,7 +199,7 @@ impl LoweringContext<'_, '_> {
         self.function(op.text(), fun, rule, vec![left, right])
     }
 
-    /// Small constant powers are products.
+    /// Powers with small constant exponents become multiplications.
     fn short_power(&mut self, base: &Expr, exponent: &Expr) -> Result<Option<Expr>> {
         let (Some(d), Some(n)) = (base.dtype(), self.constant_int(exponent)) else { return Ok(None) };
         if !(2..=4).contains(&n) || !exponent.dtype().is_some_and(|d| d.is_int()) {
@@ -221,7 +221,7 @@ impl LoweringContext<'_, '_> {
         Ok(Some(product))
     }
 
-    /// The items of a tuple.
+    /// Returns the items of a tuple.
     pub(super) fn items(&mut self, e: Expr) -> Vec<Expr> {
         match (&e.ty, e.kind) {
             (_, Kind::Tuple(items)) => items,
@@ -246,7 +246,7 @@ impl LoweringContext<'_, '_> {
                 })
             }
             UnaryOp::USub => {
-                // A literal stays one.
+                // A negated literal is a literal.
                 match value.kind {
                     Kind::Const(Number::Int(n)) if value.ty == INT => {
                         return Ok(Expr::number(Number::Int(-n), DType::I64));
@@ -263,7 +263,7 @@ impl LoweringContext<'_, '_> {
         }
     }
 
-    /// `and`, `or`: of truth values one; of others the operand that decides.
+    /// `and` and `or`: a bool for bools, else the operand that decides.
     fn logic(&mut self, and: bool, values: &[Ast]) -> Result<Expr> {
         let Some((first, rest)) = values.split_first() else { return Ok(Expr::bool(and)) };
         let left = self.eval_value(first)?;
@@ -273,7 +273,7 @@ impl LoweringContext<'_, '_> {
         self.short_circuit(and, left, |cx| cx.logic(and, rest))
     }
 
-    /// `left and right`, `left or right`; `right` is evaluated only where it matters.
+    /// `left and right`, `left or right`: `right` is evaluated only if `left` does not decide.
     pub(super) fn short_circuit(
         &mut self,
         and: bool,
@@ -282,7 +282,7 @@ impl LoweringContext<'_, '_> {
     ) -> Result<Expr> {
         let test = self.to_bool(left.clone())?;
         if let Some(known) = test.as_int() {
-            // The constant decides, or does not matter.
+            // The constant decides the result, or is its identity.
             return if (known != 0) == and { right(self) } else { Ok(left) };
         }
         let (right, block) = self.block(right)?;
@@ -291,7 +291,7 @@ impl LoweringContext<'_, '_> {
         }
         let Some(ty) = left.ty.unify(&right.ty) else {
             let word = if and { "and" } else { "or" };
-            return Err(self.typing(format!("`{word}` of {} and {} has no type", left.ty, right.ty)));
+            return Err(self.typing(format!("`{word}` of incompatible types {} and {}", left.ty, right.ty)));
         };
         if block.is_empty() && ty == BOOL {
             let both = (Box::new(left), Box::new(right));
@@ -320,11 +320,11 @@ impl LoweringContext<'_, '_> {
         let (yes, then) = self.block(|cx| cx.eval_value(body))?;
         let (no, other) = self.block(|cx| cx.eval_value(orelse))?;
         if yes.ty == Ty::Unknown || no.ty == Ty::Unknown {
-            // What is known of one of them helps inference on.
+            // The type of one of them helps inference.
             return Ok(Operand::Expr(if yes.ty == Ty::Unknown { no } else { yes }));
         }
         let Some(ty) = yes.ty.unify(&no.ty) else {
-            return Err(self.typing(format!("`if … else` of {} and {} has no type", yes.ty, no.ty)));
+            return Err(self.typing(format!("`if … else` of incompatible types {} and {}", yes.ty, no.ty)));
         };
         let (yes, no) = (self.cast(yes, &ty)?, self.cast(no, &ty)?);
         if then.is_empty() && other.is_empty() && ty.scalar().is_some() {

@@ -12,18 +12,18 @@ use crate::rules::Rule;
 use crate::types::{ArrayTy, INT, Order, Ty};
 
 impl LoweringContext<'_, '_> {
-    /// `value[index]`, read.
+    /// Reads `value[index]`.
     pub(super) fn subscript(&mut self, value: &Ast, index: &Ast) -> Result<Operand> {
         let pos = self.pos;
         let base = self.eval(value)?;
-        // A type with a subscript is an array's type: float32[:].
+        // An array type: `float32[:]`.
         if let Operand::Value(Value::Type(ty)) = &base {
-            return Err(self.unsupported(format!("the array type {ty}[…] has no meaning inside a kernel")));
+            return Err(self.unsupported(format!("the array type {ty}[…] cannot be used inside a kernel")));
         }
         let base = self.value(base)?;
         match &base.ty {
             Ty::Unknown => {
-                // Names in the index get their types all the same.
+                // Evaluated for the types of its variables.
                 self.indices(index)?;
                 Ok(Operand::Expr(Expr::unknown()))
             }
@@ -39,14 +39,16 @@ impl LoweringContext<'_, '_> {
                 {
                     return self.field(base, &name).map(Operand::Expr);
                 }
-                // A field of a record by its number.
+                // A field of a record, by number.
                 if let (Some(record), 0) = (a.record().cloned(), a.ndim) {
                     let at = self.eval_value(index)?;
                     let n = record.fields.len() as i64;
                     let known = self.constant_int(&at).map(|k| if k < 0 { k + n } else { k });
                     return match known.and_then(|k| record.fields.get(usize::try_from(k).ok()?)) {
                         Some(field) => self.field(base, &field.name).map(Operand::Expr),
-                        None => Err(self.typing(format!("the number of one of the record's {n} fields is wanted"))),
+                        None => Err(self.typing(format!(
+                            "the index of a record must be a constant that selects one of its {n} fields"
+                        ))),
                     };
                 }
                 let (base, index) = self.base_then_index(base, index)?;
@@ -58,7 +60,7 @@ impl LoweringContext<'_, '_> {
         }
     }
 
-    /// The array is evaluated before the index.
+    /// Evaluates the array before the index.
     pub(super) fn base_then_index(&mut self, base: Expr, index: &Ast) -> Result<(Expr, Option<Vec<Index>>)> {
         let (found, block) = self.block(|cx| cx.indices(index))?;
         let base = if block.is_empty() { base } else { self.stabilize("a", base) };
@@ -84,14 +86,14 @@ impl LoweringContext<'_, '_> {
         }
         let Some(ty) = types.first().filter(|first| types.iter().all(|t| t == *first)).cloned() else {
             return Err(self
-                .typing("the index of a tuple of several types must be known when the kernel is compiled")
+                .typing("the index of a tuple with items of different types must be known when the kernel is compiled")
                 .hint("use an integer literal"));
         };
-        // Items of one type: a choice by the index.
+        // Items of one type: a run-time selection.
         let at = self.cast(at, &INT)?;
         let at = self.duplicable("k", at);
         self.check_item(&at, n)?;
-        // A negative index counts from the end.
+        // Negative indices count from the end.
         let at = if at.dtype().is_some_and(|d| d.kind() == cuprous_core::Kind::Int) {
             let zero = vec![at.clone(), Expr::int(0)];
             let test = Expr::new(crate::types::BOOL, Kind::Fun(Fun::Less, DType::I64, zero));
@@ -116,7 +118,7 @@ impl LoweringContext<'_, '_> {
         Ok(Operand::Expr(result.unwrap_or_else(Expr::unknown)))
     }
 
-    /// The entries of a subscript; `None` where a type is not known yet.
+    /// Evaluates the entries of a subscript; `None` if a type is not known yet.
     fn indices(&mut self, index: &Ast) -> Result<Option<Vec<Index>>> {
         let list: &[Ast] = match &index.kind {
             ExprKind::Tuple(items) => items,
@@ -153,7 +155,7 @@ impl LoweringContext<'_, '_> {
                     let Some(value) = values.next() else { break };
                     match value.ty.clone() {
                         Ty::Unknown => known = false,
-                        // One value with several indices: cuda.grid(2).
+                        // A tuple of indices: `cuda.grid(2)`.
                         Ty::Tuple(..) => {
                             for item in self.items(value) {
                                 result.push(Index::At(self.index_value(item)?));
@@ -181,7 +183,7 @@ impl LoweringContext<'_, '_> {
                     result.push(Index::Slice(start, stop, step));
                 }
                 Some(Part::New) => result.push(Index::New),
-                // Told from a slice by what stands in its step.
+                // `...` is marked by a step without a type.
                 Some(Part::Rest) => result.push(Index::Slice(None, None, Some(Expr::unknown()))),
                 None => {}
             }
@@ -192,7 +194,7 @@ impl LoweringContext<'_, '_> {
     fn index_value(&mut self, value: Expr) -> Result<Expr> {
         match value.dtype() {
             Some(d) if d.is_int() || d == DType::Bool => {
-                // Unsigned 64-bit numbers are indices that are never negative; all fit into an int64 that matter.
+                // A uint64 index that does not fit an int64 is out of bounds anyway.
                 self.cast(value, &INT)
             }
             _ => {
@@ -205,7 +207,7 @@ impl LoweringContext<'_, '_> {
         }
     }
 
-    /// Replaces `...` by as many full slices as are missing.
+    /// Replaces `...` by full slices.
     pub(super) fn expand_ellipsis(&mut self, index: Vec<Index>, ndim: usize) -> Result<Vec<Index>> {
         let is_rest = |i: &Index| matches!(i, Index::Slice(None, None, Some(step)) if step.ty == Ty::Unknown);
         let used = index.iter().filter(|i| !is_rest(i) && !matches!(i, Index::New)).count();
@@ -239,7 +241,7 @@ impl LoweringContext<'_, '_> {
         self.view(base, &array, index)
     }
 
-    /// An element.
+    /// Loads an element.
     pub(super) fn load(&mut self, array: Expr, indices: Vec<Expr>) -> Result<Expr> {
         let Ty::Array(ty) = &array.ty else { return Ok(Expr::unknown()) };
         let elem = (*ty.elem).clone();
@@ -250,7 +252,7 @@ impl LoweringContext<'_, '_> {
         Ok(Expr::new(elem, Kind::Load(Box::new(array), indices)))
     }
 
-    /// What the first axis has at a place: an element, or an array of one axis less.
+    /// Returns `array[at]`: an element, or an array with one axis less.
     pub(super) fn element(&mut self, array: Expr, at: Expr) -> Result<Expr> {
         self.read_at(array, vec![Index::At(at)])
     }
@@ -259,7 +261,7 @@ impl LoweringContext<'_, '_> {
         let used = index.iter().filter(|i| !matches!(i, Index::New)).count();
         index.extend((used..array.ndim as usize).map(|_| Index::Slice(None, None, None)));
         let ndim = index.iter().filter(|i| !matches!(i, Index::At(_))).count();
-        // Rows after rows stay so when places come first, then at most one part without step, then whole axes.
+        // A view stays contiguous if it has positions first, then at most one slice without a step, then full slices.
         let mut rest = index.iter().skip_while(|i| matches!(i, Index::At(_))).peekable();
         if let Some(Index::Slice(_, _, None)) = rest.peek() {
             rest.next();
@@ -290,7 +292,7 @@ impl LoweringContext<'_, '_> {
         Ok(Expr::new(Ty::Array(ty), Kind::View(Box::new(base), index)))
     }
 
-    /// The array and the integers of a subscript that is written to; `None` where something is not known yet.
+    /// Evaluates the array and the indices of an assignment to an element; `None` if a type is not known yet.
     pub(super) fn store_target(&mut self, array: &Ast, index: &Ast) -> Result<(Option<Expr>, Option<Vec<Expr>>)> {
         let pos = self.pos;
         let base = self.eval_value(array)?;
@@ -314,7 +316,10 @@ impl LoweringContext<'_, '_> {
             found.into_iter().filter_map(|i| if let Index::At(e) = i { Some(e) } else { None }).collect();
         if at.len() != ndim || at.len() != count {
             return Err(self
-                .unsupported(format!("an assignment to part of an array ({} indices for {ndim} axes)", at.len()))
+                .unsupported(format!(
+                    "an assignment needs one index for each axis: {} indices for an array of {ndim} axes",
+                    at.len()
+                ))
                 .hint("assign to elements in a loop: for i in range(n): a[i] = …"));
         }
         let (base, at) = self.check_bounds(base, at)?;
@@ -407,7 +412,7 @@ impl LoweringContext<'_, '_> {
                     "real" if a.dtype().is_some() => base.clone(),
                     "ctypes" => {
                         return Err(self
-                            .unsupported("an array's address (.ctypes) is not given to kernels")
+                            .unsupported("kernels cannot use an array's address (.ctypes)")
                             .hint("index the array, or take part of it: a[i:]"));
                     }
                     "ndim" => Expr::int(ndim as i64),
@@ -449,7 +454,7 @@ impl LoweringContext<'_, '_> {
         }))
     }
 
-    /// What a static thing is, for messages.
+    /// Describes an operand for a message.
     pub(super) fn named(&self, operand: &Operand) -> String {
         match operand {
             Operand::Value(v) => describe(v),
@@ -459,11 +464,11 @@ impl LoweringContext<'_, '_> {
     }
 }
 
-/// A part of a subscript on its way to an [`Index`].
+/// A part of a subscript that becomes an [`Index`].
 enum Part<'a> {
-    /// An integer, or a bound of a slice.
+    /// An index, or a bound of a slice.
     Ast(&'a Ast),
-    /// A slice, whose three bounds follow.
+    /// A slice. Its three bounds follow.
     Open,
     /// `None`.
     New,

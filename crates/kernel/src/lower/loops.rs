@@ -8,7 +8,7 @@ use crate::diagnostic::Result;
 use crate::ir::{self, Expr, Kind, StmtKind};
 use crate::types::{INT, Ty};
 
-/// Whether the items of a tuple are of different types.
+/// Returns true if the items of a tuple have different types.
 fn is_heterogeneous(ty: &Ty) -> bool {
     match ty {
         Ty::Tuple(items, _) if !ty.is_unknown() => items.iter().any(|item| *item != items[0]),
@@ -16,7 +16,7 @@ fn is_heterogeneous(ty: &Ty) -> bool {
     }
 }
 
-/// Whether a statement leaves the loop around it, or its turn.
+/// Returns true if a statement may leave the enclosing loop or start its next iteration.
 fn jumps(stmt: &Stmt) -> bool {
     match &stmt.kind {
         Py::Break | Py::Continue => true,
@@ -27,7 +27,7 @@ fn jumps(stmt: &Stmt) -> bool {
 }
 
 impl LoweringContext<'_, '_> {
-    /// The body of a loop, with what `break` has to say to an `else`.
+    /// Lowers a loop and its `else`, which runs unless the loop ends by `break`.
     fn emit_loop(
         &mut self,
         orelse: &[Stmt],
@@ -59,7 +59,8 @@ impl LoweringContext<'_, '_> {
         if before.is_empty() {
             return self.emit_loop(orelse, |cx| cx.body(body), |body| StmtKind::While { test: value, body });
         }
-        // The test needs statements: it becomes the beginning of each turn. Its `break` is no break of the program's.
+        // The condition needs statements, so it is evaluated at the beginning of the body. This `break` does not skip
+        // `else`.
         let whole = |cx: &mut Self| {
             cx.append(before);
             let stop = Expr::new(crate::types::BOOL, Kind::Not(Box::new(value)));
@@ -85,7 +86,7 @@ impl LoweringContext<'_, '_> {
                 let stop = self.stabilize("stop", stop);
                 let step = self.stabilize("step", step);
                 let ty = start.ty.clone();
-                // A counter that only the loop changes and reads is the variable itself.
+                // If only the loop uses the variable, it serves as the counter.
                 if let ExprKind::Name(name) = &target.kind
                     && let Some(live_range) = self.live_range(name)
                     && self.live_ranges.private[live_range]
@@ -107,13 +108,14 @@ impl LoweringContext<'_, '_> {
                 };
                 self.emit_loop(orelse, whole, |body| StmtKind::For { var, start, stop, step, body })
             }
-            // No turn, and no type that an item would have.
+            // No iteration, and no type for the target.
             Operand::Expr(Expr { ty: Ty::Tuple(items, _), .. }) if items.is_empty() => self.body(orelse),
             Operand::Expr(e) if is_heterogeneous(&e.ty) => {
                 if body.iter().any(jumps) {
-                    return Err(self.unsupported("break and continue in a loop over items of several types"));
+                    return Err(self
+                        .unsupported("break and continue are not supported in a loop over items of different types"));
                 }
-                // A turn for each item, with code of its own.
+                // Items of different types: the body is lowered once for each item.
                 let items: Vec<Expr> = self.items(e).into_iter().map(|item| self.stabilize("item", item)).collect();
                 for item in items {
                     match &target.kind {
@@ -141,13 +143,13 @@ impl LoweringContext<'_, '_> {
         }
     }
 
-    /// Types of variables inside may be found even where what is looped over is not known yet.
+    /// Lowers a loop over an iterable of unknown type, because the types of variables in its body may be found.
     fn infer_loop_types(&mut self, body: &[Stmt], orelse: &[Stmt]) -> Result<()> {
         self.emit_loop(&[], |cx| cx.body(body), |body| StmtKind::While { test: Expr::bool(true), body })?;
         self.body(orelse)
     }
 
-    /// How many items there are; `None` where that is not known yet.
+    /// Returns the number of items; `None` if it is not known yet.
     fn iteration_count(&mut self, over: &Operand) -> Result<Option<Expr>> {
         Ok(match over {
             Operand::Range(range) => {
@@ -155,7 +157,7 @@ impl LoweringContext<'_, '_> {
                 if [start, stop, step].iter().any(|e| e.ty == Ty::Unknown) {
                     return Ok(None);
                 }
-                // max(0, ceil((stop - start) / step)), as -((start - stop) // step).
+                // max(0, ceil((stop - start) / step)), computed as -((start - stop) // step).
                 let cast = |cx: &mut Self, e: &Expr| cx.cast_dtype(e.clone(), DType::I64);
                 let (start, stop, step) = (cast(self, start)?, cast(self, stop)?, cast(self, step)?);
                 let fun = |fun, args| Expr::new(INT, Kind::Fun(fun, DType::I64, args));
@@ -178,7 +180,7 @@ impl LoweringContext<'_, '_> {
                 Ty::Unknown => None,
                 Ty::Array(a) if a.ndim > 0 => Some(Expr::new(INT, Kind::Extent(Box::new(e.clone()), 0))),
                 Ty::Tuple(items, _) => Some(Expr::int(items.len() as i64)),
-                ty => return Err(self.typing(format!("{ty} cannot be looped over"))),
+                ty => return Err(self.typing(format!("{ty} is not iterable"))),
             },
             Operand::Value(v @ (Value::Tuple(..) | Value::Array(_))) => {
                 let e = self.value(Operand::Value(v.clone()))?;
@@ -189,12 +191,12 @@ impl LoweringContext<'_, '_> {
                     Operand::Value(v) => super::context::describe(v),
                     _ => "this".into(),
                 };
-                return Err(self.typing(format!("{what} cannot be looped over")));
+                return Err(self.typing(format!("{what} is not iterable")));
             }
         })
     }
 
-    /// What is looped over is evaluated once, before the loop.
+    /// Evaluates the iterable once, before the loop.
     fn stabilize_iterable(&mut self, over: Operand) -> Result<Operand> {
         Ok(match over {
             Operand::Expr(e) => Operand::Expr(self.stabilize("items", e)),
@@ -218,7 +220,7 @@ impl LoweringContext<'_, '_> {
         })
     }
 
-    /// The item at a place that is less than the count.
+    /// Returns the item at an index below the number of items.
     fn item_at(&mut self, over: &Operand, at: &Expr) -> Result<Operand> {
         Ok(match over {
             Operand::Range(range) => {

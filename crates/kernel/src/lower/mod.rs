@@ -1,9 +1,9 @@
-//! From syntax to typed code, in one walk that is repeated until no variable's type grows any more.
+//! Lowering of syntax to typed code, in passes that are repeated until no variable's type changes.
 //!
-//! A variable starts without a type; each assignment unifies into it. Expressions of unknown operands are unknown, and
-//! code made meanwhile is thrown away; the last walk, in which nothing changed, is the result. A function is compiled
-//! once for each list of argument types ([`Compiler::instance`]); one that calls itself sees what it returns so far. So do
-//! functions that call one another: what was compiled with less than is known in the end is compiled again.
+//! A variable starts without a type, and each assignment unifies its type with that of the value. Expressions of
+//! unknown operands are unknown. The code of all passes but the last, in which nothing changed, is discarded. A
+//! function is compiled once for each list of argument types ([`Compiler::instance`]). A recursive function uses the
+//! result type found so far. Mutually recursive functions that were compiled with incomplete types are compiled again.
 
 mod array_methods;
 mod builtins;
@@ -33,45 +33,46 @@ use crate::verify;
 pub use builtins::builtin_names;
 use context::LoweringContext;
 
-/// Walks of one function before inference is given up; types only grow, and each can grow a few times.
+/// The passes over a function. Types only grow, and each can grow a few times.
 const MAX_PASSES: usize = 64;
-/// Instances of functions in one kernel.
+/// The instances of functions in one kernel.
 const MAX_INSTANCES: usize = 2000;
-/// Calls inside one another.
+/// The depth of calls.
 const MAX_DEPTH: usize = 100;
 
-/// What a function is called with.
+/// An argument of a function.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Arg {
-    /// A value of that type.
+    /// A run-time value of that type.
     Ty(Ty),
-    /// Something known when the kernel is compiled.
+    /// A compile-time object.
     Static(Value),
 }
 
-/// What is known of a web.
+/// The binding of a live range.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Binding {
-    /// Nothing yet.
+    /// Not assigned yet.
     Unset,
-    /// It holds values of that type.
+    /// A variable of that type.
     Ty(Ty),
-    /// It is another name for something known when the kernel is compiled.
+    /// An alias of a compile-time object.
     Static(Value),
 }
 
-/// A function for one list of arguments.
+/// A function compiled for one list of arguments.
 struct Instance {
     function: usize,
     args: Vec<Arg>,
     ret: Ty,
-    /// Whether a way out gives a value of a type that is not known yet.
+    /// Whether it returns a value whose type is not known yet.
     returns_unknown: bool,
     bindings: Vec<Binding>,
     code: Option<ir::Function>,
-    /// The place among those being walked of the outermost one that it calls in turn; none once what that returns is known.
+    /// The stack position of the outermost active instance that it calls, directly or not. `None` once its result type
+    /// is final.
     lowlink: Option<usize>,
-    /// One that it calls was walked again since.
+    /// Whether an instance that it calls was compiled again since.
     stale: bool,
 }
 
@@ -82,25 +83,25 @@ pub(crate) struct Compiler<'a> {
     constants: Vec<Arc<ConstArray>>,
     checks: Checks,
     raise_sites: Vec<RaiseSite>,
-    /// The instances being walked, each called by the one before.
+    /// The active instances, each called by the one before.
     stack: Vec<usize>,
-    /// Whether the first instance is a kernel, which nobody calls: one that calls itself is a function besides.
+    /// Whether the first instance is a kernel. It is not callable: a kernel that calls itself calls another instance.
     kernel: bool,
 }
 
 /// Compiles function 0 of a source as a kernel for arguments of these types.
 ///
 /// # Errors
-/// What is wrong, and where.
+/// The first error in the source.
 pub fn compile(source: &Source, args: &[Ty]) -> Result<ir::Module> {
     let args: Vec<Arg> = args.iter().cloned().map(Arg::Ty).collect();
     compile_function(source, &args, true, Checks::default())
 }
 
-/// As [`compile`]; a function that is no kernel may return a value.
+/// Compiles function 0 of a source. A function that is not a kernel may return a value.
 ///
 /// # Errors
-/// What is wrong, and where.
+/// The first error in the source.
 pub fn compile_function(source: &Source, args: &[Arg], kernel: bool, checks: Checks) -> Result<ir::Module> {
     let (instances, constants, raise_sites) = (Vec::new(), Vec::new(), Vec::new());
     let mut compiler = Compiler { source, instances, constants, checks, raise_sites, stack: Vec::new(), kernel };
@@ -123,7 +124,7 @@ pub fn compile_function(source: &Source, args: &[Arg], kernel: bool, checks: Che
 }
 
 impl<'a> Compiler<'a> {
-    /// The instance of a function for these arguments, compiled unless it is being compiled further out.
+    /// Returns the instance of a function for these arguments. Compiles it, unless it is active or already compiled.
     fn instance(&mut self, function: usize, args: &[Arg], pos: Pos, caller: usize) -> Result<usize> {
         let known = |i: &Instance| i.function == function && i.args == args;
         let first = usize::from(self.kernel);
@@ -140,7 +141,7 @@ impl<'a> Compiler<'a> {
         let source = self.source;
         let body = &source.functions[function];
         if self.instances.len() >= MAX_INSTANCES || self.stack.len() >= MAX_DEPTH {
-            let message = "functions call one another too deeply for a kernel, or with ever new argument types";
+            let message = "calls are nested too deeply for a kernel, or use ever new argument types";
             return Err(Diagnostic::new(ErrorKind::Unsupported, message, &source.functions[caller], pos));
         }
         let live_ranges = live_ranges(body);
@@ -156,7 +157,7 @@ impl<'a> Compiler<'a> {
         let mut bindings = std::mem::take(&mut self.instances[this].bindings);
         for pass in 0..MAX_PASSES {
             if pass > 0 {
-                // What was compiled meanwhile and calls this one in turn knows less of it.
+                // Instances that call this one were compiled with less information.
                 self.instances.iter_mut().for_each(|i| i.stale |= i.lowlink.is_some());
             }
             let before = (bindings.clone(), self.instances[this].ret.clone());
@@ -166,19 +167,20 @@ impl<'a> Compiler<'a> {
                 let returns_unknown = self.instances[this].returns_unknown;
                 let ret = &mut self.instances[this].ret;
                 if *ret == Ty::Unknown && returns_unknown && unset.is_none() && lowlink.is_none() {
-                    let message = "cannot type infer runaway recursion: every value returned is that of a further call";
+                    let message =
+                        "cannot type infer runaway recursion: every returned value is the result of another call";
                     let start = Pos { line: body.first_line, column: 0, end: 0 };
                     return Err(Diagnostic::new(ErrorKind::Typing, message, body, start));
                 }
                 if *ret == Ty::Unknown && !returns_unknown {
-                    // No way out gives a value.
+                    // No `return` has a value.
                     *ret = Ty::None;
                     continue;
                 }
                 if let Some(error) = unset.filter(|_| lowlink.is_none()) {
                     return Err(error);
                 }
-                // Those that wait for this one wait for what it waits for, which is nothing most times.
+                // Instances that depend on this one now depend on what this one depends on, mostly nothing.
                 for inner in self.instances.iter_mut().filter(|i| i.lowlink.is_some_and(|outer| outer >= depth)) {
                     inner.lowlink = lowlink;
                 }
@@ -190,10 +192,10 @@ impl<'a> Compiler<'a> {
             }
         }
         let start = Pos { line: body.first_line, column: 0, end: 0 };
-        Err(Diagnostic::new(ErrorKind::Typing, "the types of the variables do not settle", body, start))
+        Err(Diagnostic::new(ErrorKind::Typing, "type inference of the variables does not converge", body, start))
     }
 
-    /// Goes back to where so many were being walked, without what was compiled since.
+    /// Restores the stack to a depth. Instances that depend on dropped ones are compiled again.
     fn unwind(&mut self, depth: usize) {
         self.stack.truncate(depth);
         for dropped in self.instances.iter_mut().filter(|i| i.lowlink.is_some_and(|outer| outer >= depth)) {
@@ -201,7 +203,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// What is being walked and was called by `outer`, a place among those, calls it in turn.
+    /// Records that the active instances from `outer` on, a stack position, are recursive through it.
     fn link(&mut self, outer: Option<usize>) {
         let Some(outer) = outer else { return };
         for &active in self.stack.get(outer..).unwrap_or_default() {
@@ -210,7 +212,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// The number of a host array among the constants.
+    /// Returns the index of a host array among the constants.
     fn constant(&mut self, array: &Arc<ConstArray>) -> usize {
         self.constants.iter().position(|known| known == array).unwrap_or_else(|| {
             self.constants.push(array.clone());
@@ -218,7 +220,7 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// The number of a place that may raise.
+    /// Returns the index of a raise site.
     fn raise_site(&mut self, site: RaiseSite) -> usize {
         self.raise_sites.iter().position(|known| *known == site).unwrap_or_else(|| {
             self.raise_sites.push(site);
@@ -226,9 +228,9 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// The functions that the kernel reaches, with numbers and names of their own.
+    /// Collects the functions that the kernel reaches and gives them unique names.
     fn finish(self) -> ir::Module {
-        // Instances that only earlier walks called are left out.
+        // Drops instances that only earlier passes called.
         let mut functions = ir::reachable_functions(self.instances.into_iter().map(|i| i.code).collect());
         let mut names: Vec<String> = Vec::new();
         for function in &mut functions {

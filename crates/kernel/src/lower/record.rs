@@ -1,4 +1,4 @@
-//! Records, which are arrays without axes, and assignments to parts of arrays.
+//! Records, and assignments to parts of arrays. A record is an array of records without axes.
 
 use cuprous_core::DType;
 use cuprous_core::scalar::Number;
@@ -10,12 +10,12 @@ use crate::ir::{Expr, Index, Kind, StmtKind};
 use crate::types::{ArrayTy, INT, Order, TEXT, Ty};
 
 impl LoweringContext<'_, '_> {
-    /// Whether a subscript may be the name of a field.
+    /// Returns true if a subscript is a string literal, the name of a field.
     pub(super) fn is_field(&self, index: &Ast) -> bool {
         matches!(&index.kind, ExprKind::Value(Value::Str(_)))
     }
 
-    /// The name that a subscript is, where it is one.
+    /// Returns the field name that a subscript evaluates to.
     pub(super) fn field_name(&mut self, index: &Ast) -> Result<Option<String>> {
         if !matches!(index.kind, ExprKind::Value(_) | ExprKind::Name(_)) {
             return Ok(None);
@@ -26,7 +26,7 @@ impl LoweringContext<'_, '_> {
         })
     }
 
-    /// A field: a number, a record, or an array.
+    /// Returns the value of a field: a number, a record or an array.
     pub(super) fn field(&mut self, base: Expr, name: &str) -> Result<Expr> {
         let view = self.field_view(base, name)?;
         match &view.ty {
@@ -35,7 +35,7 @@ impl LoweringContext<'_, '_> {
         }
     }
 
-    /// A field as an array.
+    /// Returns a field as an array.
     pub(super) fn field_view(&mut self, base: Expr, name: &str) -> Result<Expr> {
         let Ty::Array(array) = &base.ty else { return Ok(Expr::unknown()) };
         let Some(record) = array.record() else { return Ok(Expr::unknown()) };
@@ -48,7 +48,7 @@ impl LoweringContext<'_, '_> {
         let align = field.elem.item_align();
         if !field.offset.is_multiple_of(align) || !record.size.is_multiple_of(align) {
             let error = self.typing(format!("type {} is not aligned: field {name:?}", field.elem));
-            return Err(error.hint("make the dtype with align=True"));
+            return Err(error.hint("create the dtype with align=True"));
         }
         let ndim = array.ndim + field.shape.len() as u8;
         let elem = Box::new(field.elem.clone());
@@ -56,7 +56,7 @@ impl LoweringContext<'_, '_> {
         Ok(Expr::new(ty, Kind::Field(Box::new(base), k)))
     }
 
-    /// The part of an array, or the field, that an assignment goes to; `None` where it is one element.
+    /// Returns the view or the field that an assignment writes to; `None` if the target is an element.
     pub(super) fn view_target(&mut self, array: &Ast, index: &Ast) -> Result<Option<Expr>> {
         let list: &[Ast] = match &index.kind {
             ExprKind::Tuple(items) => items,
@@ -78,7 +78,7 @@ impl LoweringContext<'_, '_> {
         Ok(Some(view))
     }
 
-    /// Writes text that is known now over an element that is text; the rest of it becomes zeros, as in NumPy.
+    /// Writes a compile-time string to a string element. The rest is filled with zeros, as in NumPy.
     pub(super) fn write_text(&mut self, to: Expr, text: &str) -> Result<()> {
         if to.ty == Ty::Unknown {
             return Ok(());
@@ -86,7 +86,7 @@ impl LoweringContext<'_, '_> {
         let is_text =
             matches!(&to.ty, Ty::Array(a) if a.ndim == 0 && a.record().is_some_and(|r| r.fields[0].name == TEXT));
         if !is_text {
-            return Err(self.typing(format!("text cannot be stored in {}", to.ty)));
+            return Err(self.typing(format!("a string cannot be stored in {}", to.ty)));
         }
         let to = self.stabilize("to", to);
         let characters = self.field_view(to, TEXT)?;
@@ -105,7 +105,7 @@ impl LoweringContext<'_, '_> {
         for k in 0..length {
             let code = codes.next().unwrap_or(0);
             if d == DType::U8 && code > 255 {
-                return Err(self.typing("text of bytes holds no such character"));
+                return Err(self.typing("a byte string cannot hold this character"));
             }
             let value = Expr::number(Number::Int(code.into()), d);
             self.store_element(characters.clone(), vec![Expr::int(k)], value)?;
@@ -113,7 +113,7 @@ impl LoweringContext<'_, '_> {
         Ok(())
     }
 
-    /// Writes a number, a record, or an array of as many elements over an array.
+    /// Assigns a number, a record or an array to all elements of an array.
     pub(super) fn fill(&mut self, to: Expr, value: Expr) -> Result<()> {
         if to.ty == Ty::Unknown || value.ty == Ty::Unknown {
             return Ok(());
@@ -170,7 +170,7 @@ impl LoweringContext<'_, '_> {
         Ok(())
     }
 
-    /// `base[index]` of an array that is evaluated already.
+    /// Returns `base[index]` for an evaluated array.
     fn subscript_of(&mut self, base: Expr, index: &Ast) -> Result<Operand> {
         if !matches!(base.ty, Ty::Array(_) | Ty::Unknown) {
             return Err(self.typing(format!("{} cannot be assigned to", base.ty)));

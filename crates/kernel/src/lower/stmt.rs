@@ -8,7 +8,7 @@ use crate::ir::{Expr, Kind, StmtKind};
 use crate::types::Ty;
 
 impl LoweringContext<'_, '_> {
-    /// Statements; what comes after one that never goes on is not looked at.
+    /// Lowers statements up to the first one that never completes.
     pub(super) fn body(&mut self, body: &[Stmt]) -> Result<()> {
         for stmt in body {
             self.pos = stmt.pos;
@@ -44,7 +44,7 @@ impl LoweringContext<'_, '_> {
             }
             Py::Return(value) => self.lower_return(value.as_ref()),
             Py::Expr(e) => {
-                // A docstring, or an expression for its effect.
+                // A docstring has no effect.
                 if !matches!(e.kind, ExprKind::Value(_)) {
                     let operand = self.eval(e)?;
                     self.discard(&operand);
@@ -92,12 +92,12 @@ impl LoweringContext<'_, '_> {
         }
     }
 
-    /// In Python's words.
+    /// Creates Python's error for an undefined name.
     pub(super) fn undefined_name(&self, name: &str) -> Box<crate::Diagnostic> {
         self.typing(format!("NameError: name '{name}' is not defined"))
     }
 
-    /// A truth value, or a constant one.
+    /// Evaluates a condition to a bool, perhaps a constant.
     pub(super) fn test(&mut self, e: &Ast) -> Result<Expr> {
         let operand = self.eval(e)?;
         if let Operand::Value(Value::Str(text)) = &operand {
@@ -107,7 +107,7 @@ impl LoweringContext<'_, '_> {
         self.to_bool(value)
     }
 
-    /// An `if`; of a constant one only the way taken is looked at.
+    /// Lowers an `if`. If the condition is a constant, only the branch taken is lowered.
     fn emit_if(
         &mut self,
         test: Expr,
@@ -144,7 +144,7 @@ impl LoweringContext<'_, '_> {
         }
         let known = self.compiler.instances[self.instance].ret.clone();
         let Some(ty) = known.unify(&value.ty) else {
-            // A tuple around what it returned before grows for ever.
+            // A tuple that contains the previous result type grows forever.
             let around = |tuple: &Ty, item: &Ty| matches!(tuple, Ty::Tuple(items, _) if items.contains(item));
             let unsettled = |ty: &Ty| matches!(ty, Ty::Tuple(..)) && ty.is_unknown();
             let grows = around(&value.ty, &known) || unsettled(&known) || unsettled(&value.ty);
@@ -156,7 +156,7 @@ impl LoweringContext<'_, '_> {
                 ))
             } else {
                 self.typing(format!("{name} returns both {known} and {}", value.ty))
-                    .hint("return values of one type on every way out")
+                    .hint("return values of one type on every path")
             });
         };
         self.compiler.instances[self.instance].ret = ty.clone();
@@ -174,7 +174,7 @@ impl LoweringContext<'_, '_> {
         }
     }
 
-    /// Assigns to a name, an element, or the names of a tuple.
+    /// Assigns to a name, an element, a field or the targets of a tuple.
     pub(super) fn assign(&mut self, target: &Ast, value: Operand) -> Result<()> {
         match &target.kind {
             ExprKind::Name(name) => {
@@ -223,7 +223,7 @@ impl LoweringContext<'_, '_> {
         let value = self.value(value)?;
         let items: Vec<Expr> = match (&value.ty, value.kind) {
             (Ty::Unknown, _) => return Ok(()),
-            // All items are computed before the first name changes: `a, b = b, a`.
+            // All items are evaluated before the first target is assigned: `a, b = b, a`.
             (Ty::Tuple(..), Kind::Tuple(items)) => {
                 let mut changed = Vec::new();
                 let mut plain = true;
@@ -246,7 +246,7 @@ impl LoweringContext<'_, '_> {
             (ty, _) => {
                 return Err(self
                     .typing(format!("{ty} cannot be unpacked"))
-                    .hint("tuples can; of an array name the elements: x, y = a[0], a[1]"));
+                    .hint("only tuples can be unpacked; name the elements of an array: x, y = a[0], a[1]"));
             }
         };
         if items.len() != targets.len() {
@@ -260,7 +260,7 @@ impl LoweringContext<'_, '_> {
         if let ExprKind::Subscript { value: array, index } = &target.kind
             && !self.is_field(index)
         {
-            // Array and indices are evaluated once.
+            // The array and the indices are evaluated once.
             let (array, indices) = self.store_target(array, index)?;
             let Some((array, indices)) = array.zip(indices) else { return Ok(()) };
             let array = self.stabilize("t", array);

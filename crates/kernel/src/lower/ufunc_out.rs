@@ -1,4 +1,4 @@
-//! Functions of whole arrays: NumPy's with an array for the result, element by element.
+//! NumPy's universal functions with an output array.
 
 use cuprous_core::{DType, Fun};
 
@@ -9,14 +9,14 @@ use crate::rules::Rule;
 use crate::types::{BOOL, INT, Ty};
 
 impl LoweringContext<'_, '_> {
-    /// `np.sin(a, out)`: operands are numbers or arrays that broadcast to the array of the results, which is given back.
+    /// `np.sin(a, out)`: numbers or arrays that broadcast to `out`, which is returned.
     pub(super) fn ufunc_with_out(&mut self, name: &str, fun: Fun, mut args: Vec<Expr>) -> Result<Expr> {
         if args.iter().any(|a| a.ty == Ty::Unknown) {
             return Ok(Expr::unknown());
         }
         let Some(out) = args.pop() else { return Ok(Expr::unknown()) };
         let Ty::Array(ty) = out.ty.clone() else {
-            return Err(self.typing(format!("{name}: the result goes into an array, not into {}", out.ty)));
+            return Err(self.typing(format!("{name}: the output must be an array, not {}", out.ty)));
         };
         let axes = |e: &Expr| match &e.ty {
             Ty::Array(a) => a.ndim,
@@ -60,7 +60,7 @@ impl LoweringContext<'_, '_> {
         Ok(())
     }
 
-    /// The place along an axis, which is the first where the axis has one.
+    /// Returns the index along an axis, which is 0 if the axis has extent 1.
     fn broadcast(&mut self, array: &Expr, axis: usize, at: &Expr) -> Expr {
         let extent = Expr::new(INT, Kind::Extent(Box::new(array.clone()), axis));
         let single = Expr::new(BOOL, Kind::Fun(Fun::Equal, DType::I64, vec![extent, Expr::int(1)]));

@@ -1,13 +1,13 @@
-//! Which parameters of a function may be written: through variables, views and calls.
+//! The parameters that a function may write to, through variables, views and calls.
 
 use std::collections::BTreeSet;
 
 use crate::ir::{self, Expr, Function, Kind, Stmt, StmtKind};
 
-/// Parameters, by their numbers.
+/// The indices of parameters.
 type Params = BTreeSet<usize>;
 
-/// Fills in [`Function::writes`].
+/// Computes [`Function::writes`].
 pub(super) fn find(functions: &mut [Function]) {
     loop {
         let mut changed = false;
@@ -23,7 +23,7 @@ pub(super) fn find(functions: &mut [Function]) {
 }
 
 fn written(function: &Function, all: &[Function]) -> Params {
-    // Parameters whose memory a variable may show.
+    // For each variable, the parameters whose memory it may refer to.
     let mut shows: Vec<Params> = vec![Default::default(); function.vars.len()];
     (0..function.params).for_each(|p| shows[p].extend([p]));
     loop {
@@ -70,11 +70,11 @@ fn each_assignment<'a>(body: &'a [Stmt], f: &mut dyn FnMut(usize, &'a Expr)) {
     });
 }
 
-/// Parameters whose memory a value may show.
+/// Returns the parameters whose memory a value may refer to.
 fn memory(e: &Expr, shows: &[Params]) -> Params {
     match &e.kind {
         Kind::Var(v) => shows[*v].clone(),
-        // Numbers show no memory; what an array is indexed by does not matter.
+        // Numbers do not refer to memory, and indices do not matter.
         Kind::Load(..) | Kind::Fun(..) | Kind::Const(_) => Default::default(),
         Kind::View(array, _) | Kind::Reshape(array, _) => memory(array, shows),
         _ => {

@@ -69,7 +69,7 @@ fn extents(cx: &mut LoweringContext<'_, '_>, name: &str, space: Space, shape: Ex
     };
     if extents.is_empty() {
         let error = cx.typing(format!("{name}: the shape is empty"));
-        return Err(error.hint("one value is an array of (1,), or a variable"));
+        return Err(error.hint("use the shape (1,), or a variable"));
     }
     Ok(extents)
 }
@@ -112,7 +112,7 @@ pub(super) fn const_array_like(cx: &mut LoweringContext<'_, '_>, call: &Call<'_>
         Kind::Var(v) if cx.vars[v].name.starts_with('@') => Ok(Operand::Expr(value)),
         _ => Err(cx
             .typing("cuda.const.array_like takes an array that is known when the kernel is compiled")
-            .hint("give it a global array")),
+            .hint("pass a global array")),
     }
 }
 

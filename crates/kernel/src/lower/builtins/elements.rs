@@ -74,7 +74,7 @@ impl LoweringContext<'_, '_> {
         let Ty::Array(ty) = array.ty.clone() else {
             return Err(self
                 .typing(format!("{name} works on an element of an array, not on {}", array.ty))
-                .hint(format!("give the array and the index: {name}(a, i, value)")));
+                .hint(format!("pass the array and the index: {name}(a, i, value)")));
         };
         let allowed = ty.dtype().filter(|d| op.allows(*d));
         let Some(d) = allowed else {

@@ -21,7 +21,7 @@ pub(super) fn select(cx: &mut LoweringContext<'_, '_>, call: &Call<'_>) -> Resul
         return Ok(Operand::Expr(Expr::unknown()));
     }
     let Some(ty) = a.ty.unify(&b.ty).filter(|ty| ty.scalar().is_some()) else {
-        return Err(cx.typing(format!("{} of {} and {} has no type", call.name, a.ty, b.ty)));
+        return Err(cx.typing(format!("{} of incompatible types {} and {}", call.name, a.ty, b.ty)));
     };
     let (a, b) = (cx.cast(a, &ty)?, cx.cast(b, &ty)?);
     Ok(Operand::Expr(Expr::new(ty, Kind::Select(Box::new(test), Box::new(a), Box::new(b)))))

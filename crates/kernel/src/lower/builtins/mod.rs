@@ -270,12 +270,12 @@ fn alternative(name: &str) -> Option<&'static str> {
     Some(match name {
         "np.zeros" | "np.empty" | "np.ones" | "np.full" | "np.array" | "np.zeros_like" | "np.empty_like"
         | "np.arange" | "np.linspace" | "list" | "dict" | "set" | "bytearray" => {
-            "kernels allocate nothing: use cuda.local.array(shape, dtype) for a thread's own memory or \
+            "kernels cannot allocate memory: use cuda.local.array(shape, dtype) for a thread's own memory or \
              cuda.shared.array for a block's, or pass an array in"
         }
         "np.dot" => "write the loop over the products",
         "sum" | "np.sum" | "np.mean" | "np.prod" | "any" | "all" | "sorted" | "map" | "filter" => "write a loop",
-        "open" | "input" => "a kernel has no files: read before the launch and pass an array",
+        "open" | "input" => "kernels cannot access files: read the data before the launch and pass an array",
         "np.random.rand" | "np.random.random" | "random.random" => {
             "use cuda.random: create_xoroshiro128p_states and xoroshiro128p_uniform_float32"
         }

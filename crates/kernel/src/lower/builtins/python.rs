@@ -119,7 +119,7 @@ pub(super) fn round(cx: &mut LoweringContext<'_, '_>, call: &Call<'_>) -> Result
         let digits = cx.value(digits.clone())?;
         return match (is_int, cx.constant_int(&digits), cx.compiler.source.round_to) {
             (true, Some(0..), _) => Ok(Operand::Expr(x)),
-            (true, ..) => Err(cx.unsupported("round of an integer to tens is not supported in kernels")),
+            (true, ..) => Err(cx.unsupported("round of an integer to negative digits is not supported in kernels")),
             _ if digits.ty == Ty::Unknown => Ok(Operand::Expr(digits)),
             _ if !digits.dtype().is_some_and(DType::is_int) => {
                 Err(cx.typing(format!("the number of digits of round must be an integer, not {}", digits.ty)))
@@ -154,7 +154,7 @@ pub(super) fn tuple_of(cx: &mut LoweringContext<'_, '_>, call: &Call<'_>) -> Res
     let value = call.value(cx, 0)?;
     match &value.ty {
         Ty::Tuple(..) | Ty::Unknown => Ok(Operand::Expr(value)),
-        ty => Err(cx.unsupported(format!("a tuple cannot be made of {ty} in kernels"))),
+        ty => Err(cx.unsupported(format!("tuple() of {ty} is not supported in kernels"))),
     }
 }
 
