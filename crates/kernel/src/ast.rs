@@ -31,7 +31,7 @@ pub struct Function {
     /// The parameters, in order. Captured variables of an enclosing function come last and are passed by name.
     pub params: Vec<Param>,
     /// The parameter that takes the remaining positional arguments: `*args`.
-    pub rest: Option<usize>,
+    pub vararg: Option<usize>,
     /// The statements.
     pub body: Vec<Stmt>,
     /// The argument types given to the decorator. Arguments of other types are converted to them.

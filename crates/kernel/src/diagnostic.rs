@@ -88,8 +88,8 @@ impl fmt::Display for Diagnostic {
         let start = (self.pos.column as usize).clamp(indent, self.line.len().max(indent));
         let end = (self.pos.end as usize).min(self.line.len());
         let before = self.line.get(indent..start).map_or(0, |s| s.chars().count());
-        let marked = self.line.get(start..end).map_or(1, |s| s.chars().count().max(1));
-        write!(f, "    {}{}", " ".repeat(before), "^".repeat(marked))?;
+        let width = self.line.get(start..end).map_or(1, |s| s.chars().count().max(1));
+        write!(f, "    {}{}", " ".repeat(before), "^".repeat(width))?;
         for (function, file, line, text) in &self.call_chain {
             write!(f, "\n  called from File \"{file}\", line {line}, in {function}\n    {text}")?;
         }

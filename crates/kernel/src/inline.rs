@@ -89,8 +89,8 @@ fn inline_calls(module: &mut Module, k: usize, body: &mut Vec<Stmt>, caller_size
 fn inlinable_body(callee: &Function, result: Option<VarId>) -> Option<Vec<Stmt>> {
     // A variable that is read before it is assigned is zero in each call, but would keep its value across inlined
     // calls.
-    let open = upward_exposed(&callee.body).iter().any(|&v| v >= callee.params);
-    if open || !callee.arrays.is_empty() {
+    let exposed = upward_exposed(&callee.body).iter().any(|&v| v >= callee.params);
+    if exposed || !callee.arrays.is_empty() {
         return None;
     }
     structure_returns(&callee.body, result.map(|_| callee.vars.len()))
@@ -248,8 +248,8 @@ mod tests {
         let looped = StmtKind::While { test: Expr::bool(true), body: vec![ends()] };
         assert_eq!(inlined(vec![stmt(looped), ends()]).functions.len(), 2, "a return in a loop");
         let own = Expr::new(INT, Kind::Call(1, vec![var(0)]));
-        assert_eq!(inlined(vec![stmt(StmtKind::Assign(1, own)), ends()]).functions.len(), 2, "it calls itself");
-        let open = stmt(StmtKind::Return(Some(var(1))));
-        assert_eq!(inlined(vec![open]).functions.len(), 2, "a variable is zero at each call");
+        assert_eq!(inlined(vec![stmt(StmtKind::Assign(1, own)), ends()]).functions.len(), 2, "a recursive function");
+        let unassigned = stmt(StmtKind::Return(Some(var(1))));
+        assert_eq!(inlined(vec![unassigned]).functions.len(), 2, "a variable that is zero in each call");
     }
 }

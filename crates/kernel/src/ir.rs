@@ -477,7 +477,7 @@ impl Expr {
 }
 
 /// Visitors for shared and for mutable references.
-macro_rules! walks {
+macro_rules! visitors {
     ($me:ident, $parts:ident, $exprs:ident, $blocks:ident, $iter:ident $(, $mut:tt)?) => {
         impl Expr {
             /// Calls `f` with each direct operand.
@@ -565,8 +565,8 @@ macro_rules! walks {
     };
 }
 
-walks!(self, parts, exprs, blocks, iter);
-walks!(self, parts_mut, exprs_mut, blocks_mut, iter_mut, mut);
+visitors!(self, parts, exprs, blocks, iter);
+visitors!(self, parts_mut, exprs_mut, blocks_mut, iter_mut, mut);
 
 /// Calls `f` with every statement of a block, nested ones included.
 pub fn each_stmt<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt)) {

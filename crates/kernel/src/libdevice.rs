@@ -160,9 +160,9 @@ fn row_of(ret: &str, takes: &str, writes: &str, name: &str) -> Builtin {
 }
 
 /// A builtin with its signature: result, parameters, parameters written through pointers.
-type Known = (Builtin, [&'static str; 3]);
+type Entry = (Builtin, [&'static str; 3]);
 
-static BY_NAME: LazyLock<HashMap<&'static str, Known>> = LazyLock::new(|| {
+static BY_NAME: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
     let all = SIGNATURES.iter().flat_map(|&(ret, takes, writes, names)| {
         names.split_whitespace().map(move |name| (name, (row_of(ret, takes, writes, name), [ret, takes, writes])))
     });

@@ -91,13 +91,13 @@ pub fn live_ranges(function: &Function) -> LiveRanges {
 
 /// Collects the name of each occurrence.
 fn collect(function: &Function, names: &mut [String]) {
-    let mut note = |name: &Name| {
+    let mut record = |name: &Name| {
         if let Some(slot) = names.get_mut(name.id as usize) {
             slot.clone_from(&name.text);
         }
     };
-    function.params.iter().for_each(|p| note(&p.name));
-    for_each_name(&function.body, &mut note);
+    function.params.iter().for_each(|p| record(&p.name));
+    for_each_name(&function.body, &mut record);
 }
 
 /// Calls `f` with each occurrence of a name in a block.
@@ -417,9 +417,9 @@ mod tests {
     #[test]
     fn uses_that_may_come_before_an_assignment_are_found() {
         // def f(n): if n: x = 1; (return) else: x = 2; y = x; (if n: z = 1); y = z
-        let branch = |target, leaves: bool| {
-            let leave = leaves.then(|| stmt(StmtKind::Return(None)));
-            std::iter::once(assign(load("x", target), one())).chain(leave).collect::<Vec<_>>()
+        let branch = |target, returns: bool| {
+            let end = returns.then(|| stmt(StmtKind::Return(None)));
+            std::iter::once(assign(load("x", target), one())).chain(end).collect::<Vec<_>>()
         };
         let body = vec![
             stmt(StmtKind::If { test: load("n", 1), body: branch(2, false), orelse: branch(3, false) }),

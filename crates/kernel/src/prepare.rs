@@ -31,24 +31,24 @@ pub fn prepare(function: &mut Function, strip: bool) -> bool {
 /// Replaces variables that always hold the same declared or constant array.
 fn propagate_arrays(function: &mut Function) {
     let mut arrays: HashMap<usize, Kind> = HashMap::new();
-    let mut twice = upward_exposed(&function.body);
+    let mut reassigned = upward_exposed(&function.body);
     each_stmt(&function.body, &mut |stmt| match &stmt.kind {
         StmtKind::Assign(v, e) => match &e.kind {
             Kind::Declared(_) | Kind::Constant(_) if function.vars[*v].ty == e.ty => {
                 if arrays.insert(*v, e.kind.clone()).is_some() {
-                    twice.insert(*v);
+                    reassigned.insert(*v);
                 }
             }
             _ => {
-                twice.insert(*v);
+                reassigned.insert(*v);
             }
         },
         StmtKind::For { var, .. } => {
-            twice.insert(*var);
+            reassigned.insert(*var);
         }
         _ => {}
     });
-    arrays.retain(|v, _| !twice.contains(v));
+    arrays.retain(|v, _| !reassigned.contains(v));
     rewrite(&mut function.body, &mut |e| {
         if let Kind::Var(v) = e.kind
             && let Some(kind) = arrays.get(&v)
@@ -94,15 +94,12 @@ fn unroll(body: Vec<Stmt>, total: &[u32]) -> Vec<Stmt> {
 fn unrolled_by_four(mut stmt: Stmt, total: &[u32]) -> Stmt {
     let Some((first, count, by)) = trip_count(&stmt, total) else { return stmt };
     let StmtKind::For { var, start, stop, step, body } = &mut stmt.kind else { return stmt };
-    let mut parts = 0;
-    each_expr(body, &mut |_| parts += 1);
+    let mut size = 0;
+    each_expr(body, &mut |_| size += 1);
     let (Some(d), Some(end)) = (start.dtype(), first.checked_add((count as i64).saturating_mul(by))) else {
         return stmt;
     };
-    if count % 4 != 0
-        || 4 * parts > MAX_SIZE_BY_FOUR
-        || d.size() < 8
-        || body.iter().any(|s| !s.kind.blocks().is_empty())
+    if count % 4 != 0 || 4 * size > MAX_SIZE_BY_FOUR || d.size() < 8 || body.iter().any(|s| !s.kind.blocks().is_empty())
     {
         return stmt;
     }
@@ -128,9 +125,9 @@ fn unrolled_by_four(mut stmt: Stmt, total: &[u32]) -> Stmt {
 /// Returns the values of the counter of a loop that can be fully unrolled.
 fn unrolled_values(stmt: &Stmt, total: &[u32]) -> Option<Vec<i64>> {
     let (start, count, step) = trip_count(stmt, total)?;
-    let mut parts = 0i64;
-    stmt.kind.blocks().iter().for_each(|body| each_expr(body, &mut |_| parts += 1));
-    let short = count <= MAX_UNROLLED_ITERATIONS as u64 && parts.saturating_mul(count as i64) <= MAX_UNROLLED_SIZE;
+    let mut size = 0i64;
+    stmt.kind.blocks().iter().for_each(|body| each_expr(body, &mut |_| size += 1));
+    let short = count <= MAX_UNROLLED_ITERATIONS as u64 && size.saturating_mul(count as i64) <= MAX_UNROLLED_SIZE;
     short.then(|| (0..count as i64).map(|k| start + k * step).collect())
 }
 

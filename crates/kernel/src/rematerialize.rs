@@ -37,14 +37,14 @@ impl Rematerializable {
                 counts[*v] += 1;
             }
         });
-        let open = upward_exposed(&function.body);
+        let exposed = upward_exposed(&function.body);
         let mut result = Rematerializable(HashMap::new());
         // Variables that may be read before their assignment are excluded, so what an expression names was assigned
         // before it.
         each_stmt(&function.body, &mut |stmt| {
             if let StmtKind::Assign(v, e) = &stmt.kind
                 && counts[*v] == 1
-                && !open.contains(v)
+                && !exposed.contains(v)
                 && let Some(known) = result.expand(e)
                 && size(&known) <= MAX_SIZE
             {

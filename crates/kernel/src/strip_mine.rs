@@ -96,13 +96,13 @@ impl StripMiner<'_> {
         let Divergence::Linear(1..) = self.uniformity.divergence(start) else { return None };
         let uniform = [stop, step].into_iter().all(|e| self.uniformity.divergence(e) == Divergence::BlockUniform);
         let small = start.ty == INT && self.ranges.is_non_negative(start) && self.ranges.bits(start) <= MAX_BITS;
-        let own = occurrences(std::slice::from_ref(stmt), self.total.len())[*var] == self.total[*var];
+        let private = occurrences(std::slice::from_ref(stmt), self.total.len())[*var] == self.total[*var];
         let waits = any_expr(body, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.synchronizes));
-        let plain = !waits && !exits_loop(body, true) && !has_loop(body);
+        let simple = !waits && !exits_loop(body, true) && !has_loop(body);
         if !uniform
             || !small
-            || !own
-            || !plain
+            || !private
+            || !simple
             || !self.accesses_adjacent_elements(body)
             || !self.carries_little(*var, body)
         {
@@ -150,9 +150,9 @@ impl StripMiner<'_> {
     /// variables, because only the remainder makes threads diverge.
     fn duplicate_private_variables(&mut self, counter: VarId, body: &[Stmt]) -> HashMap<VarId, VarId> {
         let counts = occurrences(body, self.total.len());
-        let open = upward_exposed(body);
+        let exposed = upward_exposed(body);
         let all = counts.iter().zip(&self.total).enumerate();
-        let own = all.filter(|(v, (here, all))| *v == counter || **here > 0 && here == all && !open.contains(v));
+        let own = all.filter(|(v, (here, all))| *v == counter || **here > 0 && here == all && !exposed.contains(v));
         let own: Vec<VarId> = own.map(|(v, _)| v).collect();
         let mut other = |v: VarId| {
             let of = self.function.vars[v].clone();
@@ -178,20 +178,21 @@ impl StripMiner<'_> {
         let less = |a: Expr, b: Expr| compare(Fun::Less, a, b);
         let and = |a: Expr, b: Expr| Expr::new(BOOL, Kind::And(Box::new(a), Box::new(b)));
         // Loops that count down or very far run entirely in the remainder.
-        let plain = [
+        let regular = [
             less(int(0), var(by)),
             less(var(by), int(1 << 31)),
             less(var(at), var(end)),
             less(var(end), int(1 << MAX_BITS)),
         ];
-        let plain = plain.into_iter().reduce(and).unwrap_or_else(|| Expr::bool(false));
+        let regular = regular.into_iter().reduce(and).unwrap_or_else(|| Expr::bool(false));
         let full = fun(Fun::Subtract, var(end), fun(Fun::Multiply, var(by), int(STRIP - 1)));
-        let limit_value = Expr::new(INT, Kind::Select(Box::new(plain), Box::new(full), Box::new(var(at))));
+        let limit_value = Expr::new(INT, Kind::Select(Box::new(regular), Box::new(full), Box::new(var(at))));
         // The distance is below `end`, so the mask keeps its value. It tells the range analysis that the index is not
         // negative.
-        let from_first = |far: Expr| fun(Fun::Add, var(first), fun(Fun::BitwiseAnd, far, int((1 << MAX_BITS) - 1)));
-        let far = fun(Fun::Add, var(done), fun(Fun::Multiply, var(by), var(iteration)));
-        let mut one = vec![new(StmtKind::Assign(i, from_first(far)))];
+        let from_first =
+            |distance: Expr| fun(Fun::Add, var(first), fun(Fun::BitwiseAnd, distance, int((1 << MAX_BITS) - 1)));
+        let distance = fun(Fun::Add, var(done), fun(Fun::Multiply, var(by), var(iteration)));
+        let mut one = vec![new(StmtKind::Assign(i, from_first(distance)))];
         one.extend(body.iter().cloned());
         let duplicates = self.duplicate_private_variables(i, &body);
         rename(&mut one, &|v| duplicates.get(&v).copied().unwrap_or(v));
@@ -232,7 +233,7 @@ mod tests {
     use super::*;
     use crate::types::{ArrayTy, Order};
 
-    fn place(name: &str) -> Expr {
+    fn index_builtin(name: &str) -> Expr {
         let kind = row(name).map_or(Kind::Nothing, |row| Kind::Builtin(row, Vec::new()));
         Expr::new(INT, Kind::Cast(Box::new(Expr::new(Ty::Scalar(DType::I32), kind))))
     }
@@ -245,7 +246,7 @@ mod tests {
         let load = Expr::new(INT, Kind::Load(Box::new(a), vec![var(2)]));
         let mut body = vec![stmt(StmtKind::Assign(3, fun(Fun::Add, var(3), load)))];
         body.extend(inner.map(stmt));
-        let start = place("cuda.threadIdx.x");
+        let start = index_builtin("cuda.threadIdx.x");
         let iterations = StmtKind::For { var: 2, start, stop: var(1), step: by, body };
         let var = |name: &str, ty: &Ty| Var { name: name.into(), ty: ty.clone() };
         Function {
@@ -264,7 +265,7 @@ mod tests {
 
     #[test]
     fn all_threads_run_a_strip_between_barriers() {
-        let mut function = summed(place("cuda.blockDim.x"), None);
+        let mut function = summed(index_builtin("cuda.blockDim.x"), None);
         assert!(strip_mine(&mut function));
         let uniformity = Uniformity::of(&function);
         let mut iterations = 0;
@@ -290,8 +291,8 @@ mod tests {
     #[test]
     fn unsuitable_loops_are_not_strip_mined() {
         assert!(!strip_mine(&mut summed(var(3), None)), "a divergent step");
-        let again = StmtKind::While { test: Expr::bool(false), body: Vec::new() };
-        assert!(!strip_mine(&mut summed(place("cuda.blockDim.x"), Some(again))), "an inner loop");
-        assert!(!strip_mine(&mut summed(place("cuda.blockDim.x"), Some(StmtKind::Break))), "a break");
+        let inner = StmtKind::While { test: Expr::bool(false), body: Vec::new() };
+        assert!(!strip_mine(&mut summed(index_builtin("cuda.blockDim.x"), Some(inner))), "an inner loop");
+        assert!(!strip_mine(&mut summed(index_builtin("cuda.blockDim.x"), Some(StmtKind::Break))), "a break");
     }
 }

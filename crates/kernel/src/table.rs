@@ -170,9 +170,9 @@ use DType::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
 use TypeSpec::{IntBool, Is, Nothing, T};
 
 const INTS: &[DType] = &[I8, I16, I32, I64, U8, U16, U32, U64];
-const WORDS: &[DType] = &[U32, U64];
+const UNSIGNED: &[DType] = &[U32, U64];
 const FLOATS: &[DType] = &[F32, F64];
-const LANES: &[DType] = &[I32, U32, I64, U64, F32, F64];
+const WARP_TYPES: &[DType] = &[I32, U32, I64, U64, F32, F64];
 const MASK: i64 = 0xffff_ffff;
 
 macro_rules! rows {
@@ -246,15 +246,15 @@ rows! {
     "cuda.any_sync" (Is(U32), Is(Bool)) -> Is(Bool), &[], "(bool)__any_sync({0}, {1})", "@any_sync" sync;
     "cuda.eq_sync" (Is(U32), Is(Bool)) -> Is(Bool), &[], "(bool)__uni_sync({0}, {1})", "@eq_sync" sync;
     "cuda.ballot_sync" (Is(U32), Is(Bool)) -> Is(U32), &[], "__ballot_sync({0}, {1})", "@ballot_sync" sync;
-    "cuda.shfl_sync" (Is(U32), T, Is(I32)) -> T, LANES, "__shfl_sync({0}, {1}, {2})", "@shfl_sync" sync;
-    "cuda.shfl_up_sync" (Is(U32), T, Is(U32)) -> T, LANES, "__shfl_up_sync({0}, {1}, {2})", "@shfl_up_sync" sync;
-    "cuda.shfl_down_sync" (Is(U32), T, Is(U32)) -> T, LANES, "__shfl_down_sync({0}, {1}, {2})", "@shfl_down_sync" sync;
-    "cuda.shfl_xor_sync" (Is(U32), T, Is(I32)) -> T, LANES, "__shfl_xor_sync({0}, {1}, {2})", "@shfl_xor_sync" sync;
-    "cuda.match_any_sync" (Is(U32), T) -> Is(U32), LANES, "__match_any_sync({0}, {1})", "@match_any_sync" sync;
-    "cuda.match_all_sync" (Is(U32), T) -> IntBool, LANES, "match_all({0}, {1})", "@match_all_sync" sync;
+    "cuda.shfl_sync" (Is(U32), T, Is(I32)) -> T, WARP_TYPES, "__shfl_sync({0}, {1}, {2})", "@shfl_sync" sync;
+    "cuda.shfl_up_sync" (Is(U32), T, Is(U32)) -> T, WARP_TYPES, "__shfl_up_sync({0}, {1}, {2})", "@shfl_up_sync" sync;
+    "cuda.shfl_down_sync" (Is(U32), T, Is(U32)) -> T, WARP_TYPES, "__shfl_down_sync({0}, {1}, {2})", "@shfl_down_sync" sync;
+    "cuda.shfl_xor_sync" (Is(U32), T, Is(I32)) -> T, WARP_TYPES, "__shfl_xor_sync({0}, {1}, {2})", "@shfl_xor_sync" sync;
+    "cuda.match_any_sync" (Is(U32), T) -> Is(U32), WARP_TYPES, "__match_any_sync({0}, {1})", "@match_any_sync" sync;
+    "cuda.match_all_sync" (Is(U32), T) -> IntBool, WARP_TYPES, "match_all({0}, {1})", "@match_all_sync" sync;
     // --- bits
     "cuda.popc" (T) -> T, INTS, "popc({0})", "popc";
-    "cuda.brev" (T) -> T, WORDS, "brev({0})", "brev";
+    "cuda.brev" (T) -> T, UNSIGNED, "brev({0})", "brev";
     "cuda.clz" (T) -> T, INTS, "clz({0})", "clz";
     "cuda.ffs" (T) -> Is(U32), INTS, "ffs({0})", "ffs";
     // --- arithmetic

@@ -40,7 +40,7 @@ impl Divergence {
     }
 
     /// Returns true if the value is the same in all lanes.
-    pub fn is_same(self) -> bool {
+    pub fn is_uniform(self) -> bool {
         matches!(self, Divergence::BlockUniform | Divergence::LaneUniform)
     }
 
@@ -50,7 +50,7 @@ impl Divergence {
 
     /// Returns the divergence of a branch on such a value.
     fn control(self) -> Divergence {
-        if self.is_same() { self } else { Divergence::Varying }
+        if self.is_uniform() { self } else { Divergence::Varying }
     }
 }
 
@@ -59,7 +59,7 @@ pub struct Uniformity {
     /// The divergence of each variable.
     pub vars: Vec<Divergence>,
     /// Whether a variable has a value so far: it is assigned somewhere or is a parameter.
-    seen: Vec<bool>,
+    assigned: Vec<bool>,
     spaces: Vec<Space>,
     ranges: IntegerRanges,
 }
@@ -76,11 +76,11 @@ impl Uniformity {
     pub fn of(function: &Function) -> Uniformity {
         let spaces = function.arrays.iter().map(|a| a.space).collect();
         let vars = vec![Divergence::BlockUniform; function.vars.len()];
-        let mut seen = vec![false; vars.len()];
-        seen[..function.params].fill(true);
+        let mut assigned = vec![false; vars.len()];
+        assigned[..function.params].fill(true);
         // A variable that is read before its assignment is zero.
-        upward_exposed(&function.body).into_iter().for_each(|v| seen[v] = true);
-        let mut uniformity = Uniformity { vars, seen, spaces, ranges: IntegerRanges::of(function) };
+        upward_exposed(&function.body).into_iter().for_each(|v| assigned[v] = true);
+        let mut uniformity = Uniformity { vars, assigned, spaces, ranges: IntegerRanges::of(function) };
         let total = occurrences(&function.body, uniformity.vars.len());
         while uniformity.visit(&function.body, &total, &mut Vec::new()) {}
         uniformity
@@ -128,7 +128,7 @@ impl Uniformity {
                     }
                     if let StmtKind::For { var, start, step, .. } = kind {
                         let start = self.divergence(start);
-                        let counter = if self.divergence(step).is_same() { start } else { Divergence::Varying };
+                        let counter = if self.divergence(step).is_uniform() { start } else { Divergence::Varying };
                         changed |= self.assign(*var, counter, total, enclosing);
                     }
                     for block in blocks {
@@ -152,7 +152,7 @@ impl Uniformity {
             _ if self.compares_linear(e) => Divergence::LaneUniform,
             Kind::Select(_, a, b) if e.dtype().is_some_and(|d| d.is_int()) => {
                 match (self.divergence(a), self.divergence(b)) {
-                    (Divergence::Linear(k), other) | (other, Divergence::Linear(k)) if other.is_same() => {
+                    (Divergence::Linear(k), other) | (other, Divergence::Linear(k)) if other.is_uniform() => {
                         Divergence::Linear(k)
                     }
                     _ => return None,
@@ -199,9 +199,9 @@ impl Uniformity {
                 };
             }
         }
-        let (old, seen) = (self.vars[v], std::mem::replace(&mut self.seen[v], true));
-        self.vars[v] = if seen { old.join(divergence) } else { divergence };
-        !seen || self.vars[v] != old
+        let (old, assigned) = (self.vars[v], std::mem::replace(&mut self.assigned[v], true));
+        self.vars[v] = if assigned { old.join(divergence) } else { divergence };
+        !assigned || self.vars[v] != old
     }
 
     /// Returns whether all threads, or all lanes, take the same path through a statement.
@@ -243,7 +243,8 @@ impl Uniformity {
     pub fn divergence(&self, e: &Expr) -> Divergence {
         let all = |parts: &[&Expr]| {
             let divergences = parts.iter().map(|e| self.divergence(e));
-            divergences.fold(Divergence::BlockUniform, |a, b| if b.is_same() { a.join(b) } else { Divergence::Varying })
+            divergences
+                .fold(Divergence::BlockUniform, |a, b| if b.is_uniform() { a.join(b) } else { Divergence::Varying })
         };
         match &e.kind {
             Kind::Const(_) | Kind::Nothing | Kind::Constant(_) => Divergence::BlockUniform,
@@ -255,8 +256,8 @@ impl Uniformity {
                 Divergence::Linear(k) => {
                     let (Some(a), Some(b)) = (from.dtype(), e.dtype()) else { return Divergence::Varying };
                     // A widening cast is linear only if the narrow value does not wrap around among the lanes.
-                    let kept = b.is_int() && (b.size() <= a.size() || self.ranges.bits(from) < 31);
-                    if kept { Divergence::Linear(k) } else { Divergence::Varying }
+                    let preserved = b.is_int() && (b.size() <= a.size() || self.ranges.bits(from) < 31);
+                    if preserved { Divergence::Linear(k) } else { Divergence::Varying }
                 }
                 divergence => divergence,
             },
@@ -271,7 +272,7 @@ impl Uniformity {
                             _ => Some(0),
                         })
                         .collect();
-                    let varies = divergences.iter().any(|c| !c.is_same());
+                    let varies = divergences.iter().any(|c| !c.is_uniform());
                     match (fun, &steps[..]) {
                         (Fun::Add, [Some(a), Some(b)]) if varies => return Divergence::linear(a.wrapping_add(*b)),
                         (Fun::Subtract, [Some(a), Some(b)]) if varies => return Divergence::linear(a.wrapping_sub(*b)),
@@ -308,7 +309,7 @@ impl Uniformity {
                 match c {
                     Divergence::BlockUniform => a.join(b),
                     Divergence::LaneUniform => {
-                        a.join(b).join(if a.is_same() && b.is_same() { Divergence::LaneUniform } else { a })
+                        a.join(b).join(if a.is_uniform() && b.is_uniform() { Divergence::LaneUniform } else { a })
                     }
                     _ => Divergence::Varying,
                 }
@@ -359,9 +360,9 @@ mod tests {
     }
 
     fn thread() -> Expr {
-        let place = row("cuda.threadIdx.x").map(|row| Kind::Builtin(row, Vec::new()));
-        let place = Expr::new(Ty::Scalar(DType::I32), place.unwrap_or(Kind::Nothing));
-        Expr::new(INT, Kind::Cast(Box::new(place)))
+        let index = row("cuda.threadIdx.x").map(|row| Kind::Builtin(row, Vec::new()));
+        let index = Expr::new(Ty::Scalar(DType::I32), index.unwrap_or(Kind::Nothing));
+        Expr::new(INT, Kind::Cast(Box::new(index)))
     }
 
     fn function(vars: usize, body: Vec<Stmt>) -> Function {

@@ -21,7 +21,7 @@ pub fn verify(module: &Module) -> Check {
         if let Some(var) = function.vars[..function.params].iter().find(|v| v.ty.is_unknown()) {
             return Err(format!("{}: parameter {} has no type", function.name, var.name));
         }
-        verifier.block(&function.body, false).map_err(|rule| format!("{}: {rule}", function.name))?;
+        verifier.block(&function.body, false).map_err(|violation| format!("{}: {violation}", function.name))?;
     }
     Ok(())
 }
@@ -38,7 +38,7 @@ fn ensure(holds: bool, text: impl FnOnce() -> String) -> Check {
 impl Verifier<'_> {
     fn block(&self, body: &[Stmt], in_loop: bool) -> Check {
         for stmt in body {
-            self.stmt(&stmt.kind, in_loop).map_err(|rule| format!("line {}: {rule}", stmt.line))?;
+            self.stmt(&stmt.kind, in_loop).map_err(|violation| format!("line {}: {violation}", stmt.line))?;
         }
         Ok(())
     }

@@ -54,7 +54,7 @@ fn fits_ty(ty: &Ty) -> bool {
 impl Plan {
     /// Whether vectors have the value of an expression.
     pub(super) fn can(&self, e: &Expr) -> bool {
-        if self.lanes.divergence(e).is_same() {
+        if self.lanes.divergence(e).is_uniform() {
             return true;
         }
         if !fits_ty(&e.ty) {
@@ -68,7 +68,7 @@ impl Plan {
             Kind::Select(c, a, b) => self.can(c) && self.can(a) && self.can(b),
             Kind::Item(of, k) => matches!(&of.kind, Kind::Tuple(items) if self.can(&items[*k])),
             Kind::Load(array, indices) => {
-                self.lanes.divergence(array).is_same() && indices.iter().all(|i| fits_ty(&i.ty) && self.can(i))
+                self.lanes.divergence(array).is_uniform() && indices.iter().all(|i| fits_ty(&i.ty) && self.can(i))
             }
             Kind::Builtin(row, _) => row.host == "@threadIdx.x",
             _ => false,
@@ -83,24 +83,24 @@ impl Plan {
         match &stmt.kind {
             // A tuple is never cut into lanes.
             StmtKind::Assign(v, e) => {
-                self.can(e) && (self.lanes.vars[*v].is_same() || fits_ty(&e.ty)) && !e.has_effect()
+                self.can(e) && (self.lanes.vars[*v].is_uniform() || fits_ty(&e.ty)) && !e.has_effect()
             }
             StmtKind::Store { array, indices, value } => {
-                self.lanes.divergence(array).is_same()
+                self.lanes.divergence(array).is_uniform()
                     && fits_ty(&value.ty)
                     && self.can(value)
                     && indices.iter().all(|i| fits_ty(&i.ty) && self.can(i))
             }
             StmtKind::If { test, then, orelse } => {
                 self.can(test)
-                    && if self.lanes.divergence(test).is_same() {
+                    && if self.lanes.divergence(test).is_uniform() {
                         self.can_block(then) && self.can_block(orelse)
                     } else {
                         self.can_block(then) || self.can_block(orelse)
                     }
             }
             StmtKind::For { start, stop, step, body, .. } => {
-                self.lanes.divergence(step).is_same()
+                self.lanes.divergence(step).is_uniform()
                     && [start, stop].into_iter().all(|e| !matches!(self.lanes.divergence(e), Divergence::Varying))
                     && self.stays_together(stmt, &[start, stop, step])
                     && self.can_block(body)
@@ -124,9 +124,9 @@ impl Plan {
 
     /// Whether nothing but the head of a loop makes lanes part.
     fn stays_together(&self, stmt: &Stmt, head: &[&Expr]) -> bool {
-        let class = head.iter().all(|e| self.lanes.divergence(e).is_same());
+        let class = head.iter().all(|e| self.lanes.divergence(e).is_uniform());
         !class && !stmt.kind.blocks().iter().any(|b| cuprous_kernel::flow::exits_loop(b, true))
-            || class && self.lanes.control(stmt).is_same()
+            || class && self.lanes.control(stmt).is_uniform()
     }
 }
 
@@ -308,7 +308,7 @@ impl Body<'_, '_, '_> {
                 let (head, inside, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(head);
-                if plan.lanes.divergence(test).is_same() {
+                if plan.lanes.divergence(test).is_uniform() {
                     let test = self.one(test)?;
                     self.enter(test, inside, end);
                 } else {
@@ -332,7 +332,7 @@ impl Body<'_, '_, '_> {
 
     fn wide_if(&mut self, plan: &Plan, stmt: &Stmt, test: &Expr, then: &[Stmt], orelse: &[Stmt]) -> Result<()> {
         let (yes, no, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        if plan.lanes.divergence(test).is_same() {
+        if plan.lanes.divergence(test).is_uniform() {
             let truth = self.one(test)?;
             self.b.ins().brif(truth, yes, &[], no, &[]);
             for (block, part) in [(yes, then), (no, orelse)] {
@@ -377,7 +377,7 @@ impl Body<'_, '_, '_> {
         body: &[Stmt],
     ) -> Result<()> {
         let d = start.dtype().unwrap_or(DType::I64);
-        let same = [start, stop].into_iter().all(|e| plan.lanes.divergence(e).is_same());
+        let same = [start, stop].into_iter().all(|e| plan.lanes.divergence(e).is_uniform());
         // Numbers without a sign need not grow from lane to lane: they wrap around at zero.
         let grows = d.kind() == Sort::Int && (step.as_int().is_some() || self.sizes.is_non_negative(step));
         if plan.lanes.vars[var] == Divergence::Varying || !same && !grows {

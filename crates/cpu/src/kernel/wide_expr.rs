@@ -127,7 +127,7 @@ impl Body<'_, '_, '_> {
         }
         let blocks = [(); 4].map(|()| self.b.create_block());
         let verdict = self.test(plan, test)?;
-        let same = plan.lanes.divergence(test).is_same();
+        let same = plan.lanes.divergence(test).is_uniform();
         if same {
             self.b.ins().brif(verdict.all, blocks[0], &[], blocks[1], &[]);
         } else {
@@ -161,7 +161,7 @@ impl Body<'_, '_, '_> {
 
     /// Whether all lanes find something true, or none.
     pub(super) fn test(&mut self, plan: &Plan, e: &Expr) -> Result<Verdict> {
-        if plan.lanes.divergence(e).is_same() {
+        if plan.lanes.divergence(e).is_uniform() {
             let all = self.one(e)?;
             let none = self.b.ins().icmp_imm_s(IntCC::Equal, all, 0);
             return Ok(Verdict { all, none });

@@ -49,17 +49,17 @@ impl LoweringContext<'_, '_> {
     /// Extents as separate arguments or as a tuple. One of them may be -1.
     fn reshape(&mut self, base: &Expr, ty: &ArrayTy, args: &[Operand]) -> Result<Expr> {
         self.require_c_order(ty, "reshape")?;
-        let mut wanted = Vec::new();
+        let mut operands = Vec::new();
         for arg in args {
             let value = self.value(arg.clone())?;
             match &value.ty {
                 Ty::Unknown => return Ok(Expr::unknown()),
-                Ty::Tuple(..) if args.len() == 1 => wanted.extend(self.items(value)),
-                _ => wanted.push(value),
+                Ty::Tuple(..) if args.len() == 1 => operands.extend(self.items(value)),
+                _ => operands.push(value),
             }
         }
         let mut extents = Vec::new();
-        for extent in wanted {
+        for extent in operands {
             match extent.dtype() {
                 _ if extent.ty == Ty::Unknown => return Ok(Expr::unknown()),
                 Some(d) if d.is_int() => {
@@ -96,8 +96,8 @@ impl LoweringContext<'_, '_> {
                 Expr::new(INT, Kind::Fun(Fun::Negative, DType::I64, vec![product])),
             );
             let rest = self.materialize("rest", rest);
-            let whole = self.binary(BinOp::FloorDiv, size.clone(), rest)?;
-            let missing = self.materialize("missing", whole);
+            let quotient = self.binary(BinOp::FloorDiv, size.clone(), rest)?;
+            let missing = self.materialize("missing", quotient);
             for extent in &mut extents {
                 let choice = Kind::Select(
                     Box::new(test(Fun::Less, extent.clone(), Expr::int(0))),
@@ -132,8 +132,8 @@ impl LoweringContext<'_, '_> {
             let rest = self.binary(BinOp::Mod, bytes.clone(), Expr::int(new))?;
             let message = format!("view: the size of {} does not divide the size of the last axis in bytes", to.name());
             self.raise_if(test(Fun::NotEqual, rest, Expr::int(0)), ExceptionKind::Value(message), Vec::new())?;
-            let whole = self.binary(BinOp::FloorDiv, bytes, Expr::int(new))?;
-            extents.push(self.materialize("n", whole));
+            let quotient = self.binary(BinOp::FloorDiv, bytes, Expr::int(new))?;
+            extents.push(self.materialize("n", quotient));
         }
         let to = ArrayTy { elem: Box::new(Ty::Scalar(*to)), ndim: ndim as u8, ..ty.clone() };
         if extents.is_empty() {

@@ -60,7 +60,7 @@ impl LoweringContext<'_, '_> {
                 self.method(*value, &name, given)
             }
             other => {
-                let what = self.named(&other);
+                let what = self.describe_operand(&other);
                 Err(self
                     .typing(format!("{what} cannot be called in a kernel"))
                     .hint("user functions need @cuda.jit(device=True) or no decorator, and their source code"))
@@ -227,14 +227,14 @@ impl LoweringContext<'_, '_> {
         let function = &source.functions[index];
         let own = function.params.len();
         let mut given = given;
-        if let Some(rest) = function.rest {
+        if let Some(vararg) = function.vararg {
             // `*args` collects the remaining arguments in a tuple.
-            let items = given.split_off(rest.min(given.len()));
+            let items = given.split_off(vararg.min(given.len()));
             let items = self.values(items)?;
             if items.iter().any(|e| e.ty.is_unknown()) {
                 return Ok(Operand::Expr(Expr::unknown()));
             }
-            if given.len() == rest {
+            if given.len() == vararg {
                 given.push(Operand::Expr(tuple(items, None)));
             }
         } else if given.len() > own {

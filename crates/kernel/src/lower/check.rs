@@ -60,10 +60,10 @@ impl LoweringContext<'_, '_> {
         for (at, &axis) in indices.iter().zip(axes) {
             let n = &extents[axis];
             let test = |fun, a: Expr, b: Expr| Expr::new(BOOL, Kind::Fun(fun, DType::I64, vec![a, b]));
-            let least = Expr::new(INT, Kind::Fun(Fun::Negative, DType::I64, vec![n.clone()]));
+            let lower_bound = Expr::new(INT, Kind::Fun(Fun::Negative, DType::I64, vec![n.clone()]));
             let mut tests = vec![test(Fun::GreaterEqual, at.clone(), n.clone())];
             if !matches!(at.as_int(), Some(0..)) {
-                tests.push(test(Fun::Less, at.clone(), least));
+                tests.push(test(Fun::Less, at.clone(), lower_bound));
             }
             for test in tests {
                 outside = Some(match outside {
@@ -74,8 +74,9 @@ impl LoweringContext<'_, '_> {
         }
         if let Some(test) = outside {
             // Axes without an index are reported with index 0.
-            let place = |k| axes.iter().position(|&axis| axis == k).map_or(Expr::int(0), |at| indices[at].clone());
-            let values = (0..ndim).map(place).chain(extents).collect();
+            let index_of_axis =
+                |k| axes.iter().position(|&axis| axis == k).map_or(Expr::int(0), |at| indices[at].clone());
+            let values = (0..ndim).map(index_of_axis).chain(extents).collect();
             self.raise_if(test, ExceptionKind::Index(name), values)?;
         }
         Ok((array, indices))

@@ -50,7 +50,7 @@ impl LoweringContext<'_, '_> {
             let one = self.value(left)?;
             return self.membership(op == CmpOp::In, one, many);
         }
-        let (left, right) = (self.compared(left)?, self.compared(right)?);
+        let (left, right) = (self.comparable(left)?, self.comparable(right)?);
         if left.ty == Ty::Unknown || right.ty == Ty::Unknown {
             return Ok(Expr::unknown());
         }
@@ -100,20 +100,20 @@ impl LoweringContext<'_, '_> {
         match (left.dtype(), right.dtype()) {
             (Some(a), Some(DType::U64)) if is_signed(a) => self.compare_mixed(fun, left, right),
             (Some(DType::U64), Some(b)) if is_signed(b) => {
-                let turned = match fun {
+                let swapped = match fun {
                     Fun::Less => Fun::Greater,
                     Fun::LessEqual => Fun::GreaterEqual,
                     Fun::Greater => Fun::Less,
                     Fun::GreaterEqual => Fun::LessEqual,
                     same => same,
                 };
-                self.compare_mixed(turned, right, left)
+                self.compare_mixed(swapped, right, left)
             }
             _ => self.function(text, fun, Rule::Compare, vec![left, right]),
         }
     }
 
-    fn compared(&mut self, operand: Operand) -> Result<Expr> {
+    fn comparable(&mut self, operand: Operand) -> Result<Expr> {
         match operand {
             Operand::Value(v) if v.is_static() => {
                 Err(self.typing(format!("{} cannot be compared with a run-time value", describe(&v))))
@@ -134,12 +134,14 @@ impl LoweringContext<'_, '_> {
         let signed = self.duplicable("t", signed);
         let below = |f| Expr::new(BOOL, Kind::Fun(f, DType::I64, vec![signed.clone(), Expr::int(0)]));
         let as_unsigned = self.cast_dtype(signed.clone(), DType::U64)?;
-        let plain = Expr::new(BOOL, Kind::Fun(fun, DType::U64, vec![as_unsigned, unsigned]));
+        let as_unsigned_compare = Expr::new(BOOL, Kind::Fun(fun, DType::U64, vec![as_unsigned, unsigned]));
         Ok(Expr::new(
             BOOL,
             match fun {
-                Fun::Less | Fun::LessEqual | Fun::NotEqual => Kind::Or(Box::new(below(Fun::Less)), Box::new(plain)),
-                _ => Kind::And(Box::new(below(Fun::GreaterEqual)), Box::new(plain)),
+                Fun::Less | Fun::LessEqual | Fun::NotEqual => {
+                    Kind::Or(Box::new(below(Fun::Less)), Box::new(as_unsigned_compare))
+                }
+                _ => Kind::And(Box::new(below(Fun::GreaterEqual)), Box::new(as_unsigned_compare)),
             },
         ))
     }

@@ -524,8 +524,8 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
                     if let Operand::Expr(e) = earlier
                         && !self.is_stable(e)
                     {
-                        let held = std::mem::replace(e, Expr::unknown());
-                        *e = self.materialize("t", held);
+                        let value = std::mem::replace(e, Expr::unknown());
+                        *e = self.materialize("t", value);
                     }
                 }
                 self.append(block);

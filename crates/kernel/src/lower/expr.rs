@@ -40,7 +40,7 @@ impl LoweringContext<'_, '_> {
         if self.depth > MAX_DEPTH {
             return Err(self.unsupported("this expression is nested too deeply").hint("assign its parts to variables"));
         }
-        let result = self.eval_here(e);
+        let result = self.eval_kind(e);
         self.depth -= 1;
         if result.is_ok() {
             self.pos = outer;
@@ -63,7 +63,7 @@ impl LoweringContext<'_, '_> {
         operands.into_iter().map(|operand| self.value(operand)).collect()
     }
 
-    fn eval_here(&mut self, e: &Ast) -> Result<Operand> {
+    fn eval_kind(&mut self, e: &Ast) -> Result<Operand> {
         Ok(Operand::Expr(match &e.kind {
             ExprKind::Value(value) => return self.resolve(value.clone()),
             ExprKind::Name(name) => return self.read(name),
@@ -212,8 +212,8 @@ impl LoweringContext<'_, '_> {
         if n == 4 {
             product = self.function("*", Fun::Multiply, Rule::Arith, vec![x.clone(), x])?;
             product = self.materialize("x", product);
-            let again = product.clone();
-            return Ok(Some(self.function("*", Fun::Multiply, Rule::Arith, vec![product, again])?));
+            let copy = product.clone();
+            return Ok(Some(self.function("*", Fun::Multiply, Rule::Arith, vec![product, copy])?));
         }
         for _ in 1..n {
             product = self.function("*", Fun::Multiply, Rule::Arith, vec![product, x.clone()])?;

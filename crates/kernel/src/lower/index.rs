@@ -74,12 +74,12 @@ impl LoweringContext<'_, '_> {
         }
         let n = types.len() as i64;
         if let Some(k) = self.constant_int(&at) {
-            let place = if k < 0 { k + n } else { k };
-            if !(0..n).contains(&place) {
+            let position = if k < 0 { k + n } else { k };
+            if !(0..n).contains(&position) {
                 return Err(self.typing(format!("index {k} is out of bounds for a tuple of {n}")));
             }
             let items = self.items(base);
-            return match items.into_iter().nth(place as usize) {
+            return match items.into_iter().nth(position as usize) {
                 Some(item) => Ok(Operand::Expr(item)),
                 None => Err(self.typing("the tuple has no such item")),
             };
@@ -124,34 +124,34 @@ impl LoweringContext<'_, '_> {
             ExprKind::Tuple(items) => items,
             _ => std::slice::from_ref(index),
         };
-        let mut parts: Vec<Option<Part<'_>>> = Vec::new();
+        let mut entries: Vec<Option<Entry<'_>>> = Vec::new();
         for item in list {
             match &item.kind {
                 ExprKind::Slice { start, stop, step } => {
-                    parts.push(Some(Part::Open));
+                    entries.push(Some(Entry::Slice));
                     for bound in [start, stop, step] {
-                        parts.push(bound.as_deref().map(Part::Ast));
+                        entries.push(bound.as_deref().map(Entry::Ast));
                     }
                 }
-                ExprKind::Value(Value::None) => parts.push(Some(Part::New)),
-                ExprKind::Value(Value::Ellipsis) => parts.push(Some(Part::Rest)),
-                _ => parts.push(Some(Part::Ast(item))),
+                ExprKind::Value(Value::None) => entries.push(Some(Entry::New)),
+                ExprKind::Value(Value::Ellipsis) => entries.push(Some(Entry::Ellipsis)),
+                _ => entries.push(Some(Entry::Ast(item))),
             }
         }
-        let asts: Vec<&Ast> = parts
+        let exprs: Vec<&Ast> = entries
             .iter()
-            .filter_map(|part| match part {
-                Some(Part::Ast(e)) => Some(*e),
+            .filter_map(|entry| match entry {
+                Some(Entry::Ast(e)) => Some(*e),
                 _ => None,
             })
             .collect();
-        let mut values = self.eval_all(asts)?.into_iter();
+        let mut values = self.eval_all(exprs)?.into_iter();
         let mut result = Vec::new();
         let mut known = true;
-        let mut parts = parts.into_iter();
-        while let Some(part) = parts.next() {
-            match part {
-                Some(Part::Ast(_)) => {
+        let mut entries = entries.into_iter();
+        while let Some(entry) = entries.next() {
+            match entry {
+                Some(Entry::Ast(_)) => {
                     let Some(value) = values.next() else { break };
                     match value.ty.clone() {
                         Ty::Unknown => known = false,
@@ -164,10 +164,10 @@ impl LoweringContext<'_, '_> {
                         _ => result.push(Index::At(self.index_value(value)?)),
                     }
                 }
-                Some(Part::Open) => {
+                Some(Entry::Slice) => {
                     let mut bounds = [None, None, None];
                     for bound in &mut bounds {
-                        if let Some(Some(Part::Ast(_))) = parts.next() {
+                        if let Some(Some(Entry::Ast(_))) = entries.next() {
                             let Some(value) = values.next() else { break };
                             if value.ty == Ty::Unknown {
                                 known = false;
@@ -182,9 +182,9 @@ impl LoweringContext<'_, '_> {
                     }
                     result.push(Index::Slice(start, stop, step));
                 }
-                Some(Part::New) => result.push(Index::New),
+                Some(Entry::New) => result.push(Index::New),
                 // `...` is marked by a step without a type.
-                Some(Part::Rest) => result.push(Index::Slice(None, None, Some(Expr::unknown()))),
+                Some(Entry::Ellipsis) => result.push(Index::Slice(None, None, Some(Expr::unknown()))),
                 None => {}
             }
         }
@@ -209,20 +209,20 @@ impl LoweringContext<'_, '_> {
 
     /// Replaces `...` by full slices.
     pub(super) fn expand_ellipsis(&mut self, index: Vec<Index>, ndim: usize) -> Result<Vec<Index>> {
-        let is_rest = |i: &Index| matches!(i, Index::Slice(None, None, Some(step)) if step.ty == Ty::Unknown);
-        let used = index.iter().filter(|i| !is_rest(i) && !matches!(i, Index::New)).count();
+        let is_ellipsis = |i: &Index| matches!(i, Index::Slice(None, None, Some(step)) if step.ty == Ty::Unknown);
+        let used = index.iter().filter(|i| !is_ellipsis(i) && !matches!(i, Index::New)).count();
         if used > ndim {
             return Err(self.typing(format!("{used} indices for an array of {ndim} axes")));
         }
         let mut result = Vec::new();
-        let mut seen = false;
+        let mut has_ellipsis = false;
         for entry in index {
-            if !is_rest(&entry) {
+            if !is_ellipsis(&entry) {
                 result.push(entry);
-            } else if seen {
+            } else if has_ellipsis {
                 return Err(self.typing("a subscript can only have one ..."));
             } else {
-                seen = true;
+                has_ellipsis = true;
                 result.extend((used..ndim).map(|_| Index::Slice(None, None, None)));
             }
         }
@@ -276,10 +276,10 @@ impl LoweringContext<'_, '_> {
             return Ok(Expr::new(Ty::Array(ty), Kind::View(Box::new(base), index)));
         }
         let axis_of = |k: usize| index[..k].iter().filter(|i| !matches!(i, Index::New)).count();
-        let places = index.iter().enumerate();
-        let places =
-            places.filter_map(|(k, i)| if let Index::At(e) = i { Some((axis_of(k), e.clone())) } else { None });
-        let (axes, at): (Vec<usize>, Vec<Expr>) = places.unzip();
+        let positions = index.iter().enumerate();
+        let positions =
+            positions.filter_map(|(k, i)| if let Index::At(e) = i { Some((axis_of(k), e.clone())) } else { None });
+        let (axes, at): (Vec<usize>, Vec<Expr>) = positions.unzip();
         let (base, at) = self.check_bounds_of_axes(base, at, &axes)?;
         let mut at = at.into_iter();
         for entry in &mut index {
@@ -455,7 +455,7 @@ impl LoweringContext<'_, '_> {
     }
 
     /// Describes an operand for a message.
-    pub(super) fn named(&self, operand: &Operand) -> String {
+    pub(super) fn describe_operand(&self, operand: &Operand) -> String {
         match operand {
             Operand::Value(v) => describe(v),
             Operand::Expr(e) => e.ty.to_string(),
@@ -464,14 +464,14 @@ impl LoweringContext<'_, '_> {
     }
 }
 
-/// A part of a subscript that becomes an [`Index`].
-enum Part<'a> {
+/// An entry of a subscript before its expressions are evaluated.
+enum Entry<'a> {
     /// An index, or a bound of a slice.
     Ast(&'a Ast),
     /// A slice. Its three bounds follow.
-    Open,
+    Slice,
     /// `None`.
     New,
     /// `...`.
-    Rest,
+    Ellipsis,
 }

@@ -61,7 +61,7 @@ impl LoweringContext<'_, '_> {
         }
         // The condition needs statements, so it is evaluated at the beginning of the body. This `break` does not skip
         // `else`.
-        let whole = |cx: &mut Self| {
+        let lower_body = |cx: &mut Self| {
             cx.append(before);
             let stop = Expr::new(crate::types::BOOL, Kind::Not(Box::new(value)));
             let line = cx.pos.line;
@@ -69,15 +69,15 @@ impl LoweringContext<'_, '_> {
             cx.emit(StmtKind::If { test: stop, then, orelse: Vec::new() });
             cx.body(body)
         };
-        self.emit_loop(orelse, whole, |body| StmtKind::While { test: Expr::bool(true), body })
+        self.emit_loop(orelse, lower_body, |body| StmtKind::While { test: Expr::bool(true), body })
     }
 
-    pub(super) fn for_loop(&mut self, target: &Ast, over: Operand, body: &[Stmt], orelse: &[Stmt]) -> Result<()> {
-        let over = match over {
+    pub(super) fn for_loop(&mut self, target: &Ast, iterable: Operand, body: &[Stmt], orelse: &[Stmt]) -> Result<()> {
+        let iterable = match iterable {
             Operand::Value(tuple @ Value::Tuple(..)) => Operand::Expr(self.value(Operand::Value(tuple))?),
             other => other,
         };
-        match over {
+        match iterable {
             Operand::Range(range) => {
                 let [start, stop, step] = *range;
                 if [&start, &stop, &step].iter().any(|e| e.ty == Ty::Unknown) {
@@ -102,11 +102,11 @@ impl LoweringContext<'_, '_> {
                 }
                 let var = self.variable("i", ty.clone());
                 let item = Expr::new(ty, Kind::Var(var));
-                let whole = |cx: &mut Self| {
+                let lower_body = |cx: &mut Self| {
                     cx.assign(target, Operand::Expr(item))?;
                     cx.body(body)
                 };
-                self.emit_loop(orelse, whole, |body| StmtKind::For { var, start, stop, step, body })
+                self.emit_loop(orelse, lower_body, |body| StmtKind::For { var, start, stop, step, body })
             }
             // No iteration, and no type for the target.
             Operand::Expr(Expr { ty: Ty::Tuple(items, _), .. }) if items.is_empty() => self.body(orelse),
@@ -126,19 +126,19 @@ impl LoweringContext<'_, '_> {
                 }
                 self.body(orelse)
             }
-            over => {
-                let Some(count) = self.iteration_count(&over)? else { return self.infer_loop_types(body, orelse) };
-                let over = self.stabilize_iterable(over)?;
+            iterable => {
+                let Some(count) = self.iteration_count(&iterable)? else { return self.infer_loop_types(body, orelse) };
+                let iterable = self.stabilize_iterable(iterable)?;
                 let stop = self.stabilize("count", count);
                 let var = self.variable("k", INT);
                 let at = Expr::new(INT, Kind::Var(var));
-                let whole = |cx: &mut Self| {
-                    let item = cx.item_at(&over, &at)?;
+                let lower_body = |cx: &mut Self| {
+                    let item = cx.item_at(&iterable, &at)?;
                     cx.assign(target, item)?;
                     cx.body(body)
                 };
                 let (start, step) = (Expr::int(0), Expr::int(1));
-                self.emit_loop(orelse, whole, |body| StmtKind::For { var, start, stop, step, body })
+                self.emit_loop(orelse, lower_body, |body| StmtKind::For { var, start, stop, step, body })
             }
         }
     }
@@ -150,8 +150,8 @@ impl LoweringContext<'_, '_> {
     }
 
     /// Returns the number of items; `None` if it is not known yet.
-    fn iteration_count(&mut self, over: &Operand) -> Result<Option<Expr>> {
-        Ok(match over {
+    fn iteration_count(&mut self, iterable: &Operand) -> Result<Option<Expr>> {
+        Ok(match iterable {
             Operand::Range(range) => {
                 let [start, stop, step] = &**range;
                 if [start, stop, step].iter().any(|e| e.ty == Ty::Unknown) {
@@ -166,15 +166,15 @@ impl LoweringContext<'_, '_> {
             }
             Operand::Enumerate(inner, _) => self.iteration_count(inner)?,
             Operand::Zip(all) => {
-                let mut least: Option<Expr> = None;
+                let mut shortest: Option<Expr> = None;
                 for one in all {
                     let Some(n) = self.iteration_count(one)? else { return Ok(None) };
-                    least = Some(match least {
+                    shortest = Some(match shortest {
                         Some(m) => Expr::new(INT, Kind::Fun(Fun::Minimum, DType::I64, vec![m, n])),
                         None => n,
                     });
                 }
-                Some(least.unwrap_or_else(|| Expr::int(0)))
+                Some(shortest.unwrap_or_else(|| Expr::int(0)))
             }
             Operand::Expr(e) => match &e.ty {
                 Ty::Unknown => None,
@@ -197,8 +197,8 @@ impl LoweringContext<'_, '_> {
     }
 
     /// Evaluates the iterable once, before the loop.
-    fn stabilize_iterable(&mut self, over: Operand) -> Result<Operand> {
-        Ok(match over {
+    fn stabilize_iterable(&mut self, iterable: Operand) -> Result<Operand> {
+        Ok(match iterable {
             Operand::Expr(e) => Operand::Expr(self.stabilize("items", e)),
             Operand::Range(range) => {
                 let [start, stop, step] = *range;
@@ -221,15 +221,15 @@ impl LoweringContext<'_, '_> {
     }
 
     /// Returns the item at an index below the number of items.
-    fn item_at(&mut self, over: &Operand, at: &Expr) -> Result<Operand> {
-        Ok(match over {
+    fn item_at(&mut self, iterable: &Operand, at: &Expr) -> Result<Operand> {
+        Ok(match iterable {
             Operand::Range(range) => {
                 let [start, _, step] = &**range;
                 let ty = start.ty.clone();
                 let d = ty.scalar().unwrap_or(DType::I64);
                 let at = self.cast(at.clone(), &ty)?;
-                let far = Expr::new(ty.clone(), Kind::Fun(Fun::Multiply, d, vec![at, step.clone()]));
-                Operand::Expr(Expr::new(ty, Kind::Fun(Fun::Add, d, vec![start.clone(), far])))
+                let offset = Expr::new(ty.clone(), Kind::Fun(Fun::Multiply, d, vec![at, step.clone()]));
+                Operand::Expr(Expr::new(ty, Kind::Fun(Fun::Add, d, vec![start.clone(), offset])))
             }
             Operand::Enumerate(inner, start) => {
                 let number = self.binary(BinOp::Add, (**start).clone(), at.clone())?;

@@ -234,11 +234,11 @@ impl<'a> Compiler<'a> {
         let mut functions = ir::reachable_functions(self.instances.into_iter().map(|i| i.code).collect());
         let mut names: Vec<String> = Vec::new();
         for function in &mut functions {
-            let plain = function.name.clone();
+            let base = function.name.clone();
             let mut k = 0;
             while names.contains(&function.name) {
                 k += 1;
-                function.name = format!("{plain}_{k}");
+                function.name = format!("{base}_{k}");
             }
             names.push(function.name.clone());
         }

@@ -145,9 +145,9 @@ impl LoweringContext<'_, '_> {
         let known = self.compiler.instances[self.instance].ret.clone();
         let Some(ty) = known.unify(&value.ty) else {
             // A tuple that contains the previous result type grows forever.
-            let around = |tuple: &Ty, item: &Ty| matches!(tuple, Ty::Tuple(items, _) if items.contains(item));
+            let contains_item = |tuple: &Ty, item: &Ty| matches!(tuple, Ty::Tuple(items, _) if items.contains(item));
             let unsettled = |ty: &Ty| matches!(ty, Ty::Tuple(..)) && ty.is_unknown();
-            let grows = around(&value.ty, &known) || unsettled(&known) || unsettled(&value.ty);
+            let grows = contains_item(&value.ty, &known) || unsettled(&known) || unsettled(&value.ty);
             let name = &self.function.name;
             return Err(if grows {
                 self.typing(format!(
@@ -226,17 +226,17 @@ impl LoweringContext<'_, '_> {
             // All items are evaluated before the first target is assigned: `a, b = b, a`.
             (Ty::Tuple(..), Kind::Tuple(items)) => {
                 let mut changed = Vec::new();
-                let mut plain = true;
+                let mut independent = true;
                 for target in targets {
                     match &target.kind {
                         ExprKind::Name(name) => {
                             changed.extend(self.live_range(name).map(|live_range| self.var_of(live_range)))
                         }
-                        _ => plain = false,
+                        _ => independent = false,
                     }
                 }
-                plain &= !items.iter().any(|e| self.mentions(e, &changed));
-                items.into_iter().map(|e| if plain { e } else { self.stabilize("t", e) }).collect()
+                independent &= !items.iter().any(|e| self.mentions(e, &changed));
+                items.into_iter().map(|e| if independent { e } else { self.stabilize("t", e) }).collect()
             }
             (Ty::Tuple(types, _), kind) => {
                 let held = self.stabilize("t", Expr::new(value.ty.clone(), kind));

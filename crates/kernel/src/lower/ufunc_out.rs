@@ -40,10 +40,10 @@ impl LoweringContext<'_, '_> {
             for arg in args {
                 items.push(match &arg.ty {
                     Ty::Array(a) => {
-                        let own = a.ndim as usize;
-                        let place = (0..own).map(|k| self.broadcast(arg, k, &at[axis - own + k])).collect();
-                        let (array, place) = self.check_bounds(arg.clone(), place)?;
-                        self.load(array, place)?
+                        let ndim = a.ndim as usize;
+                        let index = (0..ndim).map(|k| self.broadcast(arg, k, &at[axis - ndim + k])).collect();
+                        let (array, index) = self.check_bounds(arg.clone(), index)?;
+                        self.load(array, index)?
                     }
                     _ => arg.clone(),
                 });

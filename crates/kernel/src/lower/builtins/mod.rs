@@ -137,8 +137,8 @@ impl Special {
     fn check(&self, cx: &LoweringContext<'_, '_>, call: &Call<'_>) -> Result<()> {
         let ((least, most), given) = (self.arity, call.args.len());
         let by_position_only = most - self.keywords.len();
-        let passed = given.saturating_sub(by_position_only).min(self.keywords.len());
-        cx.check_keywords(self.name, call.keywords, &self.keywords[passed..])?;
+        let by_position = given.saturating_sub(by_position_only).min(self.keywords.len());
+        cx.check_keywords(self.name, call.keywords, &self.keywords[by_position..])?;
         if given < least.min(by_position_only) || given > most {
             let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
             return Err(cx.arity_error(self.name, &wanted, given));

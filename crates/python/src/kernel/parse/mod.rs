@@ -214,7 +214,7 @@ impl<'py> Translation<'py> {
         params.extend(list(&args, "args")?);
         // What a launch passes has names: only functions that kernels call take further arguments.
         let rest = optional(&args, "vararg")?.filter(|_| !scope.root);
-        made.rest = rest.as_ref().map(|_| params.len());
+        made.vararg = rest.as_ref().map(|_| params.len());
         params.extend(rest);
         params.extend(list(&args, "kwonlyargs")?);
         for param in &params {
@@ -224,7 +224,7 @@ impl<'py> Translation<'py> {
             made.params.push(Param { name: scope.name(text), default });
         }
         let starred = ["vararg", "kwarg"].iter().any(|field| args.getattr(*field).is_ok_and(|a| !a.is_none()));
-        let starred = starred && (made.rest.is_none() || optional(&args, "kwarg")?.is_some());
+        let starred = starred && (made.vararg.is_none() || optional(&args, "kwarg")?.is_some());
         let lambda = kind(node)? == "Lambda";
         let statements = if lambda { Vec::new() } else { list(node, "body")? };
         assigned(&statements, &mut scope.locals)?;

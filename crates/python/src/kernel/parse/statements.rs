@@ -139,7 +139,7 @@ impl<'py> Translation<'py> {
             }
         }
         self.body(node, &mut inner, &mut made, defaults)?;
-        let own = params.len() + list(&args, "kwonlyargs")?.len() + usize::from(made.rest.is_some());
+        let own = params.len() + list(&args, "kwonlyargs")?.len() + usize::from(made.vararg.is_some());
         let captured = made.params[own..].iter().map(|p| p.name.text.clone()).collect();
         self.source.functions[number] = made;
         scope.inner.insert(name, (number, captured));
