@@ -62,7 +62,7 @@ fn expose(body: &[Stmt], known: &mut HashSet<usize>, found: &mut HashSet<usize>)
         {
             found.insert(v);
         }
-        e.parts(&mut |part| uses(part, known, found));
+        e.each_operand(&mut |part| uses(part, known, found));
     }
     for stmt in body {
         stmt.kind.exprs(&mut |e| uses(e, known, found));

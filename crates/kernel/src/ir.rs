@@ -478,10 +478,10 @@ impl Expr {
 
 /// Visitors for shared and for mutable references.
 macro_rules! visitors {
-    ($me:ident, $parts:ident, $exprs:ident, $blocks:ident, $iter:ident $(, $mut:tt)?) => {
+    ($me:ident, $each_operand:ident, $exprs:ident, $blocks:ident, $iter:ident $(, $mut:tt)?) => {
         impl Expr {
             /// Calls `f` with each direct operand.
-            pub fn $parts<'a>(&'a $($mut)? $me, f: &mut dyn FnMut(&'a $($mut)? Expr)) {
+            pub fn $each_operand<'a>(&'a $($mut)? $me, f: &mut dyn FnMut(&'a $($mut)? Expr)) {
                 match &$($mut)? $me.kind {
                     Kind::Const(_) | Kind::Nothing | Kind::Var(_) | Kind::Declared(_) | Kind::Constant(_) => {}
                     Kind::Cast(a)
@@ -565,8 +565,8 @@ macro_rules! visitors {
     };
 }
 
-visitors!(self, parts, exprs, blocks, iter);
-visitors!(self, parts_mut, exprs_mut, blocks_mut, iter_mut, mut);
+visitors!(self, each_operand, exprs, blocks, iter);
+visitors!(self, each_operand_mut, exprs_mut, blocks_mut, iter_mut, mut);
 
 /// Calls `f` with every statement of a block, nested ones included.
 pub fn each_stmt<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt)) {
@@ -582,7 +582,7 @@ pub fn each_stmt<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt)) {
 pub fn each_expr<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Expr)) {
     fn inner<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
         f(e);
-        e.parts(&mut |part| inner(part, f));
+        e.each_operand(&mut |part| inner(part, f));
     }
     each_stmt(body, &mut |stmt| stmt.kind.exprs(&mut |e| inner(e, f)));
 }

@@ -92,7 +92,7 @@ impl Rematerializable {
             Kind::Var(v) => self.get(*v).is_none_or(|known| self.reads_only_global_index_x(known)),
             _ => true,
         };
-        e.parts(&mut |part| all &= self.reads_only_global_index_x(part));
+        e.each_operand(&mut |part| all &= self.reads_only_global_index_x(part));
         all
     }
 }
@@ -103,7 +103,7 @@ fn is_index_builtin(host: &str) -> bool {
 
 fn size(e: &Expr) -> usize {
     let mut all = 1;
-    e.parts(&mut |part| all += size(part));
+    e.each_operand(&mut |part| all += size(part));
     all
 }
 

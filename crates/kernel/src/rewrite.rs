@@ -11,7 +11,7 @@ pub(crate) fn rewrite(body: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
 }
 
 pub(crate) fn rewrite_expr(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
-    e.parts_mut(&mut |part| rewrite_expr(part, f));
+    e.each_operand_mut(&mut |part| rewrite_expr(part, f));
     f(e);
 }
 

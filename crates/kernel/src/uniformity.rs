@@ -331,7 +331,7 @@ impl Uniformity {
             }
             _ => {
                 let mut parts = Vec::new();
-                e.parts(&mut |part| parts.push(part));
+                e.each_operand(&mut |part| parts.push(part));
                 all(&parts)
             }
         }

@@ -132,7 +132,7 @@ impl Verifier<'_> {
     /// Checks the root expression of a statement, which may have an effect.
     fn root(&self, e: &Expr) -> Check {
         let mut result = Ok(());
-        e.parts(&mut |part| {
+        e.each_operand(&mut |part| {
             if result.is_ok() {
                 result = self.expr(part);
             }

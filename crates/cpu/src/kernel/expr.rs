@@ -28,7 +28,7 @@ fn quick_parts(e: &Expr) -> Option<usize> {
         _ => false,
     };
     let mut all = quick.then_some(1);
-    e.parts(&mut |part| all = all.zip(quick_parts(part)).map(|(a, b)| a + b));
+    e.each_operand(&mut |part| all = all.zip(quick_parts(part)).map(|(a, b)| a + b));
     all
 }
 

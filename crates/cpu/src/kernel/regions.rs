@@ -177,7 +177,7 @@ fn is_regular(body: &[Stmt], lanes: &Uniformity) -> bool {
 
 fn any_expr_of(e: &Expr, f: &mut dyn FnMut(&Expr) -> bool) -> bool {
     let mut found = f(e);
-    e.parts(&mut |part| found |= any_expr_of(part, f));
+    e.each_operand(&mut |part| found |= any_expr_of(part, f));
     found
 }
 

@@ -69,7 +69,7 @@ impl Plan {
         fn loads(plan: &Plan, e: &Expr) -> usize {
             let mut count =
                 usize::from(matches!(e.kind, Kind::Load(..)) && plan.lanes.divergence(e) == Divergence::Varying);
-            e.parts(&mut |part| count += loads(plan, part));
+            e.each_operand(&mut |part| count += loads(plan, part));
             count
         }
         all.iter().map(|e| loads(self, e)).sum::<usize>() <= LOADS

@@ -16,7 +16,7 @@ use super::wide_memory::Place;
 /// Whether an expression may be computed where nobody asked for it: nothing that reads memory.
 fn is_safe(e: &Expr) -> bool {
     let mut safe = !matches!(e.kind, Kind::Load(..)) && !e.has_effect();
-    e.parts(&mut |part| safe &= is_safe(part));
+    e.each_operand(&mut |part| safe &= is_safe(part));
     safe
 }
 

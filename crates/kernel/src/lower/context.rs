@@ -505,7 +505,7 @@ impl<'c, 'a> LoweringContext<'c, 'a> {
     /// Returns true if an expression reads one of the variables or memory.
     pub(super) fn mentions(&self, e: &Expr, vars: &[VarId]) -> bool {
         let mut found = matches!(e.kind, Kind::Var(v) if vars.contains(&v)) || matches!(e.kind, Kind::Load(..));
-        e.parts(&mut |part| found |= self.mentions(part, vars));
+        e.each_operand(&mut |part| found |= self.mentions(part, vars));
         found
     }
 

@@ -79,7 +79,7 @@ fn aliased_params(e: &Expr, aliases: &[Params]) -> Params {
         Kind::View(array, _) | Kind::Reshape(array, _) => aliased_params(array, aliases),
         _ => {
             let mut all = Params::new();
-            e.parts(&mut |part| all.extend(aliased_params(part, aliases)));
+            e.each_operand(&mut |part| all.extend(aliased_params(part, aliases)));
             all
         }
     }

@@ -31,7 +31,7 @@ fn occurring(stmt: &Stmt, own: &mut HashSet<usize>, inside: &mut HashSet<usize>)
         if let Kind::Var(v) = e.kind {
             into.insert(v);
         }
-        e.parts(&mut |part| inner(part, into));
+        e.each_operand(&mut |part| inner(part, into));
     }
     stmt.kind.exprs(&mut |e| inner(e, own));
     if let StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } = &stmt.kind {
@@ -96,7 +96,7 @@ fn mentions(e: &Expr, var: usize) -> bool {
         return true;
     }
     let mut found = false;
-    e.parts(&mut |part| found |= mentions(part, var));
+    e.each_operand(&mut |part| found |= mentions(part, var));
     found
 }
 

@@ -9,7 +9,7 @@ use crate::lower::context::LoweringContext;
 use crate::types::{BOOL, Ty};
 
 impl LoweringContext<'_, '_> {
-    /// A builtin of the devices.
+    /// Calls a builtin of the devices: resolves its type variable and converts the arguments.
     pub(in crate::lower) fn device_builtin(&mut self, row: &'static Builtin, mut args: Vec<Expr>) -> Result<Expr> {
         if args.iter().any(|a| a.ty == Ty::Unknown) {
             return Ok(Expr::unknown());
@@ -67,14 +67,15 @@ impl LoweringContext<'_, '_> {
     }
 }
 
-/// The first of the types that holds the values of one; an integer may become a float where there is no integer.
+/// Returns the first of the types that represents the values of `d`. An integer becomes a float only if no integer type
+/// does.
 fn nearest_type(d: DType, types: &[DType]) -> Option<DType> {
     if types.contains(&d) {
         return Some(d);
     }
     let wide = |to: &&DType| cuprous_core::promote::promote(d, **to) == **to;
     let same_kind = types.iter().find(|to| to.is_int() == d.is_int() && wide(to));
-    // A literal is an int64 and may stand for a word.
+    // An integer literal has type int64, but may be meant as a uint64.
     let word = || types.iter().find(|to| **to == DType::U64 && d == DType::I64);
     same_kind.or_else(|| types.iter().find(wide)).or_else(word).copied()
 }

@@ -52,7 +52,7 @@ impl Call<'_> {
 
 type Lower = fn(&mut LoweringContext<'_, '_>, &Call<'_>) -> Result<Operand>;
 
-/// A builtin with a lowering function of its own.
+/// A builtin with a lowering function of its own. That function is called with arguments that fit `arity` and `keywords`.
 struct Special {
     name: &'static str,
     /// The least and the greatest number of arguments.
@@ -188,13 +188,15 @@ impl LoweringContext<'_, '_> {
         keywords: Vec<(&str, Operand)>,
     ) -> Result<Operand> {
         let Some(definition) = Definition::of(name) else { return Err(self.unknown_builtin(name)) };
-        if let Definition::Special(special) = definition {
-            let call = Call { name, args: &args, keywords: &keywords };
-            special.check(self, &call)?;
-            return (special.lower)(self, &call);
+        if !matches!(definition, Definition::Special(_)) {
+            self.no_keywords(name, &keywords)?;
         }
-        self.no_keywords(name, &keywords)?;
         match definition {
+            Definition::Special(special) => {
+                let call = Call { name, args: &args, keywords: &keywords };
+                special.check(self, &call)?;
+                (special.lower)(self, &call)
+            }
             Definition::Vector(d, count) => arrays::vector(self, d, count, args),
             Definition::Element(op) => self.element_op(name, op, args),
             Definition::Device(row) => {
@@ -202,7 +204,6 @@ impl LoweringContext<'_, '_> {
                 self.device_builtin(row, args).map(Operand::Expr)
             }
             Definition::Function(fun, rule) => self.table_function(name, fun, rule, args).map(Operand::Expr),
-            Definition::Special(_) => Err(self.unknown_builtin(name)),
         }
     }
 
