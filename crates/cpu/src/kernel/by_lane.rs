@@ -5,7 +5,7 @@ use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind
 use cranelift_frontend::Variable;
 use cuprous_core::{DType, Result};
 use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, each_expr, each_stmt};
-use cuprous_kernel::lanes::Class;
+use cuprous_kernel::uniformity::Divergence;
 
 use super::code::Body;
 use super::regions::Plan;
@@ -100,7 +100,7 @@ impl Body<'_, '_, '_> {
         let mut steps = Vec::new();
         for &v in named {
             match (class(v), scalar(self, v)) {
-                (Class::Each, Some(d)) if fits(d) => {
+                (Divergence::Varying, Some(d)) if fits(d) => {
                     let slot = self.slot(v);
                     let chunks = self.get_wide(v);
                     let chunks = self.chunks(Wide::Each(chunks), d);
@@ -108,7 +108,7 @@ impl Body<'_, '_, '_> {
                     self.store_chunks(d, &chunks, base, 0);
                     own.push((v, d, slot));
                 }
-                (Class::Step(k), Some(_)) => {
+                (Divergence::Linear(k), Some(_)) => {
                     let first = self.get(v)[0];
                     steps.push((v, first, k));
                 }

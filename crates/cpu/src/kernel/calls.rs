@@ -4,9 +4,8 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, StackSlotData, StackSlotKind, Value, types};
 use cranelift_module::Module as _;
 use cuprous_core::{DType, Error, Kind as Sort, Result};
+use cuprous_kernel::builtin::{Builtin, LAST_THREAD_X, TypeSpec};
 use cuprous_kernel::ir::{AtomicOp, Expr, Kind, Space};
-use cuprous_kernel::strides::LAST;
-use cuprous_kernel::table::{Row, Slot};
 use cuprous_kernel::types::Ty;
 use smallvec::smallvec;
 
@@ -46,7 +45,7 @@ impl Body<'_, '_, '_> {
         })
     }
 
-    pub(super) fn builtin(&mut self, row: &'static Row, args: &[Expr], ty: &Ty) -> Result<Values> {
+    pub(super) fn builtin(&mut self, row: &'static Builtin, args: &[Expr], ty: &Ty) -> Result<Values> {
         let mut values = Vec::new();
         for arg in args {
             values.push(self.one(arg)?);
@@ -63,10 +62,10 @@ impl Body<'_, '_, '_> {
                 _ => self.places[what][axis],
             }]);
         }
-        if row.host == LAST.host {
+        if row.host == LAST_THREAD_X.host {
             return Ok(smallvec![self.b.ins().iadd_imm_s(self.width, -1)]);
         }
-        if let (true, Some(answer)) = (row.waits, self.answer) {
+        if let (true, Some(answer)) = (row.synchronizes, self.answer) {
             return Ok(smallvec![answer]);
         }
         if OPS.contains(&row.host) {
@@ -118,7 +117,7 @@ impl Body<'_, '_, '_> {
                 smallvec![self.resize(at, types::I32, false)]
             }
             name if name.starts_with("nv_") => match row.ret {
-                Slot::Several(types) => {
+                TypeSpec::Several(types) => {
                     let memory = self.scratch();
                     let mut given = values;
                     given.extend(&memory[..types.len()]);
@@ -155,10 +154,10 @@ impl Body<'_, '_, '_> {
     }
 
     /// Waits for other threads: what is brought, and what comes back, travel as 64 bits.
-    fn wait(&mut self, row: &'static Row, values: &[Value], args: &[Expr]) -> Result<Values> {
+    fn wait(&mut self, row: &'static Builtin, values: &[Value], args: &[Expr]) -> Result<Values> {
         let zero = self.b.ins().iconst(types::I64, 0);
         let none = self.b.ins().iconst(types::I32, 0);
-        let of_warp = row.params.first() == Some(&Slot::Is(DType::U32));
+        let of_warp = row.params.first() == Some(&TypeSpec::Is(DType::U32));
         let (mask, at) = if of_warp { (values[0], 1) } else { (none, 0) };
         let (brought, d) = match (values.get(at), args.get(at).and_then(Expr::dtype)) {
             (Some(&value), Some(d)) => (self.as_bits(value), Some(d)),
@@ -171,17 +170,17 @@ impl Body<'_, '_, '_> {
             let answer = body.call_library("host_wait", &[body.env, op, mask, brought, lane], Some(types::I64))?;
             answer.ok_or_else(|| Error::runtime("[kernel] no answer"))
         };
-        if row.ret == Slot::IntBool {
+        if row.ret == TypeSpec::IntBool {
             let lanes = ask(self, "@match_all_sync_mask")?;
             let same = ask(self, row.host)?;
             return Ok(smallvec![self.resize(lanes, types::I32, false), self.resize(same, types::I8, false)]);
         }
         let answer = ask(self, row.host)?;
         Ok(match row.ret {
-            Slot::Nothing => Values::new(),
-            Slot::T => smallvec![self.of_bits(answer, d.unwrap_or(DType::I64))],
-            Slot::Is(d) => smallvec![self.of_bits(answer, d)],
-            Slot::IntBool | Slot::Several(_) => Values::new(),
+            TypeSpec::Nothing => Values::new(),
+            TypeSpec::T => smallvec![self.of_bits(answer, d.unwrap_or(DType::I64))],
+            TypeSpec::Is(d) => smallvec![self.of_bits(answer, d)],
+            TypeSpec::IntBool | TypeSpec::Several(_) => Values::new(),
         })
     }
 
@@ -210,17 +209,9 @@ impl Body<'_, '_, '_> {
         let place = self.element(array, indices)?;
         let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] something else than an array")) };
         let d = ty.dtype().unwrap_or(DType::I64);
-        // Hints are for caches of GPUs.
-        if op.loads() {
-            return Ok(smallvec![self.b.ins().load(register(d), Self::trusted(), place, 0)]);
-        }
         let mut values = Vec::new();
         for operand in operands {
             values.push(self.expr(operand)?);
-        }
-        if op.stores() {
-            self.b.ins().store(Self::trusted(), values[0][0], place, 0);
-            return Ok(Values::new());
         }
         if d.is_complex() {
             let (part, size) = (d.component(), d.component().size() as i64);
@@ -270,6 +261,19 @@ impl Body<'_, '_, '_> {
             return Ok(smallvec![cast(self, seen, t)]);
         }
         Ok(smallvec![self.atomic_call(op, d, place, value)?])
+    }
+
+    /// A load or store with a cache hint, which has no meaning on a CPU.
+    pub(super) fn cached(&mut self, array: &Expr, indices: &[Expr], operands: &[Expr]) -> Result<Values> {
+        let place = self.element(array, indices)?;
+        let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] something else than an array")) };
+        let d = ty.dtype().unwrap_or(DType::I64);
+        let [value] = operands else {
+            return Ok(smallvec![self.b.ins().load(register(d), Self::trusted(), place, 0)]);
+        };
+        let value = self.expr(value)?;
+        self.b.ins().store(Self::trusted(), value[0], place, 0);
+        Ok(Values::new())
     }
 
     /// Whether an array is the block's, whose threads are run by one core in turn.

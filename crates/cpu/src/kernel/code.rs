@@ -9,8 +9,8 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
 use cranelift_module::{Linkage, Module as _};
 use cuprous_core::{Error, Result};
+use cuprous_kernel::integer_ranges::IntegerRanges;
 use cuprous_kernel::ir::{self, LocalArray, Space};
-use cuprous_kernel::size::Sizes;
 use cuprous_kernel::types::Ty;
 use smallvec::SmallVec;
 
@@ -42,7 +42,7 @@ pub(super) struct Body<'b, 's, 'm> {
     pub(super) function: &'m ir::Function,
     number: usize,
     pub(super) vars: Vec<SmallVec<[Variable; 4]>>,
-    pub(super) sizes: Sizes,
+    pub(super) sizes: IntegerRanges,
     /// The environment's address.
     pub(super) env: Value,
     /// The thread's place in its block.
@@ -99,7 +99,7 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             function,
             number,
             vars,
-            sizes: Sizes::of(function),
+            sizes: IntegerRanges::of(function),
             env: none,
             stop: none,
             leave: None,

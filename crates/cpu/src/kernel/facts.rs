@@ -61,7 +61,7 @@ impl Body<'_, '_, '_> {
 
     /// A number that an integer is never below.
     pub(super) fn least(&self, e: &Expr) -> Option<i64> {
-        let own = self.sizes.natural(e).then_some(0);
+        let own = self.sizes.is_non_negative(e).then_some(0);
         let found = match &e.kind {
             Kind::Const(_) => e.as_int(),
             Kind::Var(v) => self.facts.iter().filter(|(known, _)| known == v).map(|&(_, n)| n).max(),
@@ -83,6 +83,6 @@ impl Body<'_, '_, '_> {
 
     /// Whether an index is never negative.
     pub(super) fn natural(&self, e: &Expr) -> bool {
-        self.sizes.natural(e) || self.least(e).is_some_and(|n| n >= 0)
+        self.sizes.is_non_negative(e) || self.least(e).is_some_and(|n| n >= 0)
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::sync::atomic::AtomicBool;
 
 use cuprous_core::interrupt::{self, Token};
-use cuprous_kernel::fault::{Record, VALUES, WORDS};
+use cuprous_kernel::exception::{Record, VALUES, WORDS};
 use cuprous_plan::Launch;
 
 use super::fibers::{self, Block, Request};

@@ -15,10 +15,11 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 use cuprous_core::Result;
 use cuprous_kernel::Module;
+use cuprous_kernel::builtin::Builtin;
+use cuprous_kernel::flow::{exits_loop, has_return, occurrences, upward_exposed};
 use cuprous_kernel::ir::{Expr, Kind, LocalArray, Space, Stmt, StmtKind, any_expr};
-use cuprous_kernel::lanes::{Class, Lanes, exposed, has_return, leaves, occurrences};
-use cuprous_kernel::place::{Places, is_in_grid};
-use cuprous_kernel::table::Row;
+use cuprous_kernel::rematerialize::{Rematerializable, uses_only_global_index_x};
+use cuprous_kernel::uniformity::{Divergence, Uniformity};
 
 use super::by_lane::names;
 use super::code::{Body, array_bytes};
@@ -35,7 +36,7 @@ const BARRIERS: [&str; 5] = ["@syncthreads", "@syncthreads_count", "@syncthreads
 
 /// How the threads of a block are run by one function.
 pub(super) struct Plan {
-    pub(super) lanes: Lanes,
+    pub(super) lanes: Uniformity,
     /// Where the context has each part of a variable.
     context: Vec<Option<Vec<usize>>>,
     /// Bytes of the context for all threads, and of the arrays that each thread has of its own behind them.
@@ -44,7 +45,7 @@ pub(super) struct Plan {
     /// Whether anything may be read before it is assigned.
     clear: bool,
     /// What follows from a thread's place is not kept but computed again.
-    places: Places,
+    places: Rematerializable,
     /// How often each variable is written down.
     total: Vec<u32>,
     /// Whether barriers divide the kernel.
@@ -91,22 +92,24 @@ impl Strip {
 /// A part of a block of statements.
 enum Piece<'a> {
     /// A barrier: the statement, its row, what it asks of each thread.
-    Barrier(&'a Stmt, &'static Row, Option<&'a Expr>),
+    Barrier(&'a Stmt, &'static Builtin, Option<&'a Expr>),
     /// A choice or loop with barriers in it, or a way out of such a loop: once for the block.
     Level(&'a Stmt),
     /// A region.
     Run(&'a [Stmt]),
 }
 
-fn waits(e: &Expr) -> Option<(&'static Row, Option<&Expr>)> {
+fn waits(e: &Expr) -> Option<(&'static Builtin, Option<&Expr>)> {
     match &e.kind {
-        Kind::Builtin(row, args) if row.waits => Some((row, if row.host == "@syncwarp" { None } else { args.first() })),
+        Kind::Builtin(row, args) if row.synchronizes => {
+            Some((row, if row.host == "@syncwarp" { None } else { args.first() }))
+        }
         Kind::Cast(inner) => waits(inner),
         _ => None,
     }
 }
 
-fn barrier(stmt: &Stmt) -> Option<(&'static Row, Option<&Expr>)> {
+fn barrier(stmt: &Stmt) -> Option<(&'static Builtin, Option<&Expr>)> {
     match &stmt.kind {
         StmtKind::Eval(e) | StmtKind::Assign(_, e) => waits(e),
         _ => None,
@@ -114,14 +117,14 @@ fn barrier(stmt: &Stmt) -> Option<(&'static Row, Option<&Expr>)> {
 }
 
 fn has_barrier(body: &[Stmt]) -> bool {
-    any_expr(body, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.waits))
+    any_expr(body, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.synchronizes))
 }
 
-fn pieces<'a>(body: &'a [Stmt], lanes: &Lanes) -> Vec<Piece<'a>> {
+fn pieces<'a>(body: &'a [Stmt], lanes: &Uniformity) -> Vec<Piece<'a>> {
     let mut all = Vec::new();
     let mut start = 0;
     // What is the same for all threads is done once at both ends of a region.
-    let once = |stmt: &Stmt| matches!(&stmt.kind, StmtKind::Assign(v, e) if lanes.vars[*v] == Class::Block && lanes.class(e) == Class::Block);
+    let once = |stmt: &Stmt| matches!(&stmt.kind, StmtKind::Assign(v, e) if lanes.vars[*v] == Divergence::BlockUniform && lanes.divergence(e) == Divergence::BlockUniform);
     let run = |all: &mut Vec<Piece<'a>>, part: &'a [Stmt]| {
         let front = part.iter().take_while(|s| once(s)).count();
         let back = part[front..].iter().rev().take_while(|s| once(s)).count();
@@ -135,7 +138,7 @@ fn pieces<'a>(body: &'a [Stmt], lanes: &Lanes) -> Vec<Piece<'a>> {
         let one = std::slice::from_ref(stmt);
         let piece = match barrier(stmt) {
             Some((row, asked)) => Piece::Barrier(stmt, row, asked),
-            None if has_barrier(one) || leaves(one, false) => Piece::Level(stmt),
+            None if has_barrier(one) || exits_loop(one, false) => Piece::Level(stmt),
             None => continue,
         };
         run(&mut all, &body[start..k]);
@@ -147,7 +150,7 @@ fn pieces<'a>(body: &'a [Stmt], lanes: &Lanes) -> Vec<Piece<'a>> {
 }
 
 /// Calls `f` with each region.
-fn regions<'a>(body: &'a [Stmt], lanes: &Lanes, f: &mut dyn FnMut(&'a [Stmt])) {
+fn regions<'a>(body: &'a [Stmt], lanes: &Uniformity, f: &mut dyn FnMut(&'a [Stmt])) {
     for piece in pieces(body, lanes) {
         match piece {
             Piece::Run(part) => f(part),
@@ -159,21 +162,22 @@ fn regions<'a>(body: &'a [Stmt], lanes: &Lanes, f: &mut dyn FnMut(&'a [Stmt])) {
 }
 
 /// Whether all threads of a block come to each barrier.
-fn is_regular(body: &[Stmt], lanes: &Lanes) -> bool {
+fn is_regular(body: &[Stmt], lanes: &Uniformity) -> bool {
     pieces(body, lanes).iter().all(|piece| match piece {
         Piece::Run(_) => true,
         Piece::Barrier(_, row, asked) => {
             BARRIERS.contains(&row.host) && asked.is_none_or(|e| !any_expr_of(e, &mut |e| waits(e).is_some()))
         }
         Piece::Level(stmt) => {
-            lanes.control(stmt) == Class::Block && stmt.kind.blocks().into_iter().all(|block| is_regular(block, lanes))
+            lanes.control(stmt) == Divergence::BlockUniform
+                && stmt.kind.blocks().into_iter().all(|block| is_regular(block, lanes))
         }
     })
 }
 
 fn any_expr_of(e: &Expr, f: &mut dyn FnMut(&Expr) -> bool) -> bool {
     let mut found = f(e);
-    e.parts(&mut |part| found |= any_expr_of(part, f));
+    e.each_operand(&mut |part| found |= any_expr_of(part, f));
     found
 }
 
@@ -182,7 +186,7 @@ impl Plan {
     /// loops are cut, so that there are barriers which no thread asked for.
     pub(super) fn of(ir: &Module, ends: &[bool], cut: bool) -> Option<Plan> {
         let kernel = ir.kernel();
-        let lanes = Lanes::of(kernel);
+        let lanes = Uniformity::of(kernel);
         let total = occurrences(&kernel.body, kernel.vars.len());
         let own = |array: &LocalArray| array.space != Space::Local;
         let alone = ir.barriers || ends.contains(&true) || ir.functions.iter().any(|f| f.arrays.iter().any(own));
@@ -192,7 +196,7 @@ impl Plan {
             bytes: 0,
             local: 0,
             clear: false,
-            places: Places::of(kernel),
+            places: Rematerializable::of(kernel),
             total,
             divided: ir.barriers || cut,
             columns: ir.barriers
@@ -202,7 +206,7 @@ impl Plan {
                 ),
             neighbours: match alone {
                 true => Neighbours::Apart,
-                false if is_in_grid(ir) => Neighbours::AsOne,
+                false if uses_only_global_index_x(ir) => Neighbours::AsOne,
                 false => Neighbours::InTurn,
             },
         };
@@ -218,8 +222,8 @@ impl Plan {
             return None;
         }
         let mut kept = HashSet::new();
-        regions(&kernel.body, &plan.lanes, &mut |part| kept.extend(exposed(part)));
-        kept.retain(|&v| plan.lanes.vars[v] != Class::Block && plan.places.get(v).is_none());
+        regions(&kernel.body, &plan.lanes, &mut |part| kept.extend(upward_exposed(part)));
+        kept.retain(|&v| plan.lanes.vars[v] != Divergence::BlockUniform && plan.places.get(v).is_none());
         if kept.iter().any(|&v| v < kernel.params) {
             return None;
         }
@@ -232,7 +236,7 @@ impl Plan {
             }
             plan.context[v] = Some(places);
         }
-        let first = exposed(&kernel.body);
+        let first = upward_exposed(&kernel.body);
         plan.clear = kept.iter().any(|v| first.contains(v));
         let own = kernel.arrays.iter().filter(|a| a.space == Space::Local);
         plan.local = own.map(array_bytes).sum();
@@ -259,7 +263,7 @@ impl Plan {
 pub(super) enum Work<'a> {
     Statements(&'a [Stmt]),
     /// Adds up answers of all threads.
-    Vote(&'a Expr, &'static Row, Variable),
+    Vote(&'a Expr, &'static Builtin, Variable),
 }
 
 /// What threads of a region begin with and leave.
@@ -357,7 +361,7 @@ impl Body<'_, '_, '_> {
     /// What threads of a region begin with and leave; `part` is what it reads and assigns.
     fn region(&mut self, plan: &Plan, part: &[Stmt], assigns: bool) -> Region {
         let counts = occurrences(part, plan.total.len());
-        let open = exposed(part);
+        let open = upward_exposed(part);
         let (mut assigned, used) = names(part);
         if !assigns {
             assigned.clear();
@@ -368,14 +372,17 @@ impl Body<'_, '_, '_> {
             .iter()
             .copied()
             .filter(|v| plan.context[*v].is_none() && (assigned.contains(v) || *v < self.function.params))
-            .filter(|v| (plan.lanes.vars[*v] == Class::Block && counts[*v] != plan.total[*v]) || open.contains(v))
+            .filter(|v| {
+                (plan.lanes.vars[*v] == Divergence::BlockUniform && counts[*v] != plan.total[*v]) || open.contains(v)
+            })
             .map(|v| {
-                let own = v >= self.function.params && plan.lanes.vars[v] != Class::Block;
+                let own = v >= self.function.params && plan.lanes.vars[v] != Divergence::BlockUniform;
                 let first = if own { self.zeros(v) } else { self.get(v) };
                 (v, first)
             })
             .collect();
-        let mut known: Vec<usize> = open.into_iter().filter(|&v| plan.lanes.vars[v] != Class::Block).collect();
+        let mut known: Vec<usize> =
+            open.into_iter().filter(|&v| plan.lanes.vars[v] != Divergence::BlockUniform).collect();
         known.sort_unstable();
         let known = known.into_iter().filter_map(|v| Some(StmtKind::Assign(v, plan.places.get(v)?.clone())));
         let known = known.map(|kind| Stmt { line: 0, kind }).collect();

@@ -9,7 +9,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 use cuprous_core::Result;
 use cuprous_kernel::ir::{Expr, Function, Kind, Stmt, StmtKind, each_expr, each_stmt};
-use cuprous_kernel::lanes::Class;
+use cuprous_kernel::uniformity::Divergence;
 use smallvec::SmallVec;
 
 use super::code::Body;
@@ -47,7 +47,7 @@ impl Plan {
         let mut seen = Vec::new();
         body.iter().all(|stmt| match &stmt.kind {
             StmtKind::Assign(v, e) => {
-                let each = self.lanes.vars[*v] == Class::Each;
+                let each = self.lanes.vars[*v] == Divergence::Varying;
                 if inner && each && !seen.contains(v) {
                     seen.push(*v);
                     *carried += function.vars[*v].ty.item_size();
@@ -56,8 +56,9 @@ impl Plan {
             }
             StmtKind::Store { indices, value, .. } => self.is_plain(&indices.iter().chain([value]).collect::<Vec<_>>()),
             StmtKind::For { var, start, stop, step, body } => {
-                let same = [start, stop, step].into_iter().all(|e| self.lanes.class(e) == Class::Block);
-                same && self.lanes.vars[*var] == Class::Block && self.stays(function, body, true, carried)
+                let same =
+                    [start, stop, step].into_iter().all(|e| self.lanes.divergence(e) == Divergence::BlockUniform);
+                same && self.lanes.vars[*var] == Divergence::BlockUniform && self.stays(function, body, true, carried)
             }
             _ => false,
         })
@@ -66,8 +67,9 @@ impl Plan {
     /// Whether vectors' registers suffice for what a statement reads.
     fn is_plain(&self, all: &[&Expr]) -> bool {
         fn loads(plan: &Plan, e: &Expr) -> usize {
-            let mut count = usize::from(matches!(e.kind, Kind::Load(..)) && plan.lanes.class(e) == Class::Each);
-            e.parts(&mut |part| count += loads(plan, part));
+            let mut count =
+                usize::from(matches!(e.kind, Kind::Load(..)) && plan.lanes.divergence(e) == Divergence::Varying);
+            e.each_operand(&mut |part| count += loads(plan, part));
             count
         }
         all.iter().map(|e| loads(self, e)).sum::<usize>() <= LOADS
@@ -76,7 +78,7 @@ impl Plan {
     /// Whether bands of rows make a kernel faster: its rows are those of the grid, and it does little but read and write.
     pub(super) fn has_streams(&self, body: &[Stmt]) -> bool {
         let (mut streams, mut parts, mut rows, mut loops) = (0, 0, false, false);
-        let steps = |i: &Expr| matches!(self.lanes.class(i), Class::Step(_));
+        let steps = |i: &Expr| matches!(self.lanes.divergence(i), Divergence::Linear(_));
         each_stmt(body, &mut |stmt| match &stmt.kind {
             StmtKind::For { .. } | StmtKind::While { .. } => loops = true,
             StmtKind::Store { indices, .. } => streams += usize::from(indices.last().is_some_and(steps)),
@@ -145,7 +147,7 @@ impl Body<'_, '_, '_> {
                 StmtKind::For { var, start, stop, step, body } => {
                     self.count(*var, [start, stop, step], &mut |this| this.both(plan, body, other))?;
                 }
-                StmtKind::Assign(v, _) if plan.lanes.vars[*v] == Class::Block => {
+                StmtKind::Assign(v, _) if plan.lanes.vars[*v] == Divergence::BlockUniform => {
                     self.wide_block(plan, std::slice::from_ref(stmt))?;
                 }
                 _ => {
@@ -163,7 +165,7 @@ impl Body<'_, '_, '_> {
     fn other_row(&mut self, plan: &Plan) -> Row {
         let mut vars = self.vars.clone();
         let mut wide = self.wide.clone();
-        for v in (0..vars.len()).filter(|&v| plan.lanes.vars[v] != Class::Block) {
+        for v in (0..vars.len()).filter(|&v| plan.lanes.vars[v] != Divergence::BlockUniform) {
             vars[v] = parts(&self.function.vars[v].ty).iter().map(|&t| self.b.declare_var(t)).collect();
             wide[v].clear();
         }

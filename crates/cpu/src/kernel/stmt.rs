@@ -115,7 +115,7 @@ impl Body<'_, '_, '_> {
         let start = self.one(start)?;
         let stop = self.one(stop)?;
         // A step that is never negative counts up.
-        let known = step.as_int().or_else(|| self.sizes.natural(step).then_some(1));
+        let known = step.as_int().or_else(|| self.sizes.is_non_negative(step).then_some(1));
         let step = self.one(step)?;
         self.set(var, &[start]);
         let (head, inside) = (self.b.create_block(), self.b.create_block());

@@ -7,9 +7,10 @@
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::Variable;
 use cuprous_core::{DType, Fun, Kind as Sort, Result};
+use cuprous_kernel::flow::{has_return, region};
 use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, any_expr, each_stmt};
-use cuprous_kernel::lanes::{Class, has_return, region};
 use cuprous_kernel::types::Ty;
+use cuprous_kernel::uniformity::Divergence;
 use smallvec::SmallVec;
 
 use super::by_lane::names;
@@ -53,7 +54,7 @@ fn fits_ty(ty: &Ty) -> bool {
 impl Plan {
     /// Whether vectors have the value of an expression.
     pub(super) fn can(&self, e: &Expr) -> bool {
-        if self.lanes.class(e).is_same() {
+        if self.lanes.divergence(e).is_uniform() {
             return true;
         }
         if !fits_ty(&e.ty) {
@@ -67,7 +68,7 @@ impl Plan {
             Kind::Select(c, a, b) => self.can(c) && self.can(a) && self.can(b),
             Kind::Item(of, k) => matches!(&of.kind, Kind::Tuple(items) if self.can(&items[*k])),
             Kind::Load(array, indices) => {
-                self.lanes.class(array).is_same() && indices.iter().all(|i| fits_ty(&i.ty) && self.can(i))
+                self.lanes.divergence(array).is_uniform() && indices.iter().all(|i| fits_ty(&i.ty) && self.can(i))
             }
             Kind::Builtin(row, _) => row.host == "@threadIdx.x",
             _ => false,
@@ -82,25 +83,25 @@ impl Plan {
         match &stmt.kind {
             // A tuple is never cut into lanes.
             StmtKind::Assign(v, e) => {
-                self.can(e) && (self.lanes.vars[*v].is_same() || fits_ty(&e.ty)) && !e.has_effect()
+                self.can(e) && (self.lanes.vars[*v].is_uniform() || fits_ty(&e.ty)) && !e.has_effect()
             }
             StmtKind::Store { array, indices, value } => {
-                self.lanes.class(array).is_same()
+                self.lanes.divergence(array).is_uniform()
                     && fits_ty(&value.ty)
                     && self.can(value)
                     && indices.iter().all(|i| fits_ty(&i.ty) && self.can(i))
             }
             StmtKind::If { test, then, orelse } => {
                 self.can(test)
-                    && if self.lanes.class(test).is_same() {
+                    && if self.lanes.divergence(test).is_uniform() {
                         self.can_block(then) && self.can_block(orelse)
                     } else {
                         self.can_block(then) || self.can_block(orelse)
                     }
             }
             StmtKind::For { start, stop, step, body, .. } => {
-                self.lanes.class(step).is_same()
-                    && [start, stop].into_iter().all(|e| !matches!(self.lanes.class(e), Class::Each))
+                self.lanes.divergence(step).is_uniform()
+                    && [start, stop].into_iter().all(|e| !matches!(self.lanes.divergence(e), Divergence::Varying))
                     && self.stays_together(stmt, &[start, stop, step])
                     && self.can_block(body)
             }
@@ -115,7 +116,7 @@ impl Plan {
     /// Whether there is something for vectors to do.
     fn gains(&self, body: &[Stmt]) -> bool {
         body.iter().any(|stmt| match &stmt.kind {
-            StmtKind::Assign(v, _) => self.lanes.vars[*v] == Class::Each,
+            StmtKind::Assign(v, _) => self.lanes.vars[*v] == Divergence::Varying,
             StmtKind::Store { .. } => true,
             kind => kind.blocks().into_iter().any(|block| self.can_block(block) && self.gains(block)),
         })
@@ -123,9 +124,9 @@ impl Plan {
 
     /// Whether nothing but the head of a loop makes lanes part.
     fn stays_together(&self, stmt: &Stmt, head: &[&Expr]) -> bool {
-        let class = head.iter().all(|e| self.lanes.class(e).is_same());
-        !class && !stmt.kind.blocks().iter().any(|b| cuprous_kernel::lanes::leaves(b, true))
-            || class && self.lanes.control(stmt).is_same()
+        let class = head.iter().all(|e| self.lanes.divergence(e).is_uniform());
+        !class && !stmt.kind.blocks().iter().any(|b| cuprous_kernel::flow::exits_loop(b, true))
+            || class && self.lanes.control(stmt).is_uniform()
     }
 }
 
@@ -138,7 +139,7 @@ impl Body<'_, '_, '_> {
         ends |= any_expr(body, &mut |e| matches!(e.kind, Kind::Call(callee, _) if self.shared.ends[callee]));
         // What vectors do not hold must not outlive a lane's turn.
         let (_, named) = names(body);
-        let odd = |&v: &usize| plan.lanes.vars[v] == Class::Each && !fits_ty(&self.function.vars[v].ty);
+        let odd = |&v: &usize| plan.lanes.vars[v] == Divergence::Varying && !fits_ty(&self.function.vars[v].ty);
         !ends && !named.iter().any(odd) && plan.can_block(body) && plan.gains(body)
     }
 
@@ -173,7 +174,7 @@ impl Body<'_, '_, '_> {
     /// A variable at the beginning of a group.
     pub(super) fn start_wide(&mut self, plan: &Plan, v: usize, values: &Values) {
         match (plan.lanes.vars[v], self.function.vars[v].ty.scalar()) {
-            (Class::Each, Some(d)) if fits(d) => {
+            (Divergence::Varying, Some(d)) if fits(d) => {
                 let chunks = self.splat(values[0], d);
                 self.set_wide(v, &chunks);
             }
@@ -185,7 +186,7 @@ impl Body<'_, '_, '_> {
     pub(super) fn load_wide(&mut self, plan: &Plan, v: usize, thread: Value) {
         let places = self.kept_at(plan, v, thread);
         match (plan.lanes.vars[v], self.function.vars[v].ty.scalar()) {
-            (Class::Each, Some(d)) if fits(d) => {
+            (Divergence::Varying, Some(d)) if fits(d) => {
                 let chunks = self.load_chunks(d, places[0], 0);
                 self.set_wide(v, &chunks);
             }
@@ -203,12 +204,12 @@ impl Body<'_, '_, '_> {
         let places = self.kept_at(plan, v, thread);
         let d = self.function.vars[v].ty.scalar();
         match (plan.lanes.vars[v], d) {
-            (Class::Each, Some(d)) if fits(d) => {
+            (Divergence::Varying, Some(d)) if fits(d) => {
                 let chunks = self.get_wide(v);
                 let chunks = self.chunks(Wide::Each(chunks), d);
                 self.store_chunks(d, &chunks, places[0], 0);
             }
-            (Class::Step(k), Some(d)) => {
+            (Divergence::Linear(k), Some(d)) => {
                 let first = self.get(v)[0];
                 let chunks = self.chunks(Wide::Step(first, k), d);
                 self.store_chunks(d, &chunks, places[0], 0);
@@ -244,8 +245,8 @@ impl Body<'_, '_, '_> {
         let taken = match &e.kind {
             Kind::Select(c, a, b) if e.dtype() != Some(DType::Bool) => {
                 let verdict = self.test(plan, c)?;
-                let (together, taken) = match plan.lanes.class(a) {
-                    Class::Step(_) => (verdict.all, a),
+                let (together, taken) = match plan.lanes.divergence(a) {
+                    Divergence::Linear(_) => (verdict.all, a),
                     _ => (verdict.none, b),
                 };
                 self.b.ins().brif(together, all, &[], part, &[]);
@@ -279,7 +280,7 @@ impl Body<'_, '_, '_> {
     fn wide_stmt(&mut self, plan: &Plan, stmt: &Stmt) -> Result<()> {
         match &stmt.kind {
             StmtKind::Assign(v, e) => {
-                if !matches!(plan.lanes.vars[*v], Class::Each) {
+                if !matches!(plan.lanes.vars[*v], Divergence::Varying) {
                     // The first lane's.
                     let values = self.expr(e)?;
                     self.set(*v, &values);
@@ -307,7 +308,7 @@ impl Body<'_, '_, '_> {
                 let (head, inside, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(head);
-                if plan.lanes.class(test).is_same() {
+                if plan.lanes.divergence(test).is_uniform() {
                     let test = self.one(test)?;
                     self.enter(test, inside, end);
                 } else {
@@ -331,7 +332,7 @@ impl Body<'_, '_, '_> {
 
     fn wide_if(&mut self, plan: &Plan, stmt: &Stmt, test: &Expr, then: &[Stmt], orelse: &[Stmt]) -> Result<()> {
         let (yes, no, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        if plan.lanes.class(test).is_same() {
+        if plan.lanes.divergence(test).is_uniform() {
             let truth = self.one(test)?;
             self.b.ins().brif(truth, yes, &[], no, &[]);
             for (block, part) in [(yes, then), (no, orelse)] {
@@ -376,10 +377,10 @@ impl Body<'_, '_, '_> {
         body: &[Stmt],
     ) -> Result<()> {
         let d = start.dtype().unwrap_or(DType::I64);
-        let same = [start, stop].into_iter().all(|e| plan.lanes.class(e).is_same());
+        let same = [start, stop].into_iter().all(|e| plan.lanes.divergence(e).is_uniform());
         // Numbers without a sign need not grow from lane to lane: they wrap around at zero.
-        let grows = d.kind() == Sort::Int && (step.as_int().is_some() || self.sizes.natural(step));
-        if plan.lanes.vars[var] == Class::Each || !same && !grows {
+        let grows = d.kind() == Sort::Int && (step.as_int().is_some() || self.sizes.is_non_negative(step));
+        if plan.lanes.vars[var] == Divergence::Varying || !same && !grows {
             return self.by_lane(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind));
         }
         if same {

@@ -4,7 +4,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cuprous_core::{DType, Error, Fun, Kind as Sort, Result};
 use cuprous_kernel::ir::{Expr, Kind};
-use cuprous_kernel::lanes::Class;
+use cuprous_kernel::uniformity::Divergence;
 
 use super::code::Body;
 use super::regions::Plan;
@@ -16,7 +16,7 @@ use super::wide_memory::Place;
 /// Whether an expression may be computed where nobody asked for it: nothing that reads memory.
 fn is_safe(e: &Expr) -> bool {
     let mut safe = !matches!(e.kind, Kind::Load(..)) && !e.has_effect();
-    e.parts(&mut |part| safe &= is_safe(part));
+    e.each_operand(&mut |part| safe &= is_safe(part));
     safe
 }
 
@@ -24,10 +24,10 @@ impl Body<'_, '_, '_> {
     /// The value in all lanes.
     pub(super) fn wide(&mut self, plan: &Plan, e: &Expr) -> Result<Wide> {
         let d = e.dtype().unwrap_or(DType::I64);
-        match plan.lanes.class(e) {
-            Class::Block | Class::Row => return Ok(Wide::Same(self.one(e)?)),
-            Class::Step(k) => return Ok(Wide::Step(self.one(e)?, k)),
-            Class::Each => {}
+        match plan.lanes.divergence(e) {
+            Divergence::BlockUniform | Divergence::LaneUniform => return Ok(Wide::Same(self.one(e)?)),
+            Divergence::Linear(k) => return Ok(Wide::Step(self.one(e)?, k)),
+            Divergence::Varying => {}
         }
         Ok(match &e.kind {
             Kind::Var(v) => Wide::Each(self.get_wide(*v)),
@@ -127,7 +127,7 @@ impl Body<'_, '_, '_> {
         }
         let blocks = [(); 4].map(|()| self.b.create_block());
         let verdict = self.test(plan, test)?;
-        let same = plan.lanes.class(test).is_same();
+        let same = plan.lanes.divergence(test).is_uniform();
         if same {
             self.b.ins().brif(verdict.all, blocks[0], &[], blocks[1], &[]);
         } else {
@@ -161,7 +161,7 @@ impl Body<'_, '_, '_> {
 
     /// Whether all lanes find something true, or none.
     pub(super) fn test(&mut self, plan: &Plan, e: &Expr) -> Result<Verdict> {
-        if plan.lanes.class(e).is_same() {
+        if plan.lanes.divergence(e).is_uniform() {
             let all = self.one(e)?;
             let none = self.b.ins().icmp_imm_s(IntCC::Equal, all, 0);
             return Ok(Verdict { all, none });
@@ -203,8 +203,8 @@ impl Body<'_, '_, '_> {
                 return Ok(Verdict { all: params[0], none: params[1] });
             }
             Kind::Fun(fun, d, args) if args.len() == 2 && d.kind() == Sort::Int => {
-                let classes = [plan.lanes.class(&args[0]), plan.lanes.class(&args[1])];
-                if int_compare(*fun, true).is_some() && !classes.contains(&Class::Each) {
+                let classes = [plan.lanes.divergence(&args[0]), plan.lanes.divergence(&args[1])];
+                if int_compare(*fun, true).is_some() && !classes.contains(&Divergence::Varying) {
                     let (a, b) = (self.wide(plan, &args[0])?, self.wide(plan, &args[1])?);
                     let wraps = args.iter().any(|e| self.sizes.bits(e) >= 8 * d.size() as u32 - 1);
                     if let Some(verdict) = self.compare_ends(*fun, *d, [&a, &b], wraps) {

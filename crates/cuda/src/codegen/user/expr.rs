@@ -161,22 +161,26 @@ impl Writer<'_> {
                 let place = self.element(array, indices);
                 let name = op.name().trim_end_matches('_');
                 let given = self.arguments(operands);
-                let low = matches!(&array.ty, Ty::Array(a) if matches!(a.dtype(), Some(DType::F16 | DType::BF16)));
-                // Of 16-bit floats the hints know the bits.
-                match (op.loads(), op.stores(), &given[..]) {
-                    (true, ..) if low => {
-                        let c = self.ctype(&e.ty);
-                        return whole(format!("bitcast<{c}>(__{name}((const uint16*)&{place}))"));
-                    }
-                    (_, true, [value]) if low => {
-                        return whole(format!("__{name}((uint16*)&{place}, bitcast<uint16>({value}))"));
-                    }
-                    (true, ..) => return whole(format!("__{name}(&{place})")),
-                    (_, true, [value]) => return whole(format!("__{name}(&{place}, {value})")),
-                    _ => {}
-                }
                 let given: String = given.iter().map(|a| format!(", {a}")).collect();
                 whole(format!("atomic_{name}(&{place}{given})"))
+            }
+            Kind::Cached { op, array, indices, operands } => {
+                self.atomics = true;
+                self.parts.add(Part::Arith);
+                let place = self.element(array, indices);
+                let name = op.name();
+                let given = self.arguments(operands);
+                // The intrinsics take 16-bit floats as their bits.
+                let half = matches!(&array.ty, Ty::Array(a) if matches!(a.dtype(), Some(DType::F16 | DType::BF16)));
+                match &given[..] {
+                    [value] if half => whole(format!("__{name}((uint16*)&{place}, bitcast<uint16>({value}))")),
+                    [value] => whole(format!("__{name}(&{place}, {value})")),
+                    _ if half => {
+                        let c = self.ctype(&e.ty);
+                        whole(format!("bitcast<{c}>(__{name}((const uint16*)&{place}))"))
+                    }
+                    _ => whole(format!("__{name}(&{place})")),
+                }
             }
         }
     }
@@ -208,7 +212,7 @@ impl Writer<'_> {
 
     /// `a(i, j)`; `a.at(i, j)` where an index may be negative.
     pub(super) fn element(&mut self, array: &Expr, indices: &[Expr]) -> String {
-        let natural = indices.iter().all(|i| self.sizes.natural(i));
+        let natural = indices.iter().all(|i| self.sizes.is_non_negative(i));
         let base = self.operand(array, Hold::Whole);
         let at: Vec<String> = indices.iter().map(|i| self.value(i)).collect();
         format!("{base}{}({})", if natural { "" } else { ".at" }, at.join(", "))
@@ -283,7 +287,7 @@ impl Writer<'_> {
         let unsigned = matches!(d, DType::U32 | DType::U64);
         let small = int
             && (unsigned || args.iter().map(|a| self.sizes.bits(a)).max().unwrap_or(64) < 62 && self.fits(fun, args));
-        let natural = || args.iter().all(|a| self.sizes.natural(a));
+        let natural = || args.iter().all(|a| self.sizes.is_non_negative(a));
         let divisor = args.get(1).and_then(|b| b.as_int()).is_some_and(|n| n > 0);
         let operator = match fun {
             Fun::Add if float || small => Some(("+", Hold::Sum, Hold::Product)),

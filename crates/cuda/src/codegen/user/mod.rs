@@ -7,9 +7,9 @@ mod stmt;
 use std::fmt::Write as _;
 
 use cuprous_kernel::Options;
+use cuprous_kernel::integer_ranges::IntegerRanges;
 use cuprous_kernel::ir::{Function, Module};
 use cuprous_kernel::linked::THROUGH_POINTER;
-use cuprous_kernel::size::Sizes;
 use cuprous_kernel::types::{ArrayTy, Order, RecordTy, Ty};
 
 use super::prelude::{Part, Parts};
@@ -61,7 +61,7 @@ struct Writer<'m> {
     /// Names of the functions, and of the variables of the one being written.
     function_names: Vec<String>,
     names: Vec<String>,
-    sizes: Sizes,
+    sizes: IntegerRanges,
     places: Places,
     parts: Parts,
     atomics: bool,
@@ -99,7 +99,7 @@ fn write(module: &Module, options: &Options, exported: Option<&str>) -> (UserCod
         function: kernel,
         function_names,
         names: Vec::new(),
-        sizes: Sizes::of(kernel),
+        sizes: IntegerRanges::of(kernel),
         places: Places::default(),
         parts: Parts::new(),
         atomics: false,
@@ -118,7 +118,7 @@ fn write(module: &Module, options: &Options, exported: Option<&str>) -> (UserCod
         let function = &module.functions[k];
         writer.function = function;
         writer.names = names::variables(function, &writer.function_names);
-        writer.sizes = Sizes::of(function);
+        writer.sizes = IntegerRanges::of(function);
         writer.places = Places::of(function);
         if k > 0 || writer.device {
             let head = writer.head(function, k);

@@ -31,7 +31,7 @@ fn occurring(stmt: &Stmt, own: &mut HashSet<usize>, inside: &mut HashSet<usize>)
         if let Kind::Var(v) = e.kind {
             into.insert(v);
         }
-        e.parts(&mut |part| inner(part, into));
+        e.each_operand(&mut |part| inner(part, into));
     }
     stmt.kind.exprs(&mut |e| inner(e, own));
     if let StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } = &stmt.kind {
@@ -96,7 +96,7 @@ fn mentions(e: &Expr, var: usize) -> bool {
         return true;
     }
     let mut found = false;
-    e.parts(&mut |part| found |= mentions(part, var));
+    e.each_operand(&mut |part| found |= mentions(part, var));
     found
 }
 
@@ -242,7 +242,7 @@ impl Writer<'_> {
                     Some(-1) => (format!("{name} > {end}"), format!("{name}--")),
                     Some(n) if n > 0 => (format!("{name} < {end}"), format!("{name} += {n}")),
                     Some(n) => (format!("{name} > {end}"), format!("{name} -= {}", n.unsigned_abs())),
-                    None if self.sizes.natural(step) => {
+                    None if self.sizes.is_non_negative(step) => {
                         (format!("{name} < {end}"), format!("{name} += {}", self.expr(step)))
                     }
                     None => {
