@@ -377,7 +377,7 @@ pub(crate) fn fold(op: ReduceOp, d: DType) -> String {
         ReduceOp::ArgMin => "argmin",
         ReduceOp::M2 => "m2",
     };
-    format!("fold_{name}<{}>", ctype(d.accumulator()))
+    format!("reduce_{name}<{}>", ctype(d.accumulator()))
 }
 
 /// Bytes of a fold's state.

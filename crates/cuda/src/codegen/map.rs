@@ -132,11 +132,11 @@ impl Spot {
         let at = &self.element();
         match (v > 1 && *lane != Lane::Same, lane, left) {
             (false, _, None) => format!("{p}[{}]", self.at),
-            (false, _, Some(left)) => format!("load_one({p} + {at}, {left})"),
+            (false, _, Some(left)) => format!("load_guarded({p} + {at}, {left})"),
             (true, Lane::Vector, None) => format!("load<{v}>({p} + {at})"),
-            (true, Lane::Vector, Some(left)) => format!("load_some<{v}>({p} + {at}, {left})"),
+            (true, Lane::Vector, Some(left)) => format!("load_partial<{v}>({p} + {at}, {left})"),
             (true, _, None) => format!("load_strided<{v}>({p} + {at}, {step})"),
-            (true, _, Some(left)) => format!("load_strided_some<{v}>({p} + {at}, {step}, {left})"),
+            (true, _, Some(left)) => format!("load_strided_partial<{v}>({p} + {at}, {step}, {left})"),
         }
     }
 
@@ -148,10 +148,10 @@ impl Spot {
             (false, _, None) => format!("{p}[{}] = {y};", self.at),
             (false, _, Some(left)) => format!("if ({left} > 0) {p}[{}] = {y};", self.at),
             (true, Lane::Vector, None) => format!("store<{v}>({p} + {at}, {y});"),
-            (true, Lane::Vector, Some(left)) => format!("store_some<{v}>({p} + {at}, {y}, {left});"),
+            (true, Lane::Vector, Some(left)) => format!("store_partial<{v}>({p} + {at}, {y}, {left});"),
             (true, _, left) => {
                 let left = left.map_or_else(|| v.to_string(), str::to_string);
-                format!("store_strided_some<{v}>({p} + {at}, {y}, {step}, {left});")
+                format!("store_strided_partial<{v}>({p} + {at}, {y}, {step}, {left});")
             }
         }
     }

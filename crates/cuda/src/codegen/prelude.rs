@@ -45,7 +45,7 @@ parts! {
     /// Least and greatest values, trees.
     Limits "limits.cuh",
     /// Reductions.
-    Folds "folds.cuh",
+    Reduce "reduce.cuh",
     /// Folds over threads.
     Block "block.cuh",
     /// Atomic combinations.
@@ -88,8 +88,8 @@ impl Parts {
             Part::Special => &[Part::Math],
             Part::Normal => &[Part::Random],
             Part::Reject => &[Part::Random, Part::Math, Part::Normal],
-            Part::Folds => &[Part::Limits],
-            Part::Block => &[Part::Folds],
+            Part::Reduce => &[Part::Limits],
+            Part::Block => &[Part::Reduce],
             Part::Atomics | Part::UserAtomics => &[Part::Arith],
             Part::MatchAll => &[Part::Kernel],
             _ => &[],

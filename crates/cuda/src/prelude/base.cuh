@@ -15,9 +15,9 @@ typedef unsigned long long uint64;
 template <class A, class B> constexpr bool same = false;
 template <class A> constexpr bool same<A, A> = true;
 template <class T> constexpr bool floating = same<T, float> || same<T, double>;
-template <class T> constexpr bool low = false;  // half and bf16: computed in float, rounded after every operation
+template <class T> constexpr bool half_float = false;  // half and bf16: computed in float, rounded after every operation
 template <class T> constexpr bool cplx = false; // complex64 and complex128
-template <class T> constexpr bool integral = !floating<T> && !low<T> && !cplx<T> && !same<T, bool>;
+template <class T> constexpr bool integral = !floating<T> && !half_float<T> && !cplx<T> && !same<T, bool>;
 template <class T> constexpr bool is_signed = integral<T> && (T)-1 < (T)1;
 
 // Integers wrap: they are computed as unsigned numbers of at least 32 bits, where that is no undefined behaviour.
@@ -55,8 +55,8 @@ template <class To, class From> DEV To cast(From x) {
         else if constexpr (cplx<To>) return To{(component<To>)x.re, (component<To>)x.im};
         else return cast<To>(x.re);
     } else if constexpr (cplx<To>) return To{cast<component<To>>(x), (component<To>)0};
-    else if constexpr (low<From>) return cast<To>(widen(x));
-    else if constexpr (low<To>) return narrow_to<To>::from(x);
+    else if constexpr (half_float<From>) return cast<To>(widen(x));
+    else if constexpr (half_float<To>) return narrow_to<To>::from(x);
     else if constexpr (same<To, bool>) return x != 0;
     else if constexpr (floating<From> && integral<To>) return to_integer<To>(x);
     else return (To)x;
@@ -73,7 +73,7 @@ constexpr int vec_align(int bytes) { return bytes % 16 == 0 ? 16 : bytes % 8 == 
 template <class T, int N> struct alignas(vec_align(sizeof(T) * N)) vec { T v[N]; };
 
 template <int N, class T> DEV vec<T, N> load(const T* p) { return *(const vec<T, N>*)p; }
-template <int N, class T> DEV vec<T, N> load_some(const T* p, int64 left) {
+template <int N, class T> DEV vec<T, N> load_partial(const T* p, int64 left) {
     if (left >= N) return load<N>(p);
     vec<T, N> x = {};
 #pragma unroll
@@ -86,20 +86,20 @@ template <int N, class T> DEV vec<T, N> load_strided(const T* p, int64 stride) {
     for (int l = 0; l < N; l++) x.v[l] = p[l * stride];
     return x;
 }
-template <int N, class T> DEV vec<T, N> load_strided_some(const T* p, int64 stride, int64 left) {
+template <int N, class T> DEV vec<T, N> load_strided_partial(const T* p, int64 stride, int64 left) {
     vec<T, N> x = {};
 #pragma unroll
     for (int l = 0; l < N; l++) if (l < left) x.v[l] = p[l * stride];
     return x;
 }
-template <class T> DEV T load_one(const T* p, int64 left) { return left > 0 ? *p : T{}; }
+template <class T> DEV T load_guarded(const T* p, int64 left) { return left > 0 ? *p : T{}; }
 template <int N, class T> DEV void store(T* p, const vec<T, N>& x) { *(vec<T, N>*)p = x; }
-template <int N, class T> DEV void store_some(T* p, const vec<T, N>& x, int64 left) {
+template <int N, class T> DEV void store_partial(T* p, const vec<T, N>& x, int64 left) {
     if (left >= N) return store<N>(p, x);
 #pragma unroll
     for (int l = 0; l < N; l++) if (l < left) p[l] = x.v[l];
 }
-template <int N, class T> DEV void store_strided_some(T* p, const vec<T, N>& x, int64 stride, int64 left) {
+template <int N, class T> DEV void store_strided_partial(T* p, const vec<T, N>& x, int64 stride, int64 left) {
 #pragma unroll
     for (int l = 0; l < N; l++) if (l < left) p[l * stride] = x.v[l];
 }

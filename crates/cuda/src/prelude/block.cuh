@@ -7,7 +7,7 @@ template <class S> DEV S shuffle_xor(S x, int mask) {
     return u.s;
 }
 // Over G neighbouring lanes (G a power of two up to 32); all of them get the result, and the same bits.
-template <class Op, int G, class S> DEV S group_fold(S s) {
+template <class Op, int G, class S> DEV S group_reduce(S s) {
 #pragma unroll
     for (int d = 1; d < G; d *= 2) {
         S other = shuffle_xor(s, d);
@@ -16,13 +16,13 @@ template <class Op, int G, class S> DEV S group_fold(S s) {
     return s;
 }
 // Over a one-dimensional block of T threads; all get the result. `shared` holds T / 32 states and is used once.
-template <class Op, int T, class S> DEV S block_fold(S s, S* shared) {
-    s = group_fold<Op, 32>(s);
+template <class Op, int T, class S> DEV S block_reduce(S s, S* shared) {
+    s = group_reduce<Op, 32>(s);
     if constexpr (T > 32) {
         if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = s;
         __syncthreads();
-        s = threadIdx.x % 32 < T / 32 ? shared[threadIdx.x % 32] : Op::empty();
-        s = group_fold<Op, 32>(s);
+        s = threadIdx.x % 32 < T / 32 ? shared[threadIdx.x % 32] : Op::identity();
+        s = group_reduce<Op, 32>(s);
     }
     return s;
 }

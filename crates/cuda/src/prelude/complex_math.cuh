@@ -203,13 +203,13 @@ template <class F> DEV_FAR complex<F> complex_atanh(complex<F> z) {
     return {copysign(re, z.re), copysign(im, z.im)};
 }
 // i f(-i z) and its like: sin, tan, asinh and atan from sinh, tanh, asin and atanh.
-template <class F> DEV complex<F> turned(complex<F> z) { return {-z.im, z.re}; }
-template <class F> DEV complex<F> turned_back(complex<F> z) { return {z.im, -z.re}; }
-template <class F> DEV complex<F> complex_sin(complex<F> z) { return turned_back(complex_sinh(turned(z))); }
-template <class F> DEV complex<F> complex_cos(complex<F> z) { return complex_cosh(turned(z)); }
-template <class F> DEV complex<F> complex_tan(complex<F> z) { return turned_back(complex_tanh(turned(z))); }
-template <class F> DEV complex<F> complex_asinh(complex<F> z) { return turned_back(complex_asin(turned(z))); }
-template <class F> DEV complex<F> complex_atan(complex<F> z) { return turned_back(complex_atanh(turned(z))); }
+template <class F> DEV complex<F> times_i(complex<F> z) { return {-z.im, z.re}; }
+template <class F> DEV complex<F> times_minus_i(complex<F> z) { return {z.im, -z.re}; }
+template <class F> DEV complex<F> complex_sin(complex<F> z) { return times_minus_i(complex_sinh(times_i(z))); }
+template <class F> DEV complex<F> complex_cos(complex<F> z) { return complex_cosh(times_i(z)); }
+template <class F> DEV complex<F> complex_tan(complex<F> z) { return times_minus_i(complex_tanh(times_i(z))); }
+template <class F> DEV complex<F> complex_asinh(complex<F> z) { return times_minus_i(complex_asin(times_i(z))); }
+template <class F> DEV complex<F> complex_atan(complex<F> z) { return times_minus_i(complex_atanh(times_i(z))); }
 template <class F> DEV complex<F> complex_acosh(complex<F> z) {
     complex<F> w = complex_acos(z);
     // The half plane with a real part >= 0; the sign of zero decides.

@@ -1,8 +1,8 @@
 // float16 and bfloat16: storage in 16 bits, arithmetic in float.
 struct half { uint16 bits; };
 struct bf16 { uint16 bits; };
-template <> constexpr bool low<half> = true;
-template <> constexpr bool low<bf16> = true;
+template <> constexpr bool half_float<half> = true;
+template <> constexpr bool half_float<bf16> = true;
 
 DEV float widen(half x) { return half_bits_to_float(x.bits); }
 DEV float widen(bf16 x) { return __uint_as_float((uint32)x.bits << 16); }
@@ -37,7 +37,7 @@ DEV uint16 next_bits(uint16 a, uint16 b, uint16 inf) {
     return grow ? a + 1 : a - 1;
 }
 // The neighbour to which NumPy's spacing measures: of a float16 the one above, of ml_dtypes' bfloat16 that away from zero.
-DEV half beyond(half a) { return half{next_bits(a.bits, 0x7c00, 0x7c00)}; }
-DEV bf16 beyond(bf16 a) { return bf16{(uint16)(a.bits + 1)}; }
+DEV half spacing_neighbor(half a) { return half{next_bits(a.bits, 0x7c00, 0x7c00)}; }
+DEV bf16 spacing_neighbor(bf16 a) { return bf16{(uint16)(a.bits + 1)}; }
 DEV half nextafter_low(half a, half b) { return half{next_bits(a.bits, b.bits, 0x7c00)}; }
 DEV bf16 nextafter_low(bf16 a, bf16 b) { return bf16{next_bits(a.bits, b.bits, 0x7f80)}; }

@@ -1,7 +1,7 @@
 // Exponentials, logarithms, roots and trigonometry.
 #define CUPROUS_MATH(name, real_expression, complex_expression)                       \
     template <class T> DEV T name(T a) {                                              \
-        if constexpr (low<T>) return narrow<T>(name(widen(a)));                       \
+        if constexpr (half_float<T>) return narrow<T>(name(widen(a)));                \
         else if constexpr (cplx<T>) return complex_expression;                        \
         else return real_expression;                                                  \
     }
@@ -29,7 +29,7 @@ CUPROUS_MATH(atanh_, atanh(a), complex_atanh(a))
 
 #define CUPROUS_REAL(name, expression)                                                \
     template <class T> DEV T name(T a) {                                              \
-        if constexpr (low<T>) return narrow<T>(name(widen(a)));                       \
+        if constexpr (half_float<T>) return narrow<T>(name(widen(a)));                \
         else return expression;                                                       \
     }
 CUPROUS_REAL(cbrt_, cbrt(a))
@@ -42,7 +42,7 @@ CUPROUS_REAL(modf_fraction, isinf_(a) ? copysign((T)0, a) : copysign(a - trunc(a
 
 #define CUPROUS_REAL2(name, expression)                                               \
     template <class T> DEV T name(T a, T b) {                                         \
-        if constexpr (low<T>) return narrow<T>(name(widen(a), widen(b)));             \
+        if constexpr (half_float<T>) return narrow<T>(name(widen(a), widen(b)));      \
         else return expression;                                                       \
     }
 CUPROUS_REAL2(hypot_, hypot(a, b))
@@ -54,31 +54,31 @@ CUPROUS_REAL2(logaddexp2,
 #undef CUPROUS_REAL2
 
 template <class T> DEV T nextafter_(T a, T b) {
-    if constexpr (low<T>) return nextafter_low(a, b);
+    if constexpr (half_float<T>) return nextafter_low(a, b);
     else return nextafter(a, b);
 }
 // Distance to the next float away from zero, with the sign of a; of either zero the least positive float.
 template <class T> DEV T spacing(T a) {
-    if constexpr (low<T>) {
-        return isfinite_(a) ? narrow<T>(widen(beyond(a)) - widen(a)) : isnan_(a) ? a : narrow<T>(widen(a) - widen(a));
+    if constexpr (half_float<T>) {
+        return isfinite_(a) ? narrow<T>(widen(spacing_neighbor(a)) - widen(a)) : isnan_(a) ? a : narrow<T>(widen(a) - widen(a));
     } else {
         return !isfinite_(a) ? a - a : nextafter(a, a == 0 ? (T)1 : copysign((T)__int_as_float(0x7f800000), a)) - a;
     }
 }
 template <class T> DEV T ldexp_(T a, int64 e) {
     int n = (int)(e > 5000 ? 5000 : e < -5000 ? -5000 : e);
-    if constexpr (low<T>) return narrow<T>(ldexp(widen(a), n));
+    if constexpr (half_float<T>) return narrow<T>(ldexp(widen(a), n));
     else return ldexp(a, n);
 }
 template <class T> DEV T frexp_mantissa(T a) {
     int e;
-    if constexpr (low<T>) return narrow<T>(frexp(widen(a), &e));
+    if constexpr (half_float<T>) return narrow<T>(frexp(widen(a), &e));
     else return frexp(a, &e);
 }
 template <class T> DEV int32 frexp_exponent(T a) {
     int e = 0;
     if (!isfinite_(a)) return 0;
-    if constexpr (low<T>) frexp(widen(a), &e);
+    if constexpr (half_float<T>) frexp(widen(a), &e);
     else frexp(a, &e);
     return e;
 }

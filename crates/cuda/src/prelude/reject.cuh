@@ -31,8 +31,8 @@ DEV_FAR int64 random_poisson(int64 index, uint64 seed, double lam) {
         double product = 1;
         for (int64 k = 0;;) {
             const words4 w = next_words(d);
-            for (int half_of = 0; half_of < 2; half_of++) {
-                product *= open_unit(pick64(w, half_of));
+            for (int pair = 0; pair < 2; pair++) {
+                product *= open_unit(pick64(w, pair));
                 if (product <= limit) return k;
                 k++;
             }
@@ -64,8 +64,8 @@ template <class C> DEV_FAR int64 random_binomial(int64 index, uint64 seed, C par
         double sum = 0;
         for (int64 k = 0;;) {
             const words4 w = next_words(d);
-            for (int half_of = 0; half_of < 2; half_of++) {
-                sum += floor(log(open_unit(pick64(w, half_of))) / log_q) + 1;
+            for (int pair = 0; pair < 2; pair++) {
+                sum += floor(log(open_unit(pick64(w, pair))) / log_q) + 1;
                 if (sum > n) return mirrored ? (int64)n - k : k;
                 k++;
             }
@@ -80,11 +80,11 @@ template <class C> DEV_FAR int64 random_binomial(int64 index, uint64 seed, C par
         double v = open_unit(pick64(w, 1));
         const double k = floor((2 * a / us + b) * u + c);
         if (k < 0 || k > n) continue;
-        bool take = us >= 0.07 && v <= vr;
-        if (!take) {
+        bool accept = us >= 0.07 && v <= vr;
+        if (!accept) {
             v = log(v * alpha / (a / (us * us) + b));
-            take = v <= h - lgamma(k + 1) - lgamma(n - k + 1) + (k - m) * lpq;
+            accept = v <= h - lgamma(k + 1) - lgamma(n - k + 1) + (k - m) * lpq;
         }
-        if (take) return mirrored ? (int64)n - (int64)k : (int64)k;
+        if (accept) return mirrored ? (int64)n - (int64)k : (int64)k;
     }
 }

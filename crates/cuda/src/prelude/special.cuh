@@ -1,7 +1,7 @@
 // Special functions.
 #define CUPROUS_REAL(name, expression)                                                \
     template <class T> DEV T name(T a) {                                              \
-        if constexpr (low<T>) return narrow<T>(name(widen(a)));                       \
+        if constexpr (half_float<T>) return narrow<T>(name(widen(a)));                \
         else return expression;                                                       \
     }
 CUPROUS_REAL(erf_, erf(a))

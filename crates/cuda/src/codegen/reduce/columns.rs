@@ -108,7 +108,7 @@ pub(super) fn emit(unit: &Unit, target: Target, out: &mut Generated) -> Stage {
     for f in &folds {
         code.line(format!("{}::state s{}[{v}];", f.name, f.v));
         code.line("#pragma unroll");
-        code.line(format!("for (int l = 0; l < {v}; l++) s{}[l] = {}::empty();", f.v, f.name));
+        code.line(format!("for (int l = 0; l < {v}; l++) s{}[l] = {}::identity();", f.v, f.name));
     }
     pass(&mut lower, &mut code, &folds, span, axis, ty);
 
@@ -321,7 +321,7 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, folds: &[Folding], span: Span, a
                     c.line("#pragma unroll");
                     let test = if guard { format!("if (at + u * {ty} < stop) ") } else { String::new() };
                     c.line(format!(
-                        "for (int u = 0; u < {u}; u++) {test}{0}::one(s{1}[l], r{1}[l][u], at + u * {ty});",
+                        "for (int u = 0; u < {u}; u++) {test}{0}::accumulate(s{1}[l], r{1}[l][u], at + u * {ty});",
                         f.name, f.v
                     ));
                 });
@@ -333,7 +333,10 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, folds: &[Folding], span: Span, a
             c.block("if (full)", |c| {
                 for f in folds {
                     c.line("#pragma unroll");
-                    c.line(format!("for (int l = 0; l < {v}; l++) {0}::many<{u}>(s{1}[l], r{1}[l]);", f.name, f.v));
+                    c.line(format!(
+                        "for (int l = 0; l < {v}; l++) {0}::accumulate_many<{u}>(s{1}[l], r{1}[l]);",
+                        f.name, f.v
+                    ));
                 }
             });
             c.block("else", |c| each(c, true));
@@ -397,7 +400,7 @@ fn join(
     code.line("if (!is_last_block(counters + others * extent(tiles) + tile, (uint32)extent(parts))) return;");
     for f in folds {
         code.line("#pragma unroll");
-        code.line(format!("for (int l = 0; l < {v}; l++) s{}[l] = {}::empty();", f.v, f.name));
+        code.line(format!("for (int l = 0; l < {v}; l++) s{}[l] = {}::identity();", f.v, f.name));
         // Loads of several parts at once: each takes its time.
         code.line(format!("#pragma unroll {}", (32 / v).max(1)));
         code.block(format!("for ({int} k = ty; k < extent(parts); k += {ty})"), |c| {

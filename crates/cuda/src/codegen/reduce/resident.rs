@@ -137,7 +137,7 @@ pub(super) fn emit(unit: &Unit, target: Target, held: Held) -> Stage {
             code.line(span.array(&span.vector(ctype(kernel.body[i as usize].dtype)), &format!("x{i}")));
         }
         for f in &folds {
-            code.line(format!("{0}::state s{1} = {0}::empty();", f.name, f.v));
+            code.line(format!("{0}::state s{1} = {0}::identity();", f.name, f.v));
         }
         span.scoped(&mut code, |c| {
             place.lines(c, &lane_vector(span, held.group));
@@ -210,9 +210,9 @@ pub(super) fn emit(unit: &Unit, target: Target, held: Held) -> Stage {
         for f in &folds {
             if whole {
                 code.line(format!("__shared__ {}::state shared{}[{}];", f.name, f.v, (held.threads / 32).max(1)));
-                code.line(format!("s{0} = block_fold<{1}, {2}>(s{0}, shared{0});", f.v, f.name, held.threads));
+                code.line(format!("s{0} = block_reduce<{1}, {2}>(s{0}, shared{0});", f.v, f.name, held.threads));
             } else if held.group > 1 {
-                code.line(format!("s{0} = group_fold<{1}, {2}>(s{0});", f.v, f.name, held.group));
+                code.line(format!("s{0} = group_reduce<{1}, {2}>(s{0});", f.v, f.name, held.group));
             }
             code.line(f.result(&format!("s{}", f.v)));
         }
@@ -243,10 +243,10 @@ fn lane_vector(span: Span, group: u32) -> String {
 pub(super) fn take_all(c: &mut Code, f: &super::Folding, v: u32, from: &str, index: &str) {
     if f.wants_index() {
         let at = if from.is_empty() { "l".to_string() } else { format!("{from} + l") };
-        c.unrolled("l", v, |c| c.line(format!("{0}::one(s{1}, r{1}[{at}], {index} + l);", f.name, f.v)));
+        c.unrolled("l", v, |c| c.line(format!("{0}::accumulate(s{1}, r{1}[{at}], {index} + l);", f.name, f.v)));
     } else {
         let at = if from.is_empty() { String::new() } else { format!(" + {from}") };
-        c.line(format!("{0}::many<{v}>(s{1}, r{1}{at});", f.name, f.v));
+        c.line(format!("{0}::accumulate_many<{v}>(s{1}, r{1}{at});", f.name, f.v));
     }
 }
 

@@ -83,7 +83,7 @@ pub(super) fn emit(unit: &Unit, target: Target, splits: i64, out: &mut Generated
         let folds = folds_of(kernel, &phases, p);
         code.line(format!("// pass {p}"));
         for f in &folds {
-            code.line(format!("{0}::state s{1} = {0}::empty();", f.name, f.v));
+            code.line(format!("{0}::state s{1} = {0}::identity();", f.name, f.v));
         }
         pass(
             &mut lower,
@@ -94,7 +94,7 @@ pub(super) fn emit(unit: &Unit, target: Target, splits: i64, out: &mut Generated
         );
         for f in &folds {
             code.line(format!("__shared__ {}::state shared{}[{}];", f.name, f.v, threads / 32));
-            code.line(format!("s{0} = block_fold<{1}, {2}>(s{0}, shared{0});", f.v, f.name, threads));
+            code.line(format!("s{0} = block_reduce<{1}, {2}>(s{0}, shared{0});", f.v, f.name, threads));
         }
         if splits > 1 {
             join(&mut lower, &mut code, &folds, Parts { rows, splits, threads }, out);
@@ -136,12 +136,12 @@ fn join(lower: &mut Lower<'_>, code: &mut Code, folds: &[Folding], parts: Parts,
     }
     code.line("if (!is_last_block(counters + row, (uint32)extent(parts))) return;");
     for f in folds {
-        code.line(format!("s{0} = {1}::empty();", f.v, f.name));
+        code.line(format!("s{0} = {1}::identity();", f.v, f.name));
         let (int, t) = (lower.index(), parts.threads);
         code.block(format!("for ({int} k = threadIdx.x; k < extent(parts); k += {t})"), |c| {
             c.line(format!("s{0} = {1}::merge(s{0}, parts{0}[row * extent(parts) + k]);", f.v, f.name));
         });
-        code.line(format!("s{0} = block_fold<{1}, {t}>(s{0}, shared{0});", f.v, f.name));
+        code.line(format!("s{0} = block_reduce<{1}, {t}>(s{0}, shared{0});", f.v, f.name));
     }
 }
 
@@ -268,7 +268,7 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, place: &Place, folds: &[Folding]
                 place.lines(c, &vector);
                 c.unrolled("l", v, |c| {
                     let at = if span.u == 1 { "l".to_string() } else { format!("u * {v} + l") };
-                    c.line(format!("if (j + l < stop) {0}::one(s{1}, r{1}[{at}], j + l);", f.name, f.v));
+                    c.line(format!("if (j + l < stop) {0}::accumulate(s{1}, r{1}[{at}], j + l);", f.name, f.v));
                 });
             });
         };
@@ -281,7 +281,7 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, place: &Place, folds: &[Folding]
                     c.unrolled("l", v, |c| {
                         let at = if span.u == 1 { "l".to_string() } else { format!("u * {v} + l") };
                         for f in &neutral {
-                            c.line(format!("if (j + l >= stop) r{0}[{at}] = {1}::empty();", f.v, f.name));
+                            c.line(format!("if (j + l >= stop) r{0}[{at}] = {1}::identity();", f.v, f.name));
                         }
                     });
                 });

@@ -14,7 +14,7 @@ DEV void pack_mask(const uint8* mask, int64* counts, int64 n, int64 tiles) {
 #pragma unroll
         for (int k = 0; k < 8; k++) {
             const int64 at = first + (k * 32 + lane) * 16;
-            m[k] = load_some<16>(mask + at, n - at);
+            m[k] = load_partial<16>(mask + at, n - at);
         }
     }
     uint32 sum = 0;

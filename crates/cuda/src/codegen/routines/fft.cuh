@@ -8,14 +8,14 @@ template <class R, int V, int U> DEV void fft_scale(R* y, int64 total, int64 fac
 #pragma unroll
     for (int u = 0; u < U; u++) {
         int64 i = first + u * (int64)blockDim.x * V;
-        if (i < total) e[u] = load_some<V>(y + i, total - i);
+        if (i < total) e[u] = load_partial<V>(y + i, total - i);
     }
 #pragma unroll
     for (int u = 0; u < U; u++) {
         int64 i = first + u * (int64)blockDim.x * V;
 #pragma unroll
         for (int l = 0; l < V; l++) e[u].v[l] *= by;
-        if (i < total) store_some<V>(y + i, e[u], total - i);
+        if (i < total) store_partial<V>(y + i, e[u], total - i);
     }
 }
 

@@ -34,7 +34,7 @@ template <> struct bits_word<8> { typedef uint64 type; };
 template <class T, bool complex_number> struct moved_type { typedef typename bits_word<sizeof(T)>::type type; };
 template <class T> struct moved_type<T, true> { typedef T type; };
 template <class T> using moved = typename moved_type<T, cplx<T>>::type;
-template <class T> constexpr bool fractional = floating<T> || low<T>;
+template <class T> constexpr bool fractional = floating<T> || half_float<T>;
 template <class T> constexpr uint64 infinity_bits = same<T, half> ? 0x7c00 : same<T, bf16> ? 0x7f80
     : same<T, float> ? 0x7f800000 : 0x7ffull << 52;
 // Codes of NaN with a sign would be the least; all codes turn by so many, and they are the greatest.

@@ -39,7 +39,13 @@ struct Fold {
 impl Fold {
     /// `In, Out, Op`.
     fn types(self) -> String {
-        format!("{}, {}, fold_{}<{}>", ctype(self.from), ctype(self.to), op_name(self.op), ctype(self.to.accumulator()))
+        format!(
+            "{}, {}, reduce_{}<{}>",
+            ctype(self.from),
+            ctype(self.to),
+            op_name(self.op),
+            ctype(self.to.accumulator())
+        )
     }
 
     fn launch(self, what: &str) -> Launch {
@@ -49,7 +55,7 @@ impl Fold {
     fn launch_of(self, what: &str, texts: &[&'static str]) -> Launch {
         let name = format!("{what}_{}_{}", op_name(self.op), short(self.to));
         let types = [self.from, self.to, self.to.accumulator()];
-        let launch = Launch::new(name, &types, texts).part(Part::Folds);
+        let launch = Launch::new(name, &types, texts).part(Part::Reduce);
         if types.iter().any(|d| d.is_complex()) { launch.part(Part::ComplexMath) } else { launch }
     }
 }
@@ -179,7 +185,7 @@ fn columns(fold: Fold, from: Source, out: Arg, [outer, n, inner]: [i64; 3], made
     let blocks = (outer * inner * chunks).div_up(128);
     let launch = |folds: bool, sums: Arg| {
         let template = format!("scan_columns<{}, {folds}, {unrolled}>", fold.types());
-        fold.launch(if folds { "fold_chunks" } else { "scan_columns" })
+        fold.launch(if folds { "reduce_chunks" } else { "scan_columns" })
             .source("x", ctype(fold.from), from)
             .pointer("y", ctype(fold.to), out)
             .pointer("sums", ctype(a), sums)

@@ -5,7 +5,7 @@
 // count every thread that reads or writes what they guard: one lane's arrival for its warp would do, but racecheck does
 // not follow that, and all lanes' arrivals were measured to cost nothing.
 template <class In, class Out, class Op, int T, int E, int STAGES>
-DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint32* head, uint64* tags,
+DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint32* control, uint64* tags,
                      typename Op::state* values) {
     typedef typename Op::state A;
     constexpr int V = 16 / sizeof(In), WARPS = T / 32, TILE = T * E * V;
@@ -28,7 +28,7 @@ DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint
             drained[s].init(T);
         }
         before_bulk();
-        run = ((volatile uint32*)head)[2] + 1;
+        run = ((volatile uint32*)control)[2] + 1;
     }
     __syncthreads();
     const uint32 tag = run;
@@ -62,21 +62,21 @@ DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint
 #pragma unroll
                 for (int v = 0; v < V; v++) {
                     A z = cast<A>(cast<Out>(raw.v[v]));
-                    sum = e + v > 0 ? Op::both(sum, z) : z;
+                    sum = e + v > 0 ? Op::combine(sum, z) : z;
                 }
             }
-            sum = lanes_scan<Op, 32>(sum, lane);
+            sum = warp_scan<Op, 32>(sum, lane);
             in_warp[s][t] = shuffle_up(sum, 1, 32);
             if (lane == 31) in_tile[s][warp] = sum;
             meet(1, T);
             if (warp == 0) {
-                A part = lanes_scan<Op, 32>(in_tile[s][min(lane, WARPS - 1)], lane);
+                A part = warp_scan<Op, 32>(in_tile[s][min(lane, WARPS - 1)], lane);
                 A left = shuffle_up(part, 1, 32), all = shuffle_from(part, WARPS - 1, 32);
                 __syncwarp();
                 if (lane < WARPS) in_tile[s][lane] = left;
                 if (lane == 0) {
                     whole[s] = all;
-                    tell(tags, values, ticket, all, tag);
+                    publish(tags, values, ticket, all, tag);
                 }
                 __syncwarp();
             }
@@ -96,12 +96,12 @@ DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint
             if (some) sum = ahead[s];
             if (t >= 32) {
                 A before = in_tile[s][t / 32];
-                sum = some ? Op::both(sum, before) : before;
+                sum = some ? Op::combine(sum, before) : before;
                 some = true;
             }
             if (lane > 0) {
                 A before = in_warp[s][t];
-                sum = some ? Op::both(sum, before) : before;
+                sum = some ? Op::combine(sum, before) : before;
                 some = true;
             }
 #pragma unroll
@@ -111,7 +111,7 @@ DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint
 #pragma unroll
                 for (int v = 0; v < V; v++) {
                     A z = cast<A>(cast<Out>(raw.v[v]));
-                    sum = e + v > 0 || some ? Op::both(sum, z) : z;
+                    sum = e + v > 0 || some ? Op::combine(sum, z) : z;
                     done.v[v] = cast<Out>(sum);
                 }
                 *(vec<Out, V>*)(mine + e) = done;
@@ -139,7 +139,7 @@ DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint
             uint32 used = 0;
             for (;; next_stage()) {
                 if (used++ >= STAGES) drained[s].wait(parity ^ 1);
-                const uint32 ticket = atomicAdd(head, 1u);
+                const uint32 ticket = atomicAdd(control, 1u);
                 if (ticket >= rows * tiles) {
                     tickets[s] = NONE;
                     loaded[s].arrive();
@@ -154,10 +154,10 @@ DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint
                 if (even > 0) bulk_load(to, from, even * (int)sizeof(In), loaded[s]);
             }
             // Every block has had its last ticket before it counts as finished.
-            if (atomicAdd(head + 1, 1u) == gridDim.x - 1) {
-                head[0] = 0;
-                head[1] = 0;
-                head[2] = tag;
+            if (atomicAdd(control + 1, 1u) == gridDim.x - 1) {
+                control[0] = 0;
+                control[1] = 0;
+                control[2] = tag;
             }
         }
     } else {
@@ -166,7 +166,7 @@ DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint
             const uint32 ticket = tickets[s];
             if (ticket != NONE && tile_of(ticket) > 0) {
                 const int64 row = row_of(ticket);
-                A sum = sum_before<A, Op>(tags, values, whole[s], row, rows, tile_of(ticket), tiles, tag, lane);
+                A sum = exclusive_prefix<A, Op>(tags, values, whole[s], row, rows, tile_of(ticket), tiles, tag, lane);
                 if (lane == 0) ahead[s] = sum;
             }
             __syncwarp();

@@ -219,7 +219,7 @@ impl Writer<'_> {
         let mut entries = vec![self.expr(array)];
         for index in indices {
             entries.push(match index {
-                Index::At(e) => format!("place_at{{{}}}", self.value(e)),
+                Index::At(e) => format!("index_entry{{{}}}", self.value(e)),
                 Index::New => "new_axis{}".into(),
                 Index::Slice(None, None, None) => "whole_axis".into(),
                 Index::Slice(start, stop, step) => {
@@ -228,12 +228,12 @@ impl Writer<'_> {
                         None => missing.into(),
                     };
                     let (start, stop, step) = (bound(start, "MISSING"), bound(stop, "MISSING"), bound(step, "1"));
-                    format!("part_of{{{start}, {stop}, {step}}}")
+                    format!("slice_entry{{{start}, {stop}, {step}}}")
                 }
             });
         }
         let view = format!("view<{}>({})", to.ndim, entries.join(", "));
-        if to.order == Order::C { format!("by_rows({view})") } else { view }
+        if to.order == Order::C { format!("as_contiguous({view})") } else { view }
     }
 
     fn cast(&mut self, from: &Expr, to: &Ty) -> Text {
@@ -255,7 +255,7 @@ impl Writer<'_> {
             }
             (Ty::Array(_), Ty::Array(_)) => {
                 let inner = self.expr(from);
-                whole(format!("by_strides({inner})"))
+                whole(format!("as_strided({inner})"))
             }
             (Ty::Tuple(types, _), Ty::Tuple(wanted, _)) => {
                 // Items by items; a tuple that is converted is simple or a call.
