@@ -20,7 +20,7 @@ use std::sync::Mutex;
 
 use cuprous_core::routine::Edge;
 use cuprous_core::{DType, Layout, LayoutRef, RoutineOp, ScanOp};
-use cuprous_cuda::codegen::{Arch, Arg, CallTuning, Generated, Options, Stage, generate_call_tuned};
+use cuprous_cuda::codegen::{Arch, Arg, Generated, Options, RoutineTuning, Stage, generate_routine_tuned};
 use cuprous_cuda::driver::{
     ArgBlock, Context, DevPtr, Function, LaunchShape, Module, Stream, device_info, mem_alloc, mem_free,
     memcpy_dtoh_async, memcpy_htod_async, memset_async,
@@ -115,8 +115,8 @@ impl Gpu {
         unsafe { mem_free(self.context, at) }.expect("freed once");
     }
 
-    fn launch(&self, made: &Generated, buffers: &HashMap<u32, DevPtr>, scratch: DevPtr, state: DevPtr) {
-        for stage in &made.stages {
+    fn launch(&self, code: &Generated, buffers: &HashMap<u32, DevPtr>, scratch: DevPtr, state: DevPtr) {
+        for stage in &code.stages {
             let function = self.modules[&stage.source()].0;
             self.launch_one(stage, function, buffers, scratch, state);
         }
@@ -144,16 +144,16 @@ impl Gpu {
     }
 }
 
-fn generated(call: &RoutineCall, tuning: CallTuning) -> Generated {
-    generate_call_tuned(call, Arch::H200, Options::default(), tuning).expect("there is code for it")
+fn generated(call: &RoutineCall, tuning: RoutineTuning) -> Generated {
+    generate_routine_tuned(call, Arch::H200, Options::default(), tuning).expect("there is code for it")
 }
 
 /// The layouts under test: dense; every axis reversed in memory; every second element backwards.
 fn layouts(d: DType, shape: &[i64]) -> Vec<LayoutRef> {
     let dense = cuprous_core::layout::contiguous_strides(shape);
-    let mut turned: Vec<i64> = shape.to_vec();
-    turned.reverse();
-    let mut strides = cuprous_core::layout::contiguous_strides(&turned);
+    let mut reversed: Vec<i64> = shape.to_vec();
+    reversed.reverse();
+    let mut strides = cuprous_core::layout::contiguous_strides(&reversed);
     strides.reverse();
     let backwards: Vec<i64> = dense.iter().map(|s| -2 * s).collect();
     let top: i64 = shape.iter().zip(&dense).map(|(n, s)| (n - 1) * s * 2).sum();
@@ -325,24 +325,24 @@ fn cases() -> Vec<Case> {
 
 fn check(gpu: &mut Gpu, chosen: impl Fn(&str) -> bool) -> bool {
     let all: Vec<Case> = cases().into_iter().filter(|c| chosen(&c.name)).collect();
-    let made: Vec<Generated> = all.iter().map(|c| generated(&c.call, CallTuning::default())).collect();
+    let code: Vec<Generated> = all.iter().map(|c| generated(&c.call, RoutineTuning::default())).collect();
     let start = std::time::Instant::now();
-    gpu.compile(made.iter().flat_map(|m| &m.stages));
+    gpu.compile(code.iter().flat_map(|m| &m.stages));
     println!("{} cases, {} kernels compiled in {:.1?}", all.len(), gpu.modules.len(), start.elapsed());
     let mut failed: HashMap<&str, (u32, u32, String)> = HashMap::new();
-    for (case, made) in all.iter().zip(&made) {
+    for (case, code) in all.iter().zip(&code) {
         let mut buffers: HashMap<u32, DevPtr> =
             case.call.ins.iter().zip(&case.ins).map(|((b, _), bytes)| (*b, gpu.put(bytes))).collect();
         let out = &case.call.out.1;
         let bytes = out.size as usize * out.dtype.size();
         // Bytes behind the output must stay.
         buffers.insert(0, gpu.filled(bytes + 64, 0xA5));
-        let (scratch, state) = (gpu.filled(made.scratch_bytes, 0xC3), gpu.filled(made.state_bytes, 0));
+        let (scratch, state) = (gpu.filled(code.scratch_bytes, 0xC3), gpu.filled(code.state_bytes, 0));
         let mut results = Vec::new();
         for _ in 0..2 {
-            gpu.launch(made, &buffers, scratch, state);
+            gpu.launch(code, &buffers, scratch, state);
             results.push(gpu.get(buffers[&0], bytes + 64));
-            unsafe { memset_async(scratch, 0x3C, made.scratch_bytes.max(256), &gpu.stream) }.expect("sound");
+            unsafe { memset_async(scratch, 0x3C, code.scratch_bytes.max(256), &gpu.stream) }.expect("sound");
             unsafe { memset_async(buffers[&0], 0xA5, bytes + 64, &gpu.stream) }.expect("sound");
         }
         let entry = failed.entry(case.call.op.name()).or_default();
@@ -373,14 +373,14 @@ fn check(gpu: &mut Gpu, chosen: impl Fn(&str) -> bool) -> bool {
 fn main() {
     let (words, names): (Vec<String>, Vec<String>) =
         std::env::args().skip(1).partition(|w| w == "check" || w == "time");
-    let asked = |word: &str| words.is_empty() || words.iter().any(|w| w == word);
+    let requested = |word: &str| words.is_empty() || words.iter().any(|w| w == word);
     let chosen = |name: &str| names.is_empty() || names.iter().any(|n| name.contains(n.as_str()));
     let mut gpu = Gpu::new();
     let mut right = true;
-    if asked("time") {
+    if requested("time") {
         timing::all(&mut gpu, chosen);
     }
-    if asked("check") {
+    if requested("check") {
         right = check(&mut gpu, chosen);
     }
     if !right {

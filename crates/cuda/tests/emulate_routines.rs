@@ -5,18 +5,18 @@ mod common;
 use common::host::{self, Case};
 use cuprous_core::routine::{Edge, packed_mask};
 use cuprous_core::{DType, Layout, RoutineOp};
-use cuprous_cuda::codegen::{Arch, CallTuning, Options, generate_call_tuned};
+use cuprous_cuda::codegen::{Arch, Options, RoutineTuning, generate_routine_tuned};
 use cuprous_plan::{Epilogue, RoutineCall};
 
 /// Small tiles, so that short rows have several.
-const SMALL: CallTuning = CallTuning::SMALL;
+const SMALL: RoutineTuning = RoutineTuning::SMALL;
 
 fn case(op: RoutineOp, ins: &[(DType, Vec<u8>, &[i64])], out: DType, shape: &[i64]) -> Case {
     let operands = ins.iter().enumerate().map(|(k, (d, _, s))| (k as u32 + 1, Layout::contiguous(*d, s))).collect();
     let call =
         RoutineCall { op, ins: operands, out: (0, Layout::contiguous(out, shape)), epilogue: Epilogue::default() };
     let arch = Arch { sms: 4, ..Arch::H200.of_target("sm_80") };
-    let generated = generate_call_tuned(&call, arch, Options::default(), SMALL).expect("there is code for it");
+    let generated = generate_routine_tuned(&call, arch, Options::default(), SMALL).expect("there is code for it");
     let mut buffers = vec![vec![0xA5; shape.iter().product::<i64>() as usize * out.size()]];
     buffers.extend(ins.iter().map(|i| i.1.clone()));
     Case { generated, buffers, scalars: vec![], runs: 2 }
@@ -75,9 +75,9 @@ fn rows_of_floats() {
         cases.push(case(RoutineOp::Sort, &operand, DType::F32, &shape));
         cases.push(case(RoutineOp::ArgSort, &operand, DType::I64, &shape));
         let k = 20;
-        let few = [rows as i64, k as i64];
-        cases.push(case(RoutineOp::TopK { largest: true }, &operand, DType::I64, &few));
-        cases.push(case(RoutineOp::Select { rank: 30 }, &operand, DType::F32, &few[..1]));
+        let selected_shape = [rows as i64, k as i64];
+        cases.push(case(RoutineOp::TopK { largest: true }, &operand, DType::I64, &selected_shape));
+        cases.push(case(RoutineOp::Select { rank: 30 }, &operand, DType::F32, &selected_shape[..1]));
         for row in values.chunks(n) {
             wanted.push((row.to_vec(), order(row, false), order(row, true)[..k].to_vec()));
         }
@@ -124,7 +124,7 @@ fn integers_of_few_digits() {
 }
 
 #[test]
-fn the_chosen_of_long_rows() {
+fn top_k_of_long_rows() {
     if !host::have_compiler() {
         return;
     }
@@ -263,14 +263,17 @@ fn long_weights_along_an_axis() {
             };
             let got = cases[0].buffers[0].chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("8 bytes")));
             for (i, got) in got.enumerate() {
-                let place = [i as i64 / shape[1], i as i64 % shape[1]];
+                let position = [i as i64 / shape[1], i as i64 % shape[1]];
                 let mut want = 0.0;
                 for (j, w) in weights.iter().enumerate() {
-                    let mut at = place;
-                    at[axis] = inside(place[axis] + j as i64 - middle);
+                    let mut at = position;
+                    at[axis] = inside(position[axis] + j as i64 - middle);
                     want += w * values[(at[0] * shape[1] + at[1]) as usize];
                 }
-                assert!((got - want).abs() < 1e-9, "{shape:?} {window:?} {edge:?} at {place:?}: {got} beside {want}");
+                assert!(
+                    (got - want).abs() < 1e-9,
+                    "{shape:?} {window:?} {edge:?} at {position:?}: {got} beside {want}"
+                );
             }
         }
     }

@@ -228,11 +228,11 @@ impl<'a> Lower<'a> {
 
     /// The finished stage.
     pub(crate) fn finish(self, name: &str, threads: u32, bounds: u32, code: Code, shape: Shape) -> Stage {
-        self.piece(name, threads, bounds, code, shape).stage()
+        self.draft(name, threads, bounds, code, shape).stage()
     }
 
     /// What a stage is made of.
-    pub(crate) fn piece(self, name: &str, threads: u32, bounds: u32, code: Code, shape: Shape) -> Piece {
+    pub(crate) fn draft(self, name: &str, threads: u32, bounds: u32, code: Code, shape: Shape) -> KernelDraft {
         let bounds = match bounds {
             0 => String::new(),
             1 => format!(" __launch_bounds__({threads})"),
@@ -243,7 +243,7 @@ impl<'a> Lower<'a> {
             body += &format!("    {line}\n");
         }
         body += &code.text;
-        Piece {
+        KernelDraft {
             name: name.into(),
             doc: describe(&self.unit.kernel, name),
             bounds,
@@ -257,7 +257,7 @@ impl<'a> Lower<'a> {
 }
 
 /// A kernel before it is a function: alone it is a stage, with others a part of one.
-pub(crate) struct Piece {
+pub(crate) struct KernelDraft {
     pub(crate) name: String,
     /// Its operations, as a comment.
     pub(crate) doc: String,
@@ -271,10 +271,10 @@ pub(crate) struct Piece {
     pub(crate) shape: Shape,
 }
 
-impl Piece {
+impl KernelDraft {
     /// As a launch of its own.
     pub(crate) fn stage(self) -> Stage {
-        let Piece { name, doc, bounds, declared, body, parts, args, shape } = self;
+        let KernelDraft { name, doc, bounds, declared, body, parts, args, shape } = self;
         let head = signature(&format!("extern \"C\" __global__ void{bounds} {name}"), &declared);
         Stage {
             code: format!("{doc}{head}{body}}}\n"),
@@ -311,13 +311,13 @@ pub(crate) fn signature(head: &str, params: &[String]) -> String {
     let mut text = format!("{head}(\n   ");
     let mut column = 3;
     for (i, p) in params.iter().enumerate() {
-        let piece = format!(" {p}{}", if i + 1 < params.len() { "," } else { ") {\n" });
-        if column + piece.trim_end().len() > 118 {
+        let draft = format!(" {p}{}", if i + 1 < params.len() { "," } else { ") {\n" });
+        if column + draft.trim_end().len() > 118 {
             text += "\n   ";
             column = 3;
         }
-        column += piece.len();
-        text += &piece;
+        column += draft.len();
+        text += &draft;
     }
     text
 }
@@ -367,7 +367,7 @@ pub(crate) fn map_expression(fun: Fun, to: DType, first: DType, args: &[String])
 }
 
 /// The prelude's name of a fold, with its accumulator type.
-pub(crate) fn fold(op: ReduceOp, d: DType) -> String {
+pub(crate) fn reduction_name(op: ReduceOp, d: DType) -> String {
     let name = match op {
         ReduceOp::Sum => "sum",
         ReduceOp::Prod => "prod",

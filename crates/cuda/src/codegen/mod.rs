@@ -1,7 +1,6 @@
 //! The CUDA code generator: from the kernels and calls of a plan to CUDA C++ and launches. Data only; it touches no
 //! driver and no device.
 
-mod lanes;
 mod lower;
 mod map;
 mod pack;
@@ -12,13 +11,14 @@ mod text;
 mod tile;
 mod types;
 pub mod user;
+mod vectorize;
 
 use cuprous_plan::kernel::Kernel;
 
 pub use pack::generate_pack;
 pub use prelude::Part;
-pub use routines::{CallTuning, RadixTile, generate_call, generate_call_tuned};
-pub(crate) use routines::{Made, Source, fft, linalg, lu};
+pub(crate) use routines::{Builder, Source, fft, linalg, lu};
+pub use routines::{RadixTile, RoutineTuning, generate_routine, generate_routine_tuned};
 pub use types::{Arch, Arg, Generated, Options, Stage, Tuning};
 
 use lower::{Target, Unit};

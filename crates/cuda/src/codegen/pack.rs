@@ -2,7 +2,7 @@
 
 use cuprous_plan::kernel::Kernel;
 
-use super::lower::{Piece, Shape, Target, Unit, signature};
+use super::lower::{KernelDraft, Shape, Target, Unit, signature};
 use super::types::{Arg, Generated, Options, Stage};
 use super::{Arch, map};
 
@@ -13,44 +13,44 @@ const MAX_PARAMETERS: usize = 4096 - 256;
 pub fn generate_pack(kernels: &[Kernel], arch: Arch, options: Options) -> Generated {
     let target = Target { arch, options };
     let mut out = Generated::default();
-    let mut pieces: Vec<Piece> = Vec::new();
+    let mut drafts: Vec<KernelDraft> = Vec::new();
     let mut bytes = 0;
     for kernel in kernels {
         let unit = Unit::new(kernel);
         match map::plain(&unit, target) {
-            Some(piece) => {
-                let size: usize = piece.args.iter().map(|arg| arg.size().next_multiple_of(8)).sum();
+            Some(draft) => {
+                let size: usize = draft.args.iter().map(|arg| arg.size().next_multiple_of(8)).sum();
                 if bytes + size > MAX_PARAMETERS {
-                    out.stages.push(one_launch(std::mem::take(&mut pieces), target));
+                    out.stages.push(one_launch(std::mem::take(&mut drafts), target));
                     bytes = 0;
                 }
                 bytes += size;
-                pieces.push(piece);
+                drafts.push(draft);
             }
             None => map::map(&unit, target, &mut out),
         }
     }
-    if !pieces.is_empty() {
-        out.stages.push(one_launch(pieces, target));
+    if !drafts.is_empty() {
+        out.stages.push(one_launch(drafts, target));
     }
     out
 }
 
-fn one_launch(mut pieces: Vec<Piece>, target: Target) -> Stage {
-    if pieces.len() == 1 {
-        return pieces.remove(0).stage();
+fn one_launch(mut drafts: Vec<KernelDraft>, target: Target) -> Stage {
+    if drafts.len() == 1 {
+        return drafts.remove(0).stage();
     }
     let threads = target.options.tuning.map_threads;
     let (mut functions, mut texts): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     let (mut declared, mut args, mut calls): (Vec<String>, Vec<Arg>, Vec<String>) = Default::default();
     let mut parts = super::prelude::Parts::new();
     let mut blocks = 0;
-    let name = format!("pack_of_{}_{}", pieces.len(), pieces[0].name);
-    for (k, piece) in pieces.into_iter().enumerate() {
+    let name = format!("pack_of_{}_{}", drafts.len(), drafts[0].name);
+    for (k, draft) in drafts.into_iter().enumerate() {
         // Maps that differ in extents alone share a function.
-        let text = piece.body.replace("blockIdx.x", "block");
+        let text = draft.body.replace("blockIdx.x", "block");
         let mut own = vec!["uint32 block".to_owned()];
-        own.extend(piece.declared.iter().cloned());
+        own.extend(draft.declared.iter().cloned());
         let key = format!("{own:?}{text}");
         let known = texts.iter().position(|t| *t == key);
         if let Some(f) = known {
@@ -59,22 +59,22 @@ fn one_launch(mut pieces: Vec<Piece>, target: Target) -> Stage {
         }
         let f = known.unwrap_or_else(|| {
             let head = signature(&format!("__device__ __forceinline__ void part{}", texts.len()), &own);
-            functions.push(format!("{}{head}{text}}}\n", piece.doc));
+            functions.push(format!("{}{head}{text}}}\n", draft.doc));
             texts.push(key);
             texts.len() - 1
         });
         let mut passed = vec![if k == 0 { "blockIdx.x".to_owned() } else { format!("blockIdx.x - end{}", k - 1) }];
-        for parameter in &piece.declared {
+        for parameter in &draft.declared {
             let (ctype, name) = parameter.rsplit_once(' ').expect("a type and a name");
             declared.push(format!("{ctype} p{k}_{name}"));
             passed.push(format!("p{k}_{name}"));
         }
-        args.extend(piece.args);
-        blocks += i64::from(piece.shape.grid[0]);
+        args.extend(draft.args);
+        blocks += i64::from(draft.shape.grid[0]);
         declared.push(format!("uint32 end{k}"));
         args.push(Arg::I32(blocks as i32));
         calls.push(format!("    if (blockIdx.x < end{k}) return part{f}({});\n", passed.join(", ")));
-        parts.join(&piece.parts);
+        parts.join(&draft.parts);
     }
     let head = signature(&format!("extern \"C\" __global__ void __launch_bounds__({threads}) {name}"), &declared);
     Stage {

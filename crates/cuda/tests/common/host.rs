@@ -113,8 +113,8 @@ pub fn run_in_order(name: &str, cases: &mut [Case], backwards: bool) {
     let log = String::from_utf8_lossy(&compiler.stderr);
     assert!(compiler.status.success(), "{}", log.lines().take(40).collect::<Vec<_>>().join("\n"));
     let order = backwards.then_some(("CUPROUS_HOST_BACKWARDS", "1"));
-    let ran = Command::new(&exe).envs(order).output().expect("the program runs");
-    assert!(ran.status.success(), "{name}: {:?} {}", ran.status, String::from_utf8_lossy(&ran.stderr));
+    let process = Command::new(&exe).envs(order).output().expect("the program runs");
+    assert!(process.status.success(), "{name}: {:?} {}", process.status, String::from_utf8_lossy(&process.stderr));
     for (c, case) in cases.iter_mut().enumerate() {
         for (i, bytes) in case.buffers.iter_mut().enumerate() {
             *bytes = std::fs::read(dir.join(format!("c{c}_b{i}"))).expect("readable");

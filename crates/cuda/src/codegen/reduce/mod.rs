@@ -8,16 +8,16 @@ mod streamed;
 
 use cuprous_plan::kernel::{Inst, Kernel, Level};
 
-use super::lanes;
-use super::lower::{Target, Unit, fold};
+use super::lower::{Target, Unit, reduction_name};
 use super::types::Generated;
+use super::vectorize;
 use phases::Phases;
 
 /// How rows are handled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Way {
+enum Strategy {
     /// A group of threads holds its row in registers: one read, one write.
-    Resident(resident::Held),
+    Resident(resident::ResidentLayout),
     /// A block reads its row once per phase.
     Streamed,
     /// Few long rows: many blocks share each; phases are launches.
@@ -28,17 +28,17 @@ enum Way {
 
 /// Adds the stages of a kernel with reductions.
 pub(crate) fn reduce(unit: &Unit, target: Target, out: &mut Generated) {
-    match way(&unit.kernel, target) {
-        Way::Resident(held) => out.stages.push(resident::emit(unit, target, held)),
-        Way::Streamed => {
+    match strategy(&unit.kernel, target) {
+        Strategy::Resident(layout) => out.stages.push(resident::emit(unit, target, layout)),
+        Strategy::Streamed => {
             let stage = streamed::emit(unit, target, 1, out);
             out.stages.push(stage);
         }
-        Way::Split => in_launches(unit, target, out, |unit, target, out| {
+        Strategy::Split => in_launches(unit, target, out, |unit, target, out| {
             let splits = streamed::splits(&unit.kernel, target);
             streamed::emit(unit, target, splits, out)
         }),
-        Way::Columns => in_launches(unit, target, out, columns::emit),
+        Strategy::Columns => in_launches(unit, target, out, columns::emit),
     }
 }
 
@@ -58,22 +58,22 @@ fn in_launches(
     }
 }
 
-fn way(kernel: &Kernel, target: Target) -> Way {
+fn strategy(kernel: &Kernel, target: Target) -> Strategy {
     if dense_along_outer(kernel) {
-        return Way::Columns;
+        return Strategy::Columns;
     }
     let rows = kernel.outer_size();
     let sms = i64::from(target.arch.sms);
     let row_bytes: i64 =
-        lanes::accesses(kernel).map(|(t, _)| t.dtype.size() as i64).max().unwrap_or(4) * kernel.inner_size();
+        vectorize::accesses(kernel).map(|(t, _)| t.dtype.size() as i64).max().unwrap_or(4) * kernel.inner_size();
     // Scatters of whole kernels have a launch of their own: streamed bodies do not know them.
     let scatters = kernel.body.iter().any(|t| matches!(t.inst, Inst::Scatter { .. }));
-    if let Some(held) = resident::held(kernel, target).filter(|_| !scatters)
+    if let Some(layout) = resident::layout(kernel, target).filter(|_| !scatters)
         && (2 * rows >= sms || row_bytes <= 64 << 10)
     {
-        return Way::Resident(held);
+        return Strategy::Resident(layout);
     }
-    if rows >= 2 * sms && !scatters { Way::Streamed } else { Way::Split }
+    if rows >= 2 * sms && !scatters { Strategy::Streamed } else { Strategy::Split }
 }
 
 /// True where most bytes are dense along the last outer axis and not along the last inner one.
@@ -82,7 +82,7 @@ fn dense_along_outer(kernel: &Kernel) -> bool {
         return false;
     };
     let (mut across, mut along) = (0, 0);
-    for (t, access) in lanes::accesses(kernel) {
+    for (t, access) in vectorize::accesses(kernel) {
         match (access.strides[inner], access.strides[outer]) {
             (1, _) => along += t.dtype.size(),
             (s, 1) if s != 0 => across += t.dtype.size(),
@@ -92,14 +92,14 @@ fn dense_along_outer(kernel: &Kernel) -> bool {
     across > along
 }
 
-/// The folds of pass `p`: instruction, operand, prelude's name.
-fn folds_of(kernel: &Kernel, phases: &Phases, p: u32) -> Vec<Folding> {
+/// The reductions of pass `p`: instruction, operand, prelude's name.
+fn reductions_of(kernel: &Kernel, phases: &Phases, p: u32) -> Vec<Reduction> {
     let numbered = kernel.body.iter().enumerate();
     numbered
         .filter_map(|(v, t)| match t.inst {
-            Inst::Reduce { op, arg } if phases.fold_of(v as u16) == p => {
+            Inst::Reduce { op, arg } if phases.pass_of(v as u16) == p => {
                 let from = kernel.body[arg as usize].dtype;
-                Some(Folding { v: v as u16, arg, op, name: fold(op, from), from, to: t.dtype })
+                Some(Reduction { v: v as u16, arg, op, name: reduction_name(op, from), from, to: t.dtype })
             }
             _ => None,
         })
@@ -107,7 +107,7 @@ fn folds_of(kernel: &Kernel, phases: &Phases, p: u32) -> Vec<Folding> {
 }
 
 /// One fold.
-struct Folding {
+struct Reduction {
     v: u16,
     arg: u16,
     op: cuprous_core::ReduceOp,
@@ -117,14 +117,14 @@ struct Folding {
     to: cuprous_core::DType,
 }
 
-impl Folding {
+impl Reduction {
     /// True where elements go in with their position.
     fn wants_index(&self) -> bool {
         matches!(self.op, cuprous_core::ReduceOp::ArgMax | cuprous_core::ReduceOp::ArgMin)
     }
 
     /// True where some element changes no result.
-    fn has_neutral(&self) -> bool {
+    fn has_identity(&self) -> bool {
         use cuprous_core::ReduceOp::*;
         matches!(self.op, Sum | Prod | Max | Min)
     }
@@ -135,7 +135,7 @@ impl Folding {
     }
 
     /// An operand, converted to what goes in.
-    fn taken(&self, name: &str) -> String {
+    fn converted(&self, name: &str) -> String {
         if self.from == self.from.accumulator() { name.into() } else { format!("cast<{}>({name})", self.element()) }
     }
 

@@ -4,14 +4,14 @@ use cuprous_plan::kernel::{Inst, Kernel, Level, Val};
 
 use crate::codegen::lower::{is_sink, operands};
 
-/// The phases of a kernel. Phase `p` passes over the row; its folds give row values of phase `p + 1`.
+/// The phases of a kernel. Phase `p` passes over the row; its reductions give row values of phase `p + 1`.
 pub(crate) struct Phases {
     /// For each instruction the phase in which it is computed; for row-level ones 0 means before the first pass and
     /// `p` after pass `p - 1`. A reduction's is that of its result.
     pub(crate) of: Vec<u32>,
     /// Passes that fold.
-    pub(crate) folds: u32,
-    /// Passes in all: one more than `folds` if something full-level needs the last fold.
+    pub(crate) reducing_passes: u32,
+    /// Passes in all: one more than `reductions` if something full-level needs the last fold.
     pub(crate) passes: u32,
 }
 
@@ -20,21 +20,21 @@ impl Phases {
     pub(crate) fn new(kernel: &Kernel) -> Phases {
         let body = &kernel.body;
         let mut of = vec![0u32; body.len()];
-        let (mut folds, mut passes) = (0, 0);
+        let (mut reducing_passes, mut passes) = (0, 0);
         for (v, t) in body.iter().enumerate() {
             let from = operands(&t.inst).into_iter().map(|a| of[a as usize]).max().unwrap_or(0);
             of[v] = from;
             if matches!(t.inst, Inst::Reduce { .. }) {
                 of[v] = from + 1;
-                folds = folds.max(from + 1);
+                reducing_passes = reducing_passes.max(from + 1);
             } else if is_sink(&t.inst) && t.level == Level::Full {
                 passes = passes.max(from + 1);
             }
         }
-        passes = passes.max(folds);
-        // A scatter always gets a pass without folds.
+        passes = passes.max(reducing_passes);
+        // A scatter always gets a pass without reductions.
         if body.iter().any(|t| matches!(t.inst, Inst::Scatter { .. }) && t.level == Level::Full) {
-            passes = folds + 1;
+            passes = reducing_passes + 1;
         }
         // A load waits for its first use, but not past a store to the same memory.
         for (v, t) in body.iter().enumerate() {
@@ -48,11 +48,11 @@ impl Phases {
                 body.iter().enumerate().filter(|(_, u)| matches!(u.inst, Inst::Store { buf: b, .. } if b == buf));
             of[v] = first.into_iter().chain(stores.map(|(i, _)| of[i])).min().unwrap_or(0);
         }
-        Phases { of, folds, passes }
+        Phases { of, reducing_passes, passes }
     }
 
     /// The pass of a reduction's fold.
-    pub(crate) fn fold_of(&self, v: Val) -> u32 {
+    pub(crate) fn pass_of(&self, v: Val) -> u32 {
         self.of[v as usize] - 1
     }
 }

@@ -8,14 +8,14 @@ use super::phases::Phases;
 use crate::codegen::lower::{Unit, is_sink, operands};
 use crate::codegen::types::{Arg, Generated};
 
-/// The launches of a kernel: folds in order, then perhaps a map over all elements.
+/// The launches of a kernel: reductions in order, then perhaps a map over all elements.
 pub(crate) fn stages(unit: &Unit, out: &mut Generated) -> Vec<Unit> {
     let kernel = &unit.kernel;
     let phases = Phases::new(kernel);
     let mut staging = Staging {
         unit,
         tainted: tainted(kernel),
-        wanted: vec![BTreeSet::new(); phases.folds as usize],
+        wanted: vec![BTreeSet::new(); phases.reducing_passes as usize],
         slots: HashMap::new(),
         buffers: unit.buffers.clone(),
         phases,
@@ -96,10 +96,10 @@ impl Staging<'_> {
 
     fn kernel(&mut self, p: u32, last: u32, out: &mut Generated) -> Kernel {
         let (mut here, mut read) = (BTreeSet::new(), BTreeSet::new());
-        let folds = self.phases.folds;
+        let reducing_passes = self.phases.reducing_passes;
         let sinks: Vec<Val> = (0..self.body().len() as Val)
             .filter(|&v| match (&self.body()[v as usize].inst, self.body()[v as usize].level) {
-                (Inst::Reduce { .. }, _) => self.phases.fold_of(v) == p,
+                (Inst::Reduce { .. }, _) => self.phases.pass_of(v) == p,
                 (Inst::Scatter { .. }, Level::Row) => p == last + 1,
                 (inst, Level::Full) if is_sink(inst) => p == last,
                 (inst, Level::Row) if is_sink(inst) => self.launch_of(v) == p,
@@ -107,7 +107,7 @@ impl Staging<'_> {
             })
             .collect();
         sinks.into_iter().for_each(|v| self.visit(v, p, &mut here, &mut read));
-        if p < folds {
+        if p < reducing_passes {
             for v in self.wanted[p as usize].clone() {
                 self.visit(v, p, &mut here, &mut read);
             }
@@ -129,7 +129,7 @@ impl Staging<'_> {
             number.insert(v, body.len() as Val);
             body.push(t);
         }
-        if p < folds {
+        if p < reducing_passes {
             for v in self.wanted[p as usize].clone() {
                 let (dtype, buf) = (self.body()[v as usize].dtype, self.slot(v, out));
                 let inst = Inst::Store { buf, access: rows(), arg: number[&v] };
@@ -140,7 +140,7 @@ impl Staging<'_> {
         if p > last {
             kernel.inner.clear();
         }
-        if p < folds { kernel } else { as_map(kernel) }
+        if p < reducing_passes { kernel } else { as_map(kernel) }
     }
 
     fn slot(&mut self, v: Val, out: &mut Generated) -> u16 {
@@ -166,7 +166,7 @@ fn renumber(inst: &mut Inst, number: &HashMap<Val, Val>) {
     }
 }
 
-/// A kernel without folds over all elements: row accesses stand still along the inner axes.
+/// A kernel without reductions over all elements: row accesses stand still along the inner axes.
 fn as_map(mut kernel: Kernel) -> Kernel {
     let inner = std::mem::take(&mut kernel.inner);
     let rank = kernel.outer.len() + inner.len();

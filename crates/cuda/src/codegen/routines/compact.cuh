@@ -40,7 +40,7 @@ DEV void pack_mask(const uint8* mask, int64* counts, int64 n, int64 tiles) {
 // threads.
 template <class T, bool INDICES>
 DEV void compact(const int64* packed, const T* values, T* out, int64* indices_out, int64 tiles, int64 size) {
-    __shared__ uint16 kept[MASK_TILE];
+    __shared__ uint16 offsets[MASK_TILE];
     __shared__ uint32 sums[8];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int64 tile = blockIdx.x, first = tile * MASK_TILE;
@@ -55,17 +55,17 @@ DEV void compact(const int64* packed, const T* values, T* out, int64* indices_ou
     }
     if (lane == 31) sums[warp] = sum;
     __syncthreads();
-    uint32 place = sum - own, all = 0;
+    uint32 position = sum - own, all = 0;
 #pragma unroll
     for (int w = 0; w < 8; w++) {
-        if (w < warp) place += sums[w];
+        if (w < warp) position += sums[w];
         all += sums[w];
     }
-    for (; bits != 0; bits &= bits - 1) kept[place++] = (uint16)(threadIdx.x * 16 + __ffs(bits) - 1);
+    for (; bits != 0; bits &= bits - 1) offsets[position++] = (uint16)(threadIdx.x * 16 + __ffs(bits) - 1);
     __syncthreads();
     const int count = (int)min((int64)all, size - base);
     for (int j = threadIdx.x; j < count; j += 256) {
-        if constexpr (INDICES) indices_out[base + j] = first + kept[j];
-        else out[base + j] = values[first + kept[j]];
+        if constexpr (INDICES) indices_out[base + j] = first + offsets[j];
+        else out[base + j] = values[first + offsets[j]];
     }
 }

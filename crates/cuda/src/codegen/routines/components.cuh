@@ -88,10 +88,10 @@ template <class A, class P> DEV void unite(const A& parent, P a, P b) {
 }
 
 // Which other edges say that an edge need not be looked at: `right` has for each step which one leads to the element behind,
-// or -1. True where an edge follows from the edges of the element before, to which this one is joined, or from an own
+// or -1. True where an edge is_redundant from the edges of the element before, to which this one is joined, or from an own
 // shorter step; `own` and `before` are their words.
 template <class T, bool RUNS>
-DEV bool follows(const T* edges, T own, T before, int b, int shorter, int64 at) {
+DEV bool is_redundant(const T* edges, T own, T before, int b, int shorter, int64 at) {
     constexpr int BITS = 8 * sizeof(T);
     if (!RUNS || b == 0 || b >= BITS) return false;
     if ((before >> b & 1) && (edges[at] & 1)) return true;
@@ -114,7 +114,7 @@ DEV void join_row(const T* edges, const block_parents& up, const int64* steps, c
         if (!(word >> b % BITS & 1)) continue;
         const int down = (int)rows[b], to = x - (int)columns[b];
         if (down > y || to < 0 || to >= 32 || left + to >= width) continue;
-        if (follows<T, RUNS>(edges, own, before, b, (int)right[b], i - steps[b])) continue;
+        if (is_redundant<T, RUNS>(edges, own, before, b, (int)right[b], i - steps[b])) continue;
         unite(up, y * 32 + x, (y - down) * 32 + to);
     }
 }
@@ -174,16 +174,16 @@ DEV void components_unite(const T* edges, P* parent, const int64* steps, const i
         const T word = b < BITS ? own : edges[b / BITS * n + i];
         const int64 at = i - steps[b];
         if (!(word >> b % BITS & 1) || at < 0) continue;
-        if (follows<T, RUNS>(edges, own, before, b, (int)right[b], at)) continue;
+        if (is_redundant<T, RUNS>(edges, own, before, b, (int)right[b], at)) continue;
         unite(grid_parents<P>{parent}, (P)i, (P)at);
     }
 }
 
-template <class P, class Out> DEV void components_end(P* parent, Out* out, int64 n) {
+template <class P, class Out> DEV void components_finish(P* parent, Out* out, int64 n) {
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) out[i] = root_of(grid_parents<P>{parent}, (P)i);
 }
-template <class Out> DEV void components_alone(Out* out, int64 n) {
+template <class Out> DEV void components_singletons(Out* out, int64 n) {
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) out[i] = (Out)i;
 }

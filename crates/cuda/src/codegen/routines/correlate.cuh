@@ -1,8 +1,8 @@
 // Direct correlation. Every output adds its products in the order of the weights, one rounding each (fma), so results
-// do not depend on how the work is cut: with MORE a kernel goes on with the sums that an earlier one left in y.
-DEV float more(float s, float w, float x) { return __fmaf_rn(w, x, s); }
-DEV double more(double s, double w, double x) { return __fma_rn(w, x, s); }
-template <class T> DEV T more(T s, T w, T x) { return (T)((uint64)s + (uint64)w * (uint64)x); } // integers wrap
+// do not depend on how the work is cut: with ACCUMULATE a kernel goes on with the sums that an earlier one left in y.
+DEV float multiply_add(float s, float w, float x) { return __fmaf_rn(w, x, s); }
+DEV double multiply_add(double s, double w, double x) { return __fma_rn(w, x, s); }
+template <class T> DEV T multiply_add(T s, T w, T x) { return (T)((uint64)s + (uint64)w * (uint64)x); } // integers wrap
 template <int n> struct number { static constexpr int value = n; };
 template <class T, edge E> DEV T element(const T* x, int64 i, int64 n, T constant) {
     int64 j = at_edge<E>(i, n);
@@ -59,7 +59,7 @@ DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 
     __syncthreads();
 
     T sum[RY][2][V] = {};
-    const T* mine = tile + warp * RY * ROW + lane * V;
+    const T* window_start = tile + warp * RY * ROW + lane * V;
     // Columns first..first + COUNT of the weights, at row r of the thread's window.
     auto add_columns = [&](auto count, int r, int first) {
         constexpr int COUNT = decltype(count)::value, VECTORS = (V + COUNT - 1 + V - 1) / V;
@@ -68,7 +68,7 @@ DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 
         for (int h = 0; h < 2; h++)
 #pragma unroll
             for (int i = 0; i < VECTORS; i++) {
-                vec<T, V> e = load<V>(mine + r * ROW + h * 32 * V + first + i * V);
+                vec<T, V> e = load<V>(window_start + r * ROW + h * 32 * V + first + i * V);
 #pragma unroll
                 for (int v = 0; v < V; v++) window[h][i * V + v] = e.v[v];
             }
@@ -88,7 +88,7 @@ DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 
 #pragma unroll
                 for (int h = 0; h < 2; h++)
 #pragma unroll
-                    for (int v = 0; v < V; v++) sum[o][h][v] = more(sum[o][h][v], wide[k], window[h][k + v]);
+                    for (int v = 0; v < V; v++) sum[o][h][v] = multiply_add(sum[o][h][v], wide[k], window[h][k + v]);
         }
     };
 #pragma unroll 1
@@ -120,7 +120,7 @@ DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 
 }
 
 // Weights along the last axis: each warp slides its own windows over RY rows, and waits for no other.
-template <class T, edge E, int KW, int RY, int WARPS, bool MORE>
+template <class T, edge E, int KW, int RY, int WARPS, bool ACCUMULATE>
 DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 width, int64 tiles_x, int64 origin,
                        int64 constant_bits) {
     constexpr int V = 16 / sizeof(T), TX = 64 * V, COLUMNS = TX + KW - 1, EACH = (COLUMNS + 31) / 32;
@@ -158,7 +158,7 @@ DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 w
             const int64 column = x0 + h * 32 * V + lane * V;
             T* to = y + (y0 + o) * width + column;
             T window[WINDOW * V], sum[V] = {};
-            if constexpr (MORE) {
+            if constexpr (ACCUMULATE) {
 #pragma unroll
                 for (int v = 0; v < V; v++) if (column + v < width) sum[v] = to[v];
             }
@@ -171,7 +171,7 @@ DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 w
 #pragma unroll
             for (int k = 0; k < KW; k++)
 #pragma unroll
-                for (int v = 0; v < V; v++) sum[v] = more(sum[v], w[k], window[k + v]);
+                for (int v = 0; v < V; v++) sum[v] = multiply_add(sum[v], w[k], window[k + v]);
             if (width % V == 0) {
                 vec<T, V> q;
 #pragma unroll
@@ -187,7 +187,7 @@ DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 w
 }
 
 // Weights along one axis that is not the last: a thread slides down a column, its R running sums in registers.
-template <class T, edge E, int K, int R, bool MORE>
+template <class T, edge E, int K, int R, bool ACCUMULATE>
 DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64 n, int64 inner, int64 parts,
                           int64 blocks_inner, int64 origin, int64 constant_bits) {
     const T constant = (T)__longlong_as_double(constant_bits);
@@ -201,7 +201,7 @@ DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64
     T w[K], sum[R] = {};
 #pragma unroll
     for (int k = 0; k < K; k++) w[k] = weights[k];
-    if constexpr (MORE) {
+    if constexpr (ACCUMULATE) {
 #pragma unroll
         for (int q = 0; q < R; q++) if (first + q < n) sum[q] = y[(first + q) * inner];
     }
@@ -213,7 +213,7 @@ DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64
         for (int r = 0; r < R + K - 1; r++) {
             T e = from[r * inner];
 #pragma unroll
-            for (int q = 0; q < R; q++) if (r - q >= 0 && r - q < K) sum[q] = more(sum[q], w[r - q], e);
+            for (int q = 0; q < R; q++) if (r - q >= 0 && r - q < K) sum[q] = multiply_add(sum[q], w[r - q], e);
         }
 #pragma unroll
         for (int q = 0; q < R; q++) y[(first + q) * inner] = sum[q];
@@ -223,7 +223,7 @@ DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64
             int64 at = first + r - (K - 1) < n ? at_edge<E>(top + r, n) : 0;
             T e = E == edge_constant && at < 0 ? constant : x[at * inner];
 #pragma unroll
-            for (int q = 0; q < R; q++) if (r - q >= 0 && r - q < K) sum[q] = more(sum[q], w[r - q], e);
+            for (int q = 0; q < R; q++) if (r - q >= 0 && r - q < K) sum[q] = multiply_add(sum[q], w[r - q], e);
         }
 #pragma unroll
         for (int q = 0; q < R; q++) if (first + q < n) y[(first + q) * inner] = sum[q];
@@ -237,35 +237,35 @@ DEV void correlate_any(const T* x, const T* weights, T* y, int64 total, int64 co
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= total) return;
     const T constant = (T)__longlong_as_double(constant_bits);
-    int64 place[N], j[N], rest = i;
+    int64 start[N], j[N], rest = i;
 #pragma unroll
     for (int k = N - 1; k >= 0; k--) {
-        place[k] = rest % shape[k] - origin[k];
+        start[k] = rest % shape[k] - origin[k];
         rest /= shape[k];
         j[k] = 0;
     }
     T sum = 0;
     const T* w = weights;
-    for (bool going = true; going;) {
+    for (bool running = true; running;) {
         int64 row = 0;
         bool beyond = false;
 #pragma unroll
         for (int k = 0; k < N - 1; k++) {
-            int64 at = at_edge<E>(place[k] + j[k], shape[k]);
+            int64 at = at_edge<E>(start[k] + j[k], shape[k]);
             if (E == edge_constant) beyond |= at < 0;
             row = row * shape[k] + at;
         }
         row *= shape[N - 1];
         for (int64 c = 0; c < window[N - 1]; c++) {
             T e = constant;
-            if (!beyond) e = element<T, E>(x + row, place[N - 1] + c, shape[N - 1], constant);
-            sum = more(sum, *w++, e);
+            if (!beyond) e = element<T, E>(x + row, start[N - 1] + c, shape[N - 1], constant);
+            sum = multiply_add(sum, *w++, e);
         }
-        going = false;
+        running = false;
 #pragma unroll
         for (int k = N - 2; k >= 0; k--)
-            if (!going) {
-                if (++j[k] < window[k]) going = true;
+            if (!running) {
+                if (++j[k] < window[k]) running = true;
                 else j[k] = 0;
             }
     }

@@ -4,12 +4,12 @@ use cuprous_core::{DType, Kind};
 use cuprous_plan::kernel::RoutineCall;
 
 use super::super::types::{Arg, ctype, short};
-use super::{Launch, Made, Source};
+use super::{Builder, Launch, Source};
 
 const TEXT: &str = include_str!("dot.cuh");
 
 /// Adds the launch of a product; `None` for floating types.
-pub(super) fn dot(call: &RoutineCall, made: &mut Made) -> Option<()> {
+pub(super) fn dot(call: &RoutineCall, builder: &mut Builder) -> Option<()> {
     let out = &call.out.1;
     // Products wrap, so the sign does not matter and signed types share the unsigned ones' code.
     let d = match (out.dtype.kind(), out.dtype.size()) {
@@ -44,6 +44,6 @@ pub(super) fn dot(call: &RoutineCall, made: &mut Made) -> Option<()> {
         .ints("a_batch", &first_of(&a.strides, 0))
         .ints("b_batch", &first_of(&b.strides, 0))
         .stage(&format!("dot<{}>", ctype(d)), blocks, 256, 0);
-    made.out.stages.push(stage);
+    builder.out.stages.push(stage);
     Some(())
 }

@@ -6,28 +6,28 @@ use cuprous_plan::kernel::RoutineCall;
 use super::super::lower::Target;
 use super::super::prelude::Part;
 use super::super::types::{Arch, Arg, Generated, Options, ctype, short};
-use super::{CallTuning, DivUp, Launch, Made, Source};
+use super::{Builder, DivUp, Launch, RoutineTuning, Source};
 
 const TEXT: &str = include_str!("linalg.cuh");
 const SMALL: &str = include_str!("linalg_small.cuh");
 const JACOBI: &str = include_str!("linalg_jacobi.cuh");
 
 /// The longest side of a matrix that is left to one block although there is no other to keep the GPU busy.
-const ALONE: i64 = 128;
+const MAX_SINGLE_SIDE: i64 = 128;
 /// The longest side of a matrix that one warp has, warps of a block, and their shared memory at most.
 const WARP_SIDE: i64 = 32;
 const WARPS: usize = 4;
 const WARPS_SHARED: usize = 136 << 10;
 /// Threads of a block that has one matrix.
-const TEAM: u32 = 256;
+const BLOCK_THREADS: u32 = 256;
 
-/// What [`Work::relay`] does on the way; the templates' values.
-pub(crate) mod how {
+/// What [`Decomposition::copy`] does on the way; the templates' values.
+pub(crate) mod copy_flags {
     pub(crate) const CONJUGATE: u32 = 1;
     /// By powers of two, where squares would overflow or vanish; infinity and NaN make a matrix of zeros.
     pub(crate) const SCALE: u32 = 2;
     /// NaN where the library failed, or there was nothing to compute.
-    pub(crate) const SPOIL: u32 = 4;
+    pub(crate) const NAN_ON_FAILURE: u32 = 4;
     /// Zeros below the diagonal.
     pub(crate) const UPPER: u32 = 8;
     /// Zeros above the diagonal.
@@ -35,7 +35,7 @@ pub(crate) mod how {
 }
 
 /// Copies a matrix (of each of the batch) into row-major order.
-pub(crate) struct Relay {
+pub(crate) struct MatrixCopy {
     pub(crate) dtype: DType,
     pub(crate) from: Source,
     /// Buffer or scratch, and an element of it.
@@ -46,12 +46,12 @@ pub(crate) struct Relay {
     pub(crate) steps: [i64; 2],
     /// Elements from one matrix to the next, in the source and in the destination.
     pub(crate) apart: [i64; 2],
-    pub(crate) how: u32,
+    pub(crate) flags: u32,
 }
 
 /// A decomposition under construction.
-pub(crate) struct Work {
-    pub(crate) made: Made,
+pub(crate) struct Decomposition {
+    pub(crate) builder: Builder,
     /// Of the operands.
     pub(crate) dtype: DType,
     pub(crate) out_dtype: DType,
@@ -72,10 +72,10 @@ pub(crate) struct Work {
 /// Bytes of what the library says of a matrix.
 const INFO_BYTES: usize = 4;
 
-impl Work {
-    pub(crate) fn new(call: &RoutineCall, op: LinalgOp, arch: Arch, options: Options) -> Work {
+impl Decomposition {
+    pub(crate) fn new(call: &RoutineCall, op: LinalgOp, arch: Arch, options: Options) -> Decomposition {
         let target = Target { arch, options };
-        let mut made = Made { out: Generated::default(), target, tuning: CallTuning::default() };
+        let mut builder = Builder { out: Generated::default(), target, tuning: RoutineTuning::default() };
         let a: &Layout = &call.ins[0].1;
         let last = a.ndim() - 2;
         let (m, n) = (a.shape[last], a.shape[last + 1]);
@@ -85,10 +85,22 @@ impl Work {
         for (which, elements) in op.results(m, n, k).into_iter().enumerate() {
             starts[which + 1] = starts[which] + elements * batch;
         }
-        let largest = made.out.scratch(batch as usize * 8);
-        let info = made.out.scratch(2 * batch as usize * INFO_BYTES);
+        let largest = builder.out.scratch(batch as usize * 8);
+        let info = builder.out.scratch(2 * batch as usize * INFO_BYTES);
         let out = Arg::Buffer(call.out.0);
-        Work { made, dtype: a.dtype, out_dtype: call.out.1.dtype, batch, m, n, k, out, starts, largest, info }
+        Decomposition {
+            builder,
+            dtype: a.dtype,
+            out_dtype: call.out.1.dtype,
+            batch,
+            m,
+            n,
+            k,
+            out,
+            starts,
+            largest,
+            info,
+        }
     }
 
     /// Where the library writes of each matrix whether it failed; `spare` where that is nothing to keep.
@@ -106,7 +118,7 @@ impl Work {
 
     /// Scratch for so many elements.
     pub(crate) fn scratch(&mut self, elements: i64, dtype: DType) -> Arg {
-        self.made.out.scratch(elements as usize * dtype.size())
+        self.builder.out.scratch(elements as usize * dtype.size())
     }
 
     fn launch(&self, name: &str, dtypes: &[DType], variant: &str) -> Launch {
@@ -118,14 +130,14 @@ impl Work {
     pub(crate) fn begin(&mut self) {
         let d = self.out_dtype;
         let stage = self
-            .launch("begin", &[d], "")
+            .launch("init", &[d], "")
             .pointer("largest", "uint64", self.largest)
             .pointer("info", "int32", self.info)
             .pointer("out", ctype(d), self.out)
             .int("flag", self.starts[3])
             .int("batch", self.batch)
-            .stage(&format!("linalg_begin<{}>", ctype(d)), self.batch.div_up(256), 256, 0);
-        self.made.out.stages.push(stage);
+            .stage(&format!("linalg_init<{}>", ctype(d)), self.batch.div_up(256), 256, 0);
+        self.builder.out.stages.push(stage);
     }
 
     /// Finds each matrix's largest magnitude, of all elements or of a triangle (`Some(upper)`), or whether there is NaN.
@@ -141,14 +153,14 @@ impl Work {
             .int("columns", self.n)
             .int("parts", parts)
             .stage(&format!("linalg_scan<{}, {what}, {only_nan}>", ctype(d)), self.batch * parts, 256, 0);
-        self.made.out.stages.push(stage);
+        self.builder.out.stages.push(stage);
     }
 
-    pub(crate) fn relay(&mut self, relay: Relay) {
-        let Relay { dtype: d, from, to: (to, at), shape: [rows, columns], steps, apart, how } = relay;
+    pub(crate) fn copy(&mut self, copy: MatrixCopy) {
+        let MatrixCopy { dtype: d, from, to: (to, at), shape: [rows, columns], steps, apart, flags } = copy;
         let (down, across) = (rows.div_up(32), columns.div_up(32));
         let stage = self
-            .launch("relay", &[d], &format!("_{how}"))
+            .launch("copy", &[d], &format!("_{flags}"))
             .source("from", ctype(d), from)
             .pointer("to", ctype(d), to)
             .pointer("largest", "uint64", self.largest)
@@ -162,8 +174,8 @@ impl Work {
             .int("to_batch", apart[1])
             .int("tiles_down", down)
             .int("tiles_across", across)
-            .stage(&format!("linalg_relay<{}, {how}>", ctype(d)), self.batch * down * across, 256, 0);
-        self.made.out.stages.push(stage);
+            .stage(&format!("linalg_copy<{}, {flags}>", ctype(d)), self.batch * down * across, 256, 0);
+        self.builder.out.stages.push(stage);
     }
 
     /// Values, `each` for every matrix, as they came from the library.
@@ -180,21 +192,21 @@ impl Work {
             .int("each", each)
             .int("count", count)
             .stage(&format!("linalg_values<{}, {}>", ctype(d), ctype(from.1)), count.div_up(256), 256, 0);
-        self.made.out.stages.push(stage);
+        self.builder.out.stages.push(stage);
     }
 
     /// Says in the flag whether a matrix failed. `strict`: infinity and NaN are failures, else they excuse one.
-    pub(crate) fn judge(&mut self, strict: bool) {
+    pub(crate) fn report_status(&mut self, strict: bool) {
         let d = self.out_dtype;
         let stage = self
-            .launch("judge", &[d], if strict { "_strict" } else { "" })
+            .launch("status", &[d], if strict { "_strict" } else { "" })
             .pointer("largest", "uint64", self.largest)
             .pointer("info", "int32", self.info)
             .pointer("out", ctype(d), self.out)
             .int("flag", self.starts[3])
             .int("batch", self.batch)
-            .stage(&format!("linalg_judge<{}, {strict}>", ctype(d)), self.batch.div_up(256), 256, 0);
-        self.made.out.stages.push(stage);
+            .stage(&format!("linalg_status<{}, {strict}>", ctype(d)), self.batch.div_up(256), 256, 0);
+        self.builder.out.stages.push(stage);
     }
 
     /// Sign and logarithm of determinants, from the factors.
@@ -208,7 +220,7 @@ impl Work {
             .int("batch", self.batch)
             .int("n", self.n)
             .stage(&format!("linalg_determinant<{}>", ctype(d)), self.batch, 256, 0);
-        self.made.out.stages.push(stage);
+        self.builder.out.stages.push(stage);
     }
 
     /// Eigenvectors of real matrices as complex numbers.
@@ -216,7 +228,7 @@ impl Work {
         let (d, (to, at)) = (self.out_dtype, self.result(1));
         let count = self.batch * self.n * self.n;
         let stage = self
-            .launch("pairs", &[d], "")
+            .launch("eigenvectors", &[d], "")
             .pointer("vectors", ctype(self.dtype), vectors)
             .pointer("values", ctype(d), values)
             .pointer("to", ctype(d), to)
@@ -225,14 +237,14 @@ impl Work {
             .int("to_at", at)
             .int("n", self.n)
             .int("count", count)
-            .stage(&format!("linalg_pairs<{}>", ctype(d)), count.div_up(256), 256, 0);
-        self.made.out.stages.push(stage);
+            .stage(&format!("linalg_eigenvectors<{}>", ctype(d)), count.div_up(256), 256, 0);
+        self.builder.out.stages.push(stage);
     }
 
     /// The whole decomposition in shared memory, by one warp or block for each matrix. False where that is not fast or
     /// does not fit.
     pub(crate) fn small(&mut self, op: LinalgOp, call: &RoutineCall) -> bool {
-        let Work { m, n, k, batch, dtype: d, .. } = *self;
+        let Decomposition { m, n, k, batch, dtype: d, .. } = *self;
         let (odd, least, most) = (|n: i64| n | 1, m.min(n), m.max(n));
         let width = if op == LinalgOp::Qr(QrMode::Complete) { m } else { least };
         let wants_q = matches!(op, LinalgOp::Qr(QrMode::Reduced | QrMode::Complete));
@@ -252,21 +264,22 @@ impl Work {
             LinalgOp::Eig { .. } => return false,
         };
         let bytes = elements as usize * d.size();
-        if bytes > self.made.target.arch.max_shared || (batch == 1 && most > ALONE) {
+        if bytes > self.builder.target.arch.max_shared || (batch == 1 && most > MAX_SINGLE_SIDE) {
             return false;
         }
         // From there on the library's is twice as fast.
         if matches!(op, LinalgOp::Eigh { .. }) && n > WARP_SIDE {
             return false;
         }
-        let warp = most <= WARP_SIDE && WARPS * bytes <= WARPS_SHARED.min(self.made.target.arch.max_shared);
-        let (matrices, team, threads) = if warp { (WARPS, 32, 32 * WARPS as u32) } else { (1, TEAM, TEAM) };
-        let a = self.made.dense(&call.ins[0], d);
+        let warp = most <= WARP_SIDE && WARPS * bytes <= WARPS_SHARED.min(self.builder.target.arch.max_shared);
+        let (matrices, threads_per_matrix, threads) =
+            if warp { (WARPS, 32, 32 * WARPS as u32) } else { (1, BLOCK_THREADS, BLOCK_THREADS) };
+        let a = self.builder.dense(&call.ins[0], d);
         let c = ctype(d);
         let launch = |name: &str, variant: &str| {
             let jacobi = matches!(op, LinalgOp::Svd(_) | LinalgOp::Eigh { .. });
             let own: &[&'static str] = if jacobi { &[TEXT, SMALL, JACOBI] } else { &[TEXT, SMALL] };
-            Launch::new(format!("small_{name}_{}_{team}{variant}", short(d)), &[d], own)
+            Launch::new(format!("small_{name}_{}_{threads_per_matrix}{variant}", short(d)), &[d], own)
                 .part(Part::Arith)
                 .shared(bytes * matrices)
                 .source("a", c, a)
@@ -281,9 +294,9 @@ impl Work {
                 .int("n", n)
                 .int("flag", flag)
                 .int("batch", batch)
-                .stage(&format!("small_cholesky<{c}, {team}, {upper}>"), blocks, threads, 0),
+                .stage(&format!("small_cholesky<{c}, {threads_per_matrix}, {upper}>"), blocks, threads, 0),
             LinalgOp::Solve => {
-                let b = self.made.dense(&call.ins[1], d);
+                let b = self.builder.dense(&call.ins[1], d);
                 launch("solve", "")
                     .source("b", c, b)
                     .pointer("out", c, self.out)
@@ -292,13 +305,13 @@ impl Work {
                     .int("across", (k as u64).next_power_of_two().min(32) as i64)
                     .int("flag", flag)
                     .int("batch", batch)
-                    .stage(&format!("small_solve<{c}, {team}>"), blocks, threads, 0)
+                    .stage(&format!("small_solve<{c}, {threads_per_matrix}>"), blocks, threads, 0)
             }
             LinalgOp::Slogdet => launch("slogdet", "")
                 .pointer("out", c, self.out)
                 .int("n", n)
                 .int("batch", batch)
-                .stage(&format!("small_slogdet<{c}, {team}>"), blocks, threads, 0),
+                .stage(&format!("small_slogdet<{c}, {threads_per_matrix}>"), blocks, threads, 0),
             LinalgOp::Svd(vectors) => {
                 let wants = vectors != Vectors::No;
                 launch("svd", if wants { "_vectors" } else { "" })
@@ -310,7 +323,7 @@ impl Work {
                     .int("v_at", self.starts[2])
                     .int("flag", flag)
                     .int("batch", batch)
-                    .stage(&format!("small_svd<{c}, {team}, {lanes}, {wants}>"), blocks, threads, 0)
+                    .stage(&format!("small_svd<{c}, {threads_per_matrix}, {lanes}, {wants}>"), blocks, threads, 0)
             }
             LinalgOp::Eigh { upper, vectors } => launch("eigh", if vectors { "_vectors" } else { "" })
                 .pointer("out", c, self.out)
@@ -319,7 +332,7 @@ impl Work {
                 .int("v_at", self.starts[1])
                 .int("flag", flag)
                 .int("batch", batch)
-                .stage(&format!("small_eigh<{c}, {team}, {lanes}, {vectors}>"), blocks, threads, 0),
+                .stage(&format!("small_eigh<{c}, {threads_per_matrix}, {lanes}, {vectors}>"), blocks, threads, 0),
             _ => {
                 let raw = op == LinalgOp::Qr(QrMode::Raw);
                 let group = if warp { 1 } else { 8 };
@@ -337,10 +350,15 @@ impl Work {
                     .int("width", width)
                     .int("second", self.starts[1])
                     .int("batch", batch)
-                    .stage(&format!("small_qr<{c}, {team}, {group}, {wants_q}, {raw}>"), blocks, threads, 0)
+                    .stage(
+                        &format!("small_qr<{c}, {threads_per_matrix}, {group}, {wants_q}, {raw}>"),
+                        blocks,
+                        threads,
+                        0,
+                    )
             }
         };
-        self.made.out.stages.push(stage);
+        self.builder.out.stages.push(stage);
         true
     }
 }

@@ -15,17 +15,17 @@ template <int TEAM> DEV bool team_any(bool x) {
 template <int TEAM> DEV int64 team_matrix() { return (int64)blockIdx.x * (blockDim.x / TEAM) + threadIdx.x / TEAM; }
 
 // c - a b, as exact as the machine has it: the order of sums is the routine's own here.
-template <class T> DEV T less(T c, T a, T b) {
+template <class T> DEV T subtract_product(T c, T a, T b) {
     if constexpr (cplx<T>)
         return T{fma(-a.re, b.re, fma(a.im, b.im, c.re)), fma(-a.re, b.im, fma(-a.im, b.re, c.im))};
     else return fma(-a, b, c);
 }
 // c + conj(a) b
-template <class T> DEV T more(T c, T a, T b) {
+template <class T> DEV T add_conj_product(T c, T a, T b) {
     if constexpr (cplx<T>) return T{fma(a.re, b.re, fma(a.im, b.im, c.re)), fma(a.re, b.im, fma(-a.im, b.re, c.im))};
     else return fma(a, b, c);
 }
-template <class T> DEV component<T> rough_size(T x) {
+template <class T> DEV component<T> magnitude_estimate(T x) {
     if constexpr (cplx<T>) return fabs(x.re) + fabs(x.im);
     else return fabs(x);
 }
@@ -33,7 +33,7 @@ template <class T> DEV component<T> real_part(T x) {
     if constexpr (cplx<T>) return x.re;
     else return x;
 }
-template <class T> DEV T over(T x, component<T> d) {
+template <class T> DEV T divide_by_real(T x, component<T> d) {
     if constexpr (cplx<T>) return T{x.re / d, x.im / d};
     else return x / d;
 }
@@ -48,8 +48,8 @@ template <class T, int TEAM> DEV void fetch(const T* from, T* to, int rows, int 
         for (int c = lane % 32; c < columns; c += 32) to[r * ld + c] = from[(int64)r * columns + c];
 }
 
-// A = L L^H, of the lower triangle or, with UP, of the upper one.
-template <class T, int TEAM, bool UP>
+// A = L L^H, of the lower triangle or, with UPPER_TRIANGLE, of the upper one.
+template <class T, int TEAM, bool UPPER_TRIANGLE>
 DEV void small_cholesky(const T* a, T* out, int64 n64, int64 flag, int64 batch) {
     const int64 matrix = team_matrix<TEAM>();
     if (matrix >= batch) return;
@@ -59,38 +59,38 @@ DEV void small_cholesky(const T* a, T* out, int64 n64, int64 flag, int64 batch) 
     bool nan = false;
     for (int r = lane / 32; r < n; r += TEAM / 32)
         for (int c = lane % 32; c < n; c += 32) {
-            if (UP ? c < r : c > r) continue;
+            if (UPPER_TRIANGLE ? c < r : c > r) continue;
             const T x = a[r * n + c];
             nan |= is_nan(x);
-            if constexpr (UP) s[c * ld + r] = conjugated(x);
+            if constexpr (UPPER_TRIANGLE) s[c * ld + r] = conjugate(x);
             else s[r * ld + c] = x;
         }
     nan = team_any<TEAM>(nan);
     team_sync<TEAM>();
-    bool fine = !nan;
-    for (int k = 0; k < n && fine; k++) {
+    bool succeeded = !nan;
+    for (int k = 0; k < n && succeeded; k++) {
         const component<T> d = real_part(s[k * ld + k]);
         // The same for all threads.
-        fine = d > 0;
-        if (!fine) break;
+        succeeded = d > 0;
+        if (!succeeded) break;
         const component<T> root = sqrt(d);
         team_sync<TEAM>();
         for (int i = k + lane; i < n; i += TEAM)
-            s[i * ld + k] = i == k ? whole<T>(root) : over(s[i * ld + k], root);
+            s[i * ld + k] = i == k ? from_real<T>(root) : divide_by_real(s[i * ld + k], root);
         team_sync<TEAM>();
         for (int j = k + 1 + lane / 32; j < n; j += TEAM / 32) {
-            const T t = conjugated(s[j * ld + k]);
-            for (int i = j + lane % 32; i < n; i += 32) s[i * ld + j] = less(s[i * ld + j], s[i * ld + k], t);
+            const T t = conjugate(s[j * ld + k]);
+            for (int i = j + lane % 32; i < n; i += 32) s[i * ld + j] = subtract_product(s[i * ld + j], s[i * ld + k], t);
         }
         team_sync<TEAM>();
     }
-    if (!fine && !nan && lane == 0) out[flag] = whole<T>(1);
+    if (!succeeded && !nan && lane == 0) out[flag] = from_real<T>(1);
     out += matrix * n * n;
     for (int r = lane / 32; r < n; r += TEAM / 32)
         for (int c = lane % 32; c < n; c += 32) {
-            T x = whole<T>(0);
-            if (UP ? c >= r : c <= r) x = UP ? conjugated(s[c * ld + r]) : s[r * ld + c];
-            out[r * n + c] = fine ? x : whole<T>(NOT_A_NUMBER);
+            T x = from_real<T>(0);
+            if (UPPER_TRIANGLE ? c >= r : c <= r) x = UPPER_TRIANGLE ? conjugate(s[c * ld + r]) : s[r * ld + c];
+            out[r * n + c] = succeeded ? x : from_real<T>(QUIET_NAN);
         }
 }
 
@@ -103,7 +103,7 @@ template <class T, int TEAM> DEV bool eliminate(T* s, T* column, int n, int widt
         component<T> best = -1;
         int at = k;
         for (int i = k + lane % 32; i < n; i += 32) {
-            const component<T> size = rough_size(s[i * ld + k]);
+            const component<T> size = magnitude_estimate(s[i * ld + k]);
             if (size > best) best = size, at = i;
         }
 #pragma unroll
@@ -123,12 +123,12 @@ template <class T, int TEAM> DEV bool eliminate(T* s, T* column, int n, int widt
             team_sync<TEAM>();
         }
         const T pivot = s[k * ld + k];
-        for (int i = k + 1 + lane; i < n; i += TEAM) column[i] = best == 0 ? whole<T>(0) : div(s[i * ld + k], pivot);
+        for (int i = k + 1 + lane; i < n; i += TEAM) column[i] = best == 0 ? from_real<T>(0) : div(s[i * ld + k], pivot);
         team_sync<TEAM>();
         for (int j = k + 1 + lane % 32; j < width; j += 32) {
             const T top = s[k * ld + j];
 #pragma unroll 4
-            for (int i = k + 1 + lane / 32; i < n; i += TEAM / 32) s[i * ld + j] = less(s[i * ld + j], column[i], top);
+            for (int i = k + 1 + lane / 32; i < n; i += TEAM / 32) s[i * ld + j] = subtract_product(s[i * ld + j], column[i], top);
         }
         team_sync<TEAM>();
     }
@@ -149,7 +149,7 @@ DEV void small_solve(const T* a, const T* b, T* out, int64 n64, int64 columns64,
     team_sync<TEAM>();
     eliminate<T, TEAM>(s, column, n, width, ld, lane);
     bool singular = false;
-    for (int i = lane; i < n; i += TEAM) singular |= rough_size(s[i * ld + i]) == 0;
+    for (int i = lane; i < n; i += TEAM) singular |= magnitude_estimate(s[i * ld + i]) == 0;
     singular = team_any<TEAM>(singular);
     T* x = s + n;
     const int first = lane & (across - 1), row = lane / across, rows = TEAM / across;
@@ -158,16 +158,16 @@ DEV void small_solve(const T* a, const T* b, T* out, int64 n64, int64 columns64,
         for (int c = lane; c < columns; c += TEAM) x[i * ld + c] = div(x[i * ld + c], pivot);
         team_sync<TEAM>();
         for (int c = first; c < columns; c += across) {
-            const T known = x[i * ld + c];
+            const T solved = x[i * ld + c];
 #pragma unroll 4
-            for (int r = row; r < i; r += rows) x[r * ld + c] = less(x[r * ld + c], s[r * ld + i], known);
+            for (int r = row; r < i; r += rows) x[r * ld + c] = subtract_product(x[r * ld + c], s[r * ld + i], solved);
         }
         team_sync<TEAM>();
     }
-    if (singular && lane == 0) out[flag] = whole<T>(1);
+    if (singular && lane == 0) out[flag] = from_real<T>(1);
     out += matrix * n * columns;
     for (int r = lane / 32; r < n; r += TEAM / 32)
-        for (int c = lane % 32; c < columns; c += 32) out[r * columns + c] = singular ? whole<T>(NOT_A_NUMBER) : x[r * ld + c];
+        for (int c = lane % 32; c < columns; c += 32) out[r * columns + c] = singular ? from_real<T>(QUIET_NAN) : x[r * ld + c];
 }
 
 // The determinant's sign and logarithm.
@@ -180,11 +180,11 @@ template <class T, int TEAM> DEV void small_slogdet(const T* a, T* out, int64 n6
     team_sync<TEAM>();
     const bool odd = eliminate<T, TEAM>(s, s + n * ld, n, n, ld, lane);
     if (lane >= 32) return;
-    product mine = {1, 0, 0};
-    for (int i = lane; i < n; i += 32) mine = joined(mine, product_of(s[i * ld + i]));
-    mine = warp_product(mine);
-    if (odd) mine.re = -mine.re, mine.im = -mine.im;
-    if (lane == 0) give_determinant(mine, out, matrix, batch);
+    product partial = {1, 0, 0};
+    for (int i = lane; i < n; i += 32) partial = combined(partial, product_of(s[i * ld + i]));
+    partial = warp_product(partial);
+    if (odd) partial.re = -partial.re, partial.im = -partial.im;
+    if (lane == 0) store_determinant(partial, out, matrix, batch);
 }
 
 // A = Q R by Householder reflections I - tau v v^H, where v has a 1 on the diagonal and lies below it (LAPACK's geqrf and
@@ -204,10 +204,10 @@ DEV void small_qr(const T* a, T* out, int64 m64, int64 n64, int64 width64, int64
     const int part = lane % G;
     // Takes the reflection from column j of `columns`; threads beyond them go along, since warps shuffle together.
     auto reflect = [&](T* x, int x_ld, int columns, int j, int k, T tau) {
-        const bool there = j < columns;
-        x += there ? j : 0;
-        T dot = there && part == 0 ? x[k * x_ld] : whole<T>(0);
-        for (int i = k + 1 + part; i < (there ? m : 0); i += G) dot = more(dot, s[i * ld + k], x[i * x_ld]);
+        const bool active = j < columns;
+        x += active ? j : 0;
+        T dot = active && part == 0 ? x[k * x_ld] : from_real<T>(0);
+        for (int i = k + 1 + part; i < (active ? m : 0); i += G) dot = add_conj_product(dot, s[i * ld + k], x[i * x_ld]);
 #pragma unroll
         for (int d = 1; d < G; d *= 2) {
             if constexpr (cplx<T>) {
@@ -215,15 +215,15 @@ DEV void small_qr(const T* a, T* out, int64 m64, int64 n64, int64 width64, int64
                 dot.re += re, dot.im += im;
             } else dot += __shfl_xor_sync(0xffffffffu, dot, d);
         }
-        if (!there) return;
+        if (!active) return;
         dot = mul(dot, tau);
         if (part == 0) x[k * x_ld] = sub(x[k * x_ld], dot);
-        for (int i = k + 1 + part; i < m; i += G) x[i * x_ld] = less(x[i * x_ld], s[i * ld + k], dot);
+        for (int i = k + 1 + part; i < m; i += G) x[i * x_ld] = subtract_product(x[i * x_ld], s[i * ld + k], dot);
     };
     for (int k = 0; k < least; k++) {
         // Every warp finds the reflection for itself; norms are of what the largest element divides.
         F most = 0;
-        for (int i = k + lane % 32; i < m; i += 32) most = fmax(most, rough_size(s[i * ld + k]));
+        for (int i = k + lane % 32; i < m; i += 32) most = fmax(most, magnitude_estimate(s[i * ld + k]));
 #pragma unroll
         for (int d = 1; d < 32; d *= 2) most = fmax(most, __shfl_xor_sync(0xffffffffu, most, d));
         const F by = most == 0 ? (F)1 : most;
@@ -239,21 +239,21 @@ DEV void small_qr(const T* a, T* out, int64 m64, int64 n64, int64 width64, int64
         F re, im = 0;
         if constexpr (cplx<T>) re = alpha.re / by, im = alpha.im / by;
         else re = alpha / by;
-        const bool nothing = below == 0 && im == 0;
-        const F norm = sqrt(re * re + im * im + below), beta = nothing ? re : re > 0 ? -norm : norm;
+        const bool negligible = below == 0 && im == 0;
+        const F norm = sqrt(re * re + im * im + below), beta = negligible ? re : re > 0 ? -norm : norm;
         // Of what `by` divides: what is left of dependent columns shrinks to where numbers have few bits, and a
-        // reflection that is rounded there is none.
-        T tau = whole<T>(0), pivot = whole<T>(re - beta);
-        if (!nothing) {
+        // reflection that is rounded active is none.
+        T tau = from_real<T>(0), pivot = from_real<T>(re - beta);
+        if (!negligible) {
             if constexpr (cplx<T>) pivot.im = im, tau = T{(beta - re) / beta, -im / beta};
             else tau = (beta - re) / beta;
         }
         team_sync<TEAM>();
         for (int i = k + 1 + lane; i < m; i += TEAM)
-            s[i * ld + k] = nothing ? whole<T>(0) : div(over(s[i * ld + k], by), pivot);
-        if (lane == 0) s[k * ld + k] = nothing ? alpha : whole<T>(beta * by), taus[k] = tau;
+            s[i * ld + k] = negligible ? from_real<T>(0) : div(divide_by_real(s[i * ld + k], by), pivot);
+        if (lane == 0) s[k * ld + k] = negligible ? alpha : from_real<T>(beta * by), taus[k] = tau;
         team_sync<TEAM>();
-        for (int j = k + 1 + lane / G; j - lane % 32 / G < n; j += TEAM / G) reflect(s, ld, n, j, k, conjugated(tau));
+        for (int j = k + 1 + lane / G; j - lane % 32 / G < n; j += TEAM / G) reflect(s, ld, n, j, k, conjugate(tau));
         team_sync<TEAM>();
     }
     if constexpr (RAW) {
@@ -266,10 +266,10 @@ DEV void small_qr(const T* a, T* out, int64 m64, int64 n64, int64 width64, int64
     }
     T* r_out = out + (WANTS_Q ? second : 0) + matrix * width * n;
     for (int r = lane / 32; r < width; r += TEAM / 32)
-        for (int c = lane % 32; c < n; c += 32) r_out[r * n + c] = c < r ? whole<T>(0) : s[r * ld + c];
+        for (int c = lane % 32; c < n; c += 32) r_out[r * n + c] = c < r ? from_real<T>(0) : s[r * ld + c];
     if constexpr (WANTS_Q) {
         for (int r = lane / 32; r < m; r += TEAM / 32)
-            for (int c = lane % 32; c < width; c += 32) q[r * q_ld + c] = whole<T>(r == c);
+            for (int c = lane % 32; c < width; c += 32) q[r * q_ld + c] = from_real<T>(r == c);
         team_sync<TEAM>();
         for (int k = least - 1; k >= 0; k--) {
             for (int j = k + lane / G; j - lane % 32 / G < width; j += TEAM / G)

@@ -37,7 +37,7 @@ pub struct RadixTile {
 
 /// Launch shapes of calls, for experiments. The defaults are what was measured to be best on an H200.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CallTuning {
+pub struct RoutineTuning {
     /// Threads of a scan's block.
     pub scan_threads: u32,
     /// 16-byte vectors of a scan's thread.
@@ -55,15 +55,15 @@ pub struct CallTuning {
     /// The tile of one over elements with their positions.
     pub radix_pairs: RadixTile,
     /// Tiles that a radix pass looks back over at a time.
-    pub radix_back: u32,
+    pub radix_lookback: u32,
     /// How a warp finds equal digits: 0 by ballots, 1 by the match instruction.
-    pub radix_way: u32,
+    pub radix_match: u32,
     /// Waves of blocks for which a radix pass brings elements into the second-level cache beforehand; 0 for none.
-    pub radix_ahead: u32,
+    pub radix_prefetch: u32,
     /// Threads of the histogram's block: a power of two.
-    pub radix_counters: u32,
+    pub radix_histogram_threads: u32,
     /// Bytes of the histogram's counters.
-    pub radix_room: usize,
+    pub radix_histogram_bytes: usize,
     /// Outputs down a column that a thread of a column correlation computes.
     pub column_outputs: u32,
     /// Blocks per multiprocessor that its registers must allow; 0 for no bound.
@@ -72,8 +72,8 @@ pub struct CallTuning {
     pub row_outputs: i64,
 }
 
-impl CallTuning {
-    const MEASURED: CallTuning = CallTuning {
+impl RoutineTuning {
+    const MEASURED: RoutineTuning = RoutineTuning {
         scan_threads: 256,
         scan_vectors: 8,
         scan_blocks: 4,
@@ -82,57 +82,62 @@ impl CallTuning {
         stream_stages: 5,
         radix: RadixTile { threads: 256, items: 32, blocks: 4 },
         radix_pairs: RadixTile { threads: 384, items: 17, blocks: 3 },
-        radix_back: 2,
-        radix_way: 0,
-        radix_ahead: 0,
-        radix_counters: 512,
-        radix_room: 64 << 10,
+        radix_lookback: 2,
+        radix_match: 0,
+        radix_prefetch: 0,
+        radix_histogram_threads: 512,
+        radix_histogram_bytes: 64 << 10,
         column_outputs: 32,
         column_blocks: 6,
         row_outputs: 4,
     };
 
     /// Small tiles, for tests.
-    pub const SMALL: CallTuning = {
+    pub const SMALL: RoutineTuning = {
         let tile = RadixTile { threads: 256, items: 3, blocks: 3 };
-        CallTuning { radix: tile, radix_pairs: tile, radix_room: 16 << 10, ..CallTuning::MEASURED }
+        RoutineTuning { radix: tile, radix_pairs: tile, radix_histogram_bytes: 16 << 10, ..RoutineTuning::MEASURED }
     };
 }
 
-impl Default for CallTuning {
-    fn default() -> CallTuning {
-        CallTuning::MEASURED
+impl Default for RoutineTuning {
+    fn default() -> RoutineTuning {
+        RoutineTuning::MEASURED
     }
 }
 
 /// The launches of a call; `None` for what a library does (floating-point products) or what has no code.
-pub fn generate_call(call: &RoutineCall, arch: Arch, options: Options) -> Option<Generated> {
-    generate_call_tuned(call, arch, options, CallTuning::default())
+pub fn generate_routine(call: &RoutineCall, arch: Arch, options: Options) -> Option<Generated> {
+    generate_routine_tuned(call, arch, options, RoutineTuning::default())
 }
 
-/// [`generate_call`] with launch shapes of choice.
-pub fn generate_call_tuned(call: &RoutineCall, arch: Arch, options: Options, tuning: CallTuning) -> Option<Generated> {
-    let mut made = Made { tuning, ..Made::new(arch, options) };
+/// [`generate_routine`] with launch shapes of choice.
+pub fn generate_routine_tuned(
+    call: &RoutineCall,
+    arch: Arch,
+    options: Options,
+    tuning: RoutineTuning,
+) -> Option<Generated> {
+    let mut builder = Builder { tuning, ..Builder::new(arch, options) };
     if call.out.1.size == 0 {
-        return Some(made.out);
+        return Some(builder.out);
     }
     match &call.op {
-        RoutineOp::Dot => dot::dot(call, &mut made)?,
-        RoutineOp::Scan { op, axis } => scan::scan(call, *op, usize::from(*axis), &mut made),
-        RoutineOp::Sort => sort::sort(call, false, &mut made),
-        RoutineOp::ArgSort => sort::sort(call, true, &mut made),
+        RoutineOp::Dot => dot::dot(call, &mut builder)?,
+        RoutineOp::Scan { op, axis } => scan::scan(call, *op, usize::from(*axis), &mut builder),
+        RoutineOp::Sort => sort::sort(call, false, &mut builder),
+        RoutineOp::ArgSort => sort::sort(call, true, &mut builder),
         // Sorting is one way to do it.
-        RoutineOp::Partition { indices, .. } => sort::sort(call, *indices, &mut made),
-        RoutineOp::TopK { largest } => select::topk(call, *largest, &mut made),
-        RoutineOp::Select { rank } => select::select(call, *rank, &mut made),
-        RoutineOp::PackMask => compact::pack(call, &mut made),
-        RoutineOp::Compact => compact::compact(call, &mut made),
-        RoutineOp::Components { steps } => components::components(call, steps, &mut made),
-        RoutineOp::SearchSorted { right } => search::search(call, *right, &mut made),
+        RoutineOp::Partition { indices, .. } => sort::sort(call, *indices, &mut builder),
+        RoutineOp::TopK { largest } => select::topk(call, *largest, &mut builder),
+        RoutineOp::Select { rank } => select::select(call, *rank, &mut builder),
+        RoutineOp::PackMask => compact::pack(call, &mut builder),
+        RoutineOp::Compact => compact::compact(call, &mut builder),
+        RoutineOp::Components { steps } => components::components(call, steps, &mut builder),
+        RoutineOp::SearchSorted { right } => search::search(call, *right, &mut builder),
         RoutineOp::Correlate { edge, constant, origin } => {
-            correlate::correlate(call, (*edge, *constant), origin, &mut made)?;
+            correlate::correlate(call, (*edge, *constant), origin, &mut builder)?;
         }
-        RoutineOp::Pad { edge, constant, before } => pad::pad(call, (*edge, *constant), before, &mut made),
+        RoutineOp::Pad { edge, constant, before } => pad::pad(call, (*edge, *constant), before, &mut builder),
         // By libraries.
         RoutineOp::Fft { .. } | RoutineOp::Linalg(_) | RoutineOp::Convolve(..) => return None,
         // By a library.
@@ -140,14 +145,14 @@ pub fn generate_call_tuned(call: &RoutineCall, arch: Arch, options: Options, tun
         RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => return None,
         RoutineOp::Steps(_) | RoutineOp::StepsBack(_) => return None,
     }
-    Some(made.out)
+    Some(builder.out)
 }
 
 /// What the generators of calls fill.
-pub(crate) struct Made {
+pub(crate) struct Builder {
     pub(crate) out: Generated,
     pub(crate) target: Target,
-    pub(crate) tuning: CallTuning,
+    pub(crate) tuning: RoutineTuning,
 }
 
 /// An operand as a template reads it.
@@ -159,10 +164,10 @@ pub(crate) struct Source {
     pub(crate) offset: i64,
 }
 
-impl Made {
+impl Builder {
     /// Nothing yet.
-    pub(crate) fn new(arch: Arch, options: Options) -> Made {
-        Made { out: Generated::default(), target: Target { arch, options }, tuning: CallTuning::default() }
+    pub(crate) fn new(arch: Arch, options: Options) -> Builder {
+        Builder { out: Generated::default(), target: Target { arch, options }, tuning: RoutineTuning::default() }
     }
 
     /// Copies an operand into row-major order at `to`, as `dtype`.

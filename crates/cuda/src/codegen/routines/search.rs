@@ -3,7 +3,7 @@
 use cuprous_plan::kernel::RoutineCall;
 
 use super::super::types::{Arg, ctype, short};
-use super::{DivUp, Launch, Made, Source};
+use super::{Builder, DivUp, Launch, Source};
 
 const TEXT: &str = include_str!("search.cuh");
 /// Elements of a long table that blocks keep in shared memory, and bytes of them where there is much to be found: of
@@ -13,10 +13,10 @@ const PIVOT_BYTES: i64 = 32 << 10;
 const THREADS: i64 = 512;
 
 /// Adds the launches of a search.
-pub(super) fn search(call: &RoutineCall, right: bool, made: &mut Made) {
+pub(super) fn search(call: &RoutineCall, right: bool, builder: &mut Builder) {
     let (buffer, sorted) = &call.ins[0];
     let d = sorted.dtype;
-    let values = made.dense(&call.ins[1], d);
+    let values = builder.dense(&call.ins[1], d);
     let (length, count) = (sorted.size, call.out.1.size);
     let most = PIVOT_BYTES / d.size() as i64;
     let pivots = if length >= 8 * most && count >= 64 * most {
@@ -36,9 +36,9 @@ pub(super) fn search(call: &RoutineCall, right: bool, made: &mut Made) {
         .int("step", length.div_up(pivots))
         .stage(
             &format!("search_sorted<{}, {right}, {pivots}>", ctype(d)),
-            count.div_up(THREADS).min(4 * i64::from(made.target.arch.sms)),
+            count.div_up(THREADS).min(4 * i64::from(builder.target.arch.sms)),
             THREADS as u32,
             0,
         );
-    made.out.stages.push(stage);
+    builder.out.stages.push(stage);
 }

@@ -15,7 +15,7 @@ use cuprous_kernel::types::{ArrayTy, Order, RecordTy, Ty};
 use super::prelude::{Part, Parts};
 use super::text::Code;
 use super::types::{ctype, short, translation_unit};
-use stmt::Places;
+use stmt::Declarations;
 
 /// A kernel's code.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ struct Writer<'m> {
     function_names: Vec<String>,
     names: Vec<String>,
     sizes: Sizes,
-    places: Places,
+    declarations: Declarations,
     parts: Parts,
     atomics: bool,
     match_all: bool,
@@ -86,7 +86,7 @@ pub fn generate_function(module: &Module, options: &Options, name: &str) -> (Use
 fn write(module: &Module, options: &Options, exported: Option<&str>) -> (UserCode, String, Vec<String>) {
     let mut function_names: Vec<String> = Vec::new();
     for function in &module.functions {
-        let mut name = names::free(&function.name);
+        let mut name = names::unreserved(&function.name);
         while function_names.contains(&name) || exported == Some(&name) {
             name.push('_');
         }
@@ -100,7 +100,7 @@ fn write(module: &Module, options: &Options, exported: Option<&str>) -> (UserCod
         function_names,
         names: Vec::new(),
         sizes: Sizes::of(kernel),
-        places: Places::default(),
+        declarations: Declarations::default(),
         parts: Parts::new(),
         atomics: false,
         match_all: false,
@@ -109,7 +109,7 @@ fn write(module: &Module, options: &Options, exported: Option<&str>) -> (UserCod
         device: exported.is_some(),
     };
     writer.parts.add(Part::Kernel);
-    let (mut heads, mut bodies, mut constants) = (Code::default(), Code::default(), Code::default());
+    let (mut prototypes, mut bodies, mut constants) = (Code::default(), Code::default(), Code::default());
     for k in 0..module.constants.len() {
         writer.constant(k, &mut constants);
     }
@@ -119,10 +119,10 @@ fn write(module: &Module, options: &Options, exported: Option<&str>) -> (UserCod
         writer.function = function;
         writer.names = names::variables(function, &writer.function_names);
         writer.sizes = Sizes::of(function);
-        writer.places = Places::of(function);
+        writer.declarations = Declarations::of(function);
         if k > 0 || writer.device {
-            let head = writer.head(function, k);
-            heads.line(format!("{head};"));
+            let signature = writer.signature(function, k);
+            prototypes.line(format!("{signature};"));
             bodies.line(format!("// {}, line {}: {}", function.file, function.first_line, function.name));
         } else {
             bodies.line(format!("// {}, line {}", function.file, function.first_line));
@@ -135,7 +135,7 @@ fn write(module: &Module, options: &Options, exported: Option<&str>) -> (UserCod
             let _infallible = writeln!(code, "{text}");
         }
     }
-    for part in [constants, heads, bodies] {
+    for part in [constants, prototypes, bodies] {
         code.push_str(&part.text);
     }
     if writer.atomics {

@@ -1,4 +1,4 @@
-//! Names in generated code: Python's where C++ and the prelude leave them free.
+//! Names in generated code: Python's where C++ and the prelude leave them unreserved.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use cuprous_kernel::ir::Function;
 use crate::codegen::prelude::Part;
 
 /// C++'s words, and names that code would mean otherwise.
-const WORDS: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept \
+const CPP_NAMES: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept \
     const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do \
     double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable \
     namespace new noexcept not not_eq nullptr operator or or_eq private protected public register \
@@ -21,7 +21,7 @@ const WORDS: &str = "alignas alignof and and_eq asm auto bitand bitor bool break
 
 /// Names that the prelude calls or defines.
 static RESERVED: LazyLock<HashSet<String>> = LazyLock::new(|| {
-    let mut names: HashSet<String> = WORDS.split_whitespace().map(str::to_owned).collect();
+    let mut names: HashSet<String> = CPP_NAMES.split_whitespace().map(str::to_owned).collect();
     for part in Part::ALL {
         let text = part.text();
         let mut word = String::new();
@@ -41,7 +41,7 @@ static RESERVED: LazyLock<HashSet<String>> = LazyLock::new(|| {
 });
 
 /// A name that means nothing else.
-pub(super) fn free(name: &str) -> String {
+pub(super) fn unreserved(name: &str) -> String {
     let mut text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
     if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit()) {
         text.insert(0, '_');
@@ -58,7 +58,7 @@ pub(super) fn variables(function: &Function, taken: &[String]) -> Vec<String> {
     let mut count: HashMap<String, u32> = taken.iter().map(|name| (name.clone(), 1)).collect();
     let mut names = Vec::new();
     for var in &function.vars {
-        let plain = free(&var.name);
+        let plain = unreserved(&var.name);
         let mut name = plain.clone();
         while count.contains_key(&name) {
             let k = count.entry(plain.clone()).or_insert(0);

@@ -5,21 +5,21 @@ use cuprous_plan::kernel::{Access, Inst, Kernel, Level, Typed};
 
 /// How an access steps from one lane of a vector to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Lane {
+pub(crate) enum LaneStep {
     /// Neighbours in memory, aligned: one vector access.
-    Vector,
+    Contiguous,
     /// The same element for every lane.
-    Same,
+    Broadcast,
     /// Any other step: lane by lane.
     Strided,
 }
 
 /// How `access` steps along `axis` in vectors of `width`.
-pub(crate) fn lane(access: &Access, axis: usize, width: u32, d: DType, aligned: bool) -> Lane {
+pub(crate) fn lane_step(access: &Access, axis: usize, width: u32, d: DType, aligned: bool) -> LaneStep {
     match access.strides.get(axis).copied().unwrap_or(0) {
-        0 => Lane::Same,
-        1 if fits(access, axis, width, d, aligned) => Lane::Vector,
-        _ => Lane::Strided,
+        0 => LaneStep::Broadcast,
+        1 if fits(access, axis, width, d, aligned) => LaneStep::Contiguous,
+        _ => LaneStep::Strided,
     }
 }
 
