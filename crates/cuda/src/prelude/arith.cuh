@@ -1,4 +1,4 @@
-// Arithmetic, comparison and bits, by the names of the operation table; NumPy's rules.
+// Arithmetic, comparison and bit operations, named as in the operation table and following NumPy's rules.
 template <class T> DEV T add(T a, T b) {
     if constexpr (half_float<T>) return narrow<T>(widen(a) + widen(b));
     else if constexpr (cplx<T>) return T{a.re + b.re, a.im + b.im};
@@ -23,13 +23,13 @@ template <class T> DEV T neg(T a) {
     else if constexpr (integral<T>) return (T)(0 - (wrapped<T>)a);
     else return -a;
 }
-// 64-bit division has a branch, a short way for small numbers, and NVVM copies what follows a branch into both its ways:
-// a kernel with six remainders in a row took 75 s to compile. It copies no volatile assembly.
+// 64-bit division branches, because small numbers take a short cut, and NVVM duplicates the code after a branch into
+// both paths: a kernel with six remainders in a row took 75 s to compile. Volatile assembly is never duplicated.
 template <class T> DEV T opaque(T a) {
     if constexpr (sizeof(T) == 8) asm volatile("" : "+l"(a));
     return a;
 }
-// Integers: 0 for a divisor of 0, and no trap for MIN / -1.
+// Integer division: a divisor of 0 gives 0, and MIN / -1 does not trap.
 template <class T> DEV T divisor_without_trap(T b) {
     if constexpr (is_signed<T>) return (b == 0) | (b == (T)-1) ? (T)1 : b;
     else return b == 0 ? (T)1 : b;
@@ -95,7 +95,7 @@ template <class T> DEV T reciprocal(T a) {
     else return 1 / a;
 }
 
-// --- comparison; complex numbers compare lexicographically, and with a NaN anywhere they are unordered
+// --- comparison: complex numbers compare lexicographically; with a NaN in any part they are unordered
 template <class T> DEV bool isnan_(T a) {
     if constexpr (half_float<T>) return isnan_(widen(a));
     else if constexpr (cplx<T>) return a.re != a.re || a.im != a.im;
@@ -130,15 +130,15 @@ template <class T> DEV bool less_equal(T a, T b) {
     else if constexpr (cplx<T>) return (a.re < b.re && a.im == a.im && b.im == b.im) || (a.re == b.re && a.im <= b.im);
     else return a <= b;
 }
-// -1, 0 or 1 by the order of the exact values.
+// Returns -1, 0 or 1 by the order of the exact values.
 DEV int8 compare_integers(int64 a, uint64 b) {
     return a < 0 ? (int8)-1 : (int8)((int)((uint64)a > b) - (int)((uint64)a < b));
 }
 DEV int8 compare_integers(uint64 a, int64 b) { return (int8)-compare_integers(b, a); }
-// A NaN wins, the first of two.
+// NaN propagates; of two NaN the first is returned.
 template <class T> DEV T maximum(T a, T b) { return less_equal(b, a) || isnan_(a) ? a : b; }
 template <class T> DEV T minimum(T a, T b) { return less_equal(a, b) || isnan_(a) ? a : b; }
-// A NaN loses.
+// NaN is ignored in favor of a number.
 template <class T> DEV T fmax_(T a, T b) { return less_equal(b, a) || isnan_(b) ? a : b; }
 template <class T> DEV T fmin_(T a, T b) { return less_equal(a, b) || isnan_(b) ? a : b; }
 
@@ -189,7 +189,7 @@ CUPROUS_ROUND(ceil_, ceil)
 CUPROUS_ROUND(trunc_, trunc)
 #undef CUPROUS_ROUND
 
-// --- integers and bits; a shift by the width or more (or by a negative number) moves every bit out
+// --- integers and bits: a shift by the width or more, or by a negative number, shifts every bit out
 template <class T> DEV T bit_and(T a, T b) { return (T)(a & b); }
 template <class T> DEV T bit_or(T a, T b) { return (T)(a | b); }
 template <class T> DEV T bit_xor(T a, T b) { return (T)(a ^ b); }

@@ -1,12 +1,22 @@
-// Combining a value with an element of memory, whatever its type. Floating sums depend on the order of arrival.
-struct combine_add { template <class T> static DEV T combine(T a, T b) { if constexpr (same<T, bool>) return a || b; else return add(a, b); } };
-struct combine_multiply { template <class T> static DEV T combine(T a, T b) { if constexpr (same<T, bool>) return a && b; else return mul(a, b); } };
+// Combines a value with an element of memory of any type. Floating-point sums depend on the order of arrival.
+struct combine_add {
+    template <class T> static DEV T combine(T a, T b) {
+        if constexpr (same<T, bool>) return a || b;
+        else return add(a, b);
+    }
+};
+struct combine_multiply {
+    template <class T> static DEV T combine(T a, T b) {
+        if constexpr (same<T, bool>) return a && b;
+        else return mul(a, b);
+    }
+};
 struct combine_maximum { template <class T> static DEV T combine(T a, T b) { return maximum(a, b); } };
 struct combine_minimum { template <class T> static DEV T combine(T a, T b) { return minimum(a, b); } };
 
 template <class T, class W> union bits_of { T value; W word; DEV bits_of() {} };
 
-// By compare-and-swap of the 4- or 8-byte word that holds the element.
+// Uses compare-and-swap on the 4- or 8-byte word that holds the element.
 template <class Op, class T> DEV void combine_by_cas(T* p, T x) {
     if constexpr (sizeof(T) == 8 || sizeof(T) == 4) {
         typedef wrapped<T> W;
@@ -37,7 +47,7 @@ template <class Op, class T> DEV void combine_by_cas(T* p, T x) {
         } while (seen != expected);
     }
 }
-// 16-byte elements: under one of 1024 locks, all zero between kernels.
+// 16-byte elements are combined under one of 1024 locks, which are all zero between kernels.
 template <class Op, class T> DEV void combine_locked(T* p, T x, uint32* locks) {
     uint32* lock = locks + ((uint64)p / sizeof(T)) % 1024;
     for (bool done = false; !done;) {

@@ -1,20 +1,21 @@
-// Arrays of user kernels, indices, lanes and bits.
-// Row after row, without gaps.
+// Arrays, indices, lanes and bits of user kernels.
+// A row-major array without gaps.
 template <class T, int N> struct array {
     T* data;
     int64 shape[N > 0 ? N : 1];
     template <class... I> DEV T& operator()(I... at) const {
-        int64 place = 0;
+        int64 offset = 0;
         int axis = 0;
-        ((place = (axis == 0 ? 0 : place * shape[axis]) + (int64)at, axis++), ...);
-        return data[place];
+        ((offset = (axis == 0 ? 0 : offset * shape[axis]) + (int64)at, axis++), ...);
+        return data[offset];
     }
     // Negative indices count from the end.
     template <class... I> DEV T& at(I... index) const {
         int axis = 0;
-        int64 place = 0;
-        ((place = (axis == 0 ? 0 : place * shape[axis]) + ((int64)index < 0 ? (int64)index + shape[axis] : (int64)index), axis++), ...);
-        return data[place];
+        int64 offset = 0;
+        ((offset = (axis == 0 ? 0 : offset * shape[axis])
+            + ((int64)index < 0 ? (int64)index + shape[axis] : (int64)index), axis++), ...);
+        return data[offset];
     }
     DEV int64 stride(int axis) const {
         int64 bytes = sizeof(T);
@@ -22,22 +23,22 @@ template <class T, int N> struct array {
         return bytes;
     }
 };
-// By strides in bytes.
+// An array with strides in bytes.
 template <class T, int N> struct strided {
     T* data;
     int64 shape[N > 0 ? N : 1];
     int64 strides[N > 0 ? N : 1];
     template <class... I> DEV T& operator()(I... at) const {
-        char* place = (char*)data;
+        char* address = (char*)data;
         int axis = 0;
-        ((place += (int64)at * strides[axis], axis++), ...);
-        return *(T*)place;
+        ((address += (int64)at * strides[axis], axis++), ...);
+        return *(T*)address;
     }
     template <class... I> DEV T& at(I... index) const {
-        char* place = (char*)data;
+        char* address = (char*)data;
         int axis = 0;
-        ((place += ((int64)index < 0 ? (int64)index + shape[axis] : (int64)index) * strides[axis], axis++), ...);
-        return *(T*)place;
+        ((address += ((int64)index < 0 ? (int64)index + shape[axis] : (int64)index) * strides[axis], axis++), ...);
+        return *(T*)address;
     }
     DEV int64 stride(int axis) const { return strides[axis]; }
 };
@@ -60,7 +61,7 @@ template <class A> DEV auto transposed(const A& of) {
     return r;
 }
 
-// --- views: an entry for each axis
+// --- views: one entry per axis
 struct index_entry { int64 index; };
 struct slice_entry { int64 start, stop, step; };
 struct new_axis {};
@@ -106,7 +107,7 @@ template <int M, class T, int N, class... I> DEV strided<T, M> view(const array<
     return view<M>(as_strided(a), entries...);
 }
 
-// A field of records, by its place in them; axes of its own come last.
+// A field of an array of records, at its byte offset. The field's own axes come last.
 template <class F, int M, class A, class... E> DEV strided<F, M> field_of(const A& of, int64 offset, E... extents) {
     const auto a = as_strided(of);
     const int64 own[sizeof...(E) + 1] = {(int64)extents...};
@@ -118,7 +119,7 @@ template <class F, int M, class A, class... E> DEV strided<F, M> field_of(const 
     return r;
 }
 
-// A complex number that is aligned as its parts are.
+// Complex elements of record fields may be aligned only as their parts are.
 template <class C> DEV C load_parts(const C& at) {
     typedef decltype(C::re) F;
     const volatile F* parts = (const volatile F*)&at;
@@ -142,7 +143,7 @@ DEV int64 dynamic_shared_bytes() {
     asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
     return bytes;
 }
-// Ends the thread, from within any function.
+// Ends the thread; may be called from any function.
 DEV void end_thread() { asm volatile("exit;"); }
 template <class T> DEV T popc(T x) {
     if constexpr (sizeof(T) == 8) return (T)__popcll((uint64)x);

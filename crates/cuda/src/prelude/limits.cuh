@@ -1,4 +1,4 @@
-// The least and the greatest value of a type; infinities where there are any.
+// The smallest and the largest value of a type; infinities where the type has them.
 template <class T> DEV T least() {
     if constexpr (same<T, bool>) return false;
     else if constexpr (cplx<T>) return T{least<component<T>>(), least<component<T>>()};
@@ -15,7 +15,7 @@ template <class T> DEV T greatest() {
     else if constexpr (is_signed<T>) return (T)~((wrapped<T>)1 << (8 * sizeof(T) - 1));
     else return (T)-1;
 }
-// One value of a fold with itself, N at a time, as a tree: short chains and small errors.
+// Reduces N elements as a tree: short dependency chains and small rounding errors.
 template <class Op, int N, class T> DEV T tree(const T* x) {
     if constexpr (N == 1) return x[0];
     else return Op::combine(tree<Op, N / 2>(x), tree<Op, N - N / 2>(x + N / 2));

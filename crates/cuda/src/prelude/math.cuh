@@ -36,7 +36,7 @@ CUPROUS_REAL(cbrt_, cbrt(a))
 CUPROUS_REAL(rsqrt_, 1 / sqrt(a))
 CUPROUS_REAL(degrees, a * (T)57.295779513082320877)
 CUPROUS_REAL(radians, a * (T)0.017453292519943295769)
-// Of infinity the fraction is zero.
+// The fraction of infinity is zero.
 CUPROUS_REAL(modf_fraction, isinf_(a) ? copysign((T)0, a) : copysign(a - trunc(a), a))
 #undef CUPROUS_REAL
 
@@ -47,7 +47,7 @@ CUPROUS_REAL(modf_fraction, isinf_(a) ? copysign((T)0, a) : copysign(a - trunc(a
     }
 CUPROUS_REAL2(hypot_, hypot(a, b))
 CUPROUS_REAL2(atan2_, atan2(a, b))
-// Equal operands may be infinite; the difference of others is not NaN unless one is.
+// Equal operands may both be infinite; the difference of unequal ones is NaN only if one is NaN.
 CUPROUS_REAL2(logaddexp, a == b ? a + (T)0.69314718055994530942 : a > b ? a + log1p(exp(b - a)) : b + log1p(exp(a - b)))
 CUPROUS_REAL2(logaddexp2,
     a == b ? a + 1 : a > b ? a + (T)1.44269504088896340736 * log1p(exp2(b - a)) : b + (T)1.44269504088896340736 * log1p(exp2(a - b)))
@@ -57,10 +57,11 @@ template <class T> DEV T nextafter_(T a, T b) {
     if constexpr (half_float<T>) return nextafter_low(a, b);
     else return nextafter(a, b);
 }
-// Distance to the next float away from zero, with the sign of a; of either zero the least positive float.
+// Distance to the next float away from zero, with the sign of `a`; for either zero the smallest positive float.
 template <class T> DEV T spacing(T a) {
     if constexpr (half_float<T>) {
-        return isfinite_(a) ? narrow<T>(widen(spacing_neighbor(a)) - widen(a)) : isnan_(a) ? a : narrow<T>(widen(a) - widen(a));
+        return isfinite_(a) ? narrow<T>(widen(spacing_neighbor(a)) - widen(a))
+            : isnan_(a) ? a : narrow<T>(widen(a) - widen(a));
     } else {
         return !isfinite_(a) ? a - a : nextafter(a, a == 0 ? (T)1 : copysign((T)__int_as_float(0x7f800000), a)) - a;
     }

@@ -1,5 +1,6 @@
-// Reductions: `empty` is the state of no element; `one` and `many` take elements in; `merge(a, b)` joins the states of
-// two parts, a before b; `result` is what comes out. Every fold of a kernel is one of these over its accumulator type.
+// Reductions. `identity` is the state of no elements; `accumulate` and `accumulate_many` add elements to a state;
+// `merge` joins the states of two parts, of which the first comes first in the row; `result` gives the value. Every
+// reduction of a kernel is one of these over its accumulator type.
 template <class T, class Op> struct value_reduction {
     typedef T state;
     static DEV void accumulate(T& s, T x, int64) { s = Op::combine(s, x); }
@@ -24,7 +25,7 @@ template <class T> struct reduce_min : value_reduction<T, reduce_min<T>> {
     static DEV T combine(T a, T b) { return minimum(a, b); }
 };
 
-// Position of the first extreme value; the first NaN beats every number. Elements come in ascending order.
+// Index of the first extreme value; the first NaN beats every number. Elements come in ascending order.
 template <class T> struct extreme { T value; int64 index; };
 constexpr int64 no_index = 0x7fffffffffffffffll;
 template <class T, bool greatest_wins> struct reduce_arg {
@@ -33,7 +34,9 @@ template <class T, bool greatest_wins> struct reduce_arg {
     static DEV bool beats(T a, T b) {
         return (greatest_wins ? less(b, a) : less(a, b)) || (isnan_(a) && !isnan_(b));
     }
-    static DEV void accumulate(state& s, T x, int64 index) { if (s.index == no_index || beats(x, s.value)) s = {x, index}; }
+    static DEV void accumulate(state& s, T x, int64 index) {
+        if (s.index == no_index || beats(x, s.value)) s = {x, index};
+    }
     static DEV state merge(state a, state b) {
         if (a.index == no_index) return b;
         if (b.index == no_index || beats(a.value, b.value)) return a;
@@ -44,8 +47,8 @@ template <class T, bool greatest_wins> struct reduce_arg {
 template <class T> struct reduce_argmax : reduce_arg<T, true> {};
 template <class T> struct reduce_argmin : reduce_arg<T, false> {};
 
-// Count, mean and sum of |x - mean|^2. `many` makes two passes over registers and joins the result (Chan, Golub,
-// LeVeque 1979): as good as Welford's method, with one division for N elements.
+// Count, mean and sum of |x - mean|^2. `accumulate_many` makes two passes over registers and joins the result (Chan,
+// Golub, LeVeque 1979): as accurate as Welford's method, with one division for N elements.
 template <class T> struct moments { component<T> n; T mean; component<T> m2; };
 template <class T> struct reduce_m2 {
     typedef component<T> F;

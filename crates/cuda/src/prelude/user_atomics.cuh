@@ -1,4 +1,5 @@
-// Atomic operations of user kernels: each gives the old value. Of 16 bits there is only a compare-and-swap.
+// Atomic operations of user kernels. Each returns the old value. 16-bit types are supported through compare-and-swap
+// only.
 template <int bytes> struct word_of_size { typedef uint32 type; };
 template <> struct word_of_size<2> { typedef uint16 type; };
 template <> struct word_of_size<8> { typedef uint64 type; };
@@ -8,7 +9,7 @@ template <class T> constexpr bool has_atomics = integral<T> && sizeof(T) > 2;
 template <class T> DEV T atomic_cas(T* p, T old, T value) {
     return bitcast<T>(atomicCAS((word_of<T>*)p, bitcast<word_of<T>>(old), bitcast<word_of<T>>(value)));
 }
-// `next` gives the new value of an old one, and says whether there is one.
+// `next` replaces its argument by the new value and returns false if memory is to stay as it is.
 template <class T, class F> DEV T atomic_by_cas(T* p, F next) {
     T old = bitcast<T>(*(volatile word_of<T>*)p);
     for (;;) {
@@ -58,7 +59,7 @@ template <class T> DEV bool is_nan_value(T x) {
     if constexpr (half_float<T>) return widen(x) != widen(x);
     else return x != x;
 }
-// A NaN in memory stays, one that comes is left out; of `nan…` one in memory is left out too.
+// A NaN in memory stays, and a NaN operand is ignored. The `nan` variants also replace a NaN in memory.
 template <class T> DEV T atomic_max(T* p, T value) {
     if constexpr (has_atomics<T>) return atomicMax(p, value);
     else return atomic_by_cas(p, [=](T& x) { return above(value, x) ? (x = value, true) : false; });
@@ -69,9 +70,13 @@ template <class T> DEV T atomic_min(T* p, T value) {
 }
 template <class T> DEV T atomic_nanmax(T* p, T value) {
     if constexpr (has_atomics<T>) return atomicMax(p, value);
-    else return atomic_by_cas(p, [=](T& x) { return above(value, x) || (is_nan_value(x) && !is_nan_value(value)) ? (x = value, true) : false; });
+    else return atomic_by_cas(p, [=](T& x) {
+        return above(value, x) || (is_nan_value(x) && !is_nan_value(value)) ? (x = value, true) : false;
+    });
 }
 template <class T> DEV T atomic_nanmin(T* p, T value) {
     if constexpr (has_atomics<T>) return atomicMin(p, value);
-    else return atomic_by_cas(p, [=](T& x) { return above(x, value) || (is_nan_value(x) && !is_nan_value(value)) ? (x = value, true) : false; });
+    else return atomic_by_cas(p, [=](T& x) {
+        return above(x, value) || (is_nan_value(x) && !is_nan_value(value)) ? (x = value, true) : false;
+    });
 }
