@@ -1,7 +1,7 @@
-//! Elementwise kernels: each thread loads a few vectors, computes lane by lane, stores.
+//! Elementwise kernels: each thread loads a few vectors, computes lane by lane, and stores.
 //!
-//! One shot (no loop over the grid), 32-bit indices, no division for contiguous work, one multiplication per axis for
-//! the rest. Only the last block of the grid takes the guarded path.
+//! There is no loop over the grid. Indices have 32 bits where possible. Contiguous work needs no division, other work
+//! one multiplication per axis. Only the last block of the grid takes the guarded path.
 
 use std::ops::Range;
 
@@ -21,7 +21,8 @@ pub(crate) fn map(unit: &Unit, target: Target, out: &mut Generated) {
         _ => None,
     });
     if let Some(len) = set.filter(|_| unit.kernel.outer_size() > 1) {
-        // Of equal indices the highest iteration wins: all bid, then the winner writes and clears its bid.
+        // Of equal indices the highest iteration wins. In the first pass all iterations bid; in the second the winner
+        // writes and clears its bid.
         let bids = out.state(4 * len as usize);
         out.stages.push(emit(unit, target, Pass::Bid, Some(bids), "bid").stage());
         out.stages.push(emit(unit, target, Pass::Win, Some(bids), "map").stage());
@@ -34,14 +35,14 @@ pub(crate) fn map(unit: &Unit, target: Target, out: &mut Generated) {
     }
 }
 
-/// A kernel that is one plain launch: neither scatters nor tiles.
+/// Returns the draft of a kernel that is a single plain launch; `None` if it scatters or is tiled.
 pub(crate) fn plain(unit: &Unit, target: Target) -> Option<KernelDraft> {
     let unit = &with_axis(unit);
     let scatters = unit.kernel.body.iter().any(|t| matches!(t.inst, Inst::Scatter { .. }));
     (!scatters && !super::tile::applies(unit)).then(|| emit(unit, target, Pass::Single, None, "map"))
 }
 
-/// A kernel over a single element gets an axis of extent 1.
+/// Adds an axis of extent 1 to a kernel over a single element.
 fn with_axis(unit: &Unit) -> Unit {
     let mut unit = unit.clone();
     if unit.kernel.outer.is_empty() {
@@ -55,7 +56,7 @@ fn with_axis(unit: &Unit) -> Unit {
     unit
 }
 
-/// What of a kernel runs: only [`ScatterOp::Set`] takes two passes.
+/// The pass of a kernel. Only [`ScatterOp::Set`] takes two.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pass {
     Single,
@@ -63,7 +64,7 @@ enum Pass {
     Win,
 }
 
-/// How many elements a thread handles, and how its arrays are spelled.
+/// How many elements a thread handles, and how its arrays are written.
 #[derive(Clone, Copy)]
 pub(crate) struct Span {
     /// Lanes of a vector.
@@ -73,60 +74,60 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Subscript of the current vector.
+    /// Returns the subscript of the current vector.
     pub(crate) fn sub(self) -> &'static str {
         if self.u == 1 { "" } else { "[u]" }
     }
 
-    /// Declaration of an array over vectors.
+    /// Returns the declaration of an array over vectors.
     pub(crate) fn array(self, ty: &str, name: &str) -> String {
         if self.u == 1 { format!("{ty} {name};") } else { format!("{ty} {name}[{}];", self.u) }
     }
 
-    /// Type of a vector.
+    /// Returns the type of a vector.
     pub(crate) fn vector(self, ty: &str) -> String {
         if self.v == 1 { ty.into() } else { format!("vec<{ty}, {}>", self.v) }
     }
 
-    /// The current lane of a vector.
+    /// Returns the current lane of a vector.
     pub(crate) fn lane(self, name: &str) -> String {
         if self.v == 1 { format!("{name}{}", self.sub()) } else { format!("{name}{}.v[l]", self.sub()) }
     }
 
-    /// Loops over vectors.
+    /// Writes a loop over vectors.
     pub(crate) fn each_vector(self, code: &mut Code, body: impl FnOnce(&mut Code)) {
         if self.u == 1 { body(code) } else { code.unrolled("u", self.u, body) }
     }
 
-    /// Loops over vectors, in a scope of its own even for one.
+    /// Writes a loop over vectors; a single vector gets a scope as well.
     pub(crate) fn scoped(self, code: &mut Code, body: impl FnOnce(&mut Code)) {
         if self.u == 1 { code.block("", body) } else { code.unrolled("u", self.u, body) }
     }
 
-    /// Loops over lanes.
+    /// Writes a loop over lanes.
     pub(crate) fn each_lane(self, code: &mut Code, body: impl FnOnce(&mut Code)) {
         if self.v == 1 { body(code) } else { code.unrolled("l", self.v, body) }
     }
 }
 
-/// Where the element of an access is, and how lanes step from there.
+/// How a vector of elements is accessed: where it starts, and how its lanes step.
 #[derive(Clone)]
 pub(crate) struct VectorAccess {
     /// Index expression of lane 0.
     pub(crate) at: String,
     /// How lanes step.
     pub(crate) lane: LaneStep,
-    /// The step's parameter, where strided.
+    /// The parameter for the step, where strided.
     pub(crate) step: String,
 }
 
 impl VectorAccess {
-    /// The index as a term of a sum: in brackets, so that it is summed in the index's own width.
+    /// Returns the index as a term of a sum, in brackets, so that it is summed in the index's own width.
     fn element(&self) -> String {
         if self.at.contains(' ') { format!("({})", self.at) } else { self.at.clone() }
     }
 
-    /// The expression that loads the current vector; `left` guards it.
+    /// Returns the expression that loads the current vector; `left` guards it.
     pub(crate) fn load(&self, p: &str, v: u32, left: Option<&str>) -> String {
         let VectorAccess { lane, step, .. } = self;
         let at = &self.element();
@@ -140,7 +141,7 @@ impl VectorAccess {
         }
     }
 
-    /// The statement that stores the current vector.
+    /// Returns the statement that stores the current vector; `left` guards it.
     pub(crate) fn store(&self, p: &str, v: u32, y: &str, left: Option<&str>) -> String {
         let VectorAccess { lane, step, .. } = self;
         let at = &self.element();
@@ -157,7 +158,7 @@ impl VectorAccess {
     }
 }
 
-/// How an access moves along `axis`; `at` is the index of lane 0.
+/// Returns how an access moves along `axis`; `at` is the index of lane 0.
 pub(crate) fn vector_access(
     lower: &mut Lower<'_>,
     access: &Access,
@@ -178,7 +179,7 @@ pub(crate) fn vector_access(
     VectorAccess { at, lane, step }
 }
 
-/// Vectors per thread: about 64 bytes in flight, fewer where bodies are long or work is little.
+/// Returns the vectors per thread: about 64 bytes in flight, fewer for long bodies and for little work.
 fn vectors(unit: &Unit, target: Target, v: u32, items: i64) -> u32 {
     let t = i64::from(target.options.tuning.map_threads);
     let loads = unit.kernel.body.iter().filter(|t| matches!(t.inst, Inst::Load { .. }));
@@ -216,7 +217,7 @@ fn emit(unit: &Unit, target: Target, pass: Pass, state: Option<Arg>, prefix: &st
         lower.params.add("uint32*", if pass == Pass::Single { "locks" } else { "bids" }, state);
     }
 
-    // Where this thread is.
+    // The elements of this thread.
     let block = if lower.wide { "(int64)blockIdx.x" } else { "(int32)blockIdx.x" };
     code.line(format!("const {int} first = {block} * {tile} + (int32)threadIdx.x;"));
     let sub = span.sub();
@@ -245,7 +246,7 @@ fn emit(unit: &Unit, target: Target, pass: Pass, state: Option<Arg>, prefix: &st
     lower.draft(&name, t, 1, code, Shape::linear(blocks, t))
 }
 
-/// Indices per axis and, per access, the element at which each vector starts.
+/// Writes the indices along each axis and, for each access, the element at which each vector starts.
 fn many_axes(lower: &mut Lower<'_>, code: &mut Code, span: Span, item: &str, n: i64) {
     let kernel = &lower.unit.kernel;
     let rank = kernel.outer.len();
@@ -303,7 +304,7 @@ fn many_axes(lower: &mut Lower<'_>, code: &mut Code, span: Span, item: &str, n: 
     });
 }
 
-/// How accesses find their element.
+/// How the index of an element is computed.
 enum Indexing {
     OneAxis,
     ManyAxes,
@@ -317,7 +318,7 @@ impl Indexing {
         }
     }
 
-    /// Row-major number of the vector's first element.
+    /// Returns the row-major number of the vector's first element.
     fn iteration(&self, sub: &str) -> String {
         match self {
             Indexing::OneAxis => format!("j{sub}"),
@@ -326,7 +327,7 @@ impl Indexing {
     }
 }
 
-/// Loads, lanes, stores.
+/// Writes the loads, the computation of each lane, and the stores.
 fn body(lower: &mut Lower<'_>, code: &mut Code, span: Span, axis: usize, indexing: &Indexing, pass: Pass) {
     let insts = lower.body();
     let (sub, v) = (span.sub(), span.v);
@@ -423,7 +424,7 @@ fn body(lower: &mut Lower<'_>, code: &mut Code, span: Span, axis: usize, indexin
     }
 }
 
-/// What is computed: for a bid only what the index depends on.
+/// Returns which instructions a pass needs. A bid needs only the operands of the index.
 fn live(insts: &[cuprous_plan::kernel::Typed], pass: Pass) -> Vec<bool> {
     let mut live = vec![false; insts.len()];
     for (i, t) in insts.iter().enumerate().rev() {
@@ -443,7 +444,7 @@ fn live(insts: &[cuprous_plan::kernel::Typed], pass: Pass) -> Vec<bool> {
     live
 }
 
-/// The random functions of which one Philox block serves several lanes, with the block's length.
+/// Returns the length of a random function's Philox block if one block serves several lanes.
 fn shared_block(lower: &Lower<'_>, i: usize, span: Span, axis: usize) -> Option<u32> {
     let Inst::Map { fun, args } = &lower.body()[i].inst else { return None };
     let period = vectorize::random_period(*fun)?;
@@ -453,7 +454,8 @@ fn shared_block(lower: &Lower<'_>, i: usize, span: Span, axis: usize) -> Option<
     shares.then_some(period)
 }
 
-/// The body in parts, each with at most one shared Philox block, so that only one lives in registers at a time.
+/// Splits the body into parts with at most one shared Philox block each, so that only one block is live in registers at
+/// a time.
 fn parts(lower: &Lower<'_>, span: Span, axis: usize) -> Vec<Range<usize>> {
     let all = 0..lower.body().len();
     let mut ends: Vec<usize> = all.clone().filter(|&i| shared_block(lower, i, span, axis).is_some()).skip(1).collect();
@@ -462,7 +464,7 @@ fn parts(lower: &Lower<'_>, span: Span, axis: usize) -> Vec<Range<usize>> {
     ends.into_iter().map(|end| std::mem::replace(&mut start, end)..end).collect()
 }
 
-/// What one part computes and a later one uses.
+/// Returns the values that one part computes and a later one uses.
 fn live_across(insts: &[cuprous_plan::kernel::Typed], parts: &[Range<usize>]) -> Vec<Val> {
     let mut live_across = Vec::new();
     for part in &parts[1..] {
@@ -478,7 +480,7 @@ fn live_across(insts: &[cuprous_plan::kernel::Typed], parts: &[Range<usize>]) ->
     live_across
 }
 
-/// One Philox block for several lanes, where the index allows it.
+/// Computes one Philox block for several lanes, where the index allows it.
 fn random_words(
     lower: &mut Lower<'_>,
     code: &mut Code,

@@ -1,4 +1,5 @@
-//! Several small maps in one launch: each is a function over its own blocks, and the kernel sends every block to its map.
+//! Several small maps in one launch. Each map is a function over its own blocks, and the kernel dispatches every block
+//! to its map.
 
 use cuprous_plan::kernel::Kernel;
 
@@ -6,10 +7,11 @@ use super::lower::{KernelDraft, Shape, Target, Unit, signature};
 use super::types::{Arg, Generated, Options, Stage};
 use super::{Arch, map};
 
-/// Bytes of parameters that a kernel may have on every driver, less what the ends of the maps take.
+/// Bytes of parameters that every driver allows, less what the ends of the maps take.
 const MAX_PARAMETERS: usize = 4096 - 256;
 
-/// The launches of kernels that may run at once: one for all that are plain maps, one for each other.
+/// Returns the launches of kernels that may run at the same time: one for all plain maps, and one for each other
+/// kernel.
 pub fn generate_pack(kernels: &[Kernel], arch: Arch, options: Options) -> Generated {
     let target = Target { arch, options };
     let mut out = Generated::default();
@@ -47,14 +49,14 @@ fn one_launch(mut drafts: Vec<KernelDraft>, target: Target) -> Stage {
     let mut blocks = 0;
     let name = format!("pack_of_{}_{}", drafts.len(), drafts[0].name);
     for (k, draft) in drafts.into_iter().enumerate() {
-        // Maps that differ in extents alone share a function.
+        // Maps that differ in extents only share a function.
         let text = draft.body.replace("blockIdx.x", "block");
         let mut own = vec!["uint32 block".to_owned()];
         own.extend(draft.declared.iter().cloned());
         let key = format!("{own:?}{text}");
         let known = texts.iter().position(|t| *t == key);
         if let Some(f) = known {
-            // A function that many maps share is compiled once, and called.
+            // A function that several maps share is compiled once and called.
             functions[f] = functions[f].replacen("__forceinline__", "__noinline__", 1);
         }
         let f = known.unwrap_or_else(|| {

@@ -1,5 +1,5 @@
-//! Folds along an axis that is not the dense one: threads go along the dense axis in vectors, rows of threads share the
-//! folded axis, and so do blocks where columns alone are too few.
+//! Reductions along an axis that is not the contiguous one. Threads lie along the contiguous axis in vectors. Rows of
+//! threads share the reduced axis, and so do blocks if there are too few columns.
 
 use cuprous_plan::kernel::{Access, Inst, Kernel, Level, Val};
 
@@ -12,13 +12,13 @@ use crate::codegen::text::Code;
 use crate::codegen::types::{Generated, Stage, ctype};
 use crate::codegen::vectorize;
 
-/// How the work lies in threads.
+/// How the work is distributed over threads.
 struct Layout {
     /// Lanes of a vector of columns, and rows in flight.
     span: Span,
     /// Threads along the columns.
     tx: u32,
-    /// Threads along the folded axis.
+    /// Threads along the reduced axis.
     ty: u32,
     /// Blocks along the columns' axis.
     tiles: i64,
@@ -36,7 +36,7 @@ fn layout(kernel: &Kernel, target: Target) -> Layout {
         _ => None,
     });
     let state = reductions.max().unwrap_or(4) as u32;
-    // States of a block pass through shared memory, and those of a thread stay in registers.
+    // The states of a block pass through shared memory, and those of a thread stay in registers.
     let threads = 32 * tuning.column_height;
     while v > 1 && (threads * v * state > 32 << 10 || v * state > 96) {
         v /= 2;
@@ -68,7 +68,7 @@ pub(super) fn emit(unit: &Unit, target: Target, out: &mut Generated) -> Stage {
     let reductions = reductions_of(kernel, &phases, 0);
     let mut code = Code::at(1);
 
-    // Which columns, which part.
+    // The columns and the part of this block.
     let width = lower.int("width", kernel.outer[axis]);
     let d_tiles = lower.divisor("tiles", tiles);
     let block = if lower.wide { "(int64)blockIdx.x" } else { "(int32)blockIdx.x" };
@@ -112,7 +112,7 @@ pub(super) fn emit(unit: &Unit, target: Target, out: &mut Generated) -> Stage {
     }
     pass(&mut lower, &mut code, &reductions, span, axis, ty);
 
-    // Rows of threads, then blocks.
+    // Merge the states of the rows of threads, then those of blocks.
     let bytes = reductions.iter().map(|f| state_bytes(f.op, f.from) as u32 * tx * ty * v).max().unwrap_or(0);
     if ty > 1 {
         code.line(format!("__shared__ vec<uint8, 16> pool[{}];", bytes.div_ceil(16)));
@@ -130,7 +130,7 @@ pub(super) fn emit(unit: &Unit, target: Target, out: &mut Generated) -> Stage {
     lower.finish(&name, tx * ty, 1, code, shape)
 }
 
-/// Loads row-level operands as vectors of columns; their lanes become names.
+/// Loads row-level operands as vectors of columns, and names their lanes.
 fn row_values(lower: &mut Lower<'_>, code: &mut Code, span: Span, axis: usize, list: &[Val], guard: &str) {
     let v = span.v;
     for &i in list {
@@ -163,12 +163,12 @@ fn iota_lane(lower: &mut Lower<'_>, access: &Access, axis: usize, v: u32, at: &s
     format!("((int64)({at}){step})")
 }
 
-/// The span of a single vector.
+/// Returns the span of a single vector.
 fn one(span: Span) -> Span {
     Span { u: 1, ..span }
 }
 
-/// Computes row-level values of the prologue into vectors, where elements use them.
+/// Computes row-level values into vectors, for the elements that use them.
 fn keep_lanes(lower: &mut Lower<'_>, code: &mut Code, span: Span, list: &[Val], used: &[bool]) {
     let body = lower.body();
     let is_computed = |i: Val| matches!(body[i as usize].inst, Inst::Map { .. } | Inst::Gather { .. });
@@ -193,7 +193,7 @@ fn keep_lanes(lower: &mut Lower<'_>, code: &mut Code, span: Span, list: &[Val], 
     }
 }
 
-/// The pass over the folded axis.
+/// Writes the pass over the reduced axis.
 fn pass(lower: &mut Lower<'_>, code: &mut Code, reductions: &[Reduction], span: Span, axis: usize, ty: u32) {
     let kernel = &lower.unit.kernel;
     let (v, u, sub, int) = (span.v, span.u, span.sub(), lower.index());
@@ -210,7 +210,7 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, reductions: &[Reduction], span: 
             }
         }
     }
-    // Indices along the folded axes from the number of an element.
+    // Indices along the reduced axes from the number of an element.
     let mut inner = vec![(first, "e".to_string())];
     let mut lines = Vec::new();
     if kernel.inner.len() > 1 {
@@ -345,7 +345,7 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, reductions: &[Reduction], span: 
     });
 }
 
-/// Joins the states of the rows of threads into those of the first.
+/// Merges the states of all rows of threads into those of the first row.
 fn merge_thread_rows(code: &mut Code, f: &Reduction, v: u32, tx: u32, ty: u32) {
     code.block("", |c| {
         c.line(format!("typedef {}::state state;", f.name));
@@ -370,7 +370,7 @@ fn merge_thread_rows(code: &mut Code, f: &Reduction, v: u32, tx: u32, ty: u32) {
     });
 }
 
-/// Leaves all blocks but the last of a tile, which gets the reductions of all parts.
+/// Ends all blocks but the last of a tile, which merges the states of all parts.
 fn merge_parts(
     lower: &mut Lower<'_>,
     code: &mut Code,
@@ -386,7 +386,7 @@ fn merge_parts(
     let counters = out.state(4 * (tiles * others) as usize);
     lower.params.add("uint32*", "counters", counters);
     let int = lower.index();
-    // One state per part and column, columns side by side.
+    // One state per part and column; states of neighboring columns are adjacent.
     code.line(format!("const {int} columns = extent(tiles) * {}, column = tile * {} + tx;", tx * v, tx * v));
     for f in reductions {
         let bytes = state_bytes(f.op, f.from) as i64 * tiles * i64::from(tx * v) * splits * others;
@@ -402,7 +402,7 @@ fn merge_parts(
     for f in reductions {
         code.line("#pragma unroll");
         code.line(format!("for (int l = 0; l < {v}; l++) s{}[l] = {}::identity();", f.v, f.name));
-        // Loads of several parts at once: each takes its time.
+        // Unrolled, so that the latencies of several loads overlap.
         code.line(format!("#pragma unroll {}", (32 / v).max(1)));
         code.block(format!("for ({int} k = ty; k < extent(parts); k += {ty})"), |c| {
             c.line("#pragma unroll");
@@ -417,7 +417,7 @@ fn merge_parts(
     }
 }
 
-/// What the first row of threads does with the results, per column.
+/// Writes what the first row of threads does with the results of each column.
 fn epilogue(
     lower: &mut Lower<'_>,
     code: &mut Code,

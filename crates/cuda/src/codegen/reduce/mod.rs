@@ -1,4 +1,4 @@
-//! Kernels with reductions: which template, and with which shape.
+//! Kernels with reductions: the choice of a template and its launch shape.
 
 mod columns;
 mod phases;
@@ -13,16 +13,17 @@ use super::types::Generated;
 use super::vectorize;
 use phases::Phases;
 
-/// How rows are handled.
+/// How rows are distributed over threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Strategy {
     /// A group of threads holds its row in registers: one read, one write.
     Resident(resident::ResidentLayout),
     /// A block reads its row once per phase.
     Streamed,
-    /// Few long rows: many blocks share each; phases are launches.
+    /// Few long rows: several blocks share each row, and phases are separate launches.
     Split,
-    /// The folded axis is not the dense one: threads go along the dense one; phases are launches.
+    /// The reduced axis is not the contiguous one. Threads lie along the contiguous one, and phases are separate
+    /// launches.
     Columns,
 }
 
@@ -66,7 +67,7 @@ fn strategy(kernel: &Kernel, target: Target) -> Strategy {
     let sms = i64::from(target.arch.sms);
     let row_bytes: i64 =
         vectorize::accesses(kernel).map(|(t, _)| t.dtype.size() as i64).max().unwrap_or(4) * kernel.inner_size();
-    // Scatters of whole kernels have a launch of their own: streamed bodies do not know them.
+    // A kernel that scatters needs a launch for the scatter, because the streamed template does not support it.
     let scatters = kernel.body.iter().any(|t| matches!(t.inst, Inst::Scatter { .. }));
     if let Some(layout) = resident::layout(kernel, target).filter(|_| !scatters)
         && (2 * rows >= sms || row_bytes <= 64 << 10)
@@ -76,7 +77,7 @@ fn strategy(kernel: &Kernel, target: Target) -> Strategy {
     if rows >= 2 * sms && !scatters { Strategy::Streamed } else { Strategy::Split }
 }
 
-/// True where most bytes are dense along the last outer axis and not along the last inner one.
+/// Returns true if most bytes are contiguous along the last outer axis and not along the last inner one.
 fn dense_along_outer(kernel: &Kernel) -> bool {
     let (Some(outer), inner) = (kernel.outer.len().checked_sub(1), kernel.outer.len() + kernel.inner.len() - 1) else {
         return false;
@@ -92,7 +93,7 @@ fn dense_along_outer(kernel: &Kernel) -> bool {
     across > along
 }
 
-/// The reductions of pass `p`: instruction, operand, prelude's name.
+/// Returns the reductions of pass `p`.
 fn reductions_of(kernel: &Kernel, phases: &Phases, p: u32) -> Vec<Reduction> {
     let numbered = kernel.body.iter().enumerate();
     numbered
@@ -106,7 +107,7 @@ fn reductions_of(kernel: &Kernel, phases: &Phases, p: u32) -> Vec<Reduction> {
         .collect()
 }
 
-/// One fold.
+/// One reduction of a kernel.
 struct Reduction {
     v: u16,
     arg: u16,
@@ -118,28 +119,28 @@ struct Reduction {
 }
 
 impl Reduction {
-    /// True where elements go in with their position.
+    /// Returns true if elements are accumulated with their index.
     fn wants_index(&self) -> bool {
         matches!(self.op, cuprous_core::ReduceOp::ArgMax | cuprous_core::ReduceOp::ArgMin)
     }
 
-    /// True where some element changes no result.
+    /// Returns true if the reduction has an identity element.
     fn has_identity(&self) -> bool {
         use cuprous_core::ReduceOp::*;
         matches!(self.op, Sum | Prod | Max | Min)
     }
 
-    /// C++ type of an element that goes in.
+    /// Returns the C++ type of an accumulated element.
     fn element(&self) -> &'static str {
         super::types::ctype(self.from.accumulator())
     }
 
-    /// An operand, converted to what goes in.
+    /// Returns an operand converted to the type of accumulated elements.
     fn converted(&self, name: &str) -> String {
         if self.from == self.from.accumulator() { name.into() } else { format!("cast<{}>({name})", self.element()) }
     }
 
-    /// The statement that declares the result.
+    /// Returns the statement that declares the result.
     fn result(&self, state: &str) -> String {
         let (to, result) = (super::types::ctype(self.to), format!("{}::result({state})", self.name));
         let plain = match self.op {
@@ -155,7 +156,7 @@ impl Reduction {
     }
 }
 
-/// Row-level instructions of phase `p`, in order.
+/// Returns the row-level instructions of phase `p`, in order.
 fn row_level(kernel: &Kernel, phases: &Phases, p: u32) -> Vec<u16> {
     let numbered = kernel.body.iter().enumerate();
     numbered

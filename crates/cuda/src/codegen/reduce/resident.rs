@@ -1,4 +1,4 @@
-//! Rows layout in registers: a group of threads reads its row once, reductions it as often as there are phases, writes once.
+//! Rows held in registers: a group of threads reads its row once, reduces it once per phase, and writes it once.
 
 use cuprous_plan::kernel::{Inst, Kernel, Level, Val};
 
@@ -10,7 +10,7 @@ use crate::codegen::text::Code;
 use crate::codegen::types::{Stage, ctype};
 use crate::codegen::vectorize;
 
-/// How a row lies in threads.
+/// How a row is distributed over threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ResidentLayout {
     /// Lanes of a vector.
@@ -23,7 +23,7 @@ pub(super) struct ResidentLayout {
     threads: u32,
 }
 
-/// The shape for a kernel, if its row fits.
+/// Returns the layout for a kernel if its row fits into registers.
 pub(super) fn layout(kernel: &Kernel, target: Target) -> Option<ResidentLayout> {
     let axis = kernel.outer.len() + kernel.inner.len() - 1;
     let last = *kernel.inner.last()?;
@@ -46,7 +46,7 @@ pub(super) fn layout(kernel: &Kernel, target: Target) -> Option<ResidentLayout> 
     })
 }
 
-/// Bytes that one element keeps in registers at the fullest pass.
+/// Returns the bytes of registers per element in the pass that needs the most.
 fn slot_bytes(kernel: &Kernel) -> u32 {
     let phases = Phases::new(kernel);
     let at = |p: u32| -> usize {
@@ -59,7 +59,7 @@ fn slot_bytes(kernel: &Kernel) -> u32 {
     (0..phases.passes).map(at).max().unwrap_or(4) as u32
 }
 
-/// The last pass that uses a full-level value.
+/// Returns the last pass that uses a full-level value.
 fn last_use(kernel: &Kernel, phases: &Phases, v: Val) -> u32 {
     let users = kernel.body.iter().enumerate().filter(|(_, t)| operands(&t.inst).contains(&v));
     users
@@ -79,7 +79,7 @@ pub(super) fn emit(unit: &Unit, target: Target, layout: ResidentLayout) -> Stage
     let block_per_row = layout.group == layout.threads;
     let mut code = Code::at(1);
 
-    // Which row, and where in it.
+    // The row of this thread, and its position in it.
     let n = lower.int("n", kernel.inner_size());
     let rows = kernel.outer_size();
     if block_per_row {
@@ -102,7 +102,7 @@ pub(super) fn emit(unit: &Unit, target: Target, layout: ResidentLayout) -> Stage
     for p in 0..phases.passes {
         let reductions = reductions_of(kernel, &phases, p);
         code.line(format!("// pass {p}"));
-        // Loads, all before the first use.
+        // All loads come before the first use.
         let mut loads: Vec<(Val, String, VectorAccess)> = Vec::new();
         for (i, t) in kernel.body.iter().enumerate() {
             let Inst::Load { buf, access } = &t.inst else { continue };
@@ -224,14 +224,14 @@ pub(super) fn emit(unit: &Unit, target: Target, layout: ResidentLayout) -> Stage
     let per = i64::from(layout.threads / layout.group);
     let shape = Shape::linear((rows + per - 1) / per, layout.threads);
     let name = kernel_name(if block_per_row { "row" } else { "rows" }, kernel);
-    // As many blocks as registers allow: what a row keeps, and twenty more.
+    // As many blocks as registers allow: those that hold the row, and 20 more.
     let registers = 4 * (slot_bytes(kernel) * v * layout.k).div_ceil(16) + 20;
     let blocks =
         ((1 << 16) / (layout.threads * registers)).clamp((1024 / layout.threads).max(1), 2048 / layout.threads);
     lower.finish(&name, layout.threads, blocks, code, shape)
 }
 
-/// The position of the current vector's first element in its row.
+/// Returns the position of the current vector's first element in its row.
 fn lane_vector(span: Span, group: u32) -> String {
     let vector = if span.u == 1 { "lane".into() } else { format!("lane + u * {group}") };
     match (span.u, span.v) {
@@ -241,7 +241,8 @@ fn lane_vector(span: Span, group: u32) -> String {
     }
 }
 
-/// Statements that take the elements `r[from ..][..v]` of a fold in, all valid; `index` is that of the first.
+/// Writes the statements that accumulate the elements `r[from ..][..v]`, all of which are valid; `index` is that of the
+/// first.
 pub(super) fn accumulate_all(c: &mut Code, f: &super::Reduction, v: u32, from: &str, index: &str) {
     if f.wants_index() {
         let at = if from.is_empty() { "l".to_string() } else { format!("{from} + l") };
@@ -252,7 +253,7 @@ pub(super) fn accumulate_all(c: &mut Code, f: &super::Reduction, v: u32, from: &
     }
 }
 
-/// Declares `i0`… for the outer axes from a row's number.
+/// Declares `i0`… for the outer axes from the number of a row.
 pub(super) fn outer_indices(lower: &mut Lower<'_>, code: &mut Code, row: &str) {
     let (int, outer) = (lower.index(), lower.unit.kernel.outer.clone());
     let mut rest = row.to_string();
@@ -266,12 +267,12 @@ pub(super) fn outer_indices(lower: &mut Lower<'_>, code: &mut Code, row: &str) {
     }
 }
 
-/// Names of the outer indices.
+/// Returns the names of the outer indices.
 pub(super) fn outer_vars(lower: &Lower<'_>) -> Vec<(usize, String)> {
     (0..lower.unit.kernel.outer.len()).map(|k| (k, format!("i{k}"))).collect()
 }
 
-/// How elements of a row are found: the row's start per access, and the inner indices.
+/// How elements of a row are addressed: the start of the row for each access, and the inner indices.
 pub(super) struct RowPosition {
     int: &'static str,
     inner: Vec<(usize, String)>,
@@ -285,7 +286,7 @@ impl RowPosition {
         self.lines.iter().for_each(|line| code.line(line));
     }
 
-    /// The element of lane 0.
+    /// Returns the index of lane 0's element.
     pub(super) fn at(&self, lower: &mut Lower<'_>, access: &cuprous_plan::kernel::Access) -> String {
         let tag = lower.tag(access);
         let within = lower.address(access, &self.inner, false);
@@ -328,7 +329,7 @@ pub(super) fn row_position(lower: &mut Lower<'_>, code: &mut Code, axis: usize) 
     RowPosition { int, inner, lines }
 }
 
-/// A row-level instruction, once per row; `leader` says which thread writes.
+/// Writes a row-level instruction, executed once per row; `leader` is the condition for the thread that writes.
 pub(super) fn row_statement(lower: &mut Lower<'_>, code: &mut Code, v: Val, leader: &str) {
     let t = &lower.body()[v as usize];
     let outer = outer_vars(lower);

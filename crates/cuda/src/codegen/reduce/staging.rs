@@ -1,4 +1,5 @@
-//! Kernels with several phases as several launches, each with one fold at most; row values travel through scratch.
+//! Splits a kernel with several phases into several launches with at most one pass of reductions each. Row values are
+//! passed on through scratch.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,7 +9,7 @@ use super::phases::Phases;
 use crate::codegen::lower::{Unit, is_sink, operands};
 use crate::codegen::types::{Arg, Generated};
 
-/// The launches of a kernel: reductions in order, then perhaps a map over all elements.
+/// Returns the launches of a kernel: reductions in order, then possibly a map over all elements.
 pub(crate) fn stages(unit: &Unit, out: &mut Generated) -> Vec<Unit> {
     let kernel = &unit.kernel;
     let phases = Phases::new(kernel);
@@ -20,7 +21,7 @@ pub(crate) fn stages(unit: &Unit, out: &mut Generated) -> Vec<Unit> {
         buffers: unit.buffers.clone(),
         phases,
     };
-    // From the last, since each says what it wants of those before.
+    // From the last to the first, since each launch requests row values from earlier ones.
     let last = staging.phases.passes - 1;
     let mut kernels = Vec::new();
     let scatters_rows = kernel.body.iter().any(|t| t.level == Level::Row && matches!(t.inst, Inst::Scatter { .. }));
@@ -35,11 +36,11 @@ pub(crate) fn stages(unit: &Unit, out: &mut Generated) -> Vec<Unit> {
 struct Staging<'a> {
     unit: &'a Unit,
     phases: Phases,
-    /// Row values before the first pass that read memory which the kernel writes.
+    /// True for values that depend on memory which the kernel writes.
     tainted: Vec<bool>,
-    /// Row values that later launches want of each.
+    /// Row values that later launches need, by the launch that computes them.
     wanted: Vec<BTreeSet<Val>>,
-    /// Where a wanted value lies: index of a buffer.
+    /// The scratch buffer of each such value, as an index of `buffers`.
     slots: HashMap<Val, u16>,
     buffers: Vec<Arg>,
 }
@@ -68,7 +69,7 @@ impl Staging<'_> {
         &self.unit.kernel.body
     }
 
-    /// The launch after which a row value exists.
+    /// Returns the launch after which a row value exists.
     fn launch_of(&self, v: Val) -> u32 {
         self.phases.of[v as usize].saturating_sub(1)
     }
@@ -166,7 +167,7 @@ fn renumber(inst: &mut Inst, number: &HashMap<Val, Val>) {
     }
 }
 
-/// A kernel without reductions over all elements: row accesses stand still along the inner axes.
+/// Turns a kernel without reductions into a map over all elements. Row accesses get stride 0 along the inner axes.
 fn as_map(mut kernel: Kernel) -> Kernel {
     let inner = std::mem::take(&mut kernel.inner);
     let rank = kernel.outer.len() + inner.len();

@@ -1,7 +1,7 @@
 //! Long rows: a block passes over its row, or over its part of one, with several vectors in flight per thread.
 //!
-//! Where rows are split, the last block of a row to finish joins the parts in order, so that the result does not
-//! depend on timing; its counter is zero again afterwards.
+//! If rows are split, the last block of a row to finish merges the parts in order, so that the result does not depend
+//! on timing. It resets its counter to zero.
 
 use cuprous_core::ReduceOp;
 use cuprous_plan::kernel::{Inst, Kernel, Level, Val};
@@ -15,11 +15,11 @@ use crate::codegen::text::Code;
 use crate::codegen::types::{Generated, Stage, ctype};
 use crate::codegen::vectorize;
 
-/// Vectors per thread and per_iteration, and threads.
+/// Returns the vectors per thread and iteration, and the threads of a block.
 fn shape(kernel: &Kernel, target: Target) -> (Span, u32) {
     let axis = kernel.outer.len() + kernel.inner.len() - 1;
     let last = kernel.inner[kernel.inner.len() - 1];
-    // One row on one axis may end within a vector.
+    // The end of a single row on one axis may lie within a vector.
     let partial = kernel.inner.len() == 1 && kernel.outer_size() == 1;
     let v = vectorize::width(kernel, axis, last, partial, target.options.aligned);
     let numbered =
@@ -28,7 +28,7 @@ fn shape(kernel: &Kernel, target: Target) -> (Span, u32) {
     let v = v.min(most);
     let loads = vectorize::accesses(kernel).filter(|(t, _)| matches!(t.inst, Inst::Load { .. })).count().max(1) as u32;
     let mut u = (most / v).min(target.options.tuning.row_vectors).min(8 / loads.min(8)).max(1);
-    // A bare fold has registers for twice as much in flight.
+    // A simple reduction has registers for twice as many vectors in flight.
     if !numbered && v == 4 && loads == 1 && kernel.body.len() <= 8 && Phases::new(kernel).passes == 1 {
         u *= 2;
     }
@@ -40,7 +40,7 @@ fn shape(kernel: &Kernel, target: Target) -> (Span, u32) {
     (Span { v, u }, threads)
 }
 
-/// Blocks that share a row.
+/// Returns the number of blocks that share a row.
 pub(super) fn splits(kernel: &Kernel, target: Target) -> i64 {
     let (span, threads) = shape(kernel, target);
     let per_iteration = i64::from(threads * span.u * span.v);
@@ -65,7 +65,7 @@ pub(super) fn emit(unit: &Unit, target: Target, splits: i64, out: &mut Generated
     if splits == 1 {
         code.line(format!("const {int} row = {block}, begin = 0, stop = {n};"));
     } else {
-        // Blocks take turns along the row: at any time all of them read one stretch of memory.
+        // Blocks interleave along the row: at any time all of them read one stretch of memory.
         let parts = lower.divisor("parts", splits);
         let per_iteration = threads * span.u * v;
         code.line(format!("const {int} row = quotient({block}, {parts}), part = {block} - row * extent({parts});"));
@@ -74,7 +74,7 @@ pub(super) fn emit(unit: &Unit, target: Target, splits: i64, out: &mut Generated
     outer_indices(&mut lower, &mut code, "row");
     let position = row_position(&mut lower, &mut code, axis);
     for v in row_level(kernel, &phases, 0) {
-        // With split rows, what needs no fold is written by the last block as well.
+        // With split rows, stores that need no reduction are left to the last block as well.
         if splits == 1 || !is_sink(&kernel.body[v as usize].inst) {
             row_statement(&mut lower, &mut code, v, leader);
         }
@@ -124,7 +124,7 @@ struct Parts {
     threads: u32,
 }
 
-/// Leaves all blocks but the last of a row, which gets the reductions of all parts.
+/// Ends all blocks but the last of a row, which merges the states of all parts.
 fn merge_parts(lower: &mut Lower<'_>, code: &mut Code, reductions: &[Reduction], parts: Parts, out: &mut Generated) {
     let counters = out.state(4 * parts.rows as usize);
     lower.params.add("uint32*", "counters", counters);
@@ -151,12 +151,12 @@ struct Pass {
     span: Span,
     threads: u32,
     axis: usize,
-    /// The row is split among blocks.
+    /// True if the row is split among blocks.
     split: bool,
     last: bool,
 }
 
-/// What a pass computes: its reductions and, in the last pass, all stores.
+/// Returns what a pass computes: its reductions and, in the last pass, all stores.
 fn needed(kernel: &Kernel, reductions: &[Reduction], last: bool) -> Vec<bool> {
     let mut live = vec![false; kernel.body.len()];
     reductions.iter().for_each(|f| live[f.arg as usize] = true);
@@ -272,7 +272,7 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, position: &RowPosition, reductio
                 });
             });
         };
-        // Beyond the end stands what changes nothing, where there is such a thing.
+        // Elements past the end are set to the identity, if the reduction has one.
         let (with_identity, other): (Vec<&Reduction>, Vec<&Reduction>) =
             reductions.iter().partition(|f| f.has_identity());
         if !with_identity.is_empty() {

@@ -1,4 +1,4 @@
-//! What a mask keeps, moved together.
+//! Compaction: gathers the elements that a mask selects.
 
 use cuprous_core::routine::packed_mask;
 use cuprous_core::{DType, Layout, RoutineOp, ScanOp};
@@ -9,7 +9,7 @@ use super::{Builder, DivUp, Launch, Source, scan};
 
 const TEXT: &str = include_str!("compact.cuh");
 
-/// Adds the launches that pack a mask.
+/// Adds the launches that pack a mask into bits.
 pub(super) fn pack(call: &RoutineCall, builder: &mut Builder) {
     let (buffer, layout) = &call.ins[0];
     let mut mask = builder.dense(&call.ins[0], DType::Bool);

@@ -8,19 +8,20 @@ use super::{Builder, DivUp, Launch};
 
 const TEXT: &str = include_str!("components.cuh");
 const THREADS: u32 = 256;
-/// Columns and rows of what one block joins in shared memory, and rows of a warp.
+/// Columns and rows of the tile that one block joins in shared memory, and rows of a warp.
 const TILE_WIDTH: i64 = 32;
 const TILE_HEIGHT: i64 = 32;
 const ROWS_PER_WARP: i64 = TILE_HEIGHT / (THREADS as i64 / TILE_WIDTH);
 
-/// Elements of a row: with the image's own width, neighbours are in the same tile. Any other is right too.
+/// Returns the elements of a row. With the image's own width, neighbors are in the same tile; any other width is
+/// correct too.
 fn width(steps: &[i64]) -> i64 {
     let least = steps.iter().copied().filter(|&s| s > 1).min().unwrap_or(1024);
     let width = if steps.contains(&(least + 1)) { least + 1 } else { least };
     width * TILE_WIDTH.div_up(width)
 }
 
-/// Adds the launches that number components by their first elements.
+/// Adds the launches that label components by their first elements.
 pub(super) fn components(call: &RoutineCall, steps: &[i64], builder: &mut Builder) {
     let d = call.ins[0].1.dtype;
     let edges = builder.dense(&call.ins[0], d);
@@ -29,7 +30,7 @@ pub(super) fn components(call: &RoutineCall, steps: &[i64], builder: &mut Builde
     let parent = builder.out.scratch(n as usize * index.size());
     let (count, c, p) = (steps.len(), ctype(d), ctype(index));
     let runs = steps.first() == Some(&1);
-    // A step to the element itself is none.
+    // The index of the step that is shorter by one, or -1.
     let right: Vec<i64> =
         steps.iter().map(|s| steps.iter().position(|r| s - r == 1).map_or(-1, |b| b as i64)).collect();
     let width = width(steps);
@@ -49,7 +50,7 @@ pub(super) fn components(call: &RoutineCall, steps: &[i64], builder: &mut Builde
             .int("width", width)
     };
     if count == 0 {
-        // Everything is its own component.
+        // Every element is a component of its own.
         builder.out.stages.push(
             Launch::new(format!("components_singletons_{}", short(result)), &[], &[TEXT])
                 .pointer("out", ctype(result), Arg::Buffer(call.out.0))

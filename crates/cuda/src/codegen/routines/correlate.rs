@@ -8,15 +8,15 @@ use super::super::types::{Arg, ctype, short};
 use super::{Builder, DivUp, EDGES, Launch, Source, edge_name};
 
 const TEXT: &str = include_str!("correlate.cuh");
-/// Longest weights along one axis that a thread keeps in registers; longer ones are launches that go on with the sums of
-/// the one before.
+/// Most weights along one axis that a thread keeps in registers. More weights take several launches, each of which adds
+/// to the sums of the one before.
 const LINE: i64 = 40;
-/// Most such launches: beyond them shared memory is the better place.
+/// Most such launches. Beyond them the tile in shared memory is faster.
 const LAUNCHES: i64 = 8;
-/// Columns of weights that are unrolled at most: longer rows are walked in steps of 16.
+/// Most columns of weights for the tile in shared memory. Rows are unrolled in steps of 16.
 const WIDEST: i64 = 512;
 
-/// What all kernels share.
+/// The arguments that all kernels share.
 struct Correlation {
     d: DType,
     edge: Edge,
@@ -27,7 +27,7 @@ struct Correlation {
 }
 
 impl Correlation {
-    /// A launch that reads the weights from `from` on.
+    /// Returns a launch that reads the weights from `from` on.
     fn launch(&self, what: &str, from: i64) -> Launch {
         let weights = Source { offset: self.weights.offset + from, ..self.weights };
         Launch::new(format!("{what}_{}", short(self.d)), &[self.d], &[EDGES, TEXT])
@@ -41,7 +41,7 @@ impl Correlation {
     }
 }
 
-/// Adds the launch of a correlation; `None` for types that have none.
+/// Adds the launch of a correlation; `None` for unsupported types.
 pub(super) fn correlate(
     call: &RoutineCall,
     (edge, constant): (Edge, u64),
@@ -64,11 +64,11 @@ pub(super) fn correlate(
     };
     let n = shape.len();
     let product = |dims: &[i64]| dims.iter().product::<i64>();
-    // Axes over which the weights do more than shift nothing.
+    // Axes along which the weights have an effect: more than one weight, or a shift.
     let busy: Vec<usize> = (0..n).filter(|&k| window[k] != 1 || origin[k] != 0).collect();
     let (first, last) = (busy.first().copied().unwrap_or(n.max(1) - 1), busy.last().copied().unwrap_or(0));
     if n > 0 && first + 1 == n || n == 0 {
-        // Along the last axis alone: all other axes are rows.
+        // Along the last axis only: all other axes are rows.
         let width = shape.last().copied().unwrap_or(1);
         let (k, o) = (window.last().copied().unwrap_or(1), origin.last().copied().unwrap_or(0));
         if k <= LINE * LAUNCHES {
@@ -105,13 +105,13 @@ pub(super) fn correlate(
     Some(())
 }
 
-/// Calls `launch(first, count)` for the parts of `k` weights, of about one size.
+/// Calls `launch(first, count)` for parts of `k` weights of roughly equal size.
 fn in_parts(k: i64, mut launch: impl FnMut(i64, i64)) {
     let parts = k.div_up(LINE).max(1);
     (0..parts).map(|p| (p * k / parts, (p + 1) * k / parts)).for_each(|(from, to)| launch(from, to - from));
 }
 
-/// Over the last two axes of a batch; false where the weights do not fit.
+/// Correlates over the last two axes of a batch. Returns false if the weights do not fit.
 fn tile(
     all: &Correlation,
     batch: i64,
@@ -130,7 +130,7 @@ fn tile(
     let shared = |warps: i64| ((ry * warps + kh - 1) * row + kh * ((kw + v - 1) / v * v)) * all.d.size() as i64;
     let blocks = |warps: i64| batch * height.div_up(ry * warps) * width.div_up(tx);
     let room = builder.target.arch.max_shared as i64;
-    // Two blocks a multiprocessor where possible, and enough blocks for all of them.
+    // Two blocks per multiprocessor where possible, and enough blocks for all multiprocessors.
     let fits = |warps: i64| shared(warps) <= room / 2 - 1024 || (warps == 1 && shared(warps) <= room);
     let enough = |warps: i64| blocks(warps) >= 2 * i64::from(builder.target.arch.sms) && height > ry * warps / 2;
     let Some(warps) = [8, 4, 2, 1].into_iter().find(|&w| fits(w) && (w == 1 || enough(w))) else { return false };
@@ -157,7 +157,7 @@ fn tile(
     true
 }
 
-/// Along the last axis, with `k` weights from `from` on.
+/// Correlates along the last axis, with `k` weights from `from` on.
 fn row(all: &Correlation, [height, width]: [i64; 2], (from, k): (i64, i64), origin: i64, builder: &mut Builder) {
     let tiles_x = width.div_up(64 * 16 / all.d.size() as i64);
     let device = builder.full_device() / 64;
@@ -180,7 +180,7 @@ fn row(all: &Correlation, [height, width]: [i64; 2], (from, k): (i64, i64), orig
     builder.out.stages.push(stage);
 }
 
-/// Along an axis that is not the last, with `k` weights from `from` on.
+/// Correlates along an axis that is not the last, with `k` weights from `from` on.
 fn column(all: &Correlation, [outer, n, inner]: [i64; 3], (from, k): (i64, i64), origin: i64, builder: &mut Builder) {
     let most = i64::from(builder.tuning.column_outputs);
     let outputs = if outer * n * inner >= most * builder.full_device() / 2 { most } else { 8 };

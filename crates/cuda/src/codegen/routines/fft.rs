@@ -1,4 +1,4 @@
-//! Kernels beside a library's Fourier transforms, and transforms along axes that are not the last.
+//! Kernels around a library's Fourier transforms, and transforms along axes that are not the last.
 
 use cuprous_core::DType;
 
@@ -11,7 +11,7 @@ const LINES: &str = include_str!("fft_lines.cuh");
 const ITEMS: i64 = 4;
 const THREADS: u32 = 256;
 
-/// Multiplies so many real numbers, parts of complex ones too, in place.
+/// Multiplies `count` real numbers in place. Parts of complex numbers count as real numbers.
 pub(crate) fn scale(at: Arg, dtype: DType, count: i64, factor: f64, builder: &mut Builder) {
     let name = ctype(dtype);
     let wide = vector(dtype.size(), builder.target.options.aligned, &[]);
@@ -24,20 +24,20 @@ pub(crate) fn scale(at: Arg, dtype: DType, count: i64, factor: f64, builder: &mu
     builder.out.stages.push(stage);
 }
 
-/// HalfSpectrum a spectrum in memory.
+/// The layout of half a spectrum in memory.
 #[derive(Clone, Copy)]
 pub(crate) struct HalfSpectrum {
     pub(crate) dtype: DType,
     /// Products of the extents before and after the transform's axes.
     pub(crate) above: i64,
     pub(crate) below: i64,
-    /// Extents of the last three axes; 1 where there are fewer.
+    /// Extents of the last three axes; 1 for missing ones.
     pub(crate) extents: [i64; 3],
-    /// The last value that is its own mirror image, if there is one beside the first; else 0.
+    /// Index of the last value that is its own mirror image, besides the first; 0 if none exists.
     pub(crate) highest: i64,
 }
 
-/// Copies half_spectrum a spectrum, times a factor, without what no real points have.
+/// Copies half a spectrum, times a factor. The parts that the spectrum of real points cannot have are removed.
 pub(crate) fn half_spectrum(from: Source, to: Arg, shape: HalfSpectrum, factor: f64, builder: &mut Builder) {
     let HalfSpectrum { dtype, above, below, extents: [n0, n1, m], highest } = shape;
     let total = above * n0 * n1 * m * below;
@@ -56,7 +56,7 @@ pub(crate) fn half_spectrum(from: Source, to: Arg, shape: HalfSpectrum, factor: 
     builder.out.stages.push(stage);
 }
 
-/// Completes spectra [rows, n, below] of real points, of which the first n / 2 + 1 values are there.
+/// Completes spectra [rows, n, below] of real points, of which the first n / 2 + 1 values are given.
 pub(crate) fn mirror(at: Arg, dtype: DType, [rows, n, below]: [i64; 3], builder: &mut Builder) {
     let m = (n - 1) / 2;
     let total = rows * m * below;
@@ -74,23 +74,24 @@ pub(crate) fn mirror(at: Arg, dtype: DType, [rows, n, below]: [i64; 3], builder:
     builder.out.stages.push(stage);
 }
 
-/// Transforms [above, points, below] of complex numbers along the middle axis, dense.
+/// Transforms of dense complex numbers [above, points, below] along the middle axis.
 #[derive(Clone, Copy)]
 pub(crate) struct Columns {
     pub(crate) dtype: DType,
     pub(crate) above: i64,
     pub(crate) points: i64,
     pub(crate) below: i64,
-    /// The other direction.
+    /// True for the inverse transform.
     pub(crate) inverse: bool,
 }
 
-/// Points that a thread holds; the most that a block transforms in shared memory.
+/// Points that a thread holds; the most points that a block transforms in shared memory.
 const SLOTS: i64 = 16;
 const MOST_POINTS: i64 = 4096;
 
 impl Columns {
-    /// Lines that a block transforms side by side: enough for whole sectors of memory and for busy threads.
+    /// Returns the lines that a block transforms together: enough to use whole sectors of memory and to keep threads
+    /// busy.
     fn lines_per_block(&self) -> i64 {
         let size = self.dtype.size() as i64;
         let most = MOST_POINTS / self.points * 32 / size;
@@ -103,7 +104,7 @@ impl Columns {
         ((self.points + self.points / 16) * self.lines_per_block()) as usize * self.dtype.size()
     }
 
-    /// Is there a kernel for them, and do neighbours fill sectors?
+    /// Returns true if a kernel exists for these transforms and neighboring lines fill whole sectors of memory.
     pub(crate) fn fit(&self, builder: &Builder) -> bool {
         let Columns { points, below, dtype, .. } = *self;
         let known = (SLOTS..=MOST_POINTS).contains(&points) && points & (points - 1) == 0;
@@ -111,13 +112,13 @@ impl Columns {
     }
 }
 
-/// Transforms along an axis that is not the last, times a factor; in place too.
+/// Transforms along an axis that is not the last, times a factor. May run in place.
 pub(crate) fn columns(from: Source, to: Arg, shape: Columns, factor: f64, builder: &mut Builder) {
     let Columns { dtype, above, points, below, inverse } = shape;
     let (name, side) = (ctype(dtype), shape.lines_per_block());
     let (tiles, threads) = (below.div_up(side), (points / SLOTS * side) as u32);
     let direction = if inverse { "_back" } else { "" };
-    // Without a bound the registers of 512 threads are too many for a second block: 55 instead of 51 µs for 1024 × 8192.
+    // Without a bound, 512 threads use too many registers for a second block: 55 instead of 51 µs for 1024 × 8192.
     let pairs = if threads == 512 && dtype == DType::C64 { 2 } else { 0 };
     let stage = Launch::new(format!("fft_lines_{}_{points}_{side}{direction}", short(dtype)), &[dtype], &[LINES])
         .shared(shape.shared())

@@ -1,4 +1,4 @@
-//! The kernels around decompositions, and decompositions of matrices that fit into shared memory.
+//! Kernels around a library's decompositions, and decompositions of matrices that fit into shared memory.
 
 use cuprous_core::{DType, Layout, LinalgOp, QrMode, Vectors};
 use cuprous_plan::kernel::RoutineCall;
@@ -12,39 +12,39 @@ const TEXT: &str = include_str!("linalg.cuh");
 const SMALL: &str = include_str!("linalg_small.cuh");
 const JACOBI: &str = include_str!("linalg_jacobi.cuh");
 
-/// The longest side of a matrix that is left to one block although there is no other to keep the GPU busy.
+/// The longest side of a single matrix that one block decomposes, although the rest of the GPU is idle.
 const MAX_SINGLE_SIDE: i64 = 128;
-/// The longest side of a matrix that one warp has, warps of a block, and their shared memory at most.
+/// The longest side of a matrix for one warp, the warps of a block, and the most shared memory of such a block.
 const WARP_SIDE: i64 = 32;
 const WARPS: usize = 4;
 const WARPS_SHARED: usize = 136 << 10;
-/// Threads of a block that has one matrix.
+/// Threads of a block that decomposes one matrix.
 const BLOCK_THREADS: u32 = 256;
 
-/// What [`Decomposition::copy`] does on the way; the templates' values.
+/// What [`Decomposition::copy`] does to elements. The templates use the same values.
 pub(crate) mod copy_flags {
     pub(crate) const CONJUGATE: u32 = 1;
-    /// By powers of two, where squares would overflow or vanish; infinity and NaN make a matrix of zeros.
+    /// Scales by powers of two where squares would overflow or vanish. A matrix with infinity or NaN becomes zeros.
     pub(crate) const SCALE: u32 = 2;
-    /// NaN where the library failed, or there was nothing to compute.
+    /// Writes NaN if the library failed, or if the matrix has infinity or NaN.
     pub(crate) const NAN_ON_FAILURE: u32 = 4;
-    /// Zeros below the diagonal.
+    /// Writes zeros below the diagonal.
     pub(crate) const UPPER: u32 = 8;
-    /// Zeros above the diagonal.
+    /// Writes zeros above the diagonal.
     pub(crate) const LOWER: u32 = 16;
 }
 
-/// Copies a matrix (of each of the batch) into row-major order.
+/// A copy of each matrix of a batch into row-major order.
 pub(crate) struct MatrixCopy {
     pub(crate) dtype: DType,
     pub(crate) from: Source,
-    /// Buffer or scratch, and an element of it.
+    /// A buffer or scratch, and the index of the first element in it.
     pub(crate) to: (Arg, i64),
     /// Rows and columns of the destination.
     pub(crate) shape: [i64; 2],
-    /// Elements from one row, and from one column, of the destination to the next, in the source.
+    /// Distance of elements in the source for a step along the rows, and along the columns, of the destination.
     pub(crate) steps: [i64; 2],
-    /// Elements from one matrix to the next, in the source and in the destination.
+    /// Distance of the matrices in the source and in the destination.
     pub(crate) apart: [i64; 2],
     pub(crate) flags: u32,
 }
@@ -52,24 +52,24 @@ pub(crate) struct MatrixCopy {
 /// A decomposition under construction.
 pub(crate) struct Decomposition {
     pub(crate) builder: Builder,
-    /// Of the operands.
+    /// The dtype of the operands.
     pub(crate) dtype: DType,
     pub(crate) out_dtype: DType,
     pub(crate) batch: i64,
     pub(crate) m: i64,
     pub(crate) n: i64,
-    /// Columns of the right side.
+    /// Columns of the right-hand side.
     pub(crate) k: i64,
     out: Arg,
-    /// Where each result starts, and the flag.
+    /// Where each result starts; the last entry is the flag.
     starts: [i64; 4],
-    /// Each matrix's largest magnitude.
+    /// The largest magnitude of each matrix.
     largest: Arg,
-    /// What the library says of each matrix: first what counts, then what does not.
+    /// The library's status of each matrix: first those that are checked, then those that are ignored.
     info: Arg,
 }
 
-/// Bytes of what the library says of a matrix.
+/// Bytes of the library's status of a matrix.
 const INFO_BYTES: usize = 4;
 
 impl Decomposition {
@@ -103,7 +103,7 @@ impl Decomposition {
         }
     }
 
-    /// Where the library writes of each matrix whether it failed; `spare` where that is nothing to keep.
+    /// Returns where the library writes its status of each matrix; `spare` for a status that is ignored.
     pub(crate) fn info(&self, spare: bool) -> Arg {
         match self.info {
             Arg::Scratch(at) if spare => Arg::Scratch(at + self.batch as usize * INFO_BYTES),
@@ -111,12 +111,12 @@ impl Decomposition {
         }
     }
 
-    /// Where a result starts.
+    /// Returns where a result starts.
     pub(crate) fn result(&self, which: usize) -> (Arg, i64) {
         (self.out, self.starts[which])
     }
 
-    /// Scratch for so many elements.
+    /// Reserves scratch for `elements` elements.
     pub(crate) fn scratch(&mut self, elements: i64, dtype: DType) -> Arg {
         self.builder.out.scratch(elements as usize * dtype.size())
     }
@@ -126,7 +126,7 @@ impl Decomposition {
         Launch::new(format!("linalg_{name}_{}{variant}", types.join("_")), dtypes, &[TEXT]).part(Part::Arith)
     }
 
-    /// Forgets what was known of the matrices; the flag is 0.
+    /// Resets the magnitudes, the statuses and the flag to 0.
     pub(crate) fn begin(&mut self) {
         let d = self.out_dtype;
         let stage = self
@@ -140,7 +140,8 @@ impl Decomposition {
         self.builder.out.stages.push(stage);
     }
 
-    /// Finds each matrix's largest magnitude, of all elements or of a triangle (`Some(upper)`), or whether there is NaN.
+    /// Finds the largest magnitude of each matrix, of all elements or of a triangle (`Some(upper)`). With `only_nan` it
+    /// only detects NaN.
     pub(crate) fn scan(&mut self, a: Source, triangle: Option<bool>, only_nan: bool) {
         let d = self.dtype;
         let what = triangle.map_or("ALL", |upper| if upper { "UPPER_HALF" } else { "LOWER_HALF" });
@@ -178,7 +179,7 @@ impl Decomposition {
         self.builder.out.stages.push(stage);
     }
 
-    /// Values, `each` for every matrix, as they came from the library.
+    /// Writes the library's values, `each` per matrix, as a result.
     pub(crate) fn values(&mut self, from: (Arg, DType), each: i64, which: usize) {
         let (d, (to, at)) = (self.out_dtype, self.result(which));
         let count = each * self.batch;
@@ -195,7 +196,8 @@ impl Decomposition {
         self.builder.out.stages.push(stage);
     }
 
-    /// Says in the flag whether a matrix failed. `strict`: infinity and NaN are failures, else they excuse one.
+    /// Sets the flag if a matrix failed. With `strict` infinity and NaN count as failures; otherwise such matrices
+    /// never fail.
     pub(crate) fn report_status(&mut self, strict: bool) {
         let d = self.out_dtype;
         let stage = self
@@ -209,7 +211,7 @@ impl Decomposition {
         self.builder.out.stages.push(stage);
     }
 
-    /// Sign and logarithm of determinants, from the factors.
+    /// Writes the sign and the logarithm of determinants from the factors.
     pub(crate) fn determinant(&mut self, factors: Arg, pivots: Arg) {
         let d = self.dtype;
         let stage = self
@@ -223,7 +225,7 @@ impl Decomposition {
         self.builder.out.stages.push(stage);
     }
 
-    /// Eigenvectors of real matrices as complex numbers.
+    /// Writes eigenvectors of real matrices as complex numbers.
     pub(crate) fn pairs(&mut self, vectors: Arg, values: Arg) {
         let (d, (to, at)) = (self.out_dtype, self.result(1));
         let count = self.batch * self.n * self.n;
@@ -241,8 +243,8 @@ impl Decomposition {
         self.builder.out.stages.push(stage);
     }
 
-    /// The whole decomposition in shared memory, by one warp or block for each matrix. False where that is not fast or
-    /// does not fit.
+    /// Does the whole decomposition in shared memory, by one warp or block per matrix. Returns false if the matrix does
+    /// not fit or the library is faster.
     pub(crate) fn small(&mut self, op: LinalgOp, call: &RoutineCall) -> bool {
         let Decomposition { m, n, k, batch, dtype: d, .. } = *self;
         let (odd, least, most) = (|n: i64| n | 1, m.min(n), m.max(n));
@@ -267,7 +269,7 @@ impl Decomposition {
         if bytes > self.builder.target.arch.max_shared || (batch == 1 && most > MAX_SINGLE_SIDE) {
             return false;
         }
-        // From there on the library's is twice as fast.
+        // For larger matrices the library is twice as fast.
         if matches!(op, LinalgOp::Eigh { .. }) && n > WARP_SIDE {
             return false;
         }

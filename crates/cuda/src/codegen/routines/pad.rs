@@ -1,4 +1,4 @@
-//! Extending arrays at their edges.
+//! Padding of arrays at their edges.
 
 use cuprous_core::Dims;
 use cuprous_core::routine::Edge;
@@ -9,7 +9,7 @@ use super::{Builder, DivUp, EDGES, Launch, Source, edge_name};
 
 const TEXT: &str = include_str!("pad.cuh");
 
-/// An axis: extent of the output, extent and stride of the operand, elements in front.
+/// An axis: the extent of the output, extent and stride of the operand, elements in front.
 type Axis = [i64; 4];
 
 /// Adds the launch of a padding.
@@ -22,7 +22,7 @@ pub(super) fn pad(call: &RoutineCall, (edge, constant): (Edge, u64), before: &Di
         let plain = |a: &Axis| a[0] == a[1] && a[3] == 0;
         match axes.last_mut() {
             _ if axis[0] == 1 && plain(&axis) => {}
-            // Axes that are not padded and step as one.
+            // Adjacent axes that are not padded and step as one are merged.
             Some(last) if plain(last) && plain(&axis) && last[2] == axis[2] * axis[1] => {
                 *last = [last[0] * axis[0], last[1] * axis[1], axis[2], 0];
             }
@@ -54,12 +54,12 @@ pub(super) fn pad(call: &RoutineCall, (edge, constant): (Edge, u64), before: &Di
     builder.out.stages.push(stage);
 }
 
-/// With a conversion first.
+/// Converts the operand first.
 fn pad_as(call: &RoutineCall, edge: (Edge, u64), before: &Dims, builder: &mut Builder) {
     let (d, layout) = (call.out.1.dtype, &call.ins[0].1);
     let copy = builder.out.scratch(layout.size as usize * d.size());
     builder.pack(Arg::Buffer(call.ins[0].0), layout, copy, d);
-    // The copy takes the operand's place.
+    // The padding reads the copy instead of the operand.
     let dense = cuprous_core::Layout::contiguous(d, &layout.shape);
     let start = builder.out.stages.len();
     pad(&RoutineCall { ins: vec![(u32::MAX, dense)], ..call.clone() }, edge, before, builder);

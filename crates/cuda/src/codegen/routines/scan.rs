@@ -1,4 +1,4 @@
-//! Running folds.
+//! Scans (running reductions).
 
 use cuprous_core::{DType, ScanOp};
 use cuprous_plan::kernel::RoutineCall;
@@ -11,12 +11,12 @@ const TEXT: &str = include_str!("scan.cuh");
 const STREAM_TEXT: &str = include_str!("scan_stream.cuh");
 /// Bulk copies, for kernels of sm_90 and later.
 const BULK: &str = include_str!("bulk.cuh");
-/// Tiles whose aggregates are added at once, and groups whose sums are: `SCAN_GROUP` and `SCAN_SPAN` of the template.
+/// Tiles of a group and groups of a span: `SCAN_GROUP` and `SCAN_SPAN` of the template.
 const GROUP: i64 = 128;
 const SPAN: i64 = 64;
-/// Rows up to this long are taken by a part of a warp each, where there are many.
+/// Rows up to this length are scanned by a part of a warp each, if there are many.
 const SHORT_ROW: i64 = 2048;
-/// Chunks of a column are no shorter.
+/// The least length of a chunk of a column.
 const CHUNK: i64 = 32;
 
 fn op_name(op: ScanOp) -> &'static str {
@@ -28,7 +28,7 @@ fn op_name(op: ScanOp) -> &'static str {
     }
 }
 
-/// What all kernels of one scan share.
+/// What all kernels of one scan share: operation, type of the operand, type of the result.
 #[derive(Clone, Copy)]
 struct ScanSpec {
     op: ScanOp,
@@ -37,7 +37,7 @@ struct ScanSpec {
 }
 
 impl ScanSpec {
-    /// `In, Out, Op`.
+    /// Returns the template arguments `In, Out, Op`.
     fn types(self) -> String {
         format!(
             "{}, {}, reduce_{}<{}>",
@@ -70,7 +70,7 @@ pub(super) fn scan(call: &RoutineCall, op: ScanOp, axis: usize, builder: &mut Bu
     let mut from = Source { at: Arg::Buffer(*buffer), offset: layout.offset };
     let mut spec = ScanSpec { op, from: layout.dtype, to: to.dtype };
     if !layout.is_c_contiguous() {
-        // Scans work in place.
+        // Scans can run in place, so the copy is made in the output.
         builder.pack(from.at, layout, out, to.dtype);
         from = Source { at: out, offset: 0 };
         spec.from = to.dtype;
@@ -82,7 +82,7 @@ pub(super) fn scan(call: &RoutineCall, op: ScanOp, axis: usize, builder: &mut Bu
     }
 }
 
-/// Along contiguous memory.
+/// Scans rows of contiguous memory.
 fn rows(spec: ScanSpec, from: Source, out: Arg, rows: i64, n: i64, builder: &mut Builder) {
     let size = spec.from.size().max(spec.to.size());
     let row = if rows > 1 { n } else { 0 };
@@ -100,10 +100,10 @@ fn rows(spec: ScanSpec, from: Source, out: Arg, rows: i64, n: i64, builder: &mut
         return;
     }
     let threads = builder.tuning.scan_threads;
-    // As many bytes a thread whatever the vector, but no more than 64 elements.
+    // The same number of bytes per thread for any vector width, but at most 64 elements.
     let most = i64::from((builder.tuning.scan_vectors * 16 / (v * size as u32).max(4)).clamp(1, 16).min(64 / v));
     let line = i64::from(threads * v);
-    // Where rows are many, a block goes through each; its tiles then share the row evenly.
+    // With many rows, each block scans a whole row in tiles of equal size.
     let chained = n > line * most && rows < 2 * i64::from(builder.target.arch.sms);
     let k = if chained { most } else { n.div_up(n.div_up(line * most)).div_up(line) };
     let tiles = n.div_up(line * k);
@@ -127,7 +127,7 @@ fn rows(spec: ScanSpec, from: Source, out: Arg, rows: i64, n: i64, builder: &mut
     builder.out.stages.push(stage);
 }
 
-/// What tiles tell each other: tickets, tags and values.
+/// Reserves the state that tiles share: the ticket counter, tags and values.
 fn lookback_state(spec: ScanSpec, rows: i64, tiles: i64, builder: &mut Builder) -> [Arg; 3] {
     let groups = tiles.div_up(GROUP);
     let words = (rows * (tiles + groups + groups.div_up(SPAN))) as usize;
@@ -136,17 +136,17 @@ fn lookback_state(spec: ScanSpec, rows: i64, tiles: i64, builder: &mut Builder) 
     [builder.out.state(16), builder.out.state(8 * words), builder.out.state(values)]
 }
 
-/// Few long rows through shared memory by bulk copies; false where that is not possible or does not pay.
+/// Scans few long rows through shared memory by bulk copies. Returns false if that is not possible or not faster.
 fn stream(spec: ScanSpec, from: Source, out: Arg, rows: i64, n: i64, builder: &mut Builder) -> bool {
     let (arch, a, size) = (builder.target.arch, spec.to.accumulator(), spec.to.size());
     let (threads, vectors) = (builder.tuning.stream_threads, builder.tuning.stream_vectors);
     let bytes = (16 * threads * vectors) as usize;
-    // A stage holds a tile, what lies before its lanes and warps, and a few words.
+    // A stage holds a tile, the prefixes of its lanes and warps, and a few words.
     let stage = bytes + (threads + threads / 32 + 2) as usize * a.size() + 64;
     let stages = (arch.max_shared / stage).min(builder.tuning.stream_stages as usize);
     let tiles = n.div_up((bytes / size) as i64);
     let sms = i64::from(arch.sms);
-    // Single bytes would need too many registers, and for wide accumulators it was measured to be no faster.
+    // Single bytes would need too many registers; for wide accumulators no gain was measured.
     let fits = spec.from.size() == size && size > 1 && a.size() <= 4;
     if arch.major < 9 || !fits || stages < 4 || rows * tiles < 2 * sms || rows >= 2 * sms {
         return false;
@@ -173,7 +173,7 @@ fn stream(spec: ScanSpec, from: Source, out: Arg, rows: i64, n: i64, builder: &m
     true
 }
 
-/// Along another axis than the last: (outer, n, inner) with inner > 1.
+/// Scans along an axis that is not the last: (outer, n, inner) with inner > 1.
 fn columns(spec: ScanSpec, from: Source, out: Arg, [outer, n, inner]: [i64; 3], builder: &mut Builder) {
     let wanted = builder.full_device() / 2 / (outer * inner);
     let chunks = wanted.min(n / CHUNK).max(1);

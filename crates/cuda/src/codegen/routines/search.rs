@@ -6,8 +6,8 @@ use super::super::types::{Arg, ctype, short};
 use super::{Builder, DivUp, Launch, Source};
 
 const TEXT: &str = include_str!("search.cuh");
-/// Elements of a long table that blocks keep in shared memory, and bytes of them where there is much to be found: of
-/// what is in no block's memory each element has a place of its own, so that steps there take the longest.
+/// Elements of a long table that blocks keep in shared memory, and the bytes of them if there are many values to find.
+/// Steps in global memory take the longest, since each reads an element of its own.
 const PIVOTS: i64 = 1024;
 const PIVOT_BYTES: i64 = 32 << 10;
 const THREADS: i64 = 512;

@@ -1,4 +1,4 @@
-//! Selection: the first of each row in order, and elements of a rank.
+//! Selection: the first elements of each row in order, and elements of a rank.
 
 use cuprous_core::DType;
 use cuprous_plan::kernel::RoutineCall;
@@ -10,18 +10,18 @@ use super::{Builder, DivUp, Launch, Source};
 const TEXT: &str = include_str!("select.cuh");
 /// `SELECT_BITS` of the template.
 const BITS: usize = 11;
-/// So many keys a block gathers of a row in shared memory.
+/// Most keys of a row that a block gathers in shared memory.
 const MAX_GATHERED: i64 = 1024;
-/// Elements of a block that gathers from long rows: `256 * ITEMS` of the template.
+/// Elements of a thread in a block that gathers from long rows: `ITEMS` of the template, with 256 threads.
 const ITEMS: i64 = 16;
 
-/// Unsigned words of a key's size: two for the narrow types, as in the templates.
+/// Returns the unsigned type for keys of a dtype: at least 32 bits, as in the templates.
 fn word(d: DType) -> DType {
     if d.size() == 8 { DType::U64 } else { DType::U32 }
 }
 
-/// Adds the passes that find the element of a rank in every row; `values` gets it where it is given. What is known of
-/// the rows then is where the result says.
+/// Adds the passes that find the element of a rank in every row, and write it to `values` if given. Returns the memory
+/// of the rows' selection states.
 #[allow(clippy::too_many_arguments, reason = "the parts of one plan")]
 fn passes(
     from: Source,
@@ -60,7 +60,7 @@ fn passes(
             "selection",
             state,
         );
-        // Without values the state stands in their place.
+        // Without values the state is passed instead, unused.
         let (stage, template) = match values {
             Some(out) => (stage.pointer("values", t, out), format!("select_digit_of_rows<{t}, true>")),
             None => (stage.pointer("values", t, state), format!("select_digit_of_rows<{t}, false>")),
@@ -70,7 +70,7 @@ fn passes(
     state
 }
 
-/// Rows and their length.
+/// Returns the rows and their length.
 fn rows(call: &RoutineCall) -> (i64, i64) {
     let layout = &call.ins[0].1;
     let n = layout.shape.last().copied().unwrap_or(1);
@@ -85,9 +85,10 @@ pub(super) fn topk(call: &RoutineCall, largest: bool, builder: &mut Builder) {
     let from = builder.dense(&call.ins[0], d);
     let (t, w) = (ctype(d), word(d));
     let room = n as usize * w.size();
-    // With its static memory a block must have room, and two fit on a multiprocessor at least where rows are many.
+    // The dynamic memory must fit besides the block's static memory. With many rows two blocks should fit on a
+    // multiprocessor.
     let most = if rows < 8 { 32 << 10 } else { builder.target.arch.max_shared.saturating_sub(28 << 10) };
-    // Places are counted in 16 bits.
+    // Positions are counted in 16 bits.
     if k <= MAX_GATHERED && room <= most && n < 1 << 16 {
         let threads = if n > 2048 { 512 } else { 256 };
         let stage = launch(if largest { "largest_of_rows" } else { "least_of_rows" }, d, &[KEYS, TEXT])
@@ -138,7 +139,7 @@ pub(super) fn topk(call: &RoutineCall, largest: bool, builder: &mut Builder) {
     builder.out.stages.push(stage);
 }
 
-/// Positions among the chosen become positions in the row.
+/// Turns positions among the selected elements into positions in the row.
 const POSITIONS: &str = "DEV void select_positions(int64* out, const uint32* positions, int64 k, int64 size) {
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < size) out[i] = positions[i / k * k + out[i]];

@@ -13,20 +13,20 @@ const RADIX: &str = include_str!("radix.cuh");
 const LANES: &str = include_str!("rows_lanes.cuh");
 const NETWORK: &str = include_str!("rows_sort.cuh");
 const ROWS: &str = include_str!("rows_radix.cuh");
-/// Digits of a pass have so many values.
+/// Number of values of a digit.
 const BINS: i64 = 256;
-/// Rows of at most so many elements are sorted by a network.
+/// Rows of at most this many elements are sorted by a network.
 const SHORT_ROW: i64 = 256;
-/// Rows of at most so many elements are sorted in shared memory.
+/// Rows of at most this many elements are sorted in shared memory.
 const BLOCK_ROW: i64 = 8192;
 
 pub(super) fn launch(what: &str, d: DType, files: &[&'static str]) -> Launch {
-    // Keys ask of every type whether it is a half.
+    // The key templates test every type for half precision.
     let launch = Launch::new(format!("{what}_{}", short(d)), &[d], files).part(Part::Half);
     if d.is_complex() { launch.part(Part::Complex) } else { launch }
 }
 
-/// Adds the launches of a sort; `indices`: its result are positions.
+/// Adds the launches of a sort. With `indices` the result is positions.
 pub(super) fn sort(call: &RoutineCall, indices: bool, builder: &mut Builder) {
     let operand = &call.ins[0];
     let (d, n) = (operand.1.dtype, operand.1.shape.last().copied().unwrap_or(1));
@@ -34,9 +34,9 @@ pub(super) fn sort(call: &RoutineCall, indices: bool, builder: &mut Builder) {
     sort_dense(from, d, operand.1.size / n, n, indices, Arg::Buffer(call.out.0), builder);
 }
 
-/// [`sort`] of rows that lie one after the other.
+/// [`sort`] of contiguous rows.
 pub(super) fn sort_dense(from: Source, d: DType, rows: i64, n: i64, indices: bool, out: Arg, builder: &mut Builder) {
-    // Elements of 16 bytes fill registers sooner.
+    // Elements of 16 bytes need twice the registers.
     let most = if d == DType::C128 { BLOCK_ROW / 2 } else { BLOCK_ROW };
     if n > most {
         return long_rows(from, d, rows, n, indices, out, builder);
@@ -74,7 +74,7 @@ pub(super) fn sort_dense(from: Source, d: DType, rows: i64, n: i64, indices: boo
     builder.out.stages.push(launch.int("n", n).stage(&template, blocks, threads, 0));
 }
 
-/// Digits of a type: bytes, and for complex numbers one more for where they are NaN.
+/// Returns the number of digits of a type: its bytes, and for complex numbers one more for the NaN class.
 fn digits(d: DType) -> usize {
     d.size() + usize::from(d.is_complex())
 }
@@ -82,11 +82,11 @@ fn digits(d: DType) -> usize {
 fn long_rows(from: Source, d: DType, rows: i64, n: i64, indices: bool, out: Arg, builder: &mut Builder) {
     let (passes, tuning) = (digits(d), builder.tuning);
     let bytes = (rows * n) as usize * d.size();
-    // The last pass of a sort writes to the output, that of an argsort no elements.
+    // The last pass of a sort writes to the output; that of an argsort writes no elements.
     let odd = if passes > 1 { builder.out.scratch(bytes) } else { out };
     let even = if indices && passes > 2 { builder.out.scratch(bytes) } else { out };
     let RadixTile { threads, items, blocks } = if indices { tuning.radix_pairs } else { tuning.radix };
-    // Positions of 30 bits leave two for flags.
+    // Positions of 30 bits leave two bits for flags.
     let (offset, offset_bytes) = if n < 1 << 30 { ("uint32", 4) } else { ("uint64", 8) };
     let (position, position_bytes) = match (indices, n < 1 << 32) {
         (false, _) => ("no_positions", 1),
@@ -94,13 +94,13 @@ fn long_rows(from: Source, d: DType, rows: i64, n: i64, indices: bool, out: Arg,
         (true, false) => ("int64", 8),
     };
     let widest = d.size().max(position_bytes).max(4) as u32;
-    // Static shared memory ends at 48 KiB, counters included.
+    // Static shared memory, counters included, ends at 48 KiB.
     let room = 47_000 - threads / 32 * 1024 - BINS as u32 * offset_bytes as u32;
     let items = (items * 4 / widest).max(2).min(room / (threads * widest)).max(1);
     let tiles = n.div_up(i64::from(threads * items));
 
-    // One stretch of zeros: histograms, tickets, which passes are needed, the first pass's status. Each pass clears the
-    // next one's.
+    // One range of zeros: histograms, tickets, the set of active passes, and the first pass's status. Each pass clears
+    // the next one's status.
     let bins_bytes = (rows * passes as i64 * BINS) as usize * offset_bytes;
     let status_bytes = (rows * tiles * BINS) as usize * offset_bytes;
     let zeros = builder.out.scratch(bins_bytes + 256 + status_bytes);
@@ -113,7 +113,7 @@ fn long_rows(from: Source, d: DType, rows: i64, n: i64, indices: bool, out: Arg,
     let clear = plain("clear_words").pointer("words", "uint32", zeros).int("n", words);
     builder.out.stages.push(clear.stage("radix_clear", words.div_up(512), 512, 0));
 
-    // Copies of the counters keep a warp's increments apart.
+    // Several copies of the counters reduce conflicts among the lanes of a warp.
     let counters = tuning.radix_histogram_threads;
     let copies = (tuning.radix_histogram_bytes / (passes * 1024)).clamp(1, 32);
     let copies = if copies.is_power_of_two() { copies } else { copies.next_power_of_two() / 2 };
@@ -136,7 +136,7 @@ fn long_rows(from: Source, d: DType, rows: i64, n: i64, indices: bool, out: Arg,
         .int("passes", passes as i64);
     builder.out.stages.push(starts.stage(&format!("radix_starts<{offset}>"), rows * passes as i64, 256, 0));
 
-    // Positions alternate between the scratch and the output's memory, which has 8 bytes for each.
+    // Positions alternate between the scratch and the output, which has 8 bytes for each.
     let odd_positions =
         if indices && passes > 1 { builder.out.scratch((rows * n) as usize * position_bytes) } else { out };
     let template = format!(

@@ -1,4 +1,4 @@
-//! Expressions as C++.
+//! Writes expressions as C++.
 
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun};
@@ -10,7 +10,7 @@ use super::Writer;
 use crate::codegen::prelude::Part;
 use crate::codegen::types::ctype;
 
-/// How tightly an expression holds together; operands that precedence less tightly are put in brackets.
+/// Operator precedence, from the loosest to the tightest. Operands that bind less tightly are put in brackets.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Precedence {
     Ternary,
@@ -25,7 +25,7 @@ pub(super) enum Precedence {
     Primary,
 }
 
-/// C++ text and how tightly it holds.
+/// C++ text and its precedence.
 type Text = (String, Precedence);
 
 fn primary(text: impl Into<String>) -> Text {
@@ -33,12 +33,13 @@ fn primary(text: impl Into<String>) -> Text {
 }
 
 impl Writer<'_> {
-    /// An expression wherever a full expression may stand.
+    /// Returns an expression for a position where any expression is allowed.
     pub(super) fn expr(&mut self, e: &Expr) -> String {
         self.text(e).0
     }
 
-    /// Where C++ converts a number to the type that stands there: integers need no suffix.
+    /// Returns an expression for a position where C++ converts it to the required type, so that integers need no
+    /// suffix.
     pub(super) fn value(&mut self, e: &Expr) -> String {
         match (&e.kind, e.dtype()) {
             (Kind::Const(Number::Int(n)), Some(d)) if d.is_int() && i128::from(n.unsigned_abs() as i64) < 1 << 31 => {
@@ -48,13 +49,13 @@ impl Writer<'_> {
         }
     }
 
-    /// As an operand of something that holds so tightly.
+    /// Returns an expression as an operand that binds at least as tightly as `precedence`.
     fn operand(&mut self, e: &Expr, precedence: Precedence) -> String {
         let (text, own) = self.text(e);
         if own < precedence { format!("({text})") } else { text }
     }
 
-    /// An argument of a function: constants have their exact type, on which overloads depend.
+    /// Returns an argument of a function. Constants have their exact type, on which overloads depend.
     pub(super) fn argument(&mut self, e: &Expr) -> String {
         match (&e.kind, e.dtype()) {
             (Kind::Const(n), Some(d)) => exact(*n, d),
@@ -169,7 +170,7 @@ impl Writer<'_> {
                 let name = op.name().trim_end_matches('_');
                 let passed = self.arguments(operands);
                 let low = matches!(&array.ty, Ty::Array(a) if matches!(a.dtype(), Some(DType::F16 | DType::BF16)));
-                // Of 16-bit floats the hints know the bits.
+                // The cache-hinted loads and stores of 16-bit floats access their bits.
                 match (op.loads(), op.stores(), &passed[..]) {
                     (true, ..) if low => {
                         let c = self.ctype(&e.ty);
@@ -188,7 +189,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Declares a function of libdevice, which the compiler links, and what makes a tuple of its results.
+    /// Declares a function of libdevice, which the compiler links, and a wrapper that returns its several results as a
+    /// tuple.
     fn libdevice(&mut self, name: &str, [ret, takes, writes]: [&str; 3], ty: &Ty) {
         if self.tuples.iter().any(|(known, _)| known == name) {
             return;
@@ -213,7 +215,7 @@ impl Writer<'_> {
         self.tuples.push((name.into(), text));
     }
 
-    /// `a(i, j)`; `a.at(i, j)` where an index may be negative.
+    /// Returns `a(i, j)`, or `a.at(i, j)` if an index may be negative.
     pub(super) fn element(&mut self, array: &Expr, indices: &[Expr]) -> String {
         let natural = indices.iter().all(|i| self.sizes.natural(i));
         let base = self.operand(array, Precedence::Primary);
@@ -248,7 +250,7 @@ impl Writer<'_> {
             (Ty::Scalar(a), Ty::Scalar(b)) => {
                 if is_plain(*a) && is_plain(*b) && *b != DType::Bool {
                     let inner = self.operand(from, Precedence::Prefix);
-                    // The coordinates are unsigned; two casts say no more than one.
+                    // The coordinates are unsigned, so one cast is enough.
                     let inner = match &from.kind {
                         Kind::Builtin(..) if *b == DType::I64 => inner.trim_start_matches("(int)").to_owned(),
                         _ => inner,
@@ -265,7 +267,8 @@ impl Writer<'_> {
                 primary(format!("as_strided({inner})"))
             }
             (Ty::Tuple(types, _), Ty::Tuple(wanted, _)) => {
-                // Items by items; a tuple that is converted is simple or a call.
+                // Converts item by item. The operand is evaluated once per item; it is a simple expression or a
+                // function call.
                 let inner = self.operand(from, Precedence::Primary);
                 let name = self.ctype(to);
                 let items: Vec<String> = types
@@ -283,7 +286,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A row of the operation table: C++'s operators where they say the same, else the row's text.
+    /// Writes a row of the operation table: a C++ operator where it means the same, else the row's own text.
     fn fun(&mut self, fun: Fun, d: DType, args: &[Expr], e: &Expr) -> Text {
         let float = matches!(d, DType::F32 | DType::F64);
         let int = d.is_int();
@@ -316,7 +319,7 @@ impl Writer<'_> {
         if let (Some((sign, own, right)), [a, b]) = (operator, args) {
             let left = if own == Precedence::Bitwise || own == Precedence::Shift { Precedence::Primary } else { own };
             let left = if own == Precedence::Compare { Precedence::Shift } else { left };
-            // One operand of the exact type is enough.
+            // It is enough if one operand has the exact type.
             let a_text = self.short_operand(a, left, !matches!(b.kind, Kind::Const(_)));
             let b_text = self.short_operand(b, right, !matches!(a.kind, Kind::Const(_)));
             return (format!("{a_text} {sign} {b_text}"), own);
@@ -344,7 +347,7 @@ impl Writer<'_> {
         primary(fill(fun.op().cuda, &texts))
     }
 
-    /// Whether the result is within 62 bits.
+    /// Returns true if the result is within 62 bits.
     fn fits(&self, fun: Fun, args: &[Expr]) -> bool {
         let bits: Vec<u32> = args.iter().map(|a| self.sizes.bits(a)).collect();
         match (fun, &bits[..]) {
@@ -354,7 +357,8 @@ impl Writer<'_> {
         }
     }
 
-    /// An operand of an operator; integers that fit into an int need no suffix beside another of the exact type.
+    /// Returns an operand of an operator. Integers that fit into an int need no suffix beside an operand of the exact
+    /// type.
     fn short_operand(&mut self, e: &Expr, precedence: Precedence, beside: bool) -> String {
         if let (Kind::Const(Number::Int(n)), Some(d), true) = (&e.kind, e.dtype(), beside)
             && d.is_int()
@@ -367,18 +371,18 @@ impl Writer<'_> {
     }
 }
 
-/// Whether complex elements may be aligned as their parts only: fields of records.
+/// Returns true if complex elements may be aligned only as their parts are, as in fields of records.
 pub(super) fn may_be_unaligned(array: &Expr) -> bool {
     let complex = matches!(&array.ty, Ty::Array(a) if a.dtype().is_some_and(DType::is_complex));
     complex && !matches!(&array.ty, Ty::Array(a) if a.order == Order::C)
 }
 
-/// Types that C++ has.
+/// Returns true for types that are built into C++.
 fn is_plain(d: DType) -> bool {
     !matches!(d, DType::F16 | DType::BF16 | DType::C64 | DType::C128)
 }
 
-/// Fills `{0}`, `{1}`, …
+/// Replaces `{0}`, `{1}`, … by the arguments.
 fn fill(pattern: &str, args: &[String]) -> String {
     let mut text = String::with_capacity(pattern.len() + 16);
     let mut rest = pattern;
@@ -405,7 +409,7 @@ fn float(x: f64, single: bool) -> String {
     if single { format!("{:?}f", x as f32) } else { format!("{x:?}") }
 }
 
-/// A number as an expression of exactly that type.
+/// Returns a number as an expression of exactly that type.
 pub(super) fn exact(n: Number, d: DType) -> String {
     let (re, im, int) = match n {
         Number::Bool(b) => (f64::from(u8::from(b)), 0.0, i128::from(b)),

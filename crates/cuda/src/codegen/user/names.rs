@@ -1,4 +1,4 @@
-//! Names in generated code: Python's where C++ and the prelude leave them unreserved.
+//! Names in generated code. Python's names are kept unless C++ or the prelude uses them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use cuprous_kernel::ir::Function;
 
 use crate::codegen::prelude::Part;
 
-/// C++'s words, and names that code would mean otherwise.
+/// C++ keywords, and other names that have a meaning in generated code.
 const CPP_NAMES: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept \
     const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do \
     double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable \
@@ -30,7 +30,7 @@ static RESERVED: LazyLock<HashSet<String>> = LazyLock::new(|| {
                 word.push(c);
                 continue;
             }
-            // What is called, or takes template arguments.
+            // Identifiers before a bracket or template arguments.
             if matches!(c, '(' | '<') && word.len() > 1 {
                 names.insert(std::mem::take(&mut word));
             }
@@ -40,20 +40,20 @@ static RESERVED: LazyLock<HashSet<String>> = LazyLock::new(|| {
     names
 });
 
-/// A name that means nothing else.
+/// Returns a name that C++ and the prelude do not use.
 pub(super) fn unreserved(name: &str) -> String {
     let mut text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
     if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit()) {
         text.insert(0, '_');
     }
-    // Names that begin with two underscores are the compiler's.
+    // Names that begin with two underscores belong to the compiler.
     if RESERVED.contains(&text) || text.starts_with("__") || text.starts_with("shared_") || text.starts_with("local_") {
         text.push('_');
     }
     text
 }
 
-/// The names of a function's variables.
+/// Returns the names of a function's variables.
 pub(super) fn variables(function: &Function, taken: &[String]) -> Vec<String> {
     let mut count: HashMap<String, u32> = taken.iter().map(|name| (name.clone(), 1)).collect();
     let mut names = Vec::new();

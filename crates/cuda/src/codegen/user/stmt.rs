@@ -1,4 +1,4 @@
-//! Statements and functions as C++.
+//! Writes statements and functions as C++.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,10 +11,10 @@ use super::Writer;
 use super::expr::{exact, may_be_unaligned};
 use crate::codegen::text::Code;
 
-/// Where variables are declared: at the assignment that stands before every use, else at the top.
+/// Where variables are declared: at the assignment that precedes every use, else at the top of the function.
 #[derive(Default)]
 pub(super) struct Declarations {
-    /// By the address of the statement.
+    /// Variables to declare at an assignment, by the address of the statement.
     at: HashMap<usize, HashSet<usize>>,
     /// Loops that declare their counter.
     counters: HashSet<usize>,
@@ -25,7 +25,7 @@ fn address(stmt: &Stmt) -> usize {
     std::ptr::from_ref(stmt) as usize
 }
 
-/// Variables that occur in a statement: in itself, and in each of its blocks.
+/// Collects the variables that occur in a statement: in itself, and in its blocks.
 fn occurring(stmt: &Stmt, own: &mut HashSet<usize>, inside: &mut HashSet<usize>) {
     fn inner(e: &Expr, into: &mut HashSet<usize>) {
         if let Kind::Var(v) = e.kind {
@@ -56,7 +56,7 @@ impl Declarations {
         declarations
     }
 
-    /// Finds declarations in a block for variables that occur nowhere else.
+    /// Finds the declarations of variables that occur in this block only.
     fn block(&mut self, block: &[Stmt], vars: &HashSet<usize>) {
         let seen: Vec<(HashSet<usize>, HashSet<usize>)> = block
             .iter()
@@ -109,7 +109,7 @@ fn occurs(block: &[Stmt], var: usize) -> bool {
 }
 
 impl Writer<'_> {
-    /// The head of a function, without `{` or `;`.
+    /// Returns the head of a function, without `{` or `;`.
     pub(super) fn signature(&mut self, function: &Function, k: usize) -> String {
         let params: Vec<String> = (0..function.params)
             .filter(|&p| function.vars[p].ty != Ty::None)
@@ -309,7 +309,7 @@ impl Writer<'_> {
                         }
                         _ => ("%f", vec![format!("cast<double>({text})")]),
                     };
-                    // CUDA's printf takes 32 values; more of them are a line in parts.
+                    // CUDA's printf takes at most 32 values, so a longer line is printed in parts.
                     if args.len() + all.len() > 32 {
                         let values: String = args.drain(..).map(|a| format!(", {a}")).collect();
                         code.line(format!("printf(\"{format}\"{values});"));
@@ -324,7 +324,7 @@ impl Writer<'_> {
         code.line(format!("printf(\"{format}\\n\"{args});"));
     }
 
-    /// A host array as data of the module.
+    /// Writes a host array as data of the module.
     pub(super) fn constant(&mut self, k: usize, code: &mut Code) {
         let array = self.module.constants[k].clone();
         let c = self.ctype(&array.elem);
@@ -335,7 +335,8 @@ impl Writer<'_> {
                 Some(d) => {
                     all[..bytes.len()].copy_from_slice(bytes);
                     match d {
-                        // Their bits: a constant initialiser calls no function.
+                        // 16-bit floats are written as their bits, because a constant initializer cannot call a
+                        // function.
                         DType::F16 | DType::BF16 => format!("{{{}}}", u16::from_le_bytes([all[0], all[1]])),
                         d => exact(cuprous_core::Scalar(all).number(d), d),
                     }
@@ -355,7 +356,8 @@ impl Writer<'_> {
             }
             _ => true,
         };
-        // Infinities and NaN are what functions give, which no initialiser calls: those arrays are written as bits.
+        // Infinities and NaN would need function calls, which an initializer cannot make. Arrays with such values are
+        // written as bits.
         let small = matches!(array.elem.scalar(), Some(DType::F16 | DType::BF16));
         let (stored, items): (&str, Vec<String>) = if small || array.bytes.chunks(size).all(finite) {
             (&c, array.bytes.chunks(size).map(item).collect())
@@ -367,14 +369,15 @@ impl Writer<'_> {
             ("unsigned long long", array.bytes.chunks(8).map(word).collect())
         };
         let count = items.len().max(1);
-        // Constant memory has 64 KiB for all.
+        // All constant memory together has 64 KiB.
         let space = if array.bytes.len() <= 16 << 10 { "__constant__" } else { "__device__" };
         let items = if items.is_empty() { "{}".to_owned() } else { items.join(", ") };
         let align = if stored == c { "" } else { "__align__(16) " };
         code.line(format!("{align}{space} const {stored} constant_{k}_data[{count}] = {{{items}}};"));
         let shape: Vec<String> = array.shape.iter().map(i64::to_string).collect();
         let (n, shape) = (array.shape.len(), shape.join(", "));
-        // NVRTC 13 takes the address for one of global memory where it sees through it, and ptxas refuses that.
+        // The address is hidden from NVRTC 13, which would otherwise take it for one of global memory, and ptxas
+        // rejects that.
         code.line(format!("DEV array<{c}, {n}> constant_{k}() {{"));
         code.line(format!("    const void* at = constant_{k}_data;"));
         code.line("    asm(\"\" : \"+l\"(at));");
