@@ -1,6 +1,6 @@
-// Elements at which a mask holds, moved together in order. TILE elements of the mask are a block's.
+// Gathers the elements that a mask selects, in order. A block handles MASK_TILE elements of the mask.
 constexpr int MASK_TILE = 4096, MASK_WORDS = MASK_TILE / 64;
-// The mask as bits, 16 a lane at a time, and how many hold in each tile: a warp a tile.
+// Packs the mask into bits, 16 per lane at a time, and counts the bits of each tile. A warp handles a tile.
 DEV void pack_mask(const uint8* mask, int64* counts, int64 n, int64 tiles) {
     const int lane = threadIdx.x % 32;
     const int64 tile = (int64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
@@ -26,7 +26,7 @@ DEV void pack_mask(const uint8* mask, int64* counts, int64 n, int64 tiles) {
         uint32 bits = 0;
 #pragma unroll
         for (int w = 0; w < 4; w++) {
-            // Bytes of 0 or 1: the product has them as neighbours.
+            // Bytes are 0 or 1: the product brings their bits next to each other.
             bits |= (u.words[w] * 0x01020408u >> 24 & 15) << (4 * w);
         }
         sum += __popc(bits);
@@ -36,8 +36,8 @@ DEV void pack_mask(const uint8* mask, int64* counts, int64 n, int64 tiles) {
     for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, d);
     if (lane == 0) counts[tile] = sum;
 }
-// `packed`: how many hold up to the end of each tile, then the bits. Without values the result is the indices. 256
-// threads.
+// `packed` holds the count up to the end of each tile, then the bits. With INDICES the result is the indices instead of
+// values. 256 threads.
 template <class T, bool INDICES>
 DEV void compact(const int64* packed, const T* values, T* out, int64* indices_out, int64 tiles, int64 size) {
     __shared__ uint16 offsets[MASK_TILE];

@@ -1,5 +1,6 @@
-// Direct correlation. Every output adds its products in the order of the weights, one rounding each (fma), so results
-// do not depend on how the work is cut: with ACCUMULATE a kernel goes on with the sums that an earlier one left in y.
+// Direct correlation. Every output adds its products in the order of the weights with one rounding each (fma), so
+// results do not depend on how the work is split. With ACCUMULATE a kernel adds to the sums that an earlier one left in
+// y.
 DEV float multiply_add(float s, float w, float x) { return __fmaf_rn(w, x, s); }
 DEV double multiply_add(double s, double w, double x) { return __fma_rn(w, x, s); }
 template <class T> DEV T multiply_add(T s, T w, T x) { return (T)((uint64)s + (uint64)w * (uint64)x); } // integers wrap
@@ -9,14 +10,14 @@ template <class T, edge E> DEV T element(const T* x, int64 i, int64 n, T constan
     return E == edge_constant && j < 0 ? constant : x[j];
 }
 
-// Weights over the last two axes, KH x KW. A warp's lanes hold V neighbouring columns in each of two halves of the
-// tile and RY rows; the tile's elements and the weights lie in shared memory, a window of a row in registers.
+// Weights over the last two axes, KH x KW. A lane computes RY rows of V neighboring columns in each of the two halves
+// of the tile. The tile and the weights are in shared memory, a window of a row in registers.
 template <class T, edge E, int KH, int KW, int RY, int WARPS>
 DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 width, int64 tiles_y, int64 tiles_x,
                         int64 origin_y, int64 origin_x, int64 constant_bits) {
     constexpr int V = 16 / sizeof(T), TX = 64 * V, TY = RY * WARPS, STEP = 16;
     constexpr int FULL = KW > 2 * STEP ? KW / STEP : 0, REST = KW - FULL * STEP;
-    // Rows of the tile start on 16 bytes and have room for whole vectors; so do rows of weights.
+    // Rows of the tile, and rows of weights, start on 16 bytes and have room for whole vectors.
     constexpr int ROW = (TX + KW - 1 + V - 1) / V * V + V, KROW = (KW + V - 1) / V * V;
     constexpr int ROWS = TY + KH - 1, THREADS = 32 * WARPS;
     extern __shared__ vec<uint32, 4> room[];
@@ -60,7 +61,7 @@ DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 
 
     T sum[RY][2][V] = {};
     const T* window_start = tile + warp * RY * ROW + lane * V;
-    // Columns first..first + COUNT of the weights, at row r of the thread's window.
+    // Adds columns first..first + COUNT of the weights, at row r of the thread's window.
     auto add_columns = [&](auto count, int r, int first) {
         constexpr int COUNT = decltype(count)::value, VECTORS = (V + COUNT - 1 + V - 1) / V;
         T window[2][VECTORS * V];
@@ -119,7 +120,7 @@ DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 
     }
 }
 
-// Weights along the last axis: each warp slides its own windows over RY rows, and waits for no other.
+// Weights along the last axis: each warp slides its own windows over RY rows, without waiting for other warps.
 template <class T, edge E, int KW, int RY, int WARPS, bool ACCUMULATE>
 DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 width, int64 tiles_x, int64 origin,
                        int64 constant_bits) {
@@ -151,7 +152,7 @@ DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 w
 #pragma unroll
         for (int i = 0; i < EACH; i++) if (i * 32 + lane < COLUMNS) line[i * 32 + lane] = e[i];
         __syncwarp();
-        // The next row is on its way while this one is worked on.
+        // The next row is loaded while this one is computed.
         if (o + 1 < RY && y0 + o + 1 < height) fetch(y0 + o + 1);
 #pragma unroll
         for (int h = 0; h < 2; h++) {
@@ -186,7 +187,7 @@ DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 w
     }
 }
 
-// Weights along one axis that is not the last: a thread slides down a column, its R running sums in registers.
+// Weights along one axis that is not the last: a thread slides down a column with R sums in registers.
 template <class T, edge E, int K, int R, bool ACCUMULATE>
 DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64 n, int64 inner, int64 parts,
                           int64 blocks_inner, int64 origin, int64 constant_bits) {
@@ -206,7 +207,7 @@ DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64
         for (int q = 0; q < R; q++) if (first + q < n) sum[q] = y[(first + q) * inner];
     }
     const int64 top = first - origin;
-    // Where these are some of the weights, what they read can be inside while the last outputs are not.
+    // With a part of the weights, all inputs can be inside although the last outputs are not.
     if (top >= 0 && top + R + K - 1 <= n && first + R <= n) {
         const T* from = x + top * inner;
 #pragma unroll
@@ -230,7 +231,7 @@ DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64
     }
 }
 
-// Any number of axes, any weights: an output a thread.
+// Any number of axes, any weights: one output per thread.
 template <class T, edge E, int N>
 DEV void correlate_any(const T* x, const T* weights, T* y, int64 total, int64 constant_bits, const int64 (&shape)[N],
                        const int64 (&window)[N], const int64 (&origin)[N]) {

@@ -1,7 +1,7 @@
-// Counting 8-bit digits in a block, for radix sorts.
+// Counts 8-bit digits in a block, for radix sorts.
 constexpr int RADIX = 256;
 
-// The lanes of the warp that have the same digit. MATCH: by ballots, by the match instruction.
+// Returns the lanes of the warp with the same digit. MATCH = 0 uses ballots, 1 the match instruction.
 template <int MATCH> DEV uint32 peers_of(uint32 d) {
     if constexpr (MATCH == 1) return __match_any_sync(0xffffffffu, d);
     uint32 peers = 0xffffffffu;
@@ -13,7 +13,7 @@ template <int MATCH> DEV uint32 peers_of(uint32 d) {
     }
     return peers;
 }
-// Where an element of digit `d` goes: to what the warp's counter says, which goes on. Lanes come in order.
+// Returns the position of an element of digit `d` and advances the warp's counter. Lanes keep their order.
 template <int MATCH> DEV uint32 next_position(uint32* counters, uint32 d, uint32 lower) {
     uint32 peers = peers_of<MATCH>(d), at = counters[d];
     __syncwarp();
@@ -21,7 +21,7 @@ template <int MATCH> DEV uint32 next_position(uint32* counters, uint32 d, uint32
     __syncwarp();
     return at + __popc(peers & lower);
 }
-// Exclusive over 256 values, one a thread; `scratch` holds 8. All threads of the block come here.
+// Exclusive scan of 256 values, one per thread; `scratch` holds 8. All threads of the block must call it.
 template <class O> DEV O exclusive_scan_bins(O x, O* scratch) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     O sum = x;

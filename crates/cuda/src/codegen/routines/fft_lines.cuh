@@ -1,6 +1,7 @@
-// Fourier transforms of N points (a power of two) that lie `below` elements apart: [above, N, below], in position too. A block
-// has all points of COLUMNS neighbouring lines, a thread SLOTS points of one: those N / SLOTS apart, from its own on. Each
-// pass (Stockham's) combines R of them and exchanges the results through shared memory; the last leaves them in order.
+// Fourier transforms of N points (a power of two) that lie `below` elements apart: [above, N, below]; may run in place.
+// A block has all points of COLUMNS neighboring lines. A thread has SLOTS points of one line, N / SLOTS apart. Each
+// pass (Stockham's) combines R of them and exchanges the results through shared memory; the last pass leaves them in
+// order.
 template <class C> DEV C plus(C a, C b) { return {a.re + b.re, a.im + b.im}; }
 template <class C> DEV C minus(C a, C b) { return {a.re - b.re, a.im - b.im}; }
 template <class C> DEV C times_minus_i(C a) { return {a.im, -a.re}; }  // times -i
@@ -22,8 +23,10 @@ template <class C> DEV void fft_of_4(C& a, C& b, C& c, C& d) {
     c = minus(s, u);
     d = minus(t, v);
 }
-// Of v[first + q * step]; value r of the result is v[first + output_slot<R>(r) * step].
-template <int R> constexpr int output_slot(int r) { return R == 8 ? r % 4 * 2 + r / 4 : R == 16 ? r % 4 * 4 + r / 4 : r; }
+// Transforms v[first + q * step]. Value r of the result is v[first + output_slot<R>(r) * step].
+template <int R> constexpr int output_slot(int r) {
+    return R == 8 ? r % 4 * 2 + r / 4 : R == 16 ? r % 4 * 4 + r / 4 : r;
+}
 template <int R, int STEP, class C> DEV void fft_of(C* v) {
     typedef component<C> F;
     const F half = (F)0.70710678118654752440;
@@ -56,7 +59,7 @@ template <int R, int STEP, class C> DEV void fft_of(C* v) {
             fft_of_4(v[4 * k * STEP], v[(4 * k + 1) * STEP], v[(4 * k + 2) * STEP], v[(4 * k + 3) * STEP]);
     }
 }
-// The values v[q * STEP] times the powers of w.
+// Multiplies the values v[q * STEP] by the powers of w.
 template <int R, int STEP, class C> DEV void twiddle(C* v, C w) {
     C power[R];
     power[1] = w;
@@ -65,7 +68,8 @@ template <int R, int STEP, class C> DEV void twiddle(C* v, C w) {
 #pragma unroll
     for (int q = 1; q < R; q++) v[q * STEP] = rotated(v[q * STEP], power[q]);
 }
-// A pass over groups of R after passes that builder transforms of BEFORE points; `line` is the thread's column of the exchange.
+// A pass over groups of R, after passes that did transforms of BEFORE points; `line` is the thread's column of the
+// exchange.
 template <int N, int SLOTS, int COLUMNS, int R, int BEFORE, class C> DEV void fft_pass(C* v, C* line, int j) {
     constexpr int STEP = SLOTS / R, STRIDE = N / SLOTS;
 #pragma unroll
@@ -113,7 +117,7 @@ template <int N, int SLOTS, int COLUMNS, int BEFORE, class C> DEV void fft_passe
         fft_passes<N, SLOTS, COLUMNS, BEFORE * R>(v, line, j);
     }
 }
-// With INVERSE the other direction: real and imaginary parts change places before and after. N / SLOTS * COLUMNS threads.
+// INVERSE swaps real and imaginary parts before and after. The block has N / SLOTS * COLUMNS threads.
 template <class C, int N, int SLOTS, int COLUMNS, bool INVERSE>
 DEV void fft_lines(const C* x, C* y, int64 below, int64 tiles, int64 factor) {
     extern __shared__ vec<uint32, 4> exchange[];

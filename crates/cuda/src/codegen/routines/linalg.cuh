@@ -1,13 +1,13 @@
-// What stands around a library's decompositions: matrices are brought to where and how the library reads them, and its
-// results to where and how the call's output has them.
+// Kernels around a library's decompositions: they bring matrices into the layout that the library reads, and its
+// results into the layout of the output.
 //
-// `largest` has the bits of each matrix's largest magnitude as float64, of which NaN is above infinity and infinity
-// above every number; `info` is what the library says of each matrix, 0 for success.
+// `largest` holds the bits of each matrix's largest magnitude as float64; NaN is above infinity, and infinity above
+// every number. `info` is the library's status of each matrix, 0 for success.
 constexpr uint64 INFINITE = 0x7ff0000000000000ull;
 #define QUIET_NAN bitcast<double>(0x7ff8000000000000ull)
-// What linalg_copy does on the way.
+// Flags of linalg_copy.
 enum { CONJUGATE = 1, SCALE = 2, NAN_ON_FAILURE = 4, UPPER = 8, LOWER = 16 };
-// What linalg_scan looks at.
+// The part of the matrix that linalg_scan reads.
 enum { ALL = 0, LOWER_HALF = 1, UPPER_HALF = 2 };
 
 template <class T> DEV T from_real(double x) {
@@ -29,8 +29,8 @@ template <class T> DEV uint64 largest_bits(T x) {
         return re > im ? re : im;
     } else return magnitude_bits((double)x);
 }
-// Half the exponent of a matrix whose squares may overflow or vanish, else 0. Scaling by powers of two rounds negligible;
-// it is done in two steps, since neither the factor nor its inverse need be a number.
+// Returns half the exponent of a matrix whose squares may overflow or vanish, else 0. Scaling by powers of two does not
+// round. It is done in two steps, since the factor itself may overflow, and so may its inverse.
 template <class F> DEV int half_exponent(uint64 largest) {
     const int e = (int)(largest >> 52) - 1023, safe = sizeof(F) == 4 ? 40 : 398;
     return largest == 0 || (e >= -safe && e <= safe) ? 0 : e / 2;
@@ -70,11 +70,11 @@ DEV void linalg_scan(const T* a, uint64* largest, int64 rows, int64 columns, int
     if (threadIdx.x % 32 == 0 && most) atomicMax(largest + matrix, most);
 }
 
-// Copies rows x columns elements for each matrix; the destination is row-major without gaps in a row.
+// Copies rows x columns elements of each matrix. The destination is row-major, without gaps in a row.
 template <class T, int FLAGS>
 DEV void linalg_copy(const T* from, T* to, const uint64* largest, const int32* info, int64 to_at, int64 rows,
-                      int64 columns, int64 row_step, int64 column_step, int64 from_batch, int64 to_batch,
-                      int64 tiles_down, int64 tiles_across) {
+                     int64 columns, int64 row_step, int64 column_step, int64 from_batch, int64 to_batch,
+                     int64 tiles_down, int64 tiles_across) {
     __shared__ T tile[32][33];
     int64 rest = blockIdx.x;
     const int64 across = rest % tiles_across * 32;
@@ -99,7 +99,7 @@ DEV void linalg_copy(const T* from, T* to, const uint64* largest, const int32* i
         if (r >= rows || c >= columns) continue;
         T value = transposed ? tile[i][x] : from[r * row_step + c * column_step];
         if constexpr (FLAGS & CONJUGATE) value = conjugate(value);
-        // Iterations of a library need not end for infinity or NaN.
+        // The library's iterations may not end for infinity or NaN.
         if constexpr (FLAGS & SCALE) value = most < INFINITE ? scaled_by(value, -e) : from_real<T>(0);
         if ((FLAGS & UPPER && c < r) || (FLAGS & LOWER && c > r)) value = from_real<T>(0);
         if (invalid) value = from_real<T>(QUIET_NAN);
@@ -107,7 +107,7 @@ DEV void linalg_copy(const T* from, T* to, const uint64* largest, const int32* i
     }
 }
 
-// Real values (or complex ones, where the output is) of matrices that linalg_copy scaled.
+// Copies real values (or complex ones, if the output is complex) of matrices that linalg_copy scaled.
 template <class T, class From>
 DEV void linalg_values(const From* from, T* to, const uint64* largest, const int32* info, int64 to_at, int64 each,
                        int64 count) {
@@ -124,7 +124,8 @@ DEV void linalg_values(const From* from, T* to, const uint64* largest, const int
     to[to_at + i] = value;
 }
 
-// The output's last element. With STRICT, infinity and NaN are failures too; else they excuse one.
+// Sets the flag, the output's last element. With STRICT, infinity and NaN count as failures; otherwise such matrices
+// never fail.
 template <class T, bool STRICT>
 DEV void linalg_status(const uint64* largest, const int32* info, T* out, int64 flag, int64 batch) {
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
@@ -133,7 +134,7 @@ DEV void linalg_status(const uint64* largest, const int32* info, T* out, int64 f
     if (STRICT ? !finite || info[i] != 0 : finite && info[i] != 0) out[flag] = from_real<T>(1);
 }
 
-// A product of many numbers: its phase, and the logarithm of its size.
+// A product of many numbers, as its phase and the logarithm of its magnitude.
 struct product { double re, im, logarithm; };
 DEV product combined(product a, product b) {
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re, a.logarithm + b.logarithm};
@@ -152,14 +153,14 @@ DEV product warp_product(product x) {
                        __shfl_xor_sync(0xffffffffu, x.logarithm, d)});
     return x;
 }
-// Sign and logarithm of a matrix's determinant in the output.
+// Writes the sign and the logarithm of a matrix's determinant.
 template <class T> DEV void store_determinant(product x, T* out, int64 matrix, int64 batch) {
     if constexpr (cplx<T>) out[matrix] = T{(component<T>)x.re, (component<T>)x.im};
     else out[matrix] = (T)x.re;
     out[batch + matrix] = from_real<T>(x.logarithm);
 }
 
-// The determinant from factors and (1-based) pivots. One block for each matrix.
+// Computes the determinant from factors and pivots (from 1). One block per matrix.
 template <class T>
 DEV void linalg_determinant(const T* factors, const int64* pivots, T* out, int64 batch, int64 n) {
     __shared__ product parts[8];
@@ -177,10 +178,11 @@ DEV void linalg_determinant(const T* factors, const int64* pivots, T* out, int64
     store_determinant(partial, out, matrix, batch);
 }
 
-// Eigenvectors of real matrices: those of a conjugate pair come as columns of real and of imaginary parts.
+// Eigenvectors of real matrices. Those of a conjugate pair are given as a column of real parts and one of imaginary
+// parts.
 template <class T>
-DEV void linalg_eigenvectors(const component<T>* vectors, const T* values, T* out, const uint64* largest, const int32* info,
-                      int64 to_at, int64 n, int64 count) {
+DEV void linalg_eigenvectors(const component<T>* vectors, const T* values, T* out, const uint64* largest,
+                             const int32* info, int64 to_at, int64 n, int64 count) {
     const int64 at = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= count) return;
     const int64 matrix = at / (n * n), i = at / n % n, j = at % n;

@@ -1,8 +1,8 @@
-// Singular values and eigenvalues of matrices that fit into shared memory, by Jacobi rotations (singular values by one-
-// sided ones: Hestenes 1958). The order of pairs is that of a round-robin tournament, so that all pairs of a round are
-// rotated at once. LANES threads share a pair; columns lie an odd number of elements apart.
+// Singular values and eigenvalues of matrices that fit into shared memory, by Jacobi rotations (one-sided for singular
+// values: Hestenes 1958). Pairs are ordered as in a round-robin tournament, so that all pairs of a round are rotated at
+// once. LANES threads share a pair. Columns lie an odd number of elements apart.
 
-// Who meets in match k of a round of `even` players; false where one of them is not active.
+// Returns the players i and j of match k in a round of `even` players; false if one of them does not exist.
 DEV bool tournament(int round, int k, int even, int players, int& i, int& j) {
     const int others = even - 1;
     i = round + k;
@@ -13,7 +13,7 @@ DEV bool tournament(int round, int k, int even, int players, int& i, int& j) {
     if (!active) i = j = 0;
     return active;
 }
-// What makes [[x, size], [size, y]] diagonal: the smaller angle's cosine and sine.
+// The rotation by the smaller angle that makes [[x, size], [size, y]] diagonal.
 template <class F> DEV void jacobi_rotation(F x, F y, F size, F& c, F& s) {
     const F zeta = (y - x) / (2 * size);
     const F t = (zeta < 0 ? (F)-1 : (F)1) / (fabs(zeta) + sqrt(1 + zeta * zeta));
@@ -26,7 +26,7 @@ template <class T> DEV void rotate(T& x, T& y, component<T> c, component<T> s, T
     y = add(times(a, s), times(b, c));
 }
 template <class F> DEV F epsilon_of() { return sizeof(F) == 4 ? (F)1.1920929e-7 : (F)2.220446049250313e-16; }
-// Half of the largest exponent among a warp's numbers.
+// Returns half of the largest exponent among a warp's numbers.
 DEV int common_half_exponent(uint64 most) {
 #pragma unroll
     for (int d = 1; d < 32; d *= 2) {
@@ -36,16 +36,16 @@ DEV int common_half_exponent(uint64 most) {
     return most == 0 ? 0 : ((int)(most >> 52) - 1023) / 2;
 }
 
-// Makes column `at` (zeros) the unit vector that is orthogonal to all others, of which some may be zeros too. `dots` is
-// room for as many elements as active are rows or columns.
+// Turns column `at`, which is zero, into the unit vector that is orthogonal to all others, some of which may be zero
+// too. `dots` has room for as many elements as there are rows or columns.
 template <class T, int TEAM> DEV void complete_basis(T* g, T* dots, int rows, int width, int ld, int at, int lane) {
     typedef component<T> F;
-    // From the axis that the others cover least.
+    // Starts from the axis that the other columns cover least.
     F least = 2;
     int axis = 0;
     for (int r = lane % 32; r < rows; r += 32) {
         F covered = 0;
-        for (int c = 0; c < width; c++) covered += real_part(add_conj_product(from_real<T>(0), g[c * ld + r], g[c * ld + r]));
+        for (int c = 0; c < width; c++) covered += real_part(conj_fma(from_real<T>(0), g[c * ld + r], g[c * ld + r]));
         if (covered < least) least = covered, axis = r;
     }
 #pragma unroll
@@ -58,24 +58,24 @@ template <class T, int TEAM> DEV void complete_basis(T* g, T* dots, int rows, in
     team_sync<TEAM>();
     if (lane == 0) x[axis] = from_real<T>(1);
     team_sync<TEAM>();
-    // Twice is enough.
+    // Two passes of Gram-Schmidt are enough.
     for (int pass = 0; pass < 2; pass++) {
         for (int c = lane; c < width; c += TEAM) {
             T dot = from_real<T>(0);
             if (c != at)
-                for (int r = 0; r < rows; r++) dot = add_conj_product(dot, g[c * ld + r], x[r]);
+                for (int r = 0; r < rows; r++) dot = conj_fma(dot, g[c * ld + r], x[r]);
             dots[c] = dot;
         }
         team_sync<TEAM>();
         for (int r = lane; r < rows; r += TEAM) {
             T rest = x[r];
-            for (int c = 0; c < width; c++) rest = subtract_product(rest, g[c * ld + r], dots[c]);
+            for (int c = 0; c < width; c++) rest = neg_fma(rest, g[c * ld + r], dots[c]);
             x[r] = rest;
         }
         team_sync<TEAM>();
     }
     F square = 0;
-    for (int r = lane % 32; r < rows; r += 32) square += real_part(add_conj_product(from_real<T>(0), x[r], x[r]));
+    for (int r = lane % 32; r < rows; r += 32) square += real_part(conj_fma(from_real<T>(0), x[r], x[r]));
 #pragma unroll
     for (int d = 1; d < 32; d *= 2) square += __shfl_xor_sync(0xffffffffu, square, d);
     const F norm = sqrt(square);
@@ -84,13 +84,13 @@ template <class T, int TEAM> DEV void complete_basis(T* g, T* dots, int rows, in
     team_sync<TEAM>();
 }
 
-// One pass divide_by_real all pairs of columns. Gives back whether this thread's pairs were rotated.
+// One sweep over all pairs of columns. Returns true if this thread's pairs were rotated.
 template <class T, int TEAM, int LANES, bool VECTORS>
 DEV bool jacobi_sweep(T* g, T* v, int rows, int columns, int ld, int v_ld, component<T> small, int lane) {
     typedef component<T> F;
     const int even = columns + columns % 2, part = lane % LANES, slots = TEAM / LANES;
-    // What is left of a dependent column shrinks with each pass, to where squares are zero and negligible is orthogonal.
-    // Elements are near 1, so that columns of this size count as zeros in the end.
+    // The remainder of a dependent column shrinks with each sweep, until its square underflows to zero and the test
+    // for orthogonality can never succeed. Elements are near 1, so columns of this size count as zeros in the end.
     const F negligible = epsilon_of<F>() * epsilon_of<F>() / 4;
     bool rotated = false;
     for (int round = 0; round < even - 1; round++) {
@@ -102,12 +102,12 @@ DEV bool jacobi_sweep(T* g, T* v, int rows, int columns, int ld, int v_ld, compo
             T* y = g + j * ld;
             F xx = 0, yy = 0;
             T xy = from_real<T>(0);
-            // Who has no partner looks at negligible: another's column may be changing.
+            // A thread without a pair reads nothing, because another thread may be changing that column.
             for (int r = part; r < (active ? rows : 0); r += LANES) {
                 const T a = x[r], b = y[r];
-                xx += real_part(add_conj_product(from_real<T>(0), a, a));
-                yy += real_part(add_conj_product(from_real<T>(0), b, b));
-                xy = add_conj_product(xy, a, b);
+                xx += real_part(conj_fma(from_real<T>(0), a, a));
+                yy += real_part(conj_fma(from_real<T>(0), b, b));
+                xy = conj_fma(xy, a, b);
             }
 #pragma unroll
             for (int d = 1; d < LANES; d *= 2) {
@@ -158,7 +158,7 @@ DEV void small_svd(const T* a, T* out, int64 m64, int64 n64, int64 width64, int6
     if constexpr (VECTORS)
         for (int i = lane; i < columns * v_ld; i += TEAM) v[i] = from_real<T>(i % v_ld == i / v_ld);
     team_sync<TEAM>();
-    // Every warp finds the largest for itself. Elements near 1 have squares far from the ends of the range.
+    // Every warp finds the largest element for itself. Elements near 1 have squares far from the ends of the range.
     uint64 most = 0;
     for (int c = 0; c < columns; c++)
         for (int r = lane % 32; r < rows; r += 32) {
@@ -178,7 +178,7 @@ DEV void small_svd(const T* a, T* out, int64 m64, int64 n64, int64 width64, int6
     succeeded = succeeded && !unconverged;
     for (int c = lane; c < columns; c += TEAM) {
         F square = 0;
-        for (int r = 0; r < rows; r++) square += real_part(add_conj_product(from_real<T>(0), g[c * ld + r], g[c * ld + r]));
+        for (int r = 0; r < rows; r++) square += real_part(conj_fma(from_real<T>(0), g[c * ld + r], g[c * ld + r]));
         values[c] = from_real<T>(sqrt(square));
     }
     team_sync<TEAM>();
@@ -189,7 +189,7 @@ DEV void small_svd(const T* a, T* out, int64 m64, int64 n64, int64 width64, int6
             const F other = real_part(values[o]);
             rank += other > value || (other == value && o < c);
         }
-        // Of what did not converge the order means negligible, but stays in bounds.
+        // Without convergence the order has no meaning, but indices must stay in bounds.
         if (succeeded) order[rank] = c;
         else order[c] = c;
     }
@@ -206,7 +206,8 @@ DEV void small_svd(const T* a, T* out, int64 m64, int64 n64, int64 width64, int6
         }
         team_sync<TEAM>();
         for (int c = 0; c < width && succeeded; c++)
-            if (c >= columns || !(real_part(values[c]) > negligible)) complete_basis<T, TEAM>(g, dots, rows, width, ld, c, lane);
+            if (c >= columns || !(real_part(values[c]) > negligible))
+                complete_basis<T, TEAM>(g, dots, rows, width, ld, c, lane);
         const int wide_u = tall ? width : columns, wide_v = tall ? columns : width;
         T* u_out = out + u_at + matrix * m * wide_u;
         T* v_out = out + v_at + matrix * wide_v * n;
@@ -225,13 +226,14 @@ DEV void small_svd(const T* a, T* out, int64 m64, int64 n64, int64 width64, int6
     }
 }
 
-// A = V diag(w) V^H for Hermitian A, of whose lower triangle (or upper one) is read. Infinity and NaN make NaN.
+// A = V diag(w) V^H for a Hermitian A, of which the lower triangle (or the upper one) is read. Infinity and NaN give
+// NaN.
 template <class T, int TEAM, int LANES, bool VECTORS>
 DEV void small_eigh(const T* a, T* out, int64 n64, int64 upper, int64 v_at, int64 flag, int64 batch) {
     typedef component<T> F;
     const int64 matrix = team_matrix<TEAM>();
     if (matrix >= batch) return;
-    // With an odd number of columns one of zeros makes up the last pair.
+    // An odd number of columns is completed by a column of zeros.
     const int n = (int)n64, lane = threadIdx.x % TEAM, even = n + n % 2, ld = even | 1, pairs = even / 2;
     T* g = team_memory<T>() + threadIdx.x / TEAM * (even * ld * (VECTORS ? 2 : 1) + 5 * even);
     T* phases = g + even * ld;
@@ -307,7 +309,7 @@ DEV void small_eigh(const T* a, T* out, int64 n64, int64 upper, int64 v_at, int6
                     const T phase = phases[k];
                     for (int r = first; r < last; r++) rotate(v[i * ld + r], v[j * ld + r], c, s, phase);
                 }
-            // Where two pairs meet, four elements are rotated from both sides.
+            // Where two pairs cross, four elements are rotated from both sides.
             if (own < pairs) {
                 int p, q;
                 tournament(round, own, even, even, p, q);
@@ -326,7 +328,7 @@ DEV void small_eigh(const T* a, T* out, int64 n64, int64 upper, int64 v_at, int6
                     rotate(xq, yq, c, s, phase);
                     rotate(xp, xq, own_c, own_s, own_phase);
                     rotate(yp, yq, own_c, own_s, own_phase);
-                    // Rounding leaves something where active must be negligible.
+                    // Rounding errors remain where the result must be zero.
                     const bool same_pair = k == own;
                     x[p] = same_pair ? from_real<T>(real_part(xp)) : xp;
                     x[q] = same_pair ? from_real<T>(0) : xq;

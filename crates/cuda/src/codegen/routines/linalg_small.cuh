@@ -1,5 +1,5 @@
-// Decompositions of matrices that fit into shared memory, by a warp (TEAM = 32) or a block (TEAM = its threads) each.
-// Rows are an odd number of elements apart, so that neither a row's nor a column's elements share a bank.
+// Decompositions of matrices that fit into shared memory, each by a warp (TEAM = 32) or a block (TEAM = its threads).
+// Rows are an odd number of elements apart, so that neither rows nor columns have bank conflicts.
 template <class T> DEV T* team_memory() {
     extern __shared__ vec<uint32, 4> room[];
     return (T*)room;
@@ -14,14 +14,14 @@ template <int TEAM> DEV bool team_any(bool x) {
 }
 template <int TEAM> DEV int64 team_matrix() { return (int64)blockIdx.x * (blockDim.x / TEAM) + threadIdx.x / TEAM; }
 
-// c - a b, as exact as the machine has it: the order of sums is the routine's own here.
-template <class T> DEV T subtract_product(T c, T a, T b) {
+// c - a b with fma. The order of the sums is not specified for these routines.
+template <class T> DEV T neg_fma(T c, T a, T b) {
     if constexpr (cplx<T>)
         return T{fma(-a.re, b.re, fma(a.im, b.im, c.re)), fma(-a.re, b.im, fma(-a.im, b.re, c.im))};
     else return fma(-a, b, c);
 }
 // c + conj(a) b
-template <class T> DEV T add_conj_product(T c, T a, T b) {
+template <class T> DEV T conj_fma(T c, T a, T b) {
     if constexpr (cplx<T>) return T{fma(a.re, b.re, fma(a.im, b.im, c.re)), fma(a.re, b.im, fma(-a.im, b.re, c.im))};
     else return fma(a, b, c);
 }
@@ -42,13 +42,13 @@ template <class T> DEV bool is_nan(T x) {
     else return x != x;
 }
 
-// Row-major from memory to rows `ld` apart.
+// Copies row-major elements from global memory to rows `ld` apart.
 template <class T, int TEAM> DEV void fetch(const T* from, T* to, int rows, int columns, int ld, int lane) {
     for (int r = lane / 32; r < rows; r += TEAM / 32)
         for (int c = lane % 32; c < columns; c += 32) to[r * ld + c] = from[(int64)r * columns + c];
 }
 
-// A = L L^H, of the lower triangle or, with UPPER_TRIANGLE, of the upper one.
+// A = L L^H, from the lower triangle or, with UPPER_TRIANGLE, from the upper one.
 template <class T, int TEAM, bool UPPER_TRIANGLE>
 DEV void small_cholesky(const T* a, T* out, int64 n64, int64 flag, int64 batch) {
     const int64 matrix = team_matrix<TEAM>();
@@ -70,7 +70,7 @@ DEV void small_cholesky(const T* a, T* out, int64 n64, int64 flag, int64 batch) 
     bool succeeded = !nan;
     for (int k = 0; k < n && succeeded; k++) {
         const component<T> d = real_part(s[k * ld + k]);
-        // The same for all threads.
+        // The same in all threads.
         succeeded = d > 0;
         if (!succeeded) break;
         const component<T> root = sqrt(d);
@@ -80,7 +80,7 @@ DEV void small_cholesky(const T* a, T* out, int64 n64, int64 flag, int64 batch) 
         team_sync<TEAM>();
         for (int j = k + 1 + lane / 32; j < n; j += TEAM / 32) {
             const T t = conjugate(s[j * ld + k]);
-            for (int i = j + lane % 32; i < n; i += 32) s[i * ld + j] = subtract_product(s[i * ld + j], s[i * ld + k], t);
+            for (int i = j + lane % 32; i < n; i += 32) s[i * ld + j] = neg_fma(s[i * ld + j], s[i * ld + k], t);
         }
         team_sync<TEAM>();
     }
@@ -94,8 +94,8 @@ DEV void small_cholesky(const T* a, T* out, int64 n64, int64 flag, int64 batch) 
         }
 }
 
-// Elimination below the diagonal with partial pivoting, of `width` columns of which the first n are the matrix; `column`
-// is room for n elements. Gives back whether rows were swapped an odd number of times.
+// Elimination below the diagonal with partial pivoting, of `width` columns of which the first n are the matrix;
+// `column` has room for n elements. Returns true if rows were swapped an odd number of times.
 template <class T, int TEAM> DEV bool eliminate(T* s, T* column, int n, int width, int ld, int lane) {
     bool odd = false;
     for (int k = 0; k < n; k++) {
@@ -123,21 +123,24 @@ template <class T, int TEAM> DEV bool eliminate(T* s, T* column, int n, int widt
             team_sync<TEAM>();
         }
         const T pivot = s[k * ld + k];
-        for (int i = k + 1 + lane; i < n; i += TEAM) column[i] = best == 0 ? from_real<T>(0) : div(s[i * ld + k], pivot);
+        for (int i = k + 1 + lane; i < n; i += TEAM)
+            column[i] = best == 0 ? from_real<T>(0) : div(s[i * ld + k], pivot);
         team_sync<TEAM>();
         for (int j = k + 1 + lane % 32; j < width; j += 32) {
             const T top = s[k * ld + j];
 #pragma unroll 4
-            for (int i = k + 1 + lane / 32; i < n; i += TEAM / 32) s[i * ld + j] = subtract_product(s[i * ld + j], column[i], top);
+            for (int i = k + 1 + lane / 32; i < n; i += TEAM / 32)
+                s[i * ld + j] = neg_fma(s[i * ld + j], column[i], top);
         }
         team_sync<TEAM>();
     }
     return odd;
 }
 
-// X with A X = B, for B of `columns` columns; `across` threads, a power of two up to 32, share a row of X.
+// Solves A X = B for B of `columns` columns; `across` threads, a power of two up to 32, share a row of X.
 template <class T, int TEAM>
-DEV void small_solve(const T* a, const T* b, T* out, int64 n64, int64 columns64, int64 across64, int64 flag, int64 batch) {
+DEV void small_solve(const T* a, const T* b, T* out, int64 n64, int64 columns64, int64 across64, int64 flag,
+                     int64 batch) {
     const int64 matrix = team_matrix<TEAM>();
     if (matrix >= batch) return;
     const int n = (int)n64, columns = (int)columns64, across = (int)across64, width = n + columns, ld = width | 1;
@@ -160,14 +163,15 @@ DEV void small_solve(const T* a, const T* b, T* out, int64 n64, int64 columns64,
         for (int c = first; c < columns; c += across) {
             const T solved = x[i * ld + c];
 #pragma unroll 4
-            for (int r = row; r < i; r += rows) x[r * ld + c] = subtract_product(x[r * ld + c], s[r * ld + i], solved);
+            for (int r = row; r < i; r += rows) x[r * ld + c] = neg_fma(x[r * ld + c], s[r * ld + i], solved);
         }
         team_sync<TEAM>();
     }
     if (singular && lane == 0) out[flag] = from_real<T>(1);
     out += matrix * n * columns;
     for (int r = lane / 32; r < n; r += TEAM / 32)
-        for (int c = lane % 32; c < columns; c += 32) out[r * columns + c] = singular ? from_real<T>(QUIET_NAN) : x[r * ld + c];
+        for (int c = lane % 32; c < columns; c += 32)
+            out[r * columns + c] = singular ? from_real<T>(QUIET_NAN) : x[r * ld + c];
 }
 
 // The determinant's sign and logarithm.
@@ -187,8 +191,9 @@ template <class T, int TEAM> DEV void small_slogdet(const T* a, T* out, int64 n6
     if (lane == 0) store_determinant(partial, out, matrix, batch);
 }
 
-// A = Q R by Householder reflections I - tau v v^H, where v has a 1 on the diagonal and lies below it (LAPACK's geqrf and
-// larfg). G threads share a column. `width` columns of Q and rows of R; with RAW the reflections themselves.
+// A = Q R by Householder reflections I - tau v v^H, where v has a 1 on the diagonal and zeros above it (LAPACK's geqrf
+// and larfg). G threads share a column. `width` is the number of columns of Q and rows of R. With RAW the reflections
+// themselves are returned.
 template <class T, int TEAM, int G, bool WANTS_Q, bool RAW>
 DEV void small_qr(const T* a, T* out, int64 m64, int64 n64, int64 width64, int64 second, int64 batch) {
     typedef component<T> F;
@@ -202,12 +207,13 @@ DEV void small_qr(const T* a, T* out, int64 m64, int64 n64, int64 width64, int64
     fetch<T, TEAM>(a + matrix * m * n, s, m, n, ld, lane);
     team_sync<TEAM>();
     const int part = lane % G;
-    // Takes the reflection from column j of `columns`; threads beyond them go along, since warps shuffle together.
+    // Applies the reflection to column j of `columns`. Threads without a column take part too, since warps shuffle
+    // together.
     auto reflect = [&](T* x, int x_ld, int columns, int j, int k, T tau) {
         const bool active = j < columns;
         x += active ? j : 0;
         T dot = active && part == 0 ? x[k * x_ld] : from_real<T>(0);
-        for (int i = k + 1 + part; i < (active ? m : 0); i += G) dot = add_conj_product(dot, s[i * ld + k], x[i * x_ld]);
+        for (int i = k + 1 + part; i < (active ? m : 0); i += G) dot = conj_fma(dot, s[i * ld + k], x[i * x_ld]);
 #pragma unroll
         for (int d = 1; d < G; d *= 2) {
             if constexpr (cplx<T>) {
@@ -218,10 +224,10 @@ DEV void small_qr(const T* a, T* out, int64 m64, int64 n64, int64 width64, int64
         if (!active) return;
         dot = mul(dot, tau);
         if (part == 0) x[k * x_ld] = sub(x[k * x_ld], dot);
-        for (int i = k + 1 + part; i < m; i += G) x[i * x_ld] = subtract_product(x[i * x_ld], s[i * ld + k], dot);
+        for (int i = k + 1 + part; i < m; i += G) x[i * x_ld] = neg_fma(x[i * x_ld], s[i * ld + k], dot);
     };
     for (int k = 0; k < least; k++) {
-        // Every warp finds the reflection for itself; norms are of what the largest element divides.
+        // Every warp computes the reflection for itself. Norms are computed after division by the largest element.
         F most = 0;
         for (int i = k + lane % 32; i < m; i += 32) most = fmax(most, magnitude_estimate(s[i * ld + k]));
 #pragma unroll
@@ -241,8 +247,8 @@ DEV void small_qr(const T* a, T* out, int64 m64, int64 n64, int64 width64, int64
         else re = alpha / by;
         const bool negligible = below == 0 && im == 0;
         const F norm = sqrt(re * re + im * im + below), beta = negligible ? re : re > 0 ? -norm : norm;
-        // Of what `by` divides: what is left of dependent columns shrinks to where numbers have few bits, and a
-        // reflection that is rounded active is none.
+        // Computed from the scaled elements: the remainders of dependent columns shrink to subnormal numbers with few
+        // bits, and a reflection rounded to those is not unitary.
         T tau = from_real<T>(0), pivot = from_real<T>(re - beta);
         if (!negligible) {
             if constexpr (cplx<T>) pivot.im = im, tau = T{(beta - re) / beta, -im / beta};

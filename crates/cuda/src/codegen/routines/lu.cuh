@@ -1,6 +1,7 @@
-// LU with partial pivoting of a row-major matrix, by panels of WIDTH columns. A panel is factored by one cluster of blocks
-// whose threads hold one row each in registers: a column costs one barrier of the cluster. Rows keep their threads; what is
-// exchanged are their positions. Right sides stand beside the matrix as more columns and become L⁻¹ P B on the way.
+// LU decomposition with partial pivoting of a row-major matrix, by panels of WIDTH columns. A panel is factored by one
+// cluster of blocks, whose threads hold one row each in registers; a column costs one barrier of the cluster. Rows stay
+// in their threads; only their positions are exchanged. Right-hand sides are further columns of the matrix and become
+// L⁻¹ P B.
 
 DEV uint32 cluster_rank() {
     uint32 rank;
@@ -15,7 +16,7 @@ DEV uint32 shared_address(const void* p) {
     asm("cvta.to.shared.u64 %0, %1;" : "=l"(shared) : "l"(generic));
     return (uint32)shared;
 }
-// The same address of another block of the cluster.
+// Returns the same address in another block of the cluster.
 DEV uint32 remote_address(uint32 address, uint32 rank) {
     uint32 remote;
     asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));
@@ -30,22 +31,22 @@ DEV void store_remote(uint32 address, double x) {
 DEV void store_remote(uint32 address, uint32 x) {
     asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(address), "r"(x) : "memory");
 }
-// Magnitudes in order, NaN above all.
+// Keys in the order of the magnitudes, with NaN last.
 DEV uint32 magnitude_key(float x) { return bitcast<uint32>(x) & 0x7fffffffu; }
 DEV uint32 magnitude_key(double x) { return (uint32)(bitcast<uint64>(x) >> 32) & 0x7fffffffu; }
 
-// What blocks tell each other of a column: the best row that each has, from that column on.
+// The best row of a block, from the current column on, for the other blocks of the cluster.
 template <class T, int WIDTH> struct alignas(16) lu_candidate {
     T row[WIDTH];
     uint32 key, position;
 };
 
-// Columns `column` to `column + count` from row `column` on, of n; `count` is at most WIDTH. `pivots` gets for each column
-// the position, from 1, that its row came from; `moves` the rows that are now elsewhere: pairs (from, to), as many as its first
-// element says. `info` gets the number, from 1, of the first column without a pivot.
+// Factors columns `column` to `column + count` from row `column` on, of n; `count` is at most WIDTH. For each column
+// `pivots` gets the position, from 1, of its pivot row. `moves` gets the rows whose positions changed: their number in
+// the first element, then pairs (from, to). `info` gets the number, from 1, of the first column without a pivot.
 //
-// What a thread still has to work on moves down its registers, so that each column is the same code; its part of L is lower_part
-// in shared memory.
+// The remaining elements of a thread's row move down its registers, so that every column has the same code. The row's
+// part of L is kept in shared memory.
 template <class T, int WIDTH, int BLOCKS, int THREADS>
 DEV void lu_panel(T* a, int64* pivots, int32* moves, int32* info, int64 n, int64 stride, int64 column, int64 count) {
     extern __shared__ vec<uint32, 4> lu_room[];
@@ -132,7 +133,7 @@ DEV void lu_panel(T* a, int64* pivots, int32* moves, int32* info, int64 n, int64
             length = j;
             continue;
         }
-        // The row that was remote goes to where the pivot was.
+        // The row at the pivot's new position takes the pivot's old one.
         if (position == to) position = from;
         const T factor = divisor == (T)0 ? (T)0 : v[0] / divisor;
         lower_part[threadIdx.x][j] = factor;
@@ -159,7 +160,7 @@ DEV void lu_panel(T* a, int64* pivots, int32* moves, int32* info, int64 n, int64
     }
 }
 
-// Rows of `inside` columns from `first` on move as `moves` says.
+// Moves rows as `moves` says, in the column `first`.
 template <class T, int TILE>
 DEV void lu_move_rows(T* a, const int32* moves, T (*buffer)[TILE], int64 stride, int64 first, bool inside) {
     const int x = threadIdx.x % TILE, total = moves[0];
@@ -171,13 +172,13 @@ DEV void lu_move_rows(T* a, const int32* moves, T (*buffer)[TILE], int64 stride,
     __syncthreads();
 }
 
-// What `panels` panels of WIDTH columns, `start` to `end`, do to the other columns from `from` to `to` (of which those
-// panels have been left out): rows move, and behind the panels the rows `start` to `end` become those of U. `moves` has a
-// list of GAP numbers for each panel. A block has TILE columns.
+// Applies the panels of columns `start` to `end` to the other columns within `from` to `to`: rows are moved, and behind
+// the panels the rows `start` to `end` become those of U. `moves` has a list of `gap` numbers for each panel. A block
+// has TILE columns.
 template <class T, int WIDTH, int PANELS, int TILE>
 DEV void lu_rows(T* a, const int32* moves, int64 stride, int64 from, int64 to, int64 start, int64 end, int64 gap) {
     extern __shared__ vec<uint32, 4> lu_room[];
-    // Rows on their way, then a panel's part of L.
+    // Rows being moved, then a panel's part of L.
     constexpr int MOST = 2 * TILE > PANELS * (WIDTH + 1) ? 2 * TILE : PANELS * (WIDTH + 1);
     T(*buffer)[TILE] = (T(*)[TILE])lu_room;
     T(*lower)[WIDTH + 1] = (T(*)[WIDTH + 1])lu_room;
@@ -190,7 +191,8 @@ DEV void lu_rows(T* a, const int32* moves, int64 stride, int64 from, int64 to, i
     const int count = (int)(end - start);
     for (int p = 0; p * WIDTH < count; p++) lu_move_rows<T, TILE>(a, moves + p * gap, buffer, stride, c, inside);
     if (!behind) return;
-    for (int r = y; r < PANELS * WIDTH; r += height) top[r][x] = inside && r < count ? a[(start + r) * stride + c] : (T)0;
+    for (int r = y; r < PANELS * WIDTH; r += height)
+        top[r][x] = inside && r < count ? a[(start + r) * stride + c] : (T)0;
     for (int p = 0; p * WIDTH < count; p++) {
         const int first = p * WIDTH;
         __syncthreads();
@@ -223,14 +225,15 @@ DEV void lu_rows(T* a, const int32* moves, int64 stride, int64 from, int64 to, i
         if (inside) a[(start + r) * stride + c] = top[r][x];
 }
 
-// [A B] in rows `stride` apart, of which a block copies one of `parts`.
+// Copies [A B] to rows `stride` apart. A block copies one of `parts` parts of a row.
 template <class T> DEV void lu_init(const T* a, const T* b, T* out, int64 n, int64 k, int64 stride, int64 parts) {
     const int64 r = blockIdx.x / parts, width = n + k;
     for (int64 c = blockIdx.x % parts * blockDim.x + threadIdx.x; c < width; c += parts * blockDim.x)
         out[r * stride + c] = c < n ? a[r * n + c] : b[r * k + c - n];
 }
 
-// The inverses of U's diagonal blocks of SIDE (of the last one, what remote is of it), one block of threads each.
+// Computes the inverses of U's diagonal blocks of SIDE rows (the last one may be smaller), with one block of threads
+// each.
 template <class T, int SIDE> DEV void lu_invert_diagonal(const T* a, T* inverses, int64 n, int64 stride) {
     extern __shared__ vec<uint32, 4> lu_room[];
     T(*u)[SIDE + 1] = (T(*)[SIDE + 1])lu_room;

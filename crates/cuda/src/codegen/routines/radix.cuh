@@ -1,6 +1,6 @@
-// Stable radix sort by 8-bit digits, least significant first: one histogram of all digits, then one pass a digit that
-// reads and writes every element once (Adinets & Merrill 2022, "Onesweep"). A digit that is the same everywhere has no
-// pass. Rows are sorted side by side.
+// Stable radix sort by 8-bit digits, least significant first: one histogram of all digits, then one pass per digit that
+// reads and writes every element once (Adinets & Merrill 2022, "Onesweep"). The pass of a digit that is the same
+// everywhere is skipped. Rows are sorted independently.
 struct no_positions {};
 
 // Zeroes 32-bit words.
@@ -9,7 +9,7 @@ DEV void radix_clear(uint32* words, int64 n) {
     if (i < n) words[i] = 0;
 }
 
-// Counts every digit of every pass. COPIES of the counters keep equal digits of a warp apart.
+// Counts the digits of all passes. Several copies of the counters reduce conflicts of equal digits in a warp.
 template <class T, bool EQUAL, class O, int THREADS, int COPIES>
 DEV void radix_histogram(const T* x, O* bins, int64 n, int64 chunks, int64 length) {
     constexpr int P = digits<T>, U = 8;
@@ -41,7 +41,8 @@ DEV void radix_histogram(const T* x, O* bins, int64 n, int64 chunks, int64 lengt
     }
 }
 
-// From counts to where each digit starts: a block a row and pass. Bit p of `active`: digit p needs its pass.
+// Turns counts into the start of each digit. A block handles a row and pass. Bit p of `active` is set if digit p needs
+// its pass.
 template <class O> DEV void radix_starts(O* bins, uint32* active, int64 n, int64 passes) {
     __shared__ O scratch[8];
     O* bin = bins + (int64)blockIdx.x * RADIX + threadIdx.x;
@@ -51,7 +52,7 @@ template <class O> DEV void radix_starts(O* bins, uint32* active, int64 n, int64
     *bin = exclusive_scan_bins<O>(count, scratch);
 }
 
-// What the next blocks will read comes into the second-level cache.
+// Prefetches the elements of later blocks into the L2 cache.
 template <class T> DEV void prefetch(const T* p, int bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     const uint64 at = (uint64)p & ~15ull;
@@ -59,12 +60,12 @@ template <class T> DEV void prefetch(const T* p, int bytes) {
 #endif
 }
 
-// One pass. Elements move between `even` and `odd`, such that the last pass writes to `even`. With an index type I the
-// positions in the row travel along; `indices_out` then gets them in the last pass, and no elements are written there.
+// One pass. Elements move between `even` and `odd` such that the last pass writes to `even`. With an index type I the
+// positions in the row are moved too: the last pass writes them to `indices_out` and writes no elements.
 template <class T, class I, class O, int THREADS, int ITEMS, int LOOKBACK, int MATCH>
-DEV void radix_pass(const T* x, T* even, T* odd, I* even_positions, I* odd_positions, int64* indices_out, const O* starts,
-                    const uint32* active, O* even_status, O* odd_status, uint32* tickets, int64 n, int64 tiles,
-                    int64 pass, int64 prefetch_tiles) {
+DEV void radix_pass(const T* x, T* even, T* odd, I* even_positions, I* odd_positions, int64* indices_out,
+                    const O* starts, const uint32* active, O* even_status, O* odd_status, uint32* tickets, int64 n,
+                    int64 tiles, int64 pass, int64 prefetch_tiles) {
     typedef sort_word<T> W;
     constexpr int TILE = THREADS * ITEMS, WARPS = THREADS / 32, P = digits<T>;
     constexpr bool PAIRS = !same<I, no_positions>;
@@ -100,7 +101,7 @@ DEV void radix_pass(const T* x, T* even, T* odd, I* even_positions, I* odd_posit
         else prefetch(from + prefetch_tiles * TILE, TILE * (int)sizeof(T));
     }
 
-    // Warps take consecutive parts, lanes neighbours: position in the tile is (warp, item, lane).
+    // Warps take consecutive parts, lanes neighboring elements: the position in the tile is (warp, item, lane).
     const int first = warp * (32 * ITEMS) + lane;
     W e[ITEMS];
     auto read = [&](auto* p, auto as_word) {
@@ -114,7 +115,7 @@ DEV void radix_pass(const T* x, T* even, T* odd, I* even_positions, I* odd_posit
     };
     if (first_pass) read(x + row * n + tile * TILE, [](T v) { return PAIRS ? encode_equal(v) : encode(v); });
     else read(from, [](W w) { return w; });
-    // What lies beyond the row's end comes last of all and is not written.
+    // Elements past the row's end get the last digit and are not written.
     auto digit_of = [&](int i) {
         return first + 32 * i < count ? digit<T, PAIRS>(e[i], (int)pass) : (uint32)(RADIX - 1);
     };
@@ -122,7 +123,7 @@ DEV void radix_pass(const T* x, T* even, T* odd, I* even_positions, I* odd_posit
     for (int i = 0; i < ITEMS; i++) atomicAdd(counts[warp] + digit_of(i), 1u);
     __syncthreads();
 
-    // A thread a digit: the tile's count is told before anything else, so that others need not wait.
+    // One thread per digit. The tile's count is published before anything else, so that other tiles do not wait for it.
     O* status_word = status + (int64)ticket * RADIX + threadIdx.x;
     uint32 total = 0;
     if (threadIdx.x < RADIX) {
@@ -142,7 +143,7 @@ DEV void radix_pass(const T* x, T* even, T* odd, I* even_positions, I* odd_posit
         }
     }
     __syncthreads();
-    // Places of pairs are tile_positions, two a register, for the positions that follow.
+    // The positions of pairs in the tile, two per register, for the positions that follow.
     constexpr int POSITION_WORDS = PAIRS ? (ITEMS + 1) / 2 : 1;
     uint32 tile_positions[POSITION_WORDS];
     const uint32 lower = (1u << lane) - 1;
@@ -155,16 +156,17 @@ DEV void radix_pass(const T* x, T* even, T* odd, I* even_positions, I* odd_posit
     if (threadIdx.x < RADIX) {
         O sum = 0;
         if (tile > 0) {
-            // Several tiles at a time: a step back costs the latency of the second-level cache.
+            // Several tiles at a time, since each step back costs the latency of the L2 cache.
             int64 back = tile;
             for (bool continues = true; continues;) {
                 O status_words[LOOKBACK];
 #pragma unroll
                 for (int k = 0; k < LOOKBACK; k++)
-                    status_words[k] = k < back ? *(const volatile O*)(status_word - (int64)(tile - back + k + 1) * RADIX) : 0;
+                    status_words[k] =
+                        k < back ? *(const volatile O*)(status_word - (int64)(tile - back + k + 1) * RADIX) : 0;
 #pragma unroll
                 for (int k = 0; k < LOOKBACK; k++) {
-                    // The first that has told no_positions yet is asked again.
+                    // The first tile that has not published yet is polled again.
                     continues &= status_words[k] >> FLAG != 0;
                     if (continues) {
                         sum += status_words[k] & MASK;
@@ -207,7 +209,8 @@ DEV void radix_pass(const T* x, T* even, T* odd, I* even_positions, I* odd_posit
             int j = first + 32 * i;
             if (j < count) {
                 int64 in_row = tile * TILE + j;
-                positions[tile_positions[i / 2] >> 16 * (i % 2) & 0xffff] = first_pass ? (I)in_row : from_positions[in_row];
+                positions[tile_positions[i / 2] >> 16 * (i % 2) & 0xffff] =
+                    first_pass ? (I)in_row : from_positions[in_row];
             }
         }
         __syncthreads();

@@ -1,5 +1,5 @@
-// Rows of at most 256 elements, sorted in registers by Batcher's bitonic network: LANES lanes a row, V elements a lane.
-// Keys carry their position, so that no two are equal: the order is stable.
+// Sorts rows of at most 256 elements in registers by Batcher's bitonic network, with LANES lanes per row and V elements
+// per lane. Keys contain their position, so that no two are equal and the order is stable.
 struct wide_key { uint64 high; uint32 low; };
 DEV bool precedes(uint32 a, uint32 b) { return a < b; }
 DEV bool precedes(uint64 a, uint64 b) { return a < b; }

@@ -1,4 +1,4 @@
-// Rows that fit into shared memory, one a block, by the radix sort's passes.
+// Sorts rows that fit into shared memory, one per block, by the passes of the radix sort.
 template <class T, bool INDICES, int THREADS, int ITEMS>
 DEV void rows_radix(const T* x, T* values_out, int64* indices_out, int64 n) {
     typedef sort_word<T> W;
@@ -22,7 +22,7 @@ DEV void rows_radix(const T* x, T* values_out, int64* indices_out, int64 n) {
         if constexpr (INDICES) position[i] = (uint16)j;
     }
     __syncthreads();
-    // Digits that are the same everywhere have no pass.
+    // The pass of a digit that is the same everywhere is skipped.
     if constexpr (!cplx<T>) {
         const W one = word(from[0]);
         W differs = 0;

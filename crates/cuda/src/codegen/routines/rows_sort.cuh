@@ -1,4 +1,5 @@
-// Short rows, sorted in shared memory by Batcher's bitonic network on (key, position): stable, since positions differ.
+// Sorts short rows in shared memory by Batcher's bitonic network on (key, position). Positions differ, so the order is
+// stable.
 template <class T> struct pair_key { key<T> re, im; };
 template <class T, bool complex_number> struct sort_key { typedef key<T> type; };
 template <class T> struct sort_key<T, true> { typedef pair_key<T> type; };
@@ -18,7 +19,7 @@ template <class T> DEV bool key_less(pair_key<T> a, pair_key<T> b) {
 }
 template <class T> DEV bool key_equal(pair_key<T> a, pair_key<T> b) { return a.re == b.re && a.im == b.im; }
 
-// N: power of two, at least the row's length; ROWS rows a block.
+// N is a power of two, at least the row's length; ROWS rows per block.
 template <class T, bool INDICES, int N, int ROWS, int THREADS>
 DEV void rows_sort(const T* x, T* values_out, int64* indices_out, int64 rows, int64 n) {
     typedef typename sort_key<T, cplx<T>>::type K;
@@ -28,7 +29,7 @@ DEV void rows_sort(const T* x, T* values_out, int64* indices_out, int64 rows, in
     for (int i = threadIdx.x; i < N * ROWS; i += THREADS) {
         int64 row = first + i / N;
         int j = i % N;
-        // Places beyond the end come after every element, NaN too: their position is greater.
+        // Elements past the end come after all others, NaN included, because their positions are greater.
         keys[i] = K{};
         if (row < rows && j < n) keys[i] = sort_key_of(x[row * n + j]);
         positions[i] = (uint16)j;

@@ -1,4 +1,5 @@
-// Running folds. Associations are fixed by position, never by timing, so results are the same in every run.
+// Scans (running reductions). The association is fixed by position and never depends on timing, so results are the same
+// in every run.
 template <class S> DEV S shuffle_up(S x, int by, int width) {
     union { S s; uint32 w[(sizeof(S) + 3) / 4]; } u;
     u.s = x;
@@ -13,7 +14,7 @@ template <class S> DEV S shuffle_from(S x, int lane, int width) {
     for (int i = 0; i < (int)((sizeof(S) + 3) / 4); i++) u.w[i] = __shfl_sync(0xffffffffu, u.w[i], lane, width);
     return u.s;
 }
-// Inclusive, over groups of G lanes.
+// Inclusive scan over groups of G lanes.
 template <class Op, int G, class A> DEV A warp_scan(A x, int lane) {
 #pragma unroll
     for (int d = 1; d < G; d *= 2) {
@@ -27,11 +28,11 @@ template <int V, class In> DEV vec<In, V> scan_load(const In* p, int64 left) {
     else return load_partial<V>(p, left);
 }
 
-// --- what tiles publish each other. A tag says in which run a value was written: state is never cleared.
+// --- values that tiles publish for each other. A tag says in which run a value was written, so state is never cleared.
 template <class A> union tagged { uint64 word; A value; DEV tagged() : word(0) {} };
 template <class A> DEV void publish(uint64* tags, A* values, int64 at, A x, uint32 tag) {
     if constexpr (sizeof(A) <= 4) {
-        // Value and tag travel in one word.
+        // Value and tag are written in one word.
         tagged<A> t;
         t.value = x;
         *(volatile uint64*)(tags + at) = (uint64)tag << 32 | (uint32)t.word;
@@ -51,7 +52,7 @@ template <class A> DEV A read_published(const A* values, int64 at, uint64 word) 
     return u.a;
 }
 
-// Words that a warp waits for: EACH neighbours a lane, the first `count` of 32 * EACH.
+// The published words that a warp waits for: EACH neighboring words per lane, the first `count` of 32 * EACH.
 template <int EACH> struct lookback {
     const uint64* tags;
     int64 base;
@@ -76,7 +77,7 @@ template <int EACH> struct lookback {
     DEV void wait(uint32 tag, int lane) {
         while (!is_ready(tag, lane)) poll(tag, lane);
     }
-    // What this lane's words add up to, and whether it has any.
+    // Returns the sum of this lane's words, which is meaningful only if the lane has any.
     template <class A, class Op> DEV A part(const A* values, int lane) const {
         A s{};
         if (lane * EACH < count) s = read_published(values, base + lane * EACH, words[0]);
@@ -85,7 +86,7 @@ template <int EACH> struct lookback {
             if (lane * EACH + j < count) s = Op::combine(s, read_published(values, base + lane * EACH + j, words[j]));
         return s;
     }
-    // What all of them add up to; there must be at least one.
+    // Returns the sum of all words; there must be at least one.
     template <class A, class Op> DEV A sum(const A* values, int lane) const {
         if constexpr (sizeof(A) > 4) __threadfence();
         A s = part<A, Op>(values, lane);
@@ -97,13 +98,13 @@ template <int EACH> struct lookback {
         return shuffle_from(s, 0, 32);
     }
 };
-// How tiles of a row learn what lies before them. Decoupled look-back (Merrill & Garland 2016) lets each tile add as
-// many aggregates as it happens to need, which makes the rounding depend on timing. Here the association is fixed:
-// aggregates of tiles within a group of 128, sums of groups within a span of 64, and a running sum over spans. Only the
-// last is a chain, and it has a link every 8192 tiles.
+// Returns the sum of the tiles of a row before this one. Decoupled look-back (Merrill & Garland 2016) lets each tile
+// add as many aggregates as it happens to need, which makes the rounding depend on timing. Here the association is
+// fixed: aggregates of tiles within a group of 128, sums of groups within a span of 64, and a running sum over spans.
+// Only the last one is a chain, with a link every 8192 tiles.
 constexpr int SCAN_GROUP = 128, SCAN_SPAN = 64;
 template <class A, class Op> DEV A exclusive_prefix(uint64* tags, A* values, A own, int64 row, int64 rows, int64 tile,
-                                              int64 tiles, uint32 tag, int lane) {
+                                                    int64 tiles, uint32 tag, int lane) {
     const int64 groups = (tiles + SCAN_GROUP - 1) / SCAN_GROUP, group = tile / SCAN_GROUP;
     const int64 spans = (groups + SCAN_SPAN - 1) / SCAN_SPAN, span = group / SCAN_SPAN;
     const int in_group = (int)(tile % SCAN_GROUP), in_span = (int)(group % SCAN_SPAN);
@@ -111,7 +112,7 @@ template <class A, class Op> DEV A exclusive_prefix(uint64* tags, A* values, A o
     lookback<SCAN_GROUP / 32> near(tags, row * tiles + tile - in_group, in_group);
     lookback<SCAN_SPAN / 32> far(tags, group_at - in_span, in_span);
     lookback<1> farthest(tags, span_at, span > 0 ? 1 : 0);
-    // Both ways at once: an answer takes most of a microsecond.
+    // All are polled at once, since an answer takes most of a microsecond.
     far.poll(tag, lane);
     near.poll(tag, lane);
     farthest.poll(tag, lane);
@@ -140,8 +141,9 @@ template <class A, class Op> DEV A exclusive_prefix(uint64* tags, A* values, A o
     return before;
 }
 
-// Rows along contiguous memory, in tiles of T * V * K elements. CHAINED: a block a tile; control holds the next
-// ticket, the number of finished tiles and that of the last run. Otherwise a block goes through a row.
+// Scans rows of contiguous memory in tiles of T * V * K elements. With CHAINED each block has a tile; `control` holds
+// the next ticket, the number of finished tiles and the number of the last run. Otherwise each block goes through a
+// row.
 template <class In, class Out, class Op, int T, int V, int K, bool CHAINED>
 DEV void scan_tiles(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint32* control, uint64* tags,
                     typename Op::state* values) {
@@ -153,7 +155,7 @@ DEV void scan_tiles(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint3
     int64 row = blockIdx.x, tile = 0;
     uint32 tag = 0;
     if constexpr (CHAINED) {
-        // Tickets and not block numbers: who waits, waits for tiles that have started.
+        // Tickets instead of block numbers, so that a tile waits only for tiles that have started.
         if (threadIdx.x == 0) {
             start[0] = atomicAdd(control, 1u);
             start[1] = ((volatile uint32*)control)[2] + 1;
@@ -195,14 +197,14 @@ DEV void scan_tiles(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint3
         }
         __syncthreads();
         if (warp == 0) {
-            // From here on totals[i] is what lies before part i: in the tile, then in the row.
+            // From here on totals[i] is the sum before part i: first within the tile, then in the row.
             A own[EACH];
 #pragma unroll
             for (int e = 0; e < EACH; e++) {
                 own[e] = totals[min(lane * EACH + e, TOTALS - 1)];
                 if (e > 0) own[e] = Op::combine(own[e - 1], own[e]);
             }
-            // All lanes have read before one writes.
+            // All lanes must have read before one writes.
             __syncwarp();
             A sum = warp_scan<Op, 32>(own[EACH - 1], lane);
             A left_sum = shuffle_up(sum, 1, 32);
@@ -244,7 +246,7 @@ DEV void scan_tiles(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint3
         __syncthreads();
     }
     if constexpr (CHAINED) {
-        // Every tile has its ticket and the run's number before it counts as finished.
+        // Every tile has read its ticket and the run's number before it counts as finished.
         if (threadIdx.x == 0 && atomicAdd(control + 1, 1u) == gridDim.x - 1) {
             control[0] = 0;
             control[1] = 0;
@@ -253,7 +255,7 @@ DEV void scan_tiles(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint3
     }
 }
 
-// Many short rows: G lanes a row.
+// Scans many short rows, with G lanes per row.
 template <class In, class Out, class Op, int G, int V>
 DEV void scan_rows(const In* x, Out* y, int64 rows, int64 n) {
     typedef typename Op::state A;
@@ -283,7 +285,8 @@ DEV void scan_rows(const In* x, Out* y, int64 rows, int64 n) {
     }
 }
 
-// Along any other axis: a thread goes down one column of one chunk, U elements in flight. REDUCE: only the chunk's sum.
+// Scans along any other axis: a thread goes down one column of one chunk, with U elements in flight. With REDUCE it
+// computes only the chunk's sum.
 template <class In, class Out, class Op, bool REDUCE, int U>
 DEV void scan_columns(const In* x, Out* y, typename Op::state* sums, int64 outer, int64 n, int64 inner, int64 chunks,
                       int64 length) {

@@ -1,20 +1,21 @@
-// Rows along contiguous memory as a stream through shared memory: while some tiles load, others are reduced, wait for
-// what lies before them, or are on their way out. A block holds STAGES tiles of T * E vectors; its warps have one task
-// each: T / 32 fold tiles, T / 32 finish them, one loads and one looks back. Tiles are taken by tickets in order, so who
-// waits, waits for tiles that are loading or loaded. Elements and results have one size, rows start on 16 bytes. Barriers
-// count every thread that reads or writes what they guard: one lane's arrival for its warp would do, but racecheck does
-// not follow that, and all lanes' arrivals were measured to cost nothing.
+// Scans rows of contiguous memory as a stream through shared memory: while some tiles are loaded, others are reduced,
+// wait for the sum before them, or are written back. A block holds STAGES tiles of T * E vectors. Its warps are
+// specialized: T / 32 reduce tiles, T / 32 finish them, one loads and one looks back. Tiles are taken by tickets in
+// order, so a tile waits only for tiles that are being loaded or already are. Elements and results have one size, and
+// rows start on 16 bytes. Barriers count every thread that reads or writes the guarded data. One lane's arrival per
+// warp would be enough, but racecheck does not follow that, and arrivals of all lanes were measured to cost nothing.
 template <class In, class Out, class Op, int T, int E, int STAGES>
 DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint32* control, uint64* tags,
                      typename Op::state* values) {
     typedef typename Op::state A;
     constexpr int V = 16 / sizeof(In), WARPS = T / 32, TILE = T * E * V;
-    // Tiles whose results may still be on their way out while the next are finished.
+    // Tiles whose results may still be written back while the next are finished.
     constexpr int LAG = 1;
     constexpr uint32 NONE = 0xffffffffu;
     static_assert(sizeof(In) == sizeof(Out) && E % 2 == 1, "tiles are overwritten; odd strides have no bank conflicts");
     extern __shared__ vec<uint32, 4> room[];
-    // Per stage: the folds before a lane in its warp and before a warp in the tile, the tile's, and the one before it.
+    // Per stage: the prefix of each lane in its warp and of each warp in the tile, the tile's sum, and the sum before
+    // the tile.
     __shared__ A lane_prefix[STAGES][T], warp_prefix[STAGES][WARPS], tile_total[STAGES], tile_prefix[STAGES];
     __shared__ barrier loaded[STAGES], reduced[STAGES], prefix_ready[STAGES], drained[STAGES];
     __shared__ uint32 tickets[STAGES], run;
@@ -46,7 +47,7 @@ DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint
     auto length_of = [&](uint32 ticket) { return (int)min((int64)TILE, n - tile_of(ticket) * TILE); };
     if (warp < WARPS) {
         for (int used = 0;; next_stage()) {
-            // Over already when the tile is loaded; racecheck does not follow that either.
+            // Already true once the tile is loaded, but racecheck does not follow that either.
             if (used++ >= STAGES) drained[s].wait(parity ^ 1);
             loaded[s].wait(parity);
             const uint32 ticket = tickets[s];
@@ -80,7 +81,7 @@ DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint
                 }
                 __syncwarp();
             }
-            // Every thread says that it has written what others will read.
+            // Every thread signals that it has written what others will read.
             reduced[s].arrive();
         }
     } else if (warp < 2 * WARPS) {
@@ -127,7 +128,7 @@ DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint
                 for (int i = even; i < length; i++) to[i] = from[i];
                 if (even > 0) bulk_store(to, from, even * (int)sizeof(Out));
                 bulk_commit();
-                // An earlier part has left its stage.
+                // Now an earlier part has left its stage.
                 bulk_wait_read<LAG>();
             }
             __syncwarp();
@@ -166,7 +167,8 @@ DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint
             const uint32 ticket = tickets[s];
             if (ticket != NONE && tile_of(ticket) > 0) {
                 const int64 row = row_of(ticket);
-                A sum = exclusive_prefix<A, Op>(tags, values, tile_total[s], row, rows, tile_of(ticket), tiles, tag, lane);
+                A sum = exclusive_prefix<A, Op>(
+                    tags, values, tile_total[s], row, rows, tile_of(ticket), tiles, tag, lane);
                 if (lane == 0) tile_prefix[s] = sum;
             }
             __syncwarp();

@@ -1,4 +1,4 @@
-// Where each value would be inserted in a sorted array: binary search, NaN after every number.
+// Binary search for the positions at which values would be inserted into a sorted array. NaN comes after every number.
 template <class T> DEV bool sorts_before(T a, T b) {
     if constexpr (half_float<T>) return sorts_before(widen(a), widen(b));
     else if constexpr (cplx<T>) {
