@@ -1,5 +1,5 @@
-//! Writes the code and the launches of the kernels whose speed is promised, for timing and disassembly elsewhere:
-//! `kernels_dump FOLDER [knob=value …]`, with the knobs of [`Tuning`].
+//! Writes the code and the launches of the kernels with a documented speed, for timing and disassembly elsewhere:
+//! `kernels_dump FOLDER [knob=value …]`, where the knobs are the fields of [`Tuning`].
 #![allow(missing_docs, unreachable_pub, reason = "a tool, not an interface")]
 
 #[path = "../tests/common/mod.rs"]
@@ -114,7 +114,7 @@ fn tuning(knobs: &[String]) -> Tuning {
     t
 }
 
-/// One line per stage: name, grid, block, shared memory, arguments.
+/// Writes one line per stage: name, grid, block, shared memory, arguments.
 fn write(folder: &str, name: &str, generated: &Generated) {
     let mut lines = String::new();
     for (n, stage) in generated.stages.iter().enumerate() {
@@ -141,7 +141,7 @@ fn write(folder: &str, name: &str, generated: &Generated) {
 fn main() {
     let all: Vec<String> = std::env::args().skip(1).collect();
     let (folder, knobs) = all.split_first().expect("kernels_dump FOLDER [knob=value …]");
-    std::fs::create_dir_all(folder).expect("the folder can be generated");
+    std::fs::create_dir_all(folder).expect("the folder can be created");
     let options = Options { tuning: tuning(knobs), ..Options::default() };
     for (name, b) in [
         ("black_scholes_f32", black_scholes(F)),

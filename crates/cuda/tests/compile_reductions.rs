@@ -1,4 +1,4 @@
-//! Every reduction in every dtype through every template, compiled by NVRTC.
+//! Compiles every reduction in every dtype and template with NVRTC.
 
 mod common;
 
@@ -33,7 +33,8 @@ fn every_reduction_compiles() {
     if !have_nvrtc() {
         return;
     }
-    // All operations of a dtype in one kernel; shapes in turn, each dtype through a few of them, f32 through all.
+    // All operations of a dtype are in one kernel. float32 goes through all shapes, the other dtypes through every
+    // fifth.
     let mut all = Vec::new();
     for (i, d) in DType::ALL.into_iter().enumerate() {
         for (k, (outer, inner, strides)) in SHAPES.iter().enumerate() {
@@ -92,7 +93,7 @@ fn layer_norm(rows: i64, n: i64, d: DType) -> Generated {
     generated(&b)
 }
 
-/// Batch norm over rows, updating running statistics in place.
+/// Batch norm over rows, which updates running statistics in place.
 fn batch_norm(rows: i64, n: i64) -> Generated {
     let f = DType::F32;
     let mut b = Build::new(&[n], &[rows]);
@@ -127,7 +128,7 @@ fn kernels_with_phases_compile() {
     all.push(layer_norm(4, 1_000_000, DType::F32));
     all.push(layer_norm(4000, 1_000_000, DType::BF16));
     all.push(batch_norm(4096, 512));
-    // The cases whose speed is promised, alone.
+    // The reductions with a documented speed, each alone.
     type Case = (ReduceOp, &'static [i64], &'static [i64], &'static [i64]);
     let cases: [Case; 2] =
         [(ReduceOp::Sum, &[], &[100_000_000], &[1]), (ReduceOp::M2, &[10_000], &[10_000], &[1, 10_000])];

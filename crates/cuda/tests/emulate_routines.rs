@@ -1,4 +1,4 @@
-//! Sorts, selections and compactions run on the CPU by the shim and compared with plain Rust.
+//! Runs sorts, selections and compactions on the CPU through the shim and compares them with plain Rust.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn case(op: RoutineOp, ins: &[(DType, Vec<u8>, &[i64])], out: DType, shape: &[i6
     let call =
         RoutineCall { op, ins: operands, out: (0, Layout::contiguous(out, shape)), epilogue: Epilogue::default() };
     let arch = Arch { sms: 4, ..Arch::H200.of_target("sm_80") };
-    let generated = generate_routine_tuned(&call, arch, Options::default(), SMALL).expect("there is code for it");
+    let generated = generate_routine_tuned(&call, arch, Options::default(), SMALL).expect("the routine has code");
     let mut buffers = vec![vec![0xA5; shape.iter().product::<i64>() as usize * out.size()]];
     buffers.extend(ins.iter().map(|i| i.1.clone()));
     Case { generated, buffers, scalars: vec![], runs: 2 }
@@ -38,7 +38,7 @@ fn floats(n: usize, seed: u64) -> Vec<f32> {
         .collect()
 }
 
-/// Positions in order: NaN last, or first where it falls.
+/// Returns the positions of the sorted elements: NaN last, or first if `largest`.
 fn order(row: &[f32], largest: bool) -> Vec<i64> {
     let mut all: Vec<i64> = (0..row.len() as i64).collect();
     all.sort_by(|&a, &b| {
@@ -67,7 +67,7 @@ fn rows_of_floats() {
         return;
     }
     let (mut cases, mut wanted) = (Vec::new(), Vec::new());
-    // By lanes, by a block, by passes over memory.
+    // Sorted by lanes, by a block, and by passes over memory.
     for (rows, n) in [(3_usize, 100_usize), (2, 700), (1, 9000)] {
         let values = floats(rows * n, n as u64);
         let shape = [rows as i64, n as i64];
@@ -101,7 +101,7 @@ fn rows_of_floats() {
     }
 }
 
-/// Digits that are the same everywhere are skipped, whichever they are.
+/// The passes of digits that are the same everywhere are skipped, for any of the digits.
 #[test]
 fn integers_of_few_digits() {
     if !host::have_compiler() {
@@ -128,7 +128,7 @@ fn top_k_of_long_rows() {
     if !host::have_compiler() {
         return;
     }
-    // More than a block gathers, and ties at the bound.
+    // More elements than a block gathers, and ties at the bound.
     let (n, k) = (6000_usize, 1500_usize);
     let values: Vec<f32> = floats(n, 3).iter().map(|x| if x.is_finite() { (x / 3e4).round() } else { *x }).collect();
     let operand = [(DType::F32, bytes(&values, f32::to_le_bytes), &[n as i64][..])];
@@ -181,7 +181,7 @@ fn components_of_random_edges() {
         return;
     }
     let n = 700_usize;
-    // In pairs of neighbours, as those of images are, and not.
+    // Steps with and without pairs of neighbors, which images have.
     let steps = [1_i64, 25, 26, 27, 5, 60, 61, 62, 300];
     for (words, backwards) in [(2_usize, false), (2, true), (1, false), (1, true)] {
         let count = if words == 2 { 9 } else { 4 };
@@ -222,7 +222,7 @@ fn components_of_random_edges() {
     }
 }
 
-/// Launches that go on with the sums of the one before, near the edges and far from them.
+/// Several launches, each of which adds to the sums of the one before; elements near the edges and far from them.
 #[test]
 fn long_weights_along_an_axis() {
     if !host::have_compiler() {

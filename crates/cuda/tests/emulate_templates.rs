@@ -1,4 +1,4 @@
-//! Templates of which libraries do the rest of the work, run on the CPU by the shim: transforms along columns, and LU.
+//! Runs templates that work together with libraries on the CPU through the shim: transforms along columns, and LU.
 
 mod common;
 
@@ -8,7 +8,7 @@ use cuprous_cuda::codegen::{Arg, Generated, Part, Stage};
 const LINES: &str = include_str!("../src/codegen/routines/fft_lines.cuh");
 const LU: &str = include_str!("../src/codegen/routines/lu.cuh");
 
-/// One launch of `template` with those parameters (type, argument).
+/// Returns one launch of `template` with the given parameters (type, argument).
 fn stage(name: &str, parts: &[&'static str], template: &str, args: &[(&str, Arg)], blocks: u32, threads: u32) -> Stage {
     let params: Vec<String> = args.iter().enumerate().map(|(k, (ty, _))| format!("{ty} p{k}")).collect();
     let passed: Vec<String> = (0..args.len()).map(|k| format!("p{k}")).collect();
@@ -31,7 +31,7 @@ fn float64s(bytes: &[u8]) -> Vec<f64> {
     bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("8 bytes"))).collect()
 }
 
-/// The transform of one line by its definition.
+/// Transforms one line by the definition.
 fn dft(line: &[[f64; 2]], inverse: bool) -> Vec<[f64; 2]> {
     let n = line.len();
     (0..n)
@@ -51,7 +51,7 @@ fn transforms_along_columns() {
         return;
     }
     let base = [Part::Base.text(), Part::Arith.text(), Part::Complex.text(), LINES];
-    // Points, columns side by side, lines; the last tile is not full.
+    // Points, columns per block, lines. The last tile is not full.
     let shapes = [(16_usize, 32_usize, 35_usize), (32, 16, 3), (64, 8, 13), (128, 4, 4), (512, 2, 3)];
     let mut cases = Vec::new();
     for &(n, side, below) in &shapes {
@@ -98,7 +98,7 @@ fn transforms_along_columns() {
     }
 }
 
-/// One block's panels; the product between them is written out here.
+/// The update between panels, which a library does on a GPU. One block.
 const UPDATE: &str =
     "template <class T> DEV void update(T* a, int64 n, int64 stride, int64 width, int64 from, int64 next) {
     for (int64 i = threadIdx.x; i < (n - next) * (width - next); i += blockDim.x) {

@@ -1,4 +1,4 @@
-//! Every call, in every dtype and by every template, compiled by NVRTC.
+//! Compiles every routine, in every dtype and template, with NVRTC.
 
 mod common;
 
@@ -8,12 +8,12 @@ use cuprous_core::{DType, Layout, RoutineOp, ScanOp};
 use cuprous_cuda::codegen::{Arch, Generated, Options, Stage, generate_routine};
 use cuprous_plan::{Epilogue, RoutineCall};
 
-/// A call on dense operands, or on operands with every axis reversed in memory.
+/// Returns the code of a routine on dense operands, or on operands with every axis reversed in memory.
 fn call(op: RoutineOp, ins: &[(DType, &[i64])], out: DType, shape: &[i64], strided: bool) -> Generated {
     call_on(Arch::H200, op, ins, out, shape, strided)
 }
 
-/// The same on a device of choice.
+/// The same for a given device.
 fn call_on(arch: Arch, op: RoutineOp, ins: &[(DType, &[i64])], out: DType, shape: &[i64], strided: bool) -> Generated {
     let operand = |d: DType, s: &[i64]| {
         let mut reversed = s.to_vec();
@@ -24,13 +24,13 @@ fn call_on(arch: Arch, op: RoutineOp, ins: &[(DType, &[i64])], out: DType, shape
     };
     let ins = ins.iter().enumerate().map(|(k, (d, s))| (k as u32, operand(*d, s))).collect();
     let call = RoutineCall { op, ins, out: (9, Layout::contiguous(out, shape)), epilogue: Epilogue::default() };
-    generate_routine(&call, arch, Options::default()).expect("there is code for it")
+    generate_routine(&call, arch, Options::default()).expect("the routine has code")
 }
 
 const SCANS: [ScanOp; 4] = [ScanOp::Sum, ScanOp::Prod, ScanOp::Max, ScanOp::Min];
 const EDGES: [Edge; 5] = [Edge::Reflect, Edge::Constant, Edge::Nearest, Edge::Mirror, Edge::Wrap];
 
-/// Every shape of call of one dtype.
+/// Adds every shape of routine of one dtype.
 fn of_dtype(arch: Arch, d: DType, all: &mut Vec<Generated>) {
     let same = |op: &RoutineOp, shape: &[i64]| call_on(arch, op.clone(), &[(d, shape)], d, shape, false);
     for (k, op) in SCANS.into_iter().enumerate() {
@@ -82,7 +82,7 @@ fn of_dtype(arch: Arch, d: DType, all: &mut Vec<Generated>) {
     }
 }
 
-/// Correlations and paddings with every edge, and operands that are copied first.
+/// Returns correlations and paddings with every edge mode, and operands that are copied first.
 fn with_every_edge() -> Vec<Stage> {
     let mut all = Vec::new();
     for edge in EDGES {

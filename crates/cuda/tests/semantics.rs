@@ -1,4 +1,5 @@
-//! The prelude's arithmetic, built for the CPU, against NumPy and SciPy. `CUPROUS_PYTHON` names a Python that has them.
+//! Compares the prelude's arithmetic, built for the CPU, with NumPy and SciPy. `CUPROUS_PYTHON` names a Python that has
+//! them.
 
 use std::path::Path;
 use std::process::Command;

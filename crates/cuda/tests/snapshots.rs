@@ -1,4 +1,5 @@
-//! The generated code of telling kernels, as files in `snapshots/`. `CUPROUS_BLESS=1` writes them anew.
+//! Compares the generated code of representative kernels with the files in `snapshots/`. `CUPROUS_BLESS=1` rewrites
+//! them.
 
 mod common;
 
@@ -45,7 +46,7 @@ fn map_dense() {
 
 #[test]
 fn pack_of_maps() {
-    // Two that differ in extents alone, and one of its own kind.
+    // Two maps that differ in extents only, and a different one.
     let mut kernels = Vec::new();
     for n in [1000, 77] {
         let mut b = Build::new(&[n], &[]);

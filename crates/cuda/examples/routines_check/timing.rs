@@ -1,4 +1,4 @@
-//! Medians of a few large calls, for several launch shapes.
+//! Medians of a few large routines, for several launch shapes.
 
 use std::collections::HashMap;
 
@@ -11,16 +11,16 @@ use cuprous_plan::{Epilogue, RoutineCall};
 use crate::host::Random;
 use crate::{Gpu, generated};
 
-/// One call, timed.
+/// One routine to time.
 struct Benchmark {
     name: &'static str,
     op: RoutineOp,
     ins: Vec<(DType, Vec<i64>)>,
     out: (DType, Vec<i64>),
     tunings: Vec<RoutineTuning>,
-    /// Bytes over 4.3 TB/s, in milliseconds.
+    /// Time in milliseconds to transfer its bytes at 4.3 TB/s.
     floor: f64,
-    /// What it must reach.
+    /// The time it must reach, in milliseconds.
     target: f64,
 }
 
@@ -44,8 +44,7 @@ fn benchmarks() -> Vec<Benchmark> {
             let shape = ins[0].1.clone();
             all.push(Benchmark { name, op: op.clone(), ins, out: (out, shape), tunings, floor, target });
         };
-    // Without stages: by blocks that hold their tile in registers.
-    // Without stages: by blocks that hold their tile in registers.
+    // Without stages, blocks hold their tile in registers.
     let scans = [(256, 7, 0), (256, 7, 5), (256, 9, 6)];
     let scans = scans.map(|(stream_threads, stream_vectors, stream_stages)| RoutineTuning {
         stream_threads,
@@ -72,7 +71,7 @@ fn benchmarks() -> Vec<Benchmark> {
     add("cumsum bf16 1e8", &sum, line(DType::BF16), DType::BF16, vec![plain, registers], 0.093, 0.12);
     add("cumsum i8 1e8", &sum, line(DType::I8), DType::I8, vec![plain], 0.047, 0.1);
     let shapes = [
-        // threads, items, blocks, back, way, ahead, counters, room
+        // threads, items, blocks, lookback, match, prefetch, histogram threads, histogram bytes
         (384, 18, 3, 2, 0, 1, 256, 32),
         (384, 18, 3, 2, 0, 0, 512, 64),
         (384, 18, 3, 2, 1, 1, 1024, 128),
@@ -129,7 +128,7 @@ fn benchmarks() -> Vec<Benchmark> {
 
 pub fn all(gpu: &mut Gpu, chosen: impl Fn(&str) -> bool) {
     let mut random = Random(99);
-    // Random bits are no good for sums: numbers between -4 and 4 of many exponents.
+    // Random bits are unsuitable for sums: numbers between -4 and 4 with many exponents.
     let mut block = Vec::new();
     for _ in 0..1 << 22 {
         let x = (random.next() >> 11) as f64 / (1u64 << 53) as f64 * 8.0 - 4.0;
@@ -186,23 +185,23 @@ fn time(
     // Whole runs, then single stages.
     let mut whole = Vec::new();
     for k in 0..12 {
-        events[2 * k].record(&gpu.stream).expect("sound");
+        events[2 * k].record(&gpu.stream).expect("the driver call succeeds");
         for (stage, f) in code.stages.iter().zip(&functions) {
             gpu.launch_one(stage, *f, buffers, scratch, state);
         }
-        events[2 * k + 1].record(&gpu.stream).expect("sound");
+        events[2 * k + 1].record(&gpu.stream).expect("the driver call succeeds");
     }
-    gpu.stream.synchronize().expect("sound");
+    gpu.stream.synchronize().expect("the driver call succeeds");
     for k in 0..12 {
         whole.push(events[2 * k + 1].elapsed_ms(&events[2 * k]).expect("timed"));
     }
     let mut stages = String::new();
     for (k, (stage, f)) in code.stages.iter().zip(&functions).enumerate() {
-        events[2 * k].record(&gpu.stream).expect("sound");
+        events[2 * k].record(&gpu.stream).expect("the driver call succeeds");
         gpu.launch_one(stage, *f, buffers, scratch, state);
-        events[2 * k + 1].record(&gpu.stream).expect("sound");
+        events[2 * k + 1].record(&gpu.stream).expect("the driver call succeeds");
     }
-    gpu.stream.synchronize().expect("sound");
+    gpu.stream.synchronize().expect("the driver call succeeds");
     if code.stages.len() > 1 {
         for k in 0..code.stages.len() {
             stages += &format!(" {:.3}", events[2 * k + 1].elapsed_ms(&events[2 * k]).expect("timed"));
