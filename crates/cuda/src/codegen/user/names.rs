@@ -8,16 +8,18 @@ use cuprous_kernel::ir::Function;
 use crate::codegen::prelude::Part;
 
 /// C++ keywords, and other names that have a meaning in generated code.
-const CPP_NAMES: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept \
-    const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do \
-    double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable \
-    namespace new noexcept not not_eq nullptr operator or or_eq private protected public register \
-    reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch template this \
-    thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor \
-    xor_eq int8 int16 int32 int64 uint8 uint16 uint32 uint64 half bf16 complex64 complex128 array strided none DEV \
-    DEV_FAR threadIdx blockIdx blockDim gridDim warpSize main dynamic_shared whole_axis MISSING printf assert NULL INFINITY \
-    NAN abs min max sin cos tan exp log sqrt pow fabs floor ceil round trunc fma hypot erf erfc acos asin atan sinh cosh \
-    tanh exp2 expm1 log2 log10 log1p cbrt rint atan2 fmod remainder ldexp frexp copysign nextafter isnan isinf isfinite";
+const CPP_NAMES: &str = "\
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const consteval \
+    constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do double \
+    dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace \
+    new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires \
+    return short signed sizeof static static_assert static_cast struct switch template this thread_local throw true \
+    try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq int8 int16 int32 \
+    int64 uint8 uint16 uint32 uint64 half bf16 complex64 complex128 array strided none DEV DEV_FAR threadIdx \
+    blockIdx blockDim gridDim warpSize main dynamic_shared index_entry slice_entry new_axis whole_axis MISSING \
+    printf assert NULL INFINITY NAN abs min max sin cos tan exp log sqrt pow fabs floor ceil round trunc fma hypot \
+    erf erfc acos asin atan sinh cosh tanh exp2 expm1 log2 log10 log1p cbrt rint atan2 fmod remainder ldexp frexp \
+    copysign nextafter isnan isinf isfinite";
 
 /// Names that the prelude calls or defines.
 static RESERVED: LazyLock<HashSet<String>> = LazyLock::new(|| {
