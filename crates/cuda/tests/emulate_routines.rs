@@ -149,9 +149,9 @@ fn masks() {
     }
     for n in [17_usize, 9001] {
         let mask: Vec<bool> = (0..n).map(|i| i * i % 7 < 3).collect();
-        let kept: Vec<i64> = (0..n as i64).filter(|&i| mask[i as usize]).collect();
+        let selected: Vec<i64> = (0..n as i64).filter(|&i| mask[i as usize]).collect();
         let (words, tiles) = packed_mask(n as i64);
-        let (size, count) = ([n as i64], [kept.len() as i64]);
+        let (size, count) = ([n as i64], [selected.len() as i64]);
         let pack =
             case(RoutineOp::PackMask, &[(DType::Bool, bytes(&mask, |m| [m.into()]), &size)], DType::I64, &[words]);
         let mut cases = vec![pack];
@@ -170,8 +170,8 @@ fn masks() {
             ),
         ];
         host::run("emulate_compact", &mut cases);
-        assert_eq!(int64s(&cases[0].buffers[0]), kept);
-        assert_eq!(float32s(&cases[1].buffers[0]), kept.iter().map(|&i| i as f32 / 2.0).collect::<Vec<_>>());
+        assert_eq!(int64s(&cases[0].buffers[0]), selected);
+        assert_eq!(float32s(&cases[1].buffers[0]), selected.iter().map(|&i| i as f32 / 2.0).collect::<Vec<_>>());
     }
 }
 
@@ -272,7 +272,7 @@ fn long_weights_along_an_axis() {
                 }
                 assert!(
                     (got - want).abs() < 1e-9,
-                    "{shape:?} {window:?} {edge:?} at {position:?}: {got} beside {want}"
+                    "{shape:?} {window:?} {edge:?} at {position:?}: {got} instead of {want}"
                 );
             }
         }

@@ -229,7 +229,7 @@ fn time(
         row_outputs,
     } = tuning;
     println!(
-        "{:26} {t:7.4} ms (least {:.4}), floor {:.3} x{:.2}, target {:.3} | scan {scan_threads}x{scan_vectors}/{scan_blocks} stream {stream_threads}x{stream_vectors}x{stream_stages} radix {radix_threads}x{radix_items}/{radix_blocks} back {radix_lookback} way {radix_match} ahead {radix_prefetch} histogram {radix_histogram_threads}/{radix_histogram_bytes} column {column_outputs}/{column_blocks} row {row_outputs} | {} registers, {} local |{stages}",
+        "{:26} {t:7.4} ms (best {:.4}), floor {:.3} x{:.2}, target {:.3} | scan {scan_threads}x{scan_vectors}/{scan_blocks} stream {stream_threads}x{stream_vectors}x{stream_stages} radix {radix_threads}x{radix_items}/{radix_blocks} back {radix_lookback} way {radix_match} ahead {radix_prefetch} histogram {radix_histogram_threads}/{radix_histogram_bytes} column {column_outputs}/{column_blocks} row {row_outputs} | {} registers, {} local |{stages}",
         benchmark.name,
         whole[0],
         benchmark.floor,

@@ -42,13 +42,13 @@ pub(crate) fn accesses(kernel: &Kernel) -> impl Iterator<Item = (&Typed, &Access
 pub(crate) fn width(kernel: &Kernel, axis: usize, n: i64, partial: bool, aligned: bool) -> u32 {
     let unit_step: Vec<(&Typed, &Access)> =
         accesses(kernel).filter(|(_, a)| a.strides.get(axis).copied() == Some(1)).collect();
-    let (Some(least), Some(most)) =
+    let (Some(smallest), Some(largest)) =
         (unit_step.iter().map(|(t, _)| t.dtype.size()).min(), unit_step.iter().map(|(t, _)| t.dtype.size()).max())
     else {
         return 1;
     };
     // 16 bytes of the smallest type, but at most 32 of the largest.
-    let mut width = (16 / least).min((32 / most).max(1)).max(1) as u32;
+    let mut width = (16 / smallest).min((32 / largest).max(1)).max(1) as u32;
     // Random functions give four 32-bit or two 64-bit values at a time.
     for t in &kernel.body {
         if let Inst::Map { fun, .. } = &t.inst {
@@ -67,7 +67,7 @@ pub(crate) fn width(kernel: &Kernel, axis: usize, n: i64, partial: bool, aligned
         width /= 2;
     }
     // Unaligned elements are best read by neighboring threads, so vectors shrink to four bytes.
-    while width as usize * least > 4 && misfit(width, false) {
+    while width as usize * smallest > 4 && misfit(width, false) {
         width /= 2;
     }
     width

@@ -74,8 +74,8 @@ template <class T> DEV T floor_divide(T a, T b) {
         T r = fmod(a, b), q = (a - r) / b;
         if (r != 0 && (b < 0) != (r < 0)) q -= 1;
         if (q == 0) return copysign((T)0, a / b);
-        T whole = floor(q);
-        return q - whole > (T)0.5 ? whole + 1 : whole;
+        T rounded = floor(q);
+        return q - rounded > (T)0.5 ? rounded + 1 : rounded;
     }
 }
 template <class T> DEV_FAR T power(T a, T b) {

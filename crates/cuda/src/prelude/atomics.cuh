@@ -20,31 +20,31 @@ template <class T, class W> union bits_of { T value; W word; DEV bits_of() {} };
 template <class Op, class T> DEV void combine_by_cas(T* p, T x) {
     if constexpr (sizeof(T) == 8 || sizeof(T) == 4) {
         typedef wrapped<T> W;
-        W seen = *(volatile W*)p, expected;
+        W current = *(volatile W*)p, expected;
         do {
             bits_of<T, W> old, next;
-            expected = old.word = seen;
+            expected = old.word = current;
             next.value = Op::combine(old.value, x);
             if (next.word == expected) return;
-            seen = atomicCAS((W*)p, expected, next.word);
-        } while (seen != expected);
+            current = atomicCAS((W*)p, expected, next.word);
+        } while (current != expected);
     } else {
         static_assert(sizeof(T) < 4, "wider elements are combined under a lock");
         uint64 address = (uint64)p;
         uint32* word = (uint32*)(address & ~3ull);
         uint32 shift = 8 * (uint32)(address & 3), mask = ((1u << 8 * sizeof(T)) - 1) << shift;
         typedef typename wide_unsigned<false>::type W;
-        W seen = *(volatile W*)word, expected;
+        W current = *(volatile W*)word, expected;
         do {
-            expected = seen;
+            expected = current;
             bits_of<T, W> old, next;
             old.word = (expected & mask) >> shift;
             next.word = 0;
             next.value = Op::combine(old.value, x);
             W updated = (expected & ~mask) | (next.word << shift & mask);
             if (updated == expected) return;
-            seen = atomicCAS(word, expected, updated);
-        } while (seen != expected);
+            current = atomicCAS(word, expected, updated);
+        } while (current != expected);
     }
 }
 // 16-byte elements are combined under one of 1024 locks, which are all zero between kernels.

@@ -74,16 +74,16 @@ template <class A, class R> DEV void apply_entry(const A& a, R&, view_cursor& c,
     c.data += (p.index < 0 ? p.index + n : p.index) * a.strides[c.from];
     c.from++;
 }
-DEV int64 bound(int64 i, int64 n, int64 least, int64 most) {
+DEV int64 bound(int64 i, int64 n, int64 lowest, int64 highest) {
     if (i < 0) i += n;
-    return i < least ? least : i > most ? most : i;
+    return i < lowest ? lowest : i > highest ? highest : i;
 }
 template <class A, class R> DEV void apply_entry(const A& a, R& r, view_cursor& c, slice_entry p) {
     const int64 n = a.shape[c.from], stride = a.strides[c.from];
     const bool up = p.step > 0;
-    const int64 least = up ? 0 : -1, most = up ? n : n - 1;
-    const int64 start = p.start == MISSING ? (up ? 0 : n - 1) : bound(p.start, n, least, most);
-    const int64 stop = p.stop == MISSING ? (up ? n : -1) : bound(p.stop, n, least, most);
+    const int64 lowest = up ? 0 : -1, highest = up ? n : n - 1;
+    const int64 start = p.start == MISSING ? (up ? 0 : n - 1) : bound(p.start, n, lowest, highest);
+    const int64 stop = p.stop == MISSING ? (up ? n : -1) : bound(p.stop, n, lowest, highest);
     const int64 length = up ? (stop - start + p.step - 1) / p.step : (start - stop - p.step - 1) / -p.step;
     if (length > 0) c.data += start * stride;
     r.shape[c.to] = length > 0 ? length : 0;

@@ -15,9 +15,9 @@ template <class T, class F> DEV T atomic_by_cas(T* p, F next) {
     for (;;) {
         T value = old;
         if (!next(value)) return old;
-        const T seen = atomic_cas(p, old, value);
-        if (bitcast<word_of<T>>(seen) == bitcast<word_of<T>>(old)) return old;
-        old = seen;
+        const T current = atomic_cas(p, old, value);
+        if (bitcast<word_of<T>>(current) == bitcast<word_of<T>>(old)) return old;
+        old = current;
     }
 }
 template <class T> DEV T atomic_exch(T* p, T value) {

@@ -16,7 +16,7 @@ pub(crate) fn stages(unit: &Unit, out: &mut Generated) -> Vec<Unit> {
     let mut staging = Staging {
         unit,
         tainted: tainted(kernel),
-        wanted: vec![BTreeSet::new(); phases.reducing_passes as usize],
+        exported: vec![BTreeSet::new(); phases.reducing_passes as usize],
         slots: HashMap::new(),
         buffers: unit.buffers.clone(),
         phases,
@@ -39,7 +39,7 @@ struct Staging<'a> {
     /// True for values that depend on memory which the kernel writes.
     tainted: Vec<bool>,
     /// Row values that later launches need, by the launch that computes them.
-    wanted: Vec<BTreeSet<Val>>,
+    exported: Vec<BTreeSet<Val>>,
     /// The scratch buffer of each such value, as an index of `buffers`.
     slots: HashMap<Val, u16>,
     buffers: Vec<Arg>,
@@ -86,7 +86,7 @@ impl Staging<'_> {
             let earlier = phase > 0 && phase - 1 < p || phase == 0 && self.tainted[i];
             if earlier {
                 let from = self.launch_of(v) as usize;
-                self.wanted[from].insert(v);
+                self.exported[from].insert(v);
                 read.insert(v);
                 return;
             }
@@ -109,7 +109,7 @@ impl Staging<'_> {
             .collect();
         sinks.into_iter().for_each(|v| self.visit(v, p, &mut here, &mut read));
         if p < reducing_passes {
-            for v in self.wanted[p as usize].clone() {
+            for v in self.exported[p as usize].clone() {
                 self.visit(v, p, &mut here, &mut read);
             }
         }
@@ -131,7 +131,7 @@ impl Staging<'_> {
             body.push(t);
         }
         if p < reducing_passes {
-            for v in self.wanted[p as usize].clone() {
+            for v in self.exported[p as usize].clone() {
                 let (dtype, buf) = (self.body()[v as usize].dtype, self.slot(v, out));
                 let inst = Inst::Store { buf, access: rows(), arg: number[&v] };
                 body.push(Typed { inst, dtype, level: Level::Row });

@@ -81,9 +81,9 @@ template <class A, class P> DEV void unite(const A& parent, P a, P b) {
     b = root_of(parent, b);
     while (a != b) {
         if (a < b) {
-            const P least = a;
+            const P swapped = a;
             a = b;
-            b = least;
+            b = swapped;
         }
         if (parent.hook(a, b) == a) return;
         // Another thread hooked the root first.

@@ -16,8 +16,8 @@ const ROWS_PER_WARP: i64 = TILE_HEIGHT / (THREADS as i64 / TILE_WIDTH);
 /// Returns the elements of a row. With the image's own width, neighbors are in the same tile; any other width is
 /// correct too.
 fn width(steps: &[i64]) -> i64 {
-    let least = steps.iter().copied().filter(|&s| s > 1).min().unwrap_or(1024);
-    let width = if steps.contains(&(least + 1)) { least + 1 } else { least };
+    let row_step = steps.iter().copied().filter(|&s| s > 1).min().unwrap_or(1024);
+    let width = if steps.contains(&(row_step + 1)) { row_step + 1 } else { row_step };
     width * TILE_WIDTH.div_up(width)
 }
 

@@ -247,18 +247,18 @@ impl Decomposition {
     /// not fit or the library is faster.
     pub(crate) fn small(&mut self, op: LinalgOp, call: &RoutineCall) -> bool {
         let Decomposition { m, n, k, batch, dtype: d, .. } = *self;
-        let (odd, least, most) = (|n: i64| n | 1, m.min(n), m.max(n));
-        let width = if op == LinalgOp::Qr(QrMode::Complete) { m } else { least };
+        let (odd, short_side, long_side) = (|n: i64| n | 1, m.min(n), m.max(n));
+        let width = if op == LinalgOp::Qr(QrMode::Complete) { m } else { short_side };
         let wants_q = matches!(op, LinalgOp::Qr(QrMode::Reduced | QrMode::Complete));
         let elements = match op {
             LinalgOp::Cholesky { .. } => n * odd(n),
             LinalgOp::Solve => n * odd(n + k) + n,
             LinalgOp::Slogdet => n * odd(n) + n,
             LinalgOp::Svd(vectors) => {
-                let u = odd(most) * if vectors == Vectors::Full { most } else { least };
-                u + most + 2 * least + if vectors == Vectors::No { 0 } else { least * odd(least) }
+                let u = odd(long_side) * if vectors == Vectors::Full { long_side } else { short_side };
+                u + long_side + 2 * short_side + if vectors == Vectors::No { 0 } else { short_side * odd(short_side) }
             }
-            LinalgOp::Qr(_) => m * odd(n) + least + if wants_q { m * odd(width) } else { 0 },
+            LinalgOp::Qr(_) => m * odd(n) + short_side + if wants_q { m * odd(width) } else { 0 },
             LinalgOp::Eigh { vectors, .. } => {
                 let even = n + n % 2;
                 even * odd(even) * (1 + i64::from(vectors)) + 5 * even
@@ -266,14 +266,14 @@ impl Decomposition {
             LinalgOp::Eig { .. } => return false,
         };
         let bytes = elements as usize * d.size();
-        if bytes > self.builder.target.arch.max_shared || (batch == 1 && most > MAX_SINGLE_SIDE) {
+        if bytes > self.builder.target.arch.max_shared || (batch == 1 && long_side > MAX_SINGLE_SIDE) {
             return false;
         }
         // For larger matrices the library is twice as fast.
         if matches!(op, LinalgOp::Eigh { .. }) && n > WARP_SIDE {
             return false;
         }
-        let warp = most <= WARP_SIDE && WARPS * bytes <= WARPS_SHARED.min(self.builder.target.arch.max_shared);
+        let warp = long_side <= WARP_SIDE && WARPS * bytes <= WARPS_SHARED.min(self.builder.target.arch.max_shared);
         let (matrices, threads_per_matrix, threads) =
             if warp { (WARPS, 32, 32 * WARPS as u32) } else { (1, BLOCK_THREADS, BLOCK_THREADS) };
         let a = self.builder.dense(&call.ins[0], d);
@@ -315,17 +315,22 @@ impl Decomposition {
                 .int("batch", batch)
                 .stage(&format!("small_slogdet<{c}, {threads_per_matrix}>"), blocks, threads, 0),
             LinalgOp::Svd(vectors) => {
-                let wants = vectors != Vectors::No;
-                launch("svd", if wants { "_vectors" } else { "" })
+                let wants_vectors = vectors != Vectors::No;
+                launch("svd", if wants_vectors { "_vectors" } else { "" })
                     .pointer("out", c, self.out)
                     .int("m", m)
                     .int("n", n)
-                    .int("width", if vectors == Vectors::Full { most } else { least })
+                    .int("width", if vectors == Vectors::Full { long_side } else { short_side })
                     .int("u_at", self.starts[1])
                     .int("v_at", self.starts[2])
                     .int("flag", flag)
                     .int("batch", batch)
-                    .stage(&format!("small_svd<{c}, {threads_per_matrix}, {lanes}, {wants}>"), blocks, threads, 0)
+                    .stage(
+                        &format!("small_svd<{c}, {threads_per_matrix}, {lanes}, {wants_vectors}>"),
+                        blocks,
+                        threads,
+                        0,
+                    )
             }
             LinalgOp::Eigh { upper, vectors } => launch("eigh", if vectors { "_vectors" } else { "" })
                 .pointer("out", c, self.out)

@@ -41,18 +41,18 @@ DEV int common_half_exponent(uint64 most) {
 template <class T, int TEAM> DEV void complete_basis(T* g, T* dots, int rows, int width, int ld, int at, int lane) {
     typedef component<T> F;
     // Starts from the axis that the other columns cover least.
-    F least = 2;
+    F least_covered = 2;
     int axis = 0;
     for (int r = lane % 32; r < rows; r += 32) {
         F covered = 0;
         for (int c = 0; c < width; c++) covered += real_part(conj_fma(from_real<T>(0), g[c * ld + r], g[c * ld + r]));
-        if (covered < least) least = covered, axis = r;
+        if (covered < least_covered) least_covered = covered, axis = r;
     }
 #pragma unroll
     for (int d = 1; d < 32; d *= 2) {
-        const F covered = __shfl_xor_sync(0xffffffffu, least, d);
+        const F covered = __shfl_xor_sync(0xffffffffu, least_covered, d);
         const int r = __shfl_xor_sync(0xffffffffu, axis, d);
-        if (covered < least || (covered == least && r < axis)) least = covered, axis = r;
+        if (covered < least_covered || (covered == least_covered && r < axis)) least_covered = covered, axis = r;
     }
     T* x = g + at * ld;
     team_sync<TEAM>();

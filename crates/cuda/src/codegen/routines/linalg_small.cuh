@@ -200,10 +200,10 @@ DEV void small_qr(const T* a, T* out, int64 m64, int64 n64, int64 width64, int64
     const int64 matrix = team_matrix<TEAM>();
     if (matrix >= batch) return;
     const int m = (int)m64, n = (int)n64, width = (int)width64, lane = threadIdx.x % TEAM;
-    const int ld = n | 1, q_ld = width | 1, least = m < n ? m : n;
-    T* s = team_memory<T>() + threadIdx.x / TEAM * (m * ld + least + (WANTS_Q ? m * q_ld : 0));
+    const int ld = n | 1, q_ld = width | 1, short_side = m < n ? m : n;
+    T* s = team_memory<T>() + threadIdx.x / TEAM * (m * ld + short_side + (WANTS_Q ? m * q_ld : 0));
     T* taus = s + m * ld;
-    T* q = taus + least;
+    T* q = taus + short_side;
     fetch<T, TEAM>(a + matrix * m * n, s, m, n, ld, lane);
     team_sync<TEAM>();
     const int part = lane % G;
@@ -226,7 +226,7 @@ DEV void small_qr(const T* a, T* out, int64 m64, int64 n64, int64 width64, int64
         if (part == 0) x[k * x_ld] = sub(x[k * x_ld], dot);
         for (int i = k + 1 + part; i < m; i += G) x[i * x_ld] = neg_fma(x[i * x_ld], s[i * ld + k], dot);
     };
-    for (int k = 0; k < least; k++) {
+    for (int k = 0; k < short_side; k++) {
         // Every warp computes the reflection for itself. Norms are computed after division by the largest element.
         F most = 0;
         for (int i = k + lane % 32; i < m; i += 32) most = fmax(most, magnitude_estimate(s[i * ld + k]));
@@ -266,8 +266,8 @@ DEV void small_qr(const T* a, T* out, int64 m64, int64 n64, int64 width64, int64
         out += matrix * m * n;
         for (int c = lane / 32; c < n; c += TEAM / 32)
             for (int r = lane % 32; r < m; r += 32) out[c * m + r] = s[r * ld + c];
-        out += second + matrix * (least - m * n);
-        for (int i = lane; i < least; i += TEAM) out[i] = taus[i];
+        out += second + matrix * (short_side - m * n);
+        for (int i = lane; i < short_side; i += TEAM) out[i] = taus[i];
         return;
     }
     T* r_out = out + (WANTS_Q ? second : 0) + matrix * width * n;
@@ -277,7 +277,7 @@ DEV void small_qr(const T* a, T* out, int64 m64, int64 n64, int64 width64, int64
         for (int r = lane / 32; r < m; r += TEAM / 32)
             for (int c = lane % 32; c < width; c += 32) q[r * q_ld + c] = from_real<T>(r == c);
         team_sync<TEAM>();
-        for (int k = least - 1; k >= 0; k--) {
+        for (int k = short_side - 1; k >= 0; k--) {
             for (int j = k + lane / G; j - lane % 32 / G < width; j += TEAM / G)
                 reflect(q, q_ld, width, j, k, taus[k]);
             team_sync<TEAM>();

@@ -90,8 +90,8 @@ impl Decomposition {
         let (blocks, threads) = CLUSTERS[CLUSTERS.len() - 1];
         let Arch { major, max_shared, .. } = self.builder.target.arch;
         let real = matches!(self.dtype, DType::F32 | DType::F64);
-        let room = rows_shared(threads, self.dtype) + EXTRA_SHARED <= max_shared;
-        real && room && major >= 9 && self.batch == 1 && self.n <= blocks * i64::from(threads)
+        let shared = rows_shared(threads, self.dtype) + EXTRA_SHARED <= max_shared;
+        real && shared && major >= 9 && self.batch == 1 && self.n <= blocks * i64::from(threads)
     }
 
     /// Copies the matrix and the right-hand sides (k columns) into one array.
@@ -144,9 +144,9 @@ impl Decomposition {
             return;
         }
         let (c, panels) = (ctype(dtype), if done.end - done.start > WIDTH { PANELS } else { 1 });
-        let room = WIDTH * (2 * TILE).max(panels * (WIDTH + 1)) + panels * WIDTH * TILE;
+        let shared = WIDTH * (2 * TILE).max(panels * (WIDTH + 1)) + panels * WIDTH * TILE;
         let stage = Launch::new(format!("lu_rows_{}_{panels}", short(dtype)), &[dtype], &[TEXT])
-            .shared(room as usize * dtype.size())
+            .shared(shared as usize * dtype.size())
             .pointer("matrix", c, matrix)
             .pointer("moves", "int32", lu.moves(done))
             .int("stride", stride)

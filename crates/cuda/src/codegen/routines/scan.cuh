@@ -121,8 +121,8 @@ template <class A, class Op> DEV A exclusive_prefix(uint64* tags, A* values, A o
     if (in_group > 0) before = near.template sum<A, Op>(values, lane);
     const bool closes = in_group == SCAN_GROUP - 1 && tile + 1 < tiles;
     if (closes && in_span < SCAN_SPAN - 1) {
-        A whole = Op::combine(before, own);
-        if (lane == 0) publish(tags, values, group_at, whole, tag);
+        A total = Op::combine(before, own);
+        if (lane == 0) publish(tags, values, group_at, total, tag);
     }
     far.wait(tag, lane);
     if (in_span > 0) {
@@ -135,8 +135,8 @@ template <class A, class Op> DEV A exclusive_prefix(uint64* tags, A* values, A o
         before = in_group > 0 || in_span > 0 ? Op::combine(sum, before) : sum;
     }
     if (closes && in_span == SCAN_SPAN - 1) {
-        A whole = Op::combine(before, own);
-        if (lane == 0) publish(tags, values, span_at + 1, whole, tag);
+        A total = Op::combine(before, own);
+        if (lane == 0) publish(tags, values, span_at + 1, total, tag);
     }
     return before;
 }

@@ -266,14 +266,14 @@ impl Writer<'_> {
                 let inner = self.expr(from);
                 primary(format!("as_strided({inner})"))
             }
-            (Ty::Tuple(types, _), Ty::Tuple(wanted, _)) => {
+            (Ty::Tuple(types, _), Ty::Tuple(targets, _)) => {
                 // Converts item by item. The operand is evaluated once per item; it is a simple expression or a
                 // function call.
                 let inner = self.operand(from, Precedence::Primary);
                 let name = self.ctype(to);
                 let items: Vec<String> = types
                     .iter()
-                    .zip(wanted)
+                    .zip(targets)
                     .enumerate()
                     .map(|(k, (a, b))| match (a.scalar(), b.scalar()) {
                         (Some(a), Some(b)) if a != b => format!("cast<{}>({inner}.v{k})", ctype(b)),
@@ -359,8 +359,8 @@ impl Writer<'_> {
 
     /// Returns an operand of an operator. Integers that fit into an int need no suffix beside an operand of the exact
     /// type.
-    fn short_operand(&mut self, e: &Expr, precedence: Precedence, beside: bool) -> String {
-        if let (Kind::Const(Number::Int(n)), Some(d), true) = (&e.kind, e.dtype(), beside)
+    fn short_operand(&mut self, e: &Expr, precedence: Precedence, other_is_exact: bool) -> String {
+        if let (Kind::Const(Number::Int(n)), Some(d), true) = (&e.kind, e.dtype(), other_is_exact)
             && d.is_int()
             && d.size() >= 4
             && (0..1 << 31).contains(n)

@@ -58,7 +58,7 @@ impl Declarations {
 
     /// Finds the declarations of variables that occur in this block only.
     fn block(&mut self, block: &[Stmt], vars: &HashSet<usize>) {
-        let seen: Vec<(HashSet<usize>, HashSet<usize>)> = block
+        let occurrences: Vec<(HashSet<usize>, HashSet<usize>)> = block
             .iter()
             .map(|stmt| {
                 let mut both = (HashSet::new(), HashSet::new());
@@ -67,18 +67,19 @@ impl Declarations {
             })
             .collect();
         for &var in vars {
-            let having: Vec<usize> =
-                (0..block.len()).filter(|&k| seen[k].0.contains(&var) || seen[k].1.contains(&var)).collect();
-            let Some(&first) = having.first() else { continue };
+            let users: Vec<usize> = (0..block.len())
+                .filter(|&k| occurrences[k].0.contains(&var) || occurrences[k].1.contains(&var))
+                .collect();
+            let Some(&first) = users.first() else { continue };
             let stmt = &block[first];
             match &stmt.kind {
                 StmtKind::Assign(v, value) if *v == var && !mentions(value, var) => {
                     self.at.entry(address(stmt)).or_default().insert(var);
                 }
-                StmtKind::For { var: v, .. } if *v == var && having.len() == 1 => {
+                StmtKind::For { var: v, .. } if *v == var && users.len() == 1 => {
                     self.counters.insert(address(stmt));
                 }
-                kind if having.len() == 1 && !seen[first].0.contains(&var) => {
+                kind if users.len() == 1 && !occurrences[first].0.contains(&var) => {
                     let inside: Vec<&[Stmt]> = kind.blocks().into_iter().filter(|b| occurs(b, var)).collect();
                     match inside[..] {
                         [one] => self.block(one, &HashSet::from([var])),
