@@ -377,8 +377,8 @@ mod tests {
             listing(FftKind::Backward, 3, FftScale::Points, planes.clone(), 2, planes),
             [
                 "cuFFT: Backward transform of 128 points in float32, batch 2048, step 1, distance 128 → 128",
-                "fft_lines_c64_32_128_back",
-                "fft_lines_c64_64_64_back",
+                "fft_lines_c64_32_128_inverse",
+                "fft_lines_c64_64_64_inverse",
             ]
         );
         assert_eq!(

@@ -4,7 +4,7 @@
 use cuprous_plan::kernel::{Access, Inst, Kernel, Level, Val};
 
 use super::phases::Phases;
-use super::resident::outer_vars;
+use super::rows::{iota_lane, outer_vars};
 use super::{Reduction, reductions_of, row_level};
 use crate::codegen::lower::{Lower, Shape, Target, Unit, kernel_name, state_bytes};
 use crate::codegen::map::{Span, VectorAccess, vector_access};
@@ -155,12 +155,6 @@ fn row_values(lower: &mut Lower<'_>, code: &mut Code, span: Span, axis: usize, l
             _ => {}
         }
     }
-}
-
-fn iota_lane(lower: &mut Lower<'_>, access: &Access, axis: usize, v: u32, at: &str) -> String {
-    let s = vector_access(lower, access, axis, v.max(2), cuprous_core::DType::I64, at.to_string());
-    let step = if v == 1 || s.step == "0" { String::new() } else { format!(" + l * (int64){}", s.step) };
-    format!("((int64)({at}){step})")
 }
 
 /// Returns the span of a single vector.

@@ -3,6 +3,7 @@
 mod columns;
 mod phases;
 mod resident;
+mod rows;
 mod staging;
 mod streamed;
 

@@ -7,7 +7,7 @@ use cuprous_core::ReduceOp;
 use cuprous_plan::kernel::{Inst, Kernel, Level, Val};
 
 use super::phases::Phases;
-use super::resident::{RowPosition, accumulate_all, outer_indices, row_position, row_statement};
+use super::rows::{RowPosition, accumulate_all, iota_lane, outer_indices, row_position, row_statement};
 use super::{Reduction, reductions_of, row_level};
 use crate::codegen::lower::{Lower, Shape, Target, Unit, is_sink, kernel_name, operands, state_bytes};
 use crate::codegen::map::{Span, VectorAccess, vector_access};
@@ -232,13 +232,8 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, position: &RowPosition, reductio
                     match &t.inst {
                         Inst::Iota { access } => {
                             let at = position.at(lower, access);
-                            let s = vector_access(lower, access, axis, v.max(2), t.dtype, at.clone());
-                            let step = if v == 1 || s.step == "0" {
-                                String::new()
-                            } else {
-                                format!(" + l * (int64){}", s.step)
-                            };
-                            lower.names.insert(i as Val, format!("((int64)({at}){step})"));
+                            let name = iota_lane(lower, access, axis, v, &at);
+                            lower.names.insert(i as Val, name);
                         }
                         Inst::Map { .. } | Inst::Gather { .. } => lower.statement(c, i as Val),
                         Inst::Store { arg, .. } => {

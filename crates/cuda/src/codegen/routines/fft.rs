@@ -117,7 +117,7 @@ pub(crate) fn columns(from: Source, to: Arg, shape: Columns, factor: f64, builde
     let Columns { dtype, above, points, below, inverse } = shape;
     let (name, side) = (ctype(dtype), shape.lines_per_block());
     let (tiles, threads) = (below.div_up(side), (points / SLOTS * side) as u32);
-    let direction = if inverse { "_back" } else { "" };
+    let direction = if inverse { "_inverse" } else { "" };
     // Without a bound, 512 threads use too many registers for a second block: 55 instead of 51 µs for 1024 × 8192.
     let pairs = if threads == 512 && dtype == DType::C64 { 2 } else { 0 };
     let stage = Launch::new(format!("fft_lines_{}_{points}_{side}{direction}", short(dtype)), &[dtype], &[LINES])
