@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use cuprous_core::ScatterOp;
-use cuprous_plan::kernel::{Access, Inst, Level, Val};
+use cuprous_plan::{Access, Inst, Level, Val};
 
 use super::lower::{KernelDraft, Lower, Shape, Target, Unit, combination, kernel_name};
 use super::text::Code;
@@ -425,7 +425,7 @@ fn body(lower: &mut Lower<'_>, code: &mut Code, span: Span, axis: usize, indexin
 }
 
 /// Returns which instructions a pass needs. A bid needs only the operands of the index.
-fn live(insts: &[cuprous_plan::kernel::Typed], pass: Pass) -> Vec<bool> {
+fn live(insts: &[cuprous_plan::Typed], pass: Pass) -> Vec<bool> {
     let mut live = vec![false; insts.len()];
     for (i, t) in insts.iter().enumerate().rev() {
         match &t.inst {
@@ -465,7 +465,7 @@ fn parts(lower: &Lower<'_>, span: Span, axis: usize) -> Vec<Range<usize>> {
 }
 
 /// Returns the values that one part computes and a later one uses.
-fn live_across(insts: &[cuprous_plan::kernel::Typed], parts: &[Range<usize>]) -> Vec<Val> {
+fn live_across(insts: &[cuprous_plan::Typed], parts: &[Range<usize>]) -> Vec<Val> {
     let mut live_across = Vec::new();
     for part in &parts[1..] {
         for t in &insts[part.clone()] {

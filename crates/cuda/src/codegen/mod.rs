@@ -13,7 +13,7 @@ mod types;
 pub mod user;
 mod vectorize;
 
-use cuprous_plan::kernel::Kernel;
+use cuprous_plan::Kernel;
 
 pub use pack::generate_pack;
 pub use prelude::Part;

@@ -1,7 +1,7 @@
 //! Several small maps in one launch. Each map is a function over its own blocks, and the kernel dispatches every block
 //! to its map.
 
-use cuprous_plan::kernel::Kernel;
+use cuprous_plan::Kernel;
 
 use super::lower::{KernelDraft, Shape, Target, Unit, signature};
 use super::types::{Arg, Generated, Options, Stage};

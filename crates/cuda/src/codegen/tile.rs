@@ -1,7 +1,7 @@
 //! Elementwise kernels over mixed layouts. Operands that are dense along another axis than the output pass through
 //! shared memory in tiles of 32 × 32, so that both sides are accessed in contiguous runs.
 
-use cuprous_plan::kernel::{Access, Inst, Val};
+use cuprous_plan::{Access, Inst, Val};
 
 use super::lower::{Lower, Shape, Target, Unit, kernel_name};
 use super::text::Code;

@@ -1,7 +1,7 @@
 //! Reductions along an axis that is not the contiguous one. Threads lie along the contiguous axis in vectors. Rows of
 //! threads share the reduced axis, and so do blocks if there are too few columns.
 
-use cuprous_plan::kernel::{Access, Inst, Kernel, Level, Val};
+use cuprous_plan::{Access, Inst, Kernel, Level, Val};
 
 use super::phases::Phases;
 use super::rows::{iota_lane, outer_vars};

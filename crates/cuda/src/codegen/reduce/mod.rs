@@ -7,7 +7,7 @@ mod rows;
 mod staging;
 mod streamed;
 
-use cuprous_plan::kernel::{Inst, Kernel, Level};
+use cuprous_plan::{Inst, Kernel, Level};
 
 use super::lower::{Target, Unit, reduction_name};
 use super::types::Generated;

@@ -1,6 +1,6 @@
 //! The order in which parts of a reduction can run: a reduction of the whole row must end before its result is used.
 
-use cuprous_plan::kernel::{Inst, Kernel, Level, Val};
+use cuprous_plan::{Inst, Kernel, Level, Val};
 
 use crate::codegen::lower::{is_sink, operands};
 

@@ -1,6 +1,6 @@
 //! Rows held in registers: a group of threads reads its row once, reduces it once per phase, and writes it once.
 
-use cuprous_plan::kernel::{Inst, Kernel, Level, Val};
+use cuprous_plan::{Inst, Kernel, Level, Val};
 
 use super::phases::Phases;
 use super::rows::{accumulate_all, iota_lane, outer_indices, row_position, row_statement};

@@ -1,6 +1,6 @@
 //! What the templates of reductions share: the address of a row's elements, and row-level instructions.
 
-use cuprous_plan::kernel::{Access, Inst, Level, Val};
+use cuprous_plan::{Access, Inst, Level, Val};
 
 use super::Reduction;
 use crate::codegen::lower::Lower;

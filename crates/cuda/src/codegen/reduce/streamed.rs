@@ -4,7 +4,7 @@
 //! on timing. It resets its counter to zero.
 
 use cuprous_core::ReduceOp;
-use cuprous_plan::kernel::{Inst, Kernel, Level, Val};
+use cuprous_plan::{Inst, Kernel, Level, Val};
 
 use super::phases::Phases;
 use super::rows::{RowPosition, accumulate_all, iota_lane, outer_indices, row_position, row_statement};

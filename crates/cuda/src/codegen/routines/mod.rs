@@ -18,7 +18,7 @@ mod sort;
 
 use cuprous_core::routine::Edge;
 use cuprous_core::{DType, Dims, Fun, Layout, RoutineOp};
-use cuprous_plan::kernel::{Access, Inst, Kernel, Level, RoutineCall, Typed};
+use cuprous_plan::{Access, Inst, Kernel, Level, RoutineCall, Typed};
 
 use super::lower::{Target, Unit, signature};
 use super::prelude::{Part, Parts};
@@ -139,9 +139,9 @@ pub fn generate_routine_tuned(
             correlate::correlate(call, (*edge, *constant), origin, &mut builder)?;
         }
         RoutineOp::Pad { edge, constant, before } => pad::pad(call, (*edge, *constant), before, &mut builder),
-        // Done by libraries.
+        // By libraries.
         RoutineOp::Fft { .. } | RoutineOp::Linalg(_) | RoutineOp::Convolve(..) => return None,
-        // Done by libraries, or not on a GPU.
+        // By a library.
         RoutineOp::SparseDot { .. } | RoutineOp::Recur(_) | RoutineOp::RecurBack(_) => return None,
         RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => return None,
         RoutineOp::Steps(_) | RoutineOp::StepsBack(_) => return None,
