@@ -12,7 +12,6 @@ use crate::blocks::fold::{FoldFns, fold};
 use crate::blocks::scatter::{ScatterArgs, scatter};
 use crate::blocks::{CHUNK, MapFn, map};
 use crate::isa::Entry;
-use crate::math::is_scalar;
 use crate::walk::Walk;
 
 /// Bytes of registers that a tile may fill: most of the L1 cache, with room for what is streamed.
@@ -208,15 +207,11 @@ pub(crate) fn lower(kernel: &Kernel) -> Result<Code> {
 
 /// Rough cost of an instruction per element.
 fn weight(inst: &Inst, d: DType) -> u64 {
-    use Fun::*;
     match inst {
-        Inst::Map { fun, .. } => match fun {
-            _ if is_scalar(*fun, d) => 24,
-            RandomGamma | RandomPoisson | RandomBinomial => 100,
-            Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Tanh | Sinh | Cosh | Power | Erf
-            | Erfc | Arcsin | Arccos | Arctan | Arctan2 | Arcsinh | Arccosh | Arctanh | Expit | Ndtr | Logaddexp
-            | Logaddexp2 | RandomNormal32 | RandomNormal64 => 8,
-            RandomBits32 | RandomBits64 | RandomUnit32 | RandomUnit64 => 4,
+        Inst::Map { fun, .. } if !fun.vectorizes(d) => 24,
+        Inst::Map { fun, .. } => match fun.op().cost {
+            400.0.. => 100,
+            20.0.. => 8,
             _ => 1,
         },
         Inst::Gather { .. } | Inst::Scatter { .. } => 4,
@@ -359,7 +354,7 @@ impl Lower<'_> {
                     ))
                 })?;
                 let args = args.iter().map(|&v| operand(self, v, rate)).collect();
-                What::Map { fun: *fun, f, args, direct: None, pads: pads(*fun, dtypes[0]) }
+                What::Map { fun: *fun, f, args, direct: None, pads: fun.may_pad(dtypes[0]) }
             }
             Inst::Gather { buf, len, index } => {
                 What::Gather { buf: *buf, len: *len, index: operand(self, *index, rate) }
@@ -499,36 +494,6 @@ pub(crate) fn uses(what: &What) -> SmallVec<[u16; 3]> {
         What::Scatter { index, arg, .. } => SmallVec::from_slice(&[*index, *arg]),
         _ => SmallVec::new(),
     }
-}
-
-/// Whether a block function may run over whatever lies behind the last element, up to a whole chunk.
-fn pads(fun: Fun, d: DType) -> bool {
-    use Fun::*;
-    !is_scalar(fun, d)
-        && !matches!(
-            fun,
-            Sin | Cos
-                | Tan
-                | Sinh
-                | Cosh
-                | Power
-                | FloatPower
-                | Fmod
-                | Remainder
-                | FloorDivide
-                | Arctan2
-                | RandomBits32
-                | RandomBits64
-                | RandomUnit32
-                | RandomUnit64
-                | RandomNormal32
-                | RandomNormal64
-                | RandomGamma
-                | RandomPoisson
-                | RandomBinomial
-                | Ldexp
-                | FrexpExponent
-        )
 }
 
 /// Decides which loads must be copied, and lets results go straight to memory.

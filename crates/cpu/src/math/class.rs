@@ -163,30 +163,3 @@ pub(crate) trait Float: Inexact + Real + RealBool + All<Component = Self> {
     /// The nearest float of this type.
     fn from_f64(v: f64) -> Self;
 }
-
-/// Functions that go element by element: a loop over them does not vectorise, so work on a padded tail is wasted.
-pub(crate) const fn is_scalar(fun: Fun, dtype: DType) -> bool {
-    use Fun::*;
-    let float = matches!(
-        fun,
-        Cbrt | Nextafter | Spacing | FrexpMantissa | Erfinv | Gamma | Gammaln | Digamma | I0 | Hypot | Gcd | Lcm
-    );
-    let complex = !matches!(
-        fun,
-        Add | Subtract
-            | Multiply
-            | Negative
-            | Positive
-            | Square
-            | Conjugate
-            | Real
-            | Imag
-            | Equal
-            | NotEqual
-            | Rint
-            | Isnan
-            | Isinf
-            | Isfinite
-    );
-    float || dtype.is_complex() && complex || dtype.is_int() && matches!(fun, Power | FloorDivide | Remainder | Fmod)
-}
