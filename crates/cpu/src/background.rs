@@ -13,7 +13,7 @@ use cuprous_core::interrupt::{self, Token};
 use cuprous_core::{Error, Result, RoutineOp, Scalar};
 use cuprous_plan::RoutineCall;
 
-use crate::run::Env;
+use crate::run::Bindings;
 use crate::threads::with_threads;
 
 /// How often a waiting thread checks for an interrupt.
@@ -22,15 +22,15 @@ const PERIOD: Duration = Duration::from_millis(10);
 type Outcome = std::result::Result<Result<()>, Box<dyn Any + Send>>;
 
 /// A running step.
-pub(crate) struct Background {
+pub(crate) struct BackgroundStep {
     outcome: Mutex<Receiver<Outcome>>,
     thread: JoinHandle<()>,
     /// The process of the thread, which a forked child does not have.
     process: u32,
 }
 
-impl Background {
-    /// Starts `step` with copies of the addresses and scalars in `env`. `token` tells whether an interrupt ends it.
+impl BackgroundStep {
+    /// Starts `step` with copies of the addresses and scalars in `bindings`. `token` tells whether an interrupt ends it.
     ///
     /// # Errors
     /// The system cannot start a thread.
@@ -38,15 +38,15 @@ impl Background {
     /// # Safety
     /// What `step` borrows lives until the outcome is known or the thread is joined.
     pub(crate) unsafe fn start<'a>(
-        env: Env<'_>,
+        bindings: Bindings<'_>,
         token: Token,
-        step: impl FnOnce(Env) -> Result<()> + Send + 'a,
-    ) -> io::Result<Background> {
+        step: impl FnOnce(Bindings) -> Result<()> + Send + 'a,
+    ) -> io::Result<BackgroundStep> {
         let (send, receive) = channel();
-        let (buffers, scalars): (Vec<u64>, Vec<Scalar>) = (env.buffers.to_vec(), env.scalars.to_vec());
+        let (buffers, scalars): (Vec<u64>, Vec<Scalar>) = (bindings.buffers.to_vec(), bindings.scalars.to_vec());
         let work = move || {
-            let env = Env { buffers: &buffers, scalars: &scalars };
-            let work = || with_threads(|| interrupt::catch(|| step(env)));
+            let bindings = Bindings { buffers: &buffers, scalars: &scalars };
+            let work = || with_threads(|| interrupt::catch(|| step(bindings)));
             // There is no receiver any more if the process is ending.
             let _ = send.send(catch_unwind(AssertUnwindSafe(|| token.within(work))));
         };
@@ -54,7 +54,7 @@ impl Background {
         // SAFETY: only the lifetime changes; the caller vouches for it.
         let work: Box<dyn FnOnce() + Send + 'static> = unsafe { std::mem::transmute(work) };
         let thread = Builder::new().name("cuprous-step".into()).spawn(work)?;
-        Ok(Background { outcome: Mutex::new(receive), thread, process: std::process::id() })
+        Ok(BackgroundStep { outcome: Mutex::new(receive), thread, process: std::process::id() })
     }
 
     fn is_ours(&self) -> bool {

@@ -10,26 +10,26 @@ use smallvec::SmallVec;
 /// Edge of a block.
 const EDGE: i64 = 64;
 /// Kernels with fewer elements fit into caches.
-const LEAST: i64 = 1 << 14;
+const MIN_ELEMENTS: i64 = 1 << 14;
 
 /// The kernels that do `kernel`'s work block by block; `None` where all operands follow the last axis.
 pub(crate) fn blocked(kernel: &Kernel) -> Option<Vec<Kernel>> {
-    if kernel.outer_size() < LEAST || !kernel.inner.is_empty() {
+    if kernel.outer_size() < MIN_ELEMENTS || !kernel.inner.is_empty() {
         return None;
     }
-    let across = across(kernel)?;
+    let transposed_axis = transposed_axis(kernel)?;
     let last = kernel.outer.len() - 1;
     let mut parts = Vec::new();
-    for (start, rows) in cuts(kernel.outer[across]) {
+    for (start, rows) in cuts(kernel.outer[transposed_axis]) {
         for (from, columns) in cuts(kernel.outer[last]) {
-            parts.push(part(kernel, (across, start, rows), (last, from, columns)));
+            parts.push(part(kernel, (transposed_axis, start, rows), (last, from, columns)));
         }
     }
     Some(parts)
 }
 
 /// The axis other than the last along which an operand is contiguous that is far apart along the last.
-fn across(kernel: &Kernel) -> Option<usize> {
+fn transposed_axis(kernel: &Kernel) -> Option<usize> {
     let extents = &kernel.outer;
     let last = extents.len().checked_sub(1)?;
     let mut found = None;

@@ -12,13 +12,13 @@ use cuprous_plan::{BufferInfo, Device, Executable, Inst, KernelRef, Launched, Pl
 use smallvec::SmallVec;
 
 use crate::alloc;
-use crate::background::{self, Background};
+use crate::background::{self, BackgroundStep};
 use crate::blocked::blocked;
 use crate::compile::{Code, lower};
 use crate::kernel::CpuKernel;
 use crate::routines;
 use crate::routines::dispatch::Routine;
-use crate::run::Env;
+use crate::run::Bindings;
 use crate::source;
 use crate::threads::{self, with_threads};
 
@@ -29,7 +29,7 @@ pub struct CpuDevice;
 impl CpuDevice {
     /// The device; it needs nothing.
     pub fn new() -> Self {
-        threads::watch();
+        threads::watch_forks();
         CpuDevice
     }
 }
@@ -38,22 +38,22 @@ impl CpuDevice {
 const MANY_STEPS: usize = 32;
 
 /// A step, ready to run.
-enum Ready {
+enum PreparedStep {
     Kernel(Code),
-    RoutineCall(Routine),
+    Routine(Routine),
     Launch(Launched),
 }
 
-impl Ready {
+impl PreparedStep {
     /// # Safety
     /// The buffers have the sizes that the program was planned for, and nothing else writes them meanwhile.
-    unsafe fn run(&self, env: Env) -> Result<()> {
+    unsafe fn run(&self, bindings: Bindings) -> Result<()> {
         // SAFETY: by this function's contract.
         unsafe {
             match self {
-                Ready::Kernel(code) => code.run(env),
-                Ready::RoutineCall(routine) => routine.run(env),
-                Ready::Launch(launched) => launch(launched, env),
+                PreparedStep::Kernel(code) => code.run(bindings),
+                PreparedStep::Routine(routine) => routine.run(bindings),
+                PreparedStep::Launch(launched) => launch(launched, bindings),
             }
         }
     }
@@ -62,38 +62,38 @@ impl Ready {
 /// A compiled program.
 struct CpuProgram {
     /// Each with the step of the program that it is of.
-    steps: Vec<(u32, Ready)>,
+    steps: Vec<(u32, PreparedStep)>,
     /// How an interrupt ends each step of the program.
-    endings: Vec<Ending>,
+    policies: Vec<InterruptPolicy>,
     /// The last run was interrupted: the next one goes on with step `next`.
     interrupted: bool,
     next: usize,
     /// The step of the program in which the last run ended early.
     ended_at: u32,
     /// That step, if it still runs.
-    background: Option<Background>,
+    background: Option<BackgroundStep>,
     /// Some step may take long.
-    long: bool,
+    is_long: bool,
     buffers: usize,
     scalars: usize,
 }
 
 /// How an interrupt ends a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Ending {
+struct InterruptPolicy {
     /// The step may stop anywhere and be run again from its beginning: it reads nothing that it writes.
-    again: bool,
+    restartable: bool,
     /// A routine that takes long.
-    long: bool,
+    is_long: bool,
 }
 
-impl Ending {
+impl InterruptPolicy {
     /// The token under which the step runs: only one that can be run again may stop anywhere.
     fn token(self, token: Token) -> Token {
-        if self.again { token } else { Token::NONE }
+        if self.restartable { token } else { Token::NONE }
     }
 
-    fn of(program: &Program, step: &Step) -> Ending {
+    fn of(program: &Program, step: &Step) -> InterruptPolicy {
         let (mut read, mut written) = (Vec::new(), Vec::new());
         step.touches(|buffer, writes| {
             let list = if writes { &mut written } else { &mut read };
@@ -114,33 +114,33 @@ impl Ending {
             (Place::Leaf(_), Place::Leaf(_)) => false,
             (a, b) => a != b,
         };
-        let again = read.iter().all(|r| written.iter().all(|w| apart(r, w)));
-        Ending { again, long: matches!(step, Step::Routine(call) if background::is_long(call)) }
+        let restartable = read.iter().all(|r| written.iter().all(|w| apart(r, w)));
+        InterruptPolicy { restartable, is_long: matches!(step, Step::Routine(call) if background::is_long(call)) }
     }
 }
 
-fn ready(program: &Program) -> Result<Vec<(u32, Ready)>> {
-    let mut ready = Vec::new();
+fn prepare(program: &Program) -> Result<Vec<(u32, PreparedStep)>> {
+    let mut steps = Vec::new();
     for (k, step) in program.steps.iter().enumerate() {
         let k = k as u32;
         for kernel in step.kernels() {
             match blocked(kernel) {
                 Some(parts) => {
                     for part in &parts {
-                        ready.push((k, Ready::Kernel(lower(part)?)));
+                        steps.push((k, PreparedStep::Kernel(lower(part)?)));
                     }
                 }
-                None => ready.push((k, Ready::Kernel(lower(kernel)?))),
+                None => steps.push((k, PreparedStep::Kernel(lower(kernel)?))),
             }
         }
         if let Step::Routine(call) = step {
-            ready.push((k, Ready::RoutineCall(Routine::new(call, program.buffers.len())?)));
+            steps.push((k, PreparedStep::Routine(Routine::new(call, program.buffers.len())?)));
         }
         if let Step::Launch(launched) = step {
-            ready.push((k, Ready::Launch(launched.clone())));
+            steps.push((k, PreparedStep::Launch(launched.clone())));
         }
     }
-    Ok(ready)
+    Ok(steps)
 }
 
 /// The kernel of the user that a step launches.
@@ -150,10 +150,10 @@ fn kernel_of(launched: &Launched) -> Result<&CpuKernel> {
 }
 
 /// Launches a kernel of the user on memory that the caller vouches for.
-fn launch(launched: &Launched, env: Env) -> Result<()> {
+fn launch(launched: &Launched, bindings: Bindings) -> Result<()> {
     let range = launched.constants.start as usize..launched.constants.end as usize;
-    let mut block: SmallVec<[Scalar; 16]> = SmallVec::from_slice(&env.scalars[range]);
-    for (at, address) in launched.addresses(env.buffers) {
+    let mut block: SmallVec<[Scalar; 16]> = SmallVec::from_slice(&bindings.scalars[range]);
+    for (at, address) in launched.addresses(bindings.buffers) {
         block[at / 16].0[at % 16..][..8].copy_from_slice(&address.to_ne_bytes());
     }
     kernel_of(launched)?.launch(&launched.launch.launch, Scalar::bytes_of(&block))
@@ -203,24 +203,25 @@ impl Device for CpuDevice {
     }
 
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
-        let steps = ready(program)?;
-        let endings: Vec<Ending> = program.steps.iter().map(|step| Ending::of(program, step)).collect();
-        let long = steps.len() >= MANY_STEPS
+        let steps = prepare(program)?;
+        let policies: Vec<InterruptPolicy> =
+            program.steps.iter().map(|step| InterruptPolicy::of(program, step)).collect();
+        let is_long = steps.len() >= MANY_STEPS
             || steps.iter().any(|(of, step)| match step {
-                Ready::Kernel(code) => code.is_long(),
-                Ready::RoutineCall(_) => endings[*of as usize].long,
-                Ready::Launch(launched) => {
+                PreparedStep::Kernel(code) => code.is_long(),
+                PreparedStep::Routine(_) => policies[*of as usize].is_long,
+                PreparedStep::Launch(launched) => {
                     kernel_of(launched).is_ok_and(|kernel| kernel.is_long(&launched.launch.launch))
                 }
             });
         Ok(Box::new(CpuProgram {
             steps,
-            endings,
+            policies,
             interrupted: false,
             next: 0,
             ended_at: 0,
             background: None,
-            long,
+            is_long,
             buffers: program.buffers.len(),
             scalars: program.scalars,
         }))
@@ -228,11 +229,11 @@ impl Device for CpuDevice {
 
     fn source(&self, program: &Program) -> Result<String> {
         let mut text = String::new();
-        for (k, (_, step)) in ready(program)?.iter().enumerate() {
+        for (k, (_, step)) in prepare(program)?.iter().enumerate() {
             let part = match step {
-                Ready::Kernel(code) => source::kernel(code),
-                Ready::RoutineCall(routine) => source::call(routine),
-                Ready::Launch(launched) => format!("{:?}\n{}", launched.launch, launched.launch.kernel.source()),
+                PreparedStep::Kernel(code) => source::kernel(code),
+                PreparedStep::Routine(routine) => source::routine(routine),
+                PreparedStep::Launch(launched) => format!("{:?}\n{}", launched.launch, launched.launch.kernel.source()),
             };
             let _ = write!(text, "step {k}: {part}");
         }
@@ -264,31 +265,31 @@ impl Device for CpuDevice {
 
 impl CpuProgram {
     /// Runs a step.
-    fn step(&mut self, k: usize, env: Env, token: Token) -> Result<()> {
+    fn run_step(&mut self, k: usize, bindings: Bindings, token: Token) -> Result<()> {
         let (of, step) = &self.steps[k];
         if token.requested() {
             return Err(interrupt::error());
         }
-        let ending = self.endings[*of as usize];
+        let policy = self.policies[*of as usize];
         let (noticed, by_itself) = match step {
             // A launch ends at an interrupt, and the program with it: what the kernel has written is lost.
-            Ready::Launch(_) => (token, false),
-            Ready::Kernel(code) => (ending.token(token), !ending.again && code.is_long()),
-            Ready::RoutineCall(_) => (ending.token(token), ending.long),
+            PreparedStep::Launch(_) => (token, false),
+            PreparedStep::Kernel(code) => (policy.token(token), !policy.restartable && code.is_long()),
+            PreparedStep::Routine(_) => (policy.token(token), policy.is_long),
         };
         // SAFETY: the engine gives the program's buffers, and lets nothing else write them until the program has ended.
-        let run = move |env: Env| unsafe { step.run(env) };
+        let run = move |bindings: Bindings| unsafe { step.run(bindings) };
         if token.listens() && by_itself {
             // SAFETY: the step stays where it is until the outcome is known (see `Drop`), and so does the memory: an
             // interrupted program keeps it.
-            let started = unsafe { Background::start(env, noticed, run) };
+            let started = unsafe { BackgroundStep::start(bindings, noticed, run) };
             // If no thread can be started, the step runs here, and an interrupt waits for its end.
             if let Ok(background) = started {
                 self.background = Some(background);
                 return self.wait(token);
             }
         }
-        with_threads(|| noticed.within(|| run(env)))
+        with_threads(|| noticed.within(|| run(bindings)))
     }
 
     /// Waits for the step that runs on a thread of its own.
@@ -301,7 +302,7 @@ impl CpuProgram {
     }
 
     /// Runs the steps from the next one on.
-    fn rest(&mut self, env: Env, token: Token) -> Result<()> {
+    fn run_remaining(&mut self, bindings: Bindings, token: Token) -> Result<()> {
         if self.background.is_some() {
             match self.wait(token) {
                 Ok(()) => self.next += 1,
@@ -311,7 +312,7 @@ impl CpuProgram {
             }
         }
         while self.next < self.steps.len() {
-            self.step(self.next, env, token)?;
+            self.run_step(self.next, bindings, token)?;
             self.next += 1;
         }
         Ok(())
@@ -319,13 +320,13 @@ impl CpuProgram {
 
     /// Runs the steps from the next one on, and adds their times to a profile.
     #[cold]
-    fn rest_timed(&mut self, note: Note, env: Env, token: Token) -> Result<()> {
+    fn run_remaining_timed(&mut self, note: Note, bindings: Bindings, token: Token) -> Result<()> {
         let mut events = Vec::with_capacity(self.steps.len());
         let mut start = profile::now();
         let mut all = || -> Result<()> {
             while self.next < self.steps.len() {
                 let k = self.next;
-                self.step(k, env, token)?;
+                self.run_step(k, bindings, token)?;
                 self.next += 1;
                 let (of, _) = self.steps[k];
                 // Several loops may be one step.
@@ -357,9 +358,9 @@ impl Executable for CpuProgram {
         if buffers.len() < self.buffers || scalars.len() < self.scalars {
             return Err(Error::runtime("[cpu] a program was run with too few buffers or scalars"));
         }
-        let env = Env { buffers, scalars };
+        let bindings = Bindings { buffers, scalars };
         let token = Token::current();
-        if token.listens() && self.long {
+        if token.listens() && self.is_long {
             interrupt::arm();
         }
         let resumed = std::mem::take(&mut self.interrupted);
@@ -368,12 +369,12 @@ impl Executable for CpuProgram {
         }
         let note = profile::current().filter(|_| !resumed);
         // A thread that waits for a long step must not be one of the pool's, which work on it.
-        let in_pool = !self.long;
-        let mut rest = || match note {
-            Some(note) => self.rest_timed(note, env, token),
-            None => self.rest(env, token),
+        let in_pool = !self.is_long;
+        let mut run_remaining = || match note {
+            Some(note) => self.run_remaining_timed(note, bindings, token),
+            None => self.run_remaining(bindings, token),
         };
-        let result = interrupt::catch(|| if in_pool { with_threads(rest) } else { rest() });
+        let result = interrupt::catch(|| if in_pool { with_threads(run_remaining) } else { run_remaining() });
         if let Err(error) = &result {
             self.ended_at = self.steps.get(self.next).map_or(0, |(of, _)| *of);
             self.interrupted = error.kind == ErrorKind::Interrupted;
@@ -386,6 +387,6 @@ impl Executable for CpuProgram {
     }
 
     fn is_busy(&self) -> bool {
-        self.background.as_ref().is_some_and(Background::is_busy)
+        self.background.as_ref().is_some_and(BackgroundStep::is_busy)
     }
 }

@@ -9,6 +9,7 @@ mod background;
 mod blocked;
 mod blocks;
 
+mod affine;
 mod compile;
 mod device;
 mod frame;
@@ -21,6 +22,5 @@ mod run;
 mod simd;
 mod source;
 mod threads;
-mod walk;
 
 pub use device::CpuDevice;

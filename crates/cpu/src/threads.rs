@@ -20,8 +20,22 @@ extern "C" fn forked() {
     FORKS.fetch_add(1, Relaxed);
 }
 
+/// An address that threads share, each for its own part of the memory behind it.
+#[derive(Clone, Copy)]
+pub(crate) struct SharedPtr(pub(crate) *mut u8);
+// SAFETY: see the type.
+unsafe impl Send for SharedPtr {}
+// SAFETY: see the type.
+unsafe impl Sync for SharedPtr {}
+
+impl SharedPtr {
+    pub(crate) fn at(self, bytes: i64) -> *mut u8 {
+        self.0.wrapping_offset(bytes as isize)
+    }
+}
+
 /// Starts to watch for forks.
-pub(crate) fn watch() {
+pub(crate) fn watch_forks() {
     static WATCHING: Once = Once::new();
     WATCHING.call_once(|| {
         #[cfg(unix)]
@@ -60,7 +74,7 @@ pub(crate) fn with_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
 ///
 /// The caller's closure is reached only by helpers that have entered, and none can enter once the crew is closed: that
 /// is why it may live on the caller's stack.
-struct Crew {
+struct TaskGroup {
     task: *const (dyn Fn(usize) + Sync),
     tasks: usize,
     /// That of the thread whose work it is.
@@ -68,7 +82,7 @@ struct Crew {
     /// The next task to be begun.
     next: AtomicUsize,
     /// Helpers inside, and [`CLOSED`].
-    inside: AtomicU32,
+    active_helpers: AtomicU32,
     caller: Thread,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
@@ -77,12 +91,12 @@ struct Crew {
 const CLOSED: u32 = 1 << 31;
 
 // SAFETY: the closure may be shared, and is reached only while its owner waits for the crew.
-unsafe impl Send for Crew {}
+unsafe impl Send for TaskGroup {}
 // SAFETY: as above.
-unsafe impl Sync for Crew {}
+unsafe impl Sync for TaskGroup {}
 
-impl Crew {
-    fn work(&self) {
+impl TaskGroup {
+    fn run_tasks(&self) {
         loop {
             let task = self.next.fetch_add(1, Relaxed);
             if task >= self.tasks {
@@ -94,36 +108,36 @@ impl Crew {
         }
     }
 
-    fn help(&self) {
+    fn run_as_helper(&self) {
         let enter = |n: u32| (n & CLOSED == 0).then_some(n + 1);
-        if self.inside.fetch_update(Acquire, Relaxed, enter).is_err() {
+        if self.active_helpers.fetch_update(Acquire, Relaxed, enter).is_err() {
             return;
         }
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.token.within(|| self.work()))) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.token.within(|| self.run_tasks()))) {
             self.next.store(self.tasks, Relaxed);
             self.panic.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(panic);
         }
         let caller = self.caller.clone();
-        if self.inside.fetch_sub(1, Release) == CLOSED + 1 {
+        if self.active_helpers.fetch_sub(1, Release) == CLOSED + 1 {
             caller.unpark();
         }
     }
 
     /// Lets nobody in any more and waits for those inside.
     fn close(&self) {
-        self.inside.fetch_or(CLOSED, Relaxed);
+        self.active_helpers.fetch_or(CLOSED, Relaxed);
         // The last tasks end at about the same time: a look or two before going to sleep.
-        let mut looks = 0;
-        while self.inside.load(Acquire) != CLOSED {
-            looks += 1;
-            if looks < 200 { std::hint::spin_loop() } else { thread::park() }
+        let mut spins = 0;
+        while self.active_helpers.load(Acquire) != CLOSED {
+            spins += 1;
+            if spins < 200 { std::hint::spin_loop() } else { thread::park() }
         }
     }
 }
 
 /// Runs `task(0)`, …, `task(tasks - 1)` in any order, on this thread and those of the pool. A thread that is not of the
 /// pool begins at once instead of waiting until one of the pool is awake. An interrupt is noticed between tasks.
-pub(crate) fn each(tasks: usize, task: impl Fn(usize) + Sync) {
+pub(crate) fn parallel_for(tasks: usize, task: impl Fn(usize) + Sync) {
     let helpers = rayon::current_num_threads().min(tasks).saturating_sub(1);
     let token = Token::current();
     if helpers == 0 {
@@ -139,25 +153,25 @@ pub(crate) fn each(tasks: usize, task: impl Fn(usize) + Sync) {
         });
     }
     let task: &(dyn Fn(usize) + Sync) = &task;
-    // SAFETY: only the lifetime changes; see `Crew`.
+    // SAFETY: only the lifetime changes; see `TaskGroup`.
     let task: *const (dyn Fn(usize) + Sync) = unsafe { std::mem::transmute(task) };
-    let crew = Arc::new(Crew {
+    let group = Arc::new(TaskGroup {
         task,
         tasks,
         token,
         next: AtomicUsize::new(0),
-        inside: AtomicU32::new(0),
+        active_helpers: AtomicU32::new(0),
         caller: thread::current(),
         panic: Mutex::new(None),
     });
     for _ in 0..helpers {
-        let crew = Arc::clone(&crew);
-        rayon::spawn(move || crew.help());
+        let group = Arc::clone(&group);
+        rayon::spawn(move || group.run_as_helper());
     }
-    let done = catch_unwind(AssertUnwindSafe(|| crew.work()));
-    crew.next.store(tasks, Relaxed);
-    crew.close();
-    if let Some(panic) = crew.panic.lock().unwrap_or_else(|e| e.into_inner()).take().or(done.err()) {
+    let done = catch_unwind(AssertUnwindSafe(|| group.run_tasks()));
+    group.next.store(tasks, Relaxed);
+    group.close();
+    if let Some(panic) = group.panic.lock().unwrap_or_else(|e| e.into_inner()).take().or(done.err()) {
         resume_unwind(panic);
     }
 }
@@ -170,10 +184,10 @@ mod tests {
     fn each_task_is_done_once() {
         for tasks in [0, 1, 2, 3, 100, 1000] {
             let counts: Vec<AtomicUsize> = (0..tasks).map(|_| AtomicUsize::new(0)).collect();
-            each(tasks, |i| {
+            parallel_for(tasks, |i| {
                 counts[i].fetch_add(1, Relaxed);
                 // From within a task, on the pool or not.
-                each(3, |_| ());
+                parallel_for(3, |_| ());
             });
             assert!(counts.iter().all(|n| n.load(Relaxed) == 1), "{tasks} tasks");
         }
@@ -182,7 +196,7 @@ mod tests {
     #[test]
     fn a_panic_reaches_the_caller_and_the_next_work_is_done() {
         for bad in [0, 7, 63] {
-            let caught = catch_unwind(AssertUnwindSafe(|| each(64, |i| assert!(i != bad, "task {i}"))));
+            let caught = catch_unwind(AssertUnwindSafe(|| parallel_for(64, |i| assert!(i != bad, "task {i}"))));
             assert!(caught.is_err());
             each_task_is_done_once();
         }

@@ -4,10 +4,11 @@
 //! remainder. A short last chunk goes through copies on the stack. An operand whose `step` is 0 is one chunk of equal
 //! elements, read again and again, so that scalars need neither full tiles nor functions of their own.
 
-mod few;
-pub(crate) mod fold;
-pub(crate) mod lanes;
+pub(crate) mod columns;
+mod group;
 mod random;
+pub(crate) mod reduce;
+pub(crate) mod reductions;
 mod rows;
 pub(crate) mod running;
 pub(crate) mod scatter;
@@ -20,7 +21,7 @@ use cuprous_core::{DType, Fun};
 use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
 use crate::math::{All, is_scalar};
 
-pub(crate) use few::{FEW, few};
+pub(crate) use group::GROUP;
 
 /// Elements in a chunk.
 pub(crate) const CHUNK: usize = 128;
@@ -45,7 +46,7 @@ pub(crate) struct MapArgs {
 pub(crate) type MapFn = Entry<MapArgs>;
 
 /// A function of one operand.
-pub(crate) trait Un<E: Copy>: 'static {
+pub(crate) trait UnaryFn<E: Copy>: 'static {
     type Out: Copy;
     const FUN: Fun;
     /// Element by element: see [`is_scalar`].
@@ -62,7 +63,7 @@ pub(crate) trait Un<E: Copy>: 'static {
 }
 
 /// A function of two operands.
-pub(crate) trait Bin<E: Copy>: 'static {
+pub(crate) trait BinaryFn<E: Copy>: 'static {
     type Out: Copy;
     const FUN: Fun;
     const SCALAR: bool = false;
@@ -98,7 +99,7 @@ type Pad<T> = std::mem::MaybeUninit<[T; CHUNK]>;
 
 /// Where a chunk's results go: in place, or to `pad` if it is short.
 #[inline(always)]
-unsafe fn room<T: Copy>(at: *mut T, m: usize, pad: &mut Pad<T>) -> &mut [T; CHUNK] {
+unsafe fn destination<T: Copy>(at: *mut T, m: usize, pad: &mut Pad<T>) -> &mut [T; CHUNK] {
     // SAFETY: a whole chunk is there (contract of `MapArgs`); zero bits are a value of every element type.
     unsafe {
         if m == CHUNK {
@@ -112,7 +113,7 @@ unsafe fn room<T: Copy>(at: *mut T, m: usize, pad: &mut Pad<T>) -> &mut [T; CHUN
 
 /// Results of `N` elements; of those that are slow, the first `n` are computed again.
 #[inline(always)]
-fn apply1<E: Copy, R: Un<E>, const N: usize>(src: &[E; N], dst: &mut [R::Out; N], n: usize) {
+fn apply_unary<E: Copy, R: UnaryFn<E>, const N: usize>(src: &[E; N], dst: &mut [R::Out; N], n: usize) {
     let mut fast = true;
     for i in 0..N {
         dst[i] = R::call(src[i]);
@@ -129,7 +130,7 @@ fn apply1<E: Copy, R: Un<E>, const N: usize>(src: &[E; N], dst: &mut [R::Out; N]
 
 /// The same of two operands.
 #[inline(always)]
-fn apply2<E: Copy, R: Bin<E>, const N: usize>(p: &[E; N], q: &[E; N], dst: &mut [R::Out; N], n: usize) {
+fn apply_binary<E: Copy, R: BinaryFn<E>, const N: usize>(p: &[E; N], q: &[E; N], dst: &mut [R::Out; N], n: usize) {
     let mut fast = true;
     for i in 0..N {
         dst[i] = R::call(p[i], q[i]);
@@ -144,10 +145,10 @@ fn apply2<E: Copy, R: Bin<E>, const N: usize>(p: &[E; N], q: &[E; N], dst: &mut 
     }
 }
 
-/// [`Un`] over blocks.
+/// [`UnaryFn`] over blocks.
 struct Map1<R, E>(PhantomData<(R, E)>);
 
-impl<E: Copy + 'static, R: Un<E>> Body for Map1<R, E> {
+impl<E: Copy + 'static, R: UnaryFn<E>> Body for Map1<R, E> {
     type Args = MapArgs;
 
     #[inline(always)]
@@ -167,8 +168,8 @@ impl<E: Copy + 'static, R: Un<E>> Body for Map1<R, E> {
             // SAFETY: `n` elements are there; a short chunk's results go to the stack first.
             unsafe {
                 let src = chunk(a, n, m.step[0], &mut pad);
-                let dst = room(out, n, &mut pad_out);
-                apply1::<E, R, CHUNK>(src, dst, n);
+                let dst = destination(out, n, &mut pad_out);
+                apply_unary::<E, R, CHUNK>(src, dst, n);
                 if n < CHUNK {
                     std::ptr::copy_nonoverlapping(pad_out.as_ptr() as *const R::Out, out, n);
                 }
@@ -180,10 +181,10 @@ impl<E: Copy + 'static, R: Un<E>> Body for Map1<R, E> {
     }
 }
 
-/// [`Bin`] over blocks.
+/// [`BinaryFn`] over blocks.
 struct Map2<R, E>(PhantomData<(R, E)>);
 
-impl<E: Copy + 'static, R: Bin<E>> Body for Map2<R, E> {
+impl<E: Copy + 'static, R: BinaryFn<E>> Body for Map2<R, E> {
     type Args = MapArgs;
 
     #[inline(always)]
@@ -206,8 +207,8 @@ impl<E: Copy + 'static, R: Bin<E>> Body for Map2<R, E> {
             unsafe {
                 let p = chunk(a, n, m.step[0], &mut pad_a);
                 let q = chunk(b, n, m.step[1], &mut pad_b);
-                let dst = room(out, n, &mut pad_out);
-                apply2::<E, R, CHUNK>(p, q, dst, n);
+                let dst = destination(out, n, &mut pad_out);
+                apply_binary::<E, R, CHUNK>(p, q, dst, n);
                 if n < CHUNK {
                     std::ptr::copy_nonoverlapping(pad_out.as_ptr() as *const R::Out, out, n);
                 }
@@ -234,6 +235,15 @@ pub(crate) fn map(fun: Fun, args: &[DType], out: DType) -> Option<MapFn> {
     }
 }
 
+/// The function for one element or a group of them, float32 or float64; `None` where a vector would gain nothing.
+pub(crate) fn group_map(fun: Fun, d: DType) -> Option<MapFn> {
+    match isa::level() {
+        Level::V4 => rows::group::<V4>(fun, d),
+        Level::V3 => rows::group::<V3>(fun, d),
+        Level::V1 => rows::group::<V1>(fun, d),
+    }
+}
+
 fn map_at<S: Isa>(fun: Fun, args: &[DType], out: DType) -> Option<MapFn> {
     let &first = args.first()?;
     if let Some(found) = special::map::<S>(fun, args, out) {
@@ -247,16 +257,16 @@ fn map_at<S: Isa>(fun: Fun, args: &[DType], out: DType) -> Option<MapFn> {
 }
 
 /// The entry of a unary row.
-fn unary<S: Isa, R: Un<E>, E: All>() -> MapFn {
+fn unary<S: Isa, R: UnaryFn<E>, E: All>() -> MapFn {
     S::entry::<Map1<R, E>>()
 }
 
 /// The entry of a binary row.
-fn binary<S: Isa, R: Bin<E>, E: All>() -> MapFn {
+fn binary<S: Isa, R: BinaryFn<E>, E: All>() -> MapFn {
     S::entry::<Map2<R, E>>()
 }
 
 /// Whether a row's loop vectorises.
-const fn scalar<E: All>(fun: Fun) -> bool {
+const fn is_scalar_for<E: All>(fun: Fun) -> bool {
     is_scalar(fun, E::DTYPE)
 }

@@ -1,10 +1,10 @@
-//! The operation table, expanded: each row becomes a type that implements [`Un`] or [`Bin`] for every element type of
+//! The operation table, expanded: each row becomes a type that implements [`UnaryFn`] or [`BinaryFn`] for every element type of
 //! its class, and an arm of the look-up.
 
 use cuprous_core::{DType, Fun, for_each_fun};
 
-use super::few::{Few1, Few2};
-use super::{Bin, MapFn, Un, binary as binary_entry, scalar, unary as unary_entry};
+use super::group::{GroupMap1, GroupMap2};
+use super::{BinaryFn, MapFn, UnaryFn, binary as binary_entry, is_scalar_for, unary as unary_entry};
 use crate::isa::Isa;
 use crate::math::{
     self, B, BF16, F16, F32, F64,
@@ -34,7 +34,7 @@ macro_rules! row {
     ($v:ident $class:ident $returns:ident special) => {};
     ($v:ident Complex $returns:ident cpu |$a:ident| $e:expr, cuda $c:literal) => {
         pub(super) struct $v;
-        impl<F: Part> Un<math::Cx<F>> for $v {
+        impl<F: Part> UnaryFn<math::Cx<F>> for $v {
             type Out = F;
             const FUN: Fun = Fun::$v;
             #[inline(always)]
@@ -43,10 +43,10 @@ macro_rules! row {
     };
     ($v:ident $class:ident $returns:ident cpu |$a:ident| $e:expr, cuda $c:literal) => {
         pub(super) struct $v;
-        impl<E: math::$class> Un<E> for $v {
+        impl<E: math::$class> UnaryFn<E> for $v {
             type Out = result!($returns, E);
             const FUN: Fun = Fun::$v;
-            const SCALAR: bool = scalar::<E>(Fun::$v);
+            const SCALAR: bool = is_scalar_for::<E>(Fun::$v);
             #[inline(always)]
             fn call($a: E) -> Self::Out { result!(@of $returns, $e) }
             row!(@slow $returns);
@@ -54,10 +54,10 @@ macro_rules! row {
     };
     ($v:ident $class:ident $returns:ident cpu |$a:ident, $b:ident| $e:expr, cuda $c:literal) => {
         pub(super) struct $v;
-        impl<E: math::$class> Bin<E> for $v {
+        impl<E: math::$class> BinaryFn<E> for $v {
             type Out = result!($returns, E);
             const FUN: Fun = Fun::$v;
-            const SCALAR: bool = scalar::<E>(Fun::$v);
+            const SCALAR: bool = is_scalar_for::<E>(Fun::$v);
             #[inline(always)]
             fn call($a: E, $b: E) -> Self::Out { result!(@of $returns, $e) }
             row!(@slow2 $returns);
@@ -65,16 +65,16 @@ macro_rules! row {
     };
     (@slow Same) => {
         #[inline(always)]
-        fn fast(a: E) -> bool { a.fast(<Self as Un<E>>::FUN) }
+        fn fast(a: E) -> bool { a.fast(<Self as UnaryFn<E>>::FUN) }
         #[inline(always)]
-        fn slow(a: E) -> Self::Out { a.slow(<Self as Un<E>>::FUN) }
+        fn slow(a: E) -> Self::Out { a.slow(<Self as UnaryFn<E>>::FUN) }
     };
     (@slow $other:ident) => {};
     (@slow2 Same) => {
         #[inline(always)]
-        fn fast(a: E, b: E) -> bool { a.fast2(b, <Self as Bin<E>>::FUN) }
+        fn fast(a: E, b: E) -> bool { a.fast2(b, <Self as BinaryFn<E>>::FUN) }
         #[inline(always)]
-        fn slow(a: E, b: E) -> Self::Out { a.slow2(b, <Self as Bin<E>>::FUN) }
+        fn slow(a: E, b: E) -> Self::Out { a.slow2(b, <Self as BinaryFn<E>>::FUN) }
     };
     (@slow2 $other:ident) => {};
 }
@@ -136,19 +136,19 @@ macro_rules! expand {
 }
 for_each_fun!(expand);
 
-macro_rules! few {
+macro_rules! group {
     ($($one:ident)*; $($two:ident)*) => {
         /// The entry for one element or a group of them.
-        pub(super) fn few<S: Isa>(fun: Fun, d: DType) -> Option<MapFn> {
+        pub(super) fn group<S: Isa>(fun: Fun, d: DType) -> Option<MapFn> {
             Some(match (fun, d) {
-                $((Fun::$one, DType::F32) => S::entry::<Few1<table::$one, F32<S>>>(),
-                  (Fun::$one, DType::F64) => S::entry::<Few1<table::$one, F64<S>>>(),)*
-                $((Fun::$two, DType::F32) => S::entry::<Few2<table::$two, F32<S>>>(),
-                  (Fun::$two, DType::F64) => S::entry::<Few2<table::$two, F64<S>>>(),)*
+                $((Fun::$one, DType::F32) => S::entry::<GroupMap1<table::$one, F32<S>>>(),
+                  (Fun::$one, DType::F64) => S::entry::<GroupMap1<table::$one, F64<S>>>(),)*
+                $((Fun::$two, DType::F32) => S::entry::<GroupMap2<table::$two, F32<S>>>(),
+                  (Fun::$two, DType::F64) => S::entry::<GroupMap2<table::$two, F64<S>>>(),)*
                 _ => return None,
             })
         }
     };
 }
-few!(Sin Cos Tan Exp Exp2 Expm1 Log Log2 Log10 Log1p Arcsin Arccos Arctan Sinh Cosh Tanh Arcsinh Arccosh Arctanh;
+group!(Sin Cos Tan Exp Exp2 Expm1 Log Log2 Log10 Log1p Arcsin Arccos Arctan Sinh Cosh Tanh Arcsinh Arccosh Arctanh;
     Arctan2 Power);

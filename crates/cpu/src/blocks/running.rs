@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use cuprous_core::{DType, ScanOp};
 
-use super::fold::{Fold, Max, Min, Prod, Sum};
+use super::reductions::{Max, Min, Prod, Reduction, Sum};
 use crate::isa::{Body, Entry, Isa, V1};
 use crate::math::complex::{C64, C128};
 use crate::math::{B, BF16, F16, F32, F64};
@@ -28,9 +28,9 @@ pub(crate) struct ScanArgs {
     pub from: *mut u8,
 }
 
-struct Scan<F, E>(PhantomData<(F, E)>);
+struct Running<F, E>(PhantomData<(F, E)>);
 
-impl<E: Copy + 'static, F: Fold<E, Out = E>> Body for Scan<F, E> {
+impl<E: Copy + 'static, F: Reduction<E, Out = E>> Body for Running<F, E> {
     type Args = ScanArgs;
 
     #[inline(always)]
@@ -66,25 +66,25 @@ impl<E: Copy + 'static, F: Fold<E, Out = E>> Body for Scan<F, E> {
 }
 
 /// The running fold of that kind and type.
-pub(crate) fn scan_fns(op: ScanOp, d: DType) -> Entry<ScanArgs> {
+pub(crate) fn running_fn(op: ScanOp, d: DType) -> Entry<ScanArgs> {
     macro_rules! all {
         ($F:ty) => {
             match d {
-                DType::Bool => V1::entry::<Scan<$F, B>>(),
-                DType::I8 => V1::entry::<Scan<$F, i8>>(),
-                DType::I16 => V1::entry::<Scan<$F, i16>>(),
-                DType::I32 => V1::entry::<Scan<$F, i32>>(),
-                DType::I64 => V1::entry::<Scan<$F, i64>>(),
-                DType::U8 => V1::entry::<Scan<$F, u8>>(),
-                DType::U16 => V1::entry::<Scan<$F, u16>>(),
-                DType::U32 => V1::entry::<Scan<$F, u32>>(),
-                DType::U64 => V1::entry::<Scan<$F, u64>>(),
-                DType::F16 => V1::entry::<Scan<$F, F16<V1>>>(),
-                DType::BF16 => V1::entry::<Scan<$F, BF16<V1>>>(),
-                DType::F32 => V1::entry::<Scan<$F, F32<V1>>>(),
-                DType::F64 => V1::entry::<Scan<$F, F64<V1>>>(),
-                DType::C64 => V1::entry::<Scan<$F, C64<V1>>>(),
-                DType::C128 => V1::entry::<Scan<$F, C128<V1>>>(),
+                DType::Bool => V1::entry::<Running<$F, B>>(),
+                DType::I8 => V1::entry::<Running<$F, i8>>(),
+                DType::I16 => V1::entry::<Running<$F, i16>>(),
+                DType::I32 => V1::entry::<Running<$F, i32>>(),
+                DType::I64 => V1::entry::<Running<$F, i64>>(),
+                DType::U8 => V1::entry::<Running<$F, u8>>(),
+                DType::U16 => V1::entry::<Running<$F, u16>>(),
+                DType::U32 => V1::entry::<Running<$F, u32>>(),
+                DType::U64 => V1::entry::<Running<$F, u64>>(),
+                DType::F16 => V1::entry::<Running<$F, F16<V1>>>(),
+                DType::BF16 => V1::entry::<Running<$F, BF16<V1>>>(),
+                DType::F32 => V1::entry::<Running<$F, F32<V1>>>(),
+                DType::F64 => V1::entry::<Running<$F, F64<V1>>>(),
+                DType::C64 => V1::entry::<Running<$F, C64<V1>>>(),
+                DType::C128 => V1::entry::<Running<$F, C128<V1>>>(),
             }
         };
     }

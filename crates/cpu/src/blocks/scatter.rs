@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use cuprous_core::{DType, ScatterOp};
 
-use super::fold::Accumulate;
+use super::reductions::Accumulate;
 use crate::isa::{Body, Entry, Isa, V1};
 use crate::math::{
     All, B, BF16, F16, F32, F64,

@@ -6,7 +6,7 @@ use cuprous_kernel::ir::{Expr, Kind};
 use cuprous_kernel::types::{ArrayTy, Ty};
 use smallvec::SmallVec;
 
-use super::code::Body;
+use super::function::Body;
 use super::values::{Values, array_parts};
 
 /// Bytes from one index of an axis to the next, as a value and, where it is known, as a number.

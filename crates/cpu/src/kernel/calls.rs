@@ -10,9 +10,9 @@ use cuprous_kernel::table::{Row, Slot};
 use cuprous_kernel::types::Ty;
 use smallvec::smallvec;
 
-use super::code::Body;
-use super::fibers::OPS;
-use super::jit::by_memory;
+use super::function::Body;
+use super::module::by_memory;
+use super::request::OPS;
 use super::values::{Values, parts, register};
 
 impl Body<'_, '_, '_> {

@@ -4,9 +4,9 @@ use cranelift_codegen::ir::{ConstantData, Endianness, InstBuilder, MemFlagsData,
 use cuprous_core::DType;
 use cuprous_kernel::ir::Expr;
 
-use super::code::Body;
+use super::function::Body;
 use super::values::register;
-use super::wide::{Chunks, WIDTH, Wide};
+use super::vector::{Chunks, WIDTH, Wide};
 
 /// What a value in memory is read with: it need not lie at a multiple of a vector's size.
 fn loose() -> MemFlagsData {

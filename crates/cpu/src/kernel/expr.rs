@@ -9,7 +9,7 @@ use cuprous_kernel::ir::{Expr, Kind};
 use cuprous_kernel::types::Ty;
 use smallvec::smallvec;
 
-use super::code::Body;
+use super::function::Body;
 use super::values::{Values, item_start, parts, register};
 
 /// Parts of what may be computed sooner than it is asked whether to.

@@ -8,8 +8,8 @@ use cuprous_core::{DType, Error, Fun, Kind as Sort, Result};
 use cuprous_kernel::ir::Expr;
 use smallvec::smallvec;
 
-use super::code::Body;
-use super::host;
+use super::function::Body;
+use super::runtime;
 use super::values::{Values, parts, register};
 use crate::blocks::{self, MapFn};
 
@@ -27,7 +27,7 @@ impl Body<'_, '_, '_> {
         if let Some(values) = self.complex(fun, d, operands) {
             return Ok(values);
         }
-        let few = blocks::few(fun, d);
+        let few = blocks::group_map(fun, d);
         if let (true, Some(function)) = (self.groups, few) {
             return self.map_one(function, &vec![d; operands.len()], operands, d);
         }
@@ -128,7 +128,7 @@ impl Body<'_, '_, '_> {
             }
             fun => {
                 let name = format!("{}_{}", fun.op().name, if t == types::F32 { "f32" } else { "f64" });
-                if !host::symbols().iter().any(|(known, _)| *known == name) {
+                if !runtime::symbols().iter().any(|(known, _)| *known == name) {
                     return Ok(None);
                 }
                 return self.call_library(&name, v, Some(t));

@@ -9,20 +9,18 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_codegen::{CodegenError, Context};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{
-    DataDescription, DataId, FuncId, Linkage, Module as _, ModuleError, ModuleReloc, default_libcall_names,
-};
+use cranelift_module::{DataDescription, Linkage, Module as _, ModuleError, ModuleReloc, default_libcall_names};
 use cuprous_core::{Error, Result};
 use cuprous_kernel::Module;
 use cuprous_kernel::ir::{Kind, any_expr};
 use cuprous_kernel::prepare::prepare;
-use cuprous_kernel::types::Ty;
 
-use super::code::Body;
-use super::host::{self, Env};
-use super::regions::{Plan, Strip};
-use super::room::{Need, Room};
-use super::values;
+use super::code_memory::{Need, Room};
+use super::env::Env;
+use super::function::Body;
+use super::module::Shared;
+use super::plan::{Plan, Strip};
+use super::{runtime, values};
 
 /// The function of one thread: arguments, environment, place in the block.
 type Entry = unsafe extern "C" fn(*const u8, *mut Env, i32, i32, i32);
@@ -83,26 +81,6 @@ impl Drop for Code {
     }
 }
 
-/// What code generation of one function shares with the others.
-pub(super) struct Shared<'m> {
-    pub(super) jit: JITModule,
-    pub(super) ir: &'m Module,
-    /// The functions after the kernel.
-    pub(super) functions: Vec<FuncId>,
-    /// Functions of the run-time library, as they come to be used.
-    pub(super) library: HashMap<String, FuncId>,
-    pub(super) constants: Vec<DataId>,
-    pub(super) texts: Vec<Box<str>>,
-    /// Where the static shared arrays of each function begin.
-    pub(super) shared_starts: Vec<usize>,
-    /// Whether generated code may leave a launch before its end.
-    pub(super) leaves: bool,
-    /// Whether a thread may end in each function.
-    pub(super) ends: Vec<bool>,
-    /// How one function runs the threads of a block; else it is that of one thread.
-    pub(super) plan: Option<Rc<Plan>>,
-}
-
 fn failed(error: ModuleError) -> Error {
     let text = match error {
         ModuleError::Compilation(CodegenError::Verifier(errors)) => errors.to_string(),
@@ -121,7 +99,7 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     let mut builder = JITBuilder::with_flags(&flags, default_libcall_names()).map_err(failed)?;
     let need = Need::default();
     builder.memory_provider(Room::new(need.clone()));
-    builder.symbols(host::symbols());
+    builder.symbols(runtime::symbols());
     builder.symbols(super::libdevice::symbols());
     let mut ir = ir.clone();
     cuprous_kernel::inline::inline(&mut ir);
@@ -152,7 +130,7 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
         shared.functions.push(shared.jit.declare_function(&name, Linkage::Local, &signature).map_err(failed)?);
         shared.shared_starts.push(start);
         let own = function.arrays.iter().filter(|a| a.space == cuprous_kernel::ir::Space::Shared);
-        start += own.map(super::code::array_bytes).sum::<usize>();
+        start += own.map(values::array_bytes).sum::<usize>();
     }
     let (mut context, mut frontend) = (Context::new(), FunctionBuilderContext::new());
     let (mut listing, mut bytes) = (String::new(), 0);
@@ -260,9 +238,4 @@ fn signature(ir: &Module, k: usize, one: bool) -> Signature {
         s.params.extend(values::parts(&var.ty).iter().map(|&t| AbiParam::new(t)));
     }
     s
-}
-
-/// Whether a function gives its results through memory.
-pub(super) fn by_memory(ret: &Ty) -> bool {
-    values::parts(ret).len() > 1
 }

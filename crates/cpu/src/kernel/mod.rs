@@ -8,29 +8,34 @@
 //! by one of them, so its shared memory and its warps are that core's alone, and only atomic operations must be atomic.
 
 mod address;
-mod by_lane;
+mod bounds;
 mod calls;
 mod chunks;
-mod code;
+mod code_memory;
+mod coroutines;
+mod env;
 mod expr;
-mod facts;
-mod fibers;
 mod fun;
-mod host;
+mod function;
 mod jit;
 mod libdevice;
+mod module;
 mod phis;
+mod plan;
 mod regions;
-mod room;
+mod request;
 mod rows;
+mod runtime;
+mod scalarize;
 mod schedule;
 mod stmt;
 mod values;
+mod vector;
 mod view;
-mod wide;
 mod wide_expr;
 mod wide_fun;
 mod wide_memory;
+mod wide_stmt;
 
 use std::sync::{Arc, Mutex};
 
@@ -41,8 +46,8 @@ use cuprous_kernel::fault::Record;
 use cuprous_kernel::ir::Space;
 use cuprous_plan::kernels::{Launch, UserKernel};
 
-use crate::threads::{each, with_threads};
-use host::Env;
+use crate::threads::{parallel_for, with_threads};
+use env::Env;
 
 /// A compiled kernel.
 pub(crate) struct CpuKernel {
@@ -67,7 +72,7 @@ impl CpuKernel {
     pub(crate) fn new(module: &Module) -> Result<Arc<CpuKernel>> {
         let bytes = |space: Space| -> usize {
             let arrays = module.functions.iter().flat_map(|f| &f.arrays).filter(|a| a.space == space);
-            arrays.map(code::array_bytes).sum()
+            arrays.map(values::array_bytes).sum()
         };
         let local = bytes(Space::Local);
         if local > MAX_LOCAL {
@@ -114,7 +119,7 @@ impl CpuKernel {
         // Between tasks an interrupt unwinds, with the launch partly done.
         let done = interrupt::catch(|| {
             with_threads(|| {
-                each(tasks, |task| {
+                parallel_for(tasks, |task| {
                     let mut memory = shared_memory(self.shared + dynamic + 128);
                     let base = memory.as_mut_ptr() as usize;
                     let shared = base.next_multiple_of(128);
@@ -139,7 +144,7 @@ impl CpuKernel {
                             next += count;
                             env.block = [block % gx, block / gx % gy, block / gx / gy].map(|n| n as i32);
                             if self.code.kept.is_none() {
-                                result = fibers::run_block(&self.code, args, env, self.local);
+                                result = coroutines::run_block(&self.code, args, env, self.local);
                             } else {
                                 // SAFETY: the code was made for a block of such arguments; the engine holds their memory.
                                 unsafe { self.code.block(args, env, count) };
@@ -147,7 +152,7 @@ impl CpuKernel {
                         }
                     };
                     let ran = if self.code.leaves && self.code.kept.is_some() {
-                        fibers::run_task(&self.code, &mut env, &mut blocks)
+                        coroutines::run_task(&self.code, &mut env, &mut blocks)
                     } else {
                         blocks(&mut env);
                         Ok(())
@@ -188,7 +193,7 @@ impl CpuKernel {
             env.block = [block % gx, block / gx % gy, block / gx / gy].map(|n| n as i32);
             envs.push(env);
         }
-        let result = fibers::run_grid(&self.code, args, &mut envs, self.local);
+        let result = coroutines::run_grid(&self.code, args, &mut envs, self.local);
         if let Some((k, env)) = envs.iter().enumerate().find(|(_, env)| env.fault[0] != 0) {
             *self.fault.lock().unwrap_or_else(|e| e.into_inner()) = Some((k, env.fault));
             return Ok(());
@@ -209,7 +214,7 @@ impl UserKernel for CpuKernel {
 
     fn check(&self, launch: &Launch) -> Result<()> {
         let threads = launch.check("kernel")?;
-        if self.cooperative { fibers::check_grid(launch.blocks().saturating_mul(threads.into())) } else { Ok(()) }
+        if self.cooperative { coroutines::check_grid(launch.blocks().saturating_mul(threads.into())) } else { Ok(()) }
     }
 
     fn facts(&self) -> Result<Vec<(&'static str, u64)>> {
@@ -224,7 +229,7 @@ impl UserKernel for CpuKernel {
     }
 
     fn resident_blocks(&self, threads: u32, _shared: u32) -> Result<u64> {
-        Ok(fibers::MAX_GRID as u64 / u64::from(threads.max(1)))
+        Ok(coroutines::MAX_GRID as u64 / u64::from(threads.max(1)))
     }
 
     fn fault(&self) -> Result<Option<Record>> {

@@ -12,8 +12,9 @@ use cuprous_kernel::ir::{Expr, Function, Kind, Stmt, StmtKind, each_expr, each_s
 use cuprous_kernel::lanes::Class;
 use smallvec::SmallVec;
 
-use super::code::Body;
-use super::regions::{Neighbours, Plan, Region, Work};
+use super::function::Body;
+use super::plan::{Neighbours, Plan};
+use super::regions::{Region, Work};
 use super::values::parts;
 
 /// Bytes a lane of what a loop may carry from turn to turn: four vectors, and eight of two rows, of sixteen registers.

@@ -6,8 +6,8 @@ use cuprous_core::{DType, Result};
 use cuprous_kernel::ir::{Expr, Printed, Stmt, StmtKind};
 use cuprous_kernel::types::Ty;
 
-use super::code::Body;
-use super::host::offset;
+use super::env::offset;
+use super::function::Body;
 use super::values::register;
 
 /// Nested constant loops of at most so many iterations in all do not poll the flag that stops a launch.

@@ -3,6 +3,7 @@
 
 use cranelift_codegen::ir::{Type, Value, types};
 use cuprous_core::DType;
+use cuprous_kernel::ir::LocalArray;
 use cuprous_kernel::types::{ArrayTy, Order, Ty};
 use smallvec::SmallVec;
 
@@ -59,4 +60,10 @@ pub(super) fn array_parts<'v>(ty: &ArrayTy, values: &'v [Value]) -> ArrayParts<'
     let axes = (ty.ndim as usize).max(1);
     let strides = if ty.order == Order::C { &[][..] } else { &values[1 + axes..] };
     ArrayParts { shape: &values[1..1 + axes], strides }
+}
+
+/// Bytes of an array declared in a kernel, so that the next one may begin after it.
+pub(super) fn array_bytes(array: &LocalArray) -> usize {
+    let count: i64 = array.shape.iter().product();
+    (count.max(1) as usize * array.elem.item_size()).next_multiple_of(128.max(array.align as usize))
 }

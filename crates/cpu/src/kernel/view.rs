@@ -6,7 +6,7 @@ use cuprous_core::{Error, Result};
 use cuprous_kernel::ir::{Expr, Index};
 use cuprous_kernel::types::{ArrayTy, Order, Ty};
 
-use super::code::Body;
+use super::function::Body;
 use super::values::{Values, array_parts};
 
 impl Body<'_, '_, '_> {

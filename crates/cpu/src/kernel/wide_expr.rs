@@ -6,10 +6,10 @@ use cuprous_core::{DType, Error, Fun, Kind as Sort, Result};
 use cuprous_kernel::ir::{Expr, Kind};
 use cuprous_kernel::lanes::Class;
 
-use super::code::Body;
-use super::regions::Plan;
+use super::function::Body;
+use super::plan::Plan;
 use super::values::register;
-use super::wide::{Verdict, WIDTH, Wide};
+use super::vector::{Verdict, WIDTH, Wide};
 use super::wide_fun::int_compare;
 use super::wide_memory::Place;
 

@@ -5,9 +5,9 @@ use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Value, types}
 use cuprous_core::{DType, Fun, Kind as Sort, Result};
 use cuprous_kernel::ir::Expr;
 
-use super::code::Body;
+use super::function::Body;
 use super::values::Values;
-use super::wide::{Chunks, WIDTH, Wide};
+use super::vector::{Chunks, WIDTH, Wide};
 use crate::blocks;
 
 fn float_compare(fun: Fun) -> Option<FloatCC> {
@@ -180,7 +180,7 @@ impl Body<'_, '_, '_> {
         if let Some(chunks) = self.vector_fun(fun, d, values, args) {
             return Ok(Wide::Each(chunks));
         }
-        if let Some(function) = blocks::few(fun, d) {
+        if let Some(function) = blocks::group_map(fun, d) {
             let memory = self.scratch();
             for (value, &at) in values.iter().zip(&memory[1..]) {
                 let chunks = self.chunks(value.clone(), d);

@@ -7,10 +7,10 @@ use cuprous_kernel::ir::{Expr, Stmt};
 use cuprous_kernel::types::Ty;
 
 use super::address::without_constant;
-use super::code::Body;
-use super::regions::Plan;
+use super::function::Body;
+use super::plan::Plan;
 use super::values::register;
-use super::wide::{Chunks, WIDTH, Wide};
+use super::vector::{Chunks, WIDTH, Wide};
 
 /// Where the lanes of an element access lie.
 pub(super) enum Place {

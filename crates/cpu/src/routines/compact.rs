@@ -4,8 +4,8 @@ use cuprous_core::routine::{MASK_TILE, packed_mask};
 use cuprous_core::{DType, Result};
 use rayon::prelude::*;
 
-use super::{Flat, PARALLEL, Ptr};
-use crate::routines::dispatch::View;
+use crate::routines::operands::{Contiguous, PARALLEL, View};
+use crate::threads::SharedPtr;
 
 const TILE: usize = MASK_TILE as usize;
 const WORDS: usize = TILE / 64;
@@ -19,10 +19,10 @@ fn each_tile(n: usize, tile: impl Fn(usize) + Sync + Send) {
 /// The views are in memory; the output is int64 and has room for counts and bits.
 pub(crate) unsafe fn pack(mask: View, out: View) -> Result<()> {
     // SAFETY: passed on.
-    let flat = unsafe { Flat::new(mask, DType::Bool)? };
+    let flat = unsafe { Contiguous::new(mask, DType::Bool)? };
     let n = mask.layout.size as usize;
     let tiles = packed_mask(n as i64).1 as usize;
-    let (mask, to) = (Ptr(flat.ptr()), Ptr(out.origin()));
+    let (mask, to) = (SharedPtr(flat.ptr()), SharedPtr(out.origin()));
     each_tile(tiles, |k| {
         let (mask, to) = (mask, to);
         // SAFETY: the tile is within the mask, whose bytes are 0 or 1; its count and words are this tile's alone.
@@ -53,12 +53,13 @@ pub(crate) unsafe fn pack(mask: View, out: View) -> Result<()> {
 /// The views are in memory and their shapes are checked; without values the output is int64.
 pub(crate) unsafe fn compact(packed: View, values: Option<View>, out: View) -> Result<()> {
     // SAFETY: passed on.
-    let flat = unsafe { Flat::new(packed, DType::I64)? };
+    let flat = unsafe { Contiguous::new(packed, DType::I64)? };
     // SAFETY: passed on.
-    let values = values.map(|v| unsafe { Flat::new(v, v.dtype()) }).transpose()?;
-    let at = values.as_ref().map(|v| Ptr(v.ptr()));
+    let values = values.map(|v| unsafe { Contiguous::new(v, v.dtype()) }).transpose()?;
+    let at = values.as_ref().map(|v| SharedPtr(v.ptr()));
     let tiles = packed.layout.size as usize / (WORDS + 1);
-    let parts = Parts { packed: Ptr(flat.ptr()), tiles, out: Ptr(out.origin()), size: out.layout.size as usize };
+    let parts =
+        Parts { packed: SharedPtr(flat.ptr()), tiles, out: SharedPtr(out.origin()), size: out.layout.size as usize };
     match (at, out.dtype().size()) {
         (None, _) => parts.run(|i| i as i64),
         (Some(v), 1) => parts.pick::<u8>(v),
@@ -71,14 +72,14 @@ pub(crate) unsafe fn compact(packed: View, values: Option<View>, out: View) -> R
 }
 
 struct Parts {
-    packed: Ptr,
+    packed: SharedPtr,
     tiles: usize,
-    out: Ptr,
+    out: SharedPtr,
     size: usize,
 }
 
 impl Parts {
-    fn pick<T: Copy>(&self, values: Ptr) {
+    fn pick<T: Copy>(&self, values: SharedPtr) {
         self.run(|i| {
             // SAFETY: bits stand for elements of the values.
             unsafe { *(values.at(0) as *const T).add(i) }

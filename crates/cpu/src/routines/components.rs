@@ -2,8 +2,7 @@
 
 use cuprous_core::{DType, Layout, Result};
 
-use super::Flat;
-use crate::routines::dispatch::View;
+use crate::routines::operands::{Contiguous, View};
 
 /// Are there bits for every step, and places for every element?
 pub(crate) fn fits(steps: &[i64], edges: &Layout, out: &Layout) -> bool {
@@ -21,7 +20,7 @@ pub(crate) fn fits(steps: &[i64], edges: &Layout, out: &Layout) -> bool {
 pub(crate) unsafe fn components(steps: &[i64], edges: View, out: View) -> Result<()> {
     let n = out.layout.size as usize;
     // SAFETY: passed on.
-    let flat = unsafe { Flat::new(edges, edges.dtype())? };
+    let flat = unsafe { Contiguous::new(edges, edges.dtype())? };
     macro_rules! unite {
         ($root:ty, $($dtype:ident: $word:ty),*) => {
             match edges.dtype() {

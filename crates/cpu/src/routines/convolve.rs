@@ -4,11 +4,10 @@ use cuprous_core::convolution::{Geometry, Part};
 use cuprous_core::{DType, Result};
 
 use super::dot::{Shape, Sum, block};
-use super::{Flat, Ptr};
+use crate::affine::copy_strided;
 use crate::alloc::Block;
-use crate::routines::dispatch::View;
-use crate::threads::each;
-use crate::walk::copy;
+use crate::routines::operands::{Contiguous, View};
+use crate::threads::{SharedPtr, parallel_for};
 
 /// Bytes of windows that are worked on at a time.
 const COLUMNS: usize = 256 << 10;
@@ -61,12 +60,12 @@ pub(crate) unsafe fn convolve(part: Part, geometry: &Geometry, a: View, b: View,
     };
     // SAFETY: the caller's promise.
     unsafe {
-        let (fa, fb) = (Flat::new(a, job.dtype)?, Flat::new(b, job.dtype)?);
+        let (fa, fb) = (Contiguous::new(a, job.dtype)?, Contiguous::new(b, job.dtype)?);
         if job.images * job.places * job.inner * job.outer == 0 {
             std::ptr::write_bytes(out.origin(), 0, out.layout.size as usize * job.size());
             return Ok(());
         }
-        let (a, b, c) = (Ptr(fa.ptr()), Ptr(fb.ptr()), Ptr(out.origin()));
+        let (a, b, c) = (SharedPtr(fa.ptr()), SharedPtr(fb.ptr()), SharedPtr(out.origin()));
         match part {
             Part::Output => job.output(a, b, c),
             Part::Input => job.input(a, b, c),
@@ -212,7 +211,7 @@ impl Job<'_> {
                         if stride == 1 {
                             copy_run(to, from, run.n * size);
                         } else {
-                            copy(to, 1, from, stride, run.n, size);
+                            copy_strided(to, 1, from, stride, run.n, size);
                         }
                     }
                 }
@@ -242,11 +241,11 @@ impl Job<'_> {
         Shape { m, n, k, a: (k as i64, 1), b: (n as i64, 1), c: (n as i64, 1), sum }
     }
 
-    unsafe fn output(&self, x: Ptr, w: Ptr, y: Ptr) -> Result<()> {
+    unsafe fn output(&self, x: SharedPtr, w: SharedPtr, y: SharedPtr) -> Result<()> {
         let (size, rows) = (self.size() as i64, self.parts_and_runs(self.inner));
         let k = self.inner * self.window;
         let spaces = Spaces::new(|| self.workspace(self.inner, &rows));
-        each(self.images * self.groups * rows.len(), |task| {
+        parallel_for(self.images * self.groups * rows.len(), |task| {
             let (part, group) = (&rows[task % rows.len()], task / rows.len());
             let n = self.columns(part.0);
             let Some(space) = spaces.take() else { return };
@@ -264,12 +263,12 @@ impl Job<'_> {
         spaces.end()
     }
 
-    unsafe fn input(&self, y: Ptr, w: Ptr, x: Ptr) -> Result<()> {
+    unsafe fn input(&self, y: SharedPtr, w: SharedPtr, x: SharedPtr) -> Result<()> {
         let size = self.size() as i64;
         let channels = self.channels(self.images * self.groups);
         let (rows, chunks) = (self.parts_and_runs(channels), self.inner.div_ceil(channels));
         let spaces = Spaces::new(|| self.workspace(channels, &rows));
-        each(self.images * self.groups * chunks, |task| {
+        parallel_for(self.images * self.groups * chunks, |task| {
             let (chunk, group) = (task % chunks, task / chunks);
             let first = chunk * channels;
             let count = channels.min(self.inner - first);
@@ -295,7 +294,7 @@ impl Job<'_> {
         spaces.end()
     }
 
-    unsafe fn weight(&self, y: Ptr, x: Ptr, w: Ptr) -> Result<()> {
+    unsafe fn weight(&self, y: SharedPtr, x: SharedPtr, w: SharedPtr) -> Result<()> {
         let size = self.size();
         let k = self.inner * self.window;
         let elements = self.groups * self.outer * k;
@@ -304,10 +303,11 @@ impl Job<'_> {
         let channels = self.channels(sums * self.groups);
         let (rows, chunks) = (self.parts_and_runs(channels), self.inner.div_ceil(channels));
         let partial = Block::new((sums - 1) * elements * size)?;
-        let place =
-            |sum: usize| if sum == 0 { w } else { Ptr(partial.as_ptr().wrapping_add((sum - 1) * elements * size)) };
+        let place = |sum: usize| {
+            if sum == 0 { w } else { SharedPtr(partial.as_ptr().wrapping_add((sum - 1) * elements * size)) }
+        };
         let spaces = Spaces::new(|| self.workspace(channels, &rows));
-        each(sums * self.groups * chunks, |task| {
+        parallel_for(sums * self.groups * chunks, |task| {
             let (chunk, g, sum) = (task % chunks, task / chunks % self.groups, task / chunks / self.groups);
             let first = chunk * channels;
             let count = channels.min(self.inner - first);

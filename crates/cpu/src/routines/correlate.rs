@@ -11,12 +11,12 @@ use cuprous_core::{DType, Dims, Result};
 use rayon::prelude::*;
 
 use super::pad::source;
-use super::{Flat, Ptr};
+use crate::affine::copy_strided;
 use crate::alloc::Block;
 use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
-use crate::routines::dispatch::View;
+use crate::routines::operands::{Contiguous, View};
 use crate::simd::Simd;
-use crate::walk::copy;
+use crate::threads::SharedPtr;
 
 /// Bytes of scratch that a band may use: about half of an L2 cache.
 const BAND_BYTES: usize = 1 << 20;
@@ -184,7 +184,7 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
     let dtype = out.dtype();
     let size = dtype.size();
     // SAFETY: passed on. Operands of other types are converted once, as whole arrays.
-    let (input, weights) = unsafe { (Flat::new(a, dtype)?, Flat::new(w, dtype)?) };
+    let (input, weights) = unsafe { (Contiguous::new(a, dtype)?, Contiguous::new(w, dtype)?) };
     // At least two axes.
     let lift = |d: &[i64], one: i64| -> Vec<i64> {
         std::iter::repeat_n(one, 2usize.saturating_sub(d.len())).chain(d.iter().copied()).collect()
@@ -203,7 +203,7 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
         std::ptr::write_bytes(spread.as_ptr(), 0, plane_taps as usize * plane_weights * size);
         for p in 0..plane_taps as usize {
             let to = spread.as_ptr().add((p * plane_weights + (ROWS - 1) * kw) * size);
-            copy(to, 1, weights.ptr().add(p * kh * kw * size), 1, kh * kw, size);
+            copy_strided(to, 1, weights.ptr().add(p * kh * kw * size), 1, kh * kw, size);
         }
     }
     let pitch = (width as usize + kw - 1 + SLACK).next_multiple_of(16);
@@ -218,7 +218,7 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
         DType::I64 => (constant as i64).to_le_bytes().to_vec(),
         _ => constant.to_bits().to_le_bytes().to_vec(),
     };
-    let (input, spread, out) = (Ptr(input.ptr()), Ptr(spread.as_ptr()), Ptr(out.origin()));
+    let (input, spread, out) = (SharedPtr(input.ptr()), SharedPtr(spread.as_ptr()), SharedPtr(out.origin()));
     let one = |task: i64| -> Result<()> {
         let (plane, top) = (task / bands, task % bands * band);
         let rows = band.min(h - top) as usize;
@@ -283,7 +283,7 @@ unsafe fn padded_row(
     unsafe {
         let at = |k: i64| to.wrapping_offset((k * size as i64) as isize);
         let Some(from) = from else {
-            return copy(to, 1, fill.as_ptr(), 0, total as usize, size);
+            return copy_strided(to, 1, fill.as_ptr(), 0, total as usize, size);
         };
         let pick = |k: i64| match source(k - lead, width, edge) {
             Some(i) => from.wrapping_offset((i * size as i64) as isize) as *const u8,
@@ -292,7 +292,7 @@ unsafe fn padded_row(
         // The middle in one piece; the edges element by element.
         let (start, end) = (lead.clamp(0, total), (lead + width).clamp(0, total));
         if start < end {
-            copy(
+            copy_strided(
                 at(start),
                 1,
                 from.wrapping_offset(((start - lead) * size as i64) as isize),
@@ -302,7 +302,7 @@ unsafe fn padded_row(
             );
         }
         for k in (0..start).chain(end.max(start)..total) {
-            copy(at(k), 1, pick(k), 1, 1, size);
+            copy_strided(at(k), 1, pick(k), 1, 1, size);
         }
     }
 }

@@ -6,48 +6,17 @@ use cuprous_core::{DType, Dims, Error, Fun, LayoutRef, LinalgOp, Result, Routine
 use cuprous_plan::{Access, Addend, Epilogue, Factor, Inst, Kernel, Level, RoutineCall, Typed, Val};
 
 use crate::compile::{Code, lower};
+use crate::routines::operands::View;
 use crate::routines::{
     compact, components, convolve, correlate, dot, fft, linalg, pad, recurrent, scan, search, select, sort, sparse,
 };
-use crate::run::Env;
+use crate::run::Bindings;
 
 /// A call, checked.
 pub(crate) struct Routine {
     pub(crate) call: RoutineCall,
     /// Makes of the output what a product is added to.
     pub(crate) before: Option<Code>,
-}
-
-/// An array operand: its memory and layout.
-#[derive(Clone, Copy)]
-pub(crate) struct View<'a> {
-    /// First byte of its buffer.
-    pub(crate) base: *mut u8,
-    pub(crate) layout: &'a LayoutRef,
-}
-
-// SAFETY: a view is an address and a layout; the routines write disjoint parts of outputs only.
-unsafe impl Send for View<'_> {}
-// SAFETY: as above.
-unsafe impl Sync for View<'_> {}
-
-impl View<'_> {
-    /// The element at index zero.
-    pub(crate) fn origin(&self) -> *mut u8 {
-        self.base.wrapping_offset((self.layout.offset * self.layout.dtype.size() as i64) as isize)
-    }
-
-    pub(crate) fn dtype(&self) -> DType {
-        self.layout.dtype
-    }
-
-    pub(crate) fn shape(&self) -> &[i64] {
-        &self.layout.shape
-    }
-
-    pub(crate) fn strides(&self) -> &[i64] {
-        &self.layout.strides
-    }
 }
 
 fn bad(call: &RoutineCall, what: &str) -> Error {
@@ -235,8 +204,8 @@ impl Routine {
 
     /// # Safety
     /// The buffers hold what the layouts reach; the output overlaps no operand.
-    pub(crate) unsafe fn run(&self, env: Env) -> Result<()> {
-        let view = |operand: &(u32, LayoutRef)| env.buffers[operand.0 as usize] as *mut u8;
+    pub(crate) unsafe fn run(&self, bindings: Bindings) -> Result<()> {
+        let view = |operand: &(u32, LayoutRef)| bindings.buffers[operand.0 as usize] as *mut u8;
         let of = |k: usize| View { base: view(&self.call.ins[k]), layout: &self.call.ins[k].1 };
         let out = View { base: view(&self.call.out), layout: &self.call.out.1 };
         if out.layout.size == 0 {
@@ -245,13 +214,13 @@ impl Routine {
         // SAFETY: passed on; the shapes were checked.
         unsafe {
             if let Some(code) = &self.before {
-                code.run(env)?;
+                code.run(bindings)?;
             }
             match &self.call.op {
                 RoutineOp::Dot => {
                     let Epilogue { scale, addend, bias } = &self.call.epilogue;
                     let onto = addend.is_some() || bias.is_some();
-                    dot::dot(of(0), of(1), out, dot::Sum { scale: scale.value(env.scalars, out.dtype()), onto })
+                    dot::dot(of(0), of(1), out, dot::Sum { scale: scale.value(bindings.scalars, out.dtype()), onto })
                 }
                 RoutineOp::Scan { op, axis } => scan::scan(*op, usize::from(*axis), of(0), out),
                 RoutineOp::Sort => sort::sort(of(0), out),

@@ -10,14 +10,13 @@ use gemm::{Parallelism, c32, c64, f16, gemm};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use super::{Flat, PARALLEL, Ptr, gather, outer};
 use crate::alloc::Block;
-use crate::blocks::fold::Accumulate;
+use crate::blocks::reductions::Accumulate;
 use crate::blocks::{MapArgs, map};
 use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
 use crate::math::{B, F32, F64, Num};
-use crate::routines::dispatch::View;
-use crate::threads::each;
+use crate::routines::operands::{Contiguous, PARALLEL, View, gather, outer_lines};
+use crate::threads::{SharedPtr, parallel_for};
 
 /// Products up to this many multiplications stay on one thread: waking others costs 5 to 20 µs.
 const SMALL: u64 = 128 * 128 * 128;
@@ -63,7 +62,7 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: Sum) -> Result<()> {
         // SAFETY: the block takes the output's place.
         unsafe {
             dot(a, b, View { base: product.as_ptr(), ..out }, Sum { onto: false, ..sum })?;
-            return add(Ptr(product.as_ptr()), out);
+            return add(SharedPtr(product.as_ptr()), out);
         }
     }
     if k == 0 {
@@ -98,8 +97,17 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: Sum) -> Result<()> {
                 }
             }
             _ => {
-                let (fa, fb) = (Flat::new(a, dtype)?, Flat::new(b, dtype)?);
-                integers(dtype, m, n, k, Ptr(fa.ptr()), Ptr(fb.ptr()), Ptr(out.origin()), out.layout.size as usize);
+                let (fa, fb) = (Contiguous::new(a, dtype)?, Contiguous::new(b, dtype)?);
+                integers(
+                    dtype,
+                    m,
+                    n,
+                    k,
+                    SharedPtr(fa.ptr()),
+                    SharedPtr(fb.ptr()),
+                    SharedPtr(out.origin()),
+                    out.layout.size as usize,
+                );
             }
         }
     }
@@ -109,9 +117,9 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: Sum) -> Result<()> {
 /// All products of a batch: shared among threads if there are many small ones.
 unsafe fn batches(a: &View, b: &View, out: &View, shape: Shape) {
     let (dtype, size) = (out.dtype(), out.dtype().size() as i64);
-    let walk = |v: &View| outer(v.shape(), v.strides(), 2);
+    let walk = |v: &View| outer_lines(v.shape(), v.strides(), 2);
     let ((wa, count), (wb, _), (wc, _)) = (walk(a), walk(b), walk(out));
-    let (pa, pb, pc) = (Ptr(a.origin()), Ptr(b.origin()), Ptr(out.origin()));
+    let (pa, pb, pc) = (SharedPtr(a.origin()), SharedPtr(b.origin()), SharedPtr(out.origin()));
     let product = |i: i64, share: bool| {
         // SAFETY: matrix `i` of each batch; outputs are disjoint.
         unsafe { one(dtype, shape, pa.at(wa.at(i) * size), pb.at(wb.at(i) * size), pc.at(wc.at(i) * size), share) }
@@ -144,11 +152,11 @@ unsafe fn one(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, sh
     }
     let rows = (s.m / 4).next_multiple_of(8).clamp(64, 512);
     let (down, right) = (s.m.div_ceil(rows), s.n.div_ceil(COLUMNS));
-    let (a, b, c) = (Ptr(a as *mut u8), Ptr(b as *mut u8), Ptr(c));
-    each(down * right, |t| {
+    let (a, b, c) = (SharedPtr(a as *mut u8), SharedPtr(b as *mut u8), SharedPtr(c));
+    parallel_for(down * right, |t| {
         let (i, j) = (t % down * rows, t / down * COLUMNS);
         let part = Shape { m: rows.min(s.m - i), n: COLUMNS.min(s.n - j), ..s };
-        let at = |p: Ptr, elements: i64| p.at(elements * dtype.size() as i64);
+        let at = |p: SharedPtr, elements: i64| p.at(elements * dtype.size() as i64);
         let (i, j) = (i as i64, j as i64);
         // SAFETY: rows of `a`, columns of `b` and a block of `c` that no other task writes.
         unsafe { block(dtype, part, at(a, i * s.a.0), at(b, j * s.b.1), at(c, i * s.c.0 + j * s.c.1)) };
@@ -293,7 +301,7 @@ unsafe fn by_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut 
         _ => entry::<ByVector<F64<V1>>, ByVector<F64<V3>>, ByVector<F64<V4>>>(),
     };
     let pitch = if columns { along } else { row };
-    let (matrix, x, c) = (Ptr(matrix as *mut u8), Ptr(x as *mut u8), Ptr(c));
+    let (matrix, x, c) = (SharedPtr(matrix as *mut u8), SharedPtr(x as *mut u8), SharedPtr(c));
     let part = |from: usize, to: usize| {
         let matrix = matrix.at(from as i64 * row * size as i64);
         let out = c.at((from * size) as i64);
@@ -311,7 +319,7 @@ unsafe fn by_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut 
             .map(|p| {
                 let (from, k) = (p * PIECE, PIECE.min(s.k - p * PIECE));
                 let mut sum = [0u64; 1];
-                let at = |q: Ptr| q.at((from * size) as i64);
+                let at = |q: SharedPtr| q.at((from * size) as i64);
                 let out = sum.as_mut_ptr() as *mut u8;
                 // SAFETY: elements `from..from + k` of both vectors.
                 unsafe {
@@ -358,8 +366,8 @@ struct Tile([MaybeUninit<u8>; TILE * 16]);
 ///
 /// # Safety
 /// `product` points to as many elements of the output's dtype as the output, which is contiguous, has.
-unsafe fn add(product: Ptr, out: View) -> Result<()> {
-    let (dtype, n, to) = (out.dtype(), out.layout.size as usize, Ptr(out.origin()));
+unsafe fn add(product: SharedPtr, out: View) -> Result<()> {
+    let (dtype, n, to) = (out.dtype(), out.layout.size as usize, SharedPtr(out.origin()));
     let sum = map(Fun::Add, &[dtype, dtype], dtype).ok_or_else(|| Error::type_("[cpu] no such sum"))?;
     let part = |t: usize| {
         let (from, n) = (t * TILE, TILE.min(n - t * TILE));
@@ -411,7 +419,7 @@ impl<E: Accumulate> Body for Integers<E> {
         for i in 0..s.rows {
             for start in (0..s.n).step_by(W) {
                 let n = W.min(s.n - start);
-                let mut acc = [E::NOUGHT; W];
+                let mut acc = [E::WIDE_ZERO; W];
                 for p in 0..s.k {
                     // SAFETY: all three matrices are contiguous, of these sizes.
                     let (x, row) = unsafe {
@@ -431,7 +439,7 @@ impl<E: Accumulate> Body for Integers<E> {
 }
 
 #[allow(clippy::too_many_arguments, reason = "sizes and matrices of one product")]
-unsafe fn integers(dtype: DType, m: usize, n: usize, k: usize, a: Ptr, b: Ptr, c: Ptr, total: usize) {
+unsafe fn integers(dtype: DType, m: usize, n: usize, k: usize, a: SharedPtr, b: SharedPtr, c: SharedPtr, total: usize) {
     fn of<E: Accumulate>() -> Entry<RowsArgs> {
         entry::<Integers<E>, Integers<E>, Integers<E>>()
     }
@@ -452,7 +460,7 @@ unsafe fn integers(dtype: DType, m: usize, n: usize, k: usize, a: Ptr, b: Ptr, c
     let parts: SmallVec<[(usize, usize); 16]> =
         (0..total / (m * n)).flat_map(|i| (0..m).step_by(grain).map(move |r| (i, r))).collect();
     let part = |&(i, r): &(usize, usize)| {
-        let at = |p: Ptr, element: usize| p.at((element * size) as i64);
+        let at = |p: SharedPtr, element: usize| p.at((element * size) as i64);
         let args = RowsArgs {
             a: at(a, (i * m + r) * k),
             b: at(b, i * k * n),

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::Ptr;
+use crate::threads::SharedPtr;
 
 const BITS: u32 = 11;
 const BINS: usize = 1 << BITS;
@@ -75,7 +75,7 @@ fn pass<I: Item>(from: &[I], to: &mut [I], part: usize, digit: impl Fn(&I) -> us
             next += std::mem::replace(&mut counts[bin], next);
         }
     }
-    let at = Ptr(to.as_mut_ptr() as *mut u8);
+    let at = SharedPtr(to.as_mut_ptr() as *mut u8);
     let scatter = |(part, places): (&[I], &mut Vec<usize>)| {
         for i in part {
             let place = &mut places[digit(i)];

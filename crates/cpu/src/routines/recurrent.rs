@@ -6,14 +6,13 @@ use std::marker::PhantomData;
 use cuprous_core::recurrent::Steps;
 use cuprous_core::{DType, Error, Fun, Result};
 
-use super::{Flat, Ptr};
 use crate::alloc::Block;
 use crate::blocks::{MapArgs, MapFn, map};
 use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
 use crate::math::{F32, F64, Num};
-use crate::routines::dispatch::View;
+use crate::routines::operands::{Contiguous, View};
 use crate::simd::Simd;
-use crate::threads::each;
+use crate::threads::{SharedPtr, parallel_for};
 
 /// Bytes of weights up to which every task reads all of them in each step: about what is left of a second-level cache and
 /// the share of a third. Larger ones are worth a product that is shared among threads, step by step.
@@ -257,11 +256,11 @@ impl<'a> Job<'a> {
     }
 
     /// A matrix (k × n, strides in elements) in panels.
-    unsafe fn packed(&self, from: Ptr, k: usize, n: usize, strides: (usize, usize)) -> Result<Block> {
+    unsafe fn packed(&self, from: SharedPtr, k: usize, n: usize, strides: (usize, usize)) -> Result<Block> {
         let (width, size) = (self.loops.width, self.size);
         let block = Block::new(k * n.next_multiple_of(width) * size)?;
-        let to = Ptr(block.as_ptr());
-        each(n.div_ceil(width), |panel| {
+        let to = SharedPtr(block.as_ptr());
+        parallel_for(n.div_ceil(width), |panel| {
             let first = panel * width;
             let columns = width.min(n - first);
             // SAFETY: a panel, which no other task writes.
@@ -283,7 +282,7 @@ impl<'a> Job<'a> {
     fn shared(&self, work: impl Fn(usize, usize) -> Result<()> + Sync) -> Result<()> {
         let rows = self.batch.div_ceil(rayon::current_num_threads()).next_multiple_of(self.loops.rows);
         let failed = std::sync::Mutex::new(Ok(()));
-        each(self.batch.div_ceil(rows), |task| {
+        parallel_for(self.batch.div_ceil(rows), |task| {
             let first = task * rows;
             if let Err(error) = work(first, rows.min(self.batch - first)) {
                 *failed.lock().unwrap_or_else(|e| e.into_inner()) = Err(error);
@@ -299,15 +298,15 @@ impl<'a> Job<'a> {
     }
 
     /// The bytes from an element on.
-    fn at(&self, from: Ptr, element: usize) -> *mut u8 {
+    fn at(&self, from: SharedPtr, element: usize) -> *mut u8 {
         from.at((element * self.size) as i64)
     }
 }
 
 /// Columns of a matrix, some side by side.
 unsafe fn pack<T: Copy>(
-    from: Ptr,
-    to: Ptr,
+    from: SharedPtr,
+    to: SharedPtr,
     k: usize,
     first: usize,
     columns: usize,
@@ -338,15 +337,16 @@ pub(crate) unsafe fn steps(of: &Steps, x: View, weight: View, first: View, out: 
     let (size, batch, n) = (job.size, job.batch, job.hidden);
     // SAFETY: the caller's promise; tasks write the rows of their own sequences.
     unsafe {
-        let (x, weight, first) = (Flat::new(x, of.dtype)?, Flat::new(weight, of.dtype)?, Flat::new(first, of.dtype)?);
-        let (x, start, out) = (Ptr(x.ptr()), Ptr(first.ptr()), Ptr(out.origin()));
-        let panels = job.packed(Ptr(weight.ptr()), n, 4 * n, (1, n))?;
-        let panels = Ptr(panels.as_ptr());
+        let (x, weight, first) =
+            (Contiguous::new(x, of.dtype)?, Contiguous::new(weight, of.dtype)?, Contiguous::new(first, of.dtype)?);
+        let (x, start, out) = (SharedPtr(x.ptr()), SharedPtr(first.ptr()), SharedPtr(out.origin()));
+        let panels = job.packed(SharedPtr(weight.ptr()), n, 4 * n, (1, n))?;
+        let panels = SharedPtr(panels.as_ptr());
         let [last, _, cells, gates, _] = of.results().map(|at| at as usize);
         job.shared(|from, rows| {
             // The sums of a step; where nothing is kept, its gates and two states of c as well; tanh of c.
             let space = Block::new(rows * 11 * n * size)?;
-            let space = Ptr(space.as_ptr());
+            let space = SharedPtr(space.as_ptr());
             let flat = job.at(space, rows * 10 * n);
             let (mut h, mut c) = (job.at(start, from * n), job.at(start, (batch + from) * n));
             for (turn, t) in job.order().enumerate() {
@@ -368,18 +368,18 @@ pub(crate) unsafe fn steps(of: &Steps, x: View, weight: View, first: View, out: 
                 });
                 let new = job.at(out, row * n);
                 for r in 0..rows {
-                    let (sums, gate) = (job.at(space, r * 4 * n), job.at(Ptr(gate), r * 4 * n));
+                    let (sums, gate) = (job.at(space, r * 4 * n), job.at(SharedPtr(gate), r * 4 * n));
                     apply(job.loops.logistic, 2 * n, sums, gate);
-                    apply(job.loops.tanh, n, job.at(Ptr(sums), 2 * n), job.at(Ptr(gate), 2 * n));
-                    apply(job.loops.logistic, n, job.at(Ptr(sums), 3 * n), job.at(Ptr(gate), 3 * n));
+                    apply(job.loops.tanh, n, job.at(SharedPtr(sums), 2 * n), job.at(SharedPtr(gate), 2 * n));
+                    apply(job.loops.logistic, n, job.at(SharedPtr(sums), 3 * n), job.at(SharedPtr(gate), 3 * n));
                     let nothing = std::ptr::null_mut();
                     let args = CellArgs {
                         n,
                         gates: gate,
-                        old: job.at(Ptr(c), r * n),
-                        cell: job.at(Ptr(cell), r * n),
+                        old: job.at(SharedPtr(c), r * n),
+                        cell: job.at(SharedPtr(cell), r * n),
                         flat,
-                        h: job.at(Ptr(new), r * n),
+                        h: job.at(SharedPtr(new), r * n),
                         dc: nothing,
                         sums: nothing,
                         dy: nothing,
@@ -404,11 +404,11 @@ pub(crate) unsafe fn back(of: &Steps, weight: View, done: View, gradient: View, 
     let (size, batch, n) = (job.size, job.batch, job.hidden);
     // SAFETY: the caller's promise; tasks write the rows of their own sequences.
     unsafe {
-        let (weight, done) = (Flat::new(weight, of.dtype)?, Flat::new(done, of.dtype)?);
-        let gradient = Flat::new(gradient, of.dtype)?;
-        let (done, gradient, out) = (Ptr(done.ptr()), Ptr(gradient.ptr()), Ptr(out.origin()));
-        let panels = job.packed(Ptr(weight.ptr()), 4 * n, n, (n, 1))?;
-        let panels = Ptr(panels.as_ptr());
+        let (weight, done) = (Contiguous::new(weight, of.dtype)?, Contiguous::new(done, of.dtype)?);
+        let gradient = Contiguous::new(gradient, of.dtype)?;
+        let (done, gradient, out) = (SharedPtr(done.ptr()), SharedPtr(gradient.ptr()), SharedPtr(out.origin()));
+        let panels = job.packed(SharedPtr(weight.ptr()), 4 * n, n, (n, 1))?;
+        let panels = SharedPtr(panels.as_ptr());
         let [_, _, cells, gates, _] = of.results().map(|at| at as usize);
         let all = of.steps as usize * batch * n;
         let order: Vec<usize> = job.order().collect();
@@ -432,12 +432,12 @@ pub(crate) unsafe fn back(of: &Steps, weight: View, done: View, gradient: View, 
                     (job.loops.back)(&CellArgs {
                         n,
                         gates: job.at(done, gates + (row + r) * 4 * n),
-                        old: job.at(Ptr(old), r * n),
+                        old: job.at(SharedPtr(old), r * n),
                         cell,
                         flat: flat.as_ptr(),
-                        h: job.at(Ptr(dh), r * n),
-                        dc: job.at(Ptr(dc), r * n),
-                        sums: job.at(Ptr(sums), r * 4 * n),
+                        h: job.at(SharedPtr(dh), r * n),
+                        dc: job.at(SharedPtr(dc), r * n),
+                        sums: job.at(SharedPtr(sums), r * 4 * n),
                         dy: job.at(gradient, (row + r) * n),
                     });
                 }

@@ -3,9 +3,9 @@
 use cuprous_core::{Result, ScanOp};
 use rayon::prelude::*;
 
-use super::{Ptr, gather};
-use crate::blocks::running::{ScanArgs, scan_fns};
-use crate::routines::dispatch::View;
+use crate::blocks::running::{ScanArgs, running_fn};
+use crate::routines::operands::{View, gather};
+use crate::threads::SharedPtr;
 
 /// Lines at least this long are cut, so that several threads can scan them. The cuts decide how sums are rounded, so
 /// they do not depend on the number of threads.
@@ -21,9 +21,9 @@ pub(crate) unsafe fn scan(op: ScanOp, axis: usize, a: View, out: View) -> Result
     let shape = out.shape();
     let (n, below) = (shape[axis] as usize, shape[axis + 1..].iter().product::<i64>() as usize);
     let above = shape[..axis].iter().product::<i64>() as usize;
-    let f = scan_fns(op, out.dtype());
+    let f = running_fn(op, out.dtype());
     let size = out.dtype().size();
-    let base = Ptr(out.origin());
+    let base = SharedPtr(out.origin());
     let total = above * n * below;
     let parallel = total >= 1 << 16 && rayon::current_num_threads() > 1;
     let line = |at: *mut u8, n: usize| {

@@ -4,20 +4,20 @@ use cuprous_core::{DType, Result};
 use rayon::prelude::*;
 
 use super::sort::{Key, by_key};
-use super::{Flat, Ptr};
-use crate::routines::dispatch::View;
+use crate::routines::operands::{Contiguous, View};
+use crate::threads::SharedPtr;
 
 /// # Safety
 /// The views are in memory; the output is int64 and of the keys' shape.
 pub(crate) unsafe fn search(right: bool, sorted: View, keys: View, out: View) -> Result<()> {
     // SAFETY: passed on.
-    let (a, k) = unsafe { (Flat::new(sorted, sorted.dtype())?, Flat::new(keys, keys.dtype())?) };
+    let (a, k) = unsafe { (Contiguous::new(sorted, sorted.dtype())?, Contiguous::new(keys, keys.dtype())?) };
     let (n, m) = (sorted.layout.size as usize, keys.layout.size as usize);
-    by_key!(sorted.dtype(), find(right, Ptr(a.ptr()), n, Ptr(k.ptr()), m, Ptr(out.origin())));
+    by_key!(sorted.dtype(), find(right, SharedPtr(a.ptr()), n, SharedPtr(k.ptr()), m, SharedPtr(out.origin())));
     Ok(())
 }
 
-fn find<T: Key>(right: bool, a: Ptr, n: usize, keys: Ptr, m: usize, out: Ptr) {
+fn find<T: Key>(right: bool, a: SharedPtr, n: usize, keys: SharedPtr, m: usize, out: SharedPtr) {
     // SAFETY: `n` sorted elements, `m` keys and room for `m` results are there.
     let (a, keys, out) = unsafe {
         (

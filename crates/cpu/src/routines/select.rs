@@ -6,9 +6,9 @@ use cuprous_core::{DType, Result};
 use rayon::prelude::*;
 
 use super::sort::{Key, by_key};
-use super::{Flat, PARALLEL, Ptr, gather};
 use crate::alloc::Block;
-use crate::routines::dispatch::View;
+use crate::routines::operands::{Contiguous, PARALLEL, View, gather};
+use crate::threads::SharedPtr;
 
 /// Elements that one thread looks through at least.
 const PART: usize = 1 << 16;
@@ -34,11 +34,11 @@ pub(crate) unsafe fn partition(kth: usize, a: View, out: View) -> Result<()> {
     // SAFETY: the output has room for all elements.
     unsafe { gather(a, a.dtype(), out.origin())? };
     let (rows, n) = rows(a);
-    by_key!(a.dtype(), partition_rows(Ptr(out.origin()), rows, n, kth));
+    by_key!(a.dtype(), partition_rows(SharedPtr(out.origin()), rows, n, kth));
     Ok(())
 }
 
-fn partition_rows<T: Key>(at: Ptr, rows: usize, n: usize, kth: usize) {
+fn partition_rows<T: Key>(at: SharedPtr, rows: usize, n: usize, kth: usize) {
     each_row(rows, n, |row| {
         // SAFETY: the row is ours alone.
         let row = unsafe { std::slice::from_raw_parts_mut((at.at(0) as *mut T).add(row * n), n) };
@@ -53,11 +53,11 @@ pub(crate) unsafe fn select(rank: usize, a: View, out: View) -> Result<()> {
     // SAFETY: the block has room for all elements.
     unsafe { gather(a, a.dtype(), copy.as_ptr())? };
     let (rows, n) = rows(a);
-    by_key!(a.dtype(), select_rows(Ptr(copy.as_ptr()), Ptr(out.origin()), rows, n, rank));
+    by_key!(a.dtype(), select_rows(SharedPtr(copy.as_ptr()), SharedPtr(out.origin()), rows, n, rank));
     Ok(())
 }
 
-fn select_rows<T: Key>(at: Ptr, to: Ptr, rows: usize, n: usize, rank: usize) {
+fn select_rows<T: Key>(at: SharedPtr, to: SharedPtr, rows: usize, n: usize, rank: usize) {
     each_row(rows, n, |row| {
         let (at, to) = (at, to);
         // SAFETY: the row, and its element of the output, are ours alone.
@@ -72,9 +72,9 @@ fn select_rows<T: Key>(at: Ptr, to: Ptr, rows: usize, n: usize, rank: usize) {
 /// As [`partition`], with an int64 output.
 pub(crate) unsafe fn argpartition(kth: usize, a: View, out: View) -> Result<()> {
     // SAFETY: passed on.
-    let flat = unsafe { Flat::new(a, a.dtype())? };
+    let flat = unsafe { Contiguous::new(a, a.dtype())? };
     let (rows, n) = rows(a);
-    by_key!(a.dtype(), argpartition_rows(Ptr(flat.ptr()), Ptr(out.origin()), rows, n, kth));
+    by_key!(a.dtype(), argpartition_rows(SharedPtr(flat.ptr()), SharedPtr(out.origin()), rows, n, kth));
     Ok(())
 }
 
@@ -83,7 +83,7 @@ fn placed<T: Key>(keys: &[T], first: usize) -> Vec<(T, usize)> {
     keys.iter().enumerate().map(|(i, &k)| (k, first + i)).collect()
 }
 
-fn argpartition_rows<T: Key>(from: Ptr, to: Ptr, rows: usize, n: usize, kth: usize) {
+fn argpartition_rows<T: Key>(from: SharedPtr, to: SharedPtr, rows: usize, n: usize, kth: usize) {
     each_row(rows, n, |row| {
         let (from, to) = (from, to);
         // SAFETY: the row is there, and that of the output ours alone.
@@ -103,13 +103,13 @@ fn argpartition_rows<T: Key>(from: Ptr, to: Ptr, rows: usize, n: usize, kth: usi
 /// As [`argpartition`]; rows of the output are no longer than those of the operand.
 pub(crate) unsafe fn topk(largest: bool, a: View, out: View) -> Result<()> {
     // SAFETY: passed on.
-    let flat = unsafe { Flat::new(a, a.dtype())? };
+    let flat = unsafe { Contiguous::new(a, a.dtype())? };
     let ((rows, n), k) = (rows(a), *out.shape().last().unwrap_or(&1) as usize);
-    by_key!(a.dtype(), topk_rows(largest, Ptr(flat.ptr()), Ptr(out.origin()), rows, n, k));
+    by_key!(a.dtype(), topk_rows(largest, SharedPtr(flat.ptr()), SharedPtr(out.origin()), rows, n, k));
     Ok(())
 }
 
-fn topk_rows<T: Key>(largest: bool, from: Ptr, to: Ptr, rows: usize, n: usize, k: usize) {
+fn topk_rows<T: Key>(largest: bool, from: SharedPtr, to: SharedPtr, rows: usize, n: usize, k: usize) {
     let order = |a: &(T, usize), b: &(T, usize)| -> Ordering {
         let keys = if largest { b.0.order(&a.0) } else { a.0.order(&b.0) };
         keys.then(a.1.cmp(&b.1))

@@ -7,8 +7,8 @@ use half::{bf16, f16};
 use rayon::prelude::*;
 
 use super::radix::{self, Item};
-use super::{Flat, PARALLEL, Ptr, gather};
-use crate::routines::dispatch::View;
+use crate::routines::operands::{Contiguous, PARALLEL, View, gather};
+use crate::threads::SharedPtr;
 
 /// Rows at least this long are sorted by several threads.
 const LONG: usize = 1 << 16;
@@ -147,7 +147,7 @@ pub(crate) unsafe fn sort(a: View, out: View) -> Result<()> {
     unsafe { gather(a, a.dtype(), out.origin())? };
     let n = *a.shape().last().unwrap_or(&1) as usize;
     let rows = a.layout.size as usize / n.max(1);
-    by_key!(a.dtype(), sort_rows(Ptr(out.origin()), rows, n))
+    by_key!(a.dtype(), sort_rows(SharedPtr(out.origin()), rows, n))
 }
 
 /// An empty vector with room for `n` elements.
@@ -162,7 +162,7 @@ fn with_room<T>(n: usize) -> Result<Vec<T>> {
     Ok(room)
 }
 
-fn sort_rows<T: Key>(at: Ptr, rows: usize, n: usize) -> Result<()> {
+fn sort_rows<T: Key>(at: SharedPtr, rows: usize, n: usize) -> Result<()> {
     // SAFETY: the output has `rows·n` elements, and nobody else looks at it.
     let all = unsafe { std::slice::from_raw_parts_mut(at.0 as *mut T, rows * n) };
     let one = |row: &mut [T]| {
@@ -201,10 +201,10 @@ fn sort_by_digits<T: Key>(row: &mut [T], zero: Option<u64>) -> Result<()> {
 /// As [`sort`], with an int64 output.
 pub(crate) unsafe fn argsort(a: View, out: View) -> Result<()> {
     // SAFETY: passed on.
-    let flat = unsafe { Flat::new(a, a.dtype())? };
+    let flat = unsafe { Contiguous::new(a, a.dtype())? };
     let n = *a.shape().last().unwrap_or(&1) as usize;
     let rows = a.layout.size as usize / n.max(1);
-    by_key!(a.dtype(), argsort_rows(Ptr(flat.ptr()), Ptr(out.origin()), rows, n))
+    by_key!(a.dtype(), argsort_rows(SharedPtr(flat.ptr()), SharedPtr(out.origin()), rows, n))
 }
 
 fn argsort_by_digits<T: Key>(row: &mut [i64], keys: &[T]) -> Result<()> {
@@ -216,7 +216,7 @@ fn argsort_by_digits<T: Key>(row: &mut [i64], keys: &[T]) -> Result<()> {
     Ok(())
 }
 
-fn argsort_rows<T: Key>(from: Ptr, to: Ptr, rows: usize, n: usize) -> Result<()> {
+fn argsort_rows<T: Key>(from: SharedPtr, to: SharedPtr, rows: usize, n: usize) -> Result<()> {
     // SAFETY: both have `rows·n` elements; the output is ours alone.
     let (keys, index) = unsafe {
         (

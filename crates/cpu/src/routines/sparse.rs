@@ -9,12 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use cuprous_core::routine::sparse_starts;
 use cuprous_core::{DType, Error, Layout, Result};
 
-use super::{Flat, Ptr};
 use crate::alloc::Block;
 use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
 use crate::math::{Cx, F32, F64, Num};
-use crate::routines::dispatch::View;
-use crate::threads::each;
+use crate::routines::operands::{Contiguous, View};
+use crate::threads::{SharedPtr, parallel_for};
 
 /// Multiplications of a task.
 const GRAIN: usize = 1 << 15;
@@ -40,11 +39,11 @@ pub(crate) fn fits(transposed: bool, values: &Layout, pattern: &Layout, dense: &
 /// A compressed matrix and what it is multiplied with.
 #[derive(Clone, Copy)]
 struct Operands {
-    values: Ptr,
-    starts: Ptr,
-    columns: Ptr,
+    values: SharedPtr,
+    starts: SharedPtr,
+    columns: SharedPtr,
     count: usize,
-    dense: Ptr,
+    dense: SharedPtr,
     /// Column numbers are below this.
     limit: usize,
     /// Columns of the dense matrix and of the result.
@@ -54,7 +53,7 @@ struct Operands {
 /// A part of a product: compressed rows, and columns of the result.
 struct Part<'a> {
     of: Operands,
-    out: Ptr,
+    out: SharedPtr,
     rows: (usize, usize),
     wide: (usize, usize),
     /// Set where a start or column lies outside the matrix.
@@ -311,16 +310,17 @@ fn loops<I: Index>(dtype: DType, transposed: bool, vector: bool) -> Run {
 pub(crate) unsafe fn dot(transposed: bool, values: View, pattern: View, dense: View, out: View) -> Result<()> {
     let (dtype, width) = (out.dtype(), out.shape()[1] as usize);
     // SAFETY: passed on.
-    let (v, p, d) =
-        unsafe { (Flat::new(values, dtype)?, Flat::new(pattern, pattern.dtype())?, Flat::new(dense, dtype)?) };
+    let (v, p, d) = unsafe {
+        (Contiguous::new(values, dtype)?, Contiguous::new(pattern, pattern.dtype())?, Contiguous::new(dense, dtype)?)
+    };
     let rows = if transposed { dense.shape()[0] } else { out.shape()[0] } as usize;
     let index = pattern.dtype().size();
     let of = Operands {
-        values: Ptr(v.ptr()),
-        starts: Ptr(p.ptr()),
-        columns: Ptr(Ptr(p.ptr()).at(sparse_starts(rows as i64) * index as i64)),
+        values: SharedPtr(v.ptr()),
+        starts: SharedPtr(p.ptr()),
+        columns: SharedPtr(SharedPtr(p.ptr()).at(sparse_starts(rows as i64) * index as i64)),
         count: values.layout.size as usize,
-        dense: Ptr(d.ptr()),
+        dense: SharedPtr(d.ptr()),
         limit: if transposed { out.shape()[0] } else { dense.shape()[0] } as usize,
         width,
     };
@@ -368,7 +368,7 @@ fn span(of: &Operands, rows: usize, index: usize, share: usize, shares: usize) -
 
 /// A product of which threads do rows.
 unsafe fn shared(run: Run, of: Operands, rows: usize, index: usize, out: View, bad: &AtomicBool) {
-    let to = Ptr(out.origin());
+    let to = SharedPtr(out.origin());
     let part = |rows: (usize, usize)| {
         let part = Part { of, out: to, rows, wide: (0, of.width), bad };
         // SAFETY: rows that no other task writes. The flag is borrowed for longer than the call.
@@ -378,15 +378,15 @@ unsafe fn shared(run: Run, of: Operands, rows: usize, index: usize, out: View, b
     if tasks <= 1 {
         return part((0, rows));
     }
-    each(tasks, |t| part(span(&of, rows, index, t, tasks)));
+    parallel_for(tasks, |t| part(span(&of, rows, index, t, tasks)));
 }
 
 /// A transposed product.
 unsafe fn columns(run: Run, of: Operands, rows: usize, index: usize, out: View, bad: &AtomicBool) -> Result<()> {
-    let (to, bytes) = (Ptr(out.origin()), out.layout.size as usize * out.dtype().size());
+    let (to, bytes) = (SharedPtr(out.origin()), out.layout.size as usize * out.dtype().size());
     // SAFETY: the output is contiguous; all bits zero is zero.
     unsafe { std::ptr::write_bytes(to.0, 0, bytes) };
-    let part = |out: Ptr, rows: (usize, usize), wide: (usize, usize)| {
+    let part = |out: SharedPtr, rows: (usize, usize), wide: (usize, usize)| {
         let part = Part { of, out, rows, wide, bad };
         // SAFETY: columns, or a result, that no other task writes; the flag as in `shared`.
         unsafe { run(std::mem::transmute::<&Part<'_>, &Part<'static>>(&part)) };
@@ -395,7 +395,7 @@ unsafe fn columns(run: Run, of: Operands, rows: usize, index: usize, out: View, 
     if of.width >= 2 * COLUMNS && work > GRAIN {
         let tasks = (of.width / COLUMNS).min(PARTS);
         let edge = |t: usize| of.width * t / tasks;
-        each(tasks, |t| part(to, (0, rows), (edge(t), edge(t + 1))));
+        parallel_for(tasks, |t| part(to, (0, rows), (edge(t), edge(t + 1))));
         return Ok(());
     }
     // The number of parts decides how sums are rounded, so it does not depend on the number of threads.
@@ -405,16 +405,16 @@ unsafe fn columns(run: Run, of: Operands, rows: usize, index: usize, out: View, 
         return Ok(());
     }
     let own = Block::new(bytes * (parts - 1))?;
-    let own = Ptr(own.as_ptr());
-    each(parts, |t| {
-        let sums = if t == 0 { to } else { Ptr(own.at(((t - 1) * bytes) as i64)) };
+    let own = SharedPtr(own.as_ptr());
+    parallel_for(parts, |t| {
+        let sums = if t == 0 { to } else { SharedPtr(own.at(((t - 1) * bytes) as i64)) };
         // SAFETY: this task's part of the block; see above.
         unsafe { std::ptr::write_bytes(sums.0, 0, bytes) };
         part(sums, span(&of, rows, index, t, parts), (0, of.width));
     });
     let real = if out.dtype().component() == DType::F32 { 4 } else { 8 };
     let count = bytes / real;
-    each(count.div_ceil(GRAIN), |t| {
+    parallel_for(count.div_ceil(GRAIN), |t| {
         let (from, n) = (t * GRAIN, GRAIN.min(count - t * GRAIN));
         for k in 0..parts - 1 {
             let more = own.at((k * bytes + from * real) as i64);

@@ -12,10 +12,9 @@ use num_complex::Complex;
 use rustfft::{FftDirection, FftNum, FftPlanner};
 
 use self::lines::{Half, Real, Transform, Whole};
-use super::{Flat, PARALLEL, Ptr};
 use crate::alloc::Block;
-use crate::routines::dispatch::View;
-use crate::threads::each;
+use crate::routines::operands::{Contiguous, PARALLEL, View};
+use crate::threads::{SharedPtr, parallel_for};
 
 /// Points that a group of lines has at least, where there are so many.
 const GROUP: usize = 1 << 13;
@@ -114,8 +113,8 @@ pub(crate) unsafe fn fft(kind: FftKind, axis: usize, rank: usize, scale: FftScal
 /// Along the axes in turn: halves are made first and read last.
 unsafe fn typed<T: FftNum>(kind: FftKind, axis: usize, rank: usize, scale: FftScale, a: View, out: View) -> Result<()> {
     // SAFETY: the view is in memory.
-    let flat = unsafe { Flat::new(a, a.dtype())? };
-    let (from, to) = (Ptr(flat.ptr()), Ptr(out.origin()));
+    let flat = unsafe { Contiguous::new(a, a.dtype())? };
+    let (from, to) = (SharedPtr(flat.ptr()), SharedPtr(out.origin()));
     let points = if kind == FftKind::Real { a.shape() } else { out.shape() };
     let factor = scale.factor(points[axis + 1 - rank..=axis].iter().product()).and_then(T::from_f64);
     let others = axis + 1 - rank..axis;
@@ -129,7 +128,7 @@ unsafe fn typed<T: FftNum>(kind: FftKind, axis: usize, rank: usize, scale: FftSc
         let between = if rank > 1 { Some(Block::new(a.layout.size as usize * a.dtype().size())?) } else { None };
         let mut values = from;
         for k in others {
-            let to = between.as_ref().map_or(from, |b| Ptr(b.as_ptr()));
+            let to = between.as_ref().map_or(from, |b| SharedPtr(b.as_ptr()));
             pass::<T>(FftKind::Backward, k, None, (values, a.shape()), (to, a.shape()))?;
             values = to;
         }
@@ -145,8 +144,8 @@ unsafe fn pass<T: FftNum>(
     kind: FftKind,
     axis: usize,
     factor: Option<T>,
-    (from, reads): (Ptr, &[i64]),
-    (to, writes): (Ptr, &[i64]),
+    (from, reads): (SharedPtr, &[i64]),
+    (to, writes): (SharedPtr, &[i64]),
 ) -> Result<()> {
     let n = if kind == FftKind::Real { reads } else { writes }[axis] as usize;
     let product = |part: &[i64]| part.iter().product::<i64>() as usize;
@@ -169,7 +168,13 @@ unsafe fn pass<T: FftNum>(
 
 /// # Safety
 /// `from` and `to` have the elements of `lines`, aligned; nobody else looks at `to`.
-unsafe fn transform<P: Transform>(plan: &P, lines: Lines, factor: Option<P::Real>, from: Ptr, to: Ptr) -> Result<()> {
+unsafe fn transform<P: Transform>(
+    plan: &P,
+    lines: Lines,
+    factor: Option<P::Real>,
+    from: SharedPtr,
+    to: SharedPtr,
+) -> Result<()> {
     let Lines { above, below, n, .. } = lines;
     let (group, across) = match below {
         1 => ((GROUP / n).clamp(1, above), 1),
@@ -189,7 +194,7 @@ unsafe fn transform<P: Transform>(plan: &P, lines: Lines, factor: Option<P::Real
         }
     };
     if (above * n * below) as i64 >= PARALLEL && tasks > 1 {
-        each(tasks, one)
+        parallel_for(tasks, one)
     } else {
         (0..tasks).for_each(one)
     }
@@ -224,8 +229,8 @@ unsafe fn some<P: Transform>(
     plan: &P,
     lines: Lines,
     factor: Option<P::Real>,
-    from: Ptr,
-    to: Ptr,
+    from: SharedPtr,
+    to: SharedPtr,
     (row, rows): (usize, usize),
     (column, wide): (usize, usize),
 ) -> Result<()> {

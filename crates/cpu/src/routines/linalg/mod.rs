@@ -16,10 +16,9 @@ use faer::dyn_stack::{MemStack, StackReq};
 use faer::{MatMut, Par};
 use num_complex::Complex;
 
-use super::{Flat, Ptr};
 use crate::alloc::Block;
-use crate::routines::dispatch::View;
-use crate::threads;
+use crate::routines::operands::{Contiguous, View};
+use crate::threads::{self, SharedPtr};
 use number::Number;
 
 /// Multiplications of a batch of decompositions from which it is shared among threads.
@@ -98,7 +97,7 @@ fn each_op<T: Number>(op: LinalgOp, job: &Job<T, T>) -> Result<()> {
 
 /// A batch of matrices in memory, in any layout.
 struct Stack<T> {
-    flat: Flat,
+    flat: Contiguous,
     shape: Vec<i64>,
     strides: Vec<i64>,
     element: std::marker::PhantomData<T>,
@@ -114,10 +113,15 @@ impl<T: Number> Stack<T> {
         let strides = v.strides().to_vec();
         let shape = v.shape().to_vec();
         if (v.origin() as usize).is_multiple_of(align_of::<T>()) {
-            return Ok(Stack { flat: Flat::There(v.origin()), shape, strides, element: std::marker::PhantomData });
+            return Ok(Stack {
+                flat: Contiguous::Borrowed(v.origin()),
+                shape,
+                strides,
+                element: std::marker::PhantomData,
+            });
         }
         // SAFETY: passed on.
-        let flat = unsafe { Flat::new(v, v.dtype())? };
+        let flat = unsafe { Contiguous::new(v, v.dtype())? };
         let mut strides = vec![1; shape.len()];
         for k in (1..shape.len()).rev() {
             strides[k - 1] = strides[k] * shape[k];
@@ -237,8 +241,8 @@ struct Job<T, O> {
     /// Multiplications of one from which several threads work on it.
     threaded: usize,
     /// Where each result starts, and its elements per matrix.
-    results: [(Ptr, usize); 3],
-    info: Ptr,
+    results: [(SharedPtr, usize); 3],
+    info: SharedPtr,
     output: std::marker::PhantomData<O>,
 }
 
@@ -252,11 +256,11 @@ impl<T: Number, O: Number> Job<T, O> {
         let k = b.as_ref().map_or(0, Stack::columns);
         let mut at = out.origin() as *mut O;
         let results = op.results(m as i64, n as i64, k as i64).map(|elements| {
-            let result = (Ptr(at as *mut u8), elements as usize);
+            let result = (SharedPtr(at as *mut u8), elements as usize);
             at = at.wrapping_add(elements as usize * batch);
             result
         });
-        let info = Ptr(at as *mut u8);
+        let info = SharedPtr(at as *mut u8);
         let threaded = threaded(op).pow(3);
         Ok(Job { a, b, m, n, k, batch, threaded, results, info, output: std::marker::PhantomData })
     }
@@ -264,7 +268,7 @@ impl<T: Number, O: Number> Job<T, O> {
     /// Where a result of a matrix goes.
     #[allow(clippy::mut_from_ref, reason = "every matrix of every result is written by the one thread that has it")]
     fn result(&self, which: usize, index: usize) -> &mut [O] {
-        let (Ptr(at), elements) = self.results[which];
+        let (SharedPtr(at), elements) = self.results[which];
         // SAFETY: the output has all results; no two threads have the same matrix.
         unsafe { std::slice::from_raw_parts_mut((at as *mut O).add(index * elements), elements) }
     }
@@ -294,7 +298,7 @@ impl<T: Number, O: Number> Job<T, O> {
         let scratch = (room * size_of::<T>()).next_multiple_of(align);
         let bytes = scratch + stack(par).unaligned_bytes_required().next_multiple_of(align);
         let block = Block::new(bytes * parts)?;
-        let memory = Ptr(block.as_ptr());
+        let memory = SharedPtr(block.as_ptr());
         let failed = AtomicBool::new(false);
         let part = |p: usize| {
             let at = memory.at((p * bytes) as i64);
@@ -313,7 +317,7 @@ impl<T: Number, O: Number> Job<T, O> {
         if parts == 1 {
             part(0)
         } else {
-            threads::each(parts, part)
+            threads::parallel_for(parts, part)
         }
         // SAFETY: the output ends with this element.
         unsafe { (self.info.0 as *mut O).write(O::whole(f64::from(u8::from(failed.into_inner())))) };

@@ -1,30 +1,16 @@
-//! Folds: what a reduction does to blocks of elements.
-//!
-//! A [`Fold`] turns elements into accumulators and merges accumulators. Three drivers use it: rows that lie one after
-//! the other in a tile, one long row that comes tile by tile, and columns (module [`super::lanes`]), where every lane of
-//! a tile has an accumulator of its own. Long rows merge blocks of [`BLOCK`] elements pairwise, in an order that depends
-//! on positions only: sums are as accurate as NumPy's pairwise ones, and equal for any number of threads.
+//! The reductions: how elements become an accumulator, and how accumulators are merged. The loops over elements are in
+//! [`super::reduce`] and [`super::columns`].
 
-use std::marker::PhantomData;
-
-use cuprous_core::{DType, ReduceOp};
-
-use super::lanes::{self, LaneFns};
-use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
-use crate::math::{
-    All, B, BF16, Cx, F16, F32, F64, Num,
-    complex::{C64, C128, Part},
-};
+use crate::isa::Isa;
+use crate::math::{All, B, BF16, Cx, F16, F32, F64, Num, complex::Part};
 
 /// Elements that are folded with [`WIDTH`] parallel accumulators before the pairwise merging.
-pub(crate) const BLOCK: usize = 1024;
+pub(super) const BLOCK: usize = 1024;
 /// Parallel accumulators within a block: enough vectors to hide the latency of an addition.
-const WIDTH: usize = 64;
-/// Merge levels of a long row: 2^40 blocks.
-const LEVELS: usize = 40;
+pub(super) const WIDTH: usize = 64;
 
 /// A fold over elements of type `E`.
-pub(super) trait Fold<E: Copy>: 'static {
+pub(super) trait Reduction<E: Copy>: 'static {
     type Acc: Copy;
     type Out: Copy;
     fn empty() -> Self::Acc;
@@ -39,7 +25,7 @@ pub(super) trait Fold<E: Copy>: 'static {
     }
     /// An index `i` counted in tiles of `per` rows becomes `i·per + row`.
     #[inline(always)]
-    fn relabel(acc: Self::Acc, _per: i64, _row: i64) -> Self::Acc {
+    fn renumber(acc: Self::Acc, _per: i64, _row: i64) -> Self::Acc {
         acc
     }
     /// Folds up to [`BLOCK`] elements.
@@ -61,13 +47,13 @@ pub(super) trait Fold<E: Copy>: 'static {
             // SAFETY: `i + l < n`.
             *a = Self::push(*a, unsafe { *src.add(i + l) }, base + (i + l) as i64);
         }
-        tree::<E, Self>(&mut acc)
+        merge_tree::<E, Self>(&mut acc)
     }
 }
 
 /// Merges neighbours' halves until one is left.
 #[inline(always)]
-fn tree<E: Copy, F: Fold<E> + ?Sized>(acc: &mut [F::Acc; WIDTH]) -> F::Acc {
+fn merge_tree<E: Copy, F: Reduction<E> + ?Sized>(acc: &mut [F::Acc; WIDTH]) -> F::Acc {
     let mut half = WIDTH / 2;
     while half > 0 {
         for l in 0..half {
@@ -78,213 +64,11 @@ fn tree<E: Copy, F: Fold<E> + ?Sized>(acc: &mut [F::Acc; WIDTH]) -> F::Acc {
     acc[0]
 }
 
-/// Rows that lie one after the other: `rows` folds of `n` elements each.
-///
-/// Contract: `rows·n` elements at `src`, room for `rows` results at `out`.
-pub(crate) struct RowsArgs {
-    /// First element.
-    pub src: *const u8,
-    /// Elements of a row.
-    pub n: usize,
-    /// Rows.
-    pub rows: usize,
-    /// Results.
-    pub out: *mut u8,
-}
-
-/// A part of a long row.
-///
-/// Contract: `state` has [`FoldFns::state_bytes`], is 16-byte aligned and, but for `start`, was started; `n` elements
-/// are at `src`.
-pub(crate) struct PushArgs {
-    /// The fold so far.
-    pub state: *mut u8,
-    /// Elements.
-    pub src: *const u8,
-    /// How many; a multiple of [`BLOCK`] but at the end.
-    pub n: usize,
-    /// Position of the first.
-    pub base: i64,
-}
-
-/// `state` absorbs the next part of its row, or `other` becomes its result.
-///
-/// Contract: both are states; for `finish`, `other` is room for a result.
-pub(crate) struct MergeArgs {
-    /// The earlier part.
-    pub state: *mut u8,
-    /// The later part, or the result.
-    pub other: *mut u8,
-}
-
-/// Partial folds of blocks, merged like the digits of a binary counter.
-struct State<A> {
-    blocks: u64,
-    stack: [A; LEVELS],
-}
-
-struct Rows<F, E>(PhantomData<(F, E)>);
-struct Start<F, E>(PhantomData<(F, E)>);
-struct Push<F, E>(PhantomData<(F, E)>);
-struct Merge<F, E>(PhantomData<(F, E)>);
-struct Finish<F, E>(PhantomData<(F, E)>);
-
-/// A whole row, blocks merged pairwise.
-#[inline(always)]
-unsafe fn row<E: Copy + 'static, F: Fold<E>>(src: *const E, n: usize) -> F::Acc {
-    if n <= BLOCK {
-        // SAFETY: passed on.
-        return unsafe { F::block(src, n, 0) };
-    }
-    let mut state = State { blocks: 0, stack: [F::empty(); LEVELS] };
-    for start in (0..n).step_by(BLOCK) {
-        // SAFETY: within the row.
-        let acc = unsafe { F::block(src.add(start), BLOCK.min(n - start), start as i64) };
-        count::<E, F>(&mut state, acc);
-    }
-    total::<E, F>(&state)
-}
-
-/// Adds a block: each trailing one of the count is a finished neighbour of the same size.
-#[inline(always)]
-fn count<E: Copy, F: Fold<E>>(state: &mut State<F::Acc>, mut acc: F::Acc) {
-    let mut level = 0;
-    while state.blocks >> level & 1 == 1 {
-        acc = F::merge(state.stack[level], acc);
-        level += 1;
-    }
-    state.stack[level.min(LEVELS - 1)] = acc;
-    state.blocks += 1;
-}
-
-#[inline(always)]
-fn total<E: Copy, F: Fold<E>>(state: &State<F::Acc>) -> F::Acc {
-    let mut acc = F::empty();
-    for level in 0..LEVELS {
-        if state.blocks >> level & 1 == 1 {
-            acc = F::merge(state.stack[level], acc);
-        }
-    }
-    acc
-}
-
-impl<E: Copy + 'static, F: Fold<E>> Body for Rows<F, E> {
-    type Args = RowsArgs;
-
-    #[inline(always)]
-    unsafe fn run(a: &RowsArgs) {
-        let (src, out) = (a.src as *const E, a.out as *mut F::Out);
-        if a.n >= WIDTH / 2 {
-            for r in 0..a.rows {
-                // SAFETY: by the contract of `RowsArgs`.
-                unsafe { *out.add(r) = F::finish(row::<E, F>(src.add(r * a.n), a.n)) };
-            }
-            return;
-        }
-        // Short rows: many at once, so that their additions do not wait for each other.
-        for start in (0..a.rows).step_by(WIDTH) {
-            let rows = WIDTH.min(a.rows - start);
-            let mut acc = [F::empty(); WIDTH];
-            for j in 0..a.n {
-                for (r, acc) in acc[..rows].iter_mut().enumerate() {
-                    // SAFETY: as above.
-                    *acc = F::push(*acc, unsafe { *src.add((start + r) * a.n + j) }, j as i64);
-                }
-            }
-            for (r, acc) in acc[..rows].iter().enumerate() {
-                // SAFETY: as above.
-                unsafe { *out.add(start + r) = F::finish(*acc) };
-            }
-        }
-    }
-}
-
-impl<E: Copy + 'static, F: Fold<E>> Body for Start<F, E> {
-    type Args = MergeArgs;
-
-    #[inline(always)]
-    unsafe fn run(a: &MergeArgs) {
-        // SAFETY: by the contract of `MergeArgs`.
-        unsafe { *(a.state as *mut State<F::Acc>) = State { blocks: 0, stack: [F::empty(); LEVELS] } }
-    }
-}
-
-impl<E: Copy + 'static, F: Fold<E>> Body for Push<F, E> {
-    type Args = PushArgs;
-
-    #[inline(always)]
-    unsafe fn run(a: &PushArgs) {
-        // SAFETY: by the contract of `PushArgs`.
-        let state = unsafe { &mut *(a.state as *mut State<F::Acc>) };
-        let src = a.src as *const E;
-        for start in (0..a.n).step_by(BLOCK) {
-            // SAFETY: `n` elements are there.
-            let acc = unsafe { F::block(src.add(start), BLOCK.min(a.n - start), a.base + start as i64) };
-            count::<E, F>(state, acc);
-        }
-    }
-}
-
-impl<E: Copy + 'static, F: Fold<E>> Body for Merge<F, E> {
-    type Args = MergeArgs;
-
-    #[inline(always)]
-    unsafe fn run(a: &MergeArgs) {
-        // SAFETY: by the contract of `MergeArgs`.
-        let (state, other) = unsafe { (&mut *(a.state as *mut State<F::Acc>), &*(a.other as *const State<F::Acc>)) };
-        let acc = F::merge(total::<E, F>(state), total::<E, F>(other));
-        state.blocks = 1;
-        state.stack[0] = acc;
-    }
-}
-
-impl<E: Copy + 'static, F: Fold<E>> Body for Finish<F, E> {
-    type Args = MergeArgs;
-
-    #[inline(always)]
-    unsafe fn run(a: &MergeArgs) {
-        // SAFETY: by the contract of `MergeArgs`.
-        unsafe { *(a.other as *mut F::Out) = F::finish(total::<E, F>(&*(a.state as *const State<F::Acc>))) }
-    }
-}
-
-/// The functions of one fold of one element type.
-#[derive(Clone, Copy)]
-pub(crate) struct FoldFns {
-    /// Size of a long row's state.
-    pub state_bytes: usize,
-    /// Many rows at once.
-    pub rows: Entry<RowsArgs>,
-    /// Begins a long row.
-    pub start: Entry<MergeArgs>,
-    /// Continues it.
-    pub push: Entry<PushArgs>,
-    /// Joins two parts of it.
-    pub merge: Entry<MergeArgs>,
-    /// Ends it.
-    pub finish: Entry<MergeArgs>,
-    /// Columns.
-    pub lanes: LaneFns,
-}
-
-fn fns<S: Isa, F: Fold<E>, E: Copy + 'static>() -> FoldFns {
-    FoldFns {
-        state_bytes: size_of::<State<F::Acc>>(),
-        rows: S::entry::<Rows<F, E>>(),
-        // Once a row: not worth copies per level.
-        start: V1::entry::<Start<F, E>>(),
-        push: S::entry::<Push<F, E>>(),
-        merge: V1::entry::<Merge<F, E>>(),
-        finish: V1::entry::<Finish<F, E>>(),
-        lanes: lanes::fns::<S, F, E>(),
-    }
-}
-
 /// A type in which sums and products of elements accumulate.
 pub(crate) trait Accumulate: All {
     type Wide: All;
-    const NOUGHT: Self::Wide;
-    const UNIT: Self::Wide;
+    const WIDE_ZERO: Self::Wide;
+    const WIDE_ONE: Self::Wide;
     fn widen(self) -> Self::Wide;
     fn narrow(w: Self::Wide) -> Self;
     fn plus(a: Self::Wide, b: Self::Wide) -> Self::Wide;
@@ -295,8 +79,8 @@ macro_rules! accumulate {
     ($([$($g:tt)*] $t:ty, $wide:ty, |$w:ident| $widen:expr, $narrow:expr;)*) => {$(
         impl<$($g)*> Accumulate for $t {
             type Wide = $wide;
-            const NOUGHT: $wide = <$wide as All>::ZERO;
-            const UNIT: $wide = <$wide as Num>::ONE;
+            const WIDE_ZERO: $wide = <$wide as All>::ZERO;
+            const WIDE_ONE: $wide = <$wide as Num>::ONE;
             #[inline(always)]
             fn widen(self) -> $wide { let $w = self; $widen }
             #[inline(always)]
@@ -321,8 +105,8 @@ accumulate! {
 /// The sum of truth values is "any", their product "all".
 impl Accumulate for B {
     type Wide = B;
-    const NOUGHT: B = B(0);
-    const UNIT: B = B(1);
+    const WIDE_ZERO: B = B(0);
+    const WIDE_ONE: B = B(1);
     #[inline(always)]
     fn widen(self) -> B {
         B::from(self.0 != 0)
@@ -345,13 +129,13 @@ pub(super) struct Sum;
 pub(super) struct Prod;
 pub(super) struct Max;
 pub(super) struct Min;
-struct Arg<const MAX: bool>;
-struct M2;
-struct ComplexM2;
+pub(super) struct Arg<const MAX: bool>;
+pub(super) struct M2;
+pub(super) struct ComplexM2;
 
-macro_rules! wide_fold {
+macro_rules! accumulating_reduction {
     ($name:ident, $empty:ident, $op:ident) => {
-        impl<E: Accumulate> Fold<E> for $name {
+        impl<E: Accumulate> Reduction<E> for $name {
             type Acc = E::Wide;
             type Out = E;
             #[inline(always)]
@@ -377,12 +161,12 @@ macro_rules! wide_fold {
         }
     };
 }
-wide_fold!(Sum, NOUGHT, plus);
-wide_fold!(Prod, UNIT, times);
+accumulating_reduction!(Sum, WIDE_ZERO, plus);
+accumulating_reduction!(Prod, WIDE_ONE, times);
 
-macro_rules! order_fold {
+macro_rules! order_reduction {
     ($name:ident, $empty:ident, $op:ident) => {
-        impl<E: All> Fold<E> for $name {
+        impl<E: All> Reduction<E> for $name {
             type Acc = E;
             type Out = E;
             #[inline(always)]
@@ -404,8 +188,8 @@ macro_rules! order_fold {
         }
     };
 }
-order_fold!(Max, LOWEST, maximum);
-order_fold!(Min, HIGHEST, minimum);
+order_reduction!(Max, LOWEST, maximum);
+order_reduction!(Min, HIGHEST, minimum);
 
 /// The best element so far and its index; -1 where there is none.
 #[derive(Clone, Copy)]
@@ -414,7 +198,7 @@ pub(super) struct Best<E> {
     index: i64,
 }
 
-impl<E: All, const MAX: bool> Fold<E> for Arg<MAX> {
+impl<E: All, const MAX: bool> Reduction<E> for Arg<MAX> {
     type Acc = Best<E>;
     type Out = i64;
     #[inline(always)]
@@ -444,11 +228,12 @@ impl<E: All, const MAX: bool> Fold<E> for Arg<MAX> {
     #[inline(always)]
     unsafe fn block(src: *const E, n: usize, base: i64) -> Best<E> {
         if n == 0 {
-            return <Self as Fold<E>>::empty();
+            return <Self as Reduction<E>>::empty();
         }
         // SAFETY: passed on.
-        let value =
-            unsafe { if MAX { <Max as Fold<E>>::block(src, n, 0) } else { <Min as Fold<E>>::block(src, n, 0) } };
+        let value = unsafe {
+            if MAX { <Max as Reduction<E>>::block(src, n, 0) } else { <Min as Reduction<E>>::block(src, n, 0) }
+        };
         let nan = value.ne(value);
         let mut index = 0;
         for start in (0..n).step_by(WIDTH) {
@@ -475,7 +260,7 @@ impl<E: All, const MAX: bool> Fold<E> for Arg<MAX> {
         Best { value, index: base + index as i64 }
     }
     #[inline(always)]
-    fn relabel(acc: Best<E>, per: i64, row: i64) -> Best<E> {
+    fn renumber(acc: Best<E>, per: i64, row: i64) -> Best<E> {
         Best { index: if acc.index < 0 { -1 } else { acc.index * per + row }, ..acc }
     }
 }
@@ -491,7 +276,7 @@ pub(super) struct Moments<const N: usize> {
 /// An element as `N` real parts.
 pub(super) trait Parts<const N: usize>: All {
     fn parts(self) -> [f64; N];
-    fn back(m2: f64) -> Self::Component;
+    fn from_m2(m2: f64) -> Self::Component;
 }
 
 macro_rules! parts {
@@ -500,7 +285,7 @@ macro_rules! parts {
             #[inline(always)]
             fn parts(self) -> [f64; 1] { [crate::math::Float::to_f64(self)] }
             #[inline(always)]
-            fn back(m2: f64) -> $t { <$t as crate::math::Float>::from_f64(m2) }
+            fn from_m2(m2: f64) -> $t { <$t as crate::math::Float>::from_f64(m2) }
         }
     )*};
 }
@@ -512,14 +297,14 @@ impl<F: Part> Parts<2> for Cx<F> {
         [self.re.to_f64(), self.im.to_f64()]
     }
     #[inline(always)]
-    fn back(m2: f64) -> F {
+    fn from_m2(m2: f64) -> F {
         F::from_f64(m2)
     }
 }
 
-macro_rules! m2_fold {
+macro_rules! moments_reduction {
     ($name:ident $n:literal) => {
-        impl<E: Parts<$n>> Fold<E> for $name {
+        impl<E: Parts<$n>> Reduction<E> for $name {
             type Acc = Moments<$n>;
             type Out = E::Component;
             #[inline(always)]
@@ -553,14 +338,14 @@ macro_rules! m2_fold {
             }
             #[inline(always)]
             fn finish(acc: Moments<$n>) -> E::Component {
-                E::back(acc.m2)
+                E::from_m2(acc.m2)
             }
             /// Two passes over the block, which is in cache: the mean, then the deviations.
             #[inline(always)]
             unsafe fn block(src: *const E, n: usize, _base: i64) -> Moments<$n> {
                 let mut mean = [0.0; $n];
                 let mut lanes = [[0.0; $n]; WIDTH / 2];
-                let each = |lanes: &mut [[f64; $n]; WIDTH / 2], centre: Option<[f64; $n]>| {
+                let each = |lanes: &mut [[f64; $n]; WIDTH / 2], center: Option<[f64; $n]>| {
                     let mut start = 0;
                     while start < n {
                         let m = (n - start).min(WIDTH / 2);
@@ -568,7 +353,7 @@ macro_rules! m2_fold {
                             // SAFETY: `start + l < n`.
                             let e = unsafe { *src.add(start + l) }.parts();
                             for k in 0..$n {
-                                lane[k] += match centre {
+                                lane[k] += match center {
                                     None => e[k],
                                     Some(c) => (e[k] - c[k]) * (e[k] - c[k]),
                                 };
@@ -589,61 +374,5 @@ macro_rules! m2_fold {
         }
     };
 }
-m2_fold!(M2 1);
-m2_fold!(ComplexM2 2);
-
-/// The functions of `op` on elements of type `d`, and the dtype of the result.
-pub(crate) fn fold(op: ReduceOp, d: DType) -> Option<(FoldFns, DType)> {
-    let out = match op {
-        ReduceOp::ArgMax | ReduceOp::ArgMin => DType::I64,
-        ReduceOp::M2 => d.component(),
-        _ => d,
-    };
-    let fns = match isa::level() {
-        Level::V4 if matches!(d, DType::F32 | DType::F64) => fold_at::<V4>(op, d),
-        Level::V4 | Level::V3 => fold_at::<V3>(op, d),
-        Level::V1 => fold_at::<V1>(op, d),
-    };
-    Some((fns?, out))
-}
-
-fn fold_at<S: Isa>(op: ReduceOp, d: DType) -> Option<FoldFns> {
-    macro_rules! all {
-        ($F:ty) => {
-            Some(match d {
-                DType::Bool => fns::<S, $F, B>(),
-                DType::I8 => fns::<S, $F, i8>(),
-                DType::I16 => fns::<S, $F, i16>(),
-                DType::I32 => fns::<S, $F, i32>(),
-                DType::I64 => fns::<S, $F, i64>(),
-                DType::U8 => fns::<S, $F, u8>(),
-                DType::U16 => fns::<S, $F, u16>(),
-                DType::U32 => fns::<S, $F, u32>(),
-                DType::U64 => fns::<S, $F, u64>(),
-                DType::F16 => fns::<S, $F, F16<S>>(),
-                DType::BF16 => fns::<S, $F, BF16<S>>(),
-                DType::F32 => fns::<S, $F, F32<S>>(),
-                DType::F64 => fns::<S, $F, F64<S>>(),
-                DType::C64 => fns::<S, $F, C64<S>>(),
-                DType::C128 => fns::<S, $F, C128<S>>(),
-            })
-        };
-    }
-    match op {
-        ReduceOp::Sum => all!(Sum),
-        ReduceOp::Prod => all!(Prod),
-        ReduceOp::Max => all!(Max),
-        ReduceOp::Min => all!(Min),
-        ReduceOp::ArgMax => all!(Arg<true>),
-        ReduceOp::ArgMin => all!(Arg<false>),
-        ReduceOp::M2 => Some(match d {
-            DType::F16 => fns::<S, M2, F16<S>>(),
-            DType::BF16 => fns::<S, M2, BF16<S>>(),
-            DType::F32 => fns::<S, M2, F32<S>>(),
-            DType::F64 => fns::<S, M2, F64<S>>(),
-            DType::C64 => fns::<S, ComplexM2, C64<S>>(),
-            DType::C128 => fns::<S, ComplexM2, C128<S>>(),
-            _ => return None,
-        }),
-    }
-}
+moments_reduction!(M2 1);
+moments_reduction!(ComplexM2 2);

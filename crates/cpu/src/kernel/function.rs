@@ -9,22 +9,16 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
 use cranelift_module::{Linkage, Module as _};
 use cuprous_core::{Error, Result};
-use cuprous_kernel::ir::{self, LocalArray, Space};
+use cuprous_kernel::ir::{self, Space};
 use cuprous_kernel::size::Sizes;
 use cuprous_kernel::types::Ty;
 use smallvec::SmallVec;
 
-use super::host::offset;
-use super::jit::{Shared, by_memory};
-use super::regions::Neighbours;
-use super::values::{Values, parts};
-use super::wide::WIDTH;
-
-/// Bytes of an array declared in a kernel, so that the next one may begin after it.
-pub(super) fn array_bytes(array: &LocalArray) -> usize {
-    let count: i64 = array.shape.iter().product();
-    (count.max(1) as usize * array.elem.item_size()).next_multiple_of(128.max(array.align as usize))
-}
+use super::env::offset;
+use super::module::{Shared, by_memory};
+use super::plan::Neighbours;
+use super::values::{Values, array_bytes, parts};
+use super::vector::WIDTH;
 
 /// Returns true if the statements contain a loop.
 fn has_loop(body: &[ir::Stmt]) -> bool {

@@ -1,86 +1,13 @@
-//! What generated code finds in memory, and the functions that it calls.
+//! The run-time library: functions that generated code calls.
 
 use std::cell::RefCell;
 use std::io::Write as _;
-use std::sync::atomic::AtomicBool;
 
-use cuprous_core::interrupt::{self, Token};
-use cuprous_kernel::fault::{Record, VALUES, WORDS};
-use cuprous_plan::kernels::Launch;
+use cuprous_kernel::fault::VALUES;
 
-use super::fibers::{self, Block, Request};
+use super::env::Env;
+use super::request::{OVERFLOW, Request, STOP, wait};
 use crate::blocks::MapArgs;
-
-/// What the threads of a block share; generated code reads it by the offsets below.
-#[repr(C)]
-pub(super) struct Env {
-    /// The block's place in the grid.
-    pub(super) block: [i32; 3],
-    pad: i32,
-    /// Threads of a block.
-    pub(super) dims: [i32; 3],
-    pad2: i32,
-    /// Blocks.
-    pub(super) grid: [i32; 3],
-    pad3: i32,
-    /// Static shared memory.
-    shared: *mut u8,
-    /// Dynamic shared memory, and its size.
-    dynamic: *mut u8,
-    dynamic_bytes: i64,
-    /// What threads keep from one region to the next.
-    pub(super) context: *mut u8,
-    /// The coroutines, where there are some.
-    pub(super) fibers: *const Block,
-    /// Not zero once the launch is to stop: loops poll it.
-    pub(super) stop: *const AtomicBool,
-    /// The address below which the running thread calls no functions.
-    pub(super) stack_limit: usize,
-    /// Set by a thread that ends in a function that it called, until the kernel's own code sees it.
-    ended: i32,
-    /// The first fault of these blocks.
-    pub(super) fault: Record,
-}
-
-/// Offsets in [`Env`].
-pub(super) mod offset {
-    use super::Env;
-    pub(crate) const BLOCK: i32 = std::mem::offset_of!(Env, block) as i32;
-    pub(crate) const DIMS: i32 = std::mem::offset_of!(Env, dims) as i32;
-    pub(crate) const GRID: i32 = std::mem::offset_of!(Env, grid) as i32;
-    pub(crate) const SHARED: i32 = std::mem::offset_of!(Env, shared) as i32;
-    pub(crate) const DYNAMIC: i32 = std::mem::offset_of!(Env, dynamic) as i32;
-    pub(crate) const DYNAMIC_BYTES: i32 = std::mem::offset_of!(Env, dynamic_bytes) as i32;
-    pub(crate) const CONTEXT: i32 = std::mem::offset_of!(Env, context) as i32;
-    pub(crate) const STOP: i32 = std::mem::offset_of!(Env, stop) as i32;
-    pub(crate) const STACK_LIMIT: i32 = std::mem::offset_of!(Env, stack_limit) as i32;
-    pub(crate) const ENDED: i32 = std::mem::offset_of!(Env, ended) as i32;
-}
-
-/// The flag of launches that nothing stops.
-static NEVER: AtomicBool = AtomicBool::new(false);
-
-impl Env {
-    pub(super) fn new(launch: &Launch, shared: *mut u8, dynamic: *mut u8, bytes: usize) -> Env {
-        Env {
-            block: [0; 3],
-            pad: 0,
-            dims: launch.block.map(|n| n as i32),
-            pad2: 0,
-            grid: launch.grid.map(|n| n as i32),
-            pad3: 0,
-            shared,
-            dynamic,
-            dynamic_bytes: bytes as i64,
-            context: std::ptr::null_mut(),
-            fibers: std::ptr::null(),
-            stop: if Token::current().listens() { interrupt::flag() } else { &NEVER },
-            stack_limit: 0,
-            ended: 0,
-            fault: [0; WORDS],
-        }
-    }
-}
 
 /// The types of a function's operands and result, as its symbol's last letters: `f64_f64` and so on.
 macro_rules! functions {
@@ -315,17 +242,17 @@ functions! {
     // --- leaving the launch; neither returns
     host_stop(env: *const Env) -> () {
         // SAFETY: generated code passes its environment, which lives as long as the block runs.
-        fibers::wait(unsafe { (*env).fibers }, Request { op: fibers::STOP, mask: 0, value: 0, lane: 0 });
+        wait(unsafe { (*env).fibers }, Request { op: STOP, mask: 0, value: 0, lane: 0 });
     }
     host_overflow(env: *const Env, function: u32) -> () {
         // SAFETY: as above.
-        fibers::wait(unsafe { (*env).fibers }, Request { op: fibers::OVERFLOW, mask: function, value: 0, lane: 0 });
+        wait(unsafe { (*env).fibers }, Request { op: OVERFLOW, mask: function, value: 0, lane: 0 });
     }
     // --- waiting for other threads
     host_wait(env: *const Env, op: i32, mask: u32, value: u64, lane: u32) -> u64 {
         // SAFETY: generated code passes its environment, which lives as long as the block runs.
         let block = unsafe { (*env).fibers };
-        fibers::wait(block, Request { op, mask, value, lane })
+        wait(block, Request { op, mask, value, lane })
     }
     // --- printing
     print_text(start: *const u8, bytes: usize) -> () {

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 /// `offset + Σ stride·index` over the row-major flattening of some extents; neighbouring axes that one stride can say
 /// are merged.
 #[derive(Clone, Debug)]
-pub(crate) struct Walk {
+pub(crate) struct AffineAccess {
     offset: i64,
     /// (extent, stride), outermost first; empty for a single element.
     dims: SmallVec<[(i64, i64); 4]>,
@@ -37,9 +37,9 @@ pub(crate) struct Run {
     pub(crate) len: usize,
 }
 
-impl Walk {
+impl AffineAccess {
     /// From extents and strides, outermost first.
-    pub(crate) fn new(offset: i64, axes: impl Iterator<Item = (i64, i64)>) -> Walk {
+    pub(crate) fn new(offset: i64, axes: impl Iterator<Item = (i64, i64)>) -> AffineAccess {
         let mut dims: SmallVec<[(i64, i64); 4]> = SmallVec::new();
         for (n, s) in axes.filter(|&(n, _)| n != 1) {
             match dims.last_mut() {
@@ -47,7 +47,7 @@ impl Walk {
                 _ => dims.push((n, s)),
             }
         }
-        Walk { offset, dims }
+        AffineAccess { offset, dims }
     }
 
     /// The stride, if one stride says it all.
@@ -79,7 +79,7 @@ impl Walk {
 
     /// If elements `start..start + len` have one stride: the first and the stride.
     #[inline]
-    pub(crate) fn straight(&self, start: i64, len: usize) -> Option<(i64, i64)> {
+    pub(crate) fn single_stride(&self, start: i64, len: usize) -> Option<(i64, i64)> {
         match self.dims.last() {
             None => Some((self.offset, 0)),
             Some(&(n, s)) if self.dims.len() == 1 || start % n + len as i64 <= n => Some((self.at(start), s)),
@@ -139,7 +139,7 @@ impl Walk {
 /// Copies `rows` × `n` elements of `size` bytes; strides (row, column) in elements.
 ///
 /// # Safety
-/// As [`copy`].
+/// As [`copy_strided`].
 pub(crate) unsafe fn copy_rect(
     to: *mut u8,
     to_strides: [i64; 2],
@@ -154,42 +154,55 @@ pub(crate) unsafe fn copy_rect(
     unsafe {
         if rows > 1 && (crosswise(from_strides) || crosswise(to_strides)) {
             return match size {
-                1 => across::<u8>(to, to_strides, from, from_strides, rows, n),
-                2 => across::<u16>(to, to_strides, from, from_strides, rows, n),
-                4 => across::<u32>(to, to_strides, from, from_strides, rows, n),
-                8 => across::<u64>(to, to_strides, from, from_strides, rows, n),
-                _ => across::<u128>(to, to_strides, from, from_strides, rows, n),
+                1 => copy_by_columns::<u8>(to, to_strides, from, from_strides, rows, n),
+                2 => copy_by_columns::<u16>(to, to_strides, from, from_strides, rows, n),
+                4 => copy_by_columns::<u32>(to, to_strides, from, from_strides, rows, n),
+                8 => copy_by_columns::<u64>(to, to_strides, from, from_strides, rows, n),
+                _ => copy_by_columns::<u128>(to, to_strides, from, from_strides, rows, n),
             };
         }
         for row in 0..rows as i64 {
             let at = |strides: [i64; 2]| (row * strides[0] * size as i64) as isize;
             let (to, from) = (to.offset(at(to_strides)), from.offset(at(from_strides)));
-            copy(to, to_strides[1], from, from_strides[1], n, size);
+            copy_strided(to, to_strides[1], from, from_strides[1], n, size);
         }
     }
 }
 
 /// Down the columns, [`LINE`] rows at a time: what is read of a cache line is used before the next is needed.
 #[inline(always)]
-unsafe fn across<T: Copy>(to: *mut u8, [tr, tc]: [i64; 2], from: *const u8, [fr, fc]: [i64; 2], rows: usize, n: usize) {
+unsafe fn copy_by_columns<T: Copy>(
+    to: *mut u8,
+    [tr, tc]: [i64; 2],
+    from: *const u8,
+    [fr, fc]: [i64; 2],
+    rows: usize,
+    n: usize,
+) {
     const LINE: usize = 16;
     let (to, from, size) = (to as *mut T, from as *const T, size_of::<T>());
     let [tr, tc, fr, fc] = [tr, tc, fr, fc].map(|s| s as isize);
     // In registers where both sides lie straight, one along the rows and the other along the columns.
-    let edge = if fr == 1 && tc == 1 { square::EDGES[size.min(16) / 4] } else { 1 };
+    let edge = if fr == 1 && tc == 1 { small_transpose::EDGES[size.min(16) / 4] } else { 1 };
     // SAFETY: the caller's promise; foreign memory may be unaligned.
     unsafe {
         for row in (0..rows).step_by(LINE) {
             let (to, from) = (to.offset(row as isize * tr), from.offset(row as isize * fr));
             let m = LINE.min(rows - row);
-            let whole = if edge > 1 && m == LINE { n / edge * edge } else { 0 };
-            for j in (0..whole as isize).step_by(edge) {
+            let full = if edge > 1 && m == LINE { n / edge * edge } else { 0 };
+            for j in (0..full as isize).step_by(edge) {
                 for i in (0..LINE as isize).step_by(edge) {
                     let (to, from) = (to.offset(i * tr + j), from.offset(i + j * fc));
-                    square::turn(to as *mut u8, tr * size as isize, from as *const u8, fc * size as isize, size);
+                    small_transpose::transpose(
+                        to as *mut u8,
+                        tr * size as isize,
+                        from as *const u8,
+                        fc * size as isize,
+                        size,
+                    );
                 }
             }
-            for j in whole as isize..n as isize {
+            for j in full as isize..n as isize {
                 for i in 0..m as isize {
                     to.offset(i * tr + j * tc).write_unaligned(from.offset(i * fr + j * fc).read_unaligned());
                 }
@@ -201,7 +214,7 @@ unsafe fn across<T: Copy>(to: *mut u8, [tr, tc]: [i64; 2], from: *const u8, [fr,
 /// Transposing 4 × 4 elements of four bytes, or 2 × 2 of eight, in SSE2's registers: fewer stores than elements, so that
 /// more reads are under way at once.
 #[cfg(target_arch = "x86_64")]
-mod square {
+mod small_transpose {
     use std::arch::x86_64::*;
 
     /// Rows of a square by quarters of the element's size; 1: none.
@@ -210,7 +223,7 @@ mod square {
     /// # Safety
     /// All elements are there; strides are in bytes.
     #[inline(always)]
-    pub(super) unsafe fn turn(to: *mut u8, to_row: isize, from: *const u8, from_column: isize, size: usize) {
+    pub(super) unsafe fn transpose(to: *mut u8, to_row: isize, from: *const u8, from_column: isize, size: usize) {
         // SAFETY: the caller's promise; SSE2 is part of the architecture.
         unsafe {
             if size == 4 {
@@ -230,10 +243,10 @@ mod square {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-mod square {
+mod small_transpose {
     pub(super) const EDGES: [usize; 5] = [1; 5];
 
-    pub(super) unsafe fn turn(_: *mut u8, _: isize, _: *const u8, _: isize, _: usize) {
+    pub(super) unsafe fn transpose(_: *mut u8, _: isize, _: *const u8, _: isize, _: usize) {
         unreachable!("squares have no edge")
     }
 }
@@ -243,23 +256,30 @@ mod square {
 /// # Safety
 /// All elements are in valid memory; source and destination do not overlap, or each element goes where it is.
 #[inline]
-pub(crate) unsafe fn copy(to: *mut u8, to_stride: i64, from: *const u8, from_stride: i64, n: usize, size: usize) {
+pub(crate) unsafe fn copy_strided(
+    to: *mut u8,
+    to_stride: i64,
+    from: *const u8,
+    from_stride: i64,
+    n: usize,
+    size: usize,
+) {
     // SAFETY: the caller's promise.
     unsafe {
         match size {
             _ if from_stride == to_stride && from == to.cast_const() => (),
             _ if to_stride == 1 && from_stride == 1 => std::ptr::copy_nonoverlapping(from, to, n * size),
-            1 => strided::<u8>(to, to_stride, from, from_stride, n),
-            2 => strided::<u16>(to, to_stride, from, from_stride, n),
-            4 => strided::<u32>(to, to_stride, from, from_stride, n),
-            8 => strided::<u64>(to, to_stride, from, from_stride, n),
-            _ => strided::<u128>(to, to_stride, from, from_stride, n),
+            1 => copy_typed::<u8>(to, to_stride, from, from_stride, n),
+            2 => copy_typed::<u16>(to, to_stride, from, from_stride, n),
+            4 => copy_typed::<u32>(to, to_stride, from, from_stride, n),
+            8 => copy_typed::<u64>(to, to_stride, from, from_stride, n),
+            _ => copy_typed::<u128>(to, to_stride, from, from_stride, n),
         }
     }
 }
 
 #[inline(always)]
-unsafe fn strided<T: Copy>(to: *mut u8, to_stride: i64, from: *const u8, from_stride: i64, n: usize) {
+unsafe fn copy_typed<T: Copy>(to: *mut u8, to_stride: i64, from: *const u8, from_stride: i64, n: usize) {
     let (to, from) = (to as *mut T, from as *const T);
     // SAFETY: the caller's promise; foreign memory may be unaligned.
     unsafe {
@@ -305,7 +325,7 @@ mod tests {
 
     #[test]
     fn runs_cover_the_space_in_order() {
-        let w = Walk::new(5, [(3, 100), (1, 7), (4, 10), (2, 5)].into_iter());
+        let w = AffineAccess::new(5, [(3, 100), (1, 7), (4, 10), (2, 5)].into_iter());
         assert_eq!(w.dims.as_slice(), &[(3, 100), (8, 5)]);
         for start in 0..24 {
             for len in 0..=(24 - start) {
@@ -320,7 +340,7 @@ mod tests {
                 assert_eq!(w.at(start as i64), 5 + (start as i64 / 8) * 100 + (start as i64 % 8) * 5);
             }
         }
-        assert_eq!(Walk::new(0, [(4, 6), (6, 1)].into_iter()).stride(), Some(1));
-        assert_eq!(Walk::new(3, std::iter::empty()).stride(), Some(0));
+        assert_eq!(AffineAccess::new(0, [(4, 6), (6, 1)].into_iter()).stride(), Some(1));
+        assert_eq!(AffineAccess::new(3, std::iter::empty()).stride(), Some(0));
     }
 }

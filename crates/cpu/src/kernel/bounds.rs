@@ -3,7 +3,7 @@
 use cuprous_core::{DType, Fun, Kind as Sort};
 use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, each_stmt};
 
-use super::code::Body;
+use super::function::Body;
 
 /// The variable of an expression, as it is or made wider.
 fn variable(e: &Expr) -> Option<usize> {

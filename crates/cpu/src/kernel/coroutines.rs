@@ -9,49 +9,9 @@ use corosensei::stack::{DefaultStack, Stack as _};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use cuprous_core::{Error, Result};
 
-use super::host::Env;
+use super::env::Env;
 use super::jit::Code;
-
-/// What a thread waits for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Request {
-    /// An index of [`OPS`].
-    pub(super) op: i32,
-    /// Lanes of the warp that take part.
-    pub(super) mask: u32,
-    /// What the thread brings.
-    pub(super) value: u64,
-    /// Another lane, or a distance.
-    pub(super) lane: u32,
-}
-
-/// The operations, by the names that rows of the table of builtins give; the first four are the block's.
-pub(super) const OPS: [&str; 17] = [
-    "@syncthreads",
-    "@syncthreads_count",
-    "@syncthreads_and",
-    "@syncthreads_or",
-    "@syncwarp",
-    "@all_sync",
-    "@any_sync",
-    "@eq_sync",
-    "@ballot_sync",
-    "@shfl_sync",
-    "@shfl_up_sync",
-    "@shfl_down_sync",
-    "@shfl_xor_sync",
-    "@match_any_sync",
-    "@match_all_sync",
-    "@match_all_sync_mask",
-    "@grid_sync",
-];
-/// The grid's.
-const OF_GRID: i32 = 16;
-/// Not operations: a request to stop the launch, and a call for which there is no stack left.
-pub(super) const STOP: i32 = 17;
-pub(super) const OVERFLOW: i32 = 18;
-/// Operations of the whole block.
-const OF_BLOCK: i32 = 4;
+use super::request::{Block, OF_BLOCK, OF_GRID, OPS, Request, STOP};
 
 /// Threads of a warp.
 const WARP: usize = 32;
@@ -69,18 +29,6 @@ const MOST_FREE: usize = 1024;
 pub(super) const MAX_GRID: usize = 1 << 16;
 
 type Thread = Coroutine<u64, Request, (), DefaultStack>;
-
-/// The running block.
-pub(super) struct Block {
-    /// The thread that runs.
-    yielder: Cell<*const Yielder<u64, Request>>,
-}
-
-/// Waits, and gives the answer.
-pub(super) fn wait(block: *const Block, request: Request) -> u64 {
-    // SAFETY: called by a thread of that block, whose yielder was set when it was resumed.
-    unsafe { (*(*block).yielder.get()).suspend(request) }
-}
 
 thread_local! {
     /// Stacks that are free, with their size.

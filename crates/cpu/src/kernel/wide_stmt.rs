@@ -12,39 +12,10 @@ use cuprous_kernel::lanes::{Class, has_return, region};
 use cuprous_kernel::types::Ty;
 use smallvec::SmallVec;
 
-use super::by_lane::names;
-use super::code::Body;
-use super::regions::Plan;
+use super::function::Body;
+use super::plan::{Plan, names};
 use super::values::Values;
-use crate::blocks::FEW;
-
-/// Threads of a group.
-pub(super) const WIDTH: i64 = FEW as i64;
-
-/// Vectors with a lane for each thread.
-pub(super) type Chunks = SmallVec<[Value; 8]>;
-
-/// A number in all lanes.
-#[derive(Clone)]
-pub(super) enum Wide {
-    /// One for all.
-    Same(Value),
-    /// That of the first lane, and how much it grows.
-    Step(Value, i64),
-    /// Vectors; truth values are all bits or none, of lanes of any size.
-    Each(Chunks),
-}
-
-/// What a test says: whether it is true in all lanes, and in none, where that is known.
-pub(super) struct Verdict {
-    pub(super) all: Value,
-    pub(super) none: Value,
-}
-
-/// Numbers of which vectors are made.
-pub(super) fn fits(d: DType) -> bool {
-    !d.is_complex() && !matches!(d, DType::F16 | DType::BF16)
-}
+use super::vector::{Chunks, WIDTH, Wide, fits};
 
 fn fits_ty(ty: &Ty) -> bool {
     ty.scalar().is_some_and(fits)

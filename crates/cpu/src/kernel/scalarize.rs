@@ -4,34 +4,13 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value, types};
 use cranelift_frontend::Variable;
 use cuprous_core::{DType, Result};
-use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, each_expr, each_stmt};
+use cuprous_kernel::ir::{Expr, Stmt, StmtKind};
 use cuprous_kernel::lanes::Class;
 
-use super::code::Body;
-use super::regions::Plan;
+use super::function::Body;
+use super::plan::{Plan, names};
 use super::values::register;
-use super::wide::{Chunks, WIDTH, Wide, fits};
-
-/// The variables that statements assign, and those that they name.
-pub(super) fn names(body: &[Stmt]) -> (Vec<usize>, Vec<usize>) {
-    let (mut assigned, mut named) = (Vec::new(), Vec::new());
-    each_stmt(body, &mut |stmt| {
-        if let StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } = &stmt.kind {
-            assigned.push(*v);
-        }
-    });
-    each_expr(body, &mut |e| {
-        if let Kind::Var(v) = e.kind {
-            named.push(v);
-        }
-    });
-    named.extend(&assigned);
-    for all in [&mut assigned, &mut named] {
-        all.sort_unstable();
-        all.dedup();
-    }
-    (assigned, named)
-}
+use super::vector::{Chunks, WIDTH, Wide, fits};
 
 impl Body<'_, '_, '_> {
     /// Room for a variable's lanes.
