@@ -28,13 +28,13 @@ struct Cache {
 
 impl Cache {
     /// One block less that is free.
-    fn take(&mut self, size: usize) {
+    fn mark_used(&mut self, size: usize) {
         self.free_bytes -= size;
         self.counters.use_more(size as i64);
     }
 
     /// One block more, in use from the start.
-    fn add(&mut self, size: usize) {
+    fn mark_added(&mut self, size: usize) {
         self.counters.hold_more(size as i64);
         self.counters.use_more(size as i64);
     }
@@ -49,7 +49,7 @@ static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(|| {
 });
 
 /// Locks the cache until the result is dropped. Held over a fork, so that the child finds the cache unlocked.
-pub fn hold() -> impl Sized + 'static {
+pub fn lock_for_fork() -> impl Sized + 'static {
     CACHE.lock().unwrap_or_else(|e| e.into_inner())
 }
 
@@ -62,7 +62,7 @@ static TOTAL: LazyLock<usize> = LazyLock::new(|| {
 });
 
 /// The most bytes kept: a quarter of the machine's memory or 2 GiB, whichever is smaller.
-fn keep() -> usize {
+fn max_cached_bytes() -> usize {
     (*TOTAL / 4).min(2 << 30)
 }
 
@@ -80,7 +80,7 @@ fn class(bytes: usize) -> Option<(usize, usize)> {
 }
 
 /// Asks for large pages; the machine may have none.
-fn ask_for_large_pages(at: NonNull<u8>, size: usize) {
+fn advise_large_pages(at: NonNull<u8>, size: usize) {
     #[cfg(target_os = "linux")]
     if size >= LARGE {
         const PAGE: usize = 4096;
@@ -123,7 +123,7 @@ impl Block {
                 )));
             }
             if let Some(at) = cache.free[index].pop() {
-                cache.take(size);
+                cache.mark_used(size);
                 return Ok(Block { at, bytes });
             }
         }
@@ -135,8 +135,8 @@ impl Block {
             fresh()
         });
         let at = at.ok_or_else(fail)?;
-        ask_for_large_pages(at, size);
-        CACHE.lock().unwrap_or_else(|e| e.into_inner()).add(size);
+        advise_large_pages(at, size);
+        CACHE.lock().unwrap_or_else(|e| e.into_inner()).mark_added(size);
         Ok(Block { at, bytes })
     }
 
@@ -151,7 +151,7 @@ impl Drop for Block {
         let Some((index, size)) = class(self.bytes) else { return };
         let mut cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
         cache.counters.use_more(-(size as i64));
-        if cache.free_bytes + size <= keep() {
+        if cache.free_bytes + size <= max_cached_bytes() {
             cache.free_bytes += size;
             cache.free[index].push(self.at);
         } else {

@@ -259,12 +259,12 @@ impl<'a> Task<'a> {
 
     fn start_reductions(&mut self, pass: usize, state: *mut u8) {
         for f in self.reductions_of(pass) {
-            let accumulators = self.column_args(f, state);
+            let args = self.column_args(f, state);
             // SAFETY: the state has the fold's size.
             unsafe {
                 match self.code.mode {
-                    Mode::Columns => (f.fns.columns.start)(&accumulators),
-                    _ => (f.fns.start)(&MergeArgs { state: accumulators.state, other: std::ptr::null_mut() }),
+                    Mode::Columns => (f.fns.columns.start)(&args),
+                    _ => (f.fns.start)(&MergeArgs { state: args.state, other: std::ptr::null_mut() }),
                 }
             }
         }

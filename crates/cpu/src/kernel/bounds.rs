@@ -3,7 +3,7 @@
 use cuprous_core::{DType, Fun, Kind as Sort};
 use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, each_stmt};
 
-use super::function::Body;
+use super::function::FunctionCompiler;
 
 /// The variable of an expression, as it is or made wider.
 fn variable(e: &Expr) -> Option<usize> {
@@ -22,10 +22,10 @@ fn signed(d: DType) -> bool {
     d.kind() == Sort::Int
 }
 
-impl Body<'_, '_, '_> {
+impl FunctionCompiler<'_, '_, '_> {
     /// Notes what holds where a test is true, of variables that `body` does not change; gives the number of facts before.
     pub(super) fn assume(&mut self, test: &Expr, body: &[Stmt]) -> usize {
-        let before = self.facts.len();
+        let before = self.lower_bounds.len();
         let mut found = Vec::new();
         self.collect(test, &mut found);
         each_stmt(body, &mut |stmt| {
@@ -33,7 +33,7 @@ impl Body<'_, '_, '_> {
                 found.retain(|(known, _)| known != v);
             }
         });
-        self.facts.extend(found);
+        self.lower_bounds.extend(found);
         before
     }
 
@@ -64,7 +64,7 @@ impl Body<'_, '_, '_> {
         let own = self.sizes.natural(e).then_some(0);
         let found = match &e.kind {
             Kind::Const(_) => e.as_int(),
-            Kind::Var(v) => self.facts.iter().filter(|(known, _)| known == v).map(|&(_, n)| n).max(),
+            Kind::Var(v) => self.lower_bounds.iter().filter(|(known, _)| known == v).map(|&(_, n)| n).max(),
             Kind::Cast(from) => variable(e).and_then(|_| self.least(from)),
             Kind::Fun(fun, d, args) if signed(*d) && args.len() == 2 => {
                 let fits = self.sizes.bits(e) < 8 * d.size() as u32 - 1;
@@ -82,7 +82,7 @@ impl Body<'_, '_, '_> {
     }
 
     /// Whether an index is never negative.
-    pub(super) fn natural(&self, e: &Expr) -> bool {
+    pub(super) fn is_nonnegative(&self, e: &Expr) -> bool {
         self.sizes.natural(e) || self.least(e).is_some_and(|n| n >= 0)
     }
 }

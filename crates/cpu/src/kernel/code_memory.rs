@@ -15,9 +15,9 @@ const REACH: usize = i32::MAX as usize;
 
 /// An upper bound on the memory that a module needs, computed before the first allocation.
 #[derive(Clone, Default)]
-pub(super) struct Need(Arc<AtomicUsize>);
+pub(super) struct MemoryBound(Arc<AtomicUsize>);
 
-impl Need {
+impl MemoryBound {
     /// Adds a function or constant. Each relocation may need a veneer.
     pub(super) fn add(&self, bytes: usize, relocations: usize) {
         // A piece is aligned, and may begin a page.
@@ -30,30 +30,30 @@ impl Need {
 ///
 /// It is reserved at the first allocation, when all code has been generated and its size is known. A fixed range that is
 /// large enough for any kernel would exhaust the address space of a process with thousands of kernels.
-pub(super) struct Room {
-    need: Need,
+pub(super) struct CodeMemory {
+    bound: MemoryBound,
     arena: Option<ArenaMemoryProvider>,
 }
 
-impl Room {
-    pub(super) fn new(need: Need) -> Box<Room> {
-        Box::new(Room { need, arena: None })
+impl CodeMemory {
+    pub(super) fn new(bound: MemoryBound) -> Box<CodeMemory> {
+        Box::new(CodeMemory { bound, arena: None })
     }
 }
 
-impl JITMemoryProvider for Room {
+impl JITMemoryProvider for CodeMemory {
     fn allocate(&mut self, size: usize, align: u64, kind: JITMemoryKind) -> io::Result<*mut u8> {
         let arena = match &mut self.arena {
             Some(arena) => arena,
             None => {
-                let need = self.need.0.load(Relaxed);
-                if need > REACH {
+                let bound = self.bound.0.load(Relaxed);
+                if bound > REACH {
                     return Err(io::Error::other(format!(
-                        "code and constants may take {need} bytes, which is more than {REACH}; pass large arrays as \
+                        "code and constants may take {bound} bytes, which is more than {REACH}; pass large arrays as \
                          arguments instead of using them as constants"
                     )));
                 }
-                self.arena.insert(ArenaMemoryProvider::new_with_size(need).map_err(io::Error::other)?)
+                self.arena.insert(ArenaMemoryProvider::new_with_size(bound).map_err(io::Error::other)?)
             }
         };
         arena.allocate(size, align, kind)

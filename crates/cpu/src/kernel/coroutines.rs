@@ -11,7 +11,7 @@ use cuprous_core::{Error, Result};
 
 use super::env::Env;
 use super::jit::Code;
-use super::request::{Block, OF_BLOCK, OF_GRID, OPS, Request, STOP};
+use super::request::{CurrentThread, FIRST_WARP_OP, GRID_SYNC, OPS, Request, STOP};
 
 /// Threads of a warp.
 const WARP: usize = 32;
@@ -19,12 +19,12 @@ const WARP: usize = 32;
 const STACK: usize = 64 << 10;
 
 /// The part of a stack that is left for functions of the library.
-const MARGIN: usize = 32 << 10;
+const STACK_MARGIN: usize = 32 << 10;
 /// The stack of a task whose threads do not wait for one another.
-const LARGE: usize = 8 << 20;
+const TASK_STACK: usize = 8 << 20;
 
 /// Stacks that are kept: those of one block.
-const MOST_FREE: usize = 1024;
+const MAX_FREE_STACKS: usize = 1024;
 /// Threads of a grid that may wait for one another: each has a stack.
 pub(super) const MAX_GRID: usize = 1 << 16;
 
@@ -51,27 +51,27 @@ fn stack(bytes: usize) -> Result<DefaultStack> {
 }
 
 /// A block whose threads are on their way.
-struct Running {
-    block: Box<Block>,
+struct RunningBlock {
+    block: Box<CurrentThread>,
     threads: Vec<Thread>,
     states: Vec<State>,
     /// A thread finds its yielder again where it was before it waited.
     yielders: Vec<*const Yielder<u64, Request>>,
     /// Where the threads' stacks end.
-    limits: Vec<usize>,
+    stack_limits: Vec<usize>,
     env: *mut Env,
     /// Why the launch ends early.
     stopped: Option<Request>,
-    fault: Option<Error>,
+    error: Option<Error>,
 }
 
 /// Returns the address below which generated code calls no functions.
-fn limit(stack: &DefaultStack) -> usize {
-    stack.limit().get() + MARGIN
+fn stack_limit(stack: &DefaultStack) -> usize {
+    stack.limit().get() + STACK_MARGIN
 }
 
 /// The error of a launch that ended early.
-fn ended(code: &Code, why: Request) -> Error {
+fn launch_error(code: &Code, why: Request) -> Error {
     if why.op == STOP {
         return Error::aborted("interrupted in a kernel");
     }
@@ -88,17 +88,17 @@ pub(super) fn run_task(code: &Code, env: &mut Env, work: &mut dyn FnMut(&mut Env
         static STACK: Cell<Option<DefaultStack>> = const { Cell::new(None) };
     }
     let no_stack = |e: std::io::Error| Error::memory(format!("[kernel] no memory for the stack of a task: {e}"));
-    let stack = STACK.take().map_or_else(|| DefaultStack::new(LARGE).map_err(no_stack), Ok)?;
-    let block = Block { yielder: Cell::new(std::ptr::null()) };
-    env.fibers = &raw const block;
-    env.stack_limit = limit(&stack);
+    let stack = STACK.take().map_or_else(|| DefaultStack::new(TASK_STACK).map_err(no_stack), Ok)?;
+    let block = CurrentThread { yielder: Cell::new(std::ptr::null()) };
+    env.current_thread = &raw const block;
+    env.stack_limit = stack_limit(&stack);
     let (at, env_at) = (&raw const block as usize, std::ptr::from_mut(env) as usize);
     // SAFETY: only the lifetime changes; the coroutine ends below.
     let work: &'static mut dyn FnMut(&mut Env) = unsafe { std::mem::transmute(work) };
     let mut task: Thread = Coroutine::with_stack(stack, move |yielder, _| {
         // SAFETY: both outlive the coroutine, and nobody else uses the environment meanwhile.
         unsafe {
-            (*(at as *const Block)).yielder.set(yielder);
+            (*(at as *const CurrentThread)).yielder.set(yielder);
             work(&mut *(env_at as *mut Env));
         }
     });
@@ -107,41 +107,41 @@ pub(super) fn run_task(code: &Code, env: &mut Env, work: &mut dyn FnMut(&mut Env
         CoroutineResult::Yield(why) => {
             // SAFETY: what is left on its stack are frames of generated code and of `work`, which own nothing.
             unsafe { task.force_reset() };
-            Err(ended(code, why))
+            Err(launch_error(code, why))
         }
     };
-    env.fibers = std::ptr::null();
+    env.current_thread = std::ptr::null();
     STACK.set(Some(task.into_stack()));
     result
 }
 
-impl Running {
+impl RunningBlock {
     /// The threads of a block before they run. The environment stays where it is until they are done.
-    fn new(code: &Code, args: &[u8], env: &mut Env, local: usize) -> Result<Running> {
-        let block = Box::new(Block { yielder: Cell::new(std::ptr::null()) });
-        env.fibers = &raw const *block;
+    fn new(code: &Code, args: &[u8], env: &mut Env, local: usize) -> Result<RunningBlock> {
+        let block = Box::new(CurrentThread { yielder: Cell::new(std::ptr::null()) });
+        env.current_thread = &raw const *block;
         let [x, y, z] = env.dims;
         let environment = std::ptr::from_mut(env) as usize;
         let shared = &raw const *block as usize;
         let (function, start) = (code.entry(), args.as_ptr() as usize);
         let mut threads: Vec<Thread> = Vec::new();
-        let mut limits = Vec::new();
-        for place in 0..x * y * z {
-            let (tx, ty, tz) = (place % x, place / x % y, place / x / y);
+        let mut stack_limits = Vec::new();
+        for index in 0..x * y * z {
+            let (tx, ty, tz) = (index % x, index / x % y, index / x / y);
             let bytes = (STACK + 2 * local).next_multiple_of(1 << 16);
             let stack = stack(bytes)?;
-            limits.push(limit(&stack));
+            stack_limits.push(stack_limit(&stack));
             threads.push(Coroutine::with_stack(stack, move |yielder, _| {
                 // SAFETY: block and environment outlive all threads; the code is that of one thread of such arguments.
                 unsafe {
-                    (*(shared as *const Block)).yielder.set(yielder);
+                    (*(shared as *const CurrentThread)).yielder.set(yielder);
                     function(start as *const u8, environment as *mut Env, tx, ty, tz);
                 }
             }));
         }
         let states = vec![State::Ready(0); threads.len()];
         let yielders = vec![std::ptr::null(); threads.len()];
-        Ok(Running { block, threads, states, yielders, limits, env, stopped: None, fault: None })
+        Ok(RunningBlock { block, threads, states, yielders, stack_limits, env, stopped: None, error: None })
     }
 
     /// Runs until all threads are done, or those that are not wait for the grid: whether these are any.
@@ -151,7 +151,7 @@ impl Running {
                 if let State::Ready(answer) = self.states[k] {
                     self.block.yielder.set(self.yielders[k]);
                     // SAFETY: the environment outlives the threads, and none of them runs.
-                    unsafe { (*self.env).stack_limit = self.limits[k] };
+                    unsafe { (*self.env).stack_limit = self.stack_limits[k] };
                     self.states[k] = match thread.resume(answer) {
                         CoroutineResult::Yield(request) if request.op >= STOP => {
                             self.stopped = Some(request);
@@ -166,44 +166,44 @@ impl Running {
             if self.states.iter().all(|s| matches!(s, State::Done)) {
                 return false;
             }
-            if self.states.iter().all(|s| s.parked()) {
+            if self.states.iter().all(|s| s.is_waiting_for_grid()) {
                 return true;
             }
             if !answer(&mut self.states) {
-                self.fault.get_or_insert_with(|| {
+                self.error.get_or_insert_with(|| {
                     Error::runtime("[kernel] threads wait for one another at different places, so that none can go on")
                 });
                 // They must come to an end: each gets an answer as if it were alone.
-                self.go_on();
+                self.resume_waiting();
             }
         }
     }
 
     /// Lets all who wait go on.
-    fn go_on(&mut self) {
+    fn resume_waiting(&mut self) {
         self.states.iter_mut().filter(|s| matches!(s, State::Waits(_))).for_each(|s| *s = State::Ready(0));
     }
 
     fn end(mut self, code: &Code, env: &mut Env) -> Result<()> {
-        env.fibers = std::ptr::null();
+        env.current_thread = std::ptr::null();
         // SAFETY: what is left on the stacks are frames of generated code, which own nothing.
         self.threads.iter_mut().filter(|thread| !thread.done()).for_each(|thread| unsafe { thread.force_reset() });
         STACKS.with_borrow_mut(|(_, free)| {
             free.extend(self.threads.into_iter().map(Thread::into_stack));
-            free.truncate(MOST_FREE);
+            free.truncate(MAX_FREE_STACKS);
         });
         match self.stopped {
-            Some(why) => Err(ended(code, why)),
-            None => self.fault.map_or(Ok(()), Err),
+            Some(why) => Err(launch_error(code, why)),
+            None => self.error.map_or(Ok(()), Err),
         }
     }
 }
 
 /// Runs the threads of a block.
 pub(super) fn run_block(code: &Code, args: &[u8], env: &mut Env, local: usize) -> Result<()> {
-    let mut running = Running::new(code, args, env, local)?;
+    let mut running = RunningBlock::new(code, args, env, local)?;
     while running.advance() {
-        running.go_on();
+        running.resume_waiting();
     }
     running.end(code, env)
 }
@@ -223,7 +223,7 @@ pub(super) fn check_grid(threads: u64) -> Result<()> {
 pub(super) fn run_grid(code: &Code, args: &[u8], envs: &mut [Env], local: usize) -> Result<()> {
     let mut all = Vec::new();
     for env in &mut *envs {
-        all.push(Running::new(code, args, env, local)?);
+        all.push(RunningBlock::new(code, args, env, local)?);
     }
     loop {
         let mut waiting = false;
@@ -233,7 +233,7 @@ pub(super) fn run_grid(code: &Code, args: &[u8], envs: &mut [Env], local: usize)
         if !waiting || all.iter().any(|block| block.stopped.is_some()) {
             break;
         }
-        all.iter_mut().for_each(Running::go_on);
+        all.iter_mut().for_each(RunningBlock::resume_waiting);
     }
     // All of them end, whatever went wrong in one.
     let mut result = Ok(());
@@ -254,9 +254,9 @@ enum State {
 
 impl State {
     /// Whether it waits for the grid, or for nothing any more.
-    fn parked(self) -> bool {
+    fn is_waiting_for_grid(self) -> bool {
         match self {
-            State::Waits(request) => request.op == OF_GRID,
+            State::Waits(request) => request.op == GRID_SYNC,
             State::Done => true,
             State::Ready(_) => false,
         }
@@ -276,7 +276,7 @@ fn answer(states: &mut [State]) -> bool {
     let mut op = None;
     for state in states.iter() {
         match state {
-            State::Waits(request) if request.op < OF_BLOCK && *op.get_or_insert(request.op) == request.op => {
+            State::Waits(request) if request.op < FIRST_WARP_OP && *op.get_or_insert(request.op) == request.op => {
                 votes[usize::from(request.value != 0)] += 1;
             }
             State::Done => {}
@@ -298,11 +298,11 @@ fn answer_warp(warp: &mut [State]) -> bool {
     let mut moved = false;
     for lane in 0..warp.len() {
         let State::Waits(first) = warp[lane] else { continue };
-        if first.op < OF_BLOCK || first.op == OF_GRID {
+        if first.op < FIRST_WARP_OP || first.op == GRID_SYNC {
             continue;
         }
-        let takes_part = |k: usize| first.mask >> k & 1 == 1 && !matches!(warp[k], State::Done);
-        let lanes: Vec<usize> = (0..warp.len()).filter(|&k| takes_part(k)).collect();
+        let participates = |k: usize| first.mask >> k & 1 == 1 && !matches!(warp[k], State::Done);
+        let lanes: Vec<usize> = (0..warp.len()).filter(|&k| participates(k)).collect();
         let requests: Option<Vec<Request>> = lanes
             .iter()
             .map(|&k| match warp[k] {

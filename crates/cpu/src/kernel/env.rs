@@ -6,7 +6,7 @@ use cuprous_core::interrupt::{self, Token};
 use cuprous_kernel::fault::{Record, WORDS};
 use cuprous_plan::kernels::Launch;
 
-use super::request::Block;
+use super::request::CurrentThread;
 
 /// What the threads of a block share; generated code reads it by the offsets below.
 #[repr(C)]
@@ -28,13 +28,13 @@ pub(super) struct Env {
     /// What threads keep from one region to the next.
     pub(super) context: *mut u8,
     /// The coroutines, where there are some.
-    pub(super) fibers: *const Block,
+    pub(super) current_thread: *const CurrentThread,
     /// Not zero once the launch is to stop: loops poll it.
     pub(super) stop: *const AtomicBool,
     /// The address below which the running thread calls no functions.
     pub(super) stack_limit: usize,
     /// Set by a thread that ends in a function that it called, until the kernel's own code sees it.
-    ended: i32,
+    exited: i32,
     /// The first fault of these blocks.
     pub(super) fault: Record,
 }
@@ -51,7 +51,7 @@ pub(super) mod offset {
     pub(crate) const CONTEXT: i32 = std::mem::offset_of!(Env, context) as i32;
     pub(crate) const STOP: i32 = std::mem::offset_of!(Env, stop) as i32;
     pub(crate) const STACK_LIMIT: i32 = std::mem::offset_of!(Env, stack_limit) as i32;
-    pub(crate) const ENDED: i32 = std::mem::offset_of!(Env, ended) as i32;
+    pub(crate) const ENDED: i32 = std::mem::offset_of!(Env, exited) as i32;
 }
 
 /// The flag of launches that nothing stops.
@@ -70,10 +70,10 @@ impl Env {
             dynamic,
             dynamic_bytes: bytes as i64,
             context: std::ptr::null_mut(),
-            fibers: std::ptr::null(),
+            current_thread: std::ptr::null(),
             stop: if Token::current().listens() { interrupt::flag() } else { &NEVER },
             stack_limit: 0,
-            ended: 0,
+            exited: 0,
             fault: [0; WORDS],
         }
     }

@@ -9,14 +9,14 @@ use cuprous_kernel::ir::{Expr, Kind};
 use cuprous_kernel::types::Ty;
 use smallvec::smallvec;
 
-use super::function::Body;
+use super::function::FunctionCompiler;
 use super::values::{Values, item_start, parts, register};
 
 /// Parts of what may be computed sooner than it is asked whether to.
-const QUICK: usize = 12;
+const MAX_CHEAP_PARTS: usize = 12;
 
 /// The parts of an expression of few instructions that reads no memory.
-fn quick_parts(e: &Expr) -> Option<usize> {
+fn cheap_parts(e: &Expr) -> Option<usize> {
     let plain = |d: DType| !d.is_complex() && !matches!(d, DType::F16 | DType::BF16);
     let quick = match &e.kind {
         Kind::Const(_) | Kind::Var(_) | Kind::Extent(..) | Kind::And(..) | Kind::Or(..) | Kind::Not(_) => true,
@@ -28,11 +28,11 @@ fn quick_parts(e: &Expr) -> Option<usize> {
         _ => false,
     };
     let mut all = quick.then_some(1);
-    e.parts(&mut |part| all = all.zip(quick_parts(part)).map(|(a, b)| a + b));
+    e.parts(&mut |part| all = all.zip(cheap_parts(part)).map(|(a, b)| a + b));
     all
 }
 
-impl Body<'_, '_, '_> {
+impl FunctionCompiler<'_, '_, '_> {
     /// The value of an expression that has one register.
     pub(super) fn one(&mut self, e: &Expr) -> Result<Value> {
         let values = self.expr(e)?;
@@ -62,13 +62,13 @@ impl Body<'_, '_, '_> {
             }
             Kind::Fun(fun, d, args) => self.fun(*fun, *d, args)?,
             Kind::Builtin(row, args) => self.builtin(row, args, &e.ty)?,
-            Kind::And(a, b) => smallvec![self.short(a, b, true)?],
-            Kind::Or(a, b) => smallvec![self.short(a, b, false)?],
+            Kind::And(a, b) => smallvec![self.short_circuit(a, b, true)?],
+            Kind::Or(a, b) => smallvec![self.short_circuit(a, b, false)?],
             Kind::Not(a) => {
                 let a = self.one(a)?;
                 smallvec![self.b.ins().icmp_imm_s(IntCC::Equal, a, 0)]
             }
-            Kind::Select(c, a, b) => self.choice(c, a, b)?,
+            Kind::Select(c, a, b) => self.select(c, a, b)?,
             Kind::Tuple(items) => {
                 let mut values = Values::new();
                 for item in items {
@@ -88,8 +88,8 @@ impl Body<'_, '_, '_> {
                 values[start..start + parts(&items[*k]).len()].into()
             }
             Kind::Load(array, indices) => {
-                let (place, far) = self.place(array, indices)?;
-                self.load_parts(&e.ty, place, far)
+                let (address, far) = self.element_address(array, indices)?;
+                self.load_parts(&e.ty, address, far)
             }
             Kind::View(array, indices) => self.view(array, indices, &e.ty)?,
             Kind::Field(array, k) => self.field(array, *k)?,
@@ -142,30 +142,30 @@ impl Body<'_, '_, '_> {
     // --- memory
 
     /// A negative index counts from the end.
-    pub(super) fn wrapped(&mut self, index: Value, extent: Value) -> Value {
+    pub(super) fn wrap_negative(&mut self, index: Value, extent: Value) -> Value {
         let back = self.b.ins().iadd(index, extent);
         let negative = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, index, 0);
         self.b.ins().select(negative, back, index)
     }
 
-    pub(super) fn load_parts(&mut self, ty: &Ty, place: Value, far: i32) -> Values {
+    pub(super) fn load_parts(&mut self, ty: &Ty, address: Value, far: i32) -> Values {
         let types = parts(ty);
         let all = types.iter().enumerate();
-        all.map(|(k, &t)| self.b.ins().load(t, Self::trusted(), place, far + k as i32 * t.bytes() as i32)).collect()
+        all.map(|(k, &t)| self.b.ins().load(t, Self::trusted(), address, far + k as i32 * t.bytes() as i32)).collect()
     }
 
-    pub(super) fn store_parts(&mut self, ty: &Ty, (place, far): (Value, i32), values: &[Value]) {
+    pub(super) fn store_parts(&mut self, ty: &Ty, (address, far): (Value, i32), values: &[Value]) {
         for (k, (&value, t)) in values.iter().zip(parts(ty)).enumerate() {
-            self.b.ins().store(Self::trusted(), value, place, far + k as i32 * t.bytes() as i32);
+            self.b.ins().store(Self::trusted(), value, address, far + k as i32 * t.bytes() as i32);
         }
     }
 
     // --- choices
 
     /// `a and b`, `a or b`: `b` is looked at only where it matters.
-    fn short(&mut self, a: &Expr, b: &Expr, and: bool) -> Result<Value> {
+    fn short_circuit(&mut self, a: &Expr, b: &Expr, and: bool) -> Result<Value> {
         let first = self.one(a)?;
-        if quick_parts(b).is_some_and(|n| n <= QUICK) {
+        if cheap_parts(b).is_some_and(|n| n <= MAX_CHEAP_PARTS) {
             let second = self.one(b)?;
             return Ok(if and { self.b.ins().band(first, second) } else { self.b.ins().bor(first, second) });
         }
@@ -183,7 +183,7 @@ impl Body<'_, '_, '_> {
         Ok(self.b.block_params(end)[0])
     }
 
-    fn choice(&mut self, c: &Expr, a: &Expr, b: &Expr) -> Result<Values> {
+    fn select(&mut self, c: &Expr, a: &Expr, b: &Expr) -> Result<Values> {
         let test = self.one(c)?;
         if a.is_simple() && b.is_simple() {
             let (a, b) = (self.expr(a)?, self.expr(b)?);

@@ -8,12 +8,12 @@ use cuprous_core::{DType, Error, Fun, Kind as Sort, Result};
 use cuprous_kernel::ir::Expr;
 use smallvec::smallvec;
 
-use super::function::Body;
+use super::function::FunctionCompiler;
 use super::runtime;
 use super::values::{Values, parts, register};
 use crate::blocks::{self, MapFn};
 
-impl Body<'_, '_, '_> {
+impl FunctionCompiler<'_, '_, '_> {
     pub(super) fn fun(&mut self, fun: Fun, d: DType, args: &[Expr]) -> Result<Values> {
         let mut operands: Vec<Values> = Vec::new();
         for arg in args {
@@ -44,7 +44,7 @@ impl Body<'_, '_, '_> {
         if let Some(function) = few {
             return self.map_one(function, &vec![d; operands.len()], operands, d);
         }
-        self.by_block(fun, &vec![d; operands.len()], operands)
+        self.block_function(fun, &vec![d; operands.len()], operands)
     }
 
     /// What complex numbers and their parts need no function for.
@@ -266,17 +266,17 @@ impl Body<'_, '_, '_> {
     }
 
     /// The block function with which arrays compute it, for one element.
-    fn by_block(&mut self, fun: Fun, types: &[DType], operands: &[Values]) -> Result<Values> {
+    fn block_function(&mut self, fun: Fun, types: &[DType], operands: &[Values]) -> Result<Values> {
         let first = types[0];
         let out = match fun {
             Fun::MakeComplex if first == DType::F64 => DType::C128,
             Fun::MakeComplex => DType::C64,
             fun => fun.result(first),
         };
-        self.by_block_to(fun, types, operands, out)
+        self.block_function_to(fun, types, operands, out)
     }
 
-    fn by_block_to(&mut self, fun: Fun, types: &[DType], operands: &[Values], out: DType) -> Result<Values> {
+    fn block_function_to(&mut self, fun: Fun, types: &[DType], operands: &[Values], out: DType) -> Result<Values> {
         let Some(function) = blocks::map(fun, types, out) else {
             let name = fun.op().name;
             return Err(Error::not_implemented(format!("[kernel] {name} is not supported on the CPU yet")));
@@ -337,7 +337,7 @@ impl Body<'_, '_, '_> {
                 let zero = self.zero(register(to));
                 return Ok(smallvec![re, zero]);
             }
-            return self.by_block_to(Fun::Cast, &[from], &[values.into()], to);
+            return self.block_function_to(Fun::Cast, &[from], &[values.into()], to);
         }
         if to.is_complex() {
             let part = to.component();

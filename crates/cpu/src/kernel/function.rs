@@ -15,8 +15,8 @@ use cuprous_kernel::types::Ty;
 use smallvec::SmallVec;
 
 use super::env::offset;
-use super::module::{Shared, by_memory};
-use super::plan::Neighbours;
+use super::module::{ModuleContext, by_memory};
+use super::plan::BlockGrouping;
 use super::values::{Values, array_bytes, parts};
 use super::vector::WIDTH;
 
@@ -30,9 +30,9 @@ fn has_loop(body: &[ir::Stmt]) -> bool {
 }
 
 /// See the module.
-pub(super) struct Body<'b, 's, 'm> {
+pub(super) struct FunctionCompiler<'b, 's, 'm> {
     pub(super) b: FunctionBuilder<'b>,
-    pub(super) shared: &'s mut Shared<'m>,
+    pub(super) shared: &'s mut ModuleContext<'m>,
     pub(super) function: &'m ir::Function,
     number: usize,
     pub(super) vars: Vec<SmallVec<[Variable; 4]>>,
@@ -44,11 +44,11 @@ pub(super) struct Body<'b, 's, 'm> {
     /// The address of the flag that loops poll.
     stop: Value,
     /// The block in which loops leave the launch.
-    leave: Option<Block>,
+    stop_block: Option<Block>,
     /// The product of the trip counts of the constant loops around the current statement that do not poll.
     pub(super) repeats: i64,
     /// The block's place in the grid, threads of a block, blocks: loaded once.
-    pub(super) places: [[Value; 3]; 3],
+    pub(super) launch_dims: [[Value; 3]; 3],
     /// Registers of the arrays that the function declares.
     pub(super) arrays: Vec<Values>,
     /// For the loops around: where `continue` goes, where `break` goes.
@@ -60,11 +60,11 @@ pub(super) struct Body<'b, 's, 'm> {
     /// Room for operands and results of functions that work in memory.
     pub(super) scratch: Option<[StackSlot; 4]>,
     /// Whether statements of the block itself are written, not those of a thread.
-    pub(super) level: bool,
+    pub(super) at_block_level: bool,
     /// The context's address.
     pub(super) context: Value,
     /// What choices around say: variables that are at least so large.
-    pub(super) facts: Vec<(usize, i64)>,
+    pub(super) lower_bounds: Vec<(usize, i64)>,
     /// Threads of a row.
     pub(super) width: Value,
     /// The end of the blocks that are run together, and the one that runs.
@@ -81,13 +81,13 @@ pub(super) struct Body<'b, 's, 'm> {
     pub(super) slots: Vec<Option<StackSlot>>,
 }
 
-impl<'b, 's, 'm> Body<'b, 's, 'm> {
-    pub(super) fn new(mut b: FunctionBuilder<'b>, shared: &'s mut Shared<'m>, number: usize) -> Self {
+impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
+    pub(super) fn new(mut b: FunctionBuilder<'b>, shared: &'s mut ModuleContext<'m>, number: usize) -> Self {
         let function = &shared.ir.functions[number];
         let vars = function.vars.iter().map(|v| parts(&v.ty).iter().map(|&t| b.declare_var(t)).collect()).collect();
         let thread = [(); 3].map(|()| b.declare_var(types::I32));
         let none = Value::from_u32(0);
-        Body {
+        FunctionCompiler {
             b,
             shared,
             function,
@@ -96,17 +96,17 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             sizes: Sizes::of(function),
             env: none,
             stop: none,
-            leave: None,
+            stop_block: None,
             repeats: 1,
             thread,
-            places: [[none; 3]; 3],
+            launch_dims: [[none; 3]; 3],
             arrays: Vec::new(),
             loops: Vec::new(),
             next_thread: None,
             results: None,
             scratch: None,
-            level: false,
-            facts: Vec::new(),
+            at_block_level: false,
+            lower_bounds: Vec::new(),
             width: none,
             last_block: none,
             block_x: None,
@@ -133,16 +133,16 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             0 => self.write_kernel(&params)?,
             _ => self.write_function(&params)?,
         }
-        self.write_leave()
+        self.write_stop_block()
     }
 
     fn write_kernel(&mut self, params: &[Value]) -> Result<()> {
         self.env = params[1];
-        self.load_places();
-        self.prepare_to_leave();
+        self.load_launch_dims();
+        self.create_stop_block();
         if let Some(plan) = &self.shared.plan {
-            self.last_block = self.b.ins().iadd(self.places[0][0], params[2]);
-            if plan.neighbours == Neighbours::AsOne {
+            self.last_block = self.b.ins().iadd(self.launch_dims[0][0], params[2]);
+            if plan.grouping == BlockGrouping::Merged {
                 self.width = self.b.ins().imul(self.width, params[2]);
             }
         }
@@ -180,57 +180,57 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
                 }
             }
         }
-        self.load_places();
+        self.load_launch_dims();
         self.check_stack()?;
-        self.prepare_to_leave();
+        self.create_stop_block();
         self.declare_arrays()?;
         self.clear_variables();
         self.block(&self.function.body)?;
         // Ways that end without `return`, in Python with None.
         let zeros: Values = parts(&self.function.ret).iter().map(|&t| self.zero(t)).collect();
-        self.give_back(&zeros);
+        self.return_values(&zeros);
         Ok(())
     }
 
-    fn load_places(&mut self) {
+    fn load_launch_dims(&mut self) {
         for (k, start) in [offset::BLOCK, offset::DIMS, offset::GRID].into_iter().enumerate() {
             for axis in 0..3 {
                 // The block's own place changes where several are run.
                 let flags = if k == 0 { Self::trusted() } else { Self::trusted().with_readonly().with_can_move() };
-                self.places[k][axis] = self.b.ins().load(types::I32, flags, self.env, start + 4 * axis as i32);
+                self.launch_dims[k][axis] = self.b.ins().load(types::I32, flags, self.env, start + 4 * axis as i32);
             }
         }
-        self.width = self.places[1][0];
+        self.width = self.launch_dims[1][0];
         let flags = Self::trusted().with_readonly().with_can_move();
         self.stop = self.b.ins().load(types::I64, flags, self.env, offset::STOP);
     }
 
     /// Creates the block in which loops leave the launch, if there are loops. It is also reached from the function's
     /// beginning, which keeps it outside all loops for the optimizer.
-    fn prepare_to_leave(&mut self) {
+    fn create_stop_block(&mut self) {
         if has_loop(&self.function.body) {
-            let leave = self.b.create_block();
-            self.b.set_cold_block(leave);
-            self.leave = Some(leave);
-            self.shared.leaves = true;
+            let stop_block = self.b.create_block();
+            self.b.set_cold_block(stop_block);
+            self.stop_block = Some(stop_block);
+            self.shared.can_stop = true;
             self.poll();
         }
     }
 
     /// Leaves the launch if it is to stop.
     pub(super) fn poll(&mut self) {
-        let Some(leave) = self.leave else { return };
+        let Some(stop_block) = self.stop_block else { return };
         // Atomic, so that the load is not moved out of the loop.
         let stop = self.b.ins().atomic_load(types::I8, Self::trusted(), self.stop);
         let on = self.b.create_block();
-        self.b.ins().brif(stop, leave, &[], on, &[]);
+        self.b.ins().brif(stop, stop_block, &[], on, &[]);
         self.b.switch_to_block(on);
     }
 
     /// Writes the block in which loops leave the launch.
-    fn write_leave(&mut self) -> Result<()> {
-        if let Some(leave) = self.leave {
-            self.b.switch_to_block(leave);
+    fn write_stop_block(&mut self) -> Result<()> {
+        if let Some(stop_block) = self.stop_block {
+            self.b.switch_to_block(stop_block);
             self.call_library("host_stop", &[self.env], None)?;
             self.b.ins().trap(TrapCode::unwrap_user(1));
         }
@@ -242,15 +242,15 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
         let here = self.b.ins().get_stack_pointer(types::I64);
         let end = self.b.ins().load(types::I64, Self::trusted(), self.env, offset::STACK_LIMIT);
         let full = self.b.ins().icmp(IntCC::UnsignedLessThan, here, end);
-        let (leave, on) = (self.b.create_block(), self.b.create_block());
-        self.b.set_cold_block(leave);
-        self.b.ins().brif(full, leave, &[], on, &[]);
-        self.b.switch_to_block(leave);
+        let (stop_block, on) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(stop_block);
+        self.b.ins().brif(full, stop_block, &[], on, &[]);
+        self.b.switch_to_block(stop_block);
         let number = self.b.ins().iconst(types::I32, self.number as i64);
         self.call_library("host_overflow", &[self.env, number], None)?;
         self.b.ins().trap(TrapCode::unwrap_user(1));
         self.b.switch_to_block(on);
-        self.shared.leaves = true;
+        self.shared.can_stop = true;
         Ok(())
     }
 
@@ -356,7 +356,7 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
     }
 
     /// Leaves the function, or goes on with the next thread. What follows is written to a block that nobody reaches.
-    pub(super) fn give_back(&mut self, values: &[Value]) {
+    pub(super) fn return_values(&mut self, values: &[Value]) {
         match (self.next_thread, self.results) {
             (Some(next), _) => {
                 self.b.ins().jump(next, &[]);
@@ -418,15 +418,15 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
         let slots = match self.scratch {
             Some(slots) => slots,
             None => {
-                let made = [(); 4].map(|()| {
+                let slots = [(); 4].map(|()| {
                     self.b.create_sized_stack_slot(StackSlotData::new(
                         StackSlotKind::ExplicitSlot,
                         16 * WIDTH as u32,
                         4,
                     ))
                 });
-                self.scratch = Some(made);
-                made
+                self.scratch = Some(slots);
+                slots
             }
         };
         slots.map(|slot| self.b.ins().stack_addr(types::I64, slot, 0))

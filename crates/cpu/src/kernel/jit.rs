@@ -15,11 +15,11 @@ use cuprous_kernel::Module;
 use cuprous_kernel::ir::{Kind, any_expr};
 use cuprous_kernel::prepare::prepare;
 
-use super::code_memory::{Need, Room};
+use super::code_memory::{CodeMemory, MemoryBound};
 use super::env::Env;
-use super::function::Body;
-use super::module::Shared;
-use super::plan::{Plan, Strip};
+use super::function::FunctionCompiler;
+use super::module::ModuleContext;
+use super::plan::{BlocksPerCall, Plan};
 use super::{runtime, values};
 
 /// The function of one thread: arguments, environment, place in the block.
@@ -36,11 +36,11 @@ pub(super) struct Code {
     /// Its size.
     pub(super) bytes: usize,
     /// Of the code of a block: bytes of the context, and for each thread behind it; none of the code of a thread.
-    pub(super) kept: Option<(usize, usize)>,
+    pub(super) context_bytes: Option<(usize, usize)>,
     /// How many blocks it runs.
-    pub(super) strip: Strip,
+    pub(super) blocks_per_call: BlocksPerCall,
     /// Whether it may leave a launch before its end.
-    pub(super) leaves: bool,
+    pub(super) can_stop: bool,
     /// The functions' names.
     pub(super) names: Vec<String>,
     /// Strings that the code prints.
@@ -81,7 +81,7 @@ impl Drop for Code {
     }
 }
 
-fn failed(error: ModuleError) -> Error {
+fn compile_error(error: ModuleError) -> Error {
     let text = match error {
         ModuleError::Compilation(CodegenError::Verifier(errors)) => errors.to_string(),
         ModuleError::Allocation { err } => {
@@ -96,17 +96,17 @@ fn failed(error: ModuleError) -> Error {
 pub(super) fn compile(ir: &Module) -> Result<Code> {
     // What the optimizer does is done by `optimize`.
     let flags = [("opt_level", "none"), ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })];
-    let mut builder = JITBuilder::with_flags(&flags, default_libcall_names()).map_err(failed)?;
-    let need = Need::default();
-    builder.memory_provider(Room::new(need.clone()));
+    let mut builder = JITBuilder::with_flags(&flags, default_libcall_names()).map_err(compile_error)?;
+    let memory_bound = MemoryBound::default();
+    builder.memory_provider(CodeMemory::new(memory_bound.clone()));
     builder.symbols(runtime::symbols());
     builder.symbols(super::libdevice::symbols());
     let mut ir = ir.clone();
     cuprous_kernel::inline::inline(&mut ir);
-    let ends = may_end(&ir);
-    let (ir, plan) = planned(ir, &ends);
+    let may_exit = functions_that_may_exit(&ir);
+    let (ir, plan) = plan_module(ir, &may_exit);
     let (ir, plan) = (&ir, plan.map(Rc::new));
-    let mut shared = Shared {
+    let mut shared = ModuleContext {
         jit: JITModule::new(builder),
         ir,
         functions: Vec::new(),
@@ -114,20 +114,20 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
         constants: Vec::new(),
         texts: Vec::new(),
         shared_starts: Vec::new(),
-        leaves: false,
-        ends,
+        can_stop: false,
+        may_exit,
         plan,
     };
     for (k, array) in ir.constants.iter().enumerate() {
         let name = format!("constant_{k}");
-        shared.constants.push(shared.jit.declare_data(&name, Linkage::Local, false, false).map_err(failed)?);
-        need.add(array.bytes.len(), 0);
+        shared.constants.push(shared.jit.declare_data(&name, Linkage::Local, false, false).map_err(compile_error)?);
+        memory_bound.add(array.bytes.len(), 0);
     }
     let mut start = 0;
     for (k, function) in ir.functions.iter().enumerate() {
         let signature = signature(ir, k, shared.plan.is_none());
         let name = format!("function_{k}");
-        shared.functions.push(shared.jit.declare_function(&name, Linkage::Local, &signature).map_err(failed)?);
+        shared.functions.push(shared.jit.declare_function(&name, Linkage::Local, &signature).map_err(compile_error)?);
         shared.shared_starts.push(start);
         let own = function.arrays.iter().filter(|a| a.space == cuprous_kernel::ir::Space::Shared);
         start += own.map(values::array_bytes).sum::<usize>();
@@ -141,20 +141,20 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
         context.func =
             Function::with_name_signature(UserFuncName::user(0, id.as_u32()), signature(ir, k, shared.plan.is_none()));
         let config = shared.jit.target_config();
-        let mut body = Body::new(FunctionBuilder::new(&mut context.func, &mut frontend), &mut shared, k);
+        let mut body = FunctionCompiler::new(FunctionBuilder::new(&mut context.func, &mut frontend), &mut shared, k);
         body.write()?;
         body.b.seal_all_blocks();
         body.b.finalize(config);
         listing.push_str(&format!("; {}\n{}\n", ir.functions[k].name, context.func.display()));
-        optimize(&shared.jit, &mut context).map_err(|e| failed(e.into()))?;
+        optimize(&shared.jit, &mut context).map_err(|e| compile_error(e.into()))?;
         let mut control = ControlPlane::default();
-        context.compile(shared.jit.isa(), &mut control).map_err(|e| failed(e.inner.into()))?;
+        context.compile(shared.jit.isa(), &mut control).map_err(|e| compile_error(e.inner.into()))?;
         let code = context.compiled_code().expect("it was just compiled");
         let (text, align) = (code.code_buffer().to_vec(), u64::from(code.buffer.alignment));
         let relocations: Vec<_> =
             code.buffer.relocs().iter().map(|r| ModuleReloc::from_mach_reloc(r, &context.func, id)).collect();
         bytes += text.len();
-        need.add(text.len(), relocations.len());
+        memory_bound.add(text.len(), relocations.len());
         generated.push((id, align, text, relocations));
         shared.jit.clear_context(&mut context);
     }
@@ -162,37 +162,47 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
         let mut data = DataDescription::new();
         data.define(array.bytes.clone().into_boxed_slice());
         data.set_align(16);
-        shared.jit.define_data(id, &data).map_err(failed)?;
+        shared.jit.define_data(id, &data).map_err(compile_error)?;
     }
     for (id, align, text, relocations) in generated {
-        shared.jit.define_function_bytes(id, align, &text, &relocations).map_err(failed)?;
+        shared.jit.define_function_bytes(id, align, &text, &relocations).map_err(compile_error)?;
     }
-    shared.jit.finalize_definitions().map_err(failed)?;
+    shared.jit.finalize_definitions().map_err(compile_error)?;
     let start = shared.jit.get_finalized_function(shared.functions[0]);
-    let strip = shared.plan.as_ref().map_or(Strip::One, |plan| plan.strip());
-    let kept = shared.plan.as_ref().map(|plan| (plan.bytes, plan.local));
+    let blocks_per_call = shared.plan.as_ref().map_or(BlocksPerCall::One, |plan| plan.blocks_per_call());
+    let context_bytes = shared.plan.as_ref().map(|plan| (plan.bytes, plan.local));
     let names = ir.functions.iter().map(|f| f.name.clone()).collect();
-    let leaves = shared.leaves;
-    Ok(Code { start, module: Some(shared.jit), listing, bytes, kept, strip, leaves, names, _texts: shared.texts })
+    let can_stop = shared.can_stop;
+    Ok(Code {
+        start,
+        module: Some(shared.jit),
+        listing,
+        bytes,
+        context_bytes,
+        blocks_per_call,
+        can_stop,
+        names,
+        _texts: shared.texts,
+    })
 }
 
 /// The module as it is compiled, and its plan: with loops cut where one function runs a block's threads.
-fn planned(mut ir: Module, ends: &[bool]) -> (Module, Option<Plan>) {
+fn plan_module(mut ir: Module, may_exit: &[bool]) -> (Module, Option<Plan>) {
     let mut cut = ir.clone();
     if prepare(&mut cut.functions[0], true)
-        && let Some(plan) = Plan::of(&cut, ends, true)
+        && let Some(plan) = Plan::of(&cut, may_exit, true)
     {
         return (cut, Some(plan));
     }
     prepare(&mut ir.functions[0], false);
-    let plan = Plan::of(&ir, ends, false);
+    let plan = Plan::of(&ir, may_exit, false);
     (ir, plan)
 }
 
 /// The optimizer, with vectors put back to where they are made of what was just read.
 fn optimize(jit: &JITModule, context: &mut Context) -> std::result::Result<(), CodegenError> {
     let mut control = ControlPlane::default();
-    super::phis::remove_same(&mut context.func);
+    super::phis::remove_redundant_params(&mut context.func);
     context.optimize(jit.isa(), &mut control)?;
     context.egraph_pass(jit.isa(), &mut control)?;
     super::schedule::schedule(context);
@@ -200,30 +210,30 @@ fn optimize(jit: &JITModule, context: &mut Context) -> std::result::Result<(), C
 }
 
 /// In which functions a thread may end, by themselves or by what they call.
-fn may_end(ir: &Module) -> Vec<bool> {
-    let mut ends: Vec<bool> = ir.functions.iter().map(|f| f.raises(false)).collect();
+fn functions_that_may_exit(ir: &Module) -> Vec<bool> {
+    let mut may_exit: Vec<bool> = ir.functions.iter().map(|f| f.raises(false)).collect();
     loop {
         let mut changed = false;
         for (k, function) in ir.functions.iter().enumerate() {
-            let calls =
-                !ends[k] && any_expr(&function.body, &mut |e| matches!(e.kind, Kind::Call(callee, _) if ends[callee]));
-            ends[k] |= calls;
+            let calls = !may_exit[k]
+                && any_expr(&function.body, &mut |e| matches!(e.kind, Kind::Call(callee, _) if may_exit[callee]));
+            may_exit[k] |= calls;
             changed |= calls;
         }
         if !changed {
-            return ends;
+            return may_exit;
         }
     }
 }
 
 /// The kernel's threads: see [`Entry`] and [`BlockEntry`]. Other functions: environment, place in the block, where results go if there are
 /// several values, arguments.
-fn signature(ir: &Module, k: usize, one: bool) -> Signature {
+fn signature(ir: &Module, k: usize, is_scalar_thread: bool) -> Signature {
     let mut s = Signature::new(CallConv::SystemV);
     let function = &ir.functions[k];
     if k == 0 {
         s.params.extend([AbiParam::new(types::I64), AbiParam::new(types::I64)]);
-        s.params.extend(vec![AbiParam::new(types::I32); if one { 3 } else { 1 }]);
+        s.params.extend(vec![AbiParam::new(types::I32); if is_scalar_thread { 3 } else { 1 }]);
         return s;
     }
     s.params.push(AbiParam::new(types::I64));

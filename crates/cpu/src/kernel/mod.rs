@@ -59,7 +59,7 @@ pub(crate) struct CpuKernel {
     shared: usize,
     local: usize,
     /// Bytes of shared and constant memory without gaps, as they are told.
-    told: [u64; 2],
+    reported_bytes: [u64; 2],
     /// What went wrong in the last launch, of the first of the tasks where something did.
     fault: Mutex<Option<(usize, Record)>>,
 }
@@ -81,7 +81,7 @@ impl CpuKernel {
             )));
         }
         let shared = module.functions.iter().flat_map(|f| &f.arrays).filter(|a| a.space == Space::Shared);
-        let told = [
+        let reported_bytes = [
             shared.map(|a| a.shape.iter().product::<i64>().unsigned_abs() * a.elem.item_size() as u64).sum(),
             module.constants.iter().map(|array| array.bytes.len() as u64).sum(),
         ];
@@ -92,7 +92,7 @@ impl CpuKernel {
             cooperative: module.cooperative,
             shared: bytes(Space::Shared),
             local,
-            told,
+            reported_bytes,
             fault: Mutex::new(None),
         }))
     }
@@ -102,7 +102,7 @@ impl CpuKernel {
     /// Returns true for a launch that may take more than milliseconds: one with loops or calls, or of many threads.
     pub(crate) fn is_long(&self, launch: &Launch) -> bool {
         let threads = launch.block.iter().fold(launch.blocks(), |product, &n| product.saturating_mul(n.into()));
-        self.code.leaves || threads >= 1 << 22
+        self.code.can_stop || threads >= 1 << 22
     }
 
     /// Runs it. `args` lie as [`cuprous_kernel::abi`] says, aligned to 16; the caller vouches for the memory they name.
@@ -126,8 +126,9 @@ impl CpuKernel {
                     let after = (shared + self.shared).next_multiple_of(128);
                     let mut env = Env::new(launch, shared as *mut u8, after as *mut u8, dynamic);
                     let threads = launch.block.iter().map(|&n| n as usize).product::<usize>();
-                    let kept = self.code.kept.map_or(0, |(all, each)| all.next_multiple_of(128) + threads * each);
-                    let mut context = if kept > 0 { shared_memory(kept + 128) } else { Vec::new() };
+                    let context_bytes =
+                        self.code.context_bytes.map_or(0, |(all, each)| all.next_multiple_of(128) + threads * each);
+                    let mut context = if context_bytes > 0 { shared_memory(context_bytes + 128) } else { Vec::new() };
                     env.context = (context.as_mut_ptr() as usize).next_multiple_of(128) as *mut u8;
                     let (first, last) = (task * blocks / tasks, (task + 1) * blocks / tasks);
                     let token = Token::current();
@@ -140,10 +141,11 @@ impl CpuKernel {
                                 return;
                             }
                             let block = next;
-                            let count = self.code.strip.blocks(launch.block).min(gx - block % gx).min(last - block);
+                            let count =
+                                self.code.blocks_per_call.blocks(launch.block).min(gx - block % gx).min(last - block);
                             next += count;
                             env.block = [block % gx, block / gx % gy, block / gx / gy].map(|n| n as i32);
-                            if self.code.kept.is_none() {
+                            if self.code.context_bytes.is_none() {
                                 result = coroutines::run_block(&self.code, args, env, self.local);
                             } else {
                                 // SAFETY: the code was made for a block of such arguments; the engine holds their memory.
@@ -151,7 +153,7 @@ impl CpuKernel {
                             }
                         }
                     };
-                    let ran = if self.code.leaves && self.code.kept.is_some() {
+                    let ran = if self.code.can_stop && self.code.context_bytes.is_some() {
                         coroutines::run_task(&self.code, &mut env, &mut blocks)
                     } else {
                         blocks(&mut env);
@@ -220,10 +222,10 @@ impl UserKernel for CpuKernel {
     fn facts(&self) -> Result<Vec<(&'static str, u64)>> {
         Ok(vec![
             ("registers", 0),
-            ("static_shared", self.told[0]),
+            ("static_shared", self.reported_bytes[0]),
             ("local", self.local as u64),
             ("max_threads", 1024),
-            ("constant", self.told[1]),
+            ("constant", self.reported_bytes[1]),
             ("code_bytes", self.code.bytes as u64),
         ])
     }

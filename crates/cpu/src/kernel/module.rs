@@ -12,7 +12,7 @@ use super::plan::Plan;
 use super::values;
 
 /// What code generation of one function shares with the others.
-pub(super) struct Shared<'m> {
+pub(super) struct ModuleContext<'m> {
     pub(super) jit: JITModule,
     pub(super) ir: &'m Module,
     /// The functions after the kernel.
@@ -24,9 +24,9 @@ pub(super) struct Shared<'m> {
     /// Where the static shared arrays of each function begin.
     pub(super) shared_starts: Vec<usize>,
     /// Whether generated code may leave a launch before its end.
-    pub(super) leaves: bool,
+    pub(super) can_stop: bool,
     /// Whether a thread may end in each function.
-    pub(super) ends: Vec<bool>,
+    pub(super) may_exit: Vec<bool>,
     /// How one function runs the threads of a block; else it is that of one thread.
     pub(super) plan: Option<Rc<Plan>>,
 }

@@ -8,19 +8,19 @@ use cranelift_codegen::ir::{BlockArg, BlockCall, Function, Value};
 
 /// What is known of a parameter of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Known {
+enum Incoming {
     /// Nothing comes that is known of.
     Nothing,
     /// It is always that value, which is no such parameter or one that is its own.
     Is(Value),
     /// Different values come.
-    Own,
+    Several,
 }
 
 /// Takes out parameters of blocks that are always one value: everything is taken for the same until it is found not to be.
 /// Known as removal of redundant phi functions (M. Braun et al., "Simple and Efficient Construction of Static Single
 /// Assignment Form", CC 2013).
-pub(super) fn remove_same(func: &mut Function) {
+pub(super) fn remove_redundant_params(func: &mut Function) {
     let mut incoming: HashMap<Value, Vec<Option<Value>>> = HashMap::new();
     let mut order = Vec::new();
     for block in func.layout.blocks().skip(1) {
@@ -33,36 +33,39 @@ pub(super) fn remove_same(func: &mut Function) {
             incoming.entry(param).or_default().push(value);
         }
     });
-    let mut known: HashMap<Value, Known> = order.iter().map(|&param| (param, Known::Nothing)).collect();
+    let mut known: HashMap<Value, Incoming> = order.iter().map(|&param| (param, Incoming::Nothing)).collect();
     let mut changed = true;
     while std::mem::take(&mut changed) {
         for &param in order.iter().filter(|param| incoming.contains_key(param)) {
-            if known[&param] == Known::Own {
+            if known[&param] == Incoming::Several {
                 continue;
             }
-            let found = incoming[&param].iter().fold(Known::Nothing, |found, &arg| {
-                let Some(arg) = arg else { return Known::Own };
+            let found = incoming[&param].iter().fold(Incoming::Nothing, |found, &arg| {
+                let Some(arg) = arg else { return Incoming::Several };
                 let value = match known.get(&arg) {
-                    Some(Known::Nothing) => return found,
-                    Some(Known::Is(value)) => *value,
-                    Some(Known::Own) | None => arg,
+                    Some(Incoming::Nothing) => return found,
+                    Some(Incoming::Is(value)) => *value,
+                    Some(Incoming::Several) | None => arg,
                 };
                 match found {
                     _ if value == param => found,
-                    Known::Nothing => Known::Is(value),
-                    Known::Is(other) if other == value => found,
-                    _ => Known::Own,
+                    Incoming::Nothing => Incoming::Is(value),
+                    Incoming::Is(other) if other == value => found,
+                    _ => Incoming::Several,
                 }
             });
             changed |= known.insert(param, found) != Some(found);
         }
     }
-    let is_same = |param: &Value| matches!(known.get(param), Some(Known::Is(_)));
+    let is_redundant = |param: &Value| matches!(known.get(param), Some(Incoming::Is(_)));
     let mut calls = Vec::new();
     each_call(func, &mut |func, call| {
         let block = call.block(&func.dfg.value_lists);
         let args = func.dfg.block_params(block).iter().zip(call.args(&func.dfg.value_lists));
-        calls.push((block, args.filter(|(param, _)| !is_same(param)).map(|(_, arg)| arg).collect::<Vec<BlockArg>>()));
+        calls.push((
+            block,
+            args.filter(|(param, _)| !is_redundant(param)).map(|(_, arg)| arg).collect::<Vec<BlockArg>>(),
+        ));
     });
     let mut calls = calls.into_iter();
     let blocks: Vec<_> = func.layout.blocks().collect();
@@ -78,7 +81,7 @@ pub(super) fn remove_same(func: &mut Function) {
         }
     }
     for &param in order.iter().rev() {
-        if let Known::Is(value) = known[&param] {
+        if let Incoming::Is(value) = known[&param] {
             func.dfg.remove_block_param(param);
             func.dfg.change_to_alias(param, value);
         }
@@ -147,11 +150,11 @@ mod tests {
         let found = b.use_var(i);
         b.ins().return_(&[found]);
         b.seal_all_blocks();
-        remove_same(b.func);
+        remove_redundant_params(b.func);
         let params = blocks.map(|block| b.func.dfg.block_params(block).len());
         assert_eq!(params, [1, 1, 1, 0, 0, 0, 0, 0], "{}", b.func.display());
-        let mut handed = Vec::new();
-        each_call(b.func, &mut |func, call| handed.push(call.args(&func.dfg.value_lists).count()));
-        assert_eq!(handed.iter().sum::<usize>(), 4, "{handed:?}: into both loops, and around them");
+        let mut passed = Vec::new();
+        each_call(b.func, &mut |func, call| passed.push(call.args(&func.dfg.value_lists).count()));
+        assert_eq!(passed.iter().sum::<usize>(), 4, "{passed:?}: into both loops, and around them");
     }
 }

@@ -18,8 +18,8 @@ use cuprous_kernel::lanes::{Class, exposed, occurrences};
 use cuprous_kernel::table::Row;
 
 use super::env::offset;
-use super::function::Body;
-use super::plan::{Neighbours, Piece, Plan, names, pieces};
+use super::function::FunctionCompiler;
+use super::plan::{BlockGrouping, Part, Plan, assigned_and_named, split_at_barriers};
 use super::values::{Values, array_bytes, parts};
 use super::vector::WIDTH;
 
@@ -34,18 +34,18 @@ pub(super) enum Work<'a> {
 /// What threads of a region begin with and leave.
 pub(super) struct Region {
     /// Variables that begin with what was there before the first thread.
-    again: Vec<(usize, Values)>,
+    initial: Vec<(usize, Values)>,
     /// Variables that the context has, and those of them that the region assigns.
     kept: Vec<usize>,
-    left: Vec<usize>,
+    written_back: Vec<usize>,
     /// What follows from a thread's place.
-    known: Vec<Stmt>,
+    rematerialized: Vec<Stmt>,
 }
 
 /// A loop that is being written: its counter, head and end.
-pub(super) type Turn = (Variable, Block, Block);
+pub(super) type Loop = (Variable, Block, Block);
 
-impl Body<'_, '_, '_> {
+impl FunctionCompiler<'_, '_, '_> {
     fn plan(&self) -> Option<Rc<Plan>> {
         self.shared.plan.clone()
     }
@@ -53,38 +53,38 @@ impl Body<'_, '_, '_> {
     /// The threads of a block.
     pub(super) fn write_block(&mut self) -> Result<()> {
         if let Some(plan) = self.plan()
-            && plan.divided
+            && plan.is_divided
         {
             self.context = self.b.ins().load(types::I64, Self::trusted(), self.env, offset::CONTEXT);
-            if plan.clear {
+            if plan.clears_context {
                 let bytes = self.b.ins().iconst(types::I64, plan.bytes as i64);
                 self.call_library("host_clear", &[self.context, bytes], None)?;
             }
         }
-        self.level = true;
+        self.at_block_level = true;
         self.block(&self.function.body)?;
         self.b.ins().return_(&[]);
         Ok(())
     }
 
     /// Statements of the block itself, with regions between them.
-    pub(super) fn level(&mut self, body: &[Stmt]) -> Result<()> {
+    pub(super) fn block_level(&mut self, body: &[Stmt]) -> Result<()> {
         let Some(plan) = self.plan() else { return Ok(()) };
         let plan = &*plan;
-        if !plan.divided {
+        if !plan.is_divided {
             return self.run(Work::Statements(body), body);
         }
-        for piece in pieces(body, &plan.lanes) {
+        for piece in split_at_barriers(body, &plan.lanes) {
             match piece {
-                Piece::Run(part) if part.iter().all(|stmt| plan.is_known(stmt)) => {}
-                Piece::Run(part) => self.run(Work::Statements(part), part)?,
-                Piece::Level(stmt) => self.stmt(&stmt.kind)?,
-                Piece::Barrier(stmt, row, asked) => {
-                    if let Some(asked) = asked {
+                Part::Region(part) if part.iter().all(|stmt| plan.is_rematerialized(stmt)) => {}
+                Part::Region(part) => self.run(Work::Statements(part), part)?,
+                Part::BlockLevel(stmt) => self.stmt(&stmt.kind)?,
+                Part::Barrier(stmt, row, operand) => {
+                    if let Some(operand) = operand {
                         let sum = self.b.declare_var(types::I32);
                         let first = self.b.ins().iconst(types::I32, i64::from(row.host == "@syncthreads_and"));
                         self.b.def_var(sum, first);
-                        self.run(Work::Vote(asked, row, sum), std::slice::from_ref(stmt))?;
+                        self.run(Work::Vote(operand, row, sum), std::slice::from_ref(stmt))?;
                         self.answer = Some(self.b.use_var(sum));
                     }
                     if matches!(stmt.kind, StmtKind::Assign(..)) {
@@ -97,7 +97,7 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    pub(super) fn begin(&mut self, counter: Variable, first: Value) -> Turn {
+    pub(super) fn begin_loop(&mut self, counter: Variable, first: Value) -> Loop {
         self.b.def_var(counter, first);
         let (head, end) = (self.b.create_block(), self.b.create_block());
         self.b.ins().jump(head, &[]);
@@ -106,7 +106,7 @@ impl Body<'_, '_, '_> {
     }
 
     /// Goes on while the last of the next `lanes` threads is one of the block's.
-    pub(super) fn inside(&mut self, (counter, _, end): Turn, lanes: i64, extent: Value) {
+    pub(super) fn loop_while(&mut self, (counter, _, end): Loop, lanes: i64, extent: Value) {
         let body = self.b.create_block();
         let at = self.b.use_var(counter);
         let last = if lanes == 1 { at } else { self.b.ins().iadd_imm_s(at, lanes - 1) };
@@ -115,7 +115,7 @@ impl Body<'_, '_, '_> {
         self.b.switch_to_block(body);
     }
 
-    pub(super) fn next(&mut self, (counter, head, end): Turn, lanes: i64) {
+    pub(super) fn next_iteration(&mut self, (counter, head, end): Loop, lanes: i64) {
         let at = self.b.use_var(counter);
         let at = self.b.ins().iadd_imm_s(at, lanes);
         self.b.def_var(counter, at);
@@ -127,13 +127,13 @@ impl Body<'_, '_, '_> {
     fn region(&mut self, plan: &Plan, part: &[Stmt], assigns: bool) -> Region {
         let counts = occurrences(part, plan.total.len());
         let open = exposed(part);
-        let (mut assigned, used) = names(part);
+        let (mut assigned, used) = assigned_and_named(part);
         if !assigns {
             assigned.clear();
         }
         let kept: Vec<usize> = used.iter().copied().filter(|&v| plan.context[v].is_some()).collect();
-        let left = kept.iter().copied().filter(|v| assigned.contains(v)).collect();
-        let again = used
+        let written_back = kept.iter().copied().filter(|v| assigned.contains(v)).collect();
+        let initial = used
             .iter()
             .copied()
             .filter(|v| plan.context[*v].is_none() && (assigned.contains(v) || *v < self.function.params))
@@ -144,11 +144,12 @@ impl Body<'_, '_, '_> {
                 (v, first)
             })
             .collect();
-        let mut known: Vec<usize> = open.into_iter().filter(|&v| plan.lanes.vars[v] != Class::Block).collect();
-        known.sort_unstable();
-        let known = known.into_iter().filter_map(|v| Some(StmtKind::Assign(v, plan.places.get(v)?.clone())));
-        let known = known.map(|kind| Stmt { line: 0, kind }).collect();
-        Region { again, kept, left, known }
+        let mut rematerialized: Vec<usize> = open.into_iter().filter(|&v| plan.lanes.vars[v] != Class::Block).collect();
+        rematerialized.sort_unstable();
+        let rematerialized =
+            rematerialized.into_iter().filter_map(|v| Some(StmtKind::Assign(v, plan.rematerialized.get(v)?.clone())));
+        let rematerialized = rematerialized.map(|kind| Stmt { line: 0, kind }).collect();
+        Region { initial, kept, written_back, rematerialized }
     }
 
     /// A region: its work for each thread of the block. `part` is what it reads and assigns.
@@ -157,171 +158,183 @@ impl Body<'_, '_, '_> {
         let plan = &*plan;
         let region = self.region(plan, part, matches!(work, Work::Statements(_)));
         let vectors = match work {
-            Work::Statements(body) if self.is_worth(plan, body) => Some(body),
+            Work::Statements(body) if self.is_worth_vectorizing(plan, body) => Some(body),
             _ => None,
         };
         self.groups = vectors.is_some();
-        let dims = self.places[1];
+        let dims = self.launch_dims[1];
         let zero = self.b.ins().iconst(types::I32, 0);
-        let layer = self.begin(self.thread[2], zero);
-        self.inside(layer, 1, dims[2]);
-        self.level = false;
+        let layer = self.begin_loop(self.thread[2], zero);
+        self.loop_while(layer, 1, dims[2]);
+        self.at_block_level = false;
         if plan.columns {
-            self.by_columns(plan, &region, work, vectors)?;
+            self.columns_of_layer(plan, &region, work, vectors)?;
         } else {
             let top = match vectors {
-                Some(body) if plan.has_streams(body) => self.bands(plan, &region, body)?,
+                Some(body) if plan.is_streaming(body) => self.bands(plan, &region, body)?,
                 _ => zero,
             };
-            let row = self.begin(self.thread[1], top);
-            self.inside(row, 1, dims[1]);
-            let strip = (plan.neighbours == Neighbours::InTurn).then(|| self.next_block());
+            let row = self.begin_loop(self.thread[1], top);
+            self.loop_while(row, 1, dims[1]);
+            let interleaved = (plan.grouping == BlockGrouping::Interleaved).then(|| self.blocks_of_row());
             let first = match vectors {
-                Some(body) => self.row_of_groups(&mut |this| this.group(plan, &region, body))?,
+                Some(body) => self.groups_of_row(&mut |this| this.group(plan, &region, body))?,
                 None => zero,
             };
-            self.rest_of_row(plan, &region, work, first)?;
-            if let Some(turn) = strip {
+            self.remaining_threads(plan, &region, work, first)?;
+            if let Some(iteration) = interleaved {
                 self.block_x = None;
-                self.next(turn, 1);
+                self.next_iteration(iteration, 1);
             }
-            self.next(row, 1);
+            self.next_iteration(row, 1);
         }
-        self.next(layer, 1);
-        self.level = true;
+        self.next_iteration(layer, 1);
+        self.at_block_level = true;
         self.groups = false;
         Ok(())
     }
 
     /// Groups of lanes side by side: the first thread that is in none.
-    pub(super) fn row_of_groups(&mut self, group: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<Value> {
+    pub(super) fn groups_of_row(&mut self, group: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<Value> {
         let zero = self.b.ins().iconst(types::I32, 0);
-        let turn = self.begin(self.thread[0], zero);
-        self.inside(turn, WIDTH, self.width);
+        let iteration = self.begin_loop(self.thread[0], zero);
+        self.loop_while(iteration, WIDTH, self.width);
         group(self)?;
-        self.next(turn, WIDTH);
+        self.next_iteration(iteration, WIDTH);
         Ok(self.b.use_var(self.thread[0]))
     }
 
     /// The threads of a row from one on, each by itself.
-    pub(super) fn rest_of_row(&mut self, plan: &Plan, region: &Region, work: Work<'_>, first: Value) -> Result<()> {
-        let turn = self.begin(self.thread[0], first);
-        self.inside(turn, 1, self.width);
-        self.one_thread(plan, region, work)?;
-        self.next(turn, 1);
+    pub(super) fn remaining_threads(
+        &mut self,
+        plan: &Plan,
+        region: &Region,
+        work: Work<'_>,
+        first: Value,
+    ) -> Result<()> {
+        let iteration = self.begin_loop(self.thread[0], first);
+        self.loop_while(iteration, 1, self.width);
+        self.scalar_thread(plan, region, work)?;
+        self.next_iteration(iteration, 1);
         Ok(())
     }
 
     /// The rows of a layer one below the other, for lanes after lanes: what follows from a thread's column is found once.
-    fn by_columns(&mut self, plan: &Plan, region: &Region, work: Work<'_>, vectors: Option<&[Stmt]>) -> Result<()> {
-        let [width, height, _] = self.places[1];
+    fn columns_of_layer(
+        &mut self,
+        plan: &Plan,
+        region: &Region,
+        work: Work<'_>,
+        vectors: Option<&[Stmt]>,
+    ) -> Result<()> {
+        let [width, height, _] = self.launch_dims[1];
         let zero = self.b.ins().iconst(types::I32, 0);
         let mut first = zero;
         if let Some(body) = vectors {
-            let group = self.begin(self.thread[0], zero);
-            self.inside(group, WIDTH, width);
+            let group = self.begin_loop(self.thread[0], zero);
+            self.loop_while(group, WIDTH, width);
             let mut top = zero;
-            if plan.pairs(self.function, body) {
-                let pair = self.begin(self.thread[1], zero);
-                self.inside(pair, 2, height);
-                self.pair(plan, region, body)?;
-                self.next(pair, 2);
+            if plan.can_pair_rows(self.function, body) {
+                let pair = self.begin_loop(self.thread[1], zero);
+                self.loop_while(pair, 2, height);
+                self.row_pair(plan, region, body)?;
+                self.next_iteration(pair, 2);
                 top = self.b.use_var(self.thread[1]);
             }
-            let row = self.begin(self.thread[1], top);
-            self.inside(row, 1, height);
+            let row = self.begin_loop(self.thread[1], top);
+            self.loop_while(row, 1, height);
             self.group(plan, region, body)?;
-            self.next(row, 1);
-            self.next(group, WIDTH);
+            self.next_iteration(row, 1);
+            self.next_iteration(group, WIDTH);
             first = self.b.use_var(self.thread[0]);
         }
-        let turn = self.begin(self.thread[0], first);
-        self.inside(turn, 1, width);
-        let row = self.begin(self.thread[1], zero);
-        self.inside(row, 1, height);
-        self.one_thread(plan, region, work)?;
-        self.next(row, 1);
-        self.next(turn, 1);
+        let iteration = self.begin_loop(self.thread[0], first);
+        self.loop_while(iteration, 1, width);
+        let row = self.begin_loop(self.thread[1], zero);
+        self.loop_while(row, 1, height);
+        self.scalar_thread(plan, region, work)?;
+        self.next_iteration(row, 1);
+        self.next_iteration(iteration, 1);
         Ok(())
     }
 
     /// A loop over blocks that are run together, a row of each in turn.
-    fn next_block(&mut self) -> Turn {
+    fn blocks_of_row(&mut self) -> Loop {
         let counter = self.b.declare_var(types::I32);
-        let turn = self.begin(counter, self.places[0][0]);
-        self.inside(turn, 1, self.last_block);
+        let iteration = self.begin_loop(counter, self.launch_dims[0][0]);
+        self.loop_while(iteration, 1, self.last_block);
         let at = self.b.use_var(counter);
         self.block_x = Some(at);
         if self.shared.ir.functions.len() > 1 {
             // Functions that are called look there.
             self.b.ins().store(Self::trusted(), at, self.env, offset::BLOCK);
         }
-        turn
+        iteration
     }
 
     /// A group of lanes.
     pub(super) fn group(&mut self, plan: &Plan, region: &Region, body: &[Stmt]) -> Result<()> {
-        self.begin_group(plan, region)?;
+        self.enter_group(plan, region)?;
         self.wide_block(plan, body)?;
-        self.end_group(plan, region);
+        self.leave_group(plan, region);
         Ok(())
     }
 
     /// What a group of lanes begins with.
-    pub(super) fn begin_group(&mut self, plan: &Plan, region: &Region) -> Result<()> {
-        for (v, values) in &region.again {
+    pub(super) fn enter_group(&mut self, plan: &Plan, region: &Region) -> Result<()> {
+        for (v, values) in &region.initial {
             self.start_wide(plan, *v, values);
         }
-        let thread = self.number_of_thread(&region.kept);
+        let thread = self.thread_number(&region.kept);
         for &v in &region.kept {
             self.load_wide(plan, v, thread);
         }
-        self.wide_block(plan, &region.known)
+        self.wide_block(plan, &region.rematerialized)
     }
 
     /// What a group of lanes leaves.
-    pub(super) fn end_group(&mut self, plan: &Plan, region: &Region) {
-        let thread = self.number_of_thread(&region.left);
-        for &v in &region.left {
+    pub(super) fn leave_group(&mut self, plan: &Plan, region: &Region) {
+        let thread = self.thread_number(&region.written_back);
+        for &v in &region.written_back {
             self.store_wide(plan, v, thread);
         }
     }
 
     /// A thread's work.
-    fn one_thread(&mut self, plan: &Plan, region: &Region, work: Work<'_>) -> Result<()> {
+    fn scalar_thread(&mut self, plan: &Plan, region: &Region, work: Work<'_>) -> Result<()> {
         let after = self.b.create_block();
-        for (v, values) in &region.again {
+        for (v, values) in &region.initial {
             self.set(*v, values);
         }
-        let thread = self.number_of_thread(&region.kept);
+        let thread = self.thread_number(&region.kept);
         self.place_local_arrays(plan);
         for &v in &region.kept {
-            let values = self.kept_at(plan, v, thread);
+            let values = self.context_addresses(plan, v, thread);
             let types = parts(&self.function.vars[v].ty);
             let values: Values =
                 values.iter().zip(types).map(|(&at, t)| self.b.ins().load(t, Self::trusted(), at, 0)).collect();
             self.set(v, &values);
         }
-        self.block(&region.known)?;
+        self.block(&region.rematerialized)?;
         self.next_thread = Some(after);
         match work {
             Work::Statements(body) => self.block(body)?,
-            Work::Vote(asked, row, sum) => {
-                let value = self.one(asked)?;
-                let said = self.b.ins().icmp_imm_s(IntCC::NotEqual, value, 0);
-                let said = self.resize(said, types::I32, false);
+            Work::Vote(operand, row, sum) => {
+                let value = self.one(operand)?;
+                let is_true = self.b.ins().icmp_imm_s(IntCC::NotEqual, value, 0);
+                let is_true = self.resize(is_true, types::I32, false);
                 let old = self.b.use_var(sum);
                 let new = match row.host {
-                    "@syncthreads_count" => self.b.ins().iadd(old, said),
-                    "@syncthreads_and" => self.b.ins().band(old, said),
-                    _ => self.b.ins().bor(old, said),
+                    "@syncthreads_count" => self.b.ins().iadd(old, is_true),
+                    "@syncthreads_and" => self.b.ins().band(old, is_true),
+                    _ => self.b.ins().bor(old, is_true),
                 };
                 self.b.def_var(sum, new);
             }
         }
-        for &v in &region.left {
-            let (places, values) = (self.kept_at(plan, v, thread), self.get(v));
-            for (&at, &value) in places.iter().zip(&values) {
+        for &v in &region.written_back {
+            let (addresses, values) = (self.context_addresses(plan, v, thread), self.get(v));
+            for (&at, &value) in addresses.iter().zip(&values) {
                 self.b.ins().store(Self::trusted(), value, at, 0);
             }
         }
@@ -336,34 +349,34 @@ impl Body<'_, '_, '_> {
     }
 
     /// The thread's number in its block, where somebody asks for it.
-    fn number_of_thread(&mut self, kept: &[usize]) -> Value {
+    fn thread_number(&mut self, kept: &[usize]) -> Value {
         if kept.is_empty() {
             return self.context;
         }
-        let linear = self.linear();
-        self.b.ins().uextend(types::I64, linear)
+        let thread_number_in_block = self.thread_number_in_block();
+        self.b.ins().uextend(types::I64, thread_number_in_block)
     }
 
     /// Where the context has the parts of a variable.
-    pub(super) fn kept_at(&mut self, plan: &Plan, v: usize, thread: Value) -> Values {
+    pub(super) fn context_addresses(&mut self, plan: &Plan, v: usize, thread: Value) -> Values {
         let types = parts(&self.function.vars[v].ty);
-        let places = plan.context[v].as_deref().unwrap_or_default();
+        let addresses = plan.context[v].as_deref().unwrap_or_default();
         let mut all = Values::new();
-        for (t, &place) in types.iter().zip(places) {
+        for (t, &offset) in types.iter().zip(addresses) {
             let far = self.b.ins().imul_imm_s(thread, i64::from(t.bytes()));
             let at = self.b.ins().iadd(self.context, far);
-            all.push(self.b.ins().iadd_imm_s(at, place as i64));
+            all.push(self.b.ins().iadd_imm_s(at, offset as i64));
         }
         all
     }
 
     /// Arrays that a thread has of its own in each of the regions lie behind the context.
     fn place_local_arrays(&mut self, plan: &Plan) {
-        if !plan.divided || plan.local == 0 {
+        if !plan.is_divided || plan.local == 0 {
             return;
         }
-        let linear = self.linear();
-        let thread = self.b.ins().uextend(types::I64, linear);
+        let thread_number_in_block = self.thread_number_in_block();
+        let thread = self.b.ins().uextend(types::I64, thread_number_in_block);
         let far = self.b.ins().imul_imm_s(thread, plan.local as i64);
         let base = self.b.ins().iadd(self.context, far);
         let mut start = plan.bytes.next_multiple_of(128);

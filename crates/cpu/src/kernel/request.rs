@@ -38,21 +38,21 @@ pub(super) const OPS: [&str; 17] = [
     "@grid_sync",
 ];
 /// The grid's.
-pub(super) const OF_GRID: i32 = 16;
+pub(super) const GRID_SYNC: i32 = 16;
 /// Not operations: a request to stop the launch, and a call for which there is no stack left.
 pub(super) const STOP: i32 = 17;
 pub(super) const OVERFLOW: i32 = 18;
 /// Operations of the whole block.
-pub(super) const OF_BLOCK: i32 = 4;
+pub(super) const FIRST_WARP_OP: i32 = 4;
 
 /// The running block.
-pub(super) struct Block {
+pub(super) struct CurrentThread {
     /// The thread that runs.
     pub(super) yielder: Cell<*const Yielder<u64, Request>>,
 }
 
 /// Waits, and gives the answer.
-pub(super) fn wait(block: *const Block, request: Request) -> u64 {
+pub(super) fn wait(block: *const CurrentThread, request: Request) -> u64 {
     // SAFETY: called by a thread of that block, whose yielder was set when it was resumed.
     unsafe { (*(*block).yielder.get()).suspend(request) }
 }

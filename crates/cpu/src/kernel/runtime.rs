@@ -33,7 +33,7 @@ fn print(text: &str) {
 }
 
 /// Swaps `next(old)` in until nobody came between.
-macro_rules! swapped {
+macro_rules! update_atomically {
     ($p:ident, $atomic:ident, $bits:expr, $number:expr, |$old:ident| $next:expr) => {{
         // SAFETY: generated code passes the address of an element, aligned to it.
         let cell = unsafe { std::sync::atomic::$atomic::from_ptr($p.cast()) };
@@ -49,34 +49,34 @@ macro_rules! swapped {
 }
 macro_rules! f64s {
     ($p:ident, |$old:ident| $next:expr) => {
-        swapped!($p, AtomicU64, f64::to_bits, f64::from_bits, |$old| $next)
+        update_atomically!($p, AtomicU64, f64::to_bits, f64::from_bits, |$old| $next)
     };
 }
 macro_rules! f32s {
     ($p:ident, |$old:ident| $next:expr) => {
-        swapped!($p, AtomicU32, f32::to_bits, f32::from_bits, |$old| $next)
+        update_atomically!($p, AtomicU32, f32::to_bits, f32::from_bits, |$old| $next)
     };
 }
 macro_rules! f16s {
     ($p:ident, $x:ident, |$old:ident, $new:ident| $next:expr) => {{
         let $new = half::f16::from_bits($x as u16);
-        u32::from(swapped!($p, AtomicU16, half::f16::to_bits, half::f16::from_bits, |$old| $next).to_bits())
+        u32::from(update_atomically!($p, AtomicU16, half::f16::to_bits, half::f16::from_bits, |$old| $next).to_bits())
     }};
 }
 macro_rules! bf16s {
     ($p:ident, $x:ident, |$old:ident, $new:ident| $next:expr) => {{
         let $new = half::bf16::from_bits($x as u16);
-        u32::from(swapped!($p, AtomicU16, half::bf16::to_bits, half::bf16::from_bits, |$old| $next).to_bits())
+        u32::from(update_atomically!($p, AtomicU16, half::bf16::to_bits, half::bf16::from_bits, |$old| $next).to_bits())
     }};
 }
 macro_rules! u64s {
     ($p:ident, |$old:ident| $next:expr) => {
-        swapped!($p, AtomicU64, |x: u64| x, |x: u64| x, |$old| $next)
+        update_atomically!($p, AtomicU64, |x: u64| x, |x: u64| x, |$old| $next)
     };
 }
 macro_rules! u32s {
     ($p:ident, |$old:ident| $next:expr) => {
-        swapped!($p, AtomicU32, |x: u32| x, |x: u32| x, |$old| $next)
+        update_atomically!($p, AtomicU32, |x: u32| x, |x: u32| x, |$old| $next)
     };
 }
 
@@ -242,16 +242,16 @@ functions! {
     // --- leaving the launch; neither returns
     host_stop(env: *const Env) -> () {
         // SAFETY: generated code passes its environment, which lives as long as the block runs.
-        wait(unsafe { (*env).fibers }, Request { op: STOP, mask: 0, value: 0, lane: 0 });
+        wait(unsafe { (*env).current_thread }, Request { op: STOP, mask: 0, value: 0, lane: 0 });
     }
     host_overflow(env: *const Env, function: u32) -> () {
         // SAFETY: as above.
-        wait(unsafe { (*env).fibers }, Request { op: OVERFLOW, mask: function, value: 0, lane: 0 });
+        wait(unsafe { (*env).current_thread }, Request { op: OVERFLOW, mask: function, value: 0, lane: 0 });
     }
     // --- waiting for other threads
     host_wait(env: *const Env, op: i32, mask: u32, value: u64, lane: u32) -> u64 {
         // SAFETY: generated code passes its environment, which lives as long as the block runs.
-        let block = unsafe { (*env).fibers };
+        let block = unsafe { (*env).current_thread };
         wait(block, Request { op, mask, value, lane })
     }
     // --- printing

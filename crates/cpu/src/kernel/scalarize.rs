@@ -7,12 +7,12 @@ use cuprous_core::{DType, Result};
 use cuprous_kernel::ir::{Expr, Stmt, StmtKind};
 use cuprous_kernel::lanes::Class;
 
-use super::function::Body;
-use super::plan::{Plan, names};
+use super::function::FunctionCompiler;
+use super::plan::{Plan, assigned_and_named};
 use super::values::register;
-use super::vector::{Chunks, WIDTH, Wide, fits};
+use super::vector::{Chunks, LaneValue, WIDTH, is_vector_type};
 
-impl Body<'_, '_, '_> {
+impl FunctionCompiler<'_, '_, '_> {
     /// Room for a variable's lanes.
     fn slot(&mut self, v: usize) -> StackSlot {
         if let Some(slot) = self.slots[v] {
@@ -26,29 +26,29 @@ impl Body<'_, '_, '_> {
     }
 
     /// Runs `each` for one lane after the other, with the variables that `part` names.
-    pub(super) fn by_lane(
+    pub(super) fn scalarize(
         &mut self,
         plan: &Plan,
         part: &[Stmt],
         mut each: impl FnMut(&mut Self) -> Result<()>,
     ) -> Result<()> {
-        let (assigned, named) = names(part);
+        let (assigned, named) = assigned_and_named(part);
         let counter = self.b.declare_var(types::I32);
-        self.lanes_of(plan, &assigned, &named, counter, &mut each)
+        self.for_each_lane(plan, &assigned, &named, counter, &mut each)
     }
 
     /// The values of an expression, lane by lane.
-    pub(super) fn expr_by_lane(&mut self, plan: &Plan, e: &Expr) -> Result<Chunks> {
+    pub(super) fn scalarize_expr(&mut self, plan: &Plan, e: &Expr) -> Result<Chunks> {
         let stmt = Stmt { line: 0, kind: StmtKind::Eval(e.clone()) };
-        let (_, named) = names(std::slice::from_ref(&stmt));
+        let (_, named) = assigned_and_named(std::slice::from_ref(&stmt));
         let d = e.dtype().unwrap_or(DType::I64);
         let size = d.size() as u32;
         let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, size * WIDTH as u32, 4);
         let slot = self.b.create_sized_stack_slot(slot);
         let counter = self.b.declare_var(types::I32);
-        self.lanes_of(plan, &[], &named, counter, &mut |body| {
+        self.for_each_lane(plan, &[], &named, counter, &mut |body| {
             let value = body.one(e)?;
-            let at = body.lane_place(slot, counter, size);
+            let at = body.lane_address(slot, counter, size);
             body.b.ins().store(Self::trusted(), value, at, 0);
             Ok(())
         })?;
@@ -56,7 +56,7 @@ impl Body<'_, '_, '_> {
         Ok(self.load_chunks(d, base, 0))
     }
 
-    fn lane_place(&mut self, slot: StackSlot, counter: Variable, size: u32) -> Value {
+    fn lane_address(&mut self, slot: StackSlot, counter: Variable, size: u32) -> Value {
         let base = self.b.ins().stack_addr(types::I64, slot, 0);
         let lane = self.b.use_var(counter);
         let lane = self.b.ins().uextend(types::I64, lane);
@@ -64,7 +64,7 @@ impl Body<'_, '_, '_> {
         self.b.ins().iadd(base, far)
     }
 
-    fn lanes_of(
+    fn for_each_lane(
         &mut self,
         plan: &Plan,
         assigned: &[usize],
@@ -79,10 +79,10 @@ impl Body<'_, '_, '_> {
         let mut steps = Vec::new();
         for &v in named {
             match (class(v), scalar(self, v)) {
-                (Class::Each, Some(d)) if fits(d) => {
+                (Class::Each, Some(d)) if is_vector_type(d) => {
                     let slot = self.slot(v);
                     let chunks = self.get_wide(v);
-                    let chunks = self.chunks(Wide::Each(chunks), d);
+                    let chunks = self.chunks(LaneValue::Varying(chunks), d);
                     let base = self.b.ins().stack_addr(types::I64, slot, 0);
                     self.store_chunks(d, &chunks, base, 0);
                     own.push((v, d, slot));
@@ -105,7 +105,7 @@ impl Body<'_, '_, '_> {
         self.enter(more, inside, end);
         self.b.switch_to_block(inside);
         for &(v, d, slot) in &own {
-            let at = self.lane_place(slot, counter, d.size() as u32);
+            let at = self.lane_address(slot, counter, d.size() as u32);
             let value = self.b.ins().load(register(d), Self::trusted(), at, 0);
             self.set(v, &[value]);
         }
@@ -121,7 +121,7 @@ impl Body<'_, '_, '_> {
         each(self)?;
         for &(v, d, slot) in own.iter().filter(|(v, ..)| assigned.contains(v)) {
             let value = self.get(v)[0];
-            let at = self.lane_place(slot, counter, d.size() as u32);
+            let at = self.lane_address(slot, counter, d.size() as u32);
             self.b.ins().store(Self::trusted(), value, at, 0);
         }
         let lane = self.b.use_var(counter);

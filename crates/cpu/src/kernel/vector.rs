@@ -14,22 +14,22 @@ pub(super) type Chunks = SmallVec<[Value; 8]>;
 
 /// A number in all lanes.
 #[derive(Clone)]
-pub(super) enum Wide {
+pub(super) enum LaneValue {
     /// One for all.
-    Same(Value),
+    Uniform(Value),
     /// That of the first lane, and how much it grows.
-    Step(Value, i64),
+    Affine(Value, i64),
     /// Vectors; truth values are all bits or none, of lanes of any size.
-    Each(Chunks),
+    Varying(Chunks),
 }
 
 /// What a test says: whether it is true in all lanes, and in none, where that is known.
-pub(super) struct Verdict {
+pub(super) struct LaneTest {
     pub(super) all: Value,
     pub(super) none: Value,
 }
 
 /// Numbers of which vectors are made.
-pub(super) fn fits(d: DType) -> bool {
+pub(super) fn is_vector_type(d: DType) -> bool {
     !d.is_complex() && !matches!(d, DType::F16 | DType::BF16)
 }

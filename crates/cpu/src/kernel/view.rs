@@ -6,10 +6,10 @@ use cuprous_core::{Error, Result};
 use cuprous_kernel::ir::{Expr, Index};
 use cuprous_kernel::types::{ArrayTy, Order, Ty};
 
-use super::function::Body;
+use super::function::FunctionCompiler;
 use super::values::{Values, array_parts};
 
-impl Body<'_, '_, '_> {
+impl FunctionCompiler<'_, '_, '_> {
     /// The strides of an array in bytes.
     pub(super) fn strides(&mut self, ty: &ArrayTy, values: &[Value]) -> Values {
         let a = array_parts(ty, values);
@@ -87,7 +87,7 @@ impl Body<'_, '_, '_> {
                 }
                 Index::At(e) => {
                     let at = self.one(e)?;
-                    let at = if self.natural(e) { at } else { self.wrapped(at, values[1 + axis]) };
+                    let at = if self.is_nonnegative(e) { at } else { self.wrap_negative(at, values[1 + axis]) };
                     let far = self.b.ins().imul(at, strides[axis]);
                     data = self.b.ins().iadd(data, far);
                 }
@@ -136,7 +136,7 @@ impl Body<'_, '_, '_> {
         let bound = |body: &mut Self, e: Option<&Expr>, missing: Value| -> Result<Value> {
             let Some(e) = e else { return Ok(missing) };
             let at = body.one(e)?;
-            let at = body.wrapped(at, n);
+            let at = body.wrap_negative(at, n);
             let at = body.b.ins().smax(at, least);
             Ok(body.b.ins().smin(at, most))
         };

@@ -12,71 +12,72 @@ use cuprous_kernel::lanes::{Class, has_return, region};
 use cuprous_kernel::types::Ty;
 use smallvec::SmallVec;
 
-use super::function::Body;
-use super::plan::{Plan, names};
+use super::function::FunctionCompiler;
+use super::plan::{Plan, assigned_and_named};
 use super::values::Values;
-use super::vector::{Chunks, WIDTH, Wide, fits};
+use super::vector::{Chunks, LaneValue, WIDTH, is_vector_type};
 
-fn fits_ty(ty: &Ty) -> bool {
-    ty.scalar().is_some_and(fits)
+fn is_vector_ty(ty: &Ty) -> bool {
+    ty.scalar().is_some_and(is_vector_type)
 }
 
 impl Plan {
     /// Whether vectors have the value of an expression.
-    pub(super) fn can(&self, e: &Expr) -> bool {
+    pub(super) fn can_vectorize(&self, e: &Expr) -> bool {
         if self.lanes.class(e).is_same() {
             return true;
         }
-        if !fits_ty(&e.ty) {
+        if !is_vector_ty(&e.ty) {
             return false;
         }
         match &e.kind {
             Kind::Var(_) => true,
-            Kind::Cast(a) | Kind::Not(a) => fits_ty(&a.ty) && self.can(a),
-            Kind::Fun(_, d, args) => fits(*d) && args.iter().all(|a| self.can(a)),
-            Kind::And(a, b) | Kind::Or(a, b) => self.can(a) && self.can(b),
-            Kind::Select(c, a, b) => self.can(c) && self.can(a) && self.can(b),
-            Kind::Item(of, k) => matches!(&of.kind, Kind::Tuple(items) if self.can(&items[*k])),
+            Kind::Cast(a) | Kind::Not(a) => is_vector_ty(&a.ty) && self.can_vectorize(a),
+            Kind::Fun(_, d, args) => is_vector_type(*d) && args.iter().all(|a| self.can_vectorize(a)),
+            Kind::And(a, b) | Kind::Or(a, b) => self.can_vectorize(a) && self.can_vectorize(b),
+            Kind::Select(c, a, b) => self.can_vectorize(c) && self.can_vectorize(a) && self.can_vectorize(b),
+            Kind::Item(of, k) => matches!(&of.kind, Kind::Tuple(items) if self.can_vectorize(&items[*k])),
             Kind::Load(array, indices) => {
-                self.lanes.class(array).is_same() && indices.iter().all(|i| fits_ty(&i.ty) && self.can(i))
+                self.lanes.class(array).is_same()
+                    && indices.iter().all(|i| is_vector_ty(&i.ty) && self.can_vectorize(i))
             }
             Kind::Builtin(row, _) => row.host == "@threadIdx.x",
             _ => false,
         }
     }
 
-    fn can_block(&self, body: &[Stmt]) -> bool {
-        body.iter().all(|stmt| self.can_stmt(stmt))
+    fn can_vectorize_block(&self, body: &[Stmt]) -> bool {
+        body.iter().all(|stmt| self.can_vectorize_stmt(stmt))
     }
 
-    fn can_stmt(&self, stmt: &Stmt) -> bool {
+    fn can_vectorize_stmt(&self, stmt: &Stmt) -> bool {
         match &stmt.kind {
             // A tuple is never cut into lanes.
             StmtKind::Assign(v, e) => {
-                self.can(e) && (self.lanes.vars[*v].is_same() || fits_ty(&e.ty)) && !e.has_effect()
+                self.can_vectorize(e) && (self.lanes.vars[*v].is_same() || is_vector_ty(&e.ty)) && !e.has_effect()
             }
             StmtKind::Store { array, indices, value } => {
                 self.lanes.class(array).is_same()
-                    && fits_ty(&value.ty)
-                    && self.can(value)
-                    && indices.iter().all(|i| fits_ty(&i.ty) && self.can(i))
+                    && is_vector_ty(&value.ty)
+                    && self.can_vectorize(value)
+                    && indices.iter().all(|i| is_vector_ty(&i.ty) && self.can_vectorize(i))
             }
             StmtKind::If { test, then, orelse } => {
-                self.can(test)
+                self.can_vectorize(test)
                     && if self.lanes.class(test).is_same() {
-                        self.can_block(then) && self.can_block(orelse)
+                        self.can_vectorize_block(then) && self.can_vectorize_block(orelse)
                     } else {
-                        self.can_block(then) || self.can_block(orelse)
+                        self.can_vectorize_block(then) || self.can_vectorize_block(orelse)
                     }
             }
             StmtKind::For { start, stop, step, body, .. } => {
                 self.lanes.class(step).is_same()
                     && [start, stop].into_iter().all(|e| !matches!(self.lanes.class(e), Class::Each))
                     && self.stays_together(stmt, &[start, stop, step])
-                    && self.can_block(body)
+                    && self.can_vectorize_block(body)
             }
             StmtKind::While { test, body } => {
-                self.can(test) && self.stays_together(stmt, &[test]) && self.can_block(body)
+                self.can_vectorize(test) && self.stays_together(stmt, &[test]) && self.can_vectorize_block(body)
             }
             StmtKind::Break | StmtKind::Continue => true,
             _ => false,
@@ -84,11 +85,13 @@ impl Plan {
     }
 
     /// Whether there is something for vectors to do.
-    fn gains(&self, body: &[Stmt]) -> bool {
+    fn has_vector_work(&self, body: &[Stmt]) -> bool {
         body.iter().any(|stmt| match &stmt.kind {
             StmtKind::Assign(v, _) => self.lanes.vars[*v] == Class::Each,
             StmtKind::Store { .. } => true,
-            kind => kind.blocks().into_iter().any(|block| self.can_block(block) && self.gains(block)),
+            kind => {
+                kind.blocks().into_iter().any(|block| self.can_vectorize_block(block) && self.has_vector_work(block))
+            }
         })
     }
 
@@ -100,24 +103,24 @@ impl Plan {
     }
 }
 
-impl Body<'_, '_, '_> {
+impl FunctionCompiler<'_, '_, '_> {
     /// Whether vectors make a region faster: all of it can be done by them.
-    pub(super) fn is_worth(&self, plan: &Plan, body: &[Stmt]) -> bool {
+    pub(super) fn is_worth_vectorizing(&self, plan: &Plan, body: &[Stmt]) -> bool {
         // Whoever leaves a group would take the others along.
         let mut ends = has_return(body);
         each_stmt(body, &mut |stmt| ends |= matches!(stmt.kind, StmtKind::Raise(..)));
-        ends |= any_expr(body, &mut |e| matches!(e.kind, Kind::Call(callee, _) if self.shared.ends[callee]));
+        ends |= any_expr(body, &mut |e| matches!(e.kind, Kind::Call(callee, _) if self.shared.may_exit[callee]));
         // What vectors do not hold must not outlive a lane's turn.
-        let (_, named) = names(body);
-        let odd = |&v: &usize| plan.lanes.vars[v] == Class::Each && !fits_ty(&self.function.vars[v].ty);
-        !ends && !named.iter().any(odd) && plan.can_block(body) && plan.gains(body)
+        let (_, named) = assigned_and_named(body);
+        let odd = |&v: &usize| plan.lanes.vars[v] == Class::Each && !is_vector_ty(&self.function.vars[v].ty);
+        !ends && !named.iter().any(odd) && plan.can_vectorize_block(body) && plan.has_vector_work(body)
     }
 
     /// The vectors of a variable.
     pub(super) fn wide_vars(&mut self, v: usize) -> SmallVec<[Variable; 8]> {
         if self.wide[v].is_empty() {
             let d = self.function.vars[v].ty.scalar().unwrap_or(DType::I64);
-            let t = Self::vector(if self.is_small_var(v) { DType::I32 } else { d });
+            let t = Self::vector(if self.var_fits_in_32_bits(v) { DType::I32 } else { d });
             let count = WIDTH as usize / t.lane_count() as usize;
             self.wide[v] = (0..count).map(|_| self.b.declare_var(t)).collect();
         }
@@ -125,13 +128,16 @@ impl Body<'_, '_, '_> {
     }
 
     /// Whether a variable's vectors are of 32-bit integers, though its type is of 64 bits.
-    fn is_small_var(&self, v: usize) -> bool {
-        self.is_small(&Expr::new(self.function.vars[v].ty.clone(), Kind::Var(v)))
+    fn var_fits_in_32_bits(&self, v: usize) -> bool {
+        self.fits_in_32_bits(&Expr::new(self.function.vars[v].ty.clone(), Kind::Var(v)))
     }
 
     pub(super) fn set_wide(&mut self, v: usize, chunks: &[Value]) {
-        let chunks: Chunks =
-            if self.is_small_var(v) { self.small_chunks(Wide::Each(chunks.into())) } else { chunks.into() };
+        let chunks: Chunks = if self.var_fits_in_32_bits(v) {
+            self.narrow_chunks(LaneValue::Varying(chunks.into()))
+        } else {
+            chunks.into()
+        };
         for (var, chunk) in self.wide_vars(v).into_iter().zip(chunks) {
             self.b.def_var(var, chunk);
         }
@@ -144,7 +150,7 @@ impl Body<'_, '_, '_> {
     /// A variable at the beginning of a group.
     pub(super) fn start_wide(&mut self, plan: &Plan, v: usize, values: &Values) {
         match (plan.lanes.vars[v], self.function.vars[v].ty.scalar()) {
-            (Class::Each, Some(d)) if fits(d) => {
+            (Class::Each, Some(d)) if is_vector_type(d) => {
                 let chunks = self.splat(values[0], d);
                 self.set_wide(v, &chunks);
             }
@@ -154,16 +160,16 @@ impl Body<'_, '_, '_> {
 
     /// A variable from the context.
     pub(super) fn load_wide(&mut self, plan: &Plan, v: usize, thread: Value) {
-        let places = self.kept_at(plan, v, thread);
+        let addresses = self.context_addresses(plan, v, thread);
         match (plan.lanes.vars[v], self.function.vars[v].ty.scalar()) {
-            (Class::Each, Some(d)) if fits(d) => {
-                let chunks = self.load_chunks(d, places[0], 0);
+            (Class::Each, Some(d)) if is_vector_type(d) => {
+                let chunks = self.load_chunks(d, addresses[0], 0);
                 self.set_wide(v, &chunks);
             }
             _ => {
                 let tys = super::values::parts(&self.function.vars[v].ty);
                 let values: Values =
-                    places.iter().zip(tys).map(|(&at, t)| self.b.ins().load(t, Self::trusted(), at, 0)).collect();
+                    addresses.iter().zip(tys).map(|(&at, t)| self.b.ins().load(t, Self::trusted(), at, 0)).collect();
                 self.set(v, &values);
             }
         }
@@ -171,21 +177,21 @@ impl Body<'_, '_, '_> {
 
     /// A variable into the context.
     pub(super) fn store_wide(&mut self, plan: &Plan, v: usize, thread: Value) {
-        let places = self.kept_at(plan, v, thread);
+        let addresses = self.context_addresses(plan, v, thread);
         let d = self.function.vars[v].ty.scalar();
         match (plan.lanes.vars[v], d) {
-            (Class::Each, Some(d)) if fits(d) => {
+            (Class::Each, Some(d)) if is_vector_type(d) => {
                 let chunks = self.get_wide(v);
-                let chunks = self.chunks(Wide::Each(chunks), d);
-                self.store_chunks(d, &chunks, places[0], 0);
+                let chunks = self.chunks(LaneValue::Varying(chunks), d);
+                self.store_chunks(d, &chunks, addresses[0], 0);
             }
             (Class::Step(k), Some(d)) => {
                 let first = self.get(v)[0];
-                let chunks = self.chunks(Wide::Step(first, k), d);
-                self.store_chunks(d, &chunks, places[0], 0);
+                let chunks = self.chunks(LaneValue::Affine(first, k), d);
+                self.store_chunks(d, &chunks, addresses[0], 0);
             }
             _ => {
-                for (&value, &at) in self.get(v).iter().zip(&places) {
+                for (&value, &at) in self.get(v).iter().zip(&addresses) {
                     let size = self.b.func.dfg.value_type(value).bytes() as i32;
                     for lane in 0..WIDTH as i32 {
                         self.b.ins().store(Self::trusted(), value, at, lane * size);
@@ -201,7 +207,7 @@ impl Body<'_, '_, '_> {
                 && plan.lanes.is_guess(*v, e)
             {
                 let rest = region(&body[k..]);
-                self.wide_guess(plan, *v, e, rest)?;
+                self.wide_speculation(plan, *v, e, rest)?;
                 return self.wide_block(plan, &body[k + rest.len()..]);
             }
             self.wide_stmt(plan, stmt)?;
@@ -210,31 +216,31 @@ impl Body<'_, '_, '_> {
     }
 
     /// `max(i - 1, 0)` is `i - 1`, and `i < n` true, in all lanes but at an edge: there each runs the rest by itself.
-    fn wide_guess(&mut self, plan: &Plan, v: usize, e: &Expr, rest: &[Stmt]) -> Result<()> {
+    fn wide_speculation(&mut self, plan: &Plan, v: usize, e: &Expr, rest: &[Stmt]) -> Result<()> {
         let (all, part, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         let taken = match &e.kind {
             Kind::Select(c, a, b) if e.dtype() != Some(DType::Bool) => {
-                let verdict = self.test(plan, c)?;
+                let outcome = self.test(plan, c)?;
                 let (together, taken) = match plan.lanes.class(a) {
-                    Class::Step(_) => (verdict.all, a),
-                    _ => (verdict.none, b),
+                    Class::Step(_) => (outcome.all, a),
+                    _ => (outcome.none, b),
                 };
                 self.b.ins().brif(together, all, &[], part, &[]);
                 Some(taken)
             }
             _ => {
                 // Mostly true: whether it is true nowhere is asked where it is not true in all lanes.
-                let verdict = self.test(plan, e)?;
+                let outcome = self.test(plan, e)?;
                 let some = self.b.create_block();
-                self.set(v, &[verdict.all]);
-                self.b.ins().brif(verdict.all, all, &[], some, &[]);
+                self.set(v, &[outcome.all]);
+                self.b.ins().brif(outcome.all, all, &[], some, &[]);
                 self.b.switch_to_block(some);
-                self.b.ins().brif(verdict.none, all, &[], part, &[]);
+                self.b.ins().brif(outcome.none, all, &[], part, &[]);
                 None
             }
         };
         self.b.switch_to_block(part);
-        self.by_lane(plan, rest, |body| body.block(rest))?;
+        self.scalarize(plan, rest, |body| body.block(rest))?;
         self.b.ins().jump(end, &[]);
         self.b.switch_to_block(all);
         if let Some(taken) = taken {
@@ -258,13 +264,13 @@ impl Body<'_, '_, '_> {
                     let d = e.dtype().unwrap_or(DType::I64);
                     let value = self.wide(plan, e)?;
                     let mut chunks = match value {
-                        Wide::Each(chunks) => chunks,
+                        LaneValue::Varying(chunks) => chunks,
                         value => self.chunks(value, d),
                     };
                     if d == DType::Bool {
-                        chunks = self.mask_of(chunks, 1);
-                    } else if !self.is_small_var(*v) {
-                        chunks = self.chunks(Wide::Each(chunks), d);
+                        chunks = self.resize_mask(chunks, 1);
+                    } else if !self.var_fits_in_32_bits(*v) {
+                        chunks = self.chunks(LaneValue::Varying(chunks), d);
                     }
                     self.set_wide(*v, &chunks);
                 }
@@ -282,16 +288,16 @@ impl Body<'_, '_, '_> {
                     let test = self.one(test)?;
                     self.enter(test, inside, end);
                 } else {
-                    let verdict = self.test(plan, test)?;
+                    let outcome = self.test(plan, test)?;
                     let (some, part) = (self.b.create_block(), self.b.create_block());
-                    self.enter(verdict.all, inside, some);
+                    self.enter(outcome.all, inside, some);
                     self.b.switch_to_block(some);
-                    self.b.ins().brif(verdict.none, end, &[], part, &[]);
+                    self.b.ins().brif(outcome.none, end, &[], part, &[]);
                     self.b.switch_to_block(part);
-                    self.by_lane(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind))?;
+                    self.scalarize(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind))?;
                     self.b.ins().jump(end, &[]);
                 }
-                self.turn([inside, head, end], None, &mut |this| this.wide_block(plan, body))?;
+                self.iteration([inside, head, end], None, &mut |this| this.wide_block(plan, body))?;
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(end);
             }
@@ -307,32 +313,32 @@ impl Body<'_, '_, '_> {
             self.b.ins().brif(truth, yes, &[], no, &[]);
             for (block, part) in [(yes, then), (no, orelse)] {
                 self.b.switch_to_block(block);
-                let facts = if block == yes { self.assume(test, then) } else { self.facts.len() };
+                let lower_bounds = if block == yes { self.assume(test, then) } else { self.lower_bounds.len() };
                 self.wide_block(plan, part)?;
-                self.facts.truncate(facts);
+                self.lower_bounds.truncate(lower_bounds);
                 self.b.ins().jump(end, &[]);
             }
             self.b.switch_to_block(end);
             return Ok(());
         }
         let (some, part) = (self.b.create_block(), self.b.create_block());
-        let verdict = self.test(plan, test)?;
-        self.b.ins().brif(verdict.all, yes, &[], some, &[]);
+        let outcome = self.test(plan, test)?;
+        self.b.ins().brif(outcome.all, yes, &[], some, &[]);
         self.b.switch_to_block(some);
-        self.b.ins().brif(verdict.none, no, &[], part, &[]);
+        self.b.ins().brif(outcome.none, no, &[], part, &[]);
         for (block, body) in [(yes, then), (no, orelse)] {
             self.b.switch_to_block(block);
-            if plan.can_block(body) {
-                let facts = if block == yes { self.assume(test, then) } else { self.facts.len() };
+            if plan.can_vectorize_block(body) {
+                let lower_bounds = if block == yes { self.assume(test, then) } else { self.lower_bounds.len() };
                 self.wide_block(plan, body)?;
-                self.facts.truncate(facts);
+                self.lower_bounds.truncate(lower_bounds);
                 self.b.ins().jump(end, &[]);
             } else {
                 self.b.ins().jump(part, &[]);
             }
         }
         self.b.switch_to_block(part);
-        self.by_lane(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind))?;
+        self.scalarize(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind))?;
         self.b.ins().jump(end, &[]);
         self.b.switch_to_block(end);
         Ok(())
@@ -351,7 +357,7 @@ impl Body<'_, '_, '_> {
         // Numbers without a sign need not grow from lane to lane: they wrap around at zero.
         let grows = d.kind() == Sort::Int && (step.as_int().is_some() || self.sizes.natural(step));
         if plan.lanes.vars[var] == Class::Each || !same && !grows {
-            return self.by_lane(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind));
+            return self.scalarize(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind));
         }
         if same {
             return self.count(var, [start, stop, step], &mut |this| this.wide_block(plan, body));
@@ -359,7 +365,7 @@ impl Body<'_, '_, '_> {
         let rises = step.as_int().is_none_or(|n| n > 0);
         let (first, last) = (self.wide(plan, start)?, self.wide(plan, stop)?);
         let step = self.one(step)?;
-        let (Wide::Same(at) | Wide::Step(at, _)) = first else { return Ok(()) };
+        let (LaneValue::Uniform(at) | LaneValue::Affine(at, _)) = first else { return Ok(()) };
         self.set(var, &[at]);
         let (head, inside) = (self.b.create_block(), self.b.create_block());
         let (some, part) = (self.b.create_block(), self.b.create_block());
@@ -368,27 +374,27 @@ impl Body<'_, '_, '_> {
         self.b.switch_to_block(head);
         let at = self.get(var)[0];
         let now = match first {
-            Wide::Step(_, k) => Wide::Step(at, k),
-            _ => Wide::Same(at),
+            LaneValue::Affine(_, k) => LaneValue::Affine(at, k),
+            _ => LaneValue::Uniform(at),
         };
         let fun = if rises { Fun::Less } else { Fun::Greater };
-        let verdict = self.compare_ends(fun, d, [&now, &last], true);
-        let Some(verdict) = verdict else {
+        let outcome = self.compare_ends(fun, d, [&now, &last], true);
+        let Some(outcome) = outcome else {
             return Err(cuprous_core::Error::runtime("[kernel] a loop whose lanes cannot be compared"));
         };
-        self.enter(verdict.all, inside, some);
+        self.enter(outcome.all, inside, some);
         self.b.switch_to_block(some);
-        self.b.ins().brif(verdict.none, end, &[], part, &[]);
+        self.b.ins().brif(outcome.none, end, &[], part, &[]);
         // The last turns, which not all lanes take.
         self.b.switch_to_block(part);
-        self.by_lane(plan, std::slice::from_ref(stmt), |this| {
+        self.scalarize(plan, std::slice::from_ref(stmt), |this| {
             let StmtKind::For { stop, step, body, .. } = &stmt.kind else { return Ok(()) };
             let at = Expr::new(start.ty.clone(), Kind::Var(var));
             this.count(var, [&at, stop, step], &mut |this| this.block(body))
         })?;
         self.b.ins().jump(end, &[]);
-        self.turn([inside, next, end], None, &mut |this| this.wide_block(plan, body))?;
-        self.count_on(var, step, [head, next, end]);
+        self.iteration([inside, next, end], None, &mut |this| this.wide_block(plan, body))?;
+        self.end_counting_loop(var, step, [head, next, end]);
         Ok(())
     }
 }
