@@ -166,9 +166,9 @@ impl Device for CpuDevice {
 
     fn can(&self, call: &RoutineOp) -> bool {
         match call {
-            RoutineOp::Convolve(_, geometry) => routines::convolve::known(geometry),
+            RoutineOp::Convolve(_, geometry) => routines::convolve::is_supported(geometry),
             RoutineOp::Recur(_) | RoutineOp::RecurBack(_) | RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => false,
-            RoutineOp::Steps(of) | RoutineOp::StepsBack(of) => routines::recurrent::known(of),
+            RoutineOp::Steps(of) | RoutineOp::StepsBack(of) => routines::recurrent::is_supported(of),
             _ => true,
         }
     }

@@ -18,7 +18,7 @@ const SIZES: [usize; 12] = [1, 2, 7, 127, 128, 129, 1000, 4096, 4097, 10_001, 70
 #[test]
 fn chain_of_maps() {
     for n in SIZES {
-        let (x, y) = (Noise(1).many(n), Noise(2).many(n));
+        let (x, y) = (Noise(1).samples(n), Noise(2).samples(n));
         let mut b = Build::new(&[n as i64], &[]);
         let (p, q, s) = (b.load(0, F64, &[1]), b.load(1, F64, &[1]), b.scalar(0, F64));
         let t = b.map(Fun::Multiply, F64, &[p, q]);
@@ -37,7 +37,7 @@ fn chain_of_maps() {
 #[test]
 fn strided_reversed_broadcast_and_scalar_operands() {
     let (n, m) = (37, 211);
-    let (x, y, z) = (Noise(1).many(2 * n * m), Noise(2).many(m), Noise(3).many(n * m));
+    let (x, y, z) = (Noise(1).samples(2 * n * m), Noise(2).samples(m), Noise(3).samples(n * m));
     let mut b = Build::new(&[n as i64, m as i64], &[]);
     let p = b.load_at(0, F64, &[2 * m as i64, -2], 2 * m as i64 - 2);
     let q = b.load(1, F64, &[0, 1]);
@@ -60,7 +60,7 @@ fn strided_reversed_broadcast_and_scalar_operands() {
 #[test]
 fn in_place_and_two_outputs() {
     let n = 5000;
-    let x = Noise(1).many(n);
+    let x = Noise(1).samples(n);
     let mut b = Build::new(&[n as i64], &[]);
     let p = b.load(0, F64, &[1]);
     let t = b.map(Fun::Add, F64, &[p, p]);
@@ -96,7 +96,7 @@ fn only_constants_and_indices() {
 fn reductions_over_every_axis_pattern() {
     for shape in [[3, 5, 7], [1, 1, 20_000], [40, 3, 300], [2, 9000, 3], [5000, 2, 3], [2, 3, 5000], [1, 300_000, 1]] {
         let [a, b, c] = shape;
-        let x = Noise(7).many(a * b * c);
+        let x = Noise(7).samples(a * b * c);
         let strides = [(b * c) as i64, c as i64, 1];
         for mask in 1..8usize {
             let pick = |on: bool| -> (Vec<i64>, Vec<i64>) {
@@ -153,7 +153,7 @@ fn reductions_over_every_axis_pattern() {
 fn softmax() {
     for (rows, n) in [(1, 1), (7, 10), (300, 33), (40, 1000), (3, 20_000), (1, 200_000), (2000, 3)] {
         for transposed in [false, true] {
-            let x = Noise(3).many(rows * n);
+            let x = Noise(3).samples(rows * n);
             let strides = if transposed { [1, rows as i64] } else { [n as i64, 1] };
             let mut b = Build::new(&[rows as i64], &[n as i64]);
             let p = b.load(0, F64, &strides);
@@ -188,7 +188,7 @@ fn softmax() {
 #[test]
 fn centring_in_place() {
     for (rows, n) in [(3, 50_000), (50, 100), (4, 5000)] {
-        let x = Noise(5).many(rows * n);
+        let x = Noise(5).samples(rows * n);
         let mut b = Build::new(&[rows as i64], &[n as i64]);
         let p = b.load(0, F64, &[n as i64, 1]);
         let s = b.reduce(ReduceOp::Sum, F64, p);
@@ -231,7 +231,7 @@ fn empty_reductions_and_reduced_constants() {
 #[test]
 fn nan_rules_of_reductions() {
     for n in [5, 100, 9000] {
-        let mut x = Noise(4).many(n);
+        let mut x = Noise(4).samples(n);
         x[3] = f64::NAN;
         x[n - 1] = f64::NAN;
         let mut b = Build::new(&[], &[n as i64]);

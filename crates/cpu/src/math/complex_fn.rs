@@ -345,8 +345,8 @@ pub(super) fn asinh((a, b): Z) -> Z {
         return (NAN, if b == 0.0 { b } else { NAN });
     }
     if a.is_infinite() || b.is_infinite() {
-        let turn = b.abs().atan2(a.abs());
-        return (INF.copysign(a), turn.copysign(b));
+        let angle = b.abs().atan2(a.abs());
+        return (INF.copysign(a), angle.copysign(b));
     }
     over_i(asin(times_i((a, b))))
 }

@@ -90,7 +90,7 @@ fn powers() {
 }
 
 /// sin and cos of 2πu by the C library, reduced by quarters of a turn first: 2πu itself would be too coarse.
-fn turn(u: f64) -> (f64, f64) {
+fn sin_cos_of_turns(u: f64) -> (f64, f64) {
     let q = (4.0 * u).round();
     let (s, c) = (std::f64::consts::TAU * (u - q / 4.0)).sin_cos();
     [(s, c), (c, -s), (-s, -c), (-c, s)][q as usize % 4]
@@ -105,7 +105,7 @@ fn normals_are_within_four_ulps() {
         let (u1, u2) = (((pair[0] >> 11) + 1) as f64 * 2f64.powi(-53), (pair[1] >> 11) as f64 * 2f64.powi(-53));
         let n = normal::normal64(pair);
         let r = (-2.0 * u1.ln()).sqrt();
-        let (s, c) = turn(u2);
+        let (s, c) = sin_cos_of_turns(u2);
         for (g, w) in n.into_iter().zip([r * c, r * s]) {
             if w != 0.0 {
                 w64 = w64.max(((g - w) / w).abs() / f64::EPSILON);

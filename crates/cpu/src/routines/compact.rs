@@ -58,27 +58,31 @@ pub(crate) unsafe fn compact(packed: View, values: Option<View>, out: View) -> R
     let values = values.map(|v| unsafe { Contiguous::new(v, v.dtype()) }).transpose()?;
     let at = values.as_ref().map(|v| SharedPtr(v.ptr()));
     let tiles = packed.layout.size as usize / (WORDS + 1);
-    let parts =
-        Parts { packed: SharedPtr(flat.ptr()), tiles, out: SharedPtr(out.origin()), size: out.layout.size as usize };
+    let task = CompactTask {
+        packed: SharedPtr(flat.ptr()),
+        tiles,
+        out: SharedPtr(out.origin()),
+        size: out.layout.size as usize,
+    };
     match (at, out.dtype().size()) {
-        (None, _) => parts.run(|i| i as i64),
-        (Some(v), 1) => parts.pick::<u8>(v),
-        (Some(v), 2) => parts.pick::<u16>(v),
-        (Some(v), 4) => parts.pick::<u32>(v),
-        (Some(v), 8) => parts.pick::<u64>(v),
-        (Some(v), _) => parts.pick::<[u64; 2]>(v),
+        (None, _) => task.run(|i| i as i64),
+        (Some(v), 1) => task.pick::<u8>(v),
+        (Some(v), 2) => task.pick::<u16>(v),
+        (Some(v), 4) => task.pick::<u32>(v),
+        (Some(v), 8) => task.pick::<u64>(v),
+        (Some(v), _) => task.pick::<[u64; 2]>(v),
     }
     Ok(())
 }
 
-struct Parts {
+struct CompactTask {
     packed: SharedPtr,
     tiles: usize,
     out: SharedPtr,
     size: usize,
 }
 
-impl Parts {
+impl CompactTask {
     fn pick<T: Copy>(&self, values: SharedPtr) {
         self.run(|i| {
             // SAFETY: bits stand for elements of the values.
@@ -87,7 +91,7 @@ impl Parts {
     }
 
     fn run<T: Copy>(&self, value: impl Fn(usize) -> T + Sync + Send) {
-        let Parts { packed, tiles, out, size } = *self;
+        let CompactTask { packed, tiles, out, size } = *self;
         each_tile(tiles, |k| {
             let (packed, out) = (packed, out);
             // SAFETY: what a tile keeps goes where no other tile writes, within the output.

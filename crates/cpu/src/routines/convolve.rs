@@ -3,21 +3,21 @@
 use cuprous_core::convolution::{Geometry, Part};
 use cuprous_core::{DType, Result};
 
-use super::dot::{Shape, Sum, block};
+use super::dot::{ProductEpilogue, Shape, block};
 use crate::affine::copy_strided;
 use crate::alloc::Block;
 use crate::routines::operands::{Contiguous, View};
 use crate::threads::{SharedPtr, parallel_for};
 
 /// Bytes of windows that are worked on at a time.
-const COLUMNS: usize = 256 << 10;
+const MAX_WINDOW_BYTES: usize = 256 << 10;
 /// Tasks below which work is divided further.
-const TASKS: usize = 8;
+const MIN_TASKS: usize = 8;
 /// Bytes of partial sums of weights.
-const PARTIAL: usize = 64 << 20;
+const MAX_PARTIAL_BYTES: usize = 64 << 20;
 
 /// Is there a routine for these dtypes?
-pub(crate) fn known(geometry: &Geometry) -> bool {
+pub(crate) fn is_supported(geometry: &Geometry) -> bool {
     matches!(geometry.dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
 }
 
@@ -28,10 +28,10 @@ struct Job<'a> {
     /// Elements of a window's channel, of an input's channel and of an output's channel.
     window: usize,
     plane: usize,
-    places: usize,
+    positions: usize,
     /// Channels of the input and of the output in a group.
-    inner: usize,
-    outer: usize,
+    in_channels: usize,
+    out_channels: usize,
     groups: usize,
     images: usize,
 }
@@ -42,7 +42,7 @@ struct Job<'a> {
 pub(crate) unsafe fn convolve(part: Part, geometry: &Geometry, a: View, b: View, out: View) -> Result<()> {
     let product = |v: &[i64]| v.iter().product::<i64>() as usize;
     let groups = geometry.groups as usize;
-    let (inner, outer) = match part {
+    let (in_channels, out_channels) = match part {
         Part::Output => (a.shape()[1] as usize / groups, b.shape()[0] as usize / groups),
         Part::Input => (b.shape()[1] as usize, a.shape()[1] as usize / groups),
         Part::Weight => (b.shape()[1] as usize / groups, a.shape()[1] as usize / groups),
@@ -52,16 +52,16 @@ pub(crate) unsafe fn convolve(part: Part, geometry: &Geometry, a: View, b: View,
         dtype: out.dtype(),
         window: product(&geometry.kernel),
         plane: product(&geometry.input),
-        places: product(&geometry.output),
-        inner,
-        outer,
+        positions: product(&geometry.output),
+        in_channels,
+        out_channels,
         groups,
         images: a.shape()[0] as usize,
     };
     // SAFETY: the caller's promise.
     unsafe {
         let (fa, fb) = (Contiguous::new(a, job.dtype)?, Contiguous::new(b, job.dtype)?);
-        if job.images * job.places * job.inner * job.outer == 0 {
+        if job.images * job.positions * job.in_channels * job.out_channels == 0 {
             std::ptr::write_bytes(out.origin(), 0, out.layout.size as usize * job.size());
             return Ok(());
         }
@@ -121,22 +121,22 @@ impl Job<'_> {
     /// Parts of the output positions of which the windows over some channels stay in the cache.
     fn parts(&self, channels: usize) -> Vec<Rows> {
         let each = channels * self.window * self.width() * self.size();
-        let count = self.places / self.width();
+        let count = self.positions / self.width();
         // Products of few columns are slow, so there are at least 64 unless there are no more.
-        let step = (COLUMNS / each.max(1)).max(64usize.div_ceil(self.width())).max(1);
+        let step = (MAX_WINDOW_BYTES / each.max(1)).max(64usize.div_ceil(self.width())).max(1);
         (0..count).step_by(step).map(|from| Rows { from, to: (from + step).min(count) }).collect()
     }
 
     /// Channels of a group that a task works on.
     fn channels(&self, tasks: usize) -> usize {
-        self.inner.div_ceil(TASKS.div_ceil(tasks.max(1)).min(self.inner).max(1))
+        self.in_channels.div_ceil(MIN_TASKS.div_ceil(tasks.max(1)).min(self.in_channels).max(1))
     }
 
     fn columns(&self, rows: Rows) -> usize {
         (rows.to - rows.from) * self.width()
     }
 
-    fn workspace(&self, channels: usize, parts: &[(Rows, Vec<Run>)]) -> Result<Block> {
+    fn new_workspace(&self, channels: usize, parts: &[(Rows, Vec<Run>)]) -> Result<Block> {
         let widest = parts.iter().map(|(rows, _)| self.columns(*rows)).max().unwrap_or(0);
         Block::new(channels * self.window * widest * self.size())
     }
@@ -237,112 +237,117 @@ impl Job<'_> {
     }
 
     fn product(&self, m: usize, n: usize, k: usize) -> Shape {
-        let sum = Sum { scale: [1.0, 0.0], onto: false };
+        let sum = ProductEpilogue { scale: [1.0, 0.0], accumulate: false };
         Shape { m, n, k, a: (k as i64, 1), b: (n as i64, 1), c: (n as i64, 1), sum }
     }
 
     unsafe fn output(&self, x: SharedPtr, w: SharedPtr, y: SharedPtr) -> Result<()> {
-        let (size, rows) = (self.size() as i64, self.parts_and_runs(self.inner));
-        let k = self.inner * self.window;
-        let spaces = Spaces::new(|| self.workspace(self.inner, &rows));
+        let (size, rows) = (self.size() as i64, self.parts_and_runs(self.in_channels));
+        let k = self.in_channels * self.window;
+        let workspaces = Workspaces::new(|| self.new_workspace(self.in_channels, &rows));
         parallel_for(self.images * self.groups * rows.len(), |task| {
             let (part, group) = (&rows[task % rows.len()], task / rows.len());
             let n = self.columns(part.0);
-            let Some(space) = spaces.take() else { return };
-            let shape = Shape { c: (self.places as i64, 1), ..self.product(self.outer, n, k) };
+            let Some(workspace) = workspaces.take() else { return };
+            let shape = Shape { c: (self.positions as i64, 1), ..self.product(self.out_channels, n, k) };
             let g = (group % self.groups) as i64;
             // SAFETY: a block of one image's group, which no other task writes.
             unsafe {
-                self.pack(x.at((group * self.inner * self.plane) as i64 * size), self.inner, part, space.as_ptr());
-                let at = group * self.outer * self.places + part.0.from * self.width();
-                let w = w.at(g * (self.outer * k) as i64 * size);
-                block(self.dtype, shape, w, space.as_ptr(), y.at(at as i64 * size));
+                self.pack(
+                    x.at((group * self.in_channels * self.plane) as i64 * size),
+                    self.in_channels,
+                    part,
+                    workspace.as_ptr(),
+                );
+                let at = group * self.out_channels * self.positions + part.0.from * self.width();
+                let w = w.at(g * (self.out_channels * k) as i64 * size);
+                block(self.dtype, shape, w, workspace.as_ptr(), y.at(at as i64 * size));
             }
-            spaces.give(space);
+            workspaces.put_back(workspace);
         });
-        spaces.end()
+        workspaces.finish()
     }
 
     unsafe fn input(&self, y: SharedPtr, w: SharedPtr, x: SharedPtr) -> Result<()> {
         let size = self.size() as i64;
         let channels = self.channels(self.images * self.groups);
-        let (rows, chunks) = (self.parts_and_runs(channels), self.inner.div_ceil(channels));
-        let spaces = Spaces::new(|| self.workspace(channels, &rows));
+        let (rows, chunks) = (self.parts_and_runs(channels), self.in_channels.div_ceil(channels));
+        let workspaces = Workspaces::new(|| self.new_workspace(channels, &rows));
         parallel_for(self.images * self.groups * chunks, |task| {
             let (chunk, group) = (task % chunks, task / chunks);
             let first = chunk * channels;
-            let count = channels.min(self.inner - first);
-            let Some(space) = spaces.take() else { return };
-            let k = self.inner * self.window;
+            let count = channels.min(self.in_channels - first);
+            let Some(workspace) = workspaces.take() else { return };
+            let k = self.in_channels * self.window;
             let g = group % self.groups;
             // SAFETY: some channels of one image, which no other task writes.
             unsafe {
-                let to = x.at(((group * self.inner + first) * self.plane) as i64 * size);
+                let to = x.at(((group * self.in_channels + first) * self.plane) as i64 * size);
                 std::ptr::write_bytes(to, 0, count * self.plane * size as usize);
-                let w = w.at((g * self.outer * k + first * self.window) as i64 * size);
+                let w = w.at((g * self.out_channels * k + first * self.window) as i64 * size);
                 for part in &rows {
                     let n = self.columns(part.0);
-                    let from = group * self.outer * self.places + part.0.from * self.width();
-                    let shape = self.product(count * self.window, n, self.outer);
-                    let shape = Shape { a: (1, k as i64), b: (self.places as i64, 1), ..shape };
-                    block(self.dtype, shape, w, y.at(from as i64 * size), space.as_ptr());
-                    self.unpack(space.as_ptr(), count, part, to);
+                    let from = group * self.out_channels * self.positions + part.0.from * self.width();
+                    let shape = self.product(count * self.window, n, self.out_channels);
+                    let shape = Shape { a: (1, k as i64), b: (self.positions as i64, 1), ..shape };
+                    block(self.dtype, shape, w, y.at(from as i64 * size), workspace.as_ptr());
+                    self.unpack(workspace.as_ptr(), count, part, to);
                 }
             }
-            spaces.give(space);
+            workspaces.put_back(workspace);
         });
-        spaces.end()
+        workspaces.finish()
     }
 
     unsafe fn weight(&self, y: SharedPtr, x: SharedPtr, w: SharedPtr) -> Result<()> {
         let size = self.size();
-        let k = self.inner * self.window;
-        let elements = self.groups * self.outer * k;
+        let k = self.in_channels * self.window;
+        let elements = self.groups * self.out_channels * k;
         // Images are summed up in parts of a number that hangs on sizes only, and the parts in order.
-        let sums = self.images.min(TASKS).min((PARTIAL / (elements * size)).max(1));
+        let sums = self.images.min(MIN_TASKS).min((MAX_PARTIAL_BYTES / (elements * size)).max(1));
         let channels = self.channels(sums * self.groups);
-        let (rows, chunks) = (self.parts_and_runs(channels), self.inner.div_ceil(channels));
+        let (rows, chunks) = (self.parts_and_runs(channels), self.in_channels.div_ceil(channels));
         let partial = Block::new((sums - 1) * elements * size)?;
         let place = |sum: usize| {
             if sum == 0 { w } else { SharedPtr(partial.as_ptr().wrapping_add((sum - 1) * elements * size)) }
         };
-        let spaces = Spaces::new(|| self.workspace(channels, &rows));
+        let workspaces = Workspaces::new(|| self.new_workspace(channels, &rows));
         parallel_for(sums * self.groups * chunks, |task| {
             let (chunk, g, sum) = (task % chunks, task / chunks % self.groups, task / chunks / self.groups);
             let first = chunk * channels;
-            let count = channels.min(self.inner - first);
-            let Some(space) = spaces.take() else { return };
+            let count = channels.min(self.in_channels - first);
+            let Some(workspace) = workspaces.take() else { return };
             let (begin, end) = (sum * self.images / sums, (sum + 1) * self.images / sums);
-            let to = place(sum).at(((g * self.outer * k + first * self.window) * size) as i64);
-            let mut onto = false;
+            let to = place(sum).at(((g * self.out_channels * k + first * self.window) * size) as i64);
+            let mut accumulate = false;
             for image in begin..end {
                 let group = image * self.groups + g;
                 for part in &rows {
                     let n = self.columns(part.0);
                     let shape = Shape {
-                        a: (self.places as i64, 1),
+                        a: (self.positions as i64, 1),
                         b: (1, n as i64),
                         c: (k as i64, 1),
-                        sum: Sum { scale: [1.0, 0.0], onto },
-                        ..self.product(self.outer, count * self.window, n)
+                        sum: ProductEpilogue { scale: [1.0, 0.0], accumulate },
+                        ..self.product(self.out_channels, count * self.window, n)
                     };
                     // SAFETY: some columns of one partial sum, which no other task writes.
                     unsafe {
-                        let from = x.at(((group * self.inner + first) * self.plane * size) as i64);
-                        self.pack(from, count, part, space.as_ptr());
-                        let at = group * self.outer * self.places + part.0.from * self.width();
-                        block(self.dtype, shape, y.at((at * size) as i64), space.as_ptr(), to);
+                        let from = x.at(((group * self.in_channels + first) * self.plane * size) as i64);
+                        self.pack(from, count, part, workspace.as_ptr());
+                        let at = group * self.out_channels * self.positions + part.0.from * self.width();
+                        block(self.dtype, shape, y.at((at * size) as i64), workspace.as_ptr(), to);
                     }
-                    onto = true;
+                    accumulate = true;
                 }
             }
-            spaces.give(space);
+            workspaces.put_back(workspace);
         });
         for sum in 1..sums {
             // SAFETY: both have that many elements.
             unsafe { add(self.dtype, w.0, 1, place(sum).0, elements) };
         }
-        spaces.end()
+        workspaces.finish()
     }
 }
 
@@ -387,23 +392,23 @@ unsafe fn add(dtype: DType, to: *mut u8, stride: i64, from: *const u8, n: usize)
 }
 
 /// Workspaces, one for each task that runs.
-struct Spaces<F> {
+struct Workspaces<F> {
     make: F,
     free: std::sync::Mutex<Vec<Block>>,
     failed: std::sync::Mutex<Option<cuprous_core::Error>>,
 }
 
-impl<F: Fn() -> Result<Block> + Sync> Spaces<F> {
-    fn new(make: F) -> Spaces<F> {
-        Spaces { make, free: Default::default(), failed: Default::default() }
+impl<F: Fn() -> Result<Block> + Sync> Workspaces<F> {
+    fn new(make: F) -> Workspaces<F> {
+        Workspaces { make, free: Default::default(), failed: Default::default() }
     }
 
     fn take(&self) -> Option<Block> {
-        if let Some(space) = self.free.lock().unwrap_or_else(|e| e.into_inner()).pop() {
-            return Some(space);
+        if let Some(workspace) = self.free.lock().unwrap_or_else(|e| e.into_inner()).pop() {
+            return Some(workspace);
         }
         match (self.make)() {
-            Ok(space) => Some(space),
+            Ok(workspace) => Some(workspace),
             Err(error) => {
                 *self.failed.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
                 None
@@ -411,11 +416,11 @@ impl<F: Fn() -> Result<Block> + Sync> Spaces<F> {
         }
     }
 
-    fn give(&self, space: Block) {
-        self.free.lock().unwrap_or_else(|e| e.into_inner()).push(space);
+    fn put_back(&self, workspace: Block) {
+        self.free.lock().unwrap_or_else(|e| e.into_inner()).push(workspace);
     }
 
-    fn end(self) -> Result<()> {
+    fn finish(self) -> Result<()> {
         match self.failed.into_inner().unwrap_or_else(|e| e.into_inner()) {
             Some(error) => Err(error),
             None => Ok(()),

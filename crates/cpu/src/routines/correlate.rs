@@ -23,7 +23,7 @@ const BAND_BYTES: usize = 1 << 20;
 /// Output rows of a register block. Taps beyond the weights' edge are zeros: (4 - 1) wasted rows of taps a block.
 const ROWS: usize = 4;
 /// Elements behind each scratch row that vector loads may touch.
-const SLACK: usize = 192;
+const ROW_SLACK: usize = 192;
 
 /// A band: `rows` × `cols` outputs from padded rows.
 struct BandArgs {
@@ -157,7 +157,7 @@ macro_rules! wrapping {
 wrapping!(i32 i64);
 
 /// Is there a routine for this dtype?
-pub(crate) fn known(dtype: DType) -> bool {
+pub(crate) fn is_supported(dtype: DType) -> bool {
     matches!(dtype, DType::F32 | DType::F64 | DType::I32 | DType::I64)
 }
 
@@ -186,10 +186,10 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
     // SAFETY: passed on. Operands of other types are converted once, as whole arrays.
     let (input, weights) = unsafe { (Contiguous::new(a, dtype)?, Contiguous::new(w, dtype)?) };
     // At least two axes.
-    let lift = |d: &[i64], one: i64| -> Vec<i64> {
+    let to_2d = |d: &[i64], one: i64| -> Vec<i64> {
         std::iter::repeat_n(one, 2usize.saturating_sub(d.len())).chain(d.iter().copied()).collect()
     };
-    let (shape, taps, origin) = (lift(a.shape(), 1), lift(w.shape(), 1), lift(origin, 0));
+    let (shape, taps, origin) = (to_2d(a.shape(), 1), to_2d(w.shape(), 1), to_2d(origin, 0));
     let d = shape.len();
     let (h, width, kh, kw) = (shape[d - 2], shape[d - 1], taps[d - 2] as usize, taps[d - 1] as usize);
     let planes: i64 = shape[..d - 2].iter().product();
@@ -197,16 +197,16 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
 
     // Weights with rows of zeros around, per plane of taps.
     let plane_weights = (kh + 2 * (ROWS - 1)) * kw;
-    let spread = Block::new(plane_taps as usize * plane_weights * size)?;
+    let padded_weights = Block::new(plane_taps as usize * plane_weights * size)?;
     // SAFETY: the block has room.
     unsafe {
-        std::ptr::write_bytes(spread.as_ptr(), 0, plane_taps as usize * plane_weights * size);
+        std::ptr::write_bytes(padded_weights.as_ptr(), 0, plane_taps as usize * plane_weights * size);
         for p in 0..plane_taps as usize {
-            let to = spread.as_ptr().add((p * plane_weights + (ROWS - 1) * kw) * size);
+            let to = padded_weights.as_ptr().add((p * plane_weights + (ROWS - 1) * kw) * size);
             copy_strided(to, 1, weights.ptr().add(p * kh * kw * size), 1, kh * kw, size);
         }
     }
-    let pitch = (width as usize + kw - 1 + SLACK).next_multiple_of(16);
+    let pitch = (width as usize + kw - 1 + ROW_SLACK).next_multiple_of(16);
     let fit = (BAND_BYTES / (pitch * size)).saturating_sub(kh - 1);
     let band = (fit.max(kh.min(64)).max(8) as i64).min(h);
     let bands = (h + band - 1) / band;
@@ -218,7 +218,8 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
         DType::I64 => (constant as i64).to_le_bytes().to_vec(),
         _ => constant.to_bits().to_le_bytes().to_vec(),
     };
-    let (input, spread, out) = (SharedPtr(input.ptr()), SharedPtr(spread.as_ptr()), SharedPtr(out.origin()));
+    let (input, padded_weights, out) =
+        (SharedPtr(input.ptr()), SharedPtr(padded_weights.as_ptr()), SharedPtr(out.origin()));
     let one = |task: i64| -> Result<()> {
         let (plane, top) = (task / bands, task % bands * band);
         let rows = band.min(h - top) as usize;
@@ -243,7 +244,7 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
             let args = BandArgs {
                 input: scratch.as_ptr(),
                 pitch,
-                weights: spread.at(p * (plane_weights * size) as i64),
+                weights: padded_weights.at(p * (plane_weights * size) as i64),
                 kh,
                 kw,
                 out: out.at((plane * h + top) * width * size as i64),

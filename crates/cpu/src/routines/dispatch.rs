@@ -16,23 +16,23 @@ use crate::run::Bindings;
 pub(crate) struct Routine {
     pub(crate) call: RoutineCall,
     /// Makes of the output what a product is added to.
-    pub(crate) before: Option<Code>,
+    pub(crate) prologue: Option<Code>,
 }
 
-fn bad(call: &RoutineCall, what: &str) -> Error {
+fn operand_error(call: &RoutineCall, what: &str) -> Error {
     let ins: Vec<_> =
         call.ins.iter().map(|(_, l)| format!("{}{}", l.dtype.name(), cuprous_core::layout::show(&l.shape))).collect();
     Error::value(format!("[{}] {what}: got {}", call.op.name(), ins.join(" and ")))
 }
 
 /// Do the three operands and the output of steps have those sizes and their dtype?
-fn sized(call: &RoutineCall, of: &Steps, ins: [i64; 3], out: i64) -> bool {
+fn has_step_sizes(call: &RoutineCall, of: &Steps, ins: [i64; 3], out: i64) -> bool {
     let sizes = call.ins.iter().map(|(_, l)| l.size).eq(ins) && call.out.1.size == out;
-    sizes && call.ins.iter().chain([&call.out]).all(|(_, l)| l.dtype == of.dtype) && recurrent::known(of)
+    sizes && call.ins.iter().chain([&call.out]).all(|(_, l)| l.dtype == of.dtype) && recurrent::is_supported(of)
 }
 
 /// The kernel that makes of the output what the product is added to; `None` where it is that already, or nothing.
-fn addends(call: &RoutineCall) -> Option<Kernel> {
+fn addend_kernel(call: &RoutineCall) -> Option<Kernel> {
     let (Epilogue { addend, bias, .. }, (to, out)) = (&call.epilogue, &call.out);
     let there = |a: &Addend| a.array.0 == *to && a.factor == Factor::default();
     if bias.is_none() && addend.as_ref().is_none_or(there) {
@@ -93,11 +93,11 @@ impl Routine {
         };
         let optional = usize::from(call.op == RoutineOp::Compact && call.ins.len() == 2);
         if call.ins.len() != arity + optional {
-            return Err(bad(call, "wrong number of operands"));
+            return Err(operand_error(call, "wrong number of operands"));
         }
         let (a, out) = (&call.ins[0].1, &call.out.1);
         if !out.identity {
-            return Err(bad(call, "the output is not contiguous"));
+            return Err(operand_error(call, "the output is not contiguous"));
         }
         let fits = match &call.op {
             RoutineOp::Dot => {
@@ -166,7 +166,7 @@ impl Routine {
                     && origin.len() == a.ndim()
                     && out.shape == a.shape
                     && out.dtype == w.dtype
-                    && correlate::known(w.dtype)
+                    && correlate::is_supported(w.dtype)
                     && w.shape.iter().all(|&n| n >= 1)
             }
             RoutineOp::Pad { before, .. } => {
@@ -181,25 +181,26 @@ impl Routine {
                 let b = &call.ins[1].1;
                 geometry.shape(*part, &a.shape, &b.shape).is_some_and(|shape| shape == out.shape)
                     && [a.dtype, b.dtype, out.dtype].iter().all(|&d| d == geometry.dtype)
-                    && convolve::known(geometry)
+                    && convolve::is_supported(geometry)
             }
             RoutineOp::SparseDot { transposed } => sparse::fits(*transposed, a, &call.ins[1].1, &call.ins[2].1, out),
             // Recorded step by step here: see `CpuDevice::can`.
             RoutineOp::Recur(_) | RoutineOp::RecurBack(_) | RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => false,
             RoutineOp::Steps(of) => {
                 let ([all, one], [.., end]) = (of.sizes(), of.results());
-                sized(call, of, [4 * all, 4 * of.hidden * of.hidden, 2 * one], end)
+                has_step_sizes(call, of, [4 * all, 4 * of.hidden * of.hidden, 2 * one], end)
             }
             RoutineOp::StepsBack(of) => {
                 let ([all, one], [.., end]) = (of.sizes(), of.results());
-                of.training && sized(call, of, [4 * of.hidden * of.hidden, end, all + 3 * one], 4 * all + 2 * one)
+                of.training
+                    && has_step_sizes(call, of, [4 * of.hidden * of.hidden, end, all + 3 * one], 4 * all + 2 * one)
             }
         };
         if !fits {
-            return Err(bad(call, "shapes or dtypes do not fit together"));
+            return Err(operand_error(call, "shapes or dtypes do not fit together"));
         }
-        let before = addends(call).map(|kernel| lower(&kernel)).transpose()?;
-        Ok(Routine { call: call.clone(), before })
+        let prologue = addend_kernel(call).map(|kernel| lower(&kernel)).transpose()?;
+        Ok(Routine { call: call.clone(), prologue })
     }
 
     /// # Safety
@@ -213,14 +214,19 @@ impl Routine {
         }
         // SAFETY: passed on; the shapes were checked.
         unsafe {
-            if let Some(code) = &self.before {
+            if let Some(code) = &self.prologue {
                 code.run(bindings)?;
             }
             match &self.call.op {
                 RoutineOp::Dot => {
                     let Epilogue { scale, addend, bias } = &self.call.epilogue;
-                    let onto = addend.is_some() || bias.is_some();
-                    dot::dot(of(0), of(1), out, dot::Sum { scale: scale.value(bindings.scalars, out.dtype()), onto })
+                    let accumulate = addend.is_some() || bias.is_some();
+                    dot::dot(
+                        of(0),
+                        of(1),
+                        out,
+                        dot::ProductEpilogue { scale: scale.value(bindings.scalars, out.dtype()), accumulate },
+                    )
                 }
                 RoutineOp::Scan { op, axis } => scan::scan(*op, usize::from(*axis), of(0), out),
                 RoutineOp::Sort => sort::sort(of(0), out),
@@ -249,9 +255,9 @@ impl Routine {
                 RoutineOp::Convolve(part, geometry) => convolve::convolve(*part, geometry, of(0), of(1), out),
                 RoutineOp::SparseDot { transposed } => sparse::dot(*transposed, of(0), of(1), of(2), out),
                 RoutineOp::Steps(steps) => recurrent::steps(steps, of(0), of(1), of(2), out),
-                RoutineOp::StepsBack(steps) => recurrent::back(steps, of(0), of(1), of(2), out),
+                RoutineOp::StepsBack(steps) => recurrent::backward(steps, of(0), of(1), of(2), out),
                 RoutineOp::Recur(_) | RoutineOp::RecurBack(_) | RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => {
-                    Err(bad(&self.call, "there is no such routine"))
+                    Err(operand_error(&self.call, "there is no such routine"))
                 }
             }
         }

@@ -19,21 +19,21 @@ use crate::routines::operands::{Contiguous, PARALLEL, View, gather, outer_lines}
 use crate::threads::{SharedPtr, parallel_for};
 
 /// Products up to this many multiplications stay on one thread: waking others costs 5 to 20 µs.
-const SMALL: u64 = 128 * 128 * 128;
+const MIN_PARALLEL_WORK: u64 = 128 * 128 * 128;
 /// Longest sums that are added to the output as they are made: `gemm` adds longer ones piece by piece, and pieces that
 /// are small beside what they are added to would be rounded more than once.
-const ONTO: usize = 512;
+const MAX_ACCUMULATED_K: usize = 512;
 /// Columns of a block: a multiple of the kernels' widths (48 float32, 24 float64), and a panel that L2 holds.
 const COLUMNS: usize = 192;
 /// Elements of a matrix above which a product with a vector is shared.
-const SMALL_MATRIX: usize = 1 << 17;
+const MIN_PARALLEL_MATRIX: usize = 1 << 17;
 
-/// What becomes of a product: `out = scale · product`, added to what the output holds if `onto`. `scale` (real and
+/// What becomes of a product: `out = scale · product`, added to what the output holds if `accumulate`. `scale` (real and
 /// imaginary part, in the output's dtype) is not zero.
 #[derive(Clone, Copy)]
-pub(crate) struct Sum {
+pub(crate) struct ProductEpilogue {
     pub(crate) scale: [f64; 2],
-    pub(crate) onto: bool,
+    pub(crate) accumulate: bool,
 }
 
 /// One product: sizes, and the strides (row, column) of each matrix in elements.
@@ -45,23 +45,27 @@ pub(crate) struct Shape {
     pub(crate) a: (i64, i64),
     pub(crate) b: (i64, i64),
     pub(crate) c: (i64, i64),
-    pub(crate) sum: Sum,
+    pub(crate) sum: ProductEpilogue,
 }
 
 /// # Safety
 /// The views are in memory and fit together; the output is contiguous. `sum` is plain for integers.
-pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: Sum) -> Result<()> {
+pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: ProductEpilogue) -> Result<()> {
     let d = out.shape().len();
     let dims = |v: &View| (v.shape()[d - 2] as usize, v.shape()[d - 1] as usize);
     let strides = |v: &View| (v.strides()[d - 2], v.strides()[d - 1]);
     let ((m, k), n) = (dims(&a), dims(&b).1);
     let dtype = out.dtype();
-    if sum.onto && !(m > 1 && n > 1 && k <= ONTO && matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128))
+    if sum.accumulate
+        && !(m > 1
+            && n > 1
+            && k <= MAX_ACCUMULATED_K
+            && matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128))
     {
         let product = Block::new(out.layout.size as usize * dtype.size())?;
         // SAFETY: the block takes the output's place.
         unsafe {
-            dot(a, b, View { base: product.as_ptr(), ..out }, Sum { onto: false, ..sum })?;
+            dot(a, b, View { base: product.as_ptr(), ..out }, ProductEpilogue { accumulate: false, ..sum })?;
             return add(SharedPtr(product.as_ptr()), out);
         }
     }
@@ -89,7 +93,7 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: Sum) -> Result<()> {
                 let shape = Shape { m, n, k, a: (k as i64, 1), b: (n as i64, 1), c: (n as i64, 1), sum };
                 for i in 0..total / (m * n) {
                     let at = |block: &Block, size: usize| block.as_ptr().add(i * size * 4);
-                    one(DType::F32, shape, at(&wa, m * k), at(&wb, k * n), at(&wc, m * n), true);
+                    float_product(DType::F32, shape, at(&wa, m * k), at(&wb, k * n), at(&wc, m * n), true);
                 }
                 if let Some(cast) = map(Fun::Cast, &[DType::F32], DType::BF16) {
                     let null = std::ptr::null();
@@ -122,11 +126,13 @@ unsafe fn batches(a: &View, b: &View, out: &View, shape: Shape) {
     let (pa, pb, pc) = (SharedPtr(a.origin()), SharedPtr(b.origin()), SharedPtr(out.origin()));
     let product = |i: i64, share: bool| {
         // SAFETY: matrix `i` of each batch; outputs are disjoint.
-        unsafe { one(dtype, shape, pa.at(wa.at(i) * size), pb.at(wb.at(i) * size), pc.at(wc.at(i) * size), share) }
+        unsafe {
+            float_product(dtype, shape, pa.at(wa.at(i) * size), pb.at(wb.at(i) * size), pc.at(wc.at(i) * size), share)
+        }
     };
     let work = (shape.m * shape.n * shape.k) as u64;
-    if count > 1 && work < SMALL && work * count as u64 >= SMALL {
-        let least = (SMALL / 16 / work.max(1)).max(1) as usize;
+    if count > 1 && work < MIN_PARALLEL_WORK && work * count as u64 >= MIN_PARALLEL_WORK {
+        let least = (MIN_PARALLEL_WORK / 16 / work.max(1)).max(1) as usize;
         let token = Token::current();
         (0..count as usize).into_par_iter().with_min_len(least).for_each(|i| {
             token.check();
@@ -139,14 +145,15 @@ unsafe fn batches(a: &View, b: &View, out: &View, shape: Shape) {
 
 /// One product of floats or complex numbers. Large ones are done block by block, so that a thread which is late (the
 /// machine may have other work) leaves its blocks to the others. Blocks depend on the sizes only, not on the machine.
-unsafe fn one(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, share: bool) {
+unsafe fn float_product(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, share: bool) {
     // SAFETY: passed on.
     unsafe {
-        if (s.n == 1 || s.m == 1) && matches!(dtype, DType::F32 | DType::F64) && by_vector(dtype, s, a, b, c, share) {
+        if (s.n == 1 || s.m == 1) && matches!(dtype, DType::F32 | DType::F64) && matrix_vector(dtype, s, a, b, c, share)
+        {
             return;
         }
     }
-    if !share || ((s.m * s.n * s.k) as u64) < SMALL {
+    if !share || ((s.m * s.n * s.k) as u64) < MIN_PARALLEL_WORK {
         // SAFETY: passed on.
         return unsafe { block(dtype, s, a, b, c) };
     }
@@ -168,7 +175,7 @@ unsafe fn one(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, sh
 /// # Safety
 /// The matrices are in memory, in a dtype that `gemm` has.
 pub(crate) unsafe fn block(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8) {
-    let Sum { scale: [re, im], onto } = s.sum;
+    let ProductEpilogue { scale: [re, im], accumulate } = s.sum;
     macro_rules! go {
         ($t:ty, $one:expr, $scale:expr) => {
             gemm::<$t>(
@@ -178,7 +185,7 @@ pub(crate) unsafe fn block(dtype: DType, s: Shape, a: *const u8, b: *const u8, c
                 c as *mut $t,
                 s.c.1 as isize,
                 s.c.0 as isize,
-                onto,
+                accumulate,
                 a as *const $t,
                 s.a.1 as isize,
                 s.a.0 as isize,
@@ -219,9 +226,9 @@ struct VectorArgs {
     out: *mut u8,
 }
 
-struct ByVector<E>(PhantomData<E>);
+struct MatrixVector<E>(PhantomData<E>);
 
-impl<E: Num> Body for ByVector<E> {
+impl<E: Num> Body for MatrixVector<E> {
     type Args = VectorArgs;
 
     #[inline(always)]
@@ -284,7 +291,7 @@ fn entry<F1: Body, F3: Body<Args = F1::Args>, F4: Body<Args = F1::Args>>() -> En
 }
 
 /// A product with a vector; false where the strides do not suit the loops.
-unsafe fn by_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, share: bool) -> bool {
+unsafe fn matrix_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, share: bool) -> bool {
     let size = dtype.size();
     // The matrix as rows of the result: (elements, strides (row, k)); the vector and its stride.
     let (rows, matrix, (row, along), x, step, to_stride) =
@@ -297,8 +304,8 @@ unsafe fn by_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut 
         return false;
     }
     let f = match dtype {
-        DType::F32 => entry::<ByVector<F32<V1>>, ByVector<F32<V3>>, ByVector<F32<V4>>>(),
-        _ => entry::<ByVector<F64<V1>>, ByVector<F64<V3>>, ByVector<F64<V4>>>(),
+        DType::F32 => entry::<MatrixVector<F32<V1>>, MatrixVector<F32<V3>>, MatrixVector<F32<V4>>>(),
+        _ => entry::<MatrixVector<F64<V1>>, MatrixVector<F64<V3>>, MatrixVector<F64<V4>>>(),
     };
     let pitch = if columns { along } else { row };
     let (matrix, x, c) = (SharedPtr(matrix as *mut u8), SharedPtr(x as *mut u8), SharedPtr(c));
@@ -308,7 +315,7 @@ unsafe fn by_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut 
         // SAFETY: rows `from..to` of the product.
         unsafe { f(&VectorArgs { matrix, rows: to - from, k: s.k, pitch, columns, vector: x.at(0), out }) };
     };
-    if rows * s.k < SMALL_MATRIX || !share {
+    if rows * s.k < MIN_PARALLEL_MATRIX || !share {
         part(0, rows);
     } else if rows == 1 {
         // One long inner product: pieces of fixed size, their sums added in order.
@@ -339,7 +346,7 @@ unsafe fn by_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut 
             }
         }
     } else {
-        let grain = (SMALL_MATRIX / 4 / s.k).max(1).next_multiple_of(64).min(rows);
+        let grain = (MIN_PARALLEL_MATRIX / 4 / s.k).max(1).next_multiple_of(64).min(rows);
         (0..rows.div_ceil(grain)).into_par_iter().for_each(|t| part(t * grain, ((t + 1) * grain).min(rows)));
     }
     let scale = s.sum.scale[0];
@@ -371,14 +378,14 @@ unsafe fn add(product: SharedPtr, out: View) -> Result<()> {
     let sum = map(Fun::Add, &[dtype, dtype], dtype).ok_or_else(|| Error::type_("[cpu] no such sum"))?;
     let part = |t: usize| {
         let (from, n) = (t * TILE, TILE.min(n - t * TILE));
-        let (there, bytes) = (to.at((from * dtype.size()) as i64), n * dtype.size());
+        let (destination, bytes) = (to.at((from * dtype.size()) as i64), n * dtype.size());
         let mut tile = Tile([MaybeUninit::uninit(); TILE * 16]);
-        let made = tile.0.as_mut_ptr().cast::<u8>();
-        let args = [there.cast_const(), product.at((from * dtype.size()) as i64).cast_const(), std::ptr::null()];
+        let sums = tile.0.as_mut_ptr().cast::<u8>();
+        let args = [destination.cast_const(), product.at((from * dtype.size()) as i64).cast_const(), std::ptr::null()];
         // SAFETY: elements `from..from + n` of both; the tile has room for them.
         unsafe {
-            sum(&MapArgs { n, out: made, args, step: [1, 1, 0] });
-            std::ptr::copy_nonoverlapping(made, there, bytes);
+            sum(&MapArgs { n, out: sums, args, step: [1, 1, 0] });
+            std::ptr::copy_nonoverlapping(sums, destination, bytes);
         }
     };
     let tiles = n.div_ceil(TILE);

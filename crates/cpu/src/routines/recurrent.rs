@@ -16,16 +16,16 @@ use crate::threads::{SharedPtr, parallel_for};
 
 /// Bytes of weights up to which every task reads all of them in each step: about what is left of a second-level cache and
 /// the share of a third. Larger ones are worth a product that is shared among threads, step by step.
-const WEIGHTS: i64 = 4 << 20;
+const MAX_WEIGHT_BYTES: i64 = 4 << 20;
 /// Vectors in a row of a panel of packed weights.
-const VECTORS: usize = 3;
+const PANEL_VECTORS: usize = 3;
 /// Rows of the result that are summed at a time: as many as registers hold, by level.
-const ROWS: [usize; 3] = [2, 4, 8];
+const TILE_ROWS: [usize; 3] = [2, 4, 8];
 
 /// Is there a routine for them?
-pub(crate) fn known(steps: &Steps) -> bool {
+pub(crate) fn is_supported(steps: &Steps) -> bool {
     matches!(steps.dtype, DType::F32 | DType::F64)
-        && 4 * steps.hidden * steps.hidden * steps.dtype.size() as i64 <= WEIGHTS
+        && 4 * steps.hidden * steps.hidden * steps.dtype.size() as i64 <= MAX_WEIGHT_BYTES
 }
 
 /// `c = plus + a · b` for rows of `a` and a packed `b`.
@@ -47,7 +47,7 @@ struct ProductArgs {
 struct Product<S, T, const R: usize>(PhantomData<(S, T)>);
 
 impl<S: Simd<T>, T: Copy + Default + std::ops::Add<Output = T> + 'static, const R: usize> Product<S, T, R> {
-    const WIDTH: usize = VECTORS * S::LANES;
+    const WIDTH: usize = PANEL_VECTORS * S::LANES;
 
     #[inline(always)]
     unsafe fn tile<const M: usize>(p: &ProductArgs, row: usize, column: usize) {
@@ -55,9 +55,10 @@ impl<S: Simd<T>, T: Copy + Default + std::ops::Add<Output = T> + 'static, const 
         unsafe {
             let panel = (p.panels as *const T).add(column / Self::WIDTH * p.k * Self::WIDTH);
             let a = (p.a as *const T).add(row * p.a_pitch);
-            let mut sums = [[S::splat(T::default()); VECTORS]; M];
+            let mut sums = [[S::splat(T::default()); PANEL_VECTORS]; M];
             for k in 0..p.k {
-                let b: [S::V; VECTORS] = std::array::from_fn(|v| S::load(panel.add(k * Self::WIDTH + v * S::LANES)));
+                let b: [S::V; PANEL_VECTORS] =
+                    std::array::from_fn(|v| S::load(panel.add(k * Self::WIDTH + v * S::LANES)));
                 for (r, sums) in sums.iter_mut().enumerate() {
                     let a = S::splat(*a.add(r * p.a_pitch + k));
                     for (sum, &b) in sums.iter_mut().zip(&b) {
@@ -131,7 +132,7 @@ struct CellArgs {
     /// c before the step and after it, and its tanh.
     old: *const u8,
     cell: *mut u8,
-    flat: *mut u8,
+    tanh_cell: *mut u8,
     /// Forward: h after the step. Back: the gradients of h (in), of c (in and out) and of the gates' sums (out).
     h: *mut u8,
     dc: *mut u8,
@@ -140,13 +141,13 @@ struct CellArgs {
 }
 
 /// c after the step.
-struct Cell<E>(PhantomData<E>);
+struct CellState<E>(PhantomData<E>);
 /// h after the step.
-struct Output<E>(PhantomData<E>);
+struct HiddenState<E>(PhantomData<E>);
 /// Gradients of the gates' sums and of c before the step.
-struct Back<E>(PhantomData<E>);
+struct BackwardCell<E>(PhantomData<E>);
 
-impl<E: Num> Body for Cell<E> {
+impl<E: Num> Body for CellState<E> {
     type Args = CellArgs;
     #[inline(always)]
     unsafe fn run(p: &CellArgs) {
@@ -161,30 +162,30 @@ impl<E: Num> Body for Cell<E> {
     }
 }
 
-impl<E: Num> Body for Output<E> {
+impl<E: Num> Body for HiddenState<E> {
     type Args = CellArgs;
     #[inline(always)]
     unsafe fn run(p: &CellArgs) {
-        let (gates, flat, h) = (p.gates as *const E, p.flat as *const E, p.h as *mut E);
+        let (gates, tanh_cell, h) = (p.gates as *const E, p.tanh_cell as *const E, p.h as *mut E);
         for k in 0..p.n {
             // SAFETY: a row of each.
-            unsafe { *h.add(k) = (*gates.add(3 * p.n + k)).mul(*flat.add(k)) };
+            unsafe { *h.add(k) = (*gates.add(3 * p.n + k)).mul(*tanh_cell.add(k)) };
         }
     }
 }
 
-impl<E: Num> Body for Back<E> {
+impl<E: Num> Body for BackwardCell<E> {
     type Args = CellArgs;
     #[inline(always)]
     unsafe fn run(p: &CellArgs) {
-        let (gates, old, flat) = (p.gates as *const E, p.old as *const E, p.flat as *const E);
+        let (gates, old, tanh_cell) = (p.gates as *const E, p.old as *const E, p.tanh_cell as *const E);
         let (dh, dc, sums, dy) = (p.h as *const E, p.dc as *mut E, p.sums as *mut E, p.dy as *const E);
         let n = p.n;
         for k in 0..n {
             // SAFETY: a row of each.
             unsafe {
                 let (i, f, g, o) = (*gates.add(k), *gates.add(n + k), *gates.add(2 * n + k), *gates.add(3 * n + k));
-                let (y, dh) = (*flat.add(k), (*dh.add(k)).add(*dy.add(k)));
+                let (y, dh) = (*tanh_cell.add(k), (*dh.add(k)).add(*dy.add(k)));
                 let d = (*dc.add(k)).add(dh.mul(o).mul(E::ONE.sub(y.mul(y))));
                 *sums.add(k) = d.mul(g).mul(i.mul(E::ONE.sub(i)));
                 *sums.add(n + k) = d.mul(*old.add(k)).mul(f.mul(E::ONE.sub(f)));
@@ -204,7 +205,7 @@ struct Loops {
     rows: usize,
     cell: Entry<CellArgs>,
     output: Entry<CellArgs>,
-    back: Entry<CellArgs>,
+    backward: Entry<CellArgs>,
     logistic: MapFn,
     tanh: MapFn,
 }
@@ -215,28 +216,28 @@ impl Loops {
             ($level:ident, $t:ty, $e:ident, $rows:expr) => {
                 Loops {
                     product: $level::entry::<Product<$level, $t, { $rows }>>(),
-                    width: VECTORS * <$level as Simd<$t>>::LANES,
+                    width: PANEL_VECTORS * <$level as Simd<$t>>::LANES,
                     rows: $rows,
-                    cell: $level::entry::<Cell<$e<$level>>>(),
-                    output: $level::entry::<Output<$e<$level>>>(),
-                    back: $level::entry::<Back<$e<$level>>>(),
-                    logistic: function(Fun::Expit, dtype)?,
-                    tanh: function(Fun::Tanh, dtype)?,
+                    cell: $level::entry::<CellState<$e<$level>>>(),
+                    output: $level::entry::<HiddenState<$e<$level>>>(),
+                    backward: $level::entry::<BackwardCell<$e<$level>>>(),
+                    logistic: block_function(Fun::Expit, dtype)?,
+                    tanh: block_function(Fun::Tanh, dtype)?,
                 }
             };
         }
         Ok(match (isa::level(), dtype) {
-            (Level::V1, DType::F32) => at!(V1, f32, F32, ROWS[0]),
-            (Level::V3, DType::F32) => at!(V3, f32, F32, ROWS[1]),
-            (Level::V4, DType::F32) => at!(V4, f32, F32, ROWS[2]),
-            (Level::V1, _) => at!(V1, f64, F64, ROWS[0]),
-            (Level::V3, _) => at!(V3, f64, F64, ROWS[1]),
-            (Level::V4, _) => at!(V4, f64, F64, ROWS[2]),
+            (Level::V1, DType::F32) => at!(V1, f32, F32, TILE_ROWS[0]),
+            (Level::V3, DType::F32) => at!(V3, f32, F32, TILE_ROWS[1]),
+            (Level::V4, DType::F32) => at!(V4, f32, F32, TILE_ROWS[2]),
+            (Level::V1, _) => at!(V1, f64, F64, TILE_ROWS[0]),
+            (Level::V3, _) => at!(V3, f64, F64, TILE_ROWS[1]),
+            (Level::V4, _) => at!(V4, f64, F64, TILE_ROWS[2]),
         })
     }
 }
 
-fn function(fun: Fun, dtype: DType) -> Result<MapFn> {
+fn block_function(fun: Fun, dtype: DType) -> Result<MapFn> {
     map(fun, &[dtype], dtype).ok_or_else(|| Error::type_("[cpu] no such function"))
 }
 
@@ -279,7 +280,7 @@ impl<'a> Job<'a> {
 
     /// Calls `work(first sequence, sequences)` for all of them, shared among threads. What a sequence becomes does not
     /// depend on those that go with it.
-    fn shared(&self, work: impl Fn(usize, usize) -> Result<()> + Sync) -> Result<()> {
+    fn for_each_group(&self, work: impl Fn(usize, usize) -> Result<()> + Sync) -> Result<()> {
         let rows = self.batch.div_ceil(rayon::current_num_threads()).next_multiple_of(self.loops.rows);
         let failed = std::sync::Mutex::new(Ok(()));
         parallel_for(self.batch.div_ceil(rows), |task| {
@@ -343,17 +344,17 @@ pub(crate) unsafe fn steps(of: &Steps, x: View, weight: View, first: View, out: 
         let panels = job.packed(SharedPtr(weight.ptr()), n, 4 * n, (1, n))?;
         let panels = SharedPtr(panels.as_ptr());
         let [last, _, cells, gates, _] = of.results().map(|at| at as usize);
-        job.shared(|from, rows| {
+        job.for_each_group(|from, rows| {
             // The sums of a step; where nothing is kept, its gates and two states of c as well; tanh of c.
             let space = Block::new(rows * 11 * n * size)?;
             let space = SharedPtr(space.as_ptr());
-            let flat = job.at(space, rows * 10 * n);
+            let tanh_cell = job.at(space, rows * 10 * n);
             let (mut h, mut c) = (job.at(start, from * n), job.at(start, (batch + from) * n));
-            for (turn, t) in job.order().enumerate() {
+            for (step, t) in job.order().enumerate() {
                 let row = t * batch + from;
                 let (gate, cell) = match of.training {
                     true => (job.at(out, gates + row * 4 * n), job.at(out, cells + row * n)),
-                    false => (job.at(space, rows * 4 * n), job.at(space, rows * (8 + turn % 2) * n)),
+                    false => (job.at(space, rows * 4 * n), job.at(space, rows * (8 + step % 2) * n)),
                 };
                 (job.loops.product)(&ProductArgs {
                     a: h,
@@ -378,14 +379,14 @@ pub(crate) unsafe fn steps(of: &Steps, x: View, weight: View, first: View, out: 
                         gates: gate,
                         old: job.at(SharedPtr(c), r * n),
                         cell: job.at(SharedPtr(cell), r * n),
-                        flat,
+                        tanh_cell,
                         h: job.at(SharedPtr(new), r * n),
                         dc: nothing,
                         sums: nothing,
                         dy: nothing,
                     };
                     (job.loops.cell)(&args);
-                    apply(job.loops.tanh, n, args.cell, flat);
+                    apply(job.loops.tanh, n, args.cell, tanh_cell);
                     (job.loops.output)(&args);
                 }
                 (h, c) = (new, cell);
@@ -399,7 +400,7 @@ pub(crate) unsafe fn steps(of: &Steps, x: View, weight: View, first: View, out: 
 
 /// # Safety
 /// As for [`steps`]; it was done for training.
-pub(crate) unsafe fn back(of: &Steps, weight: View, done: View, gradient: View, out: View) -> Result<()> {
+pub(crate) unsafe fn backward(of: &Steps, weight: View, done: View, gradient: View, out: View) -> Result<()> {
     let job = Job::new(of)?;
     let (size, batch, n) = (job.size, job.batch, job.hidden);
     // SAFETY: the caller's promise; tasks write the rows of their own sequences.
@@ -412,29 +413,29 @@ pub(crate) unsafe fn back(of: &Steps, weight: View, done: View, gradient: View, 
         let [_, _, cells, gates, _] = of.results().map(|at| at as usize);
         let all = of.steps as usize * batch * n;
         let order: Vec<usize> = job.order().collect();
-        job.shared(|from, rows| {
-            let flat = Block::new(n * size)?;
+        job.for_each_group(|from, rows| {
+            let tanh_cell = Block::new(n * size)?;
             // Gradients of h and c, where they are to end.
             let dh = job.at(out, 4 * all + from * n);
             let dc = job.at(out, 4 * all + (batch + from) * n);
             std::ptr::copy_nonoverlapping(job.at(gradient, all + from * n), dh, rows * n * size);
             std::ptr::copy_nonoverlapping(job.at(gradient, all + (batch + from) * n), dc, rows * n * size);
-            for (turn, &t) in order.iter().enumerate().rev() {
+            for (step, &t) in order.iter().enumerate().rev() {
                 let row = t * batch + from;
-                let old = match turn {
+                let old = match step {
                     0 => job.at(gradient, all + (2 * batch + from) * n),
-                    _ => job.at(done, cells + (order[turn - 1] * batch + from) * n),
+                    _ => job.at(done, cells + (order[step - 1] * batch + from) * n),
                 };
                 let sums = job.at(out, row * 4 * n);
                 for r in 0..rows {
                     let cell = job.at(done, cells + (row + r) * n);
-                    apply(job.loops.tanh, n, cell, flat.as_ptr());
-                    (job.loops.back)(&CellArgs {
+                    apply(job.loops.tanh, n, cell, tanh_cell.as_ptr());
+                    (job.loops.backward)(&CellArgs {
                         n,
                         gates: job.at(done, gates + (row + r) * 4 * n),
                         old: job.at(SharedPtr(old), r * n),
                         cell,
-                        flat: flat.as_ptr(),
+                        tanh_cell: tanh_cell.as_ptr(),
                         h: job.at(SharedPtr(dh), r * n),
                         dc: job.at(SharedPtr(dc), r * n),
                         sums: job.at(SharedPtr(sums), r * 4 * n),

@@ -79,7 +79,7 @@ pub(crate) unsafe fn argpartition(kth: usize, a: View, out: View) -> Result<()> 
 }
 
 /// Keys with their places, which make them all different.
-fn placed<T: Key>(keys: &[T], first: usize) -> Vec<(T, usize)> {
+fn with_indices<T: Key>(keys: &[T], first: usize) -> Vec<(T, usize)> {
     keys.iter().enumerate().map(|(i, &k)| (k, first + i)).collect()
 }
 
@@ -93,7 +93,7 @@ fn argpartition_rows<T: Key>(from: SharedPtr, to: SharedPtr, rows: usize, n: usi
                 std::slice::from_raw_parts_mut((to.0 as *mut i64).add(row * n), n),
             )
         };
-        let mut pairs = placed(keys, 0);
+        let mut pairs = with_indices(keys, 0);
         pairs.select_nth_unstable_by(kth, |a, b| a.0.order(&b.0).then(a.1.cmp(&b.1)));
         out.iter_mut().zip(pairs).for_each(|(to, (_, i))| *to = i as i64);
     });
@@ -133,9 +133,9 @@ fn topk_rows<T: Key>(largest: bool, from: SharedPtr, to: SharedPtr, rows: usize,
         // Parts give their own first ones, of which the row's are chosen.
         let part = PART.max(4 * k);
         let pairs: Vec<(T, usize)> = if n >= 2 * part {
-            keys.par_chunks(part).enumerate().flat_map_iter(|(i, keys)| first(placed(keys, i * part))).collect()
+            keys.par_chunks(part).enumerate().flat_map_iter(|(i, keys)| first(with_indices(keys, i * part))).collect()
         } else {
-            placed(keys, 0)
+            with_indices(keys, 0)
         };
         let mut pairs = first(pairs);
         if k >= PART {

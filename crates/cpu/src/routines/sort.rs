@@ -11,10 +11,10 @@ use crate::routines::operands::{Contiguous, PARALLEL, View, gather};
 use crate::threads::SharedPtr;
 
 /// Rows at least this long are sorted by several threads.
-const LONG: usize = 1 << 16;
+const MIN_PARALLEL_ROW: usize = 1 << 16;
 
 /// Rows at least this long are sorted by digits.
-const DIGITS: usize = 1 << 12;
+const MIN_RADIX: usize = 1 << 12;
 
 /// NumPy's order of sorting.
 pub(crate) trait Key: Copy + Send + Sync {
@@ -69,15 +69,15 @@ macro_rules! float_key {
             fn word(self) -> $word {
                 const SIGN: $word = 1 << (<$word>::BITS - 1);
                 let bits = self.to_bits();
-                let turned = if bits & SIGN != 0 { !bits } else { bits | SIGN };
+                let ordered = if bits & SIGN != 0 { !bits } else { bits | SIGN };
                 // Codes of NaN with a sign would be the least; all turn by so many, and they are the greatest.
-                turned.wrapping_sub(SIGN - 1 - <$t>::INFINITY.to_bits())
+                ordered.wrapping_sub(SIGN - 1 - <$t>::INFINITY.to_bits())
             }
             #[inline(always)]
             fn of_word(word: $word) -> $t {
                 const SIGN: $word = 1 << (<$word>::BITS - 1);
-                let turned = word.wrapping_add(SIGN - 1 - <$t>::INFINITY.to_bits());
-                <$t>::from_bits(if turned & SIGN != 0 { turned ^ SIGN } else { !turned })
+                let ordered = word.wrapping_add(SIGN - 1 - <$t>::INFINITY.to_bits());
+                <$t>::from_bits(if ordered & SIGN != 0 { ordered ^ SIGN } else { !ordered })
             }
             #[inline(always)]
             fn equal_word(self) -> $word {
@@ -151,15 +151,15 @@ pub(crate) unsafe fn sort(a: View, out: View) -> Result<()> {
 }
 
 /// An empty vector with room for `n` elements.
-fn with_room<T>(n: usize) -> Result<Vec<T>> {
-    let mut room = Vec::new();
-    room.try_reserve_exact(n).map_err(|_| {
+fn try_with_capacity<T>(n: usize) -> Result<Vec<T>> {
+    let mut buffer = Vec::new();
+    buffer.try_reserve_exact(n).map_err(|_| {
         let bytes = n.saturating_mul(size_of::<T>());
         Error::memory(format!(
             "[sort] the host has no {bytes} bytes of memory left to sort {n} elements; free arrays first"
         ))
     })?;
-    Ok(room)
+    Ok(buffer)
 }
 
 fn sort_rows<T: Key>(at: SharedPtr, rows: usize, n: usize) -> Result<()> {
@@ -167,15 +167,15 @@ fn sort_rows<T: Key>(at: SharedPtr, rows: usize, n: usize) -> Result<()> {
     let all = unsafe { std::slice::from_raw_parts_mut(at.0 as *mut T, rows * n) };
     let one = |row: &mut [T]| {
         match (T::ZERO, T::PLAIN) {
-            (Some(zero), _) if n >= DIGITS => return sort_by_digits(row, zero),
+            (Some(zero), _) if n >= MIN_RADIX => return radix_sort(row, zero),
             (_, true) => row.sort_unstable_by(T::order),
             (_, false) => row.sort_by(T::order),
         }
         Ok(())
     };
-    if n >= LONG && rows < 2 * rayon::current_num_threads() {
+    if n >= MIN_PARALLEL_ROW && rows < 2 * rayon::current_num_threads() {
         all.chunks_mut(n).try_for_each(|row| match T::ZERO {
-            Some(zero) => sort_by_digits(row, zero),
+            Some(zero) => radix_sort(row, zero),
             None => {
                 row.par_sort_by(T::order);
                 Ok(())
@@ -188,12 +188,12 @@ fn sort_rows<T: Key>(at: SharedPtr, rows: usize, n: usize) -> Result<()> {
     }
 }
 
-fn sort_by_digits<T: Key>(row: &mut [T], zero: Option<u64>) -> Result<()> {
-    let (mut words, mut room) = (with_room::<T::Word>(row.len())?, with_room(row.len())?);
-    words.par_extend(row.par_iter().with_min_len(LONG).map(|k| k.word()));
-    room.resize(row.len(), T::Word::default());
-    radix::sort(&mut words, &mut room, zero);
-    row.par_iter_mut().zip(&words).with_min_len(LONG).for_each(|(to, word)| *to = T::of_word(*word));
+fn radix_sort<T: Key>(row: &mut [T], zero: Option<u64>) -> Result<()> {
+    let (mut words, mut buffer) = (try_with_capacity::<T::Word>(row.len())?, try_with_capacity(row.len())?);
+    words.par_extend(row.par_iter().with_min_len(MIN_PARALLEL_ROW).map(|k| k.word()));
+    buffer.resize(row.len(), T::Word::default());
+    radix::sort(&mut words, &mut buffer, zero);
+    row.par_iter_mut().zip(&words).with_min_len(MIN_PARALLEL_ROW).for_each(|(to, word)| *to = T::of_word(*word));
     Ok(())
 }
 
@@ -207,12 +207,14 @@ pub(crate) unsafe fn argsort(a: View, out: View) -> Result<()> {
     by_key!(a.dtype(), argsort_rows(SharedPtr(flat.ptr()), SharedPtr(out.origin()), rows, n))
 }
 
-fn argsort_by_digits<T: Key>(row: &mut [i64], keys: &[T]) -> Result<()> {
-    let (mut pairs, mut room) = (with_room::<(T::Word, u32)>(keys.len())?, with_room(keys.len())?);
-    pairs.par_extend(keys.par_iter().enumerate().with_min_len(LONG).map(|(i, k)| (k.equal_word(), i as u32)));
-    room.resize(keys.len(), (T::Word::default(), 0));
-    radix::sort(&mut pairs, &mut room, None);
-    row.par_iter_mut().zip(&pairs).with_min_len(LONG).for_each(|(to, (_, i))| *to = i64::from(*i));
+fn radix_argsort<T: Key>(row: &mut [i64], keys: &[T]) -> Result<()> {
+    let (mut pairs, mut buffer) = (try_with_capacity::<(T::Word, u32)>(keys.len())?, try_with_capacity(keys.len())?);
+    pairs.par_extend(
+        keys.par_iter().enumerate().with_min_len(MIN_PARALLEL_ROW).map(|(i, k)| (k.equal_word(), i as u32)),
+    );
+    buffer.resize(keys.len(), (T::Word::default(), 0));
+    radix::sort(&mut pairs, &mut buffer, None);
+    row.par_iter_mut().zip(&pairs).with_min_len(MIN_PARALLEL_ROW).for_each(|(to, (_, i))| *to = i64::from(*i));
     Ok(())
 }
 
@@ -225,12 +227,12 @@ fn argsort_rows<T: Key>(from: SharedPtr, to: SharedPtr, rows: usize, n: usize) -
         )
     };
     let one = |(row, keys): (&mut [i64], &[T]), parallel: bool| {
-        if n >= DIGITS && T::ZERO.is_some() {
-            return argsort_by_digits(row, keys);
+        if n >= MIN_RADIX && T::ZERO.is_some() {
+            return radix_argsort(row, keys);
         }
         // Keys travel with their indices: comparing does not jump through memory. (key, index) pairs are all different,
         // so an unstable sort of them is stable.
-        let mut pairs: Vec<(T, u32)> = with_room(n)?;
+        let mut pairs: Vec<(T, u32)> = try_with_capacity(n)?;
         pairs.extend(keys.iter().zip(0u32..).map(|(&k, i)| (k, i)));
         let order = |a: &(T, u32), b: &(T, u32)| a.0.order(&b.0).then(a.1.cmp(&b.1));
         match parallel {
@@ -249,7 +251,7 @@ fn argsort_rows<T: Key>(from: SharedPtr, to: SharedPtr, rows: usize, n: usize) -
             row.par_sort_by(|&a, &b| keys[a as usize].order(&keys[b as usize]));
         }
         Ok(())
-    } else if n >= LONG && rows < 2 * rayon::current_num_threads() {
+    } else if n >= MIN_PARALLEL_ROW && rows < 2 * rayon::current_num_threads() {
         index.chunks_mut(n).zip(keys.chunks(n)).try_for_each(|pair| one(pair, true))
     } else if (rows * n) as i64 >= PARALLEL {
         index.par_chunks_mut(n).zip(keys.par_chunks(n)).try_for_each(|pair| one(pair, false))

@@ -16,13 +16,13 @@ use crate::routines::operands::{Contiguous, View};
 use crate::threads::{SharedPtr, parallel_for};
 
 /// Multiplications of a task.
-const GRAIN: usize = 1 << 15;
+const TASK_WORK: usize = 1 << 15;
 /// Columns of the result that a task of a transposed product takes at least.
-const COLUMNS: usize = 8;
+const MIN_TASK_COLUMNS: usize = 8;
 /// Vectors that a transposed product with a vector adds up in at most.
-const PARTS: usize = 16;
+const MAX_PARTS: usize = 16;
 /// Values per element of such a vector that make it worth its memory.
-const WORTH: usize = 8;
+const MIN_VALUES_PER_SUM: usize = 8;
 
 /// Do the operands of a product fit together?
 pub(crate) fn fits(transposed: bool, values: &Layout, pattern: &Layout, dense: &Layout, out: &Layout) -> bool {
@@ -92,7 +92,7 @@ index!(i32, u32);
 index!(i64, u64);
 
 /// Values that are looked through at a time, before they are used: what L1 holds.
-const LOOK: usize = 2048;
+const CHECKED_VALUES: usize = 2048;
 
 impl Part<'_> {
     /// # Safety
@@ -118,13 +118,13 @@ impl Part<'_> {
     /// # Safety
     /// As above.
     #[inline(always)]
-    unsafe fn sound<I: Index>(&self, first: usize) -> Option<usize> {
+    unsafe fn checked_rows<I: Index>(&self, first: usize) -> Option<usize> {
         // SAFETY: rows below the last and, once they are known to be in order, values below `count`.
         unsafe {
             let (begin, mut end) = self.row::<I>(first);
             let mut r = first + 1;
             let mut ordered = begin <= end && end <= self.of.count;
-            while ordered && r < self.rows.1 && end - begin < LOOK {
+            while ordered && r < self.rows.1 && end - begin < CHECKED_VALUES {
                 let (from, to) = self.row::<I>(r);
                 ordered = from <= to && to <= self.of.count;
                 (r, end) = (r + 1, to);
@@ -223,7 +223,7 @@ impl<E: Num, I: Index> Body for Rows<E, I> {
         while r < part.rows.1 {
             // SAFETY: the caller's operands; rows are looked through before they are used.
             unsafe {
-                let Some(end) = part.sound::<I>(r) else { return };
+                let Some(end) = part.checked_rows::<I>(r) else { return };
                 while r < end {
                     let span = part.row::<I>(r);
                     if part.of.width == 1 {
@@ -254,7 +254,7 @@ impl<E: Num, I: Index> Body for Columns<E, I> {
             // SAFETY: rows are looked through before they are used, and nobody else has these columns of the result.
             unsafe {
                 let (values, columns) = (of.values.0 as *const E, part.columns::<I>());
-                let Some(end) = part.sound::<I>(r) else { return };
+                let Some(end) = part.checked_rows::<I>(r) else { return };
                 while r < end {
                     let (from, to) = part.row::<I>(r);
                     let x = std::slice::from_raw_parts(dense.add(r * of.width + first), w);
@@ -374,7 +374,7 @@ unsafe fn shared(run: Run, of: Operands, rows: usize, index: usize, out: View, b
         // SAFETY: rows that no other task writes. The flag is borrowed for longer than the call.
         unsafe { run(std::mem::transmute::<&Part<'_>, &Part<'static>>(&part)) };
     };
-    let tasks = ((rows + of.count) * of.width).div_ceil(GRAIN).min(rows);
+    let tasks = ((rows + of.count) * of.width).div_ceil(TASK_WORK).min(rows);
     if tasks <= 1 {
         return part((0, rows));
     }
@@ -392,14 +392,14 @@ unsafe fn columns(run: Run, of: Operands, rows: usize, index: usize, out: View, 
         unsafe { run(std::mem::transmute::<&Part<'_>, &Part<'static>>(&part)) };
     };
     let work = (rows + of.count) * of.width;
-    if of.width >= 2 * COLUMNS && work > GRAIN {
-        let tasks = (of.width / COLUMNS).min(PARTS);
+    if of.width >= 2 * MIN_TASK_COLUMNS && work > TASK_WORK {
+        let tasks = (of.width / MIN_TASK_COLUMNS).min(MAX_PARTS);
         let edge = |t: usize| of.width * t / tasks;
         parallel_for(tasks, |t| part(to, (0, rows), (edge(t), edge(t + 1))));
         return Ok(());
     }
     // The number of parts decides how sums are rounded, so it does not depend on the number of threads.
-    let parts = (of.count / (WORTH * of.limit.max(1))).min(work / GRAIN).clamp(1, PARTS);
+    let parts = (of.count / (MIN_VALUES_PER_SUM * of.limit.max(1))).min(work / TASK_WORK).clamp(1, MAX_PARTS);
     if parts == 1 {
         part(to, (0, rows), (0, of.width));
         return Ok(());
@@ -414,8 +414,8 @@ unsafe fn columns(run: Run, of: Operands, rows: usize, index: usize, out: View, 
     });
     let real = if out.dtype().component() == DType::F32 { 4 } else { 8 };
     let count = bytes / real;
-    parallel_for(count.div_ceil(GRAIN), |t| {
-        let (from, n) = (t * GRAIN, GRAIN.min(count - t * GRAIN));
+    parallel_for(count.div_ceil(TASK_WORK), |t| {
+        let (from, n) = (t * TASK_WORK, TASK_WORK.min(count - t * TASK_WORK));
         for k in 0..parts - 1 {
             let more = own.at((k * bytes + from * real) as i64);
             let sums = to.at((from * real) as i64);

@@ -113,7 +113,7 @@ pub fn run(steps: Vec<Step>, data: &mut [Vec<u8>], scalars: &[Scalar]) -> cuprou
 }
 
 /// A call on buffers `0..n`, output in the last.
-pub fn call(op: RoutineOp, ins: Vec<LayoutRef>, out: LayoutRef) -> Step {
+pub fn routine(op: RoutineOp, ins: Vec<LayoutRef>, out: LayoutRef) -> Step {
     let n = ins.len() as u32;
     let ins = ins.into_iter().enumerate().map(|(k, l)| (k as u32, l)).collect();
     Step::Routine(RoutineCall { op, ins, out: (n, out), epilogue: Epilogue::default() })
@@ -155,7 +155,7 @@ impl Noise {
         ((x >> 11) as f64) / (1u64 << 52) as f64 - 1.0
     }
 
-    pub fn many(&mut self, n: usize) -> Vec<f64> {
+    pub fn samples(&mut self, n: usize) -> Vec<f64> {
         (0..n).map(|_| self.next()).collect()
     }
 }

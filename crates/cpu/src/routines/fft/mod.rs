@@ -11,7 +11,7 @@ use cuprous_core::{DType, Layout, Result};
 use num_complex::Complex;
 use rustfft::{FftDirection, FftNum, FftPlanner};
 
-use self::lines::{Half, Real, Transform, Whole};
+use self::lines::{HalfToReal, RealToFull, RealToHalf, Transform};
 use crate::alloc::Block;
 use crate::routines::operands::{Contiguous, PARALLEL, View};
 use crate::threads::{SharedPtr, parallel_for};
@@ -19,7 +19,7 @@ use crate::threads::{SharedPtr, parallel_for};
 /// Points that a group of lines has at least, where there are so many.
 const GROUP: usize = 1 << 13;
 /// Bytes of neighbouring columns that are transformed together: some cache lines, so that a page is seldom visited.
-const ACROSS: usize = 512;
+const COLUMN_BYTES: usize = 512;
 /// Bytes of such columns that stay in a processor's cache.
 const TILE: usize = 1 << 20;
 /// Rows and columns of a block that is transposed at once.
@@ -53,38 +53,38 @@ pub(crate) fn fits(kind: FftKind, axis: usize, rank: usize, a: &Layout, out: &La
 type Key = (FftKind, DType, usize);
 
 /// Plans, the most recently used last: at most [`PLANS`], and with [`PLAN_BYTES`] unless the last alone has more.
-static RECENT: Mutex<Vec<(Key, Box<dyn Any + Send>)>> = Mutex::new(Vec::new());
+static PLAN_CACHE: Mutex<Vec<(Key, Box<dyn Any + Send>)>> = Mutex::new(Vec::new());
 const PLANS: usize = 64;
 const PLAN_BYTES: usize = 256 << 20;
 
 /// Bytes of a plan's factors, about.
-fn weight((_, dtype, n): Key) -> usize {
+fn plan_bytes((_, dtype, n): Key) -> usize {
     2 * n * dtype.size()
 }
 
 /// A plan, from the recent ones where it is there.
-fn planned<P: Clone + Send + 'static>(key: Key, make: impl FnOnce() -> P) -> P {
-    let recent = || RECENT.lock().unwrap_or_else(|e| e.into_inner());
-    let known = {
-        let mut recent = recent();
-        let at = recent.iter().position(|(k, _)| *k == key);
-        at.map(|at| recent.remove(at).1)
+fn cached_plan<P: Clone + Send + 'static>(key: Key, make: impl FnOnce() -> P) -> P {
+    let lock_cache = || PLAN_CACHE.lock().unwrap_or_else(|e| e.into_inner());
+    let cached = {
+        let mut plans = lock_cache();
+        let at = plans.iter().position(|(k, _)| *k == key);
+        at.map(|at| plans.remove(at).1)
     };
-    let plan: Box<dyn Any + Send> = known.unwrap_or_else(|| Box::new(make()));
+    let plan: Box<dyn Any + Send> = cached.unwrap_or_else(|| Box::new(make()));
     let result = plan.downcast_ref::<P>().expect("a kind and a dtype have one type").clone();
-    let mut recent = recent();
-    recent.push((key, plan));
-    while recent.len() > PLANS
-        || (recent.len() > 1 && recent.iter().map(|(k, _)| weight(*k)).sum::<usize>() > PLAN_BYTES)
+    let mut plans = lock_cache();
+    plans.push((key, plan));
+    while plans.len() > PLANS
+        || (plans.len() > 1 && plans.iter().map(|(k, _)| plan_bytes(*k)).sum::<usize>() > PLAN_BYTES)
     {
-        recent.remove(0);
+        plans.remove(0);
     }
     result
 }
 
 /// Forgets all plans.
 pub(crate) fn trim() {
-    RECENT.lock().unwrap_or_else(|e| e.into_inner()).clear();
+    PLAN_CACHE.lock().unwrap_or_else(|e| e.into_inner()).clear();
 }
 
 /// The lines of an array: `n` elements, `below` apart.
@@ -104,14 +104,21 @@ pub(crate) unsafe fn fft(kind: FftKind, axis: usize, rank: usize, scale: FftScal
     // SAFETY: passed on.
     unsafe {
         match out.dtype().component() {
-            DType::F32 => typed::<f32>(kind, axis, rank, scale, a, out),
-            _ => typed::<f64>(kind, axis, rank, scale, a, out),
+            DType::F32 => transform_axes::<f32>(kind, axis, rank, scale, a, out),
+            _ => transform_axes::<f64>(kind, axis, rank, scale, a, out),
         }
     }
 }
 
 /// Along the axes in turn: halves are made first and read last.
-unsafe fn typed<T: FftNum>(kind: FftKind, axis: usize, rank: usize, scale: FftScale, a: View, out: View) -> Result<()> {
+unsafe fn transform_axes<T: FftNum>(
+    kind: FftKind,
+    axis: usize,
+    rank: usize,
+    scale: FftScale,
+    a: View,
+    out: View,
+) -> Result<()> {
     // SAFETY: the view is in memory.
     let flat = unsafe { Contiguous::new(a, a.dtype())? };
     let (from, to) = (SharedPtr(flat.ptr()), SharedPtr(out.origin()));
@@ -121,18 +128,20 @@ unsafe fn typed<T: FftNum>(kind: FftKind, axis: usize, rank: usize, scale: FftSc
     // SAFETY: the operands have the elements that the kind reads and writes, by `fits`; what is between them too.
     unsafe {
         if kind != FftKind::Half {
-            pass(kind, axis, factor, (from, a.shape()), (to, out.shape()))?;
+            transform_axis(kind, axis, factor, (from, a.shape()), (to, out.shape()))?;
             let kind = if kind == FftKind::Backward { kind } else { FftKind::Forward };
-            return others.rev().try_for_each(|k| pass::<T>(kind, k, None, (to, out.shape()), (to, out.shape())));
+            return others
+                .rev()
+                .try_for_each(|k| transform_axis::<T>(kind, k, None, (to, out.shape()), (to, out.shape())));
         }
-        let between = if rank > 1 { Some(Block::new(a.layout.size as usize * a.dtype().size())?) } else { None };
+        let intermediate = if rank > 1 { Some(Block::new(a.layout.size as usize * a.dtype().size())?) } else { None };
         let mut values = from;
         for k in others {
-            let to = between.as_ref().map_or(from, |b| SharedPtr(b.as_ptr()));
-            pass::<T>(FftKind::Backward, k, None, (values, a.shape()), (to, a.shape()))?;
+            let to = intermediate.as_ref().map_or(from, |b| SharedPtr(b.as_ptr()));
+            transform_axis::<T>(FftKind::Backward, k, None, (values, a.shape()), (to, a.shape()))?;
             values = to;
         }
-        pass(kind, axis, factor, (values, a.shape()), (to, out.shape()))
+        transform_axis(kind, axis, factor, (values, a.shape()), (to, out.shape()))
     }
 }
 
@@ -140,7 +149,7 @@ unsafe fn typed<T: FftNum>(kind: FftKind, axis: usize, rank: usize, scale: FftSc
 ///
 /// # Safety
 /// The arrays have the elements of their shapes, which fit the kind.
-unsafe fn pass<T: FftNum>(
+unsafe fn transform_axis<T: FftNum>(
     kind: FftKind,
     axis: usize,
     factor: Option<T>,
@@ -153,15 +162,21 @@ unsafe fn pass<T: FftNum>(
     let lines = Lines { above, below, n, from: reads[axis] as usize, to: writes[axis] as usize };
     let dtype = if size_of::<T>() == 4 { DType::F32 } else { DType::F64 };
     let key = (kind, dtype, n);
-    let complex = |direction| planned(key, || FftPlanner::<T>::new().plan_fft(n, direction));
+    let complex = |direction| cached_plan(key, || FftPlanner::<T>::new().plan_fft(n, direction));
     // SAFETY: the caller's promise.
     unsafe {
         match kind {
             FftKind::Forward => transform(&complex(FftDirection::Forward), lines, factor, from, to),
             FftKind::Backward => transform(&complex(FftDirection::Inverse), lines, factor, from, to),
-            FftKind::Real => transform(&*planned(key, || Arc::new(Real::<T>::new(n))), lines, factor, from, to),
-            FftKind::Whole => transform(&*planned(key, || Arc::new(Whole::<T>::new(n))), lines, factor, from, to),
-            FftKind::Half => transform(&*planned(key, || Arc::new(Half::<T>::new(n))), lines, factor, from, to),
+            FftKind::Real => {
+                transform(&*cached_plan(key, || Arc::new(RealToHalf::<T>::new(n))), lines, factor, from, to)
+            }
+            FftKind::Whole => {
+                transform(&*cached_plan(key, || Arc::new(RealToFull::<T>::new(n))), lines, factor, from, to)
+            }
+            FftKind::Half => {
+                transform(&*cached_plan(key, || Arc::new(HalfToReal::<T>::new(n))), lines, factor, from, to)
+            }
         }
     }
 }
@@ -178,7 +193,7 @@ unsafe fn transform<P: Transform>(
     let Lines { above, below, n, .. } = lines;
     let (group, across) = match below {
         1 => ((GROUP / n).clamp(1, above), 1),
-        _ => (1, (ACROSS.min(TILE / n) / size_of::<P::Out>()).clamp(1, below)),
+        _ => (1, (COLUMN_BYTES.min(TILE / n) / size_of::<P::Out>()).clamp(1, below)),
     };
     let blocks = below.div_ceil(across);
     let tasks = above.div_ceil(group) * blocks;
@@ -188,7 +203,7 @@ unsafe fn transform<P: Transform>(
         let wide = across.min(below - column);
         let count = group.min(above - row);
         // SAFETY: the lines are within the arrays, and each task has its own.
-        let done = unsafe { some(plan, lines, factor, from, to, (row, count), (column, wide)) };
+        let done = unsafe { transform_group(plan, lines, factor, from, to, (row, count), (column, wide)) };
         if let Err(error) = done {
             failed.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(error);
         }
@@ -206,7 +221,13 @@ unsafe fn transform<P: Transform>(
 ///
 /// # Safety
 /// Both have their elements.
-unsafe fn turn<T: Copy>(from: *const T, pitch: usize, to: *mut T, to_pitch: usize, (rows, columns): (usize, usize)) {
+unsafe fn transpose<T: Copy>(
+    from: *const T,
+    pitch: usize,
+    to: *mut T,
+    to_pitch: usize,
+    (rows, columns): (usize, usize),
+) {
     // SAFETY: the caller's promise.
     let one = |r: usize, c: usize| unsafe { *to.add(c * to_pitch + r) = *from.add(r * pitch + c) };
     let (down, across) = (rows.div_ceil(BLOCK), columns.div_ceil(BLOCK));
@@ -225,7 +246,7 @@ unsafe fn turn<T: Copy>(from: *const T, pitch: usize, to: *mut T, to_pitch: usiz
 ///
 /// # Safety
 /// As [`transform`].
-unsafe fn some<P: Transform>(
+unsafe fn transform_group<P: Transform>(
     plan: &P,
     lines: Lines,
     factor: Option<P::Real>,
@@ -237,10 +258,10 @@ unsafe fn some<P: Transform>(
     let Lines { below, from: n, to: m, .. } = lines;
     let count = rows * wide;
     // Rows follow each other in memory, and are transformed from there to there if that is apart.
-    let there = below == 1;
+    let in_place = below == 1;
     let block = |unless: bool, bytes: usize| if unless { Ok(None) } else { Block::new(bytes).map(Some) };
-    let input = block(there && from.0 != to.0, count * n * size_of::<P::In>())?;
-    let output = block(there, count * m * size_of::<P::Out>())?;
+    let input = block(in_place && from.0 != to.0, count * n * size_of::<P::In>())?;
+    let output = block(in_place, count * m * size_of::<P::Out>())?;
     let scratch = Block::new(plan.scratch() * size_of::<Complex<P::Real>>())?;
     // SAFETY: the blocks are as long; there is one row where `below` is not 1.
     unsafe {
@@ -248,19 +269,19 @@ unsafe fn some<P: Transform>(
         let target = (to.0 as *mut P::Out).add(row * m * below + column);
         let values = input.as_ref().map_or(source, |block| block.as_ptr() as *const P::In);
         match &input {
-            Some(block) if there => std::ptr::copy_nonoverlapping(source, block.as_ptr() as *mut P::In, count * n),
-            Some(block) => turn(source, below, block.as_ptr() as *mut P::In, n, (n, wide)),
+            Some(block) if in_place => std::ptr::copy_nonoverlapping(source, block.as_ptr() as *mut P::In, count * n),
+            Some(block) => transpose(source, below, block.as_ptr() as *mut P::In, n, (n, wide)),
             None => {}
         }
-        let made = output.as_ref().map_or(target, |block| block.as_ptr() as *mut P::Out);
-        let results = std::slice::from_raw_parts_mut(made, count * m);
+        let results_ptr = output.as_ref().map_or(target, |block| block.as_ptr() as *mut P::Out);
+        let results = std::slice::from_raw_parts_mut(results_ptr, count * m);
         let scratch = std::slice::from_raw_parts_mut(scratch.as_ptr() as *mut Complex<P::Real>, plan.scratch());
         plan.run(std::slice::from_raw_parts(values, count * n), results, scratch);
         if let Some(factor) = factor {
-            results.iter_mut().for_each(|value| P::times(value, factor));
+            results.iter_mut().for_each(|value| P::scale(value, factor));
         }
-        if !there {
-            turn(made, m, target, below, (wide, m));
+        if !in_place {
+            transpose(results_ptr, m, target, below, (wide, m));
         }
     }
     Ok(())
@@ -271,13 +292,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn matrices_are_turned() {
+    fn matrices_are_transposed() {
         for (rows, columns) in [(1, 1), (3, 20), (8, 8), (17, 9), (40, 7), (16, 24)] {
             let (pitch, to_pitch) = (columns + 3, rows + 2);
             let from: Vec<usize> = (0..rows * pitch).collect();
             let mut to = vec![usize::MAX; columns * to_pitch];
             // SAFETY: the vectors are as long.
-            unsafe { turn(from.as_ptr(), pitch, to.as_mut_ptr(), to_pitch, (rows, columns)) };
+            unsafe { transpose(from.as_ptr(), pitch, to.as_mut_ptr(), to_pitch, (rows, columns)) };
             for (k, &got) in to.iter().enumerate() {
                 let (c, r) = (k / to_pitch, k % to_pitch);
                 assert_eq!(got, if r < rows { r * pitch + c } else { usize::MAX });
@@ -289,15 +310,17 @@ mod tests {
     fn plans_are_bounded() {
         let make = |n: usize| FftPlanner::<f32>::new().plan_fft_forward(n);
         for n in 1..200 {
-            assert_eq!(planned((FftKind::Forward, DType::F32, n), || make(n)).len(), n);
+            assert_eq!(cached_plan((FftKind::Forward, DType::F32, n), || make(n)).len(), n);
         }
-        let keys = |wanted: usize| RECENT.lock().unwrap().iter().filter(|(k, _)| k.2 == wanted).count();
+        let keys = |wanted: usize| PLAN_CACHE.lock().unwrap().iter().filter(|(k, _)| k.2 == wanted).count();
         assert_eq!((keys(199), keys(1)), (1, 0));
-        assert!(RECENT.lock().unwrap().len() <= PLANS);
+        assert!(PLAN_CACHE.lock().unwrap().len() <= PLANS);
         // A plan that is there is not made again, and is the last to go from then on.
-        planned((FftKind::Forward, DType::F32, 150), || -> Arc<dyn rustfft::Fft<f32>> { unreachable!("it is there") });
-        assert_eq!(RECENT.lock().unwrap().last().unwrap().0.2, 150);
+        cached_plan((FftKind::Forward, DType::F32, 150), || -> Arc<dyn rustfft::Fft<f32>> {
+            unreachable!("it is there")
+        });
+        assert_eq!(PLAN_CACHE.lock().unwrap().last().unwrap().0.2, 150);
         trim();
-        assert!(RECENT.lock().unwrap().is_empty());
+        assert!(PLAN_CACHE.lock().unwrap().is_empty());
     }
 }

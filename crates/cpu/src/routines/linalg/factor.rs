@@ -9,24 +9,24 @@ use faer::linalg::qr::no_pivoting::factor as qr;
 use faer::{Conj, MatMut, Par, Spec};
 
 use super::number::{Number, make_diagonal_real};
-use super::{Job, Place, copy_rows, matrix, transfer};
+use super::{Job, MatrixPtr, copy_rows, matrix, transfer};
 
 /// Rows from which a matrix is factored by rows: faer's innermost loops want columns, but a large matrix spends little
 /// time there, and turning it costs more.
-const BY_ROWS: usize = 256;
+const MIN_BY_ROWS: usize = 256;
 
 /// A = L Lᴴ, or A = Uᴴ U. NaN in the triangle that is read makes NaN, not an error, as in NumPy.
 ///
 /// The triangle is copied to the result and factored there. U by rows is Uᵀ by columns: the lower factor of Aᵀ.
 pub(super) fn cholesky<T: Number>(job: &Job<T, T>, upper: bool) -> Result<()> {
     let n = job.n;
-    let turned = !upper && n < BY_ROWS;
+    let transposed = !upper && n < MIN_BY_ROWS;
     let mut parameters = Spec::<llt::LltParams, T>::default();
-    if !upper && !turned {
+    if !upper && !transposed {
         parameters.recursion_threshold = 32; // blocks below go element by element
     }
     let stack = |par| llt::cholesky_in_place_scratch::<T>(n, par, parameters);
-    job.each(if turned { n * n } else { 0 }, stack, |index, space, stack, par| {
+    job.each(if transposed { n * n } else { 0 }, stack, |index, space, stack, par| {
         let out = job.result(0, index);
         let triangle = |i: usize| if upper { i..n } else { 0..i + 1 };
         // SAFETY: the operand is in memory, and the result has n · n elements.
@@ -34,30 +34,30 @@ pub(super) fn cholesky<T: Number>(job: &Job<T, T>, upper: bool) -> Result<()> {
         make_diagonal_real(out, n);
         let nan = |i: usize| out[i * n..][triangle(i)].iter().fold(false, |nan, x| nan | x.is_nan());
         if (0..n).any(nan) {
-            out.fill(T::whole(f64::NAN));
+            out.fill(T::from_real(f64::NAN));
             return true;
         }
         let factored = |a: MatMut<'_, T>, stack: &mut MemStack| {
             llt::cholesky_in_place(a, Default::default(), par, stack, parameters).is_ok()
         };
-        let fine = if upper {
+        let ok = if upper {
             factored(matrix(out, n, n), stack)
-        } else if turned {
+        } else if transposed {
             // SAFETY: both have n · n elements, here and below.
-            unsafe { transfer(n, n, Place::rows(out.as_mut_ptr(), n), Place::columns(space, n), |x| x) };
-            let fine = factored(matrix(space, n, n), stack);
+            unsafe { transfer(n, n, MatrixPtr::rows(out.as_mut_ptr(), n), MatrixPtr::columns(space, n), |x| x) };
+            let ok = factored(matrix(space, n, n), stack);
             // SAFETY: as above.
-            unsafe { transfer(n, n, Place::columns(space, n), Place::rows(out.as_mut_ptr(), n), |x| x) };
-            fine
+            unsafe { transfer(n, n, MatrixPtr::columns(space, n), MatrixPtr::rows(out.as_mut_ptr(), n), |x| x) };
+            ok
         } else {
             factored(MatMut::from_row_major_slice_mut(out, n, n), stack)
         };
         for (i, row) in out.chunks_exact_mut(n).enumerate() {
             let other = if upper { 0..i } else { i + 1..n };
-            row[other].fill(T::whole(0.0));
+            row[other].fill(T::from_real(0.0));
         }
         make_diagonal_real(out, n); // rounding may leave imaginary parts
-        fine
+        ok
     })
 }
 
@@ -82,16 +82,16 @@ pub(super) fn solve<T: Number>(job: &Job<T, T>) -> Result<()> {
             let (mut forward, mut backward) = (vec![0usize; n], vec![0usize; n]);
             let parameters = Default::default();
             let (_, order) = lu::lu_in_place(matrix(a, n, n), &mut forward, &mut backward, par, stack, parameters);
-            if (0..n).any(|i| a[i * n + i].size() == 0.0) {
+            if (0..n).any(|i| a[i * n + i].magnitude() == 0.0) {
                 return false;
             }
             // SAFETY: the operand is in memory, the scratch has room, and so has the result.
-            unsafe { transfer(n, k, b.source(index), Place::columns(x, n), |v| v) };
+            unsafe { transfer(n, k, b.source(index), MatrixPtr::columns(x, n), |v| v) };
             let lu = matrix(a, n, n);
             lu_solve::solve_in_place_with_conj(lu.as_ref(), lu.as_ref(), order, Conj::No, matrix(x, n, k), par, stack);
-            let to = Place::rows(job.result(0, index).as_mut_ptr(), k);
+            let to = MatrixPtr::rows(job.result(0, index).as_mut_ptr(), k);
             // SAFETY: as above.
-            unsafe { transfer(n, k, Place::columns(x, n), to, |v| v) };
+            unsafe { transfer(n, k, MatrixPtr::columns(x, n), to, |v| v) };
             true
         },
     )
@@ -108,20 +108,20 @@ pub(super) fn slogdet<T: Number>(job: &Job<T, T>) -> Result<()> {
             let (mut forward, mut backward) = (vec![0usize; n], vec![0usize; n]);
             let parameters = Default::default();
             let (info, _) = lu::lu_in_place(matrix(space, n, n), &mut forward, &mut backward, par, stack, parameters);
-            let mut sign = T::whole(if info.transposition_count % 2 == 1 { -1.0 } else { 1.0 });
+            let mut sign = T::from_real(if info.transposition_count % 2 == 1 { -1.0 } else { 1.0 });
             let mut logarithm = 0.0;
             for i in 0..n {
                 let (re, im) = space[i * n + i].parts();
                 let size = re.hypot(im);
                 if size == 0.0 {
-                    (sign, logarithm) = (T::whole(0.0), f64::NEG_INFINITY);
+                    (sign, logarithm) = (T::from_real(0.0), f64::NEG_INFINITY);
                     break;
                 }
-                sign = sign.by(T::from_parts(re / size, im / size));
+                sign = sign.multiply(T::from_parts(re / size, im / size));
                 logarithm += size.ln();
             }
             job.result(0, index)[0] = sign;
-            job.result(1, index)[0] = T::whole(logarithm);
+            job.result(1, index)[0] = T::from_real(logarithm);
             true
         },
     )
@@ -155,19 +155,19 @@ pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
             job.result(0, index).copy_from_slice(a);
             for (j, tau) in job.result(1, index).iter_mut().enumerate() {
                 // A reflection is I - v vᴴ / factor here, I - tau v vᴴ in LAPACK.
-                *tau = T::whole(1.0 / factors[j * block + j % block].parts().0);
+                *tau = T::from_real(1.0 / factors[j * block + j % block].parts().0);
             }
             return true;
         }
         let r = job.result(usize::from(wants_q), index);
         // SAFETY: here and below, both have the elements.
-        unsafe { transfer(width, n, Place::columns(a, m), Place::rows(r.as_mut_ptr(), n), |x| x) };
+        unsafe { transfer(width, n, MatrixPtr::columns(a, m), MatrixPtr::rows(r.as_mut_ptr(), n), |x| x) };
         for i in 1..width {
-            r[i * n..i * n + i.min(n)].fill(T::whole(0.0));
+            r[i * n..i * n + i.min(n)].fill(T::from_real(0.0));
         }
         if wants_q {
-            q.fill(T::whole(0.0));
-            (0..width).for_each(|i| q[i * m + i] = T::whole(1.0));
+            q.fill(T::from_real(0.0));
+            (0..width).for_each(|i| q[i * m + i] = T::from_real(1.0));
             let (basis, factors) = (matrix(a, m, n), matrix(factors, block, least));
             let mut whole = matrix(q, m, width);
             // From the last block on: what it does not touch is still the identity.
@@ -182,9 +182,9 @@ pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
                     stack,
                 );
             }
-            let to = Place::rows(job.result(0, index).as_mut_ptr(), width);
+            let to = MatrixPtr::rows(job.result(0, index).as_mut_ptr(), width);
             // SAFETY: see above.
-            unsafe { transfer(m, width, Place::columns(q, m), to, |x| x) };
+            unsafe { transfer(m, width, MatrixPtr::columns(q, m), to, |x| x) };
         }
         true
     })

@@ -28,7 +28,7 @@ const COLUMNS: usize = 16;
 
 /// The cube root of the multiplications from which one decomposition is given several threads. They wait for one another
 /// after every few columns: with two, QR of 200² takes ten times as long as with one, and of 700² a third longer.
-fn threaded(op: LinalgOp) -> usize {
+fn min_threaded_size(op: LinalgOp) -> usize {
     match op {
         LinalgOp::Eigh { .. } | LinalgOp::Svd(_) => 256,
         LinalgOp::Cholesky { .. } | LinalgOp::Solve | LinalgOp::Slogdet => 384,
@@ -96,7 +96,7 @@ fn each_op<T: Number>(op: LinalgOp, job: &Job<T, T>) -> Result<()> {
 }
 
 /// A batch of matrices in memory, in any layout.
-struct Stack<T> {
+struct MatrixBatch<T> {
     flat: Contiguous,
     shape: Vec<i64>,
     strides: Vec<i64>,
@@ -104,16 +104,16 @@ struct Stack<T> {
 }
 
 // SAFETY: the matrices are only read.
-unsafe impl<T> Sync for Stack<T> {}
+unsafe impl<T> Sync for MatrixBatch<T> {}
 
-impl<T: Number> Stack<T> {
+impl<T: Number> MatrixBatch<T> {
     /// # Safety
     /// The view is in memory, and of elements `T`, for as long as the stack is used.
-    unsafe fn new(v: View) -> Result<Stack<T>> {
+    unsafe fn new(v: View) -> Result<MatrixBatch<T>> {
         let strides = v.strides().to_vec();
         let shape = v.shape().to_vec();
         if (v.origin() as usize).is_multiple_of(align_of::<T>()) {
-            return Ok(Stack {
+            return Ok(MatrixBatch {
                 flat: Contiguous::Borrowed(v.origin()),
                 shape,
                 strides,
@@ -126,7 +126,7 @@ impl<T: Number> Stack<T> {
         for k in (1..shape.len()).rev() {
             strides[k - 1] = strides[k] * shape[k];
         }
-        Ok(Stack { flat, shape, strides, element: std::marker::PhantomData })
+        Ok(MatrixBatch { flat, shape, strides, element: std::marker::PhantomData })
     }
 
     fn rows(&self) -> usize {
@@ -142,7 +142,7 @@ impl<T: Number> Stack<T> {
     }
 
     /// The matrix of that number.
-    fn source(&self, mut index: usize) -> Place<T> {
+    fn source(&self, mut index: usize) -> MatrixPtr<T> {
         let d = self.shape.len();
         let mut offset = 0;
         for k in (0..d - 2).rev() {
@@ -151,31 +151,31 @@ impl<T: Number> Stack<T> {
             index /= n;
         }
         let at = (self.flat.ptr() as *mut T).wrapping_offset(offset as isize);
-        Place { at, row: self.strides[d - 2] as isize, column: self.strides[d - 1] as isize }
+        MatrixPtr { at, row: self.strides[d - 2] as isize, column: self.strides[d - 1] as isize }
     }
 }
 
 /// Where the elements of a matrix are.
 #[derive(Clone, Copy)]
-struct Place<T> {
+struct MatrixPtr<T> {
     at: *mut T,
     row: isize,
     column: isize,
 }
 
-impl<T> Place<T> {
+impl<T> MatrixPtr<T> {
     /// Row-major.
-    fn rows(at: *mut T, columns: usize) -> Place<T> {
-        Place { at, row: columns as isize, column: 1 }
+    fn rows(at: *mut T, columns: usize) -> MatrixPtr<T> {
+        MatrixPtr { at, row: columns as isize, column: 1 }
     }
 
     /// Column-major.
-    fn columns(at: &mut [T], rows: usize) -> Place<T> {
-        Place { at: at.as_mut_ptr(), row: 1, column: rows as isize }
+    fn columns(at: &mut [T], rows: usize) -> MatrixPtr<T> {
+        MatrixPtr { at: at.as_mut_ptr(), row: 1, column: rows as isize }
     }
 
-    fn transposed(self) -> Place<T> {
-        Place { at: self.at, row: self.column, column: self.row }
+    fn transposed(self) -> MatrixPtr<T> {
+        MatrixPtr { at: self.at, row: self.column, column: self.row }
     }
 }
 
@@ -183,7 +183,7 @@ impl<T> Place<T> {
 ///
 /// # Safety
 /// Both are in memory, and do not overlap.
-unsafe fn transfer<S: Copy, T>(m: usize, n: usize, from: Place<S>, to: Place<T>, f: impl Fn(S) -> T) {
+unsafe fn transfer<S: Copy, T>(m: usize, n: usize, from: MatrixPtr<S>, to: MatrixPtr<T>, f: impl Fn(S) -> T) {
     for first in (0..n).step_by(COLUMNS) {
         for i in 0..m as isize {
             for j in first as isize..n.min(first + COLUMNS) as isize {
@@ -197,24 +197,24 @@ unsafe fn transfer<S: Copy, T>(m: usize, n: usize, from: Place<S>, to: Place<T>,
     }
 }
 
-/// Copies an m × n matrix to row-major memory: of row i at least the columns in `wanted(i)`.
+/// Copies an m × n matrix to row-major memory: of row i at least the columns in `columns_of_row(i)`.
 ///
 /// # Safety
 /// The matrix is in memory, and does not overlap `to`.
 unsafe fn copy_rows<T: Number>(
     m: usize,
     n: usize,
-    from: Place<T>,
+    from: MatrixPtr<T>,
     to: &mut [T],
-    wanted: impl Fn(usize) -> Range<usize>,
+    columns_of_row: impl Fn(usize) -> Range<usize>,
 ) {
     assert!(to.len() >= m * n);
     if from.column != 1 {
         // SAFETY: passed on; there is room.
-        return unsafe { transfer(m, n, from, Place::rows(to.as_mut_ptr(), n), |x| x) };
+        return unsafe { transfer(m, n, from, MatrixPtr::rows(to.as_mut_ptr(), n), |x| x) };
     }
     for (i, row) in to.chunks_exact_mut(n).take(m).enumerate() {
-        let columns = wanted(i);
+        let columns = columns_of_row(i);
         // SAFETY: passed on: these are elements of row i.
         let source = unsafe {
             let at = from.at.offset(i as isize * from.row).add(columns.start);
@@ -231,15 +231,15 @@ fn matrix<T: Number>(at: &mut [T], rows: usize, columns: usize) -> MatMut<'_, T>
 
 /// Operands of elements `T`, results of elements `O`.
 struct Job<T, O> {
-    a: Stack<T>,
-    b: Option<Stack<T>>,
+    a: MatrixBatch<T>,
+    b: Option<MatrixBatch<T>>,
     m: usize,
     n: usize,
     /// Columns of the right side.
     k: usize,
     batch: usize,
     /// Multiplications of one from which several threads work on it.
-    threaded: usize,
+    min_threaded_work: usize,
     /// Where each result starts, and its elements per matrix.
     results: [(SharedPtr, usize); 3],
     info: SharedPtr,
@@ -251,9 +251,9 @@ impl<T: Number, O: Number> Job<T, O> {
     /// As [`run`].
     unsafe fn new(op: LinalgOp, a: View, b: Option<View>, out: View) -> Result<Job<T, O>> {
         // SAFETY: passed on.
-        let (a, b) = unsafe { (Stack::<T>::new(a)?, b.map(|b| Stack::<T>::new(b)).transpose()?) };
+        let (a, b) = unsafe { (MatrixBatch::<T>::new(a)?, b.map(|b| MatrixBatch::<T>::new(b)).transpose()?) };
         let (m, n, batch) = (a.rows(), a.columns(), a.batch());
-        let k = b.as_ref().map_or(0, Stack::columns);
+        let k = b.as_ref().map_or(0, MatrixBatch::columns);
         let mut at = out.origin() as *mut O;
         let results = op.results(m as i64, n as i64, k as i64).map(|elements| {
             let result = (SharedPtr(at as *mut u8), elements as usize);
@@ -261,8 +261,8 @@ impl<T: Number, O: Number> Job<T, O> {
             result
         });
         let info = SharedPtr(at as *mut u8);
-        let threaded = threaded(op).pow(3);
-        Ok(Job { a, b, m, n, k, batch, threaded, results, info, output: std::marker::PhantomData })
+        let min_threaded_work = min_threaded_size(op).pow(3);
+        Ok(Job { a, b, m, n, k, batch, min_threaded_work, results, info, output: std::marker::PhantomData })
     }
 
     /// Where a result of a matrix goes.
@@ -277,25 +277,31 @@ impl<T: Number, O: Number> Job<T, O> {
     fn load(&self, index: usize, to: &mut [T]) {
         // SAFETY: the operand is in memory, and the scratch has room.
         unsafe {
-            transfer(self.m, self.n, self.a.source(index), Place::columns(&mut to[..self.m * self.n], self.m), |x| x)
+            transfer(
+                self.m,
+                self.n,
+                self.a.source(index),
+                MatrixPtr::columns(&mut to[..self.m * self.n], self.m),
+                |x| x,
+            )
         }
     }
 
-    /// Does `one(matrix, scratch, stack, parallelism)` for every matrix, with `room` scratch elements, which hold anything,
+    /// Does `one(matrix, scratch, stack, parallelism)` for every matrix, with `scratch_len` scratch elements, which hold anything,
     /// and the stack that faer asks for. Where it gives back false, the results become NaN and the output says so.
     fn each(
         &self,
-        room: usize,
+        scratch_len: usize,
         stack: impl Fn(Par) -> StackReq,
         one: impl Fn(usize, &mut [T], &mut MemStack, Par) -> bool + Sync,
     ) -> Result<()> {
         let work = self.m * self.n * self.m.min(self.n).max(self.k);
         let threads = rayon::current_num_threads();
         let alone = self.batch < 2 * threads || work * self.batch < LARGE;
-        let par = if alone && work >= self.threaded && threads > 1 { Par::rayon(0) } else { Par::Seq };
+        let par = if alone && work >= self.min_threaded_work && threads > 1 { Par::rayon(0) } else { Par::Seq };
         let parts = if alone { 1 } else { self.batch.min(8 * threads) };
         let align = crate::alloc::ALIGN;
-        let scratch = (room * size_of::<T>()).next_multiple_of(align);
+        let scratch = (scratch_len * size_of::<T>()).next_multiple_of(align);
         let bytes = scratch + stack(par).unaligned_bytes_required().next_multiple_of(align);
         let block = Block::new(bytes * parts)?;
         let memory = SharedPtr(block.as_ptr());
@@ -305,12 +311,12 @@ impl<T: Number, O: Number> Job<T, O> {
             // SAFETY: each part has its own stretch of the block, and writes what it reads.
             let (space, rest) = unsafe {
                 let rest = std::slice::from_raw_parts_mut(at.add(scratch).cast(), bytes - scratch);
-                (std::slice::from_raw_parts_mut(at as *mut T, room), rest)
+                (std::slice::from_raw_parts_mut(at as *mut T, scratch_len), rest)
             };
             for index in p * self.batch / parts..(p + 1) * self.batch / parts {
                 if !one(index, space, MemStack::new(rest), par) {
                     failed.store(true, Relaxed);
-                    (0..3).for_each(|which| self.result(which, index).fill(O::whole(f64::NAN)));
+                    (0..3).for_each(|which| self.result(which, index).fill(O::from_real(f64::NAN)));
                 }
             }
         };
@@ -320,7 +326,7 @@ impl<T: Number, O: Number> Job<T, O> {
             threads::parallel_for(parts, part)
         }
         // SAFETY: the output ends with this element.
-        unsafe { (self.info.0 as *mut O).write(O::whole(f64::from(u8::from(failed.into_inner())))) };
+        unsafe { (self.info.0 as *mut O).write(O::from_real(f64::from(u8::from(failed.into_inner())))) };
         Ok(())
     }
 }
