@@ -53,19 +53,12 @@ pub(super) fn sqrt((a, b): Z) -> Z {
     }
     // Scaled by a power of 4 so that hypot cannot overflow nor lose subnormals.
     let top = a.abs().max(b.abs());
-    let scale = if top > 1e300 {
-        0.0625
+    let (scale, back) = if top > 1e300 {
+        (0.0625, 4.0)
     } else if top < 1e-290 {
-        4f64.powi(60)
+        (4f64.powi(60), 2f64.powi(-60))
     } else {
-        1.0
-    };
-    let back = if top > 1e300 {
-        4.0
-    } else if top < 1e-290 {
-        2f64.powi(-60)
-    } else {
-        1.0
+        (1.0, 1.0)
     };
     let (a, b) = (a * scale, b * scale);
     let (re, im) = if a >= 0.0 {

@@ -20,20 +20,8 @@ const MAGIC: f32 = 12582912.0;
 #[inline(always)]
 fn scale(p: f32, kf: f32, t: f32) -> f32 {
     let (low, high) = (kf < -100.0, kf > 100.0);
-    let shift = if low {
-        40i32
-    } else if high {
-        -2
-    } else {
-        0
-    };
-    let post = if low {
-        9.094947e-13
-    } else if high {
-        4.0
-    } else {
-        1.0
-    };
+    let shift = pick(low, 40i32, pick(high, -2, 0));
+    let post = pick(low, 9.094947e-13, pick(high, 4.0, 1.0));
     let k = (t.to_bits() as i32).wrapping_add(shift + 127);
     p * f32::from_bits((k as u32) << 23) * post
 }
@@ -56,13 +44,7 @@ fn reduce<S: Isa>(v: f32) -> (f32, f32, f32) {
 /// e^v, 1 ulp.
 #[inline(always)]
 fn exp<S: Isa>(v: f32) -> f32 {
-    let c = if v > 89.0 {
-        89.0
-    } else if v < -104.0 {
-        -104.0
-    } else {
-        v
-    };
+    let c = pick(v > 89.0, 89.0, pick(v < -104.0, -104.0, v));
     let (r, k, t) = reduce::<S>(c);
     scale(expm1_kernel::<S>(r) + 1.0, k, t)
 }
@@ -70,13 +52,7 @@ fn exp<S: Isa>(v: f32) -> f32 {
 /// 2^v, 1 ulp.
 #[inline(always)]
 fn exp2<S: Isa>(v: f32) -> f32 {
-    let c = if v > 129.0 {
-        129.0
-    } else if v < -151.0 {
-        -151.0
-    } else {
-        v
-    };
+    let c = pick(v > 129.0, 129.0, pick(v < -151.0, -151.0, v));
     let t = c + MAGIC;
     let k = t - MAGIC;
     scale(expm1_kernel::<S>((c - k) * std::f32::consts::LN_2) + 1.0, k, t)
@@ -85,13 +61,7 @@ fn exp2<S: Isa>(v: f32) -> f32 {
 /// e^v - 1, 1.5 ulp.
 #[inline(always)]
 fn expm1<S: Isa>(v: f32) -> f32 {
-    let c = if v > 89.0 {
-        89.0
-    } else if v < -30.0 {
-        -30.0
-    } else {
-        v
-    };
+    let c = pick(v > 89.0, 89.0, pick(v < -30.0, -30.0, v));
     let (r, _, t) = reduce::<S>(c);
     let p = expm1_kernel::<S>(r);
     let s = f32::from_bits((t.to_bits().wrapping_add(126)) << 23);

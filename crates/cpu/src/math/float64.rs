@@ -71,20 +71,8 @@ pub(super) fn slow2(a: f64, b: f64, fun: Fun) -> f64 {
 #[inline(always)]
 fn scale(p: f64, kf: f64, t: f64) -> f64 {
     let (low, high) = (kf < -900.0, kf > 1000.0);
-    let shift = if low {
-        128i64
-    } else if high {
-        -2
-    } else {
-        0
-    };
-    let post = if low {
-        2.938735877055719e-39
-    } else if high {
-        4.0
-    } else {
-        1.0
-    };
+    let shift = pick(low, 128i64, pick(high, -2, 0));
+    let post = pick(low, 2.938735877055719e-39, pick(high, 4.0, 1.0));
     let k = (t.to_bits() as i64).wrapping_add(shift + 1023);
     p * f64::from_bits((k as u64) << 52) * post
 }
@@ -115,13 +103,7 @@ fn exp_tail<S: Isa>(r: f64) -> f64 {
 #[inline(always)]
 pub(super) fn exp<S: Isa>(v: f64, tail: f64) -> f64 {
     // The clamp keeps k in range; NaN passes both comparisons.
-    let c = if v > 710.0 {
-        710.0
-    } else if v < -746.0 {
-        -746.0
-    } else {
-        v
-    };
+    let c = pick(v > 710.0, 710.0, pick(v < -746.0, -746.0, v));
     let t = fma::<S>(c, LOG2E, MAGIC);
     let kf = t - MAGIC;
     let r = fma::<S>(-kf, LN2_LO, fma::<S>(-kf, LN2_HI, c) + tail);
@@ -131,13 +113,7 @@ pub(super) fn exp<S: Isa>(v: f64, tail: f64) -> f64 {
 /// e^v - 1, 1.3 ulp.
 #[inline(always)]
 pub(super) fn expm1<S: Isa>(v: f64) -> f64 {
-    let c = if v > 710.0 {
-        710.0
-    } else if v < -60.0 {
-        -60.0
-    } else {
-        v
-    };
+    let c = pick(v > 710.0, 710.0, pick(v < -60.0, -60.0, v));
     let t = fma::<S>(c, LOG2E, MAGIC);
     let kf = t - MAGIC;
     let r = fma::<S>(-kf, LN2_LO, fma::<S>(-kf, LN2_HI, c));
@@ -397,34 +373,10 @@ fn root_error<S: Isa>(z: f64, root: f64) -> f64 {
 fn atan<S: Isa>(v: f64) -> f64 {
     let a = v.abs();
     let (far, mid) = (a > 2.414213562373095, a > 0.66);
-    let num = if far {
-        -1.0
-    } else if mid {
-        a - 1.0
-    } else {
-        a
-    };
-    let den = if far {
-        a
-    } else if mid {
-        a + 1.0
-    } else {
-        1.0
-    };
-    let base = if far {
-        std::f64::consts::FRAC_PI_2
-    } else if mid {
-        std::f64::consts::FRAC_PI_4
-    } else {
-        0.0
-    };
-    let low = if far {
-        PIO2_LO
-    } else if mid {
-        0.5 * PIO2_LO
-    } else {
-        0.0
-    };
+    let num = pick(far, -1.0, pick(mid, a - 1.0, a));
+    let den = pick(far, a, pick(mid, a + 1.0, 1.0));
+    let base = pick(far, std::f64::consts::FRAC_PI_2, pick(mid, std::f64::consts::FRAC_PI_4, 0.0));
+    let low = pick(far, PIO2_LO, pick(mid, 0.5 * PIO2_LO, 0.0));
     let t = num / den;
     let z = t * t;
     let p = poly::<S, 5>(
@@ -615,13 +567,7 @@ impl<S: Isa> Inexact for F64<S> {
     #[inline(always)]
     fn exp2(self) -> Self {
         let v = self.0;
-        let c = if v > 1025.0 {
-            1025.0
-        } else if v < -1080.0 {
-            -1080.0
-        } else {
-            v
-        };
+        let c = pick(v > 1025.0, 1025.0, pick(v < -1080.0, -1080.0, v));
         let t = c + MAGIC;
         let k = t - MAGIC;
         let r = (c - k) * std::f64::consts::LN_2;

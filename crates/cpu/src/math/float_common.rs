@@ -113,13 +113,7 @@ macro_rules! float_common {
             }
             #[inline(always)]
             fn sign(self) -> Self {
-                let s = if self.0 > 0.0 {
-                    1.0
-                } else if self.0 < 0.0 {
-                    -1.0
-                } else {
-                    0.0
-                };
+                let s = pick(self.0 > 0.0, 1.0, pick(self.0 < 0.0, -1.0, 0.0));
                 x(if self.0 != self.0 { self.0 } else { s })
             }
             #[inline(always)]
@@ -211,13 +205,7 @@ macro_rules! float_common {
             #[inline(always)]
             pub(super) fn heaviside_of(self, o: Self) -> Self {
                 let a = self.0;
-                let y = if a > 0.0 {
-                    1.0
-                } else if a < 0.0 {
-                    0.0
-                } else {
-                    o.0
-                };
+                let y = pick(a > 0.0, 1.0, pick(a < 0.0, 0.0, o.0));
                 x(if a != a { a } else { y })
             }
             #[inline(always)]

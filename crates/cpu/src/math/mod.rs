@@ -64,6 +64,12 @@ impl From<bool> for B {
     }
 }
 
+/// Returns `a` if `c`, else `b`. Both are computed before, which becomes a select and keeps a loop free of branches.
+#[inline(always)]
+pub(crate) fn pick<T>(c: bool, a: T, b: T) -> T {
+    if c { a } else { b }
+}
+
 /// `a·b + c`: fused where that is one instruction.
 #[inline(always)]
 pub(crate) fn fma<S: Isa>(a: f64, b: f64, c: f64) -> f64 {
