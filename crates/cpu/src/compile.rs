@@ -1,8 +1,8 @@
 //! Lowers a fused kernel to bytecode: lists of block operations over a register file of tile buffers.
 //!
-//! How a kernel walks its space depends on its shape ([`Mode`]). In *rows* mode a tile holds whole rows and everything
-//! happens in one list. Where rows are longer than a tile, or where it is the outer axis that is contiguous, each
-//! reduction ends a *pass* over the inner space; what later passes need again is computed again.
+//! The order of iteration depends on the kernel's shape ([`Mode`]). In *rows* mode a tile holds complete rows and one
+//! list has all operations. Where rows are longer than a tile, or where the outer axis is the contiguous one, each
+//! reduction ends a *pass* over the inner space, and later passes recompute the values that they need.
 
 use cuprous_core::{DType, Error, Fun, Result, ScatterOp};
 use cuprous_plan::{Inst, Kernel, Level};
@@ -15,93 +15,93 @@ use crate::blocks::{CHUNK, MapFn, map};
 use crate::isa::Entry;
 use crate::math::is_scalar;
 
-/// Bytes of registers that a tile may fill: most of the L1 cache, with room for what is streamed.
+/// Bytes of registers that a tile may use: most of the L1 cache, with space for streamed operands.
 const TILE_BYTES: usize = 48 << 10;
 const MIN_TILE: usize = 512;
 const MAX_TILE: usize = 4096;
-/// Outer elements of a tile in columns mode.
+/// Outer indices of a tile in columns mode.
 const COLUMN_TILE: usize = 1024;
 
-/// How a kernel walks its space.
+/// The order in which a kernel iterates over its space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
-    /// A tile is `rows` whole rows. Maps are rows of one element.
+    /// A tile is `rows` complete rows. Maps are rows of one element.
     Rows,
     /// A tile is a part of one row.
     Long,
-    /// A tile is `tile / rows` inner indices of `rows` neighbouring outer indices, the latter contiguous.
+    /// A tile is `tile / rows` inner indices of `rows` neighboring outer indices. The outer indices are contiguous.
     Columns,
 }
 
 /// How often a value is computed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Rate {
-    /// Once; kept as one chunk of equal elements.
+    /// Once per task. The value is stored as one chunk of equal elements.
     Once,
-    /// For each outer index.
+    /// Once for each outer index.
     Row,
-    /// For each element.
+    /// Once for each element.
     Full,
 }
 
-/// A block operation.
+/// The kind of a block operation, with its operands.
 #[derive(Clone, Debug)]
 pub(crate) enum BlockOpKind {
-    /// A constant.
+    /// A constant of the program.
     Scalar { slot: u32 },
-    /// Memory, in place where it lies straight and `copy` is not set.
+    /// Reads memory, in place if it is contiguous and `copy` is not set.
     Load { buf: u16, access: AffineAccess, copy: bool },
-    /// Indices.
+    /// Generates indices.
     Iota { access: AffineAccess },
-    /// A block function; its result goes straight to memory if `direct`.
+    /// Applies a block function. The result is written to memory directly if `direct` is set.
     Map { fun: Fun, f: MapFn, args: SmallVec<[u16; 3]>, direct: Option<(u16, AffineAccess)>, can_pad: bool },
-    /// Elements by index.
+    /// Reads elements by index.
     Gather { buf: u16, len: i64, index: u16 },
-    /// A row value, once for each element of its row.
+    /// Repeats a row value for each element of its row.
     Expand { arg: u16 },
-    /// A fold; number into [`Code::reductions`].
+    /// A reduction, as an index into [`Code::reductions`].
     Reduce { reduction: usize, arg: u16 },
-    /// To memory.
+    /// Writes to memory.
     Store { buf: u16, access: AffineAccess, arg: u16 },
-    /// To memory by index.
+    /// Writes to memory by index.
     Scatter { buf: u16, len: i64, index: u16, arg: u16, f: Entry<ScatterArgs>, name: &'static str },
 }
 
-/// An operation with its result.
+/// A block operation and its result.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockOp {
     pub(crate) kind: BlockOpKind,
-    /// Number of the result.
+    /// Number of the resulting value.
     pub(crate) val: u16,
     pub(crate) dtype: DType,
     pub(crate) rate: Rate,
-    /// Byte offset of its register in the scratch memory.
+    /// Byte offset of the result's register in the scratch memory.
     pub(crate) reg: usize,
 }
 
-/// A fold of the kernel.
+/// A reduction of the kernel.
 #[derive(Clone)]
 pub(crate) struct KernelReduction {
     pub(crate) fns: ReduceFns,
     pub(crate) name: String,
     /// dtype of the elements.
     pub(crate) dtype: DType,
-    /// The row value that it makes.
+    /// The row value that holds the result.
     pub(crate) val: u16,
-    /// dtype of that.
+    /// dtype of the result.
     pub(crate) out: DType,
-    /// Pass at whose end it is finished.
+    /// The pass after which the result is complete.
     pub(crate) pass: usize,
     /// Byte offset and size of its state within the states.
     pub(crate) state: usize,
     pub(crate) state_bytes: usize,
     /// Byte offset of the row value's register.
     pub(crate) reg: usize,
-    /// Byte offset of a tile to spread an operand that has no tile of its own.
+    /// Byte offset of a tile for an operand that is a single chunk and has to be repeated.
     pub(crate) broadcast: usize,
 }
 
-/// One sweep over the inner space, and the row operations that follow it.
+/// One pass over the inner space, and the row operations that follow it.
 #[derive(Clone, Default)]
 pub(crate) struct Pass {
     pub(crate) full: Vec<BlockOp>,
@@ -118,35 +118,35 @@ pub(crate) struct Code {
     pub(crate) rows: usize,
     /// Elements of a tile.
     pub(crate) tile: usize,
-    /// Done at the start of every task.
+    /// Operations at the start of every task.
     pub(crate) once: Vec<BlockOp>,
-    /// Row operations that need no reduction (not in rows mode).
+    /// Row operations that do not depend on a reduction (not in rows mode).
     pub(crate) early: Vec<BlockOp>,
     pub(crate) passes: Vec<Pass>,
-    /// Row operations that write, after all passes (not in rows mode).
+    /// Row operations that write memory, after all passes (not in rows mode).
     pub(crate) late: Vec<BlockOp>,
     pub(crate) reductions: Vec<KernelReduction>,
     /// Number of values.
     pub(crate) vals: usize,
     /// Bytes of registers.
     pub(crate) scratch: usize,
-    /// Where the fold states begin, and their size.
+    /// Byte offset and size of the states of reductions.
     pub(crate) states: usize,
     pub(crate) state_bytes: usize,
     /// Cost of one element, in simple operations.
     pub(crate) weight: u64,
-    /// Tiles must be done in order (scatters).
+    /// Tiles have to run in order, because the kernel has scatters.
     pub(crate) in_order: bool,
-    /// Program's number of each buffer.
+    /// Index into the program's buffers for each buffer of the kernel.
     pub(crate) buffers: Vec<u32>,
 }
 
-/// The lowering in progress.
+/// The state of the lowering.
 struct Lower<'k> {
     kernel: &'k Kernel,
     mode: Mode,
     rate: Vec<Rate>,
-    /// The pass in which a value is first complete.
+    /// The first pass in which each value is complete.
     stage: Vec<usize>,
     vals: u16,
     reductions: Vec<KernelReduction>,
@@ -206,7 +206,7 @@ pub(crate) fn lower(kernel: &Kernel) -> Result<Code> {
     Ok(code)
 }
 
-/// Rough cost of an instruction per element.
+/// Returns the approximate cost of an instruction per element.
 fn weight(inst: &Inst, d: DType) -> u64 {
     use Fun::*;
     match inst {
@@ -226,7 +226,7 @@ fn weight(inst: &Inst, d: DType) -> u64 {
 }
 
 impl Lower<'_> {
-    /// What the executor relies on.
+    /// Checks the assumptions of the executor.
     fn check(&self) -> Result<()> {
         let k = self.kernel;
         let axes = |level: Level| k.outer.len() + if level == Level::Full { k.inner.len() } else { 0 };
@@ -286,7 +286,7 @@ impl Lower<'_> {
         }
     }
 
-    /// True if more loads are contiguous along the outer than along the inner axes.
+    /// Returns true if more loads are contiguous along the outer axes than along the inner ones.
     fn prefers_columns(&self) -> bool {
         let k = self.kernel;
         let nearest = |extents: &[i64], strides: &[i64]| {
@@ -324,7 +324,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The operation of an instruction, its operands at the rate it needs: row values are expanded into `list`.
+    /// Returns the operation of an instruction. Operands are provided at the rate that it needs: row values are
+    /// expanded in `list`.
     fn op(&mut self, at: usize, list: &mut Vec<BlockOp>, expanded: &mut Vec<(u16, u16)>) -> Result<BlockOp> {
         let t = &self.kernel.body[at];
         let rate = self.rate[at];
@@ -406,7 +407,7 @@ impl Lower<'_> {
         Ok(BlockOp { kind, val: at as u16, dtype: t.dtype, rate, reg: 0 })
     }
 
-    /// True where row values need no expansion, since rows have one element.
+    /// Returns true if row values need no expansion because rows have one element.
     fn rows_have_one_element(&self) -> bool {
         !self.kernel.reduces()
     }
@@ -437,7 +438,7 @@ impl Lower<'_> {
         let is_reduce = |l: &Self, at: usize| matches!(l.kernel.body[at].inst, Inst::Reduce { .. });
         let last = (0..n).filter(|&at| is_reduce(self, at)).map(|at| self.stage[at]).max().unwrap_or(0);
         for stage in 0..=last {
-            // What this pass must make: folds of this stage; at the end, what is written.
+            // The roots of this pass: reductions of this stage, and in the last pass the values that are written.
             let mut wanted = vec![false; n];
             for at in (0..n).rev() {
                 let t = &self.kernel.body[at];
@@ -477,7 +478,7 @@ impl Lower<'_> {
             }
             code.passes.push(Pass { full, rows });
         }
-        // Row loads must not see what the passes write.
+        // Loads of rows are copied, because the passes may overwrite the memory.
         for op in &mut code.early {
             if let BlockOpKind::Load { copy, .. } = &mut op.kind {
                 *copy = true;
@@ -487,7 +488,7 @@ impl Lower<'_> {
     }
 }
 
-/// Operands of an instruction.
+/// Returns the operands of an instruction.
 fn operands(inst: &Inst) -> SmallVec<[u16; 3]> {
     match inst {
         Inst::Map { args, .. } => args.clone(),
@@ -498,7 +499,7 @@ fn operands(inst: &Inst) -> SmallVec<[u16; 3]> {
     }
 }
 
-/// Operands of an operation.
+/// Returns the operands of an operation.
 pub(crate) fn operands_of(kind: &BlockOpKind) -> SmallVec<[u16; 3]> {
     match kind {
         BlockOpKind::Map { args, .. } => args.clone(),
@@ -511,7 +512,7 @@ pub(crate) fn operands_of(kind: &BlockOpKind) -> SmallVec<[u16; 3]> {
     }
 }
 
-/// Whether a block function may run over whatever lies behind the last element, up to a whole chunk.
+/// Returns true if a block function may also process the elements behind the last one, up to a complete chunk.
 fn can_pad(fun: Fun, d: DType) -> bool {
     use Fun::*;
     !is_scalar(fun, d)
@@ -541,7 +542,7 @@ fn can_pad(fun: Fun, d: DType) -> bool {
         )
 }
 
-/// Decides which loads must be copied, and lets results go straight to memory.
+/// Decides which loads must be copied, and lets block functions write results to memory directly.
 fn finish_pass(list: &mut Vec<BlockOp>) {
     let stores = |list: &[BlockOp], buf: u16| -> Vec<usize> {
         let hit = |op: &BlockOp| matches!(&op.kind, BlockOpKind::Store { buf: b, .. } if *b == buf);
@@ -580,11 +581,11 @@ fn finish_pass(list: &mut Vec<BlockOp>) {
     }
 }
 
-/// Gives every value its register, and the kernel its tile.
+/// Assigns a register to every value and chooses the kernel's tile.
 fn assign_registers(code: &mut Code) {
-    // Registers of full values, in units of bytes per element of a tile, reused as soon as their last reader is done.
-    let mut width = 0; // bytes per element, all registers
-    let mut touched = 0; // the part that is really written
+    // Registers of full values, in bytes per element of a tile. A register is reused after its last reader.
+    let mut width = 0; // bytes per element of all registers
+    let mut touched = 0; // the part of it that is written
     let mut lists = Vec::new();
     for pass in &code.passes {
         let (regs, w, t) = allocate_registers(&pass.full);
@@ -603,7 +604,7 @@ fn assign_registers(code: &mut Code) {
         Mode::Long => (1, tile),
         Mode::Columns => {
             let rows = COLUMN_TILE.min(code.outer as usize);
-            // Several inner indices in a tile only where they follow each other in the flattened space.
+            // A tile has several inner indices only where they are adjacent in the flattened space.
             let depth = if rows == code.outer as usize { (tile / rows).max(1) } else { 1 };
             (rows, rows * depth.min(inner))
         }
@@ -623,7 +624,7 @@ fn assign_registers(code: &mut Code) {
     for op in row_lists.flatten() {
         op.reg = take(rows_room * op.dtype.size());
     }
-    // In rows mode, and for folds in all modes, row values have registers of their own too.
+    // Row values also have registers of their own in rows mode, and for reductions in all modes.
     for pass in &mut code.passes {
         for op in pass.full.iter_mut().filter(|op| op.rate == Rate::Row) {
             op.reg = take(rows_room * op.dtype.size());
@@ -659,7 +660,8 @@ fn assign_registers(code: &mut Code) {
     code.scratch = end;
 }
 
-/// Register offsets (bytes per element) of a list's full values, the total, and the part of it that is written.
+/// Returns the register offsets (bytes per element) of a list's full values, their total size, and the part of it that
+/// is written.
 fn allocate_registers(list: &[BlockOp]) -> (Vec<usize>, usize, usize) {
     let mut free: Vec<(usize, usize)> = Vec::new(); // (size, offset)
     let (mut total, mut touched) = (0, 0);

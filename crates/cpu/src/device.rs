@@ -1,4 +1,4 @@
-//! The device: memory, compiling, and programs step by step.
+//! The device: memory, compilation, and programs that run step by step.
 
 use std::any::Any;
 use std::fmt::Write;
@@ -22,22 +22,22 @@ use crate::run::Bindings;
 use crate::source;
 use crate::threads::{self, with_threads};
 
-/// The host's processors.
+/// The processors of the host.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct CpuDevice;
 
 impl CpuDevice {
-    /// The device; it needs nothing.
+    /// Creates the device.
     pub fn new() -> Self {
         threads::watch_forks();
         CpuDevice
     }
 }
 
-/// Steps of a program that may take long together, whatever they are.
+/// Number of steps from which on a program counts as long, whatever its steps do.
 const MANY_STEPS: usize = 32;
 
-/// A step, ready to run.
+/// A step that is ready to run.
 enum PreparedStep {
     Kernel(Code),
     Routine(Routine),
@@ -46,7 +46,7 @@ enum PreparedStep {
 
 impl PreparedStep {
     /// # Safety
-    /// The buffers have the sizes that the program was planned for, and nothing else writes them meanwhile.
+    /// The buffers have the sizes that the program was planned for, and nothing else writes them during the call.
     unsafe fn run(&self, bindings: Bindings) -> Result<()> {
         // SAFETY: by this function's contract.
         unsafe {
@@ -61,34 +61,34 @@ impl PreparedStep {
 
 /// A compiled program.
 struct CpuProgram {
-    /// Each with the step of the program that it is of.
+    /// Each prepared step with the index of the program's step that it belongs to.
     steps: Vec<(u32, PreparedStep)>,
-    /// How an interrupt ends each step of the program.
+    /// How each step of the program responds to an interrupt.
     policies: Vec<InterruptPolicy>,
-    /// The last run was interrupted: the next one goes on with step `next`.
+    /// Set if the last run was interrupted. The next run then continues with step `next`.
     interrupted: bool,
     next: usize,
     /// The step of the program in which the last run ended early.
     ended_at: u32,
-    /// That step, if it still runs.
+    /// The step that runs in the background, if any.
     background: Option<BackgroundStep>,
-    /// Some step may take long.
+    /// Whether some step may take long.
     is_long: bool,
     buffers: usize,
     scalars: usize,
 }
 
-/// How an interrupt ends a step.
+/// How a step responds to an interrupt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct InterruptPolicy {
-    /// The step may stop anywhere and be run again from its beginning: it reads nothing that it writes.
+    /// The step may stop anywhere and be run again from its beginning, because it does not read what it writes.
     restartable: bool,
-    /// A routine that takes long.
+    /// The step is a routine that takes long.
     is_long: bool,
 }
 
 impl InterruptPolicy {
-    /// The token under which the step runs: only one that can be run again may stop anywhere.
+    /// Returns the token under which the step runs. Only a restartable step may stop anywhere.
     fn token(self, token: Token) -> Token {
         if self.restartable { token } else { Token::NONE }
     }
@@ -99,7 +99,7 @@ impl InterruptPolicy {
             let list = if writes { &mut written } else { &mut read };
             list.push(program.buffers[buffer as usize]);
         });
-        // A kernel lists a buffer that it writes once, also if it reads it.
+        // A kernel lists a buffer that it writes once, even if it also reads it.
         for kernel in step.kernels() {
             read.extend(kernel.body.iter().filter_map(|t| match t.inst {
                 Inst::Load { buf, .. } | Inst::Gather { buf, .. } | Inst::Scatter { buf, .. } => {
@@ -143,13 +143,13 @@ fn prepare(program: &Program) -> Result<Vec<(u32, PreparedStep)>> {
     Ok(steps)
 }
 
-/// The kernel of the user that a step launches.
+/// Returns the user's kernel that a step launches.
 fn kernel_of(launched: &Launched) -> Result<&CpuKernel> {
     let any: &dyn Any = &*launched.launch.kernel;
     any.downcast_ref().ok_or_else(|| Error::runtime("[cpu] a kernel of another device"))
 }
 
-/// Launches a kernel of the user on memory that the caller vouches for.
+/// Launches a user's kernel. The caller guarantees the memory that its arguments name.
 fn launch(launched: &Launched, bindings: Bindings) -> Result<()> {
     let range = launched.constants.start as usize..launched.constants.end as usize;
     let mut block: SmallVec<[Scalar; 16]> = SmallVec::from_slice(&bindings.scalars[range]);
@@ -180,7 +180,7 @@ impl Device for CpuDevice {
     fn upload(&self, from: &[u8], _wait: bool) -> Result<Buffer> {
         let buffer = alloc::buffer(from.len())?;
         if !from.is_empty() {
-            // SAFETY: the buffer was just made, with that many bytes.
+            // SAFETY: the buffer was just allocated with that many bytes.
             unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), buffer.address() as *mut u8, from.len()) };
         }
         Ok(buffer)
@@ -272,18 +272,18 @@ impl CpuProgram {
         }
         let policy = self.policies[*of as usize];
         let (noticed, by_itself) = match step {
-            // A launch ends at an interrupt, and the program with it: what the kernel has written is lost.
+            // An interrupt ends a launch, and the program with it. The kernel's partial results are lost.
             PreparedStep::Launch(_) => (token, false),
             PreparedStep::Kernel(code) => (policy.token(token), !policy.restartable && code.is_long()),
             PreparedStep::Routine(_) => (policy.token(token), policy.is_long),
         };
-        // SAFETY: the engine gives the program's buffers, and lets nothing else write them until the program has ended.
+        // SAFETY: the engine provides the program's buffers, and nothing else writes them until the program has ended.
         let run = move |bindings: Bindings| unsafe { step.run(bindings) };
         if token.listens() && by_itself {
-            // SAFETY: the step stays where it is until the outcome is known (see `Drop`), and so does the memory: an
-            // interrupted program keeps it.
+            // SAFETY: the step is not moved or dropped until the outcome is known (see `Drop`), and an interrupted
+            // program keeps its memory.
             let started = unsafe { BackgroundStep::start(bindings, noticed, run) };
-            // If no thread can be started, the step runs here, and an interrupt waits for its end.
+            // If no thread can be started, the step runs here, and an interrupt takes effect after it.
             if let Ok(background) = started {
                 self.background = Some(background);
                 return self.wait(token);
@@ -292,7 +292,7 @@ impl CpuProgram {
         with_threads(|| noticed.within(|| run(bindings)))
     }
 
-    /// Waits for the step that runs on a thread of its own.
+    /// Waits for the step that runs in the background.
     fn wait(&mut self, token: Token) -> Result<()> {
         let Some(background) = self.background.take() else { return Ok(()) };
         background.wait(token).unwrap_or_else(|| {
@@ -301,12 +301,12 @@ impl CpuProgram {
         })
     }
 
-    /// Runs the steps from the next one on.
+    /// Runs the steps from `next` on.
     fn run_remaining(&mut self, bindings: Bindings, token: Token) -> Result<()> {
         if self.background.is_some() {
             match self.wait(token) {
                 Ok(()) => self.next += 1,
-                // Its own loops noticed the interrupt that ended the last run, so it is run again.
+                // The step ended itself at the interrupt of the last run, so it is run again.
                 Err(e) if e.kind == ErrorKind::Interrupted && self.background.is_none() => {}
                 Err(e) => return Err(e),
             }
@@ -318,7 +318,7 @@ impl CpuProgram {
         Ok(())
     }
 
-    /// Runs the steps from the next one on, and adds their times to a profile.
+    /// Runs the steps from `next` on and adds their times to a profile.
     #[cold]
     fn run_remaining_timed(&mut self, note: Note, bindings: Bindings, token: Token) -> Result<()> {
         let mut events = Vec::with_capacity(self.steps.len());
@@ -329,7 +329,7 @@ impl CpuProgram {
                 self.run_step(k, bindings, token)?;
                 self.next += 1;
                 let (of, _) = self.steps[k];
-                // Several loops may be one step.
+                // Several prepared steps may belong to one step of the program.
                 if self.steps.get(k + 1).is_none_or(|(next, _)| *next != of) {
                     let now = profile::now();
                     events.push(Event { kind: Kind::Step, note, start, length: now - start, amount: of.into() });
@@ -346,7 +346,7 @@ impl CpuProgram {
 
 impl Drop for CpuProgram {
     fn drop(&mut self) {
-        // The step that still runs uses this program.
+        // The background step uses this program.
         if let Some(background) = self.background.take() {
             background.join();
         }
@@ -368,7 +368,7 @@ impl Executable for CpuProgram {
             self.next = 0;
         }
         let note = profile::current().filter(|_| !resumed);
-        // A thread that waits for a long step must not be one of the pool's, which work on it.
+        // A thread that waits for a long step must not belong to the pool that runs the step.
         let in_pool = !self.is_long;
         let mut run_remaining = || match note {
             Some(note) => self.run_remaining_timed(note, bindings, token),

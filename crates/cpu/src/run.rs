@@ -1,4 +1,4 @@
-//! Runs lowered kernels: tiles of the iteration space, shared among threads where the work is worth it.
+//! Runs lowered kernels: tiles of the iteration space, distributed over threads where the work is large enough.
 
 use cuprous_core::interrupt::Token;
 use cuprous_core::{Error, Result, Scalar};
@@ -13,19 +13,19 @@ use crate::compile::{BlockOp, BlockOpKind, Code, KernelReduction, Mode, Rate};
 use crate::frame::{Frame, Slot};
 use crate::threads::{SharedPtr, parallel_for};
 
-/// Work (in simple operations) below which waking other threads costs more than it saves.
+/// Work (in simple operations) below which waking other threads costs more than it gains.
 const PARALLEL_WORK: u64 = 1 << 16;
-/// Work of a task.
+/// Minimum work of a task.
 const TASK_WORK: u64 = 1 << 15;
-/// Parts into which a row is cut at most when there are too few rows for all threads. A property of the kernel, not of
-/// the machine: the cuts decide how sums are rounded.
+/// Maximum number of pieces of a row, used when there are too few rows for all threads. It does not depend on the
+/// machine, because the pieces determine how sums are rounded.
 const MAX_PIECES: i64 = 64;
-/// Kernels with at least so many units of rows are not cut.
+/// Kernels with at least so many units of rows are not split.
 const MAX_SPLIT_UNITS: i64 = 16;
-/// Tiles of a piece, at least.
+/// Minimum number of tiles in a piece.
 const MIN_PIECE_TILES: i64 = 8;
 
-/// What a program gives a kernel.
+/// The buffers and scalars of a program's run.
 #[derive(Clone, Copy)]
 pub(crate) struct Bindings<'a> {
     /// Addresses of the program's buffers.
@@ -44,7 +44,7 @@ struct Task<'a> {
     row: (i64, usize),
 }
 
-/// Splits `0..n` among threads, `grain` at a time.
+/// Runs `f(from, to)` in parallel over ranges of `grain` elements that cover `0..n`.
 fn parallel_ranges(n: i64, grain: i64, f: impl Fn(i64, i64) + Sync) {
     let tasks = (n + grain - 1) / grain;
     parallel_for(tasks as usize, |t| f(t as i64 * grain, ((t as i64 + 1) * grain).min(n)));
@@ -57,7 +57,7 @@ impl Code {
         elements.saturating_mul(self.weight) >= 1 << 28
     }
 
-    /// Checks what the program gives, once a run.
+    /// Checks once per run that the buffers and scalars exist.
     fn check_bindings(&self, bindings: Bindings) -> Result<()> {
         let buffers = self.buffers.iter().all(|&b| (b as usize) < bindings.buffers.len());
         let scalars = self.once.iter().all(|op| match op.kind {
@@ -73,7 +73,7 @@ impl Code {
     /// Runs the kernel.
     ///
     /// # Safety
-    /// Every buffer holds all the elements that the kernel's accesses reach, and nobody else writes them.
+    /// Every buffer holds all the elements that the kernel accesses, and nothing else writes them.
     pub(crate) unsafe fn run(&self, bindings: Bindings) -> Result<()> {
         self.check_bindings(bindings)?;
         let units = (self.outer + self.rows as i64 - 1) / self.rows as i64;
@@ -97,13 +97,14 @@ impl Code {
             return Ok(());
         }
         let cost = (elements * self.weight / units as u64).max(1);
-        // Not so many tasks that their starts show, not so few that threads wait for the last.
+        // Large enough that the overhead of tasks is small, and small enough that threads finish at about the same
+        // time.
         let min_grain = (units / (8 * rayon::current_num_threads() as i64)).max(1);
         parallel_ranges(units, ((TASK_WORK / cost) as i64).clamp(1, units).max(min_grain), run);
         Ok(())
     }
 
-    /// Tiles of one unit of rows.
+    /// Returns the number of tiles in a unit of rows.
     fn tiles(&self) -> i64 {
         let depth = match self.mode {
             Mode::Rows => return 1,
@@ -113,7 +114,7 @@ impl Code {
         (self.inner + depth - 1) / depth
     }
 
-    /// Few but long rows: each pass is cut into pieces that threads share; their folds are merged in order.
+    /// Runs a kernel of few but long rows: threads share the pieces of each pass, whose reductions are merged in order.
     fn run_split(&self, bindings: Bindings, units: i64, tiles: i64, parallel: bool) -> Result<()> {
         let grain = ((tiles + MAX_PIECES - 1) / MAX_PIECES).max(MIN_PIECE_TILES);
         let pieces = (tiles + grain - 1) / grain;
@@ -127,7 +128,7 @@ impl Code {
                     let mut task = Task::new(self, bindings);
                     task.start_unit(unit);
                     task.load_results(pass, &results);
-                    // SAFETY: each piece has states of its own.
+                    // SAFETY: each piece has its own states.
                     let state = unsafe { states.at(0).add(p as usize * self.state_bytes) };
                     task.start_reductions(pass, state);
                     for tile in p * grain..((p + 1) * grain).min(tiles) {
@@ -144,7 +145,7 @@ impl Code {
                 let mut task = Task::new(self, bindings);
                 task.start_unit(unit);
                 for p in 1..pieces as usize {
-                    // SAFETY: the pieces are done, and no one else has their states.
+                    // SAFETY: the pieces are complete, and nothing else uses their states.
                     task.merge_reductions(pass, states.at(0), unsafe { states.at(0).add(p * self.state_bytes) });
                 }
                 task.finish_reductions(pass, states.at(0));
@@ -171,7 +172,7 @@ impl<'a> Task<'a> {
 
     fn reg(&mut self, at: usize) -> *mut u8 {
         debug_assert!(at <= self.code.scratch);
-        // SAFETY: `place` keeps every register within the scratch memory.
+        // SAFETY: `assign_registers` places every register within the scratch memory.
         unsafe { self.frame.memory().add(at) }
     }
 
@@ -179,7 +180,7 @@ impl<'a> Task<'a> {
         self.bindings.buffers[self.code.buffers[usize::from(buf)] as usize] as *mut u8
     }
 
-    /// All of a unit of rows.
+    /// Runs a unit of rows.
     fn run_unit(&mut self, unit: i64) {
         let code = self.code;
         if code.mode == Mode::Rows {
@@ -205,14 +206,14 @@ impl<'a> Task<'a> {
         self.run_ops(&code.late);
     }
 
-    /// Begins a unit of rows: what needs no reduction.
+    /// Starts a unit of rows with the operations that do not depend on a reduction.
     fn start_unit(&mut self, unit: i64) {
         let from = unit * self.code.rows as i64;
         self.row = (from, (self.code.rows as i64).min(self.code.outer - from) as usize);
         self.run_ops(&self.code.early);
     }
 
-    /// One tile of a pass.
+    /// Runs one tile of a pass.
     fn run_tile(&mut self, pass: usize, tile: i64, state: *mut u8) {
         let code = self.code;
         self.full = match code.mode {
@@ -235,14 +236,14 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Lanes of a columns state: those of this unit's rows.
+    /// Returns the number of accumulators that this unit's rows use in columns mode.
     fn accumulators(&self) -> usize {
         self.code.tile / self.code.rows * self.row.1
     }
 
     fn column_args(&self, f: &KernelReduction, state: *mut u8) -> ColumnArgs {
         ColumnArgs {
-            // SAFETY: within the states, by `place`.
+            // SAFETY: `assign_registers` places each reduction's state within the states.
             state: unsafe { state.add(f.state) },
             accumulators: self.accumulators(),
             src: std::ptr::null(),
@@ -260,7 +261,7 @@ impl<'a> Task<'a> {
     fn start_reductions(&mut self, pass: usize, state: *mut u8) {
         for f in self.reductions_of(pass) {
             let args = self.column_args(f, state);
-            // SAFETY: the state has the fold's size.
+            // SAFETY: the state has the size that the reduction needs.
             unsafe {
                 match self.code.mode {
                     Mode::Columns => (f.fns.columns.start)(&args),
@@ -270,7 +271,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// A tile of values at `slot`, spread if they are one chunk.
+    /// Returns a tile of the values at `slot`. A single chunk is repeated into the register `to`.
     fn broadcast(&mut self, slot: Slot, to: usize, size: usize) -> *const u8 {
         if slot.step != 0 {
             return slot.ptr;
@@ -297,7 +298,7 @@ impl<'a> Task<'a> {
     fn merge_reductions(&mut self, pass: usize, state: *mut u8, other: *mut u8) {
         for f in self.reductions_of(pass) {
             let args = self.column_args(f, state);
-            // SAFETY: both are states of this fold.
+            // SAFETY: both are states of this reduction.
             unsafe {
                 let other = other.add(f.state);
                 match self.code.mode {
@@ -308,12 +309,12 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The pass's folds become row values.
+    /// Stores the results of the pass's reductions as row values.
     fn finish_reductions(&mut self, pass: usize, state: *mut u8) {
         for f in self.reductions_of(pass) {
             let args = self.column_args(f, state);
             let out = self.reg(f.reg);
-            // SAFETY: the register has room for a row value.
+            // SAFETY: the register has space for a row value.
             unsafe {
                 match self.code.mode {
                     Mode::Columns => (f.fns.columns.finish)(&ColumnArgs { out, ..args }),
@@ -328,7 +329,7 @@ impl<'a> Task<'a> {
     fn save_results(&mut self, pass: usize, results: &SharedPtr) {
         for (k, f) in self.code.reductions.iter().enumerate().filter(|(_, f)| f.pass == pass) {
             let from = self.reg(f.reg);
-            // SAFETY: each fold has room for 16 bytes a row.
+            // SAFETY: each reduction has space for 16 bytes per row.
             unsafe {
                 let to = results.at(0).add(k * self.code.rows * 16);
                 std::ptr::copy_nonoverlapping(from, to, self.row.1 * f.out.size());
@@ -336,12 +337,12 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Brings the row values of the passes before `pass` into this task.
+    /// Loads the row values of the passes before `pass` into this task.
     fn load_results(&mut self, pass: usize, results: &SharedPtr) {
         for before in 0..pass {
             for (k, f) in self.code.reductions.iter().enumerate().filter(|(_, f)| f.pass == before) {
                 let to = self.reg(f.reg);
-                // SAFETY: as in `keep`.
+                // SAFETY: `save_results` wrote this part; each reduction has space for 16 bytes per row.
                 unsafe {
                     let from = results.at(0).add(k * self.code.rows * 16);
                     std::ptr::copy_nonoverlapping(from, to, self.row.1 * f.out.size());
@@ -358,7 +359,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Flattened start and length of what an operation works on.
+    /// Returns the flattened start and the length of an operation's elements.
     #[inline]
     fn extent(&self, rate: Rate) -> (i64, usize) {
         match rate {
@@ -379,7 +380,7 @@ impl<'a> Task<'a> {
             BlockOpKind::Load { buf, access, copy: must_copy } => {
                 let base = self.buffer(*buf);
                 let to = self.reg(op.reg);
-                // SAFETY: the walk stays within the buffer, the register holds a tile.
+                // SAFETY: the access stays within the buffer, and the register holds a tile.
                 let slot = unsafe {
                     if let Some((offset, stride)) = access.single_stride(start, n) {
                         let at = base.offset((offset * size as i64) as isize);
@@ -428,7 +429,7 @@ impl<'a> Task<'a> {
             BlockOpKind::Gather { buf, len, index } => {
                 let (base, to) = (self.buffer(*buf), self.reg(op.reg));
                 let index = self.frame.slot(*index);
-                // SAFETY: the index is wrapped into the buffer, the register holds a tile.
+                // SAFETY: the index is wrapped into the buffer, and the register holds a tile.
                 unsafe {
                     match size {
                         1 => gather::<u8>(base, *len, index, to, n),
@@ -454,7 +455,7 @@ impl<'a> Task<'a> {
                 let (base, slot) = (self.buffer(*buf), self.frame.slot(*arg));
                 let step = slot.step as i64;
                 access.rects(start, if op.rate == Rate::Once { 1 } else { n }, |r| {
-                    // SAFETY: the walk stays within the buffer, the slot holds a tile.
+                    // SAFETY: the access stays within the buffer, and the slot holds a tile.
                     unsafe {
                         let at = base.offset((r.offset * size as i64) as isize);
                         let from = slot.ptr.add(r.at * size * slot.step);
@@ -516,7 +517,8 @@ impl<'a> Task<'a> {
         }
         m.n = n;
         m.out = slot.ptr;
-        // SAFETY: operands and result hold `n` elements: registers whole chunks, memory what the walk covers.
+        // SAFETY: operands and result hold `n` elements: registers have complete chunks, and memory has what the access
+        // covers.
         unsafe {
             f(&m);
             if let Some(at) = unaligned {
@@ -526,7 +528,7 @@ impl<'a> Task<'a> {
         self.frame.set(op.val, slot);
     }
 
-    /// Row values at every element of their rows.
+    /// Repeats row values for every element of their rows.
     fn expand(&mut self, op: &BlockOp, arg: u16, size: usize) {
         let slot = self.frame.slot(arg);
         let to = self.reg(op.reg);
@@ -539,14 +541,14 @@ impl<'a> Task<'a> {
             Slot { ptr: to, step: 0, padded: true }
         } else if self.code.mode == Mode::Columns {
             for at in (0..n).step_by(rows) {
-                // SAFETY: the register holds a tile of whole runs of rows.
+                // SAFETY: the register holds a tile, which consists of complete runs of rows.
                 unsafe { copy_strided(to.add(at * size), 1, slot.ptr, 1, rows, size) };
             }
             Slot { ptr: to, step: 1, padded: true }
         } else {
             let inner = n / rows;
             for r in 0..rows {
-                // SAFETY: as above.
+                // SAFETY: the register holds `rows` rows of `inner` elements, and the operand one element per row.
                 unsafe { copy_strided(to.add(r * inner * size), 1, slot.ptr.add(r * size), 0, inner, size) };
             }
             Slot { ptr: to, step: 1, padded: true }
@@ -559,7 +561,7 @@ impl<'a> Task<'a> {
 unsafe fn gather<T: Copy>(base: *const u8, len: i64, index: Slot, to: *mut u8, n: usize) {
     let (base, to, at) = (base as *const T, to as *mut T, index.ptr as *const i64);
     for i in 0..n {
-        // SAFETY: the index is wrapped; `n` indices and room for `n` results are there.
+        // SAFETY: the index is wrapped; there are `n` indices and space for `n` results.
         unsafe { *to.add(i) = base.add(wrap(*at.add(i * index.step), len)).read_unaligned() };
     }
 }

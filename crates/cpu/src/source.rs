@@ -9,7 +9,7 @@ use cuprous_plan::RoutineCall;
 use crate::compile::{BlockOp, BlockOpKind, Code, Mode, Rate};
 use crate::routines::dispatch::Routine;
 
-/// A kernel: how it walks, then one line an operation.
+/// Formats a kernel: its mode, then one line per operation.
 pub(crate) fn kernel(code: &Code) -> String {
     let mut text = String::new();
     let mode = match code.mode {
@@ -70,7 +70,7 @@ fn line(code: &Code, op: &BlockOp) -> String {
     }
 }
 
-/// A call: the routine, its operands, what else it does and its output.
+/// Formats a routine: its operation, operands, epilogue and output.
 pub(crate) fn routine(routine: &Routine) -> String {
     let RoutineCall { op, ins, out, epilogue } = &routine.call;
     let array = |(buffer, l): &(u32, LayoutRef)| format!("b{buffer}: {}{}", l.dtype.name(), show(&l.shape));

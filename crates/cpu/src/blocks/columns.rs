@@ -1,34 +1,34 @@
-//! Folds along an axis that is not contiguous: a tile holds `accumulators` neighbours, each with an accumulator of its own, and
-//! tiles are folded into them element by element.
+//! Reductions along an axis that is not contiguous. Each element of a tile has an accumulator of its own, and tiles are
+//! pushed into the accumulators element by element.
 //!
-//! A state is a count of pushes and three arrays of accumulators: after [`RADIX`] pushes an array is merged into the next
-//! and begun anew, which bounds the rounding error of long sums.
+//! A state is a count of pushes and three arrays of accumulators. After [`RADIX`] pushes an array is merged into the
+//! next and restarted, which bounds the rounding error of long sums.
 
 use std::marker::PhantomData;
 
 use super::reductions::Reduction;
 use crate::isa::{Body, Entry, Isa, V1};
 
-/// Pushes before an array of accumulators moves up.
+/// Number of pushes after which an array of accumulators is merged into the next.
 const RADIX: u64 = 64;
-/// Arrays of accumulators.
+/// Number of arrays of accumulators.
 const LEVELS: usize = 3;
 
-/// Operands of the lane functions.
+/// Arguments of the column functions.
 ///
-/// Contract: `state` has [`ColumnFns::bytes`] for `accumulators`, is 16-byte aligned and, but for `start`, was started. `push`:
-/// `src` has `n ≤ accumulators` elements. `merge`: `src` is a state of as many lanes. `finish`: `out` has room for `width`
-/// results, and `accumulators` is a multiple of `width`.
+/// Contract: `state` has [`ColumnFns::bytes`] for `accumulators`, is aligned to 16 bytes and, except for `start`, was
+/// started. `push`: `src` has `n ≤ accumulators` elements. `merge`: `src` is a state with as many accumulators.
+/// `finish`: `out` has space for `width` results, and `accumulators` is a multiple of `width`.
 pub(crate) struct ColumnArgs {
     /// The accumulators.
     pub state: *mut u8,
-    /// Lanes of the state.
+    /// Number of accumulators in the state.
     pub accumulators: usize,
     /// Elements, or another state.
     pub src: *const u8,
-    /// Elements to push.
+    /// Number of elements to push.
     pub n: usize,
-    /// Which tile is pushed: counted from the start of the row, also where several threads share it.
+    /// Number of the tile, counted from the start of the row even if several threads share the row.
     pub tile: i64,
     /// Results.
     pub out: *mut u8,
@@ -36,29 +36,29 @@ pub(crate) struct ColumnArgs {
     pub width: usize,
 }
 
-/// The functions of one fold of one element type.
+/// The column functions of one reduction for one element type.
 #[derive(Clone, Copy)]
 pub(crate) struct ColumnFns {
     /// Bytes of an accumulator.
     acc: usize,
-    /// Begins.
+    /// Initializes a state.
     pub start: Entry<ColumnArgs>,
-    /// Folds a tile in.
+    /// Pushes a tile.
     pub push: Entry<ColumnArgs>,
-    /// Joins two states.
+    /// Merges two states.
     pub merge: Entry<ColumnArgs>,
-    /// Folds lanes `width` apart together and writes the results.
+    /// Merges accumulators that are `width` apart and writes the results.
     pub finish: Entry<ColumnArgs>,
 }
 
 impl ColumnFns {
-    /// Size of a state.
+    /// Returns the size of a state.
     pub(crate) fn bytes(&self, accumulators: usize) -> usize {
         HEADER + LEVELS * (accumulators * self.acc).next_multiple_of(64)
     }
 }
 
-/// Room for the count.
+/// Bytes for the count of pushes.
 const HEADER: usize = 64;
 
 struct Start<F, E>(PhantomData<(F, E)>);
@@ -66,18 +66,18 @@ struct Push<F, E>(PhantomData<(F, E)>);
 struct Merge<F, E>(PhantomData<(F, E)>);
 struct Finish<F, E>(PhantomData<(F, E)>);
 
-/// Accumulator array `level` of a state.
+/// Returns accumulator array `level` of a state.
 #[inline(always)]
 unsafe fn level<A>(state: *mut u8, accumulators: usize, level: usize) -> *mut A {
     // SAFETY: within the state, by the contract of `ColumnArgs`.
     unsafe { state.add(HEADER + level * (accumulators * size_of::<A>()).next_multiple_of(64)) as *mut A }
 }
 
-/// Merges array `from` of `other` into array `to` of `state`.
+/// Merges the accumulators at `from` into those at `to`.
 #[inline(always)]
 unsafe fn merge_arrays<E: Copy, F: Reduction<E>>(to: *mut F::Acc, from: *const F::Acc, accumulators: usize) {
     for l in 0..accumulators {
-        // SAFETY: both have `accumulators` accumulators.
+        // SAFETY: both arrays have `accumulators` elements.
         unsafe { *to.add(l) = F::merge(*to.add(l), *from.add(l)) };
     }
 }
@@ -85,7 +85,7 @@ unsafe fn merge_arrays<E: Copy, F: Reduction<E>>(to: *mut F::Acc, from: *const F
 #[inline(always)]
 unsafe fn clear<E: Copy, F: Reduction<E>>(at: *mut F::Acc, accumulators: usize) {
     for l in 0..accumulators {
-        // SAFETY: there are `accumulators` accumulators.
+        // SAFETY: the array has `accumulators` elements.
         unsafe { *at.add(l) = F::empty() };
     }
 }
@@ -171,7 +171,7 @@ impl<E: Copy + 'static, F: Reduction<E>> Body for Finish<F, E> {
                     *at = F::renumber(*at, rows as i64, r as i64);
                 }
             }
-            // Rows in pairs, so that the rounding errors do not pile up.
+            // Rows are merged pairwise, which keeps rounding errors small.
             let mut left = rows;
             while left > 1 {
                 let half = left.div_ceil(2);

@@ -1,12 +1,12 @@
-//! The same functions for one element or for [`GROUP`], as the threads of users' kernels call them: there a chunk would
-//! be mostly padding. Both loops compute alike, bit for bit.
+//! Block functions for one element or for [`GROUP`] elements, called by the threads of user kernels, where a chunk
+//! would be mostly padding. Both loops give the same results bit for bit.
 
 use std::marker::PhantomData;
 
 use super::{BinaryFn, MapArgs, UnaryFn, apply_binary, apply_unary};
 use crate::isa::Body;
 
-/// Elements of a group. Operands of a group begin at any address that suits an element, and `step` is not looked at.
+/// Number of elements in a group. Operands of a group need only the alignment of an element, and `step` is ignored.
 pub(crate) const GROUP: usize = 16;
 
 /// [`UnaryFn`] for one element or for a group.
@@ -17,7 +17,7 @@ impl<E: Copy + 'static, R: UnaryFn<E>> Body for GroupMap1<R, E> {
 
     #[inline(always)]
     unsafe fn run(m: &MapArgs) {
-        // SAFETY: one element or a group is there, by the contract of `MapArgs`.
+        // SAFETY: by the contract of `MapArgs`, there is one element or a group.
         unsafe {
             match m.n {
                 GROUP => apply_unary::<E, R, GROUP>(&*m.args[0].cast(), &mut *m.out.cast(), GROUP),
@@ -36,7 +36,7 @@ impl<E: Copy + 'static, R: BinaryFn<E>> Body for GroupMap2<R, E> {
     #[inline(always)]
     unsafe fn run(m: &MapArgs) {
         let [a, b, _] = m.args;
-        // SAFETY: as in `GroupMap1`.
+        // SAFETY: by the contract of `MapArgs`, there is one element or a group.
         unsafe {
             match m.n {
                 GROUP => apply_binary::<E, R, GROUP>(&*a.cast(), &*b.cast(), &mut *m.out.cast(), GROUP),

@@ -1,5 +1,5 @@
-//! Random numbers over blocks: whole Philox blocks at once where the indices are consecutive, which they are unless
-//! somebody permuted an array of random numbers before it was computed.
+//! Random numbers over blocks. Complete Philox blocks are computed at once where the indices are consecutive, which is
+//! always so unless an array of random numbers was permuted before it was computed.
 
 use std::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use super::{CHUNK, MapArgs, MapFn};
 use crate::isa::{Body, Isa};
 use crate::math::{normal, philox, reject};
 
-/// What a Philox block becomes: `N` consecutive elements.
+/// The `N` consecutive elements of a Philox block.
 trait BlockDraw<const N: usize>: 'static {
     type Out: Copy + Default;
     fn draw(words: [u32; 4]) -> [Self::Out; N];
@@ -49,7 +49,7 @@ impl<D: BlockDraw<N>, const N: usize> Body for PhiloxStream<D, N> {
         let mut start = 0;
         while start < m.n {
             let n = (m.n - start).min(CHUNK);
-            // SAFETY: element `i` of each operand is there, by the contract of `MapArgs`.
+            // SAFETY: by the contract of `MapArgs`, element `i` of each operand is in memory.
             let get = |i: usize| unsafe {
                 let at = |k: usize| if m.step[k] == 0 { i % CHUNK } else { i };
                 (*index.add(at(0)) as u64, *seeds.add(at(1)), *offsets.add(at(2)))
@@ -65,13 +65,13 @@ impl<D: BlockDraw<N>, const N: usize> Body for PhiloxStream<D, N> {
                 for (g, group) in buffer[..CHUNK / N].iter_mut().enumerate() {
                     *group = D::draw(philox::block(number.wrapping_add(g as u64), seed));
                 }
-                // SAFETY: room for `n` elements is there; the buffer holds a chunk.
+                // SAFETY: there is space for `n` elements; the buffer holds a chunk.
                 unsafe { std::ptr::copy_nonoverlapping(buffer.as_ptr() as *const D::Out, out.add(start), n) };
             } else {
                 for i in start..start + n {
                     let (index, seed, offset) = get(i);
                     let words = philox::block(offset.wrapping_add(index / N as u64), seed);
-                    // SAFETY: as above.
+                    // SAFETY: `i < start + n`, and there is space for all elements.
                     unsafe { *out.add(i) = D::draw(words)[(index % N as u64) as usize] };
                 }
             }
@@ -80,7 +80,7 @@ impl<D: BlockDraw<N>, const N: usize> Body for PhiloxStream<D, N> {
     }
 }
 
-/// A draw by rejection, element by element.
+/// A random number by rejection sampling, element by element.
 trait RejectionDraw: 'static {
     type Parameter: Copy;
     type Out: Copy;

@@ -1,9 +1,9 @@
-//! Folds: what a reduction does to blocks of elements.
+//! Loops of reductions over contiguous elements.
 //!
-//! A [`Reduction`] turns elements into accumulators and merges accumulators. Three drivers use it: rows that lie one after
-//! the other in a tile, one long row that comes tile by tile, and columns (module [`super::columns`]), where every lane of
-//! a tile has an accumulator of its own. Long rows merge blocks of [`BLOCK`] elements pairwise, in an order that depends
-//! on positions only: sums are as accurate as NumPy's pairwise ones, and equal for any number of threads.
+//! A [`Reduction`] adds elements to accumulators and merges accumulators. Three kinds of loop use it: adjacent rows of
+//! a tile, one long row that arrives tile by tile, and columns (module [`super::columns`]), where each element of a
+//! tile has its own accumulator. Long rows merge blocks of [`BLOCK`] elements pairwise, in an order that depends only
+//! on positions. Sums are therefore as accurate as NumPy's pairwise sums and the same for any number of threads.
 
 use std::marker::PhantomData;
 
@@ -17,41 +17,40 @@ use crate::math::{
     complex::{C64, C128},
 };
 
-/// Merge levels of a long row: 2^40 blocks.
+/// Merge levels of a long row, enough for 2^40 blocks.
 const LEVELS: usize = 40;
 
-/// Rows that lie one after the other: `rows` folds of `n` elements each.
+/// Arguments of reductions of `rows` adjacent rows of `n` elements each.
 ///
-/// Contract: `rows·n` elements at `src`, room for `rows` results at `out`.
+/// Contract: `rows·n` elements at `src`, space for `rows` results at `out`.
 pub(crate) struct RowsArgs {
     /// First element.
     pub src: *const u8,
-    /// Elements of a row.
+    /// Number of elements in a row.
     pub n: usize,
-    /// Rows.
+    /// Number of rows.
     pub rows: usize,
     /// Results.
     pub out: *mut u8,
 }
 
-/// A part of a long row.
+/// Arguments that push a part of a long row.
 ///
-/// Contract: `state` has [`ReduceFns::state_bytes`], is 16-byte aligned and, but for `start`, was started; `n` elements
-/// are at `src`.
+/// Contract: `state` has [`ReduceFns::state_bytes`], is aligned to 16 bytes and was started; `n` elements are at `src`.
 pub(crate) struct PushArgs {
-    /// The fold so far.
+    /// The state so far.
     pub state: *mut u8,
     /// Elements.
     pub src: *const u8,
-    /// How many; a multiple of [`BLOCK`] but at the end.
+    /// Number of elements: a multiple of [`BLOCK`], except in the last part.
     pub n: usize,
-    /// Position of the first.
+    /// Position of the first element in the row.
     pub base: i64,
 }
 
-/// `state` absorbs the next part of its row, or `other` becomes its result.
+/// Arguments that merge `other`, the next part of a row, into `state`, or write the result of `state` to `other`.
 ///
-/// Contract: both are states; for `finish`, `other` is room for a result.
+/// Contract: both are states, except that `other` is space for a result in `finish` and unused in `start`.
 pub(crate) struct MergeArgs {
     /// The earlier part.
     pub state: *mut u8,
@@ -59,7 +58,7 @@ pub(crate) struct MergeArgs {
     pub other: *mut u8,
 }
 
-/// Partial folds of blocks, merged like the digits of a binary counter.
+/// Accumulators of blocks, merged like the digits of a binary counter.
 struct State<A> {
     blocks: u64,
     stack: [A; LEVELS],
@@ -71,23 +70,23 @@ struct Push<F, E>(PhantomData<(F, E)>);
 struct Merge<F, E>(PhantomData<(F, E)>);
 struct Finish<F, E>(PhantomData<(F, E)>);
 
-/// A whole row, blocks merged pairwise.
+/// Reduces a complete row, with blocks merged pairwise.
 #[inline(always)]
 unsafe fn reduce_row<E: Copy + 'static, F: Reduction<E>>(src: *const E, n: usize) -> F::Acc {
     if n <= BLOCK {
-        // SAFETY: passed on.
+        // SAFETY: by the caller's contract, `n` elements are at `src`.
         return unsafe { F::block(src, n, 0) };
     }
     let mut state = State { blocks: 0, stack: [F::empty(); LEVELS] };
     for start in (0..n).step_by(BLOCK) {
-        // SAFETY: within the row.
+        // SAFETY: the block lies within the row.
         let acc = unsafe { F::block(src.add(start), BLOCK.min(n - start), start as i64) };
         add_block::<E, F>(&mut state, acc);
     }
     merge_blocks::<E, F>(&state)
 }
 
-/// Adds a block: each trailing one of the count is a finished neighbour of the same size.
+/// Adds a block. Each trailing one bit of the count stands for a complete neighbor of the same size.
 #[inline(always)]
 fn add_block<E: Copy, F: Reduction<E>>(state: &mut State<F::Acc>, mut acc: F::Acc) {
     let mut level = 0;
@@ -129,12 +128,12 @@ impl<E: Copy + 'static, F: Reduction<E>> Body for Rows<F, E> {
             let mut acc = [F::empty(); WIDTH];
             for j in 0..a.n {
                 for (r, acc) in acc[..rows].iter_mut().enumerate() {
-                    // SAFETY: as above.
+                    // SAFETY: by the contract of `RowsArgs`.
                     *acc = F::push(*acc, unsafe { *src.add((start + r) * a.n + j) }, j as i64);
                 }
             }
             for (r, acc) in acc[..rows].iter().enumerate() {
-                // SAFETY: as above.
+                // SAFETY: by the contract of `RowsArgs`.
                 unsafe { *out.add(start + r) = F::finish(*acc) };
             }
         }
@@ -160,7 +159,7 @@ impl<E: Copy + 'static, F: Reduction<E>> Body for Push<F, E> {
         let state = unsafe { &mut *(a.state as *mut State<F::Acc>) };
         let src = a.src as *const E;
         for start in (0..a.n).step_by(BLOCK) {
-            // SAFETY: `n` elements are there.
+            // SAFETY: by the contract of `PushArgs`, `n` elements are in memory.
             let acc = unsafe { F::block(src.add(start), BLOCK.min(a.n - start), a.base + start as i64) };
             add_block::<E, F>(state, acc);
         }
@@ -190,22 +189,22 @@ impl<E: Copy + 'static, F: Reduction<E>> Body for Finish<F, E> {
     }
 }
 
-/// The functions of one fold of one element type.
+/// The functions of one reduction for one element type.
 #[derive(Clone, Copy)]
 pub(crate) struct ReduceFns {
-    /// Size of a long row's state.
+    /// Size of a long row's state in bytes.
     pub state_bytes: usize,
-    /// Many rows at once.
+    /// Reduces many rows.
     pub rows: Entry<RowsArgs>,
-    /// Begins a long row.
+    /// Starts a long row.
     pub start: Entry<MergeArgs>,
-    /// Continues it.
+    /// Pushes a part of it.
     pub push: Entry<PushArgs>,
-    /// Joins two parts of it.
+    /// Merges two parts of it.
     pub merge: Entry<MergeArgs>,
-    /// Ends it.
+    /// Writes its result.
     pub finish: Entry<MergeArgs>,
-    /// Columns.
+    /// The functions for columns.
     pub columns: ColumnFns,
 }
 
@@ -213,7 +212,7 @@ fn fns<S: Isa, F: Reduction<E>, E: Copy + 'static>() -> ReduceFns {
     ReduceFns {
         state_bytes: size_of::<State<F::Acc>>(),
         rows: S::entry::<Rows<F, E>>(),
-        // Once a row: not worth copies per level.
+        // Called once per row, so versions per level are not worthwhile.
         start: V1::entry::<Start<F, E>>(),
         push: S::entry::<Push<F, E>>(),
         merge: V1::entry::<Merge<F, E>>(),
@@ -222,7 +221,7 @@ fn fns<S: Isa, F: Reduction<E>, E: Copy + 'static>() -> ReduceFns {
     }
 }
 
-/// The functions of `op` on elements of type `d`, and the dtype of the result.
+/// Returns the functions of `op` for elements of type `d`, and the dtype of the result.
 pub(crate) fn reduce(op: ReduceOp, d: DType) -> Option<(ReduceFns, DType)> {
     let out = match op {
         ReduceOp::ArgMax | ReduceOp::ArgMin => DType::I64,

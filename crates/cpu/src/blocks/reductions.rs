@@ -1,34 +1,34 @@
-//! The reductions: how elements become an accumulator, and how accumulators are merged. The loops over elements are in
-//! [`super::reduce`] and [`super::columns`].
+//! The reductions: how elements are added to an accumulator, and how accumulators are merged. The loops over elements
+//! are in [`super::reduce`] and [`super::columns`].
 
 use crate::isa::Isa;
 use crate::math::{All, B, BF16, Cx, F16, F32, F64, Num, complex::Part};
 
-/// Elements that are folded with [`WIDTH`] parallel accumulators before the pairwise merging.
+/// Number of elements that are reduced with [`WIDTH`] parallel accumulators before pairwise merging.
 pub(super) const BLOCK: usize = 1024;
-/// Parallel accumulators within a block: enough vectors to hide the latency of an addition.
+/// Number of parallel accumulators within a block: enough vectors to hide the latency of an addition.
 pub(super) const WIDTH: usize = 64;
 
-/// A fold over elements of type `E`.
+/// A reduction of elements of type `E`.
 pub(super) trait Reduction<E: Copy>: 'static {
     type Acc: Copy;
     type Out: Copy;
     fn empty() -> Self::Acc;
-    /// `index` grows from push to push of one accumulator.
+    /// Adds an element. `index` grows from push to push of one accumulator.
     fn push(acc: Self::Acc, e: E, index: i64) -> Self::Acc;
     fn merge(a: Self::Acc, b: Self::Acc) -> Self::Acc;
     fn finish(acc: Self::Acc) -> Self::Out;
-    /// The reduction of a single element. `empty` is not always an identity: 0 + -0 is 0, not -0.
+    /// Returns the reduction of a single element. `empty` is not always an identity: 0 + -0 is 0, not -0.
     #[inline(always)]
     fn single(e: E) -> Self::Acc {
         Self::push(Self::empty(), e, 0)
     }
-    /// An index `i` counted in tiles of `per` rows becomes `i·per + row`.
+    /// Converts an index `i` that counts tiles of `per` rows to `i·per + row`.
     #[inline(always)]
     fn renumber(acc: Self::Acc, _per: i64, _row: i64) -> Self::Acc {
         acc
     }
-    /// Folds up to [`BLOCK`] elements.
+    /// Reduces up to [`BLOCK`] elements.
     ///
     /// # Safety
     /// `n` elements are at `src`.
@@ -51,7 +51,7 @@ pub(super) trait Reduction<E: Copy>: 'static {
     }
 }
 
-/// Merges neighbours' halves until one is left.
+/// Merges the upper half into the lower half until one accumulator is left.
 #[inline(always)]
 fn merge_tree<E: Copy, F: Reduction<E> + ?Sized>(acc: &mut [F::Acc; WIDTH]) -> F::Acc {
     let mut half = WIDTH / 2;
@@ -102,7 +102,7 @@ accumulate! {
     [F: Part] Cx<F>, Cx<F>, |w| w, w;
 }
 
-/// The sum of truth values is "any", their product "all".
+/// The sum of truth values is "any" and their product is "all".
 impl Accumulate for B {
     type Wide = B;
     const WIDE_ZERO: B = B(0);
@@ -191,7 +191,7 @@ macro_rules! order_reduction {
 order_reduction!(Max, LOWEST, maximum);
 order_reduction!(Min, HIGHEST, minimum);
 
-/// The best element so far and its index; -1 where there is none.
+/// The best element so far and its index, which is -1 if there are no elements.
 #[derive(Clone, Copy)]
 pub(super) struct Best<E> {
     value: E,
@@ -224,13 +224,13 @@ impl<E: All, const MAX: bool> Reduction<E> for Arg<MAX> {
     fn finish(acc: Best<E>) -> i64 {
         acc.index.max(0)
     }
-    /// The best value, then the first place where it stands.
+    /// Finds the best value, then the first index that has it.
     #[inline(always)]
     unsafe fn block(src: *const E, n: usize, base: i64) -> Best<E> {
         if n == 0 {
             return <Self as Reduction<E>>::empty();
         }
-        // SAFETY: passed on.
+        // SAFETY: by this function's contract, `n` elements are at `src`.
         let value = unsafe {
             if MAX { <Max as Reduction<E>>::block(src, n, 0) } else { <Min as Reduction<E>>::block(src, n, 0) }
         };
@@ -265,7 +265,7 @@ impl<E: All, const MAX: bool> Reduction<E> for Arg<MAX> {
     }
 }
 
-/// Count, mean and sum of squared deviations (Welford 1962 for elements, Chan, Golub and LeVeque 1979 for merging).
+/// Count, mean and sum of squared deviations (Welford 1962 for elements; Chan, Golub and LeVeque 1979 for merging).
 #[derive(Clone, Copy)]
 pub(super) struct Moments<const N: usize> {
     n: f64,
@@ -325,7 +325,7 @@ macro_rules! moments_reduction {
             #[inline(always)]
             fn merge(a: Moments<$n>, b: Moments<$n>) -> Moments<$n> {
                 let n = a.n + b.n;
-                // Both empty: 0/0 must not poison the result.
+                // Both may be empty, and 0/0 would make the result NaN.
                 let share = if n == 0.0 { 0.0 } else { b.n / n };
                 let (mut mean, mut m2) = (a.mean, a.m2 + b.m2);
                 for k in 0..$n {
@@ -340,7 +340,7 @@ macro_rules! moments_reduction {
             fn finish(acc: Moments<$n>) -> E::Component {
                 E::from_m2(acc.m2)
             }
-            /// Two passes over the block, which is in cache: the mean, then the deviations.
+            /// Makes two passes over the block, which is in cache: the mean, then the deviations.
             #[inline(always)]
             unsafe fn block(src: *const E, n: usize, _base: i64) -> Moments<$n> {
                 let mut mean = [0.0; $n];

@@ -1,5 +1,5 @@
-//! The operation table, expanded: each row becomes a type that implements [`UnaryFn`] or [`BinaryFn`] for every element type of
-//! its class, and an arm of the look-up.
+//! The expanded operation table: each row becomes a type that implements [`UnaryFn`] or [`BinaryFn`] for every element
+//! type of its class, and a match arm of the look-up.
 
 use cuprous_core::{DType, Fun, for_each_fun};
 
@@ -29,7 +29,7 @@ macro_rules! result {
     };
 }
 
-/// One row. The names of the classes are those of the traits in `math`.
+/// Expands one row. The names of the classes are those of the traits in `math`.
 macro_rules! row {
     ($v:ident $class:ident $returns:ident special) => {};
     ($v:ident Complex $returns:ident cpu |$a:ident| $e:expr, cuda $c:literal) => {
@@ -79,7 +79,7 @@ macro_rules! row {
     (@slow2 $other:ident) => {};
 }
 
-/// `Some(entry)` for the element types of a class.
+/// Expands to `Some(entry)` for the element types of a class.
 macro_rules! class {
     (All $go:ident $R:ident $S:ident $d:ident) => { class!(@ $go $R $S $d Bool B; I8 i8; I16 i16; I32 i32; I64 i64;
         U8 u8; U16 u16; U32 u32; U64 u64; F16 F16<$S>; BF16 BF16<$S>; F32 F32<$S>; F64 F64<$S>; C64 C64<$S>; C128 C128<$S>;) };
@@ -106,7 +106,7 @@ macro_rules! class {
     };
 }
 
-/// The arm of a row in the look-up of its arity.
+/// Expands to a row's match arm in the look-up of its arity.
 macro_rules! arm {
     ($kind:ident $v:ident $class:ident $S:ident $d:ident special) => { None };
     (unary $v:ident $class:ident $S:ident $d:ident cpu |$a:ident| $($rest:tt)*) => { class!($class unary_entry $v $S $d) };
@@ -123,12 +123,12 @@ macro_rules! expand {
             $(row!($v $class $returns $($code)*);)*
         }
 
-        /// The entry of a row with one operand.
+        /// Returns the entry of a row with one operand.
         pub(super) fn unary<S: Isa>(fun: Fun, d: DType) -> Option<MapFn> {
             match fun { $(Fun::$v => arm!(unary $v $class S d $($code)*),)* }
         }
 
-        /// The entry of a row with two operands.
+        /// Returns the entry of a row with two operands.
         pub(super) fn binary<S: Isa>(fun: Fun, d: DType) -> Option<MapFn> {
             match fun { $(Fun::$v => arm!(binary $v $class S d $($code)*),)* }
         }
@@ -138,7 +138,7 @@ for_each_fun!(expand);
 
 macro_rules! group {
     ($($one:ident)*; $($two:ident)*) => {
-        /// The entry for one element or a group of them.
+        /// Returns the entry for one element or a group of them.
         pub(super) fn group<S: Isa>(fun: Fun, d: DType) -> Option<MapFn> {
             Some(match (fun, d) {
                 $((Fun::$one, DType::F32) => S::entry::<GroupMap1<table::$one, F32<S>>>(),

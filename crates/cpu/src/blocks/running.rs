@@ -1,4 +1,4 @@
-//! Running folds along columns of memory.
+//! Running reductions (scans) along columns of memory.
 
 use std::marker::PhantomData;
 
@@ -9,20 +9,20 @@ use crate::isa::{Body, Entry, Isa, V1};
 use crate::math::complex::{C64, C128};
 use crate::math::{B, BF16, F16, F32, F64};
 
-/// A running fold, in place, of `columns` neighbours at once.
+/// Arguments of a running reduction, in place, of `columns` neighboring columns.
 ///
-/// Contract: element (i, c) is at `at + i·pitch + c`. With `carry`, each is instead folded once with the element at
-/// `from`.
+/// Contract: element (i, c) is at `at + i·pitch + c`. With `carry`, each element is instead combined once with the
+/// element at `from`.
 pub(crate) struct ScanArgs {
     /// First element.
     pub at: *mut u8,
-    /// Elements of a column.
+    /// Number of elements in a column.
     pub n: usize,
-    /// Columns.
+    /// Number of columns.
     pub columns: usize,
-    /// Elements from one to the next of a column.
+    /// Distance between the elements of a column.
     pub pitch: usize,
-    /// Fold with `from` rather than with each other.
+    /// Combine elements with `from` instead of with each other.
     pub carry: bool,
     /// See `carry`.
     pub from: *mut u8,
@@ -65,7 +65,7 @@ impl<E: Copy + 'static, F: Reduction<E, Out = E>> Body for Running<F, E> {
     }
 }
 
-/// The running fold of that kind and type.
+/// Returns the running reduction of that kind for that type.
 pub(crate) fn running_fn(op: ScanOp, d: DType) -> Entry<ScanArgs> {
     macro_rules! all {
         ($F:ty) => {

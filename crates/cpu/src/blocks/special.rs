@@ -1,4 +1,4 @@
-//! Rows whose operands differ in type.
+//! Rows of the operation table whose operands differ in type.
 
 use std::marker::PhantomData;
 
@@ -12,7 +12,7 @@ use crate::math::{
     complex::{C64, C128, Part},
 };
 
-/// The block function of a special row; `None` where the row is not special or the types do not fit it.
+/// Returns the block function of a special row, or `None` if the row is not special or does not accept the types.
 pub(super) fn map<S: Isa>(fun: Fun, args: &[DType], out: DType) -> Option<MapFn> {
     match (fun, args) {
         (Fun::Where, &[DType::Bool, a, b]) if a == b && a == out => Some(select::<S>(a)),
@@ -48,7 +48,7 @@ impl<R: MixedFn> Body for Map2Mixed<R> {
             let n = (m.n - start).min(CHUNK);
             let (mut pad_a, mut pad_b, mut pad_out) =
                 (Pad::<R::A>::uninit(), Pad::<R::B>::uninit(), Pad::<R::Out>::uninit());
-            // SAFETY: `n` elements from `start` are there, by the contract of `MapArgs`.
+            // SAFETY: by the contract of `MapArgs`, `n` elements from `start` are in memory.
             unsafe {
                 let a = chunk((m.args[0] as *const R::A).add(start * m.step[0]), n, m.step[0], &mut pad_a);
                 let b = chunk((m.args[1] as *const R::B).add(start * m.step[1]), n, m.step[1], &mut pad_b);
@@ -65,7 +65,7 @@ impl<R: MixedFn> Body for Map2Mixed<R> {
     }
 }
 
-/// `where`, on bits of a size.
+/// `where`, on the bits of elements of a size.
 struct Select<T>(PhantomData<T>);
 
 impl<T: Copy + 'static> Body for Select<T> {
@@ -77,7 +77,7 @@ impl<T: Copy + 'static> Body for Select<T> {
             let n = (m.n - start).min(CHUNK);
             let (mut pad_c, mut pad_a) = (Pad::<u8>::uninit(), Pad::<T>::uninit());
             let (mut pad_b, mut pad_out) = (Pad::<T>::uninit(), Pad::<T>::uninit());
-            // SAFETY: as above.
+            // SAFETY: by the contract of `MapArgs`, `n` elements from `start` are in memory.
             unsafe {
                 let c = chunk(m.args[0].add(start * m.step[0]), n, m.step[0], &mut pad_c);
                 let a = chunk((m.args[1] as *const T).add(start * m.step[1]), n, m.step[1], &mut pad_a);
@@ -105,7 +105,7 @@ fn select<S: Isa>(d: DType) -> MapFn {
     }
 }
 
-/// A copy, by size.
+/// Copies elements of a size.
 struct Copied<T>(PhantomData<T>);
 
 impl<T: Copy + 'static> UnaryFn<T> for Copied<T> {
@@ -127,7 +127,7 @@ fn copy<S: Isa>(d: DType) -> MapFn {
     }
 }
 
-/// A cast of a real number.
+/// Casts a real number.
 struct CastReal<T>(PhantomData<T>);
 
 impl<A: Copy + 'static, T: Copy + 'static> UnaryFn<A> for CastReal<T>
@@ -142,7 +142,7 @@ where
     }
 }
 
-/// A cast of a complex number to a real one drops the imaginary part; to bool it asks both.
+/// Casts a complex number to a real one, which drops the imaginary part. The cast to bool is [`ComplexToBool`].
 struct CastRealPart<T>(PhantomData<T>);
 
 impl<F: Part, T: Copy + 'static> UnaryFn<Cx<F>> for CastRealPart<T>
@@ -210,7 +210,7 @@ fn complex_from<S: Isa, F: Part + crate::math::cast::Source>(out: DType) -> Opti
     })
 }
 
-/// Set bits of the absolute value, as NumPy counts.
+/// Counts the set bits of the absolute value, as NumPy does.
 struct PopCount;
 
 macro_rules! count {
@@ -229,7 +229,7 @@ macro_rules! count {
 count!(I8 i8 unsigned_abs; I16 i16 unsigned_abs; I32 i32 unsigned_abs; I64 i64 unsigned_abs;
     U8 u8; U16 u16; U32 u32; U64 u64;);
 
-/// The order of the exact values of a signed and an unsigned integer: no 64-bit type holds both.
+/// Compares the exact values of a signed and an unsigned integer, which no 64-bit type can both represent.
 struct Compare<A, B>(PhantomData<(A, B)>);
 
 impl MixedFn for Compare<i64, u64> {

@@ -1,4 +1,4 @@
-//! Where elements of arrays lie.
+//! Addresses of array elements.
 
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cuprous_core::{Error, Fun, Result};
@@ -9,10 +9,10 @@ use smallvec::SmallVec;
 use super::function::FunctionCompiler;
 use super::values::{Values, array_parts};
 
-/// Bytes from one index of an axis to the next, as a value and, where it is known, as a number.
+/// The stride of each axis in bytes, as a value and, if it is constant, as a number.
 pub(super) type Strides = SmallVec<[(Value, Option<i64>); 4]>;
 
-/// An index without a constant that is added, and the constant.
+/// Splits an index into an expression and a constant that is added to it.
 pub(super) fn split_constant(e: &Expr) -> (Option<&Expr>, i64) {
     if let Some(n) = e.as_int() {
         return (None, n);
@@ -29,7 +29,7 @@ pub(super) fn split_constant(e: &Expr) -> (Option<&Expr>, i64) {
 }
 
 impl FunctionCompiler<'_, '_, '_> {
-    /// The strides of an array.
+    /// Returns the strides of an array.
     pub(super) fn known_strides(&mut self, array: &Expr, ty: &ArrayTy, values: &Values) -> Strides {
         let a = array_parts(ty, values);
         if !a.strides.is_empty() {
@@ -56,7 +56,7 @@ impl FunctionCompiler<'_, '_, '_> {
         strides
     }
 
-    /// An index's distance from the beginning of its axis.
+    /// Returns the byte offset of an index along its axis.
     pub(super) fn byte_offset(&mut self, index: Value, (stride, known): (Value, Option<i64>)) -> Value {
         match known {
             Some(size) if size > 0 && size.count_ones() == 1 => {
@@ -67,7 +67,8 @@ impl FunctionCompiler<'_, '_, '_> {
         }
     }
 
-    /// A place moved by constant indices: what remains is a number that the access adds.
+    /// Adds constant indices to an address. Returns the address and a constant offset for the load or store
+    /// instruction.
     pub(super) fn add_constant_offset(&mut self, mut address: Value, apart: &[i64], strides: &Strides) -> (Value, i32) {
         let mut offset = 0i64;
         for (&more, &(stride, known)) in apart.iter().zip(strides) {
@@ -86,7 +87,7 @@ impl FunctionCompiler<'_, '_, '_> {
         }
     }
 
-    /// The address of an element, and what is to be added to it.
+    /// Returns the address of an element, as a value and a constant offset.
     pub(super) fn element_address(&mut self, array: &Expr, indices: &[Expr]) -> Result<(Value, i32)> {
         let values = self.expr(array)?;
         let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] something else than an array")) };
@@ -106,7 +107,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(self.add_constant_offset(address, &apart, &strides))
     }
 
-    /// The address of an element.
+    /// Returns the address of an element.
     pub(super) fn element(&mut self, array: &Expr, indices: &[Expr]) -> Result<Value> {
         let (address, far) = self.element_address(array, indices)?;
         Ok(if far == 0 { address } else { self.b.ins().iadd_imm_s(address, i64::from(far)) })

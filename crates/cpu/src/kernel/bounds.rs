@@ -1,11 +1,12 @@
-//! What the choices around a statement say of its integers, so that an index need not be looked at again.
+//! Lower bounds of integers that follow from the conditions around a statement. An index that is known to be
+//! nonnegative needs no check.
 
 use cuprous_core::{DType, Fun, Kind as Sort};
 use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, each_stmt};
 
 use super::function::FunctionCompiler;
 
-/// The variable of an expression, as it is or made wider.
+/// Returns the variable that an expression reads, possibly through a widening cast.
 fn variable(e: &Expr) -> Option<usize> {
     match &e.kind {
         Kind::Var(v) if e.dtype().is_some_and(|d| d.kind() == Sort::Int) => Some(*v),
@@ -23,7 +24,8 @@ fn signed(d: DType) -> bool {
 }
 
 impl FunctionCompiler<'_, '_, '_> {
-    /// Notes what holds where a test is true, of variables that `body` does not change; gives the number of facts before.
+    /// Records the bounds that hold where `test` is true, for variables that `body` does not assign. Returns the number
+    /// of bounds before.
     pub(super) fn assume(&mut self, test: &Expr, body: &[Stmt]) -> usize {
         let before = self.lower_bounds.len();
         let mut found = Vec::new();
@@ -59,7 +61,7 @@ impl FunctionCompiler<'_, '_, '_> {
         }
     }
 
-    /// A number that an integer is never below.
+    /// Returns a lower bound of an integer.
     pub(super) fn least(&self, e: &Expr) -> Option<i64> {
         let own = self.sizes.natural(e).then_some(0);
         let found = match &e.kind {
@@ -81,7 +83,7 @@ impl FunctionCompiler<'_, '_, '_> {
         own.max(found)
     }
 
-    /// Whether an index is never negative.
+    /// Returns true if an index is never negative.
     pub(super) fn is_nonnegative(&self, e: &Expr) -> bool {
         self.sizes.natural(e) || self.least(e).is_some_and(|n| n >= 0)
     }

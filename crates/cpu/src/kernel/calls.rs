@@ -1,4 +1,4 @@
-//! Calls: of functions, of what only devices have, of atomic operations.
+//! Calls inside kernels: of functions, of builtins that only devices have, and atomic operations.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, StackSlotData, StackSlotKind, Value, types};
@@ -91,7 +91,7 @@ impl FunctionCompiler<'_, '_, '_> {
                 smallvec![self.b.ins().iadd_imm_s(bit, -1)]
             }
             "@activemask" => {
-                // The lanes that the block has threads for.
+                // The lanes of the warp that have threads in this block.
                 let thread_number_in_block = self.thread_number_in_block();
                 let [x, y, z] = self.launch_dims[1];
                 let all = self.b.ins().imul(x, y);
@@ -140,7 +140,7 @@ impl FunctionCompiler<'_, '_, '_> {
         })
     }
 
-    /// The thread's number in its block.
+    /// Returns the thread's number in its block.
     pub(super) fn thread_number_in_block(&mut self) -> Value {
         let [x, y, z] = self.thread.map(|var| self.b.use_var(var));
         let row = self.b.ins().imul(z, self.launch_dims[1][1]);
@@ -154,7 +154,7 @@ impl FunctionCompiler<'_, '_, '_> {
         self.b.ins().band_imm_s(thread_number_in_block, 31)
     }
 
-    /// Waits for other threads: what is brought, and what comes back, travel as 64 bits.
+    /// Waits for other threads. Operand and result are passed as 64 bits.
     fn wait(&mut self, row: &'static Row, values: &[Value], args: &[Expr]) -> Result<Values> {
         let zero = self.b.ins().iconst(types::I64, 0);
         let none = self.b.ins().iconst(types::I32, 0);
@@ -210,7 +210,7 @@ impl FunctionCompiler<'_, '_, '_> {
         let address = self.element(array, indices)?;
         let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] something else than an array")) };
         let d = ty.dtype().unwrap_or(DType::I64);
-        // Hints are for caches of GPUs.
+        // Hints for caches apply to GPUs only.
         if op.loads() {
             return Ok(smallvec![self.b.ins().load(register(d), Self::trusted(), address, 0)]);
         }
@@ -272,7 +272,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(smallvec![self.atomic_call(op, d, address, value)?])
     }
 
-    /// Whether an array is the block's, whose threads are run by one core in turn.
+    /// Returns true if an array belongs to the block, whose threads run on one core one after the other.
     fn is_shared(&self, array: &Expr) -> bool {
         match &array.kind {
             Kind::Declared(k) => matches!(self.function.arrays[*k].space, Space::Shared | Space::Dynamic),
@@ -283,7 +283,7 @@ impl FunctionCompiler<'_, '_, '_> {
         }
     }
 
-    /// An operation on memory that no other core sees.
+    /// Performs an atomic operation without atomic instructions, on memory that no other core accesses.
     fn plain(&mut self, op: AtomicOp, d: DType, address: Value, value: Value) -> Option<Value> {
         if matches!(d, DType::F16 | DType::BF16) {
             return None;
@@ -318,7 +318,7 @@ impl FunctionCompiler<'_, '_, '_> {
 
     fn atomic_call(&mut self, op: AtomicOp, d: DType, address: Value, value: Value) -> Result<Value> {
         if matches!(d, DType::F16 | DType::BF16) {
-            // As words, whose upper halves C's calls leave open.
+            // As 32-bit words, because C calls leave the upper half of a narrower argument undefined.
             let letters = if d == DType::F16 { "f16" } else { "bf16" };
             let word = self.b.ins().uextend(types::I32, value);
             let name = format!("atomic_{}_{letters}", op.name());

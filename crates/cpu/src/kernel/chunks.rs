@@ -1,4 +1,4 @@
-//! Vectors of the numbers of several threads.
+//! Vectors of the values of several threads.
 
 use cranelift_codegen::ir::{ConstantData, Endianness, InstBuilder, MemFlagsData, Type, Value, types};
 use cuprous_core::DType;
@@ -8,13 +8,13 @@ use super::function::FunctionCompiler;
 use super::values::register;
 use super::vector::{Chunks, LaneValue, WIDTH};
 
-/// What a value in memory is read with: it need not lie at a multiple of a vector's size.
+/// Returns the flags of accesses that need not be aligned to a vector.
 fn unaligned() -> MemFlagsData {
     MemFlagsData::new().with_notrap()
 }
 
 impl FunctionCompiler<'_, '_, '_> {
-    /// The vector of numbers of a type; truth values are bytes.
+    /// Returns the vector type for numbers of a type. Truth values are bytes.
     pub(super) fn vector(d: DType) -> Type {
         let t = register(d);
         t.by(16 / t.bytes()).unwrap_or(types::I8X16)
@@ -39,7 +39,7 @@ impl FunctionCompiler<'_, '_, '_> {
         }
     }
 
-    /// A number in all lanes.
+    /// Broadcasts a number to all lanes.
     pub(super) fn splat(&mut self, value: Value, d: DType) -> Chunks {
         let t = Self::vector(d);
         let value = if d == DType::Bool { self.b.ins().ineg(value) } else { value };
@@ -47,7 +47,7 @@ impl FunctionCompiler<'_, '_, '_> {
         (0..WIDTH / i64::from(t.lane_count())).map(|_| chunk).collect()
     }
 
-    /// As vectors of numbers of that type.
+    /// Returns a value as vectors of numbers of a type.
     pub(super) fn chunks(&mut self, value: LaneValue, d: DType) -> Chunks {
         match value {
             LaneValue::Varying(chunks) if d == DType::I64 && self.is_narrowed(&chunks) => {
@@ -76,12 +76,12 @@ impl FunctionCompiler<'_, '_, '_> {
         }
     }
 
-    /// Whether 64-bit integers are held in 32 bits.
+    /// Returns true if 64-bit integers are held in 32-bit lanes.
     pub(super) fn is_narrowed(&self, chunks: &Chunks) -> bool {
         self.b.func.dfg.value_type(chunks[0]).lane_type() == types::I32
     }
 
-    /// Small 64-bit integers in 32 bits.
+    /// Converts 64-bit integers that fit into 32 bits to 32-bit lanes.
     pub(super) fn narrow_chunks(&mut self, value: LaneValue) -> Chunks {
         match value {
             LaneValue::Varying(chunks) if self.is_narrowed(&chunks) => chunks,
@@ -97,12 +97,12 @@ impl FunctionCompiler<'_, '_, '_> {
         }
     }
 
-    /// Whether a 64-bit integer fits into 32 bits.
+    /// Returns true if a 64-bit integer is known to fit into 32 bits.
     pub(super) fn fits_in_32_bits(&self, e: &Expr) -> bool {
         e.dtype() == Some(DType::I64) && self.sizes.bits(e) <= 30
     }
 
-    /// A mask whose lanes have that many bytes.
+    /// Converts a mask to lanes of that many bytes.
     pub(super) fn resize_mask(&mut self, mut chunks: Chunks, bytes: u32) -> Chunks {
         let size = |body: &Self, chunks: &Chunks| body.b.func.dfg.value_type(chunks[0]).lane_type().bytes();
         while size(self, &chunks) < bytes {
@@ -115,7 +115,7 @@ impl FunctionCompiler<'_, '_, '_> {
         chunks
     }
 
-    /// Integers of half the size: the low halves of each.
+    /// Truncates integers to half their size.
     pub(super) fn narrowed(&mut self, chunks: &Chunks) -> Chunks {
         let from = self.b.func.dfg.value_type(chunks[0]);
         let size = from.lane_type().bytes() as u8;
@@ -126,19 +126,19 @@ impl FunctionCompiler<'_, '_, '_> {
         halves.collect()
     }
 
-    /// A vector with its upper half below.
+    /// Returns a vector with its halves swapped.
     pub(super) fn swapped_halves(&mut self, chunk: Value) -> Value {
         let (t, kept) = (self.b.func.dfg.value_type(chunk), Vec::from_iter((8..16).chain(0..8)));
         self.shuffle_bytes([chunk; 2], t, &kept)
     }
 
-    /// The lower halves of pairs of vectors as vectors.
+    /// Combines the lower halves of pairs of vectors into vectors.
     pub(super) fn low_lanes(&mut self, chunks: &Chunks) -> Chunks {
         let (t, kept) = (self.b.func.dfg.value_type(chunks[0]), Vec::from_iter((0..8).chain(16..24)));
         chunks.chunks(2).map(|pair| self.shuffle_bytes([pair[0], pair[1]], t, &kept)).collect()
     }
 
-    /// Bytes of two vectors, by their numbers, as a vector.
+    /// Selects bytes of two vectors by their indices.
     fn shuffle_bytes(&mut self, pair: [Value; 2], to: Type, kept: &[u8]) -> Value {
         let kept = self.b.func.dfg.immediates.push(ConstantData::from(kept));
         let little = MemFlagsData::new().with_endianness(Endianness::Little);
@@ -147,7 +147,7 @@ impl FunctionCompiler<'_, '_, '_> {
         if to == types::I8X16 { both } else { self.b.ins().bitcast(to, little, both) }
     }
 
-    /// The number of a lane.
+    /// Extracts the number in a lane.
     pub(super) fn lane_of(&mut self, value: &LaneValue, d: DType, lane: i64) -> Value {
         match value {
             LaneValue::Uniform(value) => *value,
@@ -168,7 +168,7 @@ impl FunctionCompiler<'_, '_, '_> {
         }
     }
 
-    /// Vectors of the numbers of all lanes.
+    /// Builds vectors from the numbers of all lanes.
     pub(super) fn insert_lanes(&mut self, values: &[Value], d: DType) -> Chunks {
         let t = Self::vector(d);
         let mut chunks = Chunks::new();

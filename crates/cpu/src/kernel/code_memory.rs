@@ -1,4 +1,4 @@
-//! Memory for machine code: for each module one range of addresses, of the size that its code and constants need.
+//! Memory for machine code: one range of addresses per module, of the size that its code and constants need.
 
 use std::io;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ pub(super) struct MemoryBound(Arc<AtomicUsize>);
 impl MemoryBound {
     /// Adds a function or constant. Each relocation may need a veneer.
     pub(super) fn add(&self, bytes: usize, relocations: usize) {
-        // A piece is aligned, and may begin a page.
+        // Each piece is aligned and may start a new page.
         let most = bytes.saturating_add(relocations.saturating_mul(32)).saturating_add(2 * PAGE);
         self.0.store(self.0.load(Relaxed).saturating_add(most), Relaxed);
     }
 }
 
-/// One range of addresses for a module, because its functions reach one another and their constants by distances of 32 bits.
+/// One range of addresses for a module. Its functions reach each other and their constants by 32-bit offsets.
 ///
-/// It is reserved at the first allocation, when all code has been generated and its size is known. A fixed range that is
-/// large enough for any kernel would exhaust the address space of a process with thousands of kernels.
+/// The range is reserved at the first allocation, when all code has been generated and its size is known. A fixed range
+/// that is large enough for any kernel would exhaust the address space of a process with thousands of kernels.
 pub(super) struct CodeMemory {
     bound: MemoryBound,
     arena: Option<ArenaMemoryProvider>,
@@ -61,7 +61,7 @@ impl JITMemoryProvider for CodeMemory {
 
     unsafe fn free_memory(&mut self) {
         if let Some(arena) = &mut self.arena {
-            // SAFETY: by the caller's contract.
+            // SAFETY: by this function's contract.
             unsafe { arena.free_memory() };
         }
     }

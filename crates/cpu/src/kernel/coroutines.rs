@@ -1,7 +1,8 @@
-//! Threads that wait for one another, as coroutines of one core.
+//! Threads that wait for each other, as coroutines on one core.
 //!
-//! A thread runs until it waits, then the next one does. When all are waiting or done, those that wait for the same
-//! thing, the block or lanes of a warp, get their answers and go on. Threads that are done are waited for by nobody.
+//! A thread runs until it waits, then the next one runs. When all threads are waiting or done, those that wait for the
+//! same operation of the block or of lanes of a warp receive its result and continue. Threads that are done do not take
+//! part in later operations.
 
 use std::cell::{Cell, RefCell};
 
@@ -13,25 +14,25 @@ use super::env::Env;
 use super::jit::Code;
 use super::request::{CurrentThread, FIRST_WARP_OP, GRID_SYNC, OPS, Request, STOP};
 
-/// Threads of a warp.
+/// Number of threads in a warp.
 const WARP: usize = 32;
-/// A thread's stack without its arrays.
+/// Size of a thread's stack without its arrays.
 const STACK: usize = 64 << 10;
 
-/// The part of a stack that is left for functions of the library.
+/// The part of a stack that is reserved for functions of the run-time library.
 const STACK_MARGIN: usize = 32 << 10;
-/// The stack of a task whose threads do not wait for one another.
+/// Size of the stack of a task whose threads do not wait for each other.
 const TASK_STACK: usize = 8 << 20;
 
-/// Stacks that are kept: those of one block.
+/// Number of free stacks that are kept: enough for one block.
 const MAX_FREE_STACKS: usize = 1024;
-/// Threads of a grid that may wait for one another: each has a stack.
+/// Maximum number of threads of a grid that wait for each other. Each has a stack.
 pub(super) const MAX_GRID: usize = 1 << 16;
 
 type Thread = Coroutine<u64, Request, (), DefaultStack>;
 
 thread_local! {
-    /// Stacks that are free, with their size.
+    /// Free stacks and their size.
     static STACKS: RefCell<(usize, Vec<DefaultStack>)> = const { RefCell::new((0, Vec::new())) };
 }
 
@@ -50,27 +51,27 @@ fn stack(bytes: usize) -> Result<DefaultStack> {
     }
 }
 
-/// A block whose threads are on their way.
+/// The threads of a block that is running.
 struct RunningBlock {
     block: Box<CurrentThread>,
     threads: Vec<Thread>,
     states: Vec<State>,
-    /// A thread finds its yielder again where it was before it waited.
+    /// The yielder of each thread, restored when the thread continues.
     yielders: Vec<*const Yielder<u64, Request>>,
-    /// Where the threads' stacks end.
+    /// The stack limit of each thread.
     stack_limits: Vec<usize>,
     env: *mut Env,
-    /// Why the launch ends early.
+    /// The request that ended the launch early.
     stopped: Option<Request>,
     error: Option<Error>,
 }
 
-/// Returns the address below which generated code calls no functions.
+/// Returns the address below which generated code must not call functions.
 fn stack_limit(stack: &DefaultStack) -> usize {
     stack.limit().get() + STACK_MARGIN
 }
 
-/// The error of a launch that ended early.
+/// Returns the error of a launch that ended early.
 fn launch_error(code: &Code, why: Request) -> Error {
     if why.op == STOP {
         return Error::aborted("interrupted in a kernel");
@@ -82,7 +83,8 @@ fn launch_error(code: &Code, why: Request) -> Error {
     ))
 }
 
-/// Runs the blocks of a task on a stack of its own. If they stop early or run out of stack, it is abandoned with all frames.
+/// Runs the blocks of a task on a separate stack. If they stop early or run out of stack, the stack is abandoned with
+/// all frames.
 pub(super) fn run_task(code: &Code, env: &mut Env, work: &mut dyn FnMut(&mut Env)) -> Result<()> {
     thread_local! {
         static STACK: Cell<Option<DefaultStack>> = const { Cell::new(None) };
@@ -93,10 +95,10 @@ pub(super) fn run_task(code: &Code, env: &mut Env, work: &mut dyn FnMut(&mut Env
     env.current_thread = &raw const block;
     env.stack_limit = stack_limit(&stack);
     let (at, env_at) = (&raw const block as usize, std::ptr::from_mut(env) as usize);
-    // SAFETY: only the lifetime changes; the coroutine ends below.
+    // SAFETY: only the lifetime changes; the coroutine ends in this function.
     let work: &'static mut dyn FnMut(&mut Env) = unsafe { std::mem::transmute(work) };
     let mut task: Thread = Coroutine::with_stack(stack, move |yielder, _| {
-        // SAFETY: both outlive the coroutine, and nobody else uses the environment meanwhile.
+        // SAFETY: both outlive the coroutine, and nothing else uses the environment until it ends.
         unsafe {
             (*(at as *const CurrentThread)).yielder.set(yielder);
             work(&mut *(env_at as *mut Env));
@@ -105,7 +107,7 @@ pub(super) fn run_task(code: &Code, env: &mut Env, work: &mut dyn FnMut(&mut Env
     let result = match task.resume(0) {
         CoroutineResult::Return(()) => Ok(()),
         CoroutineResult::Yield(why) => {
-            // SAFETY: what is left on its stack are frames of generated code and of `work`, which own nothing.
+            // SAFETY: the remaining frames on its stack belong to generated code and `work`, and own nothing.
             unsafe { task.force_reset() };
             Err(launch_error(code, why))
         }
@@ -116,7 +118,7 @@ pub(super) fn run_task(code: &Code, env: &mut Env, work: &mut dyn FnMut(&mut Env
 }
 
 impl RunningBlock {
-    /// The threads of a block before they run. The environment stays where it is until they are done.
+    /// Creates the threads of a block. The environment must not move until they are done.
     fn new(code: &Code, args: &[u8], env: &mut Env, local: usize) -> Result<RunningBlock> {
         let block = Box::new(CurrentThread { yielder: Cell::new(std::ptr::null()) });
         env.current_thread = &raw const *block;
@@ -132,7 +134,8 @@ impl RunningBlock {
             let stack = stack(bytes)?;
             stack_limits.push(stack_limit(&stack));
             threads.push(Coroutine::with_stack(stack, move |yielder, _| {
-                // SAFETY: block and environment outlive all threads; the code is that of one thread of such arguments.
+                // SAFETY: block and environment outlive all threads; the code is the function of one thread with such
+                // arguments.
                 unsafe {
                     (*(shared as *const CurrentThread)).yielder.set(yielder);
                     function(start as *const u8, environment as *mut Env, tx, ty, tz);
@@ -144,13 +147,13 @@ impl RunningBlock {
         Ok(RunningBlock { block, threads, states, yielders, stack_limits, env, stopped: None, error: None })
     }
 
-    /// Runs until all threads are done, or those that are not wait for the grid: whether these are any.
+    /// Runs the threads until all are done or wait for the grid. Returns true if some wait for the grid.
     fn advance(&mut self) -> bool {
         loop {
             for (k, thread) in self.threads.iter_mut().enumerate() {
                 if let State::Ready(answer) = self.states[k] {
                     self.block.yielder.set(self.yielders[k]);
-                    // SAFETY: the environment outlives the threads, and none of them runs.
+                    // SAFETY: the environment outlives the threads, and none of them is running.
                     unsafe { (*self.env).stack_limit = self.stack_limits[k] };
                     self.states[k] = match thread.resume(answer) {
                         CoroutineResult::Yield(request) if request.op >= STOP => {
@@ -173,20 +176,20 @@ impl RunningBlock {
                 self.error.get_or_insert_with(|| {
                     Error::runtime("[kernel] threads wait for one another at different places, so that none can go on")
                 });
-                // They must come to an end: each gets an answer as if it were alone.
+                // So that the threads end, each receives a result as if it were alone.
                 self.resume_waiting();
             }
         }
     }
 
-    /// Lets all who wait go on.
+    /// Lets all waiting threads continue.
     fn resume_waiting(&mut self) {
         self.states.iter_mut().filter(|s| matches!(s, State::Waits(_))).for_each(|s| *s = State::Ready(0));
     }
 
     fn end(mut self, code: &Code, env: &mut Env) -> Result<()> {
         env.current_thread = std::ptr::null();
-        // SAFETY: what is left on the stacks are frames of generated code, which own nothing.
+        // SAFETY: the remaining frames on the stacks belong to generated code and own nothing.
         self.threads.iter_mut().filter(|thread| !thread.done()).for_each(|thread| unsafe { thread.force_reset() });
         STACKS.with_borrow_mut(|(_, free)| {
             free.extend(self.threads.into_iter().map(Thread::into_stack));
@@ -208,7 +211,7 @@ pub(super) fn run_block(code: &Code, args: &[u8], env: &mut Env, local: usize) -
     running.end(code, env)
 }
 
-/// Refuses grids of more threads than may wait for one another.
+/// Returns an error for a grid with more threads than can wait for each other.
 pub(super) fn check_grid(threads: u64) -> Result<()> {
     if threads <= MAX_GRID as u64 {
         return Ok(());
@@ -219,7 +222,7 @@ pub(super) fn check_grid(threads: u64) -> Result<()> {
     )))
 }
 
-/// Runs blocks that wait for one another, in turn.
+/// Runs blocks that wait for each other, one after the other.
 pub(super) fn run_grid(code: &Code, args: &[u8], envs: &mut [Env], local: usize) -> Result<()> {
     let mut all = Vec::new();
     for env in &mut *envs {
@@ -235,7 +238,7 @@ pub(super) fn run_grid(code: &Code, args: &[u8], envs: &mut [Env], local: usize)
         }
         all.iter_mut().for_each(RunningBlock::resume_waiting);
     }
-    // All of them end, whatever went wrong in one.
+    // All blocks are ended, even if one of them failed.
     let mut result = Ok(());
     for (block, env) in all.into_iter().zip(envs) {
         let ended = block.end(code, env);
@@ -246,14 +249,14 @@ pub(super) fn run_grid(code: &Code, args: &[u8], envs: &mut [Env], local: usize)
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// Goes on with that answer.
+    /// Continues with that result.
     Ready(u64),
     Waits(Request),
     Done,
 }
 
 impl State {
-    /// Whether it waits for the grid, or for nothing any more.
+    /// Returns true if the thread waits for the grid or is done.
     fn is_waiting_for_grid(self) -> bool {
         match self {
             State::Waits(request) => request.op == GRID_SYNC,
@@ -263,7 +266,7 @@ impl State {
     }
 }
 
-/// Answers those who can go on; false where nobody can.
+/// Completes operations whose threads have all arrived. Returns false if there are none.
 fn answer(states: &mut [State]) -> bool {
     let mut moved = false;
     for warp in states.chunks_mut(WARP) {
@@ -293,7 +296,7 @@ fn answer(states: &mut [State]) -> bool {
     true
 }
 
-/// Lanes of a warp that all wait for the same operation of the same lanes get their answers.
+/// Completes operations of a warp for which all their lanes wait.
 fn answer_warp(warp: &mut [State]) -> bool {
     let mut moved = false;
     for lane in 0..warp.len() {
@@ -339,7 +342,7 @@ fn answer_warp(warp: &mut [State]) -> bool {
                         0
                     }
                 }
-                // A lane that is not there leaves the own value.
+                // A source lane that does not take part leaves the lane's own value.
                 _ => source.and_then(value_of).unwrap_or(request.value),
             };
             warp[k] = State::Ready(result);

@@ -1,4 +1,4 @@
-//! The environment of a block: what generated code finds in memory.
+//! The environment of a block, which generated code reads from memory.
 
 use std::sync::atomic::AtomicBool;
 
@@ -8,34 +8,34 @@ use cuprous_plan::kernels::Launch;
 
 use super::request::CurrentThread;
 
-/// What the threads of a block share; generated code reads it by the offsets below.
+/// The values that the threads of a block share. Generated code reads them at the offsets below.
 #[repr(C)]
 pub(super) struct Env {
-    /// The block's place in the grid.
+    /// Index of the block in the grid.
     pub(super) block: [i32; 3],
     pad: i32,
-    /// Threads of a block.
+    /// Number of threads in a block along each axis.
     pub(super) dims: [i32; 3],
     pad2: i32,
-    /// Blocks.
+    /// Number of blocks along each axis.
     pub(super) grid: [i32; 3],
     pad3: i32,
     /// Static shared memory.
     shared: *mut u8,
-    /// Dynamic shared memory, and its size.
+    /// Dynamic shared memory and its size.
     dynamic: *mut u8,
     dynamic_bytes: i64,
-    /// What threads keep from one region to the next.
+    /// Variables that threads keep from one region to the next.
     pub(super) context: *mut u8,
-    /// The coroutines, where there are some.
+    /// The running coroutine, if threads are coroutines.
     pub(super) current_thread: *const CurrentThread,
-    /// Not zero once the launch is to stop: loops poll it.
+    /// Flag that loops poll. It is nonzero once the launch has to stop.
     pub(super) stop: *const AtomicBool,
-    /// The address below which the running thread calls no functions.
+    /// The address below which the running thread must not call functions.
     pub(super) stack_limit: usize,
-    /// Set by a thread that ends in a function that it called, until the kernel's own code sees it.
+    /// Set by a thread that exits in a called function, until the kernel itself has noticed it.
     exited: i32,
-    /// The first fault of these blocks.
+    /// The first fault of a thread in the blocks of this task.
     pub(super) fault: Record,
 }
 
@@ -54,7 +54,7 @@ pub(super) mod offset {
     pub(crate) const ENDED: i32 = std::mem::offset_of!(Env, exited) as i32;
 }
 
-/// The flag of launches that nothing stops.
+/// The flag of launches that cannot be stopped.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl Env {

@@ -12,10 +12,10 @@ use smallvec::smallvec;
 use super::function::FunctionCompiler;
 use super::values::{Values, item_start, parts, register};
 
-/// Parts of what may be computed sooner than it is asked whether to.
+/// Maximum number of parts of an expression that is computed even where its value may not be needed.
 const MAX_CHEAP_PARTS: usize = 12;
 
-/// The parts of an expression of few instructions that reads no memory.
+/// Returns the number of parts of an expression that takes few instructions and does not read memory.
 fn cheap_parts(e: &Expr) -> Option<usize> {
     let plain = |d: DType| !d.is_complex() && !matches!(d, DType::F16 | DType::BF16);
     let quick = match &e.kind {
@@ -33,13 +33,13 @@ fn cheap_parts(e: &Expr) -> Option<usize> {
 }
 
 impl FunctionCompiler<'_, '_, '_> {
-    /// The value of an expression that has one register.
+    /// Returns the value of an expression that has one register.
     pub(super) fn one(&mut self, e: &Expr) -> Result<Value> {
         let values = self.expr(e)?;
         values.first().copied().ok_or_else(|| Error::runtime("[kernel] a value without registers"))
     }
 
-    /// The registers of an expression.
+    /// Returns the registers of an expression.
     pub(super) fn expr(&mut self, e: &Expr) -> Result<Values> {
         Ok(match &e.kind {
             Kind::Const(n) => self.constant(*n, e.dtype().unwrap_or(DType::I64)),
@@ -76,7 +76,7 @@ impl FunctionCompiler<'_, '_, '_> {
                 }
                 values
             }
-            // What else there is may be of other threads.
+            // Only the selected item is computed; the others may belong to other threads.
             Kind::Item(of, k) if matches!(of.kind, Kind::Tuple(_)) => match &of.kind {
                 Kind::Tuple(items) => self.expr(&items[*k])?,
                 _ => Values::new(),
@@ -127,7 +127,7 @@ impl FunctionCompiler<'_, '_, '_> {
             DType::F32 => body.b.ins().f32const(f32::from_bits(bits(at, 4) as u32)),
             DType::F64 => body.b.ins().f64const(f64::from_bits(bits(at, 8) as u64)),
             part => {
-                // The constant of a narrow type must not have bits beyond it.
+                // The constant of a narrow type must not have bits beyond its width.
                 let raw = bits(at, part.size());
                 body.b.ins().iconst(register(part), raw)
             }
@@ -141,7 +141,7 @@ impl FunctionCompiler<'_, '_, '_> {
 
     // --- memory
 
-    /// A negative index counts from the end.
+    /// Adds the extent to a negative index, which counts from the end.
     pub(super) fn wrap_negative(&mut self, index: Value, extent: Value) -> Value {
         let back = self.b.ins().iadd(index, extent);
         let negative = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, index, 0);
@@ -162,7 +162,7 @@ impl FunctionCompiler<'_, '_, '_> {
 
     // --- choices
 
-    /// `a and b`, `a or b`: `b` is looked at only where it matters.
+    /// Compiles `a and b` or `a or b`. `b` is computed only if it decides the result, unless it is cheap.
     fn short_circuit(&mut self, a: &Expr, b: &Expr, and: bool) -> Result<Value> {
         let first = self.one(a)?;
         if cheap_parts(b).is_some_and(|n| n <= MAX_CHEAP_PARTS) {

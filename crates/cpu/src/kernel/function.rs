@@ -1,4 +1,4 @@
-//! One function on its way to machine code: entry, variables, arguments, exits.
+//! Compiles one function: entry, variables, arguments, exits.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
@@ -29,7 +29,7 @@ fn has_loop(body: &[ir::Stmt]) -> bool {
     })
 }
 
-/// See the module.
+/// The state of compiling one function.
 pub(super) struct FunctionCompiler<'b, 's, 'm> {
     pub(super) b: FunctionBuilder<'b>,
     pub(super) shared: &'s mut ModuleContext<'m>,
@@ -37,47 +37,47 @@ pub(super) struct FunctionCompiler<'b, 's, 'm> {
     number: usize,
     pub(super) vars: Vec<SmallVec<[Variable; 4]>>,
     pub(super) sizes: Sizes,
-    /// The environment's address.
+    /// Address of the environment.
     pub(super) env: Value,
-    /// The thread's place in its block.
+    /// Index of the thread in its block.
     pub(super) thread: [Variable; 3],
-    /// The address of the flag that loops poll.
+    /// Address of the flag that loops poll.
     stop: Value,
-    /// The block in which loops leave the launch.
+    /// The basic block in which loops leave the launch.
     stop_block: Option<Block>,
     /// The product of the trip counts of the constant loops around the current statement that do not poll.
     pub(super) repeats: i64,
-    /// The block's place in the grid, threads of a block, blocks: loaded once.
+    /// Block index, block dimensions and grid dimensions, loaded once.
     pub(super) launch_dims: [[Value; 3]; 3],
     /// Registers of the arrays that the function declares.
     pub(super) arrays: Vec<Values>,
-    /// For the loops around: where `continue` goes, where `break` goes.
+    /// For each enclosing loop, the targets of `continue` and `break`.
     pub(super) loops: Vec<(Block, Block)>,
-    /// Where `return` goes in a kernel.
+    /// The target of `return` in a kernel.
     pub(super) next_thread: Option<Block>,
-    /// Where results go, where there are several.
+    /// Address of the results, if there are several.
     results: Option<Value>,
-    /// Room for operands and results of functions that work in memory.
+    /// Stack slots for results and operands of functions that work in memory.
     pub(super) scratch: Option<[StackSlot; 4]>,
-    /// Whether statements of the block itself are written, not those of a thread.
+    /// Whether the statements being compiled belong to the block and not to a thread.
     pub(super) at_block_level: bool,
-    /// The context's address.
+    /// Address of the context.
     pub(super) context: Value,
-    /// What choices around say: variables that are at least so large.
+    /// Lower bounds of variables that follow from the conditions around the current statement.
     pub(super) lower_bounds: Vec<(usize, i64)>,
-    /// Threads of a row.
+    /// Number of threads in a row.
     pub(super) width: Value,
-    /// The end of the blocks that are run together, and the one that runs.
+    /// The end of the range of blocks that run together.
     pub(super) last_block: Value,
-    /// See above.
+    /// The x index of the running block, if several blocks run together.
     pub(super) block_x: Option<Value>,
-    /// What a barrier answers.
+    /// The result of the current barrier.
     pub(super) answer: Option<Value>,
-    /// Whether threads of the region go in groups of lanes.
+    /// Whether threads of the region run in groups of lanes.
     pub(super) groups: bool,
-    /// The vectors of variables, and room for their lanes.
+    /// The vectors of each variable.
     pub(super) wide: Vec<SmallVec<[Variable; 8]>>,
-    /// See above.
+    /// Stack slots for the lanes of each variable.
     pub(super) slots: Vec<Option<StackSlot>>,
 }
 
@@ -118,12 +118,12 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
         }
     }
 
-    /// Memory that is there and aligned.
+    /// Returns the flags of accesses to valid, aligned memory.
     pub(super) fn trusted() -> MemFlagsData {
         MemFlagsData::trusted()
     }
 
-    /// The whole function.
+    /// Compiles the function.
     pub(super) fn write(&mut self) -> Result<()> {
         let entry = self.b.create_block();
         self.b.append_block_params_for_function_params(entry);
@@ -186,7 +186,7 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
         self.declare_arrays()?;
         self.clear_variables();
         self.block(&self.function.body)?;
-        // Ways that end without `return`, in Python with None.
+        // The path without a `return` statement, which in Python returns None.
         let zeros: Values = parts(&self.function.ret).iter().map(|&t| self.zero(t)).collect();
         self.return_values(&zeros);
         Ok(())
@@ -195,7 +195,7 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
     fn load_launch_dims(&mut self) {
         for (k, start) in [offset::BLOCK, offset::DIMS, offset::GRID].into_iter().enumerate() {
             for axis in 0..3 {
-                // The block's own place changes where several are run.
+                // The block index is not constant where one call runs several blocks.
                 let flags = if k == 0 { Self::trusted() } else { Self::trusted().with_readonly().with_can_move() };
                 self.launch_dims[k][axis] = self.b.ins().load(types::I32, flags, self.env, start + 4 * axis as i32);
             }
@@ -205,8 +205,8 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
         self.stop = self.b.ins().load(types::I64, flags, self.env, offset::STOP);
     }
 
-    /// Creates the block in which loops leave the launch, if there are loops. It is also reached from the function's
-    /// beginning, which keeps it outside all loops for the optimizer.
+    /// Creates the basic block in which loops leave the launch, if there are loops. The function's entry also branches
+    /// to it, which keeps it outside all loops for the optimizer.
     fn create_stop_block(&mut self) {
         if has_loop(&self.function.body) {
             let stop_block = self.b.create_block();
@@ -217,7 +217,7 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
         }
     }
 
-    /// Leaves the launch if it is to stop.
+    /// Leaves the launch if it has to stop.
     pub(super) fn poll(&mut self) {
         let Some(stop_block) = self.stop_block else { return };
         // Atomic, so that the load is not moved out of the loop.
@@ -227,7 +227,7 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
         self.b.switch_to_block(on);
     }
 
-    /// Writes the block in which loops leave the launch.
+    /// Compiles the basic block in which loops leave the launch.
     fn write_stop_block(&mut self) -> Result<()> {
         if let Some(stop_block) = self.stop_block {
             self.b.switch_to_block(stop_block);
@@ -237,7 +237,7 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
         Ok(())
     }
 
-    /// Leaves the launch if the stack has no room for the function that is being called.
+    /// Leaves the launch if the stack has no space for the called function.
     fn check_stack(&mut self) -> Result<()> {
         let here = self.b.ins().get_stack_pointer(types::I64);
         let end = self.b.ins().load(types::I64, Self::trusted(), self.env, offset::STACK_LIMIT);
@@ -254,7 +254,7 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
         Ok(())
     }
 
-    /// Arguments as [`cuprous_kernel::abi`] lays them out.
+    /// Loads the arguments, laid out as in [`cuprous_kernel::abi`].
     fn load_arguments(&mut self, from: Value) {
         let tys: Vec<Ty> = self.function.vars[..self.function.params].iter().map(|v| v.ty.clone()).collect();
         let (starts, _) = cuprous_kernel::abi::offsets(&tys);
@@ -264,7 +264,7 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
         }
     }
 
-    /// A value of any type from memory.
+    /// Loads a value of any type.
     pub(super) fn load_value(&mut self, ty: &Ty, from: Value, start: i32) -> Values {
         let mut values = Values::new();
         match ty {
@@ -287,7 +287,7 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
         values
     }
 
-    /// Where the function's own arrays lie.
+    /// Computes the addresses of the function's own arrays.
     fn declare_arrays(&mut self) -> Result<()> {
         let mut shared = self.shared.shared_starts[self.number];
         for array in &self.function.arrays {
@@ -319,7 +319,7 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
         Ok(())
     }
 
-    /// Whether it is a function that a kernel calls.
+    /// Returns true if this is a function that a kernel calls.
     pub(super) fn is_function(&self) -> bool {
         self.number > 0
     }
@@ -332,7 +332,7 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
         }
     }
 
-    /// Variables start at zero in each thread.
+    /// Sets variables to zero at the start of each thread.
     fn clear_variables(&mut self) {
         for k in self.function.params..self.vars.len() {
             let types = parts(&self.function.vars[k].ty);
@@ -350,12 +350,13 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
         }
     }
 
-    /// A variable's value.
+    /// Returns a variable's value.
     pub(super) fn get(&mut self, k: usize) -> Values {
         self.vars[k].clone().into_iter().map(|var| self.b.use_var(var)).collect()
     }
 
-    /// Leaves the function, or goes on with the next thread. What follows is written to a block that nobody reaches.
+    /// Returns from the function, or continues with the next thread. Code that follows goes to an unreachable basic
+    /// block.
     pub(super) fn return_values(&mut self, values: &[Value]) {
         match (self.next_thread, self.results) {
             (Some(next), _) => {
@@ -376,19 +377,19 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
         self.unreached();
     }
 
-    /// A block for code that nobody reaches.
+    /// Starts an unreachable basic block.
     pub(super) fn unreached(&mut self) {
         let block = self.b.create_block();
         self.b.switch_to_block(block);
     }
 
-    /// A function of the run-time library.
+    /// Declares a function of the run-time library.
     pub(super) fn library(&mut self, name: &str, params: &[Type], ret: Option<Type>) -> Result<FuncRef> {
         let id = match self.shared.library.get(name) {
             Some(&id) => id,
             None => {
                 let mut s = Signature::new(CallConv::SystemV);
-                // Narrow integers are unsigned there, and whoever is called may look at the whole register.
+                // Narrow integers are unsigned there, and the callee may read the complete register.
                 let narrow = |t: Type| t.is_int() && t.bits() < 32;
                 let param = |&t: &Type| if narrow(t) { AbiParam::new(t).uext() } else { AbiParam::new(t) };
                 s.params.extend(params.iter().map(param));
@@ -413,7 +414,7 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
         Ok(self.b.inst_results(call).first().copied())
     }
 
-    /// Addresses of a result and three operands in memory, each of a group of lanes.
+    /// Returns the addresses of a result and three operands in memory, each with space for a group of lanes.
     pub(super) fn scratch(&mut self) -> [Value; 4] {
         let slots = match self.scratch {
             Some(slots) => slots,

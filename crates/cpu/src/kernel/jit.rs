@@ -1,4 +1,4 @@
-//! From a module to machine code.
+//! Compiles a module to machine code.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -22,49 +22,49 @@ use super::module::ModuleContext;
 use super::plan::{BlocksPerCall, Plan};
 use super::{runtime, values};
 
-/// The function of one thread: arguments, environment, place in the block.
+/// The function of one thread: arguments, environment, index in the block.
 type Entry = unsafe extern "C" fn(*const u8, *mut Env, i32, i32, i32);
-/// The function of a block, or of so many neighbours.
+/// The function of a block: arguments, environment, number of adjacent blocks to run.
 type BlockEntry = unsafe extern "C" fn(*const u8, *mut Env, i32);
 
-/// Machine code.
+/// The machine code of a kernel.
 pub(super) struct Code {
     module: Option<JITModule>,
     start: *const u8,
-    /// Its intermediate form, for people.
+    /// Its intermediate representation as text.
     pub(super) listing: String,
-    /// Its size.
+    /// Its size in bytes.
     pub(super) bytes: usize,
-    /// Of the code of a block: bytes of the context, and for each thread behind it; none of the code of a thread.
+    /// For the code of a block: bytes of the context, and bytes per thread behind it. `None` for the code of a thread.
     pub(super) context_bytes: Option<(usize, usize)>,
-    /// How many blocks it runs.
+    /// How many blocks one call runs.
     pub(super) blocks_per_call: BlocksPerCall,
-    /// Whether it may leave a launch before its end.
+    /// Whether the code may leave a launch before its end.
     pub(super) can_stop: bool,
-    /// The functions' names.
+    /// Names of the functions.
     pub(super) names: Vec<String>,
     /// Strings that the code prints.
     _texts: Vec<Box<str>>,
 }
 
-// SAFETY: the code is read only once it is made.
+// SAFETY: the code is read-only once it has been finalized.
 unsafe impl Send for Code {}
-// SAFETY: as above.
+// SAFETY: the code is read-only once it has been finalized.
 unsafe impl Sync for Code {}
 
 impl Code {
-    /// The code of one thread.
+    /// Returns the function of one thread.
     pub(super) fn entry(&self) -> Entry {
-        // SAFETY: made with this signature where the kernel's threads wait.
+        // SAFETY: code without a context was compiled with this signature.
         unsafe { std::mem::transmute(self.start) }
     }
 
-    /// Runs a block, or so many of them that follow each other along x.
+    /// Runs `count` blocks that are adjacent along x.
     ///
     /// # Safety
-    /// The code is a block's, and the arguments are those that it was made for.
+    /// The code is that of a block, and the arguments have the types that it was compiled for.
     pub(super) unsafe fn block(&self, args: &[u8], env: &mut Env, count: usize) {
-        // SAFETY: by the function's contract.
+        // SAFETY: by this function's contract.
         unsafe {
             let run: BlockEntry = std::mem::transmute(self.start);
             run(args.as_ptr(), env, count as i32);
@@ -75,7 +75,7 @@ impl Code {
 impl Drop for Code {
     fn drop(&mut self) {
         if let Some(module) = self.module.take() {
-            // SAFETY: nobody runs the code any more: whoever does holds this value.
+            // SAFETY: the code is not running, because whoever runs it holds a reference to this value.
             unsafe { module.free_memory() };
         }
     }
@@ -94,7 +94,7 @@ fn compile_error(error: ModuleError) -> Error {
 
 /// Compiles a module.
 pub(super) fn compile(ir: &Module) -> Result<Code> {
-    // What the optimizer does is done by `optimize`.
+    // `optimize` does the work of Cranelift's optimizer.
     let flags = [("opt_level", "none"), ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })];
     let mut builder = JITBuilder::with_flags(&flags, default_libcall_names()).map_err(compile_error)?;
     let memory_bound = MemoryBound::default();
@@ -134,7 +134,7 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     }
     let (mut context, mut frontend) = (Context::new(), FunctionBuilderContext::new());
     let (mut listing, mut bytes) = (String::new(), 0);
-    // All code is generated before any of it is placed, so that the module takes the memory that it needs.
+    // All code is generated before any is placed in memory, so that the module can reserve the memory that it needs.
     let mut generated = Vec::new();
     for k in 0..ir.functions.len() {
         let id = shared.functions[k];
@@ -186,7 +186,7 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     })
 }
 
-/// The module as it is compiled, and its plan: with loops cut where one function runs a block's threads.
+/// Returns the prepared module and its plan. Loops are strip-mined if one function can then run the threads of a block.
 fn plan_module(mut ir: Module, may_exit: &[bool]) -> (Module, Option<Plan>) {
     let mut cut = ir.clone();
     if prepare(&mut cut.functions[0], true)
@@ -199,7 +199,7 @@ fn plan_module(mut ir: Module, may_exit: &[bool]) -> (Module, Option<Plan>) {
     (ir, plan)
 }
 
-/// The optimizer, with vectors put back to where they are made of what was just read.
+/// Optimizes a function, then moves vector instructions back to their operands.
 fn optimize(jit: &JITModule, context: &mut Context) -> std::result::Result<(), CodegenError> {
     let mut control = ControlPlane::default();
     super::phis::remove_redundant_params(&mut context.func);
@@ -209,7 +209,7 @@ fn optimize(jit: &JITModule, context: &mut Context) -> std::result::Result<(), C
     Ok(())
 }
 
-/// In which functions a thread may end, by themselves or by what they call.
+/// Returns for each function whether a thread may exit in it or in a function that it calls.
 fn functions_that_may_exit(ir: &Module) -> Vec<bool> {
     let mut may_exit: Vec<bool> = ir.functions.iter().map(|f| f.raises(false)).collect();
     loop {
@@ -226,8 +226,8 @@ fn functions_that_may_exit(ir: &Module) -> Vec<bool> {
     }
 }
 
-/// The kernel's threads: see [`Entry`] and [`BlockEntry`]. Other functions: environment, place in the block, where results go if there are
-/// several values, arguments.
+/// Returns the signature of a function. For the kernel see [`Entry`] and [`BlockEntry`]. Other functions take the
+/// environment, the index in the block, the address of the results if there are several, and the arguments.
 fn signature(ir: &Module, k: usize, is_scalar_thread: bool) -> Signature {
     let mut s = Signature::new(CallConv::SystemV);
     let function = &ir.functions[k];

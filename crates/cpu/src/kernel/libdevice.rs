@@ -1,11 +1,11 @@
-//! libdevice's functions for kernels on the CPU: NVIDIA's names, signatures and meaning. Those of float32 compute in
-//! float64 and round once.
+//! libdevice functions for kernels on the CPU, with NVIDIA's names, signatures and semantics. The float32 functions
+//! compute in float64 and round once.
 
 use half::f16;
 
 use crate::math::special;
 
-/// How a result is rounded.
+/// A rounding mode.
 #[derive(Clone, Copy)]
 enum Mode {
     Nearest,
@@ -14,7 +14,7 @@ enum Mode {
     Zero,
 }
 
-/// A rounded number and what is missing to the exact one, rounded the way that is asked for.
+/// Rounds `near + rest` to a neighbor of `near` in the given mode. `rest` is the rounding error of `near`.
 fn directed(near: f64, rest: f64, mode: Mode) -> f64 {
     if !near.is_finite() || rest == 0.0 {
         return near;
@@ -28,7 +28,7 @@ fn directed(near: f64, rest: f64, mode: Mode) -> f64 {
     }
 }
 
-/// The same to float32.
+/// Rounds `near + rest` to float32.
 fn narrow(near: f64, rest: f64, mode: Mode) -> f32 {
     let single = near as f32;
     let left = (near - f64::from(single)) + rest;
@@ -81,7 +81,7 @@ fn whole(x: f64, mode: Mode) -> f64 {
     }
 }
 
-/// An integer in float64, with what is missing.
+/// Converts an integer to float64. Returns the result and its rounding error.
 fn int_to_f64(x: i128) -> (f64, f64) {
     let near = x as f64;
     (near, (x - near as i128) as f64)
@@ -127,7 +127,7 @@ fn inverse_erfc(y: f64) -> f64 {
     if y > 1e-3 {
         return special::erfinv(1.0 - y);
     }
-    // Newton's steps on log erfc, from the first terms of its expansion.
+    // Newton steps on log erfc, starting with the first terms of its asymptotic expansion.
     let w = -(y * (2.0 - y) * std::f64::consts::PI.sqrt()).ln();
     let mut x = w.max(1.0).sqrt();
     for _ in 0..8 {
@@ -149,14 +149,14 @@ fn inverse_normal(p: f64) -> f64 {
 
 fn sin_cos_pi(x: f64) -> (f64, f64) {
     let x = x % 2.0;
-    // Exact at quarters.
+    // Exact at multiples of 1/2.
     let angle = std::f64::consts::PI * x;
     let sine = if x == x.trunc() { 0f64.copysign(x) } else { angle.sin() };
     let cosine = if (x.abs() - 0.5).abs() == 0.0 || (x.abs() - 1.5).abs() == 0.0 { 0.0 } else { angle.cos() };
     (sine, cosine)
 }
 
-/// Saturates as the GPU does; a NaN is zero, or the least of 64 bits.
+/// Saturates as the GPU does. A NaN becomes zero, or the smallest integer for 64 bits.
 fn int(x: f64) -> i32 {
     x as i32
 }
@@ -182,13 +182,13 @@ fn byte_permute(x: i32, y: i32, select: i32) -> i32 {
 macro_rules! functions {
     ($($name:ident($($arg:ident: $t:ty),*) -> $ret:ty $body:block)*) => {
         $(extern "C" fn $name($($arg: $t),*) -> $ret $body)*
-        /// The functions by symbol.
+        /// Returns the functions by symbol.
         fn scalars() -> Vec<(&'static str, *const u8)> {
             vec![$((stringify!($name), $name as *const u8)),*]
         }
     };
 }
-/// Functions of float64, each with one of float32 beside it.
+/// Defines functions of float64 and their float32 variants.
 macro_rules! reals {
     ($($double:ident $single:ident($($arg:ident),*) $body:expr;)*) => {
         $(
@@ -200,7 +200,7 @@ macro_rules! reals {
         }
     };
 }
-/// Functions with a rounding mode: names for nearest, down, up, to zero.
+/// Defines functions for each rounding mode: to nearest, down, up, to zero.
 macro_rules! rounded {
     ($($names:tt($($arg:ident: $t:ty),*) -> $ret:ty |$mode:ident| $body:expr;)*) => {
         $(rounded!(@each $names ($($arg: $t),*) $ret, $mode, $body);)*
@@ -412,7 +412,7 @@ functions! {
     nv_remquof(x: f32, y: f32, rest: &mut f32, n: &mut i32) -> () { (*rest, *n) = libm::remquof(x, y) }
 }
 
-/// The functions by symbol.
+/// Returns the functions by symbol.
 pub(super) fn symbols() -> Vec<(&'static str, *const u8)> {
     [real(), modes(), scalars()].concat()
 }

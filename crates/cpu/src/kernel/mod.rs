@@ -1,11 +1,12 @@
 //! User kernels as native code.
 //!
-//! Functions that a kernel calls are put in place, and loops with far strides are cut into a few turns of all threads.
-//! A kernel becomes one function that loops over a block's threads, from one barrier to the next ([`regions`]), several
-//! at a time where vectors can ([`wide`]), and some rows at a time where that keeps vectors or memory busy ([`rows`]).
-//! Where threads wait at places that not all come to, or for others of their warp or grid, it becomes the function of
-//! one thread, and each thread of a block is a coroutine ([`fibers`]). Blocks are shared among the cores; a block is run
-//! by one of them, so its shared memory and its warps are that core's alone, and only atomic operations must be atomic.
+//! Functions that a kernel calls are inlined, and grid-stride loops are unrolled by a few iterations. A kernel becomes
+//! one function that loops over a block's threads from one barrier to the next ([`regions`]). It runs several threads
+//! at once as vectors where possible ([`wide_stmt`]), and several rows at once where that keeps vector units or memory
+//! busy ([`rows`]). If not all threads reach the same barriers, or if threads wait for others of their warp or grid,
+//! the kernel becomes the function of one thread, and each thread of a block is a coroutine ([`coroutines`]). Blocks
+//! are distributed over the cores. One core runs a complete block, so shared memory and warps belong to that core, and
+//! only atomic operations on global memory have to be atomic.
 
 mod address;
 mod bounds;
@@ -55,16 +56,16 @@ pub(crate) struct CpuKernel {
     code: jit::Code,
     /// Whether all blocks run at once.
     cooperative: bool,
-    /// Bytes of static shared memory, and of a thread's own arrays.
+    /// Bytes of static shared memory, and of each thread's local arrays.
     shared: usize,
     local: usize,
-    /// Bytes of shared and constant memory without gaps, as they are told.
+    /// Bytes of shared and constant memory without padding, as reported to the user.
     reported_bytes: [u64; 2],
-    /// What went wrong in the last launch, of the first of the tasks where something did.
+    /// The fault of the last launch: the first in the first task that had one.
     fault: Mutex<Option<(usize, Record)>>,
 }
 
-/// What a thread's own arrays may take.
+/// Maximum bytes of a thread's local arrays.
 const MAX_LOCAL: usize = 256 << 10;
 
 impl CpuKernel {
@@ -99,13 +100,14 @@ impl CpuKernel {
 }
 
 impl CpuKernel {
-    /// Returns true for a launch that may take more than milliseconds: one with loops or calls, or of many threads.
+    /// Returns true for a launch that may take more than milliseconds: one with loops or calls, or with many threads.
     pub(crate) fn is_long(&self, launch: &Launch) -> bool {
         let threads = launch.block.iter().fold(launch.blocks(), |product, &n| product.saturating_mul(n.into()));
         self.code.can_stop || threads >= 1 << 22
     }
 
-    /// Runs it. `args` lie as [`cuprous_kernel::abi`] says, aligned to 16; the caller vouches for the memory they name.
+    /// Launches the kernel. `args` are laid out as in [`cuprous_kernel::abi`] and aligned to 16 bytes. The caller
+    /// guarantees the memory that they name.
     pub(crate) fn launch(&self, launch: &Launch, args: &[u8]) -> Result<()> {
         let [gx, gy, gz] = launch.grid.map(|n| n as usize);
         let blocks = gx * gy * gz;
@@ -113,10 +115,10 @@ impl CpuKernel {
         if self.cooperative {
             return self.launch_grid(launch, args);
         }
-        // Several tasks a core even out blocks that take longer.
+        // Several tasks per core balance blocks of different duration.
         let tasks = blocks.min(8 * rayon::current_num_threads());
         let failed = Mutex::new(None);
-        // Between tasks an interrupt unwinds, with the launch partly done.
+        // An interrupt between tasks unwinds and leaves the launch incomplete.
         let done = interrupt::catch(|| {
             with_threads(|| {
                 parallel_for(tasks, |task| {
@@ -148,7 +150,8 @@ impl CpuKernel {
                             if self.code.context_bytes.is_none() {
                                 result = coroutines::run_block(&self.code, args, env, self.local);
                             } else {
-                                // SAFETY: the code was made for a block of such arguments; the engine holds their memory.
+                                // SAFETY: the code was compiled for a block with such arguments, and the engine keeps
+                                // their memory alive.
                                 unsafe { self.code.block(args, env, count) };
                             }
                         }
@@ -181,7 +184,7 @@ impl CpuKernel {
         }
     }
 
-    /// Blocks that wait for one another: each has memory of its own, and one core runs them in turn.
+    /// Runs blocks that wait for each other. Each has its own memory, and one core runs them in turn.
     fn launch_grid(&self, launch: &Launch, args: &[u8]) -> Result<()> {
         let [gx, gy, _] = launch.grid.map(|n| n as usize);
         let dynamic = launch.shared as usize;
@@ -204,7 +207,7 @@ impl CpuKernel {
     }
 }
 
-/// Memory of a block, with room to begin at a multiple of 128.
+/// Allocates memory of a block, with space to align it to 128 bytes.
 fn shared_memory(bytes: usize) -> Vec<u128> {
     vec![0; bytes.div_ceil(16) + 8]
 }

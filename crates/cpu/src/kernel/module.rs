@@ -1,4 +1,4 @@
-//! The module that is being compiled.
+//! The state of compiling a module.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -11,27 +11,27 @@ use cuprous_kernel::types::Ty;
 use super::plan::Plan;
 use super::values;
 
-/// What code generation of one function shares with the others.
+/// The state that the functions of a module share.
 pub(super) struct ModuleContext<'m> {
     pub(super) jit: JITModule,
     pub(super) ir: &'m Module,
-    /// The functions after the kernel.
+    /// All functions. The first is the kernel.
     pub(super) functions: Vec<FuncId>,
-    /// Functions of the run-time library, as they come to be used.
+    /// Functions of the run-time library that have been used so far.
     pub(super) library: HashMap<String, FuncId>,
     pub(super) constants: Vec<DataId>,
     pub(super) texts: Vec<Box<str>>,
-    /// Where the static shared arrays of each function begin.
+    /// Offset of the static shared arrays of each function.
     pub(super) shared_starts: Vec<usize>,
     /// Whether generated code may leave a launch before its end.
     pub(super) can_stop: bool,
-    /// Whether a thread may end in each function.
+    /// Whether a thread may exit in each function.
     pub(super) may_exit: Vec<bool>,
-    /// How one function runs the threads of a block; else it is that of one thread.
+    /// How one function runs the threads of a block. `None` if the kernel is the function of one thread.
     pub(super) plan: Option<Rc<Plan>>,
 }
 
-/// Whether a function gives its results through memory.
+/// Returns true if a function returns its results through memory.
 pub(super) fn by_memory(ret: &Ty) -> bool {
     values::parts(ret).len() > 1
 }

@@ -1,25 +1,24 @@
-//! Variables that a loop does not change. Where a variable that an outer loop changes goes through an inner one, each
-//! block of that hands it on; the optimizer takes it for another value in each turn, and takes nothing that follows from
-//! it out of the loop. Cranelift's own pass finds what is the same by one instruction alone, not what another loop counts.
+//! Removes redundant block parameters (phi functions). A variable that an outer loop changes is passed through every
+//! block of an inner loop. The optimizer treats it as a new value in each iteration and does not hoist computations
+//! that depend on it. Cranelift's own pass only removes parameters that are redundant by a single branch.
 
 use std::collections::HashMap;
 
 use cranelift_codegen::ir::{BlockArg, BlockCall, Function, Value};
 
-/// What is known of a parameter of a block.
+/// What is known about the incoming values of a block parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Incoming {
-    /// Nothing comes that is known of.
+    /// No known value so far.
     Nothing,
-    /// It is always that value, which is no such parameter or one that is its own.
+    /// Always this value, which is either not a parameter or a parameter with several incoming values.
     Is(Value),
-    /// Different values come.
+    /// Several different values.
     Several,
 }
 
-/// Takes out parameters of blocks that are always one value: everything is taken for the same until it is found not to be.
-/// Known as removal of redundant phi functions (M. Braun et al., "Simple and Efficient Construction of Static Single
-/// Assignment Form", CC 2013).
+/// Removes block parameters that always have the same value. All parameters are assumed redundant until shown
+/// otherwise. See M. Braun et al., "Simple and Efficient Construction of Static Single Assignment Form", CC 2013.
 pub(super) fn remove_redundant_params(func: &mut Function) {
     let mut incoming: HashMap<Value, Vec<Option<Value>>> = HashMap::new();
     let mut order = Vec::new();
@@ -88,7 +87,7 @@ pub(super) fn remove_redundant_params(func: &mut Function) {
     }
 }
 
-/// Calls `f` with each way from a block to another.
+/// Calls `f` for each edge between blocks.
 fn each_call(func: &Function, f: &mut dyn FnMut(&Function, &BlockCall)) {
     for block in func.layout.blocks() {
         for inst in func.layout.block_insts(block) {
@@ -106,7 +105,7 @@ mod tests {
     use cranelift_codegen::isa::CallConv;
     use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
-    /// A loop in a loop, and a choice in that: only the counters are parameters of their loops' heads.
+    /// Nested loops with a branch inside: only the counters remain as parameters of their loop headers.
     #[test]
     fn a_loop_hands_on_only_what_it_changes() {
         let mut signature = Signature::new(CallConv::SystemV);

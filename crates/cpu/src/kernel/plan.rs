@@ -1,4 +1,5 @@
-//! How one function runs all threads of a block: which statements are regions, and what threads keep between them.
+//! How one function runs all threads of a block: which statements form regions, and which variables threads keep
+//! between them.
 
 use std::collections::HashSet;
 
@@ -10,58 +11,58 @@ use cuprous_kernel::table::Row;
 
 use super::values::{array_bytes, parts};
 
-/// Threads of a block at most, and of blocks that are run together if something is kept for each.
+/// Maximum number of threads in a block, and in blocks that run together if threads keep variables.
 const MAX_THREADS: usize = 1024;
-/// Threads of a row that are run together, of several blocks.
+/// Number of threads in a row of several blocks that run together.
 const MERGED_ROW_THREADS: usize = 4096;
-/// Barriers that divide a kernel.
+/// Barriers that divide a kernel into regions.
 const BARRIERS: [&str; 5] = ["@syncthreads", "@syncthreads_count", "@syncthreads_and", "@syncthreads_or", "@syncwarp"];
 
-/// How the threads of a block are run by one function.
+/// How one function runs the threads of a block.
 pub(super) struct Plan {
     pub(super) lanes: Lanes,
-    /// Where the context has each part of a variable.
+    /// Offsets of each variable's parts in the context.
     pub(super) context: Vec<Option<Vec<usize>>>,
-    /// Bytes of the context for all threads, and of the arrays that each thread has of its own behind them.
+    /// Bytes of the context for all threads, and of each thread's local arrays behind it.
     pub(super) bytes: usize,
     pub(super) local: usize,
-    /// Whether anything may be read before it is assigned.
+    /// Whether some variable of the context may be read before it is assigned.
     pub(super) clears_context: bool,
-    /// What follows from a thread's place is not kept but computed again.
+    /// Variables that are recomputed from the thread index instead of kept (rematerialization).
     pub(super) rematerialized: Places,
-    /// How often each variable is written down.
+    /// Number of occurrences of each variable.
     pub(super) total: Vec<u32>,
     /// Whether barriers divide the kernel.
     pub(super) is_divided: bool,
-    /// Whether rows of threads are run one below the other, sixteen columns at a time. Where rows are many blocks', or
-    /// nobody asks for a row, memory is gone through in its order instead.
+    /// Whether a group of sixteen columns runs all rows before the next group starts. Not used if rows belong to
+    /// several blocks or threads do not read their row index; threads then run in the order of memory.
     pub(super) columns: bool,
     pub(super) grouping: BlockGrouping,
 }
 
-/// How neighbouring blocks are run, so that memory is gone through in its order.
+/// How adjacent blocks run, so that memory is accessed in order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockGrouping {
-    /// One after the other: something is theirs alone, or somebody asks which it was that failed.
+    /// One block after the other, because blocks have their own memory or a fault must name its block.
     Separate,
-    /// A row of threads of each in turn.
+    /// One row of threads of each block in turn.
     Interleaved,
-    /// As one block of long rows: threads ask for nothing but their place in the grid.
+    /// As one block with long rows, because threads only use their index in the grid.
     Merged,
 }
 
-/// Which blocks of a row of the grid are run together.
+/// Which adjacent blocks of a row of the grid one call runs.
 #[derive(Clone, Copy)]
 pub(super) enum BlocksPerCall {
     One,
-    /// Of so many threads in all.
+    /// Blocks with at most this number of threads in all.
     Threads(usize),
-    /// Of rows of so many threads.
+    /// Blocks with about this number of threads per row.
     Row(usize),
 }
 
 impl BlocksPerCall {
-    /// How many, of blocks of such a shape.
+    /// Returns the number of blocks per call for a block shape.
     pub(super) fn blocks(self, block: [u32; 3]) -> usize {
         let [width, height, depth] = block.map(|n| n as usize);
         match self {
@@ -72,13 +73,13 @@ impl BlocksPerCall {
     }
 }
 
-/// A part of a block of statements.
+/// A part of a list of statements.
 pub(super) enum Part<'a> {
-    /// A barrier: the statement, its row, what it asks of each thread.
+    /// A barrier: the statement, its row in the table of builtins, and its operand.
     Barrier(&'a Stmt, &'static Row, Option<&'a Expr>),
-    /// A choice or loop with barriers in it, or a way out of such a loop: once for the block.
+    /// A statement that runs once for the block: a branch or loop with barriers inside, or a jump out of such a loop.
     BlockLevel(&'a Stmt),
-    /// A region.
+    /// Statements without barriers, which run for each thread.
     Region(&'a [Stmt]),
 }
 
@@ -104,7 +105,7 @@ fn has_barrier(body: &[Stmt]) -> bool {
 pub(super) fn split_at_barriers<'a>(body: &'a [Stmt], lanes: &Lanes) -> Vec<Part<'a>> {
     let mut all = Vec::new();
     let mut start = 0;
-    // What is the same for all threads is done once at both ends of a region.
+    // Assignments that are the same for all threads run once, at both ends of a region.
     let once = |stmt: &Stmt| matches!(&stmt.kind, StmtKind::Assign(v, e) if lanes.vars[*v] == Class::Block && lanes.class(e) == Class::Block);
     let run = |all: &mut Vec<Part<'a>>, part: &'a [Stmt]| {
         let front = part.iter().take_while(|s| once(s)).count();
@@ -130,7 +131,7 @@ pub(super) fn split_at_barriers<'a>(body: &'a [Stmt], lanes: &Lanes) -> Vec<Part
     all
 }
 
-/// Calls `f` with each region.
+/// Calls `f` for each region.
 fn regions<'a>(body: &'a [Stmt], lanes: &Lanes, f: &mut dyn FnMut(&'a [Stmt])) {
     for piece in split_at_barriers(body, lanes) {
         match piece {
@@ -142,7 +143,7 @@ fn regions<'a>(body: &'a [Stmt], lanes: &Lanes, f: &mut dyn FnMut(&'a [Stmt])) {
     }
 }
 
-/// Whether all threads of a block come to each barrier.
+/// Returns true if all threads of a block reach each barrier.
 fn is_regular(body: &[Stmt], lanes: &Lanes) -> bool {
     split_at_barriers(body, lanes).iter().all(|piece| match piece {
         Part::Region(_) => true,
@@ -162,8 +163,8 @@ fn any_expr_of(e: &Expr, f: &mut dyn FnMut(&Expr) -> bool) -> bool {
 }
 
 impl Plan {
-    /// A plan, where one function may run all threads of a block; `may_exit` says where a thread may end, `cut` whether
-    /// loops are cut, so that there are barriers which no thread asked for.
+    /// Returns a plan if one function can run all threads of a block. `may_exit` says in which functions a thread may
+    /// exit. `cut` says that loops were strip-mined, which adds barriers that are not in the user's code.
     pub(super) fn of(ir: &Module, may_exit: &[bool], cut: bool) -> Option<Plan> {
         let kernel = ir.kernel();
         let lanes = Lanes::of(kernel);
@@ -195,7 +196,7 @@ impl Plan {
             return Some(plan);
         }
         if plan.grouping == BlockGrouping::Interleaved {
-            // Rows of other blocks would come between.
+            // Rows of other blocks would run between the regions of a block.
             return None;
         }
         let below = ir.functions[1..].iter().any(|f| has_barrier(&f.body));
@@ -213,7 +214,7 @@ impl Plan {
             let mut offsets = Vec::new();
             for t in parts(&kernel.vars[v].ty) {
                 offsets.push(plan.bytes);
-                // Not a multiple of a page apart: these would share lines of the cache.
+                // The distance is not a multiple of a page, so that variables use different cache sets.
                 plan.bytes += MAX_THREADS * t.bytes() as usize + 192;
             }
             plan.context[v] = Some(offsets);
@@ -225,12 +226,12 @@ impl Plan {
         Some(plan)
     }
 
-    /// Whether a statement of a kernel that is divided says what is computed again wherever it is asked for.
+    /// Returns true if a statement assigns a variable that is recomputed at each use.
     pub(super) fn is_rematerialized(&self, stmt: &Stmt) -> bool {
         matches!(stmt.kind, StmtKind::Assign(v, _) if self.rematerialized.get(v).is_some())
     }
 
-    /// Which blocks are run together.
+    /// Returns which blocks one call runs.
     pub(super) fn blocks_per_call(&self) -> BlocksPerCall {
         match self.grouping {
             BlockGrouping::Separate => BlocksPerCall::One,
@@ -240,7 +241,7 @@ impl Plan {
     }
 }
 
-/// The variables that statements assign, and those that they name.
+/// Returns the variables that statements assign, and all variables that they name.
 pub(super) fn assigned_and_named(body: &[Stmt]) -> (Vec<usize>, Vec<usize>) {
     let (mut assigned, mut named) = (Vec::new(), Vec::new());
     each_stmt(body, &mut |stmt| {

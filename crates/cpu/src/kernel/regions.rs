@@ -1,11 +1,12 @@
-//! All threads of a block by one function: a region without barriers is a loop over the threads, and what a thread knows
-//! beyond the region's end is kept for it in memory, the *context*.
+//! Compiles all threads of a block to one function. A region without barriers is a loop over the threads. Variables
+//! that a thread uses in several regions are kept in memory, the *context*.
 //!
-//! Kernels without barriers are one region. Barriers divide the others where all threads of a block come to them, which is
-//! so where the choices around them are the same for all; such choices and loops are made once for the block. Known as
-//! deep fission (J. Stratton, S. Stone, W. Hwu, "MCUDA: An Efficient Implementation of CUDA Kernels for Multi-Core CPUs",
-//! LCPC 2008) and as parallel region formation (P. Jääskeläinen et al., "pocl: A Performance-Portable OpenCL
-//! Implementation", Int. J. Parallel Programming 43, 2015). All other kernels are [`super::fibers`].
+//! A kernel without barriers is one region. Barriers divide other kernels if all threads of a block reach them, that
+//! is, if the conditions of enclosing branches and loops are the same for all threads. Such branches and loops run once
+//! for the block. The method is known as deep fission (J. Stratton, S. Stone, W. Hwu, "MCUDA: An Efficient
+//! Implementation of CUDA Kernels for Multi-Core CPUs", LCPC 2008) and as parallel region formation (P. Jääskeläinen et
+//! al., "pocl: A Performance-Portable OpenCL Implementation", Int. J. Parallel Programming 43, 2015). All other kernels
+//! use [`super::coroutines`].
 
 use std::rc::Rc;
 
@@ -23,26 +24,26 @@ use super::plan::{BlockGrouping, Part, Plan, assigned_and_named, split_at_barrie
 use super::values::{Values, array_bytes, parts};
 use super::vector::WIDTH;
 
-/// What is done for each thread of a region.
+/// The work of each thread in a region.
 #[derive(Clone, Copy)]
 pub(super) enum Work<'a> {
     Statements(&'a [Stmt]),
-    /// Adds up answers of all threads.
+    /// Combines the votes of all threads.
     Vote(&'a Expr, &'static Row, Variable),
 }
 
-/// What threads of a region begin with and leave.
+/// The variables that threads of a region read at its start and write at its end.
 pub(super) struct Region {
-    /// Variables that begin with what was there before the first thread.
+    /// Variables that each thread starts with the value from before the first thread.
     initial: Vec<(usize, Values)>,
-    /// Variables that the context has, and those of them that the region assigns.
+    /// Variables in the context that the region uses, and those of them that it assigns.
     kept: Vec<usize>,
     written_back: Vec<usize>,
-    /// What follows from a thread's place.
+    /// Assignments of variables that are recomputed from the thread index.
     rematerialized: Vec<Stmt>,
 }
 
-/// A loop that is being written: its counter, head and end.
+/// A loop that is being compiled: its counter, header and end.
 pub(super) type Loop = (Variable, Block, Block);
 
 impl FunctionCompiler<'_, '_, '_> {
@@ -50,7 +51,7 @@ impl FunctionCompiler<'_, '_, '_> {
         self.shared.plan.clone()
     }
 
-    /// The threads of a block.
+    /// Compiles the threads of a block.
     pub(super) fn write_block(&mut self) -> Result<()> {
         if let Some(plan) = self.plan()
             && plan.is_divided
@@ -67,7 +68,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(())
     }
 
-    /// Statements of the block itself, with regions between them.
+    /// Compiles statements of the block, with regions between them.
     pub(super) fn block_level(&mut self, body: &[Stmt]) -> Result<()> {
         let Some(plan) = self.plan() else { return Ok(()) };
         let plan = &*plan;
@@ -105,7 +106,7 @@ impl FunctionCompiler<'_, '_, '_> {
         (counter, head, end)
     }
 
-    /// Goes on while the last of the next `lanes` threads is one of the block's.
+    /// Continues the loop while the last of the next `lanes` threads is below `extent`.
     pub(super) fn loop_while(&mut self, (counter, _, end): Loop, lanes: i64, extent: Value) {
         let body = self.b.create_block();
         let at = self.b.use_var(counter);
@@ -123,7 +124,8 @@ impl FunctionCompiler<'_, '_, '_> {
         self.b.switch_to_block(end);
     }
 
-    /// What threads of a region begin with and leave; `part` is what it reads and assigns.
+    /// Returns the variables that threads of a region start with and write back. `part` has the statements of the
+    /// region.
     fn region(&mut self, plan: &Plan, part: &[Stmt], assigns: bool) -> Region {
         let counts = occurrences(part, plan.total.len());
         let open = exposed(part);
@@ -152,7 +154,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Region { initial, kept, written_back, rematerialized }
     }
 
-    /// A region: its work for each thread of the block. `part` is what it reads and assigns.
+    /// Compiles a region: a loop over the threads of the block. `part` has the statements of the region.
     fn run(&mut self, work: Work<'_>, part: &[Stmt]) -> Result<()> {
         let Some(plan) = self.plan() else { return Ok(()) };
         let plan = &*plan;
@@ -194,7 +196,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(())
     }
 
-    /// Groups of lanes side by side: the first thread that is in none.
+    /// Compiles the groups of lanes of a row. Returns the first thread that is not in a group.
     pub(super) fn groups_of_row(&mut self, group: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<Value> {
         let zero = self.b.ins().iconst(types::I32, 0);
         let iteration = self.begin_loop(self.thread[0], zero);
@@ -204,7 +206,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(self.b.use_var(self.thread[0]))
     }
 
-    /// The threads of a row from one on, each by itself.
+    /// Compiles the threads of a row from `first` on, one by one.
     pub(super) fn remaining_threads(
         &mut self,
         plan: &Plan,
@@ -219,7 +221,8 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(())
     }
 
-    /// The rows of a layer one below the other, for lanes after lanes: what follows from a thread's column is found once.
+    /// Compiles the rows of a layer for one group of columns after the other, so that values that depend on the column
+    /// are computed once.
     fn columns_of_layer(
         &mut self,
         plan: &Plan,
@@ -258,7 +261,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(())
     }
 
-    /// A loop over blocks that are run together, a row of each in turn.
+    /// Starts a loop over blocks that run together, one row of each in turn.
     fn blocks_of_row(&mut self) -> Loop {
         let counter = self.b.declare_var(types::I32);
         let iteration = self.begin_loop(counter, self.launch_dims[0][0]);
@@ -266,13 +269,13 @@ impl FunctionCompiler<'_, '_, '_> {
         let at = self.b.use_var(counter);
         self.block_x = Some(at);
         if self.shared.ir.functions.len() > 1 {
-            // Functions that are called look there.
+            // Called functions read the index from there.
             self.b.ins().store(Self::trusted(), at, self.env, offset::BLOCK);
         }
         iteration
     }
 
-    /// A group of lanes.
+    /// Compiles a group of lanes.
     pub(super) fn group(&mut self, plan: &Plan, region: &Region, body: &[Stmt]) -> Result<()> {
         self.enter_group(plan, region)?;
         self.wide_block(plan, body)?;
@@ -280,7 +283,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(())
     }
 
-    /// What a group of lanes begins with.
+    /// Compiles the start of a group of lanes.
     pub(super) fn enter_group(&mut self, plan: &Plan, region: &Region) -> Result<()> {
         for (v, values) in &region.initial {
             self.start_wide(plan, *v, values);
@@ -292,7 +295,7 @@ impl FunctionCompiler<'_, '_, '_> {
         self.wide_block(plan, &region.rematerialized)
     }
 
-    /// What a group of lanes leaves.
+    /// Compiles the end of a group of lanes.
     pub(super) fn leave_group(&mut self, plan: &Plan, region: &Region) {
         let thread = self.thread_number(&region.written_back);
         for &v in &region.written_back {
@@ -300,7 +303,7 @@ impl FunctionCompiler<'_, '_, '_> {
         }
     }
 
-    /// A thread's work.
+    /// Compiles a single thread.
     fn scalar_thread(&mut self, plan: &Plan, region: &Region, work: Work<'_>) -> Result<()> {
         let after = self.b.create_block();
         for (v, values) in &region.initial {
@@ -348,7 +351,7 @@ impl FunctionCompiler<'_, '_, '_> {
         parts(&self.function.vars[v].ty).iter().map(|&t| self.zero(t)).collect()
     }
 
-    /// The thread's number in its block, where somebody asks for it.
+    /// Returns the thread's number in its block if some variable is kept.
     fn thread_number(&mut self, kept: &[usize]) -> Value {
         if kept.is_empty() {
             return self.context;
@@ -357,7 +360,7 @@ impl FunctionCompiler<'_, '_, '_> {
         self.b.ins().uextend(types::I64, thread_number_in_block)
     }
 
-    /// Where the context has the parts of a variable.
+    /// Returns the addresses of a variable's parts in the context.
     pub(super) fn context_addresses(&mut self, plan: &Plan, v: usize, thread: Value) -> Values {
         let types = parts(&self.function.vars[v].ty);
         let addresses = plan.context[v].as_deref().unwrap_or_default();
@@ -370,7 +373,7 @@ impl FunctionCompiler<'_, '_, '_> {
         all
     }
 
-    /// Arrays that a thread has of its own in each of the regions lie behind the context.
+    /// Places a thread's local arrays, which all regions use, behind the context.
     fn place_local_arrays(&mut self, plan: &Plan) {
         if !plan.is_divided || plan.local == 0 {
             return;

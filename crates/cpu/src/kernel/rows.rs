@@ -1,9 +1,9 @@
-//! Some rows of a block's threads at a time. Threads between two barriers are in no order.
+//! Runs several rows of a block's threads at once. The order of threads between two barriers is free.
 //!
-//! *Pairs*: what both rows read is read once, and where a row has one chain of sums, of which each waits for the one
-//! before, there are two. Known as unroll-and-jam (D. Callahan, S. Carr, K. Kennedy, "Improving Register Allocation for
-//! Subscripted Variables", PLDI 1990). *Bands* of rows have more of memory on its way: a machine fetches ahead what
-//! follows in a page, each row from a page of its own.
+//! *Pairs*: values that both rows use are read once, and two independent chains of sums hide the latency of additions.
+//! This is unroll-and-jam (D. Callahan, S. Carr, K. Kennedy, "Improving Register Allocation for Subscripted Variables",
+//! PLDI 1990). *Bands* of rows keep more memory accesses in flight: hardware prefetches within a page, and each row has
+//! its own page.
 
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
@@ -17,14 +17,14 @@ use super::plan::{BlockGrouping, Plan};
 use super::regions::{Region, Work};
 use super::values::parts;
 
-/// Bytes a lane of what a loop may carry from turn to turn: four vectors, and eight of two rows, of sixteen registers.
+/// Bytes per lane that a loop may carry between iterations: four vectors, eight for two rows, of sixteen registers.
 const MAX_CARRIED_BYTES: usize = 4;
-/// Vectors' loads of a statement.
+/// Maximum number of vector loads in a statement.
 const MAX_LOADS: usize = 2;
 
-/// Rows of a band. More of them would meet in the cache, where their lengths are multiples of a page.
+/// Number of rows in a band. More rows would conflict in the cache if their length is a multiple of a page.
 const BAND_ROWS: i64 = 4;
-/// What vectors of a band may read and write, and what it may have of expressions.
+/// Limits of a band: the number of vector loads and stores, and the number of expression parts.
 const BAND_STREAMS: std::ops::RangeInclusive<usize> = 2..=12;
 const MAX_BAND_PARTS: usize = 200;
 
@@ -36,8 +36,8 @@ pub(super) struct Row {
 }
 
 impl Plan {
-    /// Whether two rows at a time make a region faster: it has loops that all threads go through alike and that carry one
-    /// chain of sums, and nothing else makes threads differ in what they do.
+    /// Returns true if running two rows at once makes a region faster: it has loops that are the same for all threads
+    /// and carry one chain of sums, and threads do not otherwise diverge.
     pub(super) fn can_pair_rows(&self, function: &Function, body: &[Stmt]) -> bool {
         let mut carried = 0;
         let loops = body.iter().any(|stmt| matches!(stmt.kind, StmtKind::For { .. }));
@@ -64,7 +64,7 @@ impl Plan {
         })
     }
 
-    /// Whether vectors' registers suffice for what a statement reads.
+    /// Returns true if there are enough vector registers for the loads of a statement.
     fn is_plain(&self, all: &[&Expr]) -> bool {
         fn loads(plan: &Plan, e: &Expr) -> usize {
             let mut count = usize::from(matches!(e.kind, Kind::Load(..)) && plan.lanes.class(e) == Class::Each);
@@ -74,7 +74,8 @@ impl Plan {
         all.iter().map(|e| loads(self, e)).sum::<usize>() <= MAX_LOADS
     }
 
-    /// Whether bands of rows make a kernel faster: its rows are those of the grid, and it does little but read and write.
+    /// Returns true if bands of rows make a kernel faster: its rows are those of the grid, and it mostly reads and
+    /// writes memory.
     pub(super) fn is_streaming(&self, body: &[Stmt]) -> bool {
         let (mut streams, mut parts, mut rows, mut loops) = (0, 0, false, false);
         let steps = |i: &Expr| matches!(self.lanes.class(i), Class::Step(_));
@@ -100,7 +101,7 @@ impl Plan {
 }
 
 impl FunctionCompiler<'_, '_, '_> {
-    /// A kernel's rows in bands: the first row that is in none.
+    /// Compiles rows in bands. Returns the first row that is not in a band.
     pub(super) fn bands(&mut self, plan: &Plan, region: &Region, body: &[Stmt]) -> Result<Value> {
         let top = self.b.declare_var(types::I32);
         let zero = self.b.ins().iconst(types::I32, 0);
@@ -125,7 +126,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(self.b.use_var(top))
     }
 
-    /// The region for a group of lanes in the row that comes and the one after it.
+    /// Compiles a group of lanes for the current row and the next one.
     pub(super) fn row_pair(&mut self, plan: &Plan, region: &Region, body: &[Stmt]) -> Result<()> {
         let mut other = self.second_row(plan);
         let next = self.b.use_var(self.thread[1]);
@@ -143,7 +144,8 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(())
     }
 
-    /// Statements, each for both rows before the next one; what is the same for the block, once.
+    /// Compiles each statement for both rows before the next statement. Statements that are the same for the block are
+    /// compiled once.
     fn interleave_rows(&mut self, plan: &Plan, body: &[Stmt], other: &mut Row) -> Result<()> {
         for stmt in body {
             match &stmt.kind {
@@ -164,7 +166,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(())
     }
 
-    /// Variables for a second row: those of the block are the same.
+    /// Creates the variables of a second row. Variables of the block are shared.
     fn second_row(&mut self, plan: &Plan) -> Row {
         let mut vars = self.vars.clone();
         let mut wide = self.wide.clone();

@@ -9,14 +9,14 @@ use super::env::Env;
 use super::request::{OVERFLOW, Request, STOP, wait};
 use crate::blocks::MapArgs;
 
-/// The types of a function's operands and result, as its symbol's last letters: `f64_f64` and so on.
+/// Defines functions. A suffix of the name gives the type of the operands, such as `f64`.
 macro_rules! functions {
     ($($name:ident($($arg:ident: $t:ty),*) -> $ret:ty $body:block)*) => {
         $(
             #[allow(unused_unsafe, clippy::missing_safety_doc, reason = "called by generated code alone")]
             unsafe extern "C" fn $name($($arg: $t),*) -> $ret $body
         )*
-        /// The functions by symbol.
+        /// Returns the functions by symbol.
         pub(super) fn symbols() -> Vec<(&'static str, *const u8)> {
             vec![$((stringify!($name), $name as *const u8)),*]
         }
@@ -32,7 +32,7 @@ fn print(text: &str) {
     LINE.with_borrow_mut(|line| line.push_str(text));
 }
 
-/// Swaps `next(old)` in until nobody came between.
+/// Replaces the value in memory by `next(old)`, and repeats this if another core changed it in between.
 macro_rules! update_atomically {
     ($p:ident, $atomic:ident, $bits:expr, $number:expr, |$old:ident| $next:expr) => {{
         // SAFETY: generated code passes the address of an element, aligned to it.
@@ -112,7 +112,7 @@ fn remainder(a: f64, b: f64) -> f64 {
 functions! {
     // --- the operation table, for operands in memory
     host_map(f: usize, n: usize, out: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> () {
-        // SAFETY: `f` is a block function that the code generator looked up for so many such operands.
+        // SAFETY: `f` is a block function that the code generator looked up for these operands.
         unsafe {
             let f: crate::blocks::MapFn = std::mem::transmute(f);
             f(&MapArgs { n, out, args: [a, b, c], step: [1; 3] });
@@ -223,12 +223,12 @@ functions! {
     atomic_dec_u64(p: *mut u8, most: u64) -> u64 { u64s!(p, |old| Some(if old == 0 || old > most { most } else { old - 1 })) }
     // --- records
     host_copy(to: *mut u8, from: *const u8, bytes: i64) -> () {
-        // SAFETY: generated code passes two places that hold records of that size, or one twice.
+        // SAFETY: generated code passes the addresses of two records of that size, or the same address twice.
         unsafe { std::ptr::copy(from, to, bytes as usize) }
     }
     // --- exceptions
     host_raise(env: *mut Env, fault: i64, x: i32, y: i32, z: i32, count: i64, values: *const i64) -> () {
-        // SAFETY: generated code passes its environment and as many values as it says.
+        // SAFETY: generated code passes its environment and `count` values.
         let (env, values) = unsafe { (&mut *env, std::slice::from_raw_parts(values, count as usize)) };
         if env.fault[0] == 0 {
             env.fault[0] = fault + 1;
@@ -245,7 +245,7 @@ functions! {
         wait(unsafe { (*env).current_thread }, Request { op: STOP, mask: 0, value: 0, lane: 0 });
     }
     host_overflow(env: *const Env, function: u32) -> () {
-        // SAFETY: as above.
+        // SAFETY: generated code passes its environment, which lives as long as the block runs.
         wait(unsafe { (*env).current_thread }, Request { op: OVERFLOW, mask: function, value: 0, lane: 0 });
     }
     // --- waiting for other threads
@@ -256,7 +256,7 @@ functions! {
     }
     // --- printing
     print_text(start: *const u8, bytes: usize) -> () {
-        // SAFETY: a string that lives as long as the code.
+        // SAFETY: the string lives as long as the code.
         print(&String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(start, bytes) }))
     }
     print_int(n: i64) -> () { print(&n.to_string()) }
@@ -266,7 +266,7 @@ functions! {
     print_line() -> () {
         LINE.with_borrow_mut(|line| {
             line.push('\n');
-            // Nobody can be told of a closed output.
+            // A closed output cannot be reported.
             let _may_be_closed = std::io::stdout().write_all(line.as_bytes()).and_then(|()| std::io::stdout().flush());
             line.clear();
         })

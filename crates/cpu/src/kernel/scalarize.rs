@@ -1,4 +1,4 @@
-//! Several threads at a time, as lanes of vectors: what each lane does by itself.
+//! Groups of lanes: statements and expressions that run lane by lane, because they have no vector form.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value, types};
@@ -13,7 +13,7 @@ use super::values::register;
 use super::vector::{Chunks, LaneValue, WIDTH, is_vector_type};
 
 impl FunctionCompiler<'_, '_, '_> {
-    /// Room for a variable's lanes.
+    /// Returns the stack slot for a variable's lanes.
     fn slot(&mut self, v: usize) -> StackSlot {
         if let Some(slot) = self.slots[v] {
             return slot;
@@ -37,7 +37,7 @@ impl FunctionCompiler<'_, '_, '_> {
         self.for_each_lane(plan, &assigned, &named, counter, &mut each)
     }
 
-    /// The values of an expression, lane by lane.
+    /// Computes an expression lane by lane.
     pub(super) fn scalarize_expr(&mut self, plan: &Plan, e: &Expr) -> Result<Chunks> {
         let stmt = Stmt { line: 0, kind: StmtKind::Eval(e.clone()) };
         let (_, named) = assigned_and_named(std::slice::from_ref(&stmt));
@@ -74,7 +74,7 @@ impl FunctionCompiler<'_, '_, '_> {
     ) -> Result<()> {
         let class = |v: usize| plan.lanes.vars[v];
         let scalar = |body: &Self, v: usize| body.function.vars[v].ty.scalar();
-        // What the lanes have, where the scalar code looks for it.
+        // The lanes' values, stored where the scalar code reads them.
         let mut own = Vec::new();
         let mut steps = Vec::new();
         for &v in named {

@@ -1,14 +1,14 @@
-//! Where vectors are computed. The optimizer computes what has no effect as late as it can, and reads memory where it is
-//! told to, so that all that is read waits in registers, which there are not enough of. So vectors are computed again where
-//! their operands become known.
+//! Schedules vector instructions. Cranelift computes values without side effects as late as possible but keeps loads in
+//! their order, so that all loaded values would occupy registers at once. Vector instructions are therefore moved to
+//! where their operands become available.
 
 use std::collections::HashMap;
 
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{Block, Function, Inst, ValueDef};
 
-/// Moves every instruction that makes a vector to its last operand, within blocks and within rows of blocks of which each
-/// leads only to the next.
+/// Moves every instruction that defines a vector behind its last operand, within blocks and within chains of blocks
+/// that each lead only to the next.
 pub(super) fn schedule(context: &mut Context) {
     let blocks: Vec<Block> = context.func.layout.blocks().collect();
     let mut next: HashMap<Block, Block> = HashMap::new();
@@ -28,7 +28,7 @@ pub(super) fn schedule(context: &mut Context) {
     }
 }
 
-/// Whether it makes one vector, of its operands alone.
+/// Returns true if the instruction defines one vector from its operands alone.
 fn is_movable(func: &Function, inst: Inst) -> bool {
     let op = func.dfg.insts[inst].opcode();
     let acts = op.can_load() || op.can_store() || op.can_trap() || op.is_call() || op.other_side_effects();
@@ -37,7 +37,8 @@ fn is_movable(func: &Function, inst: Inst) -> bool {
 }
 
 fn order_row(func: &mut Function, row: &[Block]) {
-    // What stays is numbered; what moves goes behind what has the number of its last operand.
+    // Fixed instructions are numbered. A moved instruction is placed behind the one with the number of its last
+    // operand.
     let mut numbers: HashMap<Inst, usize> = HashMap::new();
     let mut starts: HashMap<Block, usize> = HashMap::new();
     let mut fixed: Vec<Option<Inst>> = Vec::new();
@@ -69,7 +70,7 @@ fn order_row(func: &mut Function, row: &[Block]) {
     }
     let mut ends = fixed.clone();
     for (inst, last) in moved {
-        // Behind the start of a block is before its first instruction, one of those that stay.
+        // Behind the start of a block means before its first instruction, which is a fixed one.
         let after = match ends[last] {
             Some(end) => func.layout.next_inst(end),
             None => fixed[last + 1],

@@ -10,9 +10,9 @@ use super::env::offset;
 use super::function::FunctionCompiler;
 use super::values::register;
 
-/// Nested constant loops of at most so many iterations in all do not poll the flag that stops a launch.
+/// Nested constant loops with at most this number of iterations in all do not poll the flag that stops a launch.
 const MAX_UNPOLLED: i64 = 1 << 16;
-/// A longer counting loop polls after so many iterations, as a power of two.
+/// A longer counting loop polls after 2^POLL_SHIFT iterations.
 const POLL_SHIFT: i64 = 8;
 
 /// Returns the number of iterations of a counting loop, if it is constant.
@@ -103,7 +103,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(())
     }
 
-    /// A counting loop around what `body` writes.
+    /// Compiles a counting loop. `body` compiles its statements.
     pub(super) fn count(
         &mut self,
         var: usize,
@@ -126,7 +126,7 @@ impl FunctionCompiler<'_, '_, '_> {
             (IntCC::SignedLessThan, IntCC::SignedGreaterThan)
         };
         if trips.is_none_or(|n| n > MAX_UNPOLLED) && known_step.is_some_and(|n| n > 0) {
-            // Strip mining: an inner loop of at most 2^CHUNK iterations, and a poll between two of them.
+            // Strip mining: an inner loop of at most 2^POLL_SHIFT iterations, and a poll before each.
             let (outer, part) = (self.b.create_block(), self.b.create_block());
             self.b.ins().jump(outer, &[]);
             self.b.switch_to_block(outer);
@@ -170,15 +170,15 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(())
     }
 
-    /// Goes into a loop, or to its end, which is the first of both: the optimizer comes to what is named last first, and takes
-    /// nothing out of a loop that it has once left.
+    /// Branches into a loop or to its end. The end is named first because the optimizer visits the last-named block
+    /// first, and does not hoist from a loop after it has left the loop.
     pub(super) fn enter(&mut self, goes_on: Value, inside: Block, end: Block) {
         let over = self.b.ins().icmp_imm_s(IntCC::Equal, goes_on, 0);
         self.b.ins().brif(over, end, &[], inside, &[]);
     }
 
-    /// Writes an iteration of a loop by `body`: the blocks where it begins, where `continue` goes, where `break` goes.
-    /// `trips` is the number of iterations, if it is constant.
+    /// Compiles an iteration of a loop: `body` compiles its statements, and the blocks are its start and the targets of
+    /// `continue` and `break`. `trips` is the number of iterations, if it is constant.
     pub(super) fn iteration(
         &mut self,
         [inside, next, end]: [Block; 3],
@@ -201,7 +201,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(())
     }
 
-    /// The end of a counting loop's turn.
+    /// Ends an iteration of a counting loop.
     pub(super) fn end_counting_loop(&mut self, var: usize, step: Value, [head, next, end]: [Block; 3]) {
         self.b.ins().jump(next, &[]);
         self.b.switch_to_block(next);
@@ -212,7 +212,7 @@ impl FunctionCompiler<'_, '_, '_> {
         self.b.switch_to_block(end);
     }
 
-    /// Writes the record of a fault.
+    /// Compiles the report of a fault.
     fn report(&mut self, fault: usize, values: &[Expr]) -> Result<()> {
         let bytes = 8 * values.len().max(1) as u32;
         let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3);
@@ -229,7 +229,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(())
     }
 
-    /// Ends the thread. A function returns at once, and those that called it look at the mark that it leaves.
+    /// Ends the thread. A called function returns at once, and its callers check the flag that it sets.
     fn exit_thread(&mut self) {
         if self.is_function() {
             let one = self.b.ins().iconst(types::I32, 1);
@@ -240,7 +240,7 @@ impl FunctionCompiler<'_, '_, '_> {
         self.return_values(&zeros);
     }
 
-    /// After a call of a function in which a thread may end.
+    /// Returns if the thread exited in a function that was just called.
     pub(super) fn return_if_exited(&mut self) {
         let exited = self.b.ins().load(types::I32, Self::trusted(), self.env, offset::ENDED);
         let (stop, on) = (self.b.create_block(), self.b.create_block());

@@ -1,4 +1,4 @@
-//! Values of a group of threads, one lane of vectors each.
+//! Values of a group of threads. Each thread is a lane of vectors.
 
 use cranelift_codegen::ir::Value;
 use cuprous_core::DType;
@@ -6,30 +6,30 @@ use smallvec::SmallVec;
 
 use crate::blocks::GROUP;
 
-/// Threads of a group.
+/// Number of threads in a group.
 pub(super) const WIDTH: i64 = GROUP as i64;
 
-/// Vectors with a lane for each thread.
+/// Vectors that together have a lane for each thread.
 pub(super) type Chunks = SmallVec<[Value; 8]>;
 
 /// A number in all lanes.
 #[derive(Clone)]
 pub(super) enum LaneValue {
-    /// One for all.
+    /// The same in all lanes.
     Uniform(Value),
-    /// That of the first lane, and how much it grows.
+    /// The number of the first lane, and the difference between lanes.
     Affine(Value, i64),
-    /// Vectors; truth values are all bits or none, of lanes of any size.
+    /// A number per lane. Truth values are all ones or all zeros, in lanes of any size.
     Varying(Chunks),
 }
 
-/// What a test says: whether it is true in all lanes, and in none, where that is known.
+/// The result of a condition: whether it is known to be true in all lanes, and in none.
 pub(super) struct LaneTest {
     pub(super) all: Value,
     pub(super) none: Value,
 }
 
-/// Numbers of which vectors are made.
+/// Returns true for types that have vectors.
 pub(super) fn is_vector_type(d: DType) -> bool {
     !d.is_complex() && !matches!(d, DType::F16 | DType::BF16)
 }

@@ -10,7 +10,7 @@ use super::function::FunctionCompiler;
 use super::values::{Values, array_parts};
 
 impl FunctionCompiler<'_, '_, '_> {
-    /// The strides of an array in bytes.
+    /// Returns the strides of an array in bytes.
     pub(super) fn strides(&mut self, ty: &ArrayTy, values: &[Value]) -> Values {
         let a = array_parts(ty, values);
         if !a.strides.is_empty() {
@@ -41,7 +41,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(all)
     }
 
-    /// A field of the elements.
+    /// Returns the view of a field of the elements.
     pub(super) fn field(&mut self, array: &Expr, k: usize) -> Result<Values> {
         let values = self.expr(array)?;
         let Ty::Array(from) = &array.ty else { return Ok(values) };
@@ -68,7 +68,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(all)
     }
 
-    /// Part of an array.
+    /// Returns a view of a part of an array.
     pub(super) fn view(&mut self, array: &Expr, indices: &[Index], to: &Ty) -> Result<Values> {
         let values = self.expr(array)?;
         let (Ty::Array(from), Ty::Array(to)) = (&array.ty, to) else {
@@ -121,7 +121,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(all)
     }
 
-    /// First place, length and step of a slice, by Python's rules.
+    /// Returns the start, length and step of a slice by Python's rules.
     fn part(&mut self, n: Value, [start, stop, step]: [Option<&Expr>; 3]) -> Result<(Value, Value, Value)> {
         let step = match step {
             Some(e) => self.one(e)?,
@@ -144,7 +144,8 @@ impl FunctionCompiler<'_, '_, '_> {
         let to = self.b.ins().select(up, n, minus);
         let from = bound(self, start, from)?;
         let to = bound(self, stop, to)?;
-        // Rounded up: (distance + step - sign) / step, both negated where it goes down; a step of zero counts as one.
+        // Rounded up: (distance + size - 1) / size, where both are negated for a negative step. A step of zero counts
+        // as one.
         let there = self.b.ins().isub(to, from);
         let back = self.b.ins().isub(from, to);
         let distance = self.b.ins().select(up, there, back);
@@ -155,7 +156,7 @@ impl FunctionCompiler<'_, '_, '_> {
         let more = self.b.ins().iadd_imm_s(more, -1);
         let length = self.b.ins().sdiv(more, size);
         let length = self.b.ins().smax(length, zero);
-        // An empty slice may begin beyond the end; it points to the array's beginning.
+        // An empty slice may start beyond the end, so its address is the start of the array.
         let empty = self.b.ins().icmp_imm_s(IntCC::Equal, length, 0);
         let first = self.b.ins().select(empty, zero, from);
         Ok((first, length, step))

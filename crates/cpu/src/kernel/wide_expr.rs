@@ -1,4 +1,4 @@
-//! Several threads at a time, as lanes of vectors: expressions.
+//! Groups of lanes: expressions.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -13,7 +13,7 @@ use super::vector::{LaneTest, LaneValue, WIDTH};
 use super::wide_fun::int_compare;
 use super::wide_memory::LaneAddresses;
 
-/// Whether an expression may be computed where nobody asked for it: nothing that reads memory.
+/// Returns true if an expression may be computed where its value is not needed: it does not read memory.
 fn is_safe(e: &Expr) -> bool {
     let mut safe = !matches!(e.kind, Kind::Load(..)) && !e.has_effect();
     e.parts(&mut |part| safe &= is_safe(part));
@@ -21,7 +21,7 @@ fn is_safe(e: &Expr) -> bool {
 }
 
 impl FunctionCompiler<'_, '_, '_> {
-    /// The value in all lanes.
+    /// Computes an expression in all lanes.
     pub(super) fn wide(&mut self, plan: &Plan, e: &Expr) -> Result<LaneValue> {
         let d = e.dtype().unwrap_or(DType::I64);
         match plan.lanes.class(e) {
@@ -86,7 +86,7 @@ impl FunctionCompiler<'_, '_, '_> {
                     let Some(mixed) = mixed else {
                         return Ok(LaneValue::Varying(self.load_step(d, (at, far), step, known)));
                     };
-                    // Where only some of the indices count from the end.
+                    // Only some of the indices are negative.
                     let (fast, slow, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
                     let t = Self::vector(d);
                     for _ in 0..WIDTH / i64::from(t.lane_count()) {
@@ -117,7 +117,7 @@ impl FunctionCompiler<'_, '_, '_> {
         })
     }
 
-    /// `a and b`, `a or b`, `x if c else y`, where what is not asked for may not be looked at.
+    /// Compiles `a and b`, `a or b` or `x if c else y` where operands may only be computed if they are needed.
     fn wide_choice(&mut self, plan: &Plan, e: &Expr) -> Result<LaneValue> {
         let d = e.dtype().unwrap_or(DType::I64);
         let (test, yes, no) = match &e.kind {
@@ -145,7 +145,7 @@ impl FunctionCompiler<'_, '_, '_> {
             self.b.switch_to_block(blocks[k]);
             let value = match arm {
                 Some(arm) => self.wide(plan, arm)?,
-                // What decided.
+                // The value of the operand that decided.
                 None => LaneValue::Uniform(self.b.ins().iconst(types::I8, i64::from(k == 0))),
             };
             let mut chunks = self.chunks(value, d);
@@ -165,7 +165,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(LaneValue::Varying(self.b.block_params(end).into()))
     }
 
-    /// Whether all lanes find something true, or none.
+    /// Computes whether a condition is true in all lanes, and in none.
     pub(super) fn test(&mut self, plan: &Plan, e: &Expr) -> Result<LaneTest> {
         if plan.lanes.class(e).is_same() {
             let all = self.one(e)?;
@@ -191,7 +191,8 @@ impl FunctionCompiler<'_, '_, '_> {
                         false => LaneTest { all: one, none: neither },
                     });
                 }
-                // The second is looked at where all lanes do; where only some would, nothing is known.
+                // The second operand is computed if all lanes need it. If only some lanes need it, the result is
+                // unknown.
                 let (more, less, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
                 self.b.append_block_param(end, types::I8);
                 self.b.append_block_param(end, types::I8);
@@ -233,8 +234,8 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(LaneTest { all, none })
     }
 
-    /// Comparisons of numbers that grow evenly: what the first and the last lane say tells what all do. Unless a number
-    /// `wraps` around among them, one of the two is enough.
+    /// Compares affine numbers by their first and last lanes. Unless a number wraps around within the group (`wraps`),
+    /// one of the two comparisons is sufficient.
     pub(super) fn compare_ends(
         &mut self,
         fun: Fun,
@@ -253,7 +254,7 @@ impl FunctionCompiler<'_, '_, '_> {
             if k == 0 {
                 return None;
             }
-            // Equal in at most one lane, and in none unless the distance is within that of the lanes.
+            // Equal in at most one lane, and in none if the distance exceeds that between the lanes.
             let far = if k > 0 { self.b.ins().isub(*y, *x) } else { self.b.ins().isub(*x, *y) };
             let most = k.unsigned_abs().checked_mul(WIDTH as u64 - 1).and_then(|n| i64::try_from(n).ok())?;
             let most = self.b.ins().iconst(register(d), most);

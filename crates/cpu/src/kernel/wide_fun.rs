@@ -1,4 +1,4 @@
-//! Several threads at a time, as lanes of vectors: operations, and conversions of numbers.
+//! Groups of lanes: functions and conversions of numbers.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Value, types};
@@ -70,7 +70,7 @@ impl FunctionCompiler<'_, '_, '_> {
                 return Ok(value);
             }
         }
-        // Held in 32 bits.
+        // The result is held in 32 bits.
         let small = small && from.is_int() && from.size() <= 4;
         let to = if small { DType::I32 } else { to };
         if small && from.size() == 4 {
@@ -137,8 +137,9 @@ impl FunctionCompiler<'_, '_, '_> {
         self.lane_by_lane(from, to, &[value], |body, v| Ok(body.convert(v, from, to)?[0]))
     }
 
-    /// Integers of 64 bits as float64, rounded once: both halves as parts of numbers that they stand in exactly, the
-    /// upper one of 2^84 (and 2^63, which makes it natural), the lower one of 2^52.
+    /// Converts 64-bit integers to float64 with one rounding. Each half becomes the mantissa of a float64 that
+    /// represents it exactly: the upper half with a bias of 2^84 (and 2^63, which makes it nonnegative), the lower half
+    /// with 2^52.
     fn ints_to_f64(&mut self, value: Value, signed: bool) -> Value {
         let splat = |body: &mut Self, n: u64| {
             let n = body.b.ins().iconst(types::I64, n as i64);
@@ -160,7 +161,7 @@ impl FunctionCompiler<'_, '_, '_> {
         self.b.ins().fadd(high, low)
     }
 
-    /// An operation for which there is no vector instruction.
+    /// Applies an operation for which there is no vector instruction.
     fn lane_by_lane(
         &mut self,
         from: DType,
@@ -197,7 +198,7 @@ impl FunctionCompiler<'_, '_, '_> {
         })
     }
 
-    /// What vectors have instructions for.
+    /// Compiles functions for which there are vector instructions.
     pub(super) fn vector_fun(&mut self, fun: Fun, d: DType, values: &[LaneValue], args: &[Expr]) -> Option<Chunks> {
         let each = |body: &mut Self, k: usize| body.chunks(values[k].clone(), d);
         let two = |body: &mut Self, f: &mut dyn FnMut(&mut Self, Value, Value) -> Value| {

@@ -1,4 +1,4 @@
-//! Several threads at a time, as lanes of vectors: elements of arrays.
+//! Groups of lanes: elements of arrays.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
@@ -12,13 +12,14 @@ use super::plan::Plan;
 use super::values::register;
 use super::vector::{Chunks, LaneValue, WIDTH};
 
-/// Where the lanes of an element access lie.
+/// The addresses of an array access in all lanes.
 pub(super) enum LaneAddresses {
-    /// All at one address.
+    /// One address for all lanes, with a constant offset.
     Uniform(Value, i32),
-    /// The first lane's address and what is added to it, and bytes from lane to lane.
+    /// The first lane's address with a constant offset, and the stride between lanes in bytes, also as a number if it
+    /// is constant.
     Strided(Value, i32, Value, Option<i64>),
-    /// Each its own.
+    /// An address per lane.
     Varying(Vec<Value>),
 }
 
@@ -39,8 +40,8 @@ impl FunctionCompiler<'_, '_, '_> {
         }
     }
 
-    /// Where the lanes lie that are so far apart. Machines add one, two, four or eight times a number to an address, so few
-    /// addresses are worked out: all of them would not fit into registers.
+    /// Returns addresses with a constant stride. Addressing modes can add one, two, four or eight times a register, so
+    /// only every third address is computed: all of them would not fit into registers.
     fn lane_addresses(&mut self, at: Value, step: Value) -> Vec<Value> {
         let third = self.b.ins().imul_imm_s(step, 3);
         let mut every_third = vec![at];
@@ -64,7 +65,7 @@ impl FunctionCompiler<'_, '_, '_> {
             .collect()
     }
 
-    /// Vectors of what is read for each lane.
+    /// Builds vectors from the values that `read` returns for each lane.
     pub(super) fn gather_lanes(&mut self, d: DType, mut read: impl FnMut(&mut Self, i64) -> Value) -> Chunks {
         let t = Self::vector(d);
         let lanes = i64::from(t.lane_count());
@@ -81,7 +82,8 @@ impl FunctionCompiler<'_, '_, '_> {
         chunks
     }
 
-    /// Where the lanes' elements lie, and whether only some of the indices are negative.
+    /// Returns the addresses of the lanes' elements, and a condition that is true if only some of the indices are
+    /// negative.
     pub(super) fn wide_address(
         &mut self,
         plan: &Plan,
@@ -206,7 +208,7 @@ impl FunctionCompiler<'_, '_, '_> {
         let value = self.wide(plan, value)?;
         match address {
             LaneAddresses::Uniform(at, far) => {
-                // The last lane's stays.
+                // The last lane's value remains.
                 let last = self.lane_of(&value, d, WIDTH - 1);
                 self.b.ins().store(Self::trusted(), last, at, far);
             }

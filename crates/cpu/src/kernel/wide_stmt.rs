@@ -1,8 +1,8 @@
-//! Several threads at a time, as lanes of vectors: statements.
+//! Groups of lanes: statements. *Wide* code computes a value for a group of threads at once.
 //!
-//! The threads of a group differ in `threadIdx.x` alone. They stay together as long as all take the same way, which is
-//! looked at where they might not; where some do and some do not, each runs the whole statement by itself. So there are
-//! no masks, no vector code needs to be safe for lanes that are not there, and what vectors cannot do is done by lane.
+//! The threads of a group differ only in `threadIdx.x`. They run in lockstep while control flow is uniform, which is
+//! checked at every branch that might diverge. A divergent statement runs lane by lane instead. Masks are therefore not
+//! needed, vector code need not be safe for inactive lanes, and operations without a vector form run lane by lane.
 
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::Variable;
@@ -22,7 +22,7 @@ fn is_vector_ty(ty: &Ty) -> bool {
 }
 
 impl Plan {
-    /// Whether vectors have the value of an expression.
+    /// Returns true if an expression can be computed as vectors.
     pub(super) fn can_vectorize(&self, e: &Expr) -> bool {
         if self.lanes.class(e).is_same() {
             return true;
@@ -52,7 +52,7 @@ impl Plan {
 
     fn can_vectorize_stmt(&self, stmt: &Stmt) -> bool {
         match &stmt.kind {
-            // A tuple is never cut into lanes.
+            // A tuple does not have lanes.
             StmtKind::Assign(v, e) => {
                 self.can_vectorize(e) && (self.lanes.vars[*v].is_same() || is_vector_ty(&e.ty)) && !e.has_effect()
             }
@@ -84,7 +84,7 @@ impl Plan {
         }
     }
 
-    /// Whether there is something for vectors to do.
+    /// Returns true if a block has work for vectors.
     fn has_vector_work(&self, body: &[Stmt]) -> bool {
         body.iter().any(|stmt| match &stmt.kind {
             StmtKind::Assign(v, _) => self.lanes.vars[*v] == Class::Each,
@@ -95,7 +95,7 @@ impl Plan {
         })
     }
 
-    /// Whether nothing but the head of a loop makes lanes part.
+    /// Returns true if lanes can diverge only in the header of a loop.
     fn stays_together(&self, stmt: &Stmt, head: &[&Expr]) -> bool {
         let class = head.iter().all(|e| self.lanes.class(e).is_same());
         !class && !stmt.kind.blocks().iter().any(|b| cuprous_kernel::lanes::leaves(b, true))
@@ -104,19 +104,19 @@ impl Plan {
 }
 
 impl FunctionCompiler<'_, '_, '_> {
-    /// Whether vectors make a region faster: all of it can be done by them.
+    /// Returns true if vectors make a region faster: all of it can be vectorized, and some of it gains.
     pub(super) fn is_worth_vectorizing(&self, plan: &Plan, body: &[Stmt]) -> bool {
-        // Whoever leaves a group would take the others along.
+        // An exit of one lane would take the other lanes along.
         let mut ends = has_return(body);
         each_stmt(body, &mut |stmt| ends |= matches!(stmt.kind, StmtKind::Raise(..)));
         ends |= any_expr(body, &mut |e| matches!(e.kind, Kind::Call(callee, _) if self.shared.may_exit[callee]));
-        // What vectors do not hold must not outlive a lane's turn.
+        // Variables without vectors must not be used beyond the run of one lane.
         let (_, named) = assigned_and_named(body);
         let odd = |&v: &usize| plan.lanes.vars[v] == Class::Each && !is_vector_ty(&self.function.vars[v].ty);
         !ends && !named.iter().any(odd) && plan.can_vectorize_block(body) && plan.has_vector_work(body)
     }
 
-    /// The vectors of a variable.
+    /// Returns the vectors of a variable.
     pub(super) fn wide_vars(&mut self, v: usize) -> SmallVec<[Variable; 8]> {
         if self.wide[v].is_empty() {
             let d = self.function.vars[v].ty.scalar().unwrap_or(DType::I64);
@@ -127,7 +127,7 @@ impl FunctionCompiler<'_, '_, '_> {
         self.wide[v].clone()
     }
 
-    /// Whether a variable's vectors are of 32-bit integers, though its type is of 64 bits.
+    /// Returns true if a variable's vectors have 32-bit lanes although its type has 64 bits.
     fn var_fits_in_32_bits(&self, v: usize) -> bool {
         self.fits_in_32_bits(&Expr::new(self.function.vars[v].ty.clone(), Kind::Var(v)))
     }
@@ -147,7 +147,7 @@ impl FunctionCompiler<'_, '_, '_> {
         self.wide_vars(v).into_iter().map(|var| self.b.use_var(var)).collect()
     }
 
-    /// A variable at the beginning of a group.
+    /// Sets a variable at the start of a group.
     pub(super) fn start_wide(&mut self, plan: &Plan, v: usize, values: &Values) {
         match (plan.lanes.vars[v], self.function.vars[v].ty.scalar()) {
             (Class::Each, Some(d)) if is_vector_type(d) => {
@@ -158,7 +158,7 @@ impl FunctionCompiler<'_, '_, '_> {
         }
     }
 
-    /// A variable from the context.
+    /// Loads a variable from the context.
     pub(super) fn load_wide(&mut self, plan: &Plan, v: usize, thread: Value) {
         let addresses = self.context_addresses(plan, v, thread);
         match (plan.lanes.vars[v], self.function.vars[v].ty.scalar()) {
@@ -175,7 +175,7 @@ impl FunctionCompiler<'_, '_, '_> {
         }
     }
 
-    /// A variable into the context.
+    /// Stores a variable to the context.
     pub(super) fn store_wide(&mut self, plan: &Plan, v: usize, thread: Value) {
         let addresses = self.context_addresses(plan, v, thread);
         let d = self.function.vars[v].ty.scalar();
@@ -215,7 +215,8 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(())
     }
 
-    /// `max(i - 1, 0)` is `i - 1`, and `i < n` true, in all lanes but at an edge: there each runs the rest by itself.
+    /// Assumes that `max(i - 1, 0)` is `i - 1` and that `i < n` is true in all lanes, which holds except at an edge.
+    /// There, each lane runs the rest separately.
     fn wide_speculation(&mut self, plan: &Plan, v: usize, e: &Expr, rest: &[Stmt]) -> Result<()> {
         let (all, part, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         let taken = match &e.kind {
@@ -229,7 +230,7 @@ impl FunctionCompiler<'_, '_, '_> {
                 Some(taken)
             }
             _ => {
-                // Mostly true: whether it is true nowhere is asked where it is not true in all lanes.
+                // Usually true in all lanes, so it is tested for being true in none only otherwise.
                 let outcome = self.test(plan, e)?;
                 let some = self.b.create_block();
                 self.set(v, &[outcome.all]);
@@ -257,7 +258,7 @@ impl FunctionCompiler<'_, '_, '_> {
         match &stmt.kind {
             StmtKind::Assign(v, e) => {
                 if !matches!(plan.lanes.vars[*v], Class::Each) {
-                    // The first lane's.
+                    // The value of the first lane.
                     let values = self.expr(e)?;
                     self.set(*v, &values);
                 } else {
@@ -354,7 +355,7 @@ impl FunctionCompiler<'_, '_, '_> {
     ) -> Result<()> {
         let d = start.dtype().unwrap_or(DType::I64);
         let same = [start, stop].into_iter().all(|e| plan.lanes.class(e).is_same());
-        // Numbers without a sign need not grow from lane to lane: they wrap around at zero.
+        // Unsigned numbers may wrap around at zero between lanes.
         let grows = d.kind() == Sort::Int && (step.as_int().is_some() || self.sizes.natural(step));
         if plan.lanes.vars[var] == Class::Each || !same && !grows {
             return self.scalarize(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind));
@@ -385,7 +386,7 @@ impl FunctionCompiler<'_, '_, '_> {
         self.enter(outcome.all, inside, some);
         self.b.switch_to_block(some);
         self.b.ins().brif(outcome.none, end, &[], part, &[]);
-        // The last turns, which not all lanes take.
+        // The last iterations, which only some lanes run.
         self.b.switch_to_block(part);
         self.scalarize(plan, std::slice::from_ref(stmt), |this| {
             let StmtKind::For { stop, step, body, .. } = &stmt.kind else { return Ok(()) };
