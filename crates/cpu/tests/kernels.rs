@@ -1,4 +1,4 @@
-//! Fused kernels against plain loops.
+//! Compares fused kernels with plain loops.
 
 mod common;
 use common::*;
@@ -148,7 +148,7 @@ fn reductions_over_every_axis_pattern() {
     }
 }
 
-/// exp(x - max)/sum along rows, and along columns.
+/// exp(x - max)/sum along rows and along columns.
 #[test]
 fn softmax() {
     for (rows, n) in [(1, 1), (7, 10), (300, 33), (40, 1000), (3, 20_000), (1, 200_000), (2000, 3)] {
@@ -184,7 +184,7 @@ fn softmax() {
     }
 }
 
-/// x -= mean(x), in place, on long rows: the passes must read what was there.
+/// x -= mean(x), in place, on long rows: later passes must read the original values.
 #[test]
 fn centring_in_place() {
     for (rows, n) in [(3, 50_000), (50, 100), (4, 5000)] {
@@ -258,7 +258,7 @@ fn integer_sums_wrap_and_small_floats_accumulate_in_float32() {
     run(vec![b.step()], &mut data, &[]).unwrap();
     assert_eq!(data[1][0], (300 * 7 % 256) as u8);
 
-    // 4096 ones and a half in float16: an accumulator in float16 would stop at 2048.
+    // The sum of 4096 times 1.5 in float16: an accumulator in float16 would stop at 2048.
     let mut b = Build::new(&[], &[4096]);
     let p = b.load(0, F16, &[1]);
     let s = b.reduce(ReduceOp::Sum, F16, p);
@@ -271,7 +271,7 @@ fn integer_sums_wrap_and_small_floats_accumulate_in_float32() {
 
 #[test]
 fn long_sums_are_accurate() {
-    // 0.1 in float32: a running sum would be off in the third digit.
+    // 0.1 in float32: a simple running sum would be wrong in the third digit.
     for (outer, inner, strides) in [(1, 10_000_000, [0, 1]), (2, 3_000_000, [1, 2])] {
         let x = vec![0.1f32; (outer * inner) as usize];
         let mut b = Build::new(&[outer], &[inner]);

@@ -1,4 +1,4 @@
-//! Calls against plain loops.
+//! Compares routines with plain loops.
 
 mod common;
 use common::*;
@@ -105,7 +105,7 @@ fn products_of_floats() {
         for how in 0..4 {
             let (a, b) = (Noise(1).samples(batch * m * k * 2 + 1), Noise(2).samples(batch * k * n * 2 + 1));
             let (bi, mi, ni, ki) = (batch as i64, m as i64, n as i64, k as i64);
-            // contiguous, transposed, reversed, and every second with a broadcast batch
+            // contiguous, transposed, reversed, and every second element with a broadcast batch
             let (sa, sb, oa) = match how {
                 0 => ([mi * ki, ki, 1], [ki * ni, ni, 1], 0),
                 1 => ([mi * ki, 1, mi], [ki * ni, 1, ki], 0),
@@ -169,7 +169,7 @@ fn products_of_other_types() {
     assert_eq!(f32::read(&run_routine(RoutineOp::Dot, &[(i.clone(), l.clone()), (i, l.clone())], l)), [-1.0, 0.0]);
 }
 
-/// bfloat16 bits of a number, rounded to even.
+/// Returns the bits of a number rounded to bfloat16, ties to even.
 fn bf16_bits(v: f32) -> [u8; 2] {
     let b = v.to_bits();
     (((b + 0x7fff + (b >> 16 & 1)) >> 16) as u16).to_le_bytes()
@@ -263,7 +263,7 @@ fn searches() {
     assert_eq!(find(true), [0, 1, 4, 4, 5, 6]);
 }
 
-/// The index that stands for one beyond an edge, slowly.
+/// Returns the index that stands for an index beyond an edge, in the simplest way.
 fn source(mut i: i64, n: i64, edge: Edge) -> Option<i64> {
     loop {
         if (0..n).contains(&i) {
@@ -327,7 +327,7 @@ fn check_correlation(shape: &[i64], taps: &[i64], edge: Edge, dtype: DType) {
     let (x, w) = (Noise(1).samples(n as usize), Noise(2).samples(t as usize));
     let origin: Vec<i64> = taps.iter().map(|t| t / 2).collect();
     let op = RoutineOp::Correlate { edge, constant: 0.5f64.to_bits(), origin: dims(&origin) };
-    // The operand is float64 in either case, so float32 converts it.
+    // The operand is always float64, so the float32 routine converts it.
     let weights = match dtype {
         F32 => f32::bytes(&w.iter().map(|&v| v as f32).collect::<Vec<_>>()),
         _ => f64::bytes(&w),
@@ -425,7 +425,7 @@ fn products_with_sparse_matrices() {
     }
 }
 
-/// Outputs, then the last h and c, of steps that are taken one by one.
+/// Returns outputs, then the last h and c, of single steps.
 fn by_steps(of: &Steps, x: &[f64], w: &[f64], first: &[f64]) -> Vec<f64> {
     let (steps, batch, n) = (of.steps as usize, of.batch as usize, of.hidden as usize);
     let (mut h, mut c) = (first[..batch * n].to_vec(), first[batch * n..].to_vec());
@@ -472,7 +472,7 @@ fn lstm_steps_and_their_backward_pass() {
             if !training {
                 continue;
             }
-            // Of the sum of all outputs, last h and last c, each with a weight.
+            // The gradients of a weighted sum of all outputs, the last h and the last c.
             let g = Noise(4).samples(all + 2 * one);
             let gradient = [&g[..], &first[one..]].concat();
             let op = RoutineOp::StepsBack(of.clone().into());

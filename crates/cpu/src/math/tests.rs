@@ -3,7 +3,7 @@
 use super::*;
 use crate::isa::{V1, V3};
 
-/// The largest error, in ulps of the result, over a geometric and a linear sample of `lo..hi`.
+/// Returns the largest error, in ulps of the result, over a geometric and a linear sample of `lo..hi`.
 fn worst(lo: f64, hi: f64, single: bool, got: impl Fn(f64) -> f64, want: impl Fn(f64) -> f64) -> f64 {
     let mut worst: f64 = 0.0;
     let n = 200_000;
@@ -30,7 +30,7 @@ macro_rules! check {
         let mut report = String::new();
         let mut bad = false;
         $(
-            // Compiled without FMA (`mul_add` is a library call there, and as exact).
+            // Compiled without FMA instructions, so that `mul_add` is an exact library call.
             let d = worst($lo, $hi, false, |v| x::<f64, V3>(v).$name().0, $want);
             let plain = worst($lo, $hi, false, |v| x::<f64, V1>(v).$name().0, $want);
             let s = worst($lo, $hi, true, |v| f64::from(x::<f32, V3>(v as f32).$name().0), $want);
@@ -89,7 +89,8 @@ fn powers() {
     assert!(worst < 1.5, "{worst}");
 }
 
-/// sin and cos of 2πu by the C library, reduced by quarters of a turn first: 2πu itself would be too coarse.
+/// sin and cos of 2πu by the C library, after exact reduction by quarter turns, because 2πu itself would be too
+/// inaccurate.
 fn sin_cos_of_turns(u: f64) -> (f64, f64) {
     let q = (4.0 * u).round();
     let (s, c) = (std::f64::consts::TAU * (u - q / 4.0)).sin_cos();
@@ -142,7 +143,7 @@ fn small_floats_convert_as_the_half_crate() {
     }
 }
 
-/// Means and variances of the draws by rejection, within five standard errors.
+/// Means and variances of the variates agree within five standard errors.
 #[test]
 fn rejection_draws_have_the_right_moments() {
     let moments = |f: &dyn Fn(u64) -> f64| {

@@ -1,4 +1,4 @@
-//! What a mask keeps, moved together.
+//! Packs masks to bits, and compacts the elements that a mask selects.
 
 use cuprous_core::routine::{MASK_TILE, packed_mask};
 use cuprous_core::{DType, Result};
@@ -10,22 +10,22 @@ use crate::threads::SharedPtr;
 const TILE: usize = MASK_TILE as usize;
 const WORDS: usize = TILE / 64;
 
-/// Runs `tile` on each number below `n`, by several threads where there is enough to do.
+/// Runs `tile` for each number below `n`, in parallel if there is enough work.
 fn each_tile(n: usize, tile: impl Fn(usize) + Sync + Send) {
     if (n * TILE) as i64 >= PARALLEL { (0..n).into_par_iter().for_each(tile) } else { (0..n).for_each(tile) }
 }
 
 /// # Safety
-/// The views are in memory; the output is int64 and has room for counts and bits.
+/// The views are in memory. The output is int64 and has space for counts and bits.
 pub(crate) unsafe fn pack(mask: View, out: View) -> Result<()> {
-    // SAFETY: passed on.
+    // SAFETY: by this function's contract.
     let flat = unsafe { Contiguous::new(mask, DType::Bool)? };
     let n = mask.layout.size as usize;
     let tiles = packed_mask(n as i64).1 as usize;
     let (mask, to) = (SharedPtr(flat.ptr()), SharedPtr(out.origin()));
     each_tile(tiles, |k| {
         let (mask, to) = (mask, to);
-        // SAFETY: the tile is within the mask, whose bytes are 0 or 1; its count and words are this tile's alone.
+        // SAFETY: the tile is within the mask, whose bytes are 0 or 1; only this tile writes its count and words.
         unsafe {
             let bytes = std::slice::from_raw_parts(mask.0.add(k * TILE), TILE.min(n - k * TILE));
             let to = to.0 as *mut u64;
@@ -50,11 +50,11 @@ pub(crate) unsafe fn pack(mask: View, out: View) -> Result<()> {
 }
 
 /// # Safety
-/// The views are in memory and their shapes are checked; without values the output is int64.
+/// The views are in memory and their shapes were checked. Without values the output is int64.
 pub(crate) unsafe fn compact(packed: View, values: Option<View>, out: View) -> Result<()> {
-    // SAFETY: passed on.
+    // SAFETY: by this function's contract.
     let flat = unsafe { Contiguous::new(packed, DType::I64)? };
-    // SAFETY: passed on.
+    // SAFETY: by this function's contract.
     let values = values.map(|v| unsafe { Contiguous::new(v, v.dtype()) }).transpose()?;
     let at = values.as_ref().map(|v| SharedPtr(v.ptr()));
     let tiles = packed.layout.size as usize / (WORDS + 1);
@@ -85,7 +85,7 @@ struct CompactTask {
 impl CompactTask {
     fn pick<T: Copy>(&self, values: SharedPtr) {
         self.run(|i| {
-            // SAFETY: bits stand for elements of the values.
+            // SAFETY: each bit of the mask stands for an element of the values.
             unsafe { *(values.at(0) as *const T).add(i) }
         });
     }
@@ -94,7 +94,7 @@ impl CompactTask {
         let CompactTask { packed, tiles, out, size } = *self;
         each_tile(tiles, |k| {
             let (packed, out) = (packed, out);
-            // SAFETY: what a tile keeps goes where no other tile writes, within the output.
+            // SAFETY: a tile's elements go to a part of the output that no other tile writes.
             unsafe {
                 let packed = packed.0 as *const u64;
                 let mut to = if k > 0 { *packed.add(k - 1) as usize } else { 0 };

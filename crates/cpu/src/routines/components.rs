@@ -4,7 +4,7 @@ use cuprous_core::{DType, Layout, Result};
 
 use crate::routines::operands::{Contiguous, View};
 
-/// Are there bits for every step, and places for every element?
+/// Returns true if the edges have a bit for every step and the output has an index for every element.
 pub(crate) fn fits(steps: &[i64], edges: &Layout, out: &Layout) -> bool {
     let bits = 8 * edges.dtype.size();
     edges.ndim() == 2
@@ -16,16 +16,16 @@ pub(crate) fn fits(steps: &[i64], edges: &Layout, out: &Layout) -> bool {
 }
 
 /// # Safety
-/// The views are in memory and fit together.
+/// The views are in memory and satisfy [`fits`].
 pub(crate) unsafe fn components(steps: &[i64], edges: View, out: View) -> Result<()> {
     let n = out.layout.size as usize;
-    // SAFETY: passed on.
+    // SAFETY: by this function's contract.
     let flat = unsafe { Contiguous::new(edges, edges.dtype())? };
     macro_rules! unite {
         ($index:ty, $($dtype:ident: $word:ty),*) => {
             match edges.dtype() {
-                // SAFETY: `fits` has seen the dtypes and the shapes; every element of the output is written before it
-                // is read.
+                // SAFETY: `fits` has checked dtypes and shapes; every element of the output is written before it is
+                // read.
                 $(DType::$dtype => unsafe {
                     let words = std::slice::from_raw_parts(flat.ptr() as *const $word, edges.layout.size as usize);
                     union_all(steps, words, std::slice::from_raw_parts_mut(out.origin() as *mut $index, n));
@@ -42,7 +42,7 @@ pub(crate) unsafe fn components(steps: &[i64], edges: View, out: View) -> Result
     Ok(())
 }
 
-/// The number of an element.
+/// An integer type that holds the index of an element.
 trait ElementIndex: Copy {
     fn of(element: usize) -> Self;
     fn element(self) -> usize;
@@ -63,7 +63,7 @@ macro_rules! element_indices {
 }
 element_indices!(i32, i64);
 
-/// Trees of elements in which a parent is never behind its child (R. Tarjan, J. ACM 22 (1975), paths halved).
+/// Union-find in which a parent is never behind its child (R. Tarjan, J. ACM 22 (1975), with path halving).
 fn union_all<W: Copy + Into<u64>, P: ElementIndex>(steps: &[i64], edges: &[W], parents: &mut [P]) {
     let (n, bits) = (parents.len(), 8 * size_of::<W>());
     let runs = steps.first() == Some(&1);
@@ -73,7 +73,8 @@ fn union_all<W: Copy + Into<u64>, P: ElementIndex>(steps: &[i64], edges: &[W], p
         for (w, steps) in steps.chunks(bits).enumerate() {
             let mut word: u64 = edges[w * n + i].into();
             if runs && w == 0 && word & 1 == 1 && i > 0 {
-                // Where the element before is joined by the same step, and what both are joined to is, all are.
+                // The edge by another step is redundant if the previous element has the same edge, and the two
+                // elements to which these edges lead are joined to each other.
                 root = unite(parents, root, i - 1);
                 let before: u64 = edges[i - 1].into();
                 let mut both = word & before & !1;
@@ -95,13 +96,13 @@ fn union_all<W: Copy + Into<u64>, P: ElementIndex>(steps: &[i64], edges: &[W], p
             }
         }
     }
-    // Parents come first, so each has its root already.
+    // Parents come before their children, so each parent has its root already.
     for i in 0..n {
         parents[i] = parents[parents[i].element()];
     }
 }
 
-/// Joins the trees of a root and of an element; gives back the root of both.
+/// Joins the trees of a root and of an element, and returns the common root.
 fn unite<P: ElementIndex>(parents: &mut [P], root: usize, mut at: usize) -> usize {
     while parents[at].element() != at {
         let parent = parents[at].element();
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn chains_and_lone_elements() {
-        // 0 - 2 - 4 by steps of 2, 3 - 4 by a step of 1, 1 and 5 alone; bits beyond the steps mean nothing.
+        // 0 - 2 - 4 by steps of 2, 3 - 4 by a step of 1, 1 and 5 isolated. Bits beyond the steps are ignored.
         let edges = [0b00_u8, 0b10, 0b10, 0b00, 0b11, 0b100];
         let (mut parents, mut short) = ([9_i64; 6], [9_i32; 6]);
         union_all(&[1, 2], &edges, &mut parents);

@@ -1,4 +1,5 @@
-//! Convolutions: windows are copied next to each other, as many as stay in the cache, and multiplied by the `gemm` crate.
+//! Convolutions by im2col: windows are copied to columns, as many as stay in the cache, and multiplied by the `gemm`
+//! crate.
 
 use cuprous_core::convolution::{Geometry, Part};
 use cuprous_core::{DType, Result};
@@ -9,27 +10,27 @@ use crate::alloc::Block;
 use crate::routines::operands::{Contiguous, View};
 use crate::threads::{SharedPtr, parallel_for};
 
-/// Bytes of windows that are worked on at a time.
+/// Bytes of windows that are processed at once.
 const MAX_WINDOW_BYTES: usize = 256 << 10;
-/// Tasks below which work is divided further.
+/// Number of tasks below which the work is divided further.
 const MIN_TASKS: usize = 8;
-/// Bytes of partial sums of weights.
+/// Maximum bytes of partial sums of weights.
 const MAX_PARTIAL_BYTES: usize = 64 << 20;
 
-/// Is there a routine for these dtypes?
+/// Returns true if there is a routine for the dtype.
 pub(crate) fn is_supported(geometry: &Geometry) -> bool {
     matches!(geometry.dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
 }
 
-/// What tasks have in common; extents in elements.
+/// The parameters that tasks share.
 struct Job<'a> {
     geometry: &'a Geometry,
     dtype: DType,
-    /// Elements of a window's channel, of an input's channel and of an output's channel.
+    /// Elements of a channel: of a window, of the input and of the output.
     window: usize,
     plane: usize,
     positions: usize,
-    /// Channels of the input and of the output in a group.
+    /// Channels per group, of the input and of the output.
     in_channels: usize,
     out_channels: usize,
     groups: usize,
@@ -37,7 +38,7 @@ struct Job<'a> {
 }
 
 /// # Safety
-/// The views are in memory and fit together (`Geometry::shape`); the output is contiguous, of float32, float64,
+/// The views are in memory and fit together (`Geometry::shape`). The output is contiguous, of float32, float64,
 /// complex64 or complex128.
 pub(crate) unsafe fn convolve(part: Part, geometry: &Geometry, a: View, b: View, out: View) -> Result<()> {
     let product = |v: &[i64]| v.iter().product::<i64>() as usize;
@@ -58,7 +59,7 @@ pub(crate) unsafe fn convolve(part: Part, geometry: &Geometry, a: View, b: View,
         groups,
         images: a.shape()[0] as usize,
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: by this function's contract.
     unsafe {
         let (fa, fb) = (Contiguous::new(a, job.dtype)?, Contiguous::new(b, job.dtype)?);
         if job.images * job.positions * job.in_channels * job.out_channels == 0 {
@@ -74,15 +75,15 @@ pub(crate) unsafe fn convolve(part: Part, geometry: &Geometry, a: View, b: View,
     }
 }
 
-/// Rows of output positions, the last axis being a row.
+/// A range of rows of output positions. A row is a line along the last axis.
 #[derive(Clone, Copy)]
 struct Rows {
     from: usize,
     to: usize,
 }
 
-/// A row of the columns of one element of the kernel: `n` elements of the input, from `at` in a channel's plane on, behind
-/// `skipped` columns whose windows read a zero there; what is left of the row reads zeros too.
+/// A row of columns for one element of the kernel: `n` elements of the input, starting at `at` in a channel's plane,
+/// behind `skipped` columns whose windows read a zero there. The rest of the row reads zeros too.
 struct Run {
     column: usize,
     at: isize,
@@ -90,11 +91,11 @@ struct Run {
     skipped: usize,
 }
 
-/// Copies a few bytes: runs are mostly shorter than what a call of the library's routine takes.
+/// Copies a few bytes. Runs are usually so short that a call of memcpy would take longer.
 #[inline(always)]
 unsafe fn copy_run(to: *mut u8, from: *const u8, bytes: usize) {
     type Piece = [u8; 32];
-    // SAFETY: the caller's bytes; the last piece overlaps the one before.
+    // SAFETY: by the caller's contract, the bytes are in memory; the last piece overlaps the one before.
     unsafe {
         if !(32..=512).contains(&bytes) {
             return std::ptr::copy_nonoverlapping(from, to, bytes);
@@ -113,21 +114,21 @@ impl Job<'_> {
         self.dtype.size()
     }
 
-    /// Elements of a row of output positions.
+    /// Returns the number of elements in a row of output positions.
     fn width(&self) -> usize {
         self.geometry.output[self.geometry.output.len() - 1] as usize
     }
 
-    /// Parts of the output positions of which the windows over some channels stay in the cache.
+    /// Divides the output positions into parts whose windows over `channels` channels stay in the cache.
     fn parts(&self, channels: usize) -> Vec<Rows> {
         let each = channels * self.window * self.width() * self.size();
         let count = self.positions / self.width();
-        // Products of few columns are slow, so there are at least 64 unless there are no more.
+        // Products of few columns are slow, so there are at least 64 if there are that many.
         let step = (MAX_WINDOW_BYTES / each.max(1)).max(64usize.div_ceil(self.width())).max(1);
         (0..count).step_by(step).map(|from| Rows { from, to: (from + step).min(count) }).collect()
     }
 
-    /// Channels of a group that a task works on.
+    /// Returns the number of channels of a group that one task processes.
     fn channels(&self, tasks: usize) -> usize {
         self.in_channels.div_ceil(MIN_TASKS.div_ceil(tasks.max(1)).min(self.in_channels).max(1))
     }
@@ -141,7 +142,7 @@ impl Job<'_> {
         Block::new(channels * self.window * widest * self.size())
     }
 
-    /// What the windows of some rows have in a channel of the input, for one element of the kernel after the other.
+    /// Returns the runs of some rows' windows in a channel of the input, element by element of the kernel.
     fn runs(&self, rows: Rows) -> Vec<Run> {
         let g = self.geometry;
         let rank = g.kernel.len();
@@ -160,7 +161,7 @@ impl Job<'_> {
         let mut runs = Vec::with_capacity(self.window * (rows.to - rows.from));
         for element in 0..self.window {
             unravel(element, &g.kernel, &mut place);
-            // Columns whose element lies in the input, along the last axis.
+            // The columns whose element lies inside the input along the last axis.
             let shift = place[last] * g.dilation[last] - g.before[last];
             let columns_before = |at: i64| if at > 0 { (at - 1) / g.stride[last] + 1 } else { 0 };
             let end = columns_before(g.input[last] - shift).min(width as i64) as usize;
@@ -183,17 +184,18 @@ impl Job<'_> {
         runs
     }
 
-    /// Parts of the output positions, each with its runs.
+    /// Returns the parts of the output positions, each with its runs.
     fn parts_and_runs(&self, channels: usize) -> Vec<(Rows, Vec<Run>)> {
         self.parts(channels).into_iter().map(|rows| (rows, self.runs(rows))).collect()
     }
 
-    /// Copies the windows over some channels of an image to rows (channel, element) of columns.
+    /// Copies the windows over some channels of an image to a matrix with a row per (channel, element) and a column per
+    /// window.
     unsafe fn pack(&self, image: *const u8, channels: usize, (rows, runs): &(Rows, Vec<Run>), to: *mut u8) {
         let (size, columns, width) = (self.size(), self.columns(*rows), self.width());
         let stride = self.geometry.stride[self.geometry.stride.len() - 1];
         for channel in 0..channels {
-            // SAFETY: runs stay in the plane, and the columns have room.
+            // SAFETY: runs stay within the plane, and the matrix has space for all columns.
             unsafe {
                 let plane = image.add(channel * self.plane * size);
                 let to = to.add(channel * self.window * columns * size);
@@ -219,12 +221,12 @@ impl Job<'_> {
         }
     }
 
-    /// Adds columns to where their windows lie.
+    /// Adds columns to the positions of their windows: the inverse of `pack`.
     unsafe fn unpack(&self, columns: *const u8, channels: usize, (rows, runs): &(Rows, Vec<Run>), image: *mut u8) {
         let (size, count) = (self.size(), self.columns(*rows));
         let stride = self.geometry.stride[self.geometry.stride.len() - 1];
         for channel in 0..channels {
-            // SAFETY: runs stay in the plane.
+            // SAFETY: runs stay within the plane.
             unsafe {
                 let plane = image.add(channel * self.plane * size);
                 let from = columns.add(channel * self.window * count * size);
@@ -251,7 +253,7 @@ impl Job<'_> {
             let Some(workspace) = workspaces.take() else { return };
             let shape = Shape { c: (self.positions as i64, 1), ..self.product(self.out_channels, n, k) };
             let g = (group % self.groups) as i64;
-            // SAFETY: a block of one image's group, which no other task writes.
+            // SAFETY: the block belongs to one image's group, and no other task writes it.
             unsafe {
                 self.pack(
                     x.at((group * self.in_channels * self.plane) as i64 * size),
@@ -280,7 +282,7 @@ impl Job<'_> {
             let Some(workspace) = workspaces.take() else { return };
             let k = self.in_channels * self.window;
             let g = group % self.groups;
-            // SAFETY: some channels of one image, which no other task writes.
+            // SAFETY: the channels belong to one image, and no other task writes them.
             unsafe {
                 let to = x.at(((group * self.in_channels + first) * self.plane) as i64 * size);
                 std::ptr::write_bytes(to, 0, count * self.plane * size as usize);
@@ -303,7 +305,7 @@ impl Job<'_> {
         let size = self.size();
         let k = self.in_channels * self.window;
         let elements = self.groups * self.out_channels * k;
-        // Images are summed up in parts of a number that hangs on sizes only, and the parts in order.
+        // Images are summed in several parts, which are then added in order. The number of parts depends only on sizes.
         let sums = self.images.min(MIN_TASKS).min((MAX_PARTIAL_BYTES / (elements * size)).max(1));
         let channels = self.channels(sums * self.groups);
         let (rows, chunks) = (self.parts_and_runs(channels), self.in_channels.div_ceil(channels));
@@ -331,7 +333,7 @@ impl Job<'_> {
                         sum: ProductEpilogue { scale: [1.0, 0.0], accumulate },
                         ..self.product(self.out_channels, count * self.window, n)
                     };
-                    // SAFETY: some columns of one partial sum, which no other task writes.
+                    // SAFETY: the columns belong to one partial sum, and no other task writes them.
                     unsafe {
                         let from = x.at(((group * self.in_channels + first) * self.plane * size) as i64);
                         self.pack(from, count, part, workspace.as_ptr());
@@ -344,14 +346,14 @@ impl Job<'_> {
             workspaces.put_back(workspace);
         });
         for sum in 1..sums {
-            // SAFETY: both have that many elements.
+            // SAFETY: both have `elements` elements.
             unsafe { add(self.dtype, w.0, 1, place(sum).0, elements) };
         }
         workspaces.finish()
     }
 }
 
-/// `to[i * stride] += from[i]`.
+/// Computes `to[i * stride] += from[i]`.
 unsafe fn add(dtype: DType, to: *mut u8, stride: i64, from: *const u8, n: usize) {
     unsafe fn go<T: Copy + std::ops::Add<Output = T>, const W: usize>(
         to: *mut u8,
@@ -360,7 +362,7 @@ unsafe fn add(dtype: DType, to: *mut u8, stride: i64, from: *const u8, n: usize)
         n: usize,
     ) {
         let (to, from) = (to as *mut [T; W], from as *const [T; W]);
-        // SAFETY: the caller's promise; elements are aligned.
+        // SAFETY: by the caller's contract; elements are aligned.
         unsafe {
             if stride == 1 {
                 let (to, from) = (std::slice::from_raw_parts_mut(to, n), std::slice::from_raw_parts(from, n));
@@ -380,7 +382,7 @@ unsafe fn add(dtype: DType, to: *mut u8, stride: i64, from: *const u8, n: usize)
             }
         }
     }
-    // SAFETY: the caller's elements.
+    // SAFETY: by the caller's contract, the elements are in memory.
     unsafe {
         match dtype {
             DType::F32 => go::<f32, 1>(to, stride, from, n),
@@ -391,7 +393,7 @@ unsafe fn add(dtype: DType, to: *mut u8, stride: i64, from: *const u8, n: usize)
     }
 }
 
-/// Workspaces, one for each task that runs.
+/// A pool of workspaces, one for each running task.
 struct Workspaces<F> {
     make: F,
     free: std::sync::Mutex<Vec<Block>>,

@@ -1,4 +1,4 @@
-//! Calls: routines on whole arrays.
+//! Checks routines on whole arrays and calls their implementations.
 
 use cuprous_core::recurrent::Steps;
 use cuprous_core::routine::packed_mask;
@@ -12,10 +12,10 @@ use crate::routines::{
 };
 use crate::run::Bindings;
 
-/// A call, checked.
+/// A checked routine.
 pub(crate) struct Routine {
     pub(crate) call: RoutineCall,
-    /// Makes of the output what a product is added to.
+    /// Computes the addend of a product into the output, before the product.
     pub(crate) prologue: Option<Code>,
 }
 
@@ -25,13 +25,14 @@ fn operand_error(call: &RoutineCall, what: &str) -> Error {
     Error::value(format!("[{}] {what}: got {}", call.op.name(), ins.join(" and ")))
 }
 
-/// Do the three operands and the output of steps have those sizes and their dtype?
+/// Returns true if the three operands and the output of recurrent steps have those sizes and their dtype.
 fn has_step_sizes(call: &RoutineCall, of: &Steps, ins: [i64; 3], out: i64) -> bool {
     let sizes = call.ins.iter().map(|(_, l)| l.size).eq(ins) && call.out.1.size == out;
     sizes && call.ins.iter().chain([&call.out]).all(|(_, l)| l.dtype == of.dtype) && recurrent::is_supported(of)
 }
 
-/// The kernel that makes of the output what the product is added to; `None` where it is that already, or nothing.
+/// Returns the kernel that computes a product's addend into the output. `None` if the output already has the addend or
+/// there is no addend.
 fn addend_kernel(call: &RoutineCall) -> Option<Kernel> {
     let (Epilogue { addend, bias, .. }, (to, out)) = (&call.epilogue, &call.out);
     let there = |a: &Addend| a.array.0 == *to && a.factor == Factor::default();
@@ -39,7 +40,7 @@ fn addend_kernel(call: &RoutineCall) -> Option<Kernel> {
         return None;
     }
     let columns = out.shape[out.ndim() - 1];
-    // Rows and columns where the bias tells them apart; without axes of extent 1.
+    // Rows and columns if there is a bias, which differs between columns; without axes of extent 1.
     let axes =
         if bias.is_some() { vec![(out.size / columns, columns, 0), (columns, 1, 1)] } else { vec![(out.size, 1, 0)] };
     let axes: Vec<(i64, i64, i64)> = axes.into_iter().filter(|(n, ..)| *n != 1).collect();
@@ -78,7 +79,7 @@ fn addend_kernel(call: &RoutineCall) -> Option<Kernel> {
 }
 
 impl Routine {
-    /// Checks that the call is one that the routines can run.
+    /// Checks that the routine is supported and its operands fit.
     pub(crate) fn new(call: &RoutineCall, buffers: usize) -> Result<Routine> {
         if call.reads().chain([&call.out]).any(|(b, _)| *b as usize >= buffers) {
             return Err(Error::runtime("[cpu] a call names a buffer that the program has not"));
@@ -184,7 +185,7 @@ impl Routine {
                     && convolve::is_supported(geometry)
             }
             RoutineOp::SparseDot { transposed } => sparse::fits(*transposed, a, &call.ins[1].1, &call.ins[2].1, out),
-            // Recorded step by step here: see `CpuDevice::can`.
+            // Recorded as single operations on the CPU: see `CpuDevice::can`.
             RoutineOp::Recur(_) | RoutineOp::RecurBack(_) | RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => false,
             RoutineOp::Steps(of) => {
                 let ([all, one], [.., end]) = (of.sizes(), of.results());
@@ -204,7 +205,7 @@ impl Routine {
     }
 
     /// # Safety
-    /// The buffers hold what the layouts reach; the output overlaps no operand.
+    /// The buffers hold the elements that the layouts describe. The output does not overlap an operand.
     pub(crate) unsafe fn run(&self, bindings: Bindings) -> Result<()> {
         let view = |operand: &(u32, LayoutRef)| bindings.buffers[operand.0 as usize] as *mut u8;
         let of = |k: usize| View { base: view(&self.call.ins[k]), layout: &self.call.ins[k].1 };
@@ -212,7 +213,7 @@ impl Routine {
         if out.layout.size == 0 {
             return Ok(());
         }
-        // SAFETY: passed on; the shapes were checked.
+        // SAFETY: by this function's contract; the shapes were checked.
         unsafe {
             if let Some(code) = &self.prologue {
                 code.run(bindings)?;

@@ -1,5 +1,5 @@
-//! Batched matrix products: floats and complex numbers by the `gemm` crate, products with a vector by loops that stream
-//! the matrix once, integers and bool by a row-times-scalar loop.
+//! Batched matrix products. Floats and complex numbers use the `gemm` crate, products with a vector use loops that
+//! stream the matrix once, and integers and bool use a row-times-scalar loop.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -18,25 +18,25 @@ use crate::math::{B, F32, F64, Num};
 use crate::routines::operands::{Contiguous, PARALLEL, View, gather, outer_lines};
 use crate::threads::{SharedPtr, parallel_for};
 
-/// Products up to this many multiplications stay on one thread: waking others costs 5 to 20 µs.
+/// Products with fewer multiplications stay on one thread, because waking others costs 5 to 20 µs.
 const MIN_PARALLEL_WORK: u64 = 128 * 128 * 128;
-/// Longest sums that are added to the output as they are made: `gemm` adds longer ones piece by piece, and pieces that
-/// are small beside what they are added to would be rounded more than once.
+/// Longest sums that are added to the output directly. `gemm` adds longer ones piece by piece, and pieces that are
+/// small relative to the sum would be rounded more than once.
 const MAX_ACCUMULATED_K: usize = 512;
-/// Columns of a block: a multiple of the kernels' widths (48 float32, 24 float64), and a panel that L2 holds.
+/// Columns of a block: a multiple of the micro-kernels' widths (48 float32, 24 float64), and a panel that fits into L2.
 const COLUMNS: usize = 192;
-/// Elements of a matrix above which a product with a vector is shared.
+/// Elements of a matrix from which on a product with a vector uses several threads.
 const MIN_PARALLEL_MATRIX: usize = 1 << 17;
 
-/// What becomes of a product: `out = scale · product`, added to what the output holds if `accumulate`. `scale` (real and
-/// imaginary part, in the output's dtype) is not zero.
+/// What is done with a product: `out = scale · product`, added to the output's contents if `accumulate`. `scale` (real
+/// and imaginary part, in the output's dtype) is not zero.
 #[derive(Clone, Copy)]
 pub(crate) struct ProductEpilogue {
     pub(crate) scale: [f64; 2],
     pub(crate) accumulate: bool,
 }
 
-/// One product: sizes, and the strides (row, column) of each matrix in elements.
+/// Sizes of one product, and the strides (row, column) of each matrix in elements.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) m: usize,
@@ -49,7 +49,7 @@ pub(crate) struct Shape {
 }
 
 /// # Safety
-/// The views are in memory and fit together; the output is contiguous. `sum` is plain for integers.
+/// The views are in memory and fit together. The output is contiguous. For integers, `sum` is the plain product.
 pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: ProductEpilogue) -> Result<()> {
     let d = out.shape().len();
     let dims = |v: &View| (v.shape()[d - 2] as usize, v.shape()[d - 1] as usize);
@@ -63,14 +63,14 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: ProductEpilogue) -> R
             && matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128))
     {
         let product = Block::new(out.layout.size as usize * dtype.size())?;
-        // SAFETY: the block takes the output's place.
+        // SAFETY: the block replaces the output.
         unsafe {
             dot(a, b, View { base: product.as_ptr(), ..out }, ProductEpilogue { accumulate: false, ..sum })?;
             return add(SharedPtr(product.as_ptr()), out);
         }
     }
     if k == 0 {
-        // SAFETY: the output is contiguous; all bits zero is zero in every dtype.
+        // SAFETY: the output is contiguous; zero bits are zero in every dtype.
         unsafe { std::ptr::write_bytes(out.origin(), 0, out.layout.size as usize * dtype.size()) };
         return Ok(());
     }
@@ -118,14 +118,14 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: ProductEpilogue) -> R
     Ok(())
 }
 
-/// All products of a batch: shared among threads if there are many small ones.
+/// Computes all products of a batch, in parallel if there are many small ones.
 unsafe fn batches(a: &View, b: &View, out: &View, shape: Shape) {
     let (dtype, size) = (out.dtype(), out.dtype().size() as i64);
     let walk = |v: &View| outer_lines(v.shape(), v.strides(), 2);
     let ((wa, count), (wb, _), (wc, _)) = (walk(a), walk(b), walk(out));
     let (pa, pb, pc) = (SharedPtr(a.origin()), SharedPtr(b.origin()), SharedPtr(out.origin()));
     let product = |i: i64, share: bool| {
-        // SAFETY: matrix `i` of each batch; outputs are disjoint.
+        // SAFETY: the addresses are those of matrix `i` of each batch; outputs are disjoint.
         unsafe {
             float_product(dtype, shape, pa.at(wa.at(i) * size), pb.at(wb.at(i) * size), pc.at(wc.at(i) * size), share)
         }
@@ -143,10 +143,11 @@ unsafe fn batches(a: &View, b: &View, out: &View, shape: Shape) {
     }
 }
 
-/// One product of floats or complex numbers. Large ones are done block by block, so that a thread which is late (the
-/// machine may have other work) leaves its blocks to the others. Blocks depend on the sizes only, not on the machine.
+/// Computes one product of floats or complex numbers. A large one is computed block by block, so that a thread that is
+/// slowed down by other work leaves its blocks to other threads. Blocks depend only on the sizes and not on the
+/// machine.
 unsafe fn float_product(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, share: bool) {
-    // SAFETY: passed on.
+    // SAFETY: by the caller's contract.
     unsafe {
         if (s.n == 1 || s.m == 1) && matches!(dtype, DType::F32 | DType::F64) && matrix_vector(dtype, s, a, b, c, share)
         {
@@ -154,7 +155,7 @@ unsafe fn float_product(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *
         }
     }
     if !share || ((s.m * s.n * s.k) as u64) < MIN_PARALLEL_WORK {
-        // SAFETY: passed on.
+        // SAFETY: by the caller's contract.
         return unsafe { block(dtype, s, a, b, c) };
     }
     let rows = (s.m / 4).next_multiple_of(8).clamp(64, 512);
@@ -165,15 +166,15 @@ unsafe fn float_product(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *
         let part = Shape { m: rows.min(s.m - i), n: COLUMNS.min(s.n - j), ..s };
         let at = |p: SharedPtr, elements: i64| p.at(elements * dtype.size() as i64);
         let (i, j) = (i as i64, j as i64);
-        // SAFETY: rows of `a`, columns of `b` and a block of `c` that no other task writes.
+        // SAFETY: the task has rows of `a`, columns of `b` and a block of `c` that no other task writes.
         unsafe { block(dtype, part, at(a, i * s.a.0), at(b, j * s.b.1), at(c, i * s.c.0 + j * s.c.1)) };
     });
 }
 
-/// A product on this thread.
+/// Computes a product on this thread.
 ///
 /// # Safety
-/// The matrices are in memory, in a dtype that `gemm` has.
+/// The matrices are in memory, in a dtype that `gemm` supports.
 pub(crate) unsafe fn block(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8) {
     let ProductEpilogue { scale: [re, im], accumulate } = s.sum;
     macro_rules! go {
@@ -201,7 +202,7 @@ pub(crate) unsafe fn block(dtype: DType, s: Shape, a: *const u8, b: *const u8, c
             )
         };
     }
-    // SAFETY: the caller's matrices.
+    // SAFETY: by this function's contract.
     unsafe {
         match dtype {
             DType::F16 => go!(f16, f16::ONE, f16::from_f64(re)),
@@ -213,14 +214,14 @@ pub(crate) unsafe fn block(dtype: DType, s: Shape, a: *const u8, b: *const u8, c
     }
 }
 
-/// A matrix (rows × k, one axis contiguous) times a contiguous vector.
+/// Arguments of the product of a matrix (rows × k, one axis contiguous) with a contiguous vector.
 struct VectorArgs {
     matrix: *const u8,
     rows: usize,
     k: usize,
-    /// From row to row, or from column to column if `columns`.
+    /// Distance between rows, or between columns if `columns`.
     pitch: i64,
-    /// Rows are neighbours: add up columns.
+    /// The matrix has contiguous columns, which are added up.
     columns: bool,
     vector: *const u8,
     out: *mut u8,
@@ -235,7 +236,7 @@ impl<E: Num> Body for MatrixVector<E> {
     unsafe fn run(a: &VectorArgs) {
         const W: usize = 64;
         let (matrix, x, out) = (a.matrix as *const E, a.vector as *const E, a.out as *mut E);
-        // SAFETY: all elements are there (see the type).
+        // SAFETY: all elements are in memory (see the type).
         unsafe {
             if !a.columns {
                 for r in 0..a.rows {
@@ -262,7 +263,7 @@ impl<E: Num> Body for MatrixVector<E> {
                 }
                 return;
             }
-            // Blocks of rows that stay in registers or L1 while the columns go by.
+            // Blocks of rows that stay in registers or L1 while the columns are added.
             const ROWS: usize = 512;
             for start in (0..a.rows).step_by(ROWS) {
                 let n = ROWS.min(a.rows - start);
@@ -290,10 +291,10 @@ fn entry<F1: Body, F3: Body<Args = F1::Args>, F4: Body<Args = F1::Args>>() -> En
     }
 }
 
-/// A product with a vector; false where the strides do not suit the loops.
+/// Computes a product with a vector. Returns false if the strides do not suit the loops.
 unsafe fn matrix_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, share: bool) -> bool {
     let size = dtype.size();
-    // The matrix as rows of the result: (elements, strides (row, k)); the vector and its stride.
+    // The matrix as rows of the result (elements, strides (row, k)), then the vector and its stride.
     let (rows, matrix, (row, along), x, step, to_stride) =
         if s.n == 1 { (s.m, a, s.a, b, s.b.0, s.c.0) } else { (s.n, b, (s.b.1, s.b.0), a, s.a.1, s.c.1) };
     let columns = rows > 1 && row == 1 && along != 1;
@@ -312,13 +313,13 @@ unsafe fn matrix_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *
     let part = |from: usize, to: usize| {
         let matrix = matrix.at(from as i64 * row * size as i64);
         let out = c.at((from * size) as i64);
-        // SAFETY: rows `from..to` of the product.
+        // SAFETY: the addresses are those of rows `from..to` of the product.
         unsafe { f(&VectorArgs { matrix, rows: to - from, k: s.k, pitch, columns, vector: x.at(0), out }) };
     };
     if rows * s.k < MIN_PARALLEL_MATRIX || !share {
         part(0, rows);
     } else if rows == 1 {
-        // One long inner product: pieces of fixed size, their sums added in order.
+        // One long inner product: pieces of fixed size, whose sums are added in order.
         const PIECE: usize = 1 << 16;
         let pieces = s.k.div_ceil(PIECE);
         let sums: Vec<[u8; 8]> = (0..pieces)
@@ -328,7 +329,7 @@ unsafe fn matrix_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *
                 let mut sum = [0u64; 1];
                 let at = |q: SharedPtr| q.at((from * size) as i64);
                 let out = sum.as_mut_ptr() as *mut u8;
-                // SAFETY: elements `from..from + k` of both vectors.
+                // SAFETY: the addresses are those of elements `from..from + k` of both vectors.
                 unsafe {
                     f(&VectorArgs { matrix: at(matrix), rows: 1, k, pitch: 0, columns: false, vector: at(x), out })
                 };
@@ -351,7 +352,7 @@ unsafe fn matrix_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *
     }
     let scale = s.sum.scale[0];
     if scale != 1.0 {
-        // SAFETY: the result has `rows` elements of that type, without gaps.
+        // SAFETY: the result has `rows` contiguous elements of that type.
         unsafe {
             match dtype {
                 DType::F32 => {
@@ -364,15 +365,15 @@ unsafe fn matrix_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *
     true
 }
 
-/// Elements that are added at a time, and their memory.
+/// Number of elements that are added at once, and their memory.
 const TILE: usize = 1 << 10;
 #[repr(align(64))]
 struct Tile([MaybeUninit<u8>; TILE * 16]);
 
-/// Adds a product to what the output holds.
+/// Adds a product to the contents of the output.
 ///
 /// # Safety
-/// `product` points to as many elements of the output's dtype as the output, which is contiguous, has.
+/// The output is contiguous, and `product` points to as many elements of its dtype.
 unsafe fn add(product: SharedPtr, out: View) -> Result<()> {
     let (dtype, n, to) = (out.dtype(), out.layout.size as usize, SharedPtr(out.origin()));
     let sum = map(Fun::Add, &[dtype, dtype], dtype).ok_or_else(|| Error::type_("[cpu] no such sum"))?;
@@ -382,7 +383,7 @@ unsafe fn add(product: SharedPtr, out: View) -> Result<()> {
         let mut tile = Tile([MaybeUninit::uninit(); TILE * 16]);
         let sums = tile.0.as_mut_ptr().cast::<u8>();
         let args = [destination.cast_const(), product.at((from * dtype.size()) as i64).cast_const(), std::ptr::null()];
-        // SAFETY: elements `from..from + n` of both; the tile has room for them.
+        // SAFETY: elements `from..from + n` of both exist, and the tile has space for them.
         unsafe {
             sum(&MapArgs { n, out: sums, args, step: [1, 1, 0] });
             std::ptr::copy_nonoverlapping(sums, destination, bytes);
@@ -404,7 +405,7 @@ fn pairwise<T: Copy + std::ops::Add<Output = T>>(v: &[T]) -> T {
     }
 }
 
-/// Rows of an integer product.
+/// Arguments of some rows of an integer product.
 struct RowsArgs {
     a: *const u8,
     b: *const u8,
@@ -428,7 +429,7 @@ impl<E: Accumulate> Body for Integers<E> {
                 let n = W.min(s.n - start);
                 let mut acc = [E::WIDE_ZERO; W];
                 for p in 0..s.k {
-                    // SAFETY: all three matrices are contiguous, of these sizes.
+                    // SAFETY: all three matrices are contiguous and have these sizes.
                     let (x, row) = unsafe {
                         ((*a.add(i * s.k + p)).widen(), std::slice::from_raw_parts(b.add(p * s.n + start), n))
                     };
@@ -437,7 +438,7 @@ impl<E: Accumulate> Body for Integers<E> {
                     }
                 }
                 for (l, &v) in acc[..n].iter().enumerate() {
-                    // SAFETY: as above.
+                    // SAFETY: all three matrices are contiguous and have these sizes.
                     unsafe { *c.add(i * s.n + start + l) = E::narrow(v) };
                 }
             }
@@ -462,7 +463,7 @@ unsafe fn integers(dtype: DType, m: usize, n: usize, k: usize, a: SharedPtr, b: 
         _ => of::<u64>(),
     };
     let size = dtype.size();
-    // Rows of all products of the batch, some at a time.
+    // Rows of all products of the batch, several at a time.
     let grain = (1usize << 15).div_ceil(n * k).min(m).max(1);
     let parts: SmallVec<[(usize, usize); 16]> =
         (0..total / (m * n)).flat_map(|i| (0..m).step_by(grain).map(move |r| (i, r))).collect();
@@ -476,7 +477,7 @@ unsafe fn integers(dtype: DType, m: usize, n: usize, k: usize, a: SharedPtr, b: 
             n,
             k,
         };
-        // SAFETY: disjoint rows of the output.
+        // SAFETY: tasks write disjoint rows of the output.
         unsafe { f(&args) };
     };
     if total * k < 1 << 17 { parts.iter().for_each(part) } else { parts.par_iter().for_each(part) }

@@ -1,4 +1,4 @@
-//! The routines behind calls, one file a kind.
+//! Routines on whole arrays, one file for each kind. [`dispatch`] checks and calls them.
 
 pub(crate) mod compact;
 pub(crate) mod components;

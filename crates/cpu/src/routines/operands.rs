@@ -7,24 +7,24 @@ use crate::affine::{AffineAccess, copy_strided};
 use crate::alloc::{ALIGN, Block};
 use crate::blocks::{MapArgs, map};
 
-/// Elements and work below which a routine stays on the calling thread.
+/// Number of elements below which a routine stays on the calling thread.
 pub(crate) const PARALLEL: i64 = 1 << 15;
 
 /// An array operand: its memory and layout.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
-    /// First byte of its buffer.
+    /// Address of the first byte of its buffer.
     pub(crate) base: *mut u8,
     pub(crate) layout: &'a LayoutRef,
 }
 
-// SAFETY: a view is an address and a layout; the routines write disjoint parts of outputs only.
+// SAFETY: a view is an address and a layout; routines only write disjoint parts of outputs.
 unsafe impl Send for View<'_> {}
-// SAFETY: as above.
+// SAFETY: a view is an address and a layout; routines only write disjoint parts of outputs.
 unsafe impl Sync for View<'_> {}
 
 impl View<'_> {
-    /// The element at index zero.
+    /// Returns the address of the element at index zero.
     pub(crate) fn origin(&self) -> *mut u8 {
         self.base.wrapping_offset((self.layout.offset * self.layout.dtype.size() as i64) as isize)
     }
@@ -42,17 +42,17 @@ impl View<'_> {
     }
 }
 
-/// Elements of a view, row-major and converted, into `to`.
+/// Copies the elements of a view to `to`, in row-major order and converted to `dtype`.
 ///
 /// # Safety
-/// The view is in memory, and `to` has room for its elements of `dtype`.
+/// The view is in memory, and `to` has space for its elements of `dtype`.
 pub(crate) unsafe fn gather(v: View, dtype: DType, to: *mut u8) -> Result<()> {
     let n = v.layout.size as usize;
     let size = v.dtype().size();
     let walk = AffineAccess::new(0, v.shape().iter().copied().zip(v.strides().iter().copied()));
     let copy_elements = |to: *mut u8| {
         walk.runs(0, n, |r| {
-            // SAFETY: the caller's promise.
+            // SAFETY: by this function's contract.
             unsafe {
                 let at = v.origin().offset((r.offset * size as i64) as isize);
                 copy_strided(to.add(r.at * size), 1, at, r.stride, r.len, size);
@@ -67,12 +67,12 @@ pub(crate) unsafe fn gather(v: View, dtype: DType, to: *mut u8) -> Result<()> {
     let raw = Block::new(n * size)?;
     copy_elements(raw.as_ptr());
     let args = MapArgs { n, out: to, args: [raw.as_ptr(), std::ptr::null(), std::ptr::null()], step: [1, 0, 0] };
-    // SAFETY: `n` elements are on both sides.
+    // SAFETY: both sides have `n` elements.
     unsafe { cast(&args) };
     Ok(())
 }
 
-/// A view's elements, contiguous and of `dtype`: in place where they are so already.
+/// A view's elements, contiguous and of `dtype`. They are borrowed if the view already has this form, else copied.
 pub(crate) enum Contiguous {
     Borrowed(*mut u8),
     Owned(Block),
@@ -80,10 +80,10 @@ pub(crate) enum Contiguous {
 
 impl Contiguous {
     /// # Safety
-    /// The view is in memory, for as long as the result is used.
+    /// The view is in memory for as long as the result is used.
     pub(crate) unsafe fn new(v: View, dtype: DType) -> Result<Contiguous> {
         if v.layout.size == 0 {
-            // Slices of no elements start at an aligned address too; an empty array has none.
+            // Empty slices also need an aligned address, and an empty array has no address.
             return Ok(Contiguous::Borrowed(std::ptr::without_provenance_mut(ALIGN)));
         }
         let aligned = (v.origin() as usize).is_multiple_of(v.dtype().size().min(8));
@@ -91,7 +91,7 @@ impl Contiguous {
             return Ok(Contiguous::Borrowed(v.origin()));
         }
         let block = Block::new(v.layout.size as usize * dtype.size())?;
-        // SAFETY: the block has room.
+        // SAFETY: the block has space for all elements.
         unsafe { gather(v, dtype, block.as_ptr())? };
         Ok(Contiguous::Owned(block))
     }
@@ -104,7 +104,8 @@ impl Contiguous {
     }
 }
 
-/// Offsets of the lines of a view along its last axes: the walk over all axes but the last `drop`.
+/// Returns the offsets of a view's lines along its last `drop` axes, as an access over the other axes, and their
+/// number.
 pub(crate) fn outer_lines(shape: &[i64], strides: &[i64], drop: usize) -> (AffineAccess, i64) {
     let keep = shape.len() - drop;
     let axes: SmallVec<[(i64, i64); 6]> = shape[..keep].iter().copied().zip(strides[..keep].iter().copied()).collect();

@@ -1,4 +1,4 @@
-//! Arrays extended at their edges.
+//! Pads arrays at their edges.
 
 use cuprous_core::routine::Edge;
 use cuprous_core::{Dims, Result, Scalar, scalar::Number};
@@ -8,7 +8,7 @@ use crate::affine::copy_strided;
 use crate::routines::operands::{PARALLEL, View};
 use crate::threads::SharedPtr;
 
-/// The index in `0..n` that stands for `i`; `None` outside with [`Edge::Constant`].
+/// Returns the index in `0..n` whose element stands for index `i`, or `None` outside with [`Edge::Constant`].
 pub(crate) fn source(i: i64, n: i64, edge: Edge) -> Option<i64> {
     if (0..n).contains(&i) {
         return Some(i);
@@ -33,13 +33,13 @@ pub(crate) fn source(i: i64, n: i64, edge: Edge) -> Option<i64> {
 }
 
 /// # Safety
-/// The views are in memory and of one dtype; the output is contiguous.
+/// The views are in memory and have the same dtype. The output is contiguous.
 pub(crate) unsafe fn pad(edge: Edge, constant: f64, before: &Dims, a: View, out: View) -> Result<()> {
     let size = a.dtype().size();
     let fill = Scalar::new(Number::Float(constant), a.dtype());
     let d = out.shape().len();
     if d == 0 {
-        // SAFETY: one element on both sides.
+        // SAFETY: both sides have one element.
         unsafe { copy_strided(out.origin(), 1, a.origin(), 1, 1, size) };
         return Ok(());
     }
@@ -57,7 +57,7 @@ pub(crate) unsafe fn pad(edge: Edge, constant: f64, before: &Dims, a: View, out:
             base = base.zip(i).map(|(b, i)| b + i * a.strides()[axis]);
             rest /= out_shape[axis];
         }
-        // SAFETY: the line is within the output, sources within the operand.
+        // SAFETY: the line is within the output, and sources are within the operand.
         unsafe {
             let Some(base) = base.filter(|_| have > 0) else {
                 return copy_strided(at(0), 1, fill.0.as_ptr(), 0, width as usize, size);

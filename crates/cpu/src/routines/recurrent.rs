@@ -1,5 +1,5 @@
-//! Steps of an LSTM layer and their way back. Sequences do not see each other, so each task takes some of them through all
-//! steps, without waiting for others; weights are packed once for all steps.
+//! Steps of an LSTM layer and their backward pass. Sequences are independent, so each task takes some of them through
+//! all steps without waiting for other tasks. Weights are packed once for all steps.
 
 use std::marker::PhantomData;
 
@@ -14,31 +14,31 @@ use crate::routines::operands::{Contiguous, View};
 use crate::simd::Simd;
 use crate::threads::{SharedPtr, parallel_for};
 
-/// Bytes of weights up to which every task reads all of them in each step: about what is left of a second-level cache and
-/// the share of a third. Larger ones are worth a product that is shared among threads, step by step.
+/// Bytes of weights up to which every task reads all of them in each step: about a free part of an L2 cache and a share
+/// of an L3 cache. For larger weights it is better to share one product per step among threads.
 const MAX_WEIGHT_BYTES: i64 = 4 << 20;
-/// Vectors in a row of a panel of packed weights.
+/// Number of vectors in a row of a panel of packed weights.
 const PANEL_VECTORS: usize = 3;
-/// Rows of the result that are summed at a time: as many as registers hold, by level.
+/// Rows of the result that are summed at once, by level: as many as registers hold.
 const TILE_ROWS: [usize; 3] = [2, 4, 8];
 
-/// Is there a routine for them?
+/// Returns true if there is a routine for the steps.
 pub(crate) fn is_supported(steps: &Steps) -> bool {
     matches!(steps.dtype, DType::F32 | DType::F64)
         && 4 * steps.hidden * steps.hidden * steps.dtype.size() as i64 <= MAX_WEIGHT_BYTES
 }
 
-/// `c = plus + a · b` for rows of `a` and a packed `b`.
+/// Arguments of `c = plus + a · b` for rows of `a` and a packed `b`.
 struct ProductArgs {
-    /// Rows × k, `a_pitch` elements from row to row.
+    /// rows × k, with `a_pitch` elements from row to row.
     a: *const u8,
     a_pitch: usize,
     rows: usize,
-    /// Panels of columns, each k × (VECTORS · lanes).
+    /// Panels of columns, each k × (PANEL_VECTORS · lanes).
     panels: *const u8,
     k: usize,
     n: usize,
-    /// Rows × n as `c` is, or null for nothing.
+    /// rows × n in the layout of `c`, or null for zero.
     plus: *const u8,
     c: *mut u8,
     c_pitch: usize,
@@ -51,7 +51,7 @@ impl<S: Simd<T>, T: Copy + Default + std::ops::Add<Output = T> + 'static, const 
 
     #[inline(always)]
     unsafe fn tile<const M: usize>(p: &ProductArgs, row: usize, column: usize) {
-        // SAFETY: the rows and columns of the caller; a panel is padded to its width.
+        // SAFETY: by the caller's contract, the rows and columns are in memory; a panel is padded to its width.
         unsafe {
             let panel = (p.panels as *const T).add(column / Self::WIDTH * p.k * Self::WIDTH);
             let a = (p.a as *const T).add(row * p.a_pitch);
@@ -78,7 +78,7 @@ impl<S: Simd<T>, T: Copy + Default + std::ops::Add<Output = T> + 'static, const 
                     }
                     continue;
                 }
-                // 48 elements are the widest panel.
+                // The widest panel has 48 elements.
                 let mut last = [T::default(); 48];
                 for (v, &sum) in sums.iter().enumerate() {
                     S::store(last.as_mut_ptr().add(v * S::LANES), sum);
@@ -99,7 +99,7 @@ impl<S: Simd<T>, T: Copy + Default + std::ops::Add<Output = T> + 'static, const 
         for column in (0..p.n).step_by(Self::WIDTH) {
             let mut row = 0;
             while row < p.rows {
-                // SAFETY: passed on.
+                // SAFETY: by the contract of `ProductArgs`.
                 unsafe {
                     row += match (p.rows - row).min(R) {
                         8.. => {
@@ -125,26 +125,26 @@ impl<S: Simd<T>, T: Copy + Default + std::ops::Add<Output = T> + 'static, const 
     }
 }
 
-/// One row of a step: the gates' values i, f, g, o side by side, each `n` elements.
+/// Arguments for one row of a step: the gates i, f, g, o next to each other, `n` elements each.
 struct CellArgs {
     n: usize,
     gates: *const u8,
-    /// c before the step and after it, and its tanh.
+    /// c before and after the step, and tanh of c after the step.
     old: *const u8,
     cell: *mut u8,
     tanh_cell: *mut u8,
-    /// Forward: h after the step. Back: the gradients of h (in), of c (in and out) and of the gates' sums (out).
+    /// Forward: h after the step. Backward: the gradients of h (in), of c (in and out) and of the gates' inputs (out).
     h: *mut u8,
     dc: *mut u8,
     sums: *mut u8,
     dy: *const u8,
 }
 
-/// c after the step.
+/// Computes c after the step.
 struct CellState<E>(PhantomData<E>);
-/// h after the step.
+/// Computes h after the step.
 struct HiddenState<E>(PhantomData<E>);
-/// Gradients of the gates' sums and of c before the step.
+/// Computes the gradients of the gates' inputs and of c before the step.
 struct BackwardCell<E>(PhantomData<E>);
 
 impl<E: Num> Body for CellState<E> {
@@ -153,7 +153,7 @@ impl<E: Num> Body for CellState<E> {
     unsafe fn run(p: &CellArgs) {
         let (gates, old, cell) = (p.gates as *const E, p.old as *const E, p.cell as *mut E);
         for k in 0..p.n {
-            // SAFETY: a row of each.
+            // SAFETY: each operand has a row in memory.
             unsafe {
                 let (i, f, g) = (*gates.add(k), *gates.add(p.n + k), *gates.add(2 * p.n + k));
                 *cell.add(k) = f.mul(*old.add(k)).add(i.mul(g));
@@ -168,7 +168,7 @@ impl<E: Num> Body for HiddenState<E> {
     unsafe fn run(p: &CellArgs) {
         let (gates, tanh_cell, h) = (p.gates as *const E, p.tanh_cell as *const E, p.h as *mut E);
         for k in 0..p.n {
-            // SAFETY: a row of each.
+            // SAFETY: each operand has a row in memory.
             unsafe { *h.add(k) = (*gates.add(3 * p.n + k)).mul(*tanh_cell.add(k)) };
         }
     }
@@ -182,7 +182,7 @@ impl<E: Num> Body for BackwardCell<E> {
         let (dh, dc, sums, dy) = (p.h as *const E, p.dc as *mut E, p.sums as *mut E, p.dy as *const E);
         let n = p.n;
         for k in 0..n {
-            // SAFETY: a row of each.
+            // SAFETY: each operand has a row in memory.
             unsafe {
                 let (i, f, g, o) = (*gates.add(k), *gates.add(n + k), *gates.add(2 * n + k), *gates.add(3 * n + k));
                 let (y, dh) = (*tanh_cell.add(k), (*dh.add(k)).add(*dy.add(k)));
@@ -200,7 +200,7 @@ impl<E: Num> Body for BackwardCell<E> {
 /// The loops for a dtype on this machine.
 struct Loops {
     product: Entry<ProductArgs>,
-    /// Columns of a panel, and rows that are summed together.
+    /// Columns of a panel, and rows that are summed at once.
     width: usize,
     rows: usize,
     cell: Entry<CellArgs>,
@@ -241,7 +241,7 @@ fn block_function(fun: Fun, dtype: DType) -> Result<MapFn> {
     map(fun, &[dtype], dtype).ok_or_else(|| Error::type_("[cpu] no such function"))
 }
 
-/// What tasks have in common.
+/// The parameters that tasks share.
 struct Job<'a> {
     of: &'a Steps,
     loops: Loops,
@@ -256,7 +256,7 @@ impl<'a> Job<'a> {
         Ok(Job { of, loops: Loops::new(of.dtype)?, size: of.dtype.size(), batch, hidden })
     }
 
-    /// A matrix (k × n, strides in elements) in panels.
+    /// Packs a matrix (k × n, strides in elements) into panels.
     unsafe fn packed(&self, from: SharedPtr, k: usize, n: usize, strides: (usize, usize)) -> Result<Block> {
         let (width, size) = (self.loops.width, self.size);
         let block = Block::new(k * n.next_multiple_of(width) * size)?;
@@ -264,7 +264,7 @@ impl<'a> Job<'a> {
         parallel_for(n.div_ceil(width), |panel| {
             let first = panel * width;
             let columns = width.min(n - first);
-            // SAFETY: a panel, which no other task writes.
+            // SAFETY: no other task writes this panel.
             unsafe {
                 if columns < width {
                     std::ptr::write_bytes(to.at((first * k * size) as i64), 0, k * width * size);
@@ -278,8 +278,8 @@ impl<'a> Job<'a> {
         Ok(block)
     }
 
-    /// Calls `work(first sequence, sequences)` for all of them, shared among threads. What a sequence becomes does not
-    /// depend on those that go with it.
+    /// Calls `work(first sequence, number of sequences)` for groups of sequences in parallel. The result of a sequence
+    /// does not depend on its group.
     fn for_each_group(&self, work: impl Fn(usize, usize) -> Result<()> + Sync) -> Result<()> {
         let rows = self.batch.div_ceil(rayon::current_num_threads()).next_multiple_of(self.loops.rows);
         let failed = std::sync::Mutex::new(Ok(()));
@@ -292,19 +292,19 @@ impl<'a> Job<'a> {
         failed.into_inner().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// The steps in the order in which they follow one another.
+    /// Returns the steps in the order in which they run.
     fn order(&self) -> impl DoubleEndedIterator<Item = usize> + use<> {
         let (n, reverse) = (self.of.steps as usize, self.of.reverse);
         (0..n).map(move |t| if reverse { n - 1 - t } else { t })
     }
 
-    /// The bytes from an element on.
+    /// Returns the address of an element.
     fn at(&self, from: SharedPtr, element: usize) -> *mut u8 {
         from.at((element * self.size) as i64)
     }
 }
 
-/// Columns of a matrix, some side by side.
+/// Copies some columns of a matrix to a panel.
 unsafe fn pack<T: Copy>(
     from: SharedPtr,
     to: SharedPtr,
@@ -315,7 +315,7 @@ unsafe fn pack<T: Copy>(
     (down, right): (usize, usize),
 ) {
     let (from, to) = (from.0 as *const T, to.0 as *mut T);
-    // SAFETY: the caller's matrix and panel.
+    // SAFETY: by the caller's contract, matrix and panel are in memory.
     unsafe {
         let to = to.add(first * k);
         for row in 0..k {
@@ -327,16 +327,16 @@ unsafe fn pack<T: Copy>(
 }
 
 unsafe fn apply(f: MapFn, n: usize, from: *const u8, to: *mut u8) {
-    // SAFETY: the caller's elements, which do not overlap.
+    // SAFETY: by the caller's contract, the elements are in memory and do not overlap.
     unsafe { f(&MapArgs { n, out: to, args: [from, std::ptr::null(), std::ptr::null()], step: [1, 0, 0] }) };
 }
 
 /// # Safety
-/// The views are in memory and as [`Steps`] says; the output is contiguous.
+/// The views are in memory and have the sizes that [`Steps`] describes. The output is contiguous.
 pub(crate) unsafe fn steps(of: &Steps, x: View, weight: View, first: View, out: View) -> Result<()> {
     let job = Job::new(of)?;
     let (size, batch, n) = (job.size, job.batch, job.hidden);
-    // SAFETY: the caller's promise; tasks write the rows of their own sequences.
+    // SAFETY: by this function's contract; tasks write the rows of their own sequences.
     unsafe {
         let (x, weight, first) =
             (Contiguous::new(x, of.dtype)?, Contiguous::new(weight, of.dtype)?, Contiguous::new(first, of.dtype)?);
@@ -345,7 +345,7 @@ pub(crate) unsafe fn steps(of: &Steps, x: View, weight: View, first: View, out: 
         let panels = SharedPtr(panels.as_ptr());
         let [last, _, cells, gates, _] = of.results().map(|at| at as usize);
         job.for_each_group(|from, rows| {
-            // The sums of a step; where nothing is kept, its gates and two states of c as well; tanh of c.
+            // The gates' inputs of a step; without training also its gates and two states of c; and tanh of c.
             let space = Block::new(rows * 11 * n * size)?;
             let space = SharedPtr(space.as_ptr());
             let tanh_cell = job.at(space, rows * 10 * n);
@@ -399,11 +399,11 @@ pub(crate) unsafe fn steps(of: &Steps, x: View, weight: View, first: View, out: 
 }
 
 /// # Safety
-/// As for [`steps`]; it was done for training.
+/// The same as for [`steps`], which ran with `training`.
 pub(crate) unsafe fn backward(of: &Steps, weight: View, done: View, gradient: View, out: View) -> Result<()> {
     let job = Job::new(of)?;
     let (size, batch, n) = (job.size, job.batch, job.hidden);
-    // SAFETY: the caller's promise; tasks write the rows of their own sequences.
+    // SAFETY: by this function's contract; tasks write the rows of their own sequences.
     unsafe {
         let (weight, done) = (Contiguous::new(weight, of.dtype)?, Contiguous::new(done, of.dtype)?);
         let gradient = Contiguous::new(gradient, of.dtype)?;
@@ -415,7 +415,7 @@ pub(crate) unsafe fn backward(of: &Steps, weight: View, done: View, gradient: Vi
         let order: Vec<usize> = job.order().collect();
         job.for_each_group(|from, rows| {
             let tanh_cell = Block::new(n * size)?;
-            // Gradients of h and c, where they are to end.
+            // Gradients of h and c, updated in place in the output.
             let dh = job.at(out, 4 * all + from * n);
             let dc = job.at(out, 4 * all + (batch + from) * n);
             std::ptr::copy_nonoverlapping(job.at(gradient, all + from * n), dh, rows * n * size);

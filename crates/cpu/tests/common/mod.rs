@@ -1,4 +1,4 @@
-//! Kernels and calls built by hand, and a device to run them.
+//! Builders for kernels and routines, and a device to run them.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use cuprous_plan::{
     Access, BufferInfo, Device, Epilogue, Inst, Kernel, Level, Place, Program, RoutineCall, Step, Typed,
 };
 
-/// A kernel in the making.
+/// A builder of kernels.
 pub struct Build {
     pub kernel: Kernel,
     level: Level,
@@ -95,7 +95,7 @@ impl Build {
     }
 }
 
-/// Runs steps over buffers (as bytes) and gives the buffers back.
+/// Runs steps over buffers (as bytes) and copies the buffers back.
 pub fn run(steps: Vec<Step>, data: &mut [Vec<u8>], scalars: &[Scalar]) -> cuprous_core::Result<()> {
     let device = CpuDevice::new();
     let buffers =
@@ -112,14 +112,14 @@ pub fn run(steps: Vec<Step>, data: &mut [Vec<u8>], scalars: &[Scalar]) -> cuprou
     Ok(())
 }
 
-/// A call on buffers `0..n`, output in the last.
+/// Returns a routine on buffers `0..n`, with the output in the last buffer.
 pub fn routine(op: RoutineOp, ins: Vec<LayoutRef>, out: LayoutRef) -> Step {
     let n = ins.len() as u32;
     let ins = ins.into_iter().enumerate().map(|(k, l)| (k as u32, l)).collect();
     Step::Routine(RoutineCall { op, ins, out: (n, out), epilogue: Epilogue::default() })
 }
 
-/// Plain numbers to bytes and back.
+/// Conversion of plain numbers to bytes and back.
 pub trait Plain: Copy {
     fn bytes(all: &[Self]) -> Vec<u8>;
     fn read(bytes: &[u8]) -> Vec<Self>;

@@ -1,4 +1,4 @@
-//! Transforms of lines, one after the other.
+//! Transforms of the lines of an array.
 
 use std::f64::consts::TAU;
 use std::marker::PhantomData;
@@ -11,7 +11,7 @@ use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
 
 /// A planned transform of lines.
 pub(super) trait Transform: Send + Sync + 'static {
-    /// What it reads, and what it writes.
+    /// The types of its operand and its result.
     type In: Copy;
     type Out: Copy;
     /// The real type.
@@ -41,11 +41,11 @@ impl<T: FftNum> Transform for Arc<dyn Fft<T>> {
     }
 }
 
-/// Folds or unfolds the spectrum of real points: see [`RealPlan`].
+/// Converts between the spectrum of n real points and that of n / 2 complex ones: see [`RealPlan`].
 struct Untangle<T>(PhantomData<T>);
 
 struct Pairs<T> {
-    /// Values from 1 on, and those up to the last but one, backwards; `count` of each.
+    /// The values from index 1 on, and those up to the last but one in reverse; `count` of each.
     left: *mut Complex<T>,
     right: *mut Complex<T>,
     twiddles: *const Complex<T>,
@@ -59,7 +59,7 @@ impl<T: FftNum> Body for Untangle<T> {
     #[inline(always)]
     unsafe fn run(args: &Pairs<T>) {
         let &Pairs { left, right, twiddles, count: n, factor } = args;
-        // SAFETY: the caller's slices, of which none overlaps another.
+        // SAFETY: by the caller's contract, the slices exist and do not overlap.
         let (left, right, twiddles) = unsafe {
             let [left, right] = [left, right].map(|p| std::slice::from_raw_parts_mut(p, n));
             (left, right, std::slice::from_raw_parts(twiddles, n))
@@ -75,12 +75,12 @@ impl<T: FftNum> Body for Untangle<T> {
     }
 }
 
-/// Real points by a complex transform: for even n of half as many points, two real ones each, whose spectrum is folded
-/// into that of the real ones (or unfolded from it); for odd n of as many.
+/// Transforms real points by a complex transform. For even n it has n / 2 points of two real ones each, and its
+/// spectrum is converted to or from that of the real points. For odd n it has n points.
 struct RealPlan<T> {
     n: usize,
     plan: Arc<dyn Fft<T>>,
-    /// For each pair of values the factor of half their difference (forward), or of their difference.
+    /// For each pair of values, the factor of half their difference (forward) or of their difference (backward).
     twiddles: Vec<Complex<T>>,
     untangle: Entry<Pairs<T>>,
 }
@@ -112,7 +112,7 @@ impl<T: FftNum> RealPlan<T> {
         self.n.is_multiple_of(2)
     }
 
-    /// Of n / 2 + 1 values all but the first, the last and the one in the middle.
+    /// Processes all of the n / 2 + 1 values except the first, the last and the one in the middle.
     fn untangle(&self, values: &mut [Complex<T>], factor: f64) {
         let (half, count) = (self.n / 2, self.twiddles.len());
         let (left, right) = values[1..half].split_at_mut(half - 1 - count);
@@ -124,14 +124,14 @@ impl<T: FftNum> RealPlan<T> {
             count,
             factor,
         };
-        // SAFETY: `right` has `count` values and `left` not fewer; this machine has the level's features.
+        // SAFETY: `right` has `count` values and `left` at least as many; this machine has the level's features.
         unsafe { (self.untangle)(&pairs) }
     }
 
-    /// The first n / 2 + 1 values of n real points, an even number.
+    /// Computes the first n / 2 + 1 values of the spectrum of n real points, for even n.
     fn spectrum(&self, from: &[T], to: &mut [Complex<T>], scratch: &mut [Complex<T>]) {
         let half = self.n / 2;
-        // SAFETY: a complex number is two real ones, and aligned as they are.
+        // SAFETY: a complex number consists of two real ones and has their alignment.
         let points = unsafe { std::slice::from_raw_parts(from.as_ptr() as *const Complex<T>, half) };
         self.plan.process_immutable_with_scratch(points, &mut to[..half], scratch);
         let Complex { re, im } = to[0];
@@ -146,7 +146,7 @@ impl<T: FftNum> RealPlan<T> {
     }
 }
 
-/// [`FftKind::Real`](cuprous_core::routine::FftKind::Real).
+/// Real points to half a spectrum: [`FftKind::Real`](cuprous_core::routine::FftKind::Real).
 pub(super) struct RealToHalf<T>(RealPlan<T>);
 
 impl<T: FftNum> RealToHalf<T> {
@@ -185,7 +185,7 @@ impl<T: FftNum> Transform for RealToHalf<T> {
     }
 }
 
-/// [`FftKind::RealToFull`](cuprous_core::routine::FftKind::Whole).
+/// Real points to a full spectrum: [`FftKind::Whole`](cuprous_core::routine::FftKind::Whole).
 pub(super) struct RealToFull<T>(RealPlan<T>);
 
 impl<T: FftNum> RealToFull<T> {
@@ -223,7 +223,7 @@ impl<T: FftNum> Transform for RealToFull<T> {
     }
 }
 
-/// [`FftKind::HalfToReal`](cuprous_core::routine::FftKind::Half).
+/// Half a spectrum to real points: [`FftKind::Half`](cuprous_core::routine::FftKind::Half).
 pub(super) struct HalfToReal<T>(RealPlan<T>);
 
 impl<T: FftNum> HalfToReal<T> {
@@ -231,7 +231,7 @@ impl<T: FftNum> HalfToReal<T> {
         HalfToReal(RealPlan::new(n, FftDirection::Inverse))
     }
 
-    /// Complex numbers that it works on.
+    /// Returns the number of complex values that it needs as workspace.
     fn values(&self) -> usize {
         if self.0.is_even() { self.0.n / 2 + 1 } else { self.0.n }
     }
@@ -265,7 +265,7 @@ impl<T: FftNum> Transform for HalfToReal<T> {
             if half > 2 {
                 self.0.untangle(values, 1.0);
             }
-            // SAFETY: a complex number is two real ones, and aligned as they are.
+            // SAFETY: a complex number consists of two real ones and has their alignment.
             let points = unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr() as *mut Complex<T>, half) };
             self.0.plan.process_outofplace_with_scratch(&mut values[..half], points, scratch);
         }

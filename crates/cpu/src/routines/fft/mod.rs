@@ -1,5 +1,5 @@
-//! Discrete Fourier transforms, axis by axis, by the crate `rustfft`. Lines are independent of each other: groups of them
-//! are shared among threads.
+//! Discrete Fourier transforms, axis by axis, by the crate `rustfft`. Lines are independent, so groups of them are
+//! distributed over threads.
 
 mod lines;
 
@@ -16,16 +16,17 @@ use crate::alloc::Block;
 use crate::routines::operands::{Contiguous, PARALLEL, View};
 use crate::threads::{SharedPtr, parallel_for};
 
-/// Points that a group of lines has at least, where there are so many.
+/// Minimum number of points in a group of lines.
 const GROUP: usize = 1 << 13;
-/// Bytes of neighbouring columns that are transformed together: some cache lines, so that a page is seldom visited.
+/// Bytes of neighboring columns that are transformed together: several cache lines, so that each page is visited
+/// rarely.
 const COLUMN_BYTES: usize = 512;
 /// Bytes of such columns that stay in a processor's cache.
 const TILE: usize = 1 << 20;
 /// Rows and columns of a block that is transposed at once.
 const BLOCK: usize = 8;
 
-/// Do the operands' dtypes and extents fit the kind?
+/// Returns true if dtypes and extents of the operands fit the kind.
 pub(crate) fn fits(kind: FftKind, axis: usize, rank: usize, a: &Layout, out: &Layout) -> bool {
     let (points, values) = match kind {
         FftKind::Forward | FftKind::Backward => (out, out),
@@ -49,20 +50,21 @@ pub(crate) fn fits(kind: FftKind, axis: usize, rank: usize, a: &Layout, out: &La
         && if halved { values.shape[axis] == points.shape[axis] / 2 + 1 } else { a.shape[axis] == out.shape[axis] }
 }
 
-/// Kind, dtype of the real numbers, points.
+/// Kind, dtype of the real numbers, and number of points.
 type Key = (FftKind, DType, usize);
 
-/// Plans, the most recently used last: at most [`PLANS`], and with [`PLAN_BYTES`] unless the last alone has more.
+/// Plans, the most recently used last. There are at most [`PLANS`], and with at most [`PLAN_BYTES`] unless the last one
+/// alone is larger.
 static PLAN_CACHE: Mutex<Vec<(Key, Box<dyn Any + Send>)>> = Mutex::new(Vec::new());
 const PLANS: usize = 64;
 const PLAN_BYTES: usize = 256 << 20;
 
-/// Bytes of a plan's factors, about.
+/// Returns the approximate bytes of a plan's twiddle factors.
 fn plan_bytes((_, dtype, n): Key) -> usize {
     2 * n * dtype.size()
 }
 
-/// A plan, from the recent ones where it is there.
+/// Returns a plan from the cache, or creates it.
 fn cached_plan<P: Clone + Send + 'static>(key: Key, make: impl FnOnce() -> P) -> P {
     let lock_cache = || PLAN_CACHE.lock().unwrap_or_else(|e| e.into_inner());
     let cached = {
@@ -82,26 +84,26 @@ fn cached_plan<P: Clone + Send + 'static>(key: Key, make: impl FnOnce() -> P) ->
     result
 }
 
-/// Forgets all plans.
+/// Empties the cache of plans.
 pub(crate) fn trim() {
     PLAN_CACHE.lock().unwrap_or_else(|e| e.into_inner()).clear();
 }
 
-/// The lines of an array: `n` elements, `below` apart.
+/// The lines of an array. Their elements are `below` apart.
 #[derive(Clone, Copy)]
 struct Lines {
     above: usize,
     below: usize,
-    /// Points of a line, and elements of a line before and after.
+    /// Points of a line, and elements of a line in the operand and in the result.
     n: usize,
     from: usize,
     to: usize,
 }
 
 /// # Safety
-/// The views are in memory; dtypes and extents [`fits`]; the output is contiguous.
+/// The views are in memory, dtypes and extents satisfy [`fits`], and the output is contiguous.
 pub(crate) unsafe fn fft(kind: FftKind, axis: usize, rank: usize, scale: FftScale, a: View, out: View) -> Result<()> {
-    // SAFETY: passed on.
+    // SAFETY: by this function's contract.
     unsafe {
         match out.dtype().component() {
             DType::F32 => transform_axes::<f32>(kind, axis, rank, scale, a, out),
@@ -110,7 +112,8 @@ pub(crate) unsafe fn fft(kind: FftKind, axis: usize, rank: usize, scale: FftScal
     }
 }
 
-/// Along the axes in turn: halves are made first and read last.
+/// Transforms along each of the axes. The axis with half a spectrum comes first in the forward direction and last in
+/// the backward direction.
 unsafe fn transform_axes<T: FftNum>(
     kind: FftKind,
     axis: usize,
@@ -119,13 +122,14 @@ unsafe fn transform_axes<T: FftNum>(
     a: View,
     out: View,
 ) -> Result<()> {
-    // SAFETY: the view is in memory.
+    // SAFETY: by the caller's contract, the view is in memory.
     let flat = unsafe { Contiguous::new(a, a.dtype())? };
     let (from, to) = (SharedPtr(flat.ptr()), SharedPtr(out.origin()));
     let points = if kind == FftKind::Real { a.shape() } else { out.shape() };
     let factor = scale.factor(points[axis + 1 - rank..=axis].iter().product()).and_then(T::from_f64);
     let others = axis + 1 - rank..axis;
-    // SAFETY: the operands have the elements that the kind reads and writes, by `fits`; what is between them too.
+    // SAFETY: by `fits`, the operands have the elements that the kind reads and writes, and so has the intermediate
+    // array.
     unsafe {
         if kind != FftKind::Half {
             transform_axis(kind, axis, factor, (from, a.shape()), (to, out.shape()))?;
@@ -145,10 +149,10 @@ unsafe fn transform_axes<T: FftNum>(
     }
 }
 
-/// Along one axis of a contiguous array, to another or to itself.
+/// Transforms along one axis of a contiguous array, to another array or in place.
 ///
 /// # Safety
-/// The arrays have the elements of their shapes, which fit the kind.
+/// The arrays have the elements of their shapes, and the shapes fit the kind.
 unsafe fn transform_axis<T: FftNum>(
     kind: FftKind,
     axis: usize,
@@ -163,7 +167,7 @@ unsafe fn transform_axis<T: FftNum>(
     let dtype = if size_of::<T>() == 4 { DType::F32 } else { DType::F64 };
     let key = (kind, dtype, n);
     let complex = |direction| cached_plan(key, || FftPlanner::<T>::new().plan_fft(n, direction));
-    // SAFETY: the caller's promise.
+    // SAFETY: by this function's contract.
     unsafe {
         match kind {
             FftKind::Forward => transform(&complex(FftDirection::Forward), lines, factor, from, to),
@@ -182,7 +186,7 @@ unsafe fn transform_axis<T: FftNum>(
 }
 
 /// # Safety
-/// `from` and `to` have the elements of `lines`, aligned; nobody else looks at `to`.
+/// `from` and `to` are aligned and have the elements of `lines`. Nothing else accesses `to`.
 unsafe fn transform<P: Transform>(
     plan: &P,
     lines: Lines,
@@ -216,11 +220,11 @@ unsafe fn transform<P: Transform>(
     failed.into_inner().unwrap_or_else(|e| e.into_inner()).map_or(Ok(()), Err)
 }
 
-/// Transposes a matrix of that many rows and columns, whose rows are `pitch` apart, into one whose rows are `to_pitch`
-/// apart; block by block along its longer side.
+/// Transposes a matrix of `rows` × `columns` elements, block by block along its longer side. Its rows are `pitch`
+/// apart, and those of the result `to_pitch`.
 ///
 /// # Safety
-/// Both have their elements.
+/// Both matrices are in memory.
 unsafe fn transpose<T: Copy>(
     from: *const T,
     pitch: usize,
@@ -228,7 +232,7 @@ unsafe fn transpose<T: Copy>(
     to_pitch: usize,
     (rows, columns): (usize, usize),
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: by this function's contract.
     let one = |r: usize, c: usize| unsafe { *to.add(c * to_pitch + r) = *from.add(r * pitch + c) };
     let (down, across) = (rows.div_ceil(BLOCK), columns.div_ceil(BLOCK));
     for block in 0..down * across {
@@ -242,10 +246,10 @@ unsafe fn transpose<T: Copy>(
     }
 }
 
-/// Transforms some rows' lines, of one column or of neighbouring ones.
+/// Transforms the lines of some rows, in one column or in neighboring columns.
 ///
 /// # Safety
-/// As [`transform`].
+/// The same as for [`transform`].
 unsafe fn transform_group<P: Transform>(
     plan: &P,
     lines: Lines,
@@ -257,13 +261,13 @@ unsafe fn transform_group<P: Transform>(
 ) -> Result<()> {
     let Lines { below, from: n, to: m, .. } = lines;
     let count = rows * wide;
-    // Rows follow each other in memory, and are transformed from there to there if that is apart.
+    // Rows are contiguous, and are transformed directly unless operand and result are the same memory.
     let in_place = below == 1;
     let block = |unless: bool, bytes: usize| if unless { Ok(None) } else { Block::new(bytes).map(Some) };
     let input = block(in_place && from.0 != to.0, count * n * size_of::<P::In>())?;
     let output = block(in_place, count * m * size_of::<P::Out>())?;
     let scratch = Block::new(plan.scratch() * size_of::<Complex<P::Real>>())?;
-    // SAFETY: the blocks are as long; there is one row where `below` is not 1.
+    // SAFETY: the blocks have the required length; there is one row if `below` is not 1.
     unsafe {
         let source = (from.0 as *const P::In).add(row * n * below + column);
         let target = (to.0 as *mut P::Out).add(row * m * below + column);
@@ -297,7 +301,7 @@ mod tests {
             let (pitch, to_pitch) = (columns + 3, rows + 2);
             let from: Vec<usize> = (0..rows * pitch).collect();
             let mut to = vec![usize::MAX; columns * to_pitch];
-            // SAFETY: the vectors are as long.
+            // SAFETY: the vectors have the required length.
             unsafe { transpose(from.as_ptr(), pitch, to.as_mut_ptr(), to_pitch, (rows, columns)) };
             for (k, &got) in to.iter().enumerate() {
                 let (c, r) = (k / to_pitch, k % to_pitch);
@@ -315,7 +319,7 @@ mod tests {
         let keys = |wanted: usize| PLAN_CACHE.lock().unwrap().iter().filter(|(k, _)| k.2 == wanted).count();
         assert_eq!((keys(199), keys(1)), (1, 0));
         assert!(PLAN_CACHE.lock().unwrap().len() <= PLANS);
-        // A plan that is there is not made again, and is the last to go from then on.
+        // A cached plan is not created again, and becomes the last one to be evicted.
         cached_plan((FftKind::Forward, DType::F32, 150), || -> Arc<dyn rustfft::Fft<f32>> {
             unreachable!("it is there")
         });

@@ -1,4 +1,4 @@
-//! Decompositions by iteration: singular values, eigenvalues.
+//! Iterative decompositions: singular values and eigenvalues.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,19 +13,19 @@ use num_complex::Complex;
 use super::number::{Number, make_diagonal_real, rescaled, scaled, scaled_triangle};
 use super::{Job, MatrixPtr, matrix, transfer};
 
-/// The size from which a tridiagonal or bidiagonal matrix is divided and conquered.
+/// Size from which on a tridiagonal or bidiagonal matrix is solved by divide and conquer.
 const MIN_DIVIDE_AND_CONQUER: usize = 64;
 
 fn compute_vectors(vectors: bool) -> ComputeEigenvectors {
     if vectors { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No }
 }
 
-/// Iterations that meet what their author did not think of end in a panic; here that is one more way not to converge.
+/// Returns true if an iteration converges. A panic in the library counts as a failure to converge.
 fn converged<E>(iteration: impl FnOnce() -> std::result::Result<(), E>) -> bool {
     matches!(catch_unwind(AssertUnwindSafe(iteration)), Ok(Ok(())))
 }
 
-/// A = U S Vᴴ.
+/// Computes A = U S Vᴴ.
 pub(super) fn svd<T: Number>(job: &Job<T, T>, vectors: Vectors) -> Result<()> {
     let (m, n) = (job.m, job.n);
     let least = m.min(n);
@@ -43,7 +43,8 @@ pub(super) fn svd<T: Number>(job: &Job<T, T>, vectors: Vectors) -> Result<()> {
         job.load(index, a);
         let Some(factor) = scaled(a) else { return false };
         let values = job.result(0, index);
-        // V by columns is Vᵀ by rows. The vectors beyond the first min(m, n) grow from what is there: zeros.
+        // V in column-major order is Vᵀ in row-major order. The vectors beyond the first min(m, n) are built from the
+        // initial contents, which must be zeros.
         let v = job.result(2, index);
         u.fill(T::from_real(0.0));
         v.fill(T::from_real(0.0));
@@ -70,7 +71,7 @@ pub(super) fn svd<T: Number>(job: &Job<T, T>, vectors: Vectors) -> Result<()> {
     })
 }
 
-/// A = V diag(w) Vᴴ for Hermitian A. Infinity or NaN among its elements makes NaN, not an error, as in NumPy.
+/// Computes A = V diag(w) Vᴴ for Hermitian A. Infinity or NaN in A gives NaN and not an error, as in NumPy.
 pub(super) fn hermitian<T: Number>(job: &Job<T, T>, upper: bool, vectors: bool) -> Result<()> {
     let n = job.n;
     let size = if vectors { n * n } else { 0 };
@@ -80,7 +81,7 @@ pub(super) fn hermitian<T: Number>(job: &Job<T, T>, upper: bool, vectors: bool) 
     job.each(n * n + size, stack, |index, space, stack, par| {
         let (a, v) = space.split_at_mut(n * n);
         let from = job.a.source(index);
-        // SAFETY: the operand is in memory, the scratch has room.
+        // SAFETY: the operand is in memory, and the scratch has space.
         unsafe {
             match upper {
                 false => transfer(n, n, from, MatrixPtr::columns(a, n), |x| x),
@@ -89,7 +90,7 @@ pub(super) fn hermitian<T: Number>(job: &Job<T, T>, upper: bool, vectors: bool) 
         }
         make_diagonal_real(a, n);
         let values = job.result(0, index);
-        // The other triangle may hold anything.
+        // The other triangle has arbitrary contents.
         let Some(factor) = scaled_triangle(a, n) else {
             values.fill(T::from_real(f64::NAN));
             job.result(1, index).fill(T::from_real(f64::NAN));
@@ -118,7 +119,7 @@ pub(super) fn hermitian<T: Number>(job: &Job<T, T>, upper: bool, vectors: bool) 
     })
 }
 
-/// A V = V diag(w) for complex A.
+/// Computes A V = V diag(w) for complex A.
 pub(super) fn general<R: RealField + Number>(job: &Job<Complex<R>, Complex<R>>, vectors: bool) -> Result<()>
 where
     Complex<R>: Number,
@@ -160,14 +161,14 @@ where
     })
 }
 
-/// A matrix of one element is its eigenvalue.
+/// Handles a matrix of one element, which is its eigenvalue.
 fn one_by_one<T: Number>(a: T, values: &mut [T], v: &mut [T]) -> bool {
     values[0] = a;
     v.fill(T::from_real(1.0));
     true
 }
 
-/// As [`general`] for real A; its eigenvalues come in conjugate pairs.
+/// Does the same as [`general`] for real A. Complex eigenvalues come in conjugate pairs.
 pub(super) fn general_real<R: RealField + Number>(job: &Job<R, Complex<R>>, vectors: bool) -> Result<()>
 where
     Complex<R>: Number,
@@ -223,7 +224,7 @@ where
     })
 }
 
-/// Makes each column's norm 1.
+/// Scales each column to norm 1.
 fn normalize<T: Number>(v: &mut [T], n: usize) {
     let mut norms = vec![0.0f64; n];
     for row in v.chunks(n) {

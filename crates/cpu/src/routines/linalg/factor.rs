@@ -1,4 +1,4 @@
-//! Decompositions in a fixed number of steps: Cholesky, LU, QR.
+//! Direct decompositions: Cholesky, LU, QR.
 
 use cuprous_core::{QrMode, Result};
 use faer::dyn_stack::{MemStack, StackReq};
@@ -11,19 +11,20 @@ use faer::{Conj, MatMut, Par, Spec};
 use super::number::{Number, make_diagonal_real};
 use super::{Job, MatrixPtr, copy_rows, matrix, transfer};
 
-/// Rows from which a matrix is factored by rows: faer's innermost loops want columns, but a large matrix spends little
-/// time there, and turning it costs more.
+/// Number of rows from which on a matrix is factored in row-major order. faer's innermost loops prefer columns, but a
+/// large matrix spends little time there, and transposing it costs more.
 const MIN_BY_ROWS: usize = 256;
 
-/// A = L Lᴴ, or A = Uᴴ U. NaN in the triangle that is read makes NaN, not an error, as in NumPy.
+/// Computes A = L Lᴴ or A = Uᴴ U. NaN in the triangle that is read gives NaN and not an error, as in NumPy.
 ///
-/// The triangle is copied to the result and factored there. U by rows is Uᵀ by columns: the lower factor of Aᵀ.
+/// The triangle is copied to the result and factored there. U in row-major order is Uᵀ in column-major order, the lower
+/// factor of Aᵀ.
 pub(super) fn cholesky<T: Number>(job: &Job<T, T>, upper: bool) -> Result<()> {
     let n = job.n;
     let transposed = !upper && n < MIN_BY_ROWS;
     let mut parameters = Spec::<llt::LltParams, T>::default();
     if !upper && !transposed {
-        parameters.recursion_threshold = 32; // blocks below go element by element
+        parameters.recursion_threshold = 32; // smaller blocks are factored element by element
     }
     let stack = |par| llt::cholesky_in_place_scratch::<T>(n, par, parameters);
     job.each(if transposed { n * n } else { 0 }, stack, |index, space, stack, par| {
@@ -43,10 +44,10 @@ pub(super) fn cholesky<T: Number>(job: &Job<T, T>, upper: bool) -> Result<()> {
         let ok = if upper {
             factored(matrix(out, n, n), stack)
         } else if transposed {
-            // SAFETY: both have n · n elements, here and below.
+            // SAFETY: both have n · n elements.
             unsafe { transfer(n, n, MatrixPtr::rows(out.as_mut_ptr(), n), MatrixPtr::columns(space, n), |x| x) };
             let ok = factored(matrix(space, n, n), stack);
-            // SAFETY: as above.
+            // SAFETY: both have n · n elements.
             unsafe { transfer(n, n, MatrixPtr::columns(space, n), MatrixPtr::rows(out.as_mut_ptr(), n), |x| x) };
             ok
         } else {
@@ -61,7 +62,7 @@ pub(super) fn cholesky<T: Number>(job: &Job<T, T>, upper: bool) -> Result<()> {
     })
 }
 
-/// What LU needs of faer's stack.
+/// Returns the stack that LU needs.
 fn lu_stack<T: Number>(n: usize, k: usize, par: Par) -> StackReq {
     StackReq::any_of(&[
         lu::lu_in_place_scratch::<usize, T>(n, n, par, Default::default()),
@@ -69,7 +70,7 @@ fn lu_stack<T: Number>(n: usize, k: usize, par: Par) -> StackReq {
     ])
 }
 
-/// X with A X = B, by LU with partial pivoting.
+/// Solves A X = B by LU with partial pivoting.
 pub(super) fn solve<T: Number>(job: &Job<T, T>) -> Result<()> {
     let (n, k) = (job.n, job.k);
     let Some(b) = &job.b else { return Ok(()) };
@@ -85,19 +86,19 @@ pub(super) fn solve<T: Number>(job: &Job<T, T>) -> Result<()> {
             if (0..n).any(|i| a[i * n + i].magnitude() == 0.0) {
                 return false;
             }
-            // SAFETY: the operand is in memory, the scratch has room, and so has the result.
+            // SAFETY: the operand is in memory, and the scratch has n · k elements.
             unsafe { transfer(n, k, b.source(index), MatrixPtr::columns(x, n), |v| v) };
             let lu = matrix(a, n, n);
             lu_solve::solve_in_place_with_conj(lu.as_ref(), lu.as_ref(), order, Conj::No, matrix(x, n, k), par, stack);
             let to = MatrixPtr::rows(job.result(0, index).as_mut_ptr(), k);
-            // SAFETY: as above.
+            // SAFETY: the scratch and the result have n · k elements.
             unsafe { transfer(n, k, MatrixPtr::columns(x, n), to, |v| v) };
             true
         },
     )
 }
 
-/// The determinant's sign and logarithm, by LU: (0, -inf) where it is zero.
+/// Computes the determinant's sign and logarithm by LU. They are (0, -inf) if it is zero.
 pub(super) fn slogdet<T: Number>(job: &Job<T, T>) -> Result<()> {
     let n = job.n;
     job.each(
@@ -130,13 +131,13 @@ pub(super) fn slogdet<T: Number>(job: &Job<T, T>) -> Result<()> {
 /// Elements of a matrix up to which reflections are applied one by one.
 const SMALL_QR: usize = 48 * 48;
 
-/// A = Q R, by Householder reflections.
+/// Computes A = Q R by Householder reflections.
 pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
     let (m, n) = (job.m, job.n);
     let least = m.min(n);
-    // Single reflections need no products of matrices.
+    // Single reflections need no matrix products.
     let block = if m * n <= SMALL_QR { 1 } else { qr::recommended_block_size::<T>(m, n) };
-    // Columns of Q, and rows of R.
+    // Number of columns of Q and rows of R.
     let width = if mode == QrMode::Complete { m } else { least };
     let wants_q = matches!(mode, QrMode::Reduced | QrMode::Complete);
     let q_room = if wants_q { m * width } else { 0 };
@@ -154,13 +155,13 @@ pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
         if mode == QrMode::Raw {
             job.result(0, index).copy_from_slice(a);
             for (j, tau) in job.result(1, index).iter_mut().enumerate() {
-                // A reflection is I - v vᴴ / factor here, I - tau v vᴴ in LAPACK.
+                // faer's reflections are I - v vᴴ / factor, LAPACK's are I - tau v vᴴ.
                 *tau = T::from_real(1.0 / factors[j * block + j % block].parts().0);
             }
             return true;
         }
         let r = job.result(usize::from(wants_q), index);
-        // SAFETY: here and below, both have the elements.
+        // SAFETY: both have width · n elements.
         unsafe { transfer(width, n, MatrixPtr::columns(a, m), MatrixPtr::rows(r.as_mut_ptr(), n), |x| x) };
         for i in 1..width {
             r[i * n..i * n + i.min(n)].fill(T::from_real(0.0));
@@ -170,7 +171,7 @@ pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
             (0..width).for_each(|i| q[i * m + i] = T::from_real(1.0));
             let (basis, factors) = (matrix(a, m, n), matrix(factors, block, least));
             let mut whole = matrix(q, m, width);
-            // From the last block on: what it does not touch is still the identity.
+            // From the last block on: the part that it does not change is still the identity.
             for first in (0..least).step_by(block).rev() {
                 let end = least.min(first + block);
                 householder::apply_block_householder_on_the_left_in_place_with_conj(
@@ -183,7 +184,7 @@ pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
                 );
             }
             let to = MatrixPtr::rows(job.result(0, index).as_mut_ptr(), width);
-            // SAFETY: see above.
+            // SAFETY: both have m · width elements.
             unsafe { transfer(m, width, MatrixPtr::columns(q, m), to, |x| x) };
         }
         true

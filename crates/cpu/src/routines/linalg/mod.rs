@@ -1,8 +1,8 @@
-//! Decompositions of matrices, by faer. A batch of them is shared among threads; few large ones are done one after the
+//! Matrix decompositions by faer. A batch is distributed over threads. A few large matrices are processed one after the
 //! other, each by all threads.
 //!
-//! Most matrices are brought to scratch memory in column-major order, which is what faer works on fastest, and results
-//! are brought back row-major.
+//! Most matrices are copied to scratch memory in column-major order, in which faer is fastest, and results are copied
+//! back in row-major order.
 
 mod eigen;
 mod factor;
@@ -21,13 +21,14 @@ use crate::routines::operands::{Contiguous, View};
 use crate::threads::{self, SharedPtr};
 use number::Number;
 
-/// Multiplications of a batch of decompositions from which it is shared among threads.
+/// Multiplications from which on a batch of decompositions is distributed over threads.
 const LARGE: usize = 64 * 64 * 64;
-/// Columns that are copied together: as many lines of the cache as stay there while both sides are walked.
+/// Columns that are copied together: as many cache lines as stay in the cache while both sides are traversed.
 const COLUMNS: usize = 16;
 
-/// The cube root of the multiplications from which one decomposition is given several threads. They wait for one another
-/// after every few columns: with two, QR of 200² takes ten times as long as with one, and of 700² a third longer.
+/// Returns the cube root of the multiplications from which on one decomposition uses several threads. They synchronize
+/// after every few columns: with two threads, QR of 200² takes ten times as long as with one, and of 700² a third
+/// longer.
 fn min_threaded_size(op: LinalgOp) -> usize {
     match op {
         LinalgOp::Eigh { .. } | LinalgOp::Svd(_) => 256,
@@ -37,7 +38,7 @@ fn min_threaded_size(op: LinalgOp) -> usize {
     }
 }
 
-/// Whether a routine can run on those layouts.
+/// Returns true if the layouts fit the operation.
 pub(crate) fn fits(op: LinalgOp, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef) -> bool {
     let d = a.ndim();
     if d < 2 || a.size == 0 || !matches!(a.dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128) {
@@ -65,10 +66,10 @@ pub(crate) fn fits(op: LinalgOp, a: &LayoutRef, b: Option<&LayoutRef>, out: &Lay
 }
 
 /// # Safety
-/// The views are in memory and fit ([`fits`]).
+/// The views are in memory and satisfy [`fits`].
 pub(crate) unsafe fn run(op: LinalgOp, a: View, b: Option<View>, out: View) -> Result<()> {
     let complex = out.dtype().is_complex();
-    // SAFETY: passed on; the element types are the views' dtypes.
+    // SAFETY: by this function's contract; the element types are those of the views' dtypes.
     unsafe {
         match (op, a.dtype()) {
             (LinalgOp::Eig { vectors }, DType::F32) => eigen::general_real::<f32>(&Job::new(op, a, b, out)?, vectors),
@@ -108,7 +109,7 @@ unsafe impl<T> Sync for MatrixBatch<T> {}
 
 impl<T: Number> MatrixBatch<T> {
     /// # Safety
-    /// The view is in memory, and of elements `T`, for as long as the stack is used.
+    /// The view is in memory and has elements of type `T`, for as long as the batch is used.
     unsafe fn new(v: View) -> Result<MatrixBatch<T>> {
         let strides = v.strides().to_vec();
         let shape = v.shape().to_vec();
@@ -120,7 +121,7 @@ impl<T: Number> MatrixBatch<T> {
                 element: std::marker::PhantomData,
             });
         }
-        // SAFETY: passed on.
+        // SAFETY: by this function's contract.
         let flat = unsafe { Contiguous::new(v, v.dtype())? };
         let mut strides = vec![1; shape.len()];
         for k in (1..shape.len()).rev() {
@@ -141,7 +142,7 @@ impl<T: Number> MatrixBatch<T> {
         self.shape[..self.shape.len() - 2].iter().product::<i64>() as usize
     }
 
-    /// The matrix of that number.
+    /// Returns the matrix of that number.
     fn source(&self, mut index: usize) -> MatrixPtr<T> {
         let d = self.shape.len();
         let mut offset = 0;
@@ -155,7 +156,7 @@ impl<T: Number> MatrixBatch<T> {
     }
 }
 
-/// Where the elements of a matrix are.
+/// Address and strides of a matrix.
 #[derive(Clone, Copy)]
 struct MatrixPtr<T> {
     at: *mut T,
@@ -164,12 +165,12 @@ struct MatrixPtr<T> {
 }
 
 impl<T> MatrixPtr<T> {
-    /// Row-major.
+    /// A row-major matrix.
     fn rows(at: *mut T, columns: usize) -> MatrixPtr<T> {
         MatrixPtr { at, row: columns as isize, column: 1 }
     }
 
-    /// Column-major.
+    /// A column-major matrix.
     fn columns(at: &mut [T], rows: usize) -> MatrixPtr<T> {
         MatrixPtr { at: at.as_mut_ptr(), row: 1, column: rows as isize }
     }
@@ -179,10 +180,10 @@ impl<T> MatrixPtr<T> {
     }
 }
 
-/// Copies an m × n matrix, each element through `f`.
+/// Copies an m × n matrix and applies `f` to each element.
 ///
 /// # Safety
-/// Both are in memory, and do not overlap.
+/// Both are in memory and do not overlap.
 unsafe fn transfer<S: Copy, T>(m: usize, n: usize, from: MatrixPtr<S>, to: MatrixPtr<T>, f: impl Fn(S) -> T) {
     for first in (0..n).step_by(COLUMNS) {
         for i in 0..m as isize {
@@ -197,10 +198,10 @@ unsafe fn transfer<S: Copy, T>(m: usize, n: usize, from: MatrixPtr<S>, to: Matri
     }
 }
 
-/// Copies an m × n matrix to row-major memory: of row i at least the columns in `columns_of_row(i)`.
+/// Copies an m × n matrix to row-major memory. Of row i, at least the columns in `columns_of_row(i)` are copied.
 ///
 /// # Safety
-/// The matrix is in memory, and does not overlap `to`.
+/// The matrix is in memory and does not overlap `to`.
 unsafe fn copy_rows<T: Number>(
     m: usize,
     n: usize,
@@ -210,12 +211,12 @@ unsafe fn copy_rows<T: Number>(
 ) {
     assert!(to.len() >= m * n);
     if from.column != 1 {
-        // SAFETY: passed on; there is room.
+        // SAFETY: by this function's contract; `to` has space.
         return unsafe { transfer(m, n, from, MatrixPtr::rows(to.as_mut_ptr(), n), |x| x) };
     }
     for (i, row) in to.chunks_exact_mut(n).take(m).enumerate() {
         let columns = columns_of_row(i);
-        // SAFETY: passed on: these are elements of row i.
+        // SAFETY: by this function's contract; these are elements of row i.
         let source = unsafe {
             let at = from.at.offset(i as isize * from.row).add(columns.start);
             std::slice::from_raw_parts(at, columns.len())
@@ -224,23 +225,23 @@ unsafe fn copy_rows<T: Number>(
     }
 }
 
-/// A column-major matrix over scratch memory.
+/// Returns a column-major matrix over scratch memory.
 fn matrix<T: Number>(at: &mut [T], rows: usize, columns: usize) -> MatMut<'_, T> {
     MatMut::from_column_major_slice_mut(&mut at[..rows * columns], rows, columns)
 }
 
-/// Operands of elements `T`, results of elements `O`.
+/// The operands of a batch of decompositions, with elements `T`, and its results, with elements `O`.
 struct Job<T, O> {
     a: MatrixBatch<T>,
     b: Option<MatrixBatch<T>>,
     m: usize,
     n: usize,
-    /// Columns of the right side.
+    /// Number of columns of the right side.
     k: usize,
     batch: usize,
-    /// Multiplications of one from which several threads work on it.
+    /// Multiplications of one decomposition from which on it uses several threads.
     min_threaded_work: usize,
-    /// Where each result starts, and its elements per matrix.
+    /// Where each result starts, and its number of elements per matrix.
     results: [(SharedPtr, usize); 3],
     info: SharedPtr,
     output: std::marker::PhantomData<O>,
@@ -248,9 +249,9 @@ struct Job<T, O> {
 
 impl<T: Number, O: Number> Job<T, O> {
     /// # Safety
-    /// As [`run`].
+    /// The same as for [`run`].
     unsafe fn new(op: LinalgOp, a: View, b: Option<View>, out: View) -> Result<Job<T, O>> {
-        // SAFETY: passed on.
+        // SAFETY: by this function's contract.
         let (a, b) = unsafe { (MatrixBatch::<T>::new(a)?, b.map(|b| MatrixBatch::<T>::new(b)).transpose()?) };
         let (m, n, batch) = (a.rows(), a.columns(), a.batch());
         let k = b.as_ref().map_or(0, MatrixBatch::columns);
@@ -265,17 +266,17 @@ impl<T: Number, O: Number> Job<T, O> {
         Ok(Job { a, b, m, n, k, batch, min_threaded_work, results, info, output: std::marker::PhantomData })
     }
 
-    /// Where a result of a matrix goes.
+    /// Returns the elements of a result of a matrix.
     #[allow(clippy::mut_from_ref, reason = "every matrix of every result is written by the one thread that has it")]
     fn result(&self, which: usize, index: usize) -> &mut [O] {
         let (SharedPtr(at), elements) = self.results[which];
-        // SAFETY: the output has all results; no two threads have the same matrix.
+        // SAFETY: the output has all results; no two threads process the same matrix.
         unsafe { std::slice::from_raw_parts_mut((at as *mut O).add(index * elements), elements) }
     }
 
-    /// Operand 0's matrix, column-major.
+    /// Copies operand 0's matrix to column-major memory.
     fn load(&self, index: usize, to: &mut [T]) {
-        // SAFETY: the operand is in memory, and the scratch has room.
+        // SAFETY: the operand is in memory, and the scratch has space.
         unsafe {
             transfer(
                 self.m,
@@ -287,8 +288,9 @@ impl<T: Number, O: Number> Job<T, O> {
         }
     }
 
-    /// Does `one(matrix, scratch, stack, parallelism)` for every matrix, with `scratch_len` scratch elements, which hold anything,
-    /// and the stack that faer asks for. Where it gives back false, the results become NaN and the output says so.
+    /// Calls `one(matrix, scratch, stack, parallelism)` for every matrix, with `scratch_len` uninitialized scratch
+    /// elements and the stack that faer requests. If it returns false, the matrix's results become NaN and the output's
+    /// last element is set.
     fn each(
         &self,
         scratch_len: usize,
@@ -308,7 +310,7 @@ impl<T: Number, O: Number> Job<T, O> {
         let failed = AtomicBool::new(false);
         let part = |p: usize| {
             let at = memory.at((p * bytes) as i64);
-            // SAFETY: each part has its own stretch of the block, and writes what it reads.
+            // SAFETY: each part has its own range of the block, and writes elements before it reads them.
             let (space, rest) = unsafe {
                 let rest = std::slice::from_raw_parts_mut(at.add(scratch).cast(), bytes - scratch);
                 (std::slice::from_raw_parts_mut(at as *mut T, scratch_len), rest)
