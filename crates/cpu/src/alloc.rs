@@ -111,14 +111,14 @@ unsafe impl Sync for Block {}
 impl Block {
     /// Allocates uninitialized memory.
     pub fn new(bytes: usize) -> Result<Block> {
-        let fail = || Error::memory(format!("[alloc] the host has no {bytes} bytes of memory left; free arrays first"));
+        let fail = || Error::memory(format!("[alloc] cannot allocate {bytes} bytes of host memory; free arrays first"));
         let (index, size) = class(bytes).ok_or_else(fail)?;
         {
             let mut cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
             let used = cache.counters.used() as usize;
             if cache.limit != 0 && used + size > cache.limit {
                 return Err(Error::memory(format!(
-                    "[alloc] {bytes} bytes more would exceed the memory limit of {} bytes ({} in use)",
+                    "[alloc] allocating {bytes} bytes would exceed the memory limit of {} bytes ({} in use)",
                     cache.limit, used
                 )));
             }

@@ -79,7 +79,7 @@ impl BackgroundStep {
     pub(crate) fn wait(&self, token: Token) -> Option<Result<()>> {
         if !self.is_ours() {
             return Some(Err(Error::runtime(
-                "[cpu] the process was forked while its parent computed this value; compute it again",
+                "[cpu] the process was forked while this value was being computed; compute it again",
             )));
         }
         let outcome = self.outcome.lock().unwrap_or_else(|e| e.into_inner());
@@ -90,7 +90,9 @@ impl BackgroundStep {
                 Err(RecvTimeoutError::Timeout) if token.requested() => return None,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Some(Err(Error::runtime("[cpu] the thread of a long step ended early")));
+                    return Some(Err(Error::runtime(
+                        "[cpu] internal error: the thread of a background step ended without a result",
+                    )));
                 }
             }
         }

@@ -153,7 +153,7 @@ struct Lower<'k> {
 }
 
 fn unsupported(what: impl std::fmt::Display) -> Error {
-    Error::runtime(format!("[cpu] the planner made a kernel that the CPU cannot run: {what}"))
+    Error::runtime(format!("[cpu] internal error: the plan has a kernel that the CPU cannot run: {what}"))
 }
 
 /// Lowers a kernel.

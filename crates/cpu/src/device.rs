@@ -146,7 +146,7 @@ fn prepare(program: &Program) -> Result<Vec<(u32, PreparedStep)>> {
 /// Returns the user's kernel that a step launches.
 fn kernel_of(launched: &Launched) -> Result<&CpuKernel> {
     let any: &dyn Any = &*launched.launch.kernel;
-    any.downcast_ref().ok_or_else(|| Error::runtime("[cpu] a kernel of another device"))
+    any.downcast_ref().ok_or_else(|| Error::runtime("[cpu] internal error: a kernel of another device"))
 }
 
 /// Launches a user's kernel. The caller guarantees the memory that its arguments name.
@@ -356,7 +356,7 @@ impl Drop for CpuProgram {
 impl Executable for CpuProgram {
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], _replay: bool) -> Result<()> {
         if buffers.len() < self.buffers || scalars.len() < self.scalars {
-            return Err(Error::runtime("[cpu] a program was run with too few buffers or scalars"));
+            return Err(Error::runtime("[cpu] internal error: a program was run with too few buffers or scalars"));
         }
         let bindings = Bindings { buffers, scalars };
         let token = Token::current();

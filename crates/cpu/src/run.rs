@@ -67,7 +67,7 @@ impl Code {
         if buffers && scalars {
             return Ok(());
         }
-        Err(Error::runtime("[cpu] a program was run with too few buffers or scalars"))
+        Err(Error::runtime("[cpu] internal error: a program was run with too few buffers or scalars"))
     }
 
     /// Runs the kernel.

@@ -90,7 +90,7 @@ impl FunctionCompiler<'_, '_, '_> {
     /// Returns the address of an element, as a value and a constant offset.
     pub(super) fn element_address(&mut self, array: &Expr, indices: &[Expr]) -> Result<(Value, i32)> {
         let values = self.expr(array)?;
-        let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] something else than an array")) };
+        let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] internal error: expected an array")) };
         let strides = self.known_strides(array, ty, &values);
         let mut address = values[0];
         let mut apart = Vec::new();

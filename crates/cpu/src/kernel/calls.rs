@@ -169,7 +169,7 @@ impl FunctionCompiler<'_, '_, '_> {
             let op = OPS.iter().position(|&o| o == name).unwrap_or(0);
             let op = body.b.ins().iconst(types::I32, op as i64);
             let answer = body.call_library("host_wait", &[body.env, op, mask, brought, lane], Some(types::I64))?;
-            answer.ok_or_else(|| Error::runtime("[kernel] no answer"))
+            answer.ok_or_else(|| Error::runtime("[kernel] internal error: a wait without a result"))
         };
         if row.ret == Slot::IntBool {
             let lanes = request(self, "@match_all_sync_mask")?;
@@ -208,7 +208,7 @@ impl FunctionCompiler<'_, '_, '_> {
 
     pub(super) fn atomic(&mut self, op: AtomicOp, array: &Expr, indices: &[Expr], operands: &[Expr]) -> Result<Values> {
         let address = self.element(array, indices)?;
-        let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] something else than an array")) };
+        let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] internal error: expected an array")) };
         let d = ty.dtype().unwrap_or(DType::I64);
         // Hints for caches apply to GPUs only.
         if op.loads() {
@@ -323,7 +323,8 @@ impl FunctionCompiler<'_, '_, '_> {
             let word = self.b.ins().uextend(types::I32, value);
             let name = format!("atomic_{}_{letters}", op.name());
             let old = self.call_library(&name, &[address, word], Some(types::I32))?;
-            let old = old.ok_or_else(|| Error::runtime("[kernel] no old value"))?;
+            let old =
+                old.ok_or_else(|| Error::runtime("[kernel] internal error: an atomic operation without a result"))?;
             return Ok(self.b.ins().ireduce(types::I16, old));
         }
         let letters = match d {
@@ -334,6 +335,6 @@ impl FunctionCompiler<'_, '_, '_> {
         };
         let name = format!("atomic_{}_{letters}", op.name());
         let old = self.call_library(&name, &[address, value], Some(register(d)))?;
-        old.ok_or_else(|| Error::runtime("[kernel] no old value"))
+        old.ok_or_else(|| Error::runtime("[kernel] internal error: an atomic operation without a result"))
     }
 }

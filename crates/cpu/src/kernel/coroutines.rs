@@ -47,7 +47,7 @@ fn stack(bytes: usize) -> Result<DefaultStack> {
     match free {
         Some(stack) => Ok(stack),
         None => DefaultStack::new(bytes)
-            .map_err(|e| Error::memory(format!("[kernel] no memory for the stack of a thread: {e}"))),
+            .map_err(|e| Error::memory(format!("[kernel] cannot allocate the stack of a thread: {e}"))),
     }
 }
 
@@ -89,7 +89,7 @@ pub(super) fn run_task(code: &Code, env: &mut Env, work: &mut dyn FnMut(&mut Env
     thread_local! {
         static STACK: Cell<Option<DefaultStack>> = const { Cell::new(None) };
     }
-    let no_stack = |e: std::io::Error| Error::memory(format!("[kernel] no memory for the stack of a task: {e}"));
+    let no_stack = |e: std::io::Error| Error::memory(format!("[kernel] cannot allocate the stack of a task: {e}"));
     let stack = STACK.take().map_or_else(|| DefaultStack::new(TASK_STACK).map_err(no_stack), Ok)?;
     let block = CurrentThread { yielder: Cell::new(std::ptr::null()) };
     env.current_thread = &raw const block;
@@ -174,7 +174,7 @@ impl RunningBlock {
             }
             if !answer(&mut self.states) {
                 self.error.get_or_insert_with(|| {
-                    Error::runtime("[kernel] threads wait for one another at different places, so that none can go on")
+                    Error::runtime("[kernel] deadlock: threads wait for each other at different barriers")
                 });
                 // So that the threads end, each receives a result as if it were alone.
                 self.resume_waiting();
@@ -217,8 +217,8 @@ pub(super) fn check_grid(threads: u64) -> Result<()> {
         return Ok(());
     }
     Err(Error::value(format!(
-        "[kernel] {threads} threads wait for one another > {MAX_GRID} that may on the CPU; launch fewer blocks, and let \
-         each do more in a loop"
+        "[kernel] {threads} threads wait for one another > {MAX_GRID}, the limit on the CPU; launch fewer blocks, and \
+         let each do more in a loop"
     )))
 }
 

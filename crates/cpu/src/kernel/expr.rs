@@ -36,7 +36,7 @@ impl FunctionCompiler<'_, '_, '_> {
     /// Returns the value of an expression that has one register.
     pub(super) fn one(&mut self, e: &Expr) -> Result<Value> {
         let values = self.expr(e)?;
-        values.first().copied().ok_or_else(|| Error::runtime("[kernel] a value without registers"))
+        values.first().copied().ok_or_else(|| Error::runtime("[kernel] internal error: a value without registers"))
     }
 
     /// Returns the registers of an expression.

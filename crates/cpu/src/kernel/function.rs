@@ -304,8 +304,8 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
                     values.push(self.b.ins().udiv_imm_u(bytes, array.elem.item_size().max(1) as i64));
                 }
                 Space::Local => {
-                    let bytes =
-                        u32::try_from(array_bytes(array)).map_err(|_| Error::memory("a local array is too large"))?;
+                    let bytes = u32::try_from(array_bytes(array))
+                        .map_err(|_| Error::memory("[kernel] a local array is too large"))?;
                     let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4);
                     let slot = self.b.create_sized_stack_slot(slot);
                     values.push(self.b.ins().stack_addr(types::I64, slot, 0));

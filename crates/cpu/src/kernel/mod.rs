@@ -78,7 +78,7 @@ impl CpuKernel {
         let local = bytes(Space::Local);
         if local > MAX_LOCAL {
             return Err(Error::memory(format!(
-                "[kernel] the arrays of a thread take {local} bytes; on the CPU they may take {MAX_LOCAL}"
+                "[kernel] the local arrays of a thread take {local} bytes, but at most {MAX_LOCAL} are possible on the CPU"
             )));
         }
         let shared = module.functions.iter().flat_map(|f| &f.arrays).filter(|a| a.space == Space::Shared);

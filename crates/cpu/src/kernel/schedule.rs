@@ -75,7 +75,7 @@ fn order_row(func: &mut Function, row: &[Block]) {
             Some(end) => func.layout.next_inst(end),
             None => fixed[last + 1],
         };
-        func.layout.insert_inst(inst, after.expect("a block ends with what makes no vector"));
+        func.layout.insert_inst(inst, after.expect("the last instruction of a block is fixed"));
         if ends[last].is_some() {
             ends[last] = Some(inst);
         }

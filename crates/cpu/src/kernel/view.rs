@@ -72,7 +72,7 @@ impl FunctionCompiler<'_, '_, '_> {
     pub(super) fn view(&mut self, array: &Expr, indices: &[Index], to: &Ty) -> Result<Values> {
         let values = self.expr(array)?;
         let (Ty::Array(from), Ty::Array(to)) = (&array.ty, to) else {
-            return Err(Error::runtime("[kernel] a view of something else than an array"));
+            return Err(Error::runtime("[kernel] internal error: a view of a value that is not an array"));
         };
         let strides = self.strides(from, &values);
         let mut data = values[0];

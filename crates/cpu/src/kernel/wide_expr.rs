@@ -76,7 +76,7 @@ impl FunctionCompiler<'_, '_, '_> {
             Kind::And(..) | Kind::Or(..) | Kind::Select(..) => self.wide_choice(plan, e)?,
             Kind::Item(of, k) => match &of.kind {
                 Kind::Tuple(items) => self.wide(plan, &items[*k])?,
-                _ => return Err(Error::runtime("[kernel] lanes of a tuple")),
+                _ => return Err(Error::runtime("[kernel] internal error: lanes of a tuple")),
             },
             Kind::Load(array, indices) => match self.wide_address(plan, array, indices)? {
                 Some((LaneAddresses::Uniform(at, far), _)) => {
@@ -124,7 +124,7 @@ impl FunctionCompiler<'_, '_, '_> {
             Kind::Select(c, a, b) => (c, Some(a), Some(b)),
             Kind::And(a, b) => (a, Some(b), None),
             Kind::Or(a, b) => (a, None, Some(b)),
-            _ => return Err(Error::runtime("[kernel] no choice")),
+            _ => return Err(Error::runtime("[kernel] internal error: expected a conditional expression")),
         };
         let end = self.b.create_block();
         let t = Self::vector(d);

@@ -381,7 +381,7 @@ impl FunctionCompiler<'_, '_, '_> {
         let fun = if rises { Fun::Less } else { Fun::Greater };
         let outcome = self.compare_ends(fun, d, [&now, &last], true);
         let Some(outcome) = outcome else {
-            return Err(cuprous_core::Error::runtime("[kernel] a loop whose lanes cannot be compared"));
+            return Err(cuprous_core::Error::runtime("[kernel] internal error: a loop whose lanes cannot be compared"));
         };
         self.enter(outcome.all, inside, some);
         self.b.switch_to_block(some);

@@ -82,7 +82,9 @@ impl Routine {
     /// Checks that the routine is supported and its operands fit.
     pub(crate) fn new(call: &RoutineCall, buffers: usize) -> Result<Routine> {
         if call.reads().chain([&call.out]).any(|(b, _)| *b as usize >= buffers) {
-            return Err(Error::runtime("[cpu] a call names a buffer that the program has not"));
+            return Err(Error::runtime(
+                "[cpu] internal error: a routine refers to a buffer that the program does not have",
+            ));
         }
         let arity = match call.op {
             RoutineOp::Dot | RoutineOp::SearchSorted { .. } | RoutineOp::Correlate { .. } | RoutineOp::Convolve(..) => {
@@ -258,7 +260,7 @@ impl Routine {
                 RoutineOp::Steps(steps) => recurrent::steps(steps, of(0), of(1), of(2), out),
                 RoutineOp::StepsBack(steps) => recurrent::backward(steps, of(0), of(1), of(2), out),
                 RoutineOp::Recur(_) | RoutineOp::RecurBack(_) | RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => {
-                    Err(operand_error(&self.call, "there is no such routine"))
+                    Err(operand_error(&self.call, "the routine is not supported on the CPU"))
                 }
             }
         }

@@ -376,7 +376,8 @@ struct Tile([MaybeUninit<u8>; TILE * 16]);
 /// The output is contiguous, and `product` points to as many elements of its dtype.
 unsafe fn add(product: SharedPtr, out: View) -> Result<()> {
     let (dtype, n, to) = (out.dtype(), out.layout.size as usize, SharedPtr(out.origin()));
-    let sum = map(Fun::Add, &[dtype, dtype], dtype).ok_or_else(|| Error::type_("[cpu] no such sum"))?;
+    let sum = map(Fun::Add, &[dtype, dtype], dtype)
+        .ok_or_else(|| Error::type_("[cpu] internal error: no addition for this dtype"))?;
     let part = |t: usize| {
         let (from, n) = (t * TILE, TILE.min(n - t * TILE));
         let (destination, bytes) = (to.at((from * dtype.size()) as i64), n * dtype.size());

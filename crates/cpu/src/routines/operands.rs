@@ -63,7 +63,8 @@ pub(crate) unsafe fn gather(v: View, dtype: DType, to: *mut u8) -> Result<()> {
         copy_elements(to);
         return Ok(());
     }
-    let cast = map(Fun::Cast, &[v.dtype()], dtype).ok_or_else(|| cuprous_core::Error::type_("[cpu] no such cast"))?;
+    let cast = map(Fun::Cast, &[v.dtype()], dtype)
+        .ok_or_else(|| cuprous_core::Error::type_("[cpu] internal error: no cast between these dtypes"))?;
     let raw = Block::new(n * size)?;
     copy_elements(raw.as_ptr());
     let args = MapArgs { n, out: to, args: [raw.as_ptr(), std::ptr::null(), std::ptr::null()], step: [1, 0, 0] };

@@ -238,7 +238,7 @@ impl Loops {
 }
 
 fn block_function(fun: Fun, dtype: DType) -> Result<MapFn> {
-    map(fun, &[dtype], dtype).ok_or_else(|| Error::type_("[cpu] no such function"))
+    map(fun, &[dtype], dtype).ok_or_else(|| Error::type_("[cpu] internal error: no such function for this dtype"))
 }
 
 /// The parameters that tasks share.

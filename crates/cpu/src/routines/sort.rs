@@ -157,7 +157,7 @@ fn try_with_capacity<T>(n: usize) -> Result<Vec<T>> {
     buffer.try_reserve_exact(n).map_err(|_| {
         let bytes = n.saturating_mul(size_of::<T>());
         Error::memory(format!(
-            "[sort] the host has no {bytes} bytes of memory left to sort {n} elements; free arrays first"
+            "[sort] cannot allocate {bytes} bytes of host memory to sort {n} elements; free arrays first"
         ))
     })?;
     Ok(buffer)

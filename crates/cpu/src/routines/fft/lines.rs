@@ -89,7 +89,7 @@ impl<T: FftNum> RealPlan<T> {
     fn new(n: usize, direction: FftDirection) -> RealPlan<T> {
         let even = n.is_multiple_of(2);
         let pairs = if even { (n / 2).saturating_sub(1) / 2 } else { 0 };
-        let number = |x: f64| T::from_f64(x).expect("floats have all these values");
+        let number = |x: f64| T::from_f64(x).expect("the value is representable");
         let twiddle = |k: usize| {
             let (sin, cos) = (TAU * k as f64 / n as f64).sin_cos();
             // -i/2 exp(-2πi k/n), or i exp(2πi k/n).
@@ -116,7 +116,7 @@ impl<T: FftNum> RealPlan<T> {
     fn untangle(&self, values: &mut [Complex<T>], factor: f64) {
         let (half, count) = (self.n / 2, self.twiddles.len());
         let (left, right) = values[1..half].split_at_mut(half - 1 - count);
-        let factor = T::from_f64(factor).expect("floats have one and a half");
+        let factor = T::from_f64(factor).expect("the value is representable");
         let pairs = Pairs {
             left: left.as_mut_ptr(),
             right: right.as_mut_ptr(),

@@ -73,7 +73,7 @@ fn cached_plan<P: Clone + Send + 'static>(key: Key, make: impl FnOnce() -> P) ->
         at.map(|at| plans.remove(at).1)
     };
     let plan: Box<dyn Any + Send> = cached.unwrap_or_else(|| Box::new(make()));
-    let result = plan.downcast_ref::<P>().expect("a kind and a dtype have one type").clone();
+    let result = plan.downcast_ref::<P>().expect("a kind and a dtype determine the type of the plan").clone();
     let mut plans = lock_cache();
     plans.push((key, plan));
     while plans.len() > PLANS
@@ -321,7 +321,7 @@ mod tests {
         assert!(PLAN_CACHE.lock().unwrap().len() <= PLANS);
         // A cached plan is not created again, and becomes the last one to be evicted.
         cached_plan((FftKind::Forward, DType::F32, 150), || -> Arc<dyn rustfft::Fft<f32>> {
-            unreachable!("it is there")
+            unreachable!("the plan is cached")
         });
         assert_eq!(PLAN_CACHE.lock().unwrap().last().unwrap().0.2, 150);
         trim();

@@ -92,7 +92,7 @@ fn each_op<T: Number>(op: LinalgOp, job: &Job<T, T>) -> Result<()> {
         LinalgOp::Qr(mode) => factor::qr(job, mode),
         LinalgOp::Svd(vectors) => eigen::svd(job, vectors),
         LinalgOp::Eigh { upper, vectors } => eigen::hermitian(job, upper, vectors),
-        LinalgOp::Eig { .. } => Err(Error::runtime("[linalg.eig] has an output of another dtype")),
+        LinalgOp::Eig { .. } => Err(Error::runtime("[linalg.eig] internal error: the output has the wrong dtype")),
     }
 }
 
