@@ -59,7 +59,7 @@ pub(crate) enum BlockOpKind {
     Gather { buf: u16, len: i64, index: u16 },
     /// Repeats a row value for each element of its row.
     Expand { arg: u16 },
-    /// A reduction, as an index into [`Code::reductions`].
+    /// A reduction, as an index into [`Bytecode::reductions`].
     Reduce { reduction: usize, arg: u16 },
     /// Writes to memory.
     Store { buf: u16, access: AffineAccess, arg: u16 },
@@ -110,7 +110,7 @@ pub(crate) struct Pass {
 
 /// A lowered kernel.
 #[derive(Clone)]
-pub(crate) struct Code {
+pub(crate) struct Bytecode {
     pub(crate) mode: Mode,
     pub(crate) outer: i64,
     pub(crate) inner: i64,
@@ -142,7 +142,7 @@ pub(crate) struct Code {
 }
 
 /// The state of the lowering.
-struct Lower<'k> {
+struct Lowering<'k> {
     kernel: &'k Kernel,
     mode: Mode,
     rate: Vec<Rate>,
@@ -157,13 +157,13 @@ fn unsupported(what: impl std::fmt::Display) -> Error {
 }
 
 /// Lowers a kernel.
-pub(crate) fn lower(kernel: &Kernel) -> Result<Code> {
+pub(crate) fn lower(kernel: &Kernel) -> Result<Bytecode> {
     let (outer, inner) = (kernel.outer_size(), kernel.inner_size());
     let n = kernel.body.len();
     if n > 20_000 {
         return Err(unsupported(format!("{n} instructions")));
     }
-    let mut l = Lower {
+    let mut l = Lowering {
         kernel,
         mode: Mode::Rows,
         rate: vec![Rate::Full; n],
@@ -180,7 +180,7 @@ pub(crate) fn lower(kernel: &Kernel) -> Result<Code> {
         _ => Mode::Rows,
     };
     let in_order = kernel.body.iter().any(|t| matches!(t.inst, Inst::Scatter { .. }));
-    let mut code = Code {
+    let mut code = Bytecode {
         mode: l.mode,
         outer,
         inner,
@@ -225,7 +225,7 @@ fn weight(inst: &Inst, d: DType) -> u64 {
     }
 }
 
-impl Lower<'_> {
+impl Lowering<'_> {
     /// Checks the assumptions of the executor.
     fn check(&self) -> Result<()> {
         let k = self.kernel;
@@ -412,7 +412,7 @@ impl Lower<'_> {
         !self.kernel.reduces()
     }
 
-    fn build_passes(&mut self, code: &mut Code) -> Result<()> {
+    fn build_passes(&mut self, code: &mut Bytecode) -> Result<()> {
         let n = self.kernel.body.len();
         let writes = |l: &Self, at: usize| matches!(l.kernel.body[at].inst, Inst::Store { .. } | Inst::Scatter { .. });
         let mut none = Vec::new();
@@ -582,7 +582,7 @@ fn finish_pass(list: &mut Vec<BlockOp>) {
 }
 
 /// Assigns a register to every value and chooses the kernel's tile.
-fn assign_registers(code: &mut Code) {
+fn assign_registers(code: &mut Bytecode) {
     // Registers of full values, in bytes per element of a tile. A register is reused after its last reader.
     let mut width = 0; // bytes per element of all registers
     let mut touched = 0; // the part of it that is written

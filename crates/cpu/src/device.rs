@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use crate::alloc;
 use crate::background::{self, BackgroundStep};
 use crate::blocked::blocked;
-use crate::compile::{Code, lower};
+use crate::compile::{Bytecode, lower};
 use crate::kernel::CpuKernel;
 use crate::routines;
 use crate::routines::dispatch::Routine;
@@ -35,11 +35,11 @@ impl CpuDevice {
 }
 
 /// Number of steps from which on a program counts as long, whatever its steps do.
-const MANY_STEPS: usize = 32;
+const MIN_LONG_STEPS: usize = 32;
 
 /// A step that is ready to run.
 enum PreparedStep {
-    Kernel(Code),
+    Kernel(Bytecode),
     Routine(Routine),
     Launch(Launched),
 }
@@ -206,7 +206,7 @@ impl Device for CpuDevice {
         let steps = prepare(program)?;
         let policies: Vec<InterruptPolicy> =
             program.steps.iter().map(|step| InterruptPolicy::of(program, step)).collect();
-        let is_long = steps.len() >= MANY_STEPS
+        let is_long = steps.len() >= MIN_LONG_STEPS
             || steps.iter().any(|(of, step)| match step {
                 PreparedStep::Kernel(code) => code.is_long(),
                 PreparedStep::Routine(_) => policies[*of as usize].is_long,

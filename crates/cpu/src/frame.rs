@@ -47,7 +47,7 @@ impl Frame {
     }
 
     /// Keeps the frame for this thread's next task.
-    pub(crate) fn give_back(self) {
+    pub(crate) fn release(self) {
         FREE.with(|f| f.borrow_mut().push(self));
     }
 

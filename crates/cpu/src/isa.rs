@@ -37,11 +37,11 @@ macro_rules! levels {
             const FMA: bool = $fma;
             fn entry<B: Body>() -> Entry<B::Args> {
                 $(#[$attr])*
-                unsafe fn go<B: Body>(args: &B::Args) {
+                unsafe fn run_with_features<B: Body>(args: &B::Args) {
                     // SAFETY: by the body's contract, which the caller satisfies.
                     unsafe { B::run(args) }
                 }
-                go::<B>
+                run_with_features::<B>
             }
         }
     )*};

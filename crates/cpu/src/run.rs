@@ -9,7 +9,7 @@ use crate::blocks::columns::ColumnArgs;
 use crate::blocks::reduce::{MergeArgs, PushArgs, RowsArgs};
 use crate::blocks::scatter::{ScatterArgs, wrap};
 use crate::blocks::{CHUNK, MapArgs};
-use crate::compile::{BlockOp, BlockOpKind, Code, KernelReduction, Mode, Rate};
+use crate::compile::{BlockOp, BlockOpKind, Bytecode, KernelReduction, Mode, Rate};
 use crate::frame::{Frame, Slot};
 use crate::threads::{SharedPtr, parallel_for};
 
@@ -35,7 +35,7 @@ pub(crate) struct Bindings<'a> {
 
 /// One thread's view of a running kernel.
 struct Task<'a> {
-    code: &'a Code,
+    code: &'a Bytecode,
     bindings: Bindings<'a>,
     frame: Frame,
     token: Token,
@@ -50,7 +50,7 @@ fn parallel_ranges(n: i64, grain: i64, f: impl Fn(i64, i64) + Sync) {
     parallel_for(tasks as usize, |t| f(t as i64 * grain, ((t as i64 + 1) * grain).min(n)));
 }
 
-impl Code {
+impl Bytecode {
     /// Returns true for a kernel that takes tens of milliseconds or more.
     pub(crate) fn is_long(&self) -> bool {
         let elements = self.outer.max(1) as u64 * self.inner.max(1) as u64;
@@ -90,7 +90,7 @@ impl Code {
                 task.token.check();
                 task.run_unit(unit);
             }
-            task.frame.give_back();
+            task.frame.release();
         };
         if !parallel {
             run(0, units);
@@ -135,7 +135,7 @@ impl Code {
                         task.token.check();
                         task.run_tile(pass, tile, state);
                     }
-                    task.frame.give_back();
+                    task.frame.release();
                 };
                 if parallel {
                     parallel_for(pieces as usize, |p| piece(p as i64));
@@ -150,20 +150,20 @@ impl Code {
                 }
                 task.finish_reductions(pass, states.at(0));
                 task.save_results(pass, &results);
-                task.frame.give_back();
+                task.frame.release();
             }
             let mut task = Task::new(self, bindings);
             task.start_unit(unit);
             task.load_results(self.passes.len(), &results);
             task.run_ops(&self.late);
-            task.frame.give_back();
+            task.frame.release();
         }
         Ok(())
     }
 }
 
 impl<'a> Task<'a> {
-    fn new(code: &'a Code, bindings: Bindings<'a>) -> Task<'a> {
+    fn new(code: &'a Bytecode, bindings: Bindings<'a>) -> Task<'a> {
         let frame = Frame::take(code.scratch, code.vals);
         let mut task = Task { code, bindings, frame, token: Token::current(), full: (0, 1), row: (0, 1) };
         task.run_ops(&code.once);

@@ -6,11 +6,11 @@ use cuprous_core::LayoutRef;
 use cuprous_core::layout::show;
 use cuprous_plan::RoutineCall;
 
-use crate::compile::{BlockOp, BlockOpKind, Code, Mode, Rate};
+use crate::compile::{BlockOp, BlockOpKind, Bytecode, Mode, Rate};
 use crate::routines::dispatch::Routine;
 
 /// Formats a kernel: its mode, then one line per operation.
-pub(crate) fn kernel(code: &Code) -> String {
+pub(crate) fn kernel(code: &Bytecode) -> String {
     let mut text = String::new();
     let mode = match code.mode {
         Mode::Rows => "rows",
@@ -40,7 +40,7 @@ pub(crate) fn kernel(code: &Code) -> String {
     text
 }
 
-fn line(code: &Code, op: &BlockOp) -> String {
+fn line(code: &Bytecode, op: &BlockOp) -> String {
     let name = op.dtype.name();
     let buffer = |buf: &u16| format!("b{}", code.buffers[usize::from(*buf)]);
     let rate = match op.rate {

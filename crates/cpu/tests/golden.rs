@@ -98,7 +98,7 @@ fn scalar_functions_agree_with_numpy() {
         let (n, arity) = (cases.len(), cases[0].len() - 1);
         let mut data: Vec<Vec<u8>> = (0..arity).map(|k| cases.iter().flat_map(|c| c[k].clone()).collect()).collect();
         data.push(vec![0xee; n * out.size()]);
-        let mut b = Build::new(&[n as i64], &[]);
+        let mut b = KernelBuilder::new(&[n as i64], &[]);
         let args: Vec<u16> = (0..arity).map(|k| b.load(k as u32, d, &[1])).collect();
         let v = b.map(fun, out, &args);
         b.store(arity as u32, out, &[1], v);

@@ -81,28 +81,28 @@ macro_rules! row {
 
 /// Expands to `Some(entry)` for the element types of a class.
 macro_rules! class {
-    (All $go:ident $R:ident $S:ident $d:ident) => { class!(@ $go $R $S $d Bool B; I8 i8; I16 i16; I32 i32; I64 i64;
+    (All $make_entry:ident $R:ident $S:ident $d:ident) => { class!(@ $make_entry $R $S $d Bool B; I8 i8; I16 i16; I32 i32; I64 i64;
         U8 u8; U16 u16; U32 u32; U64 u64; F16 F16<$S>; BF16 BF16<$S>; F32 F32<$S>; F64 F64<$S>; C64 C64<$S>; C128 C128<$S>;) };
-    (Num $go:ident $R:ident $S:ident $d:ident) => { class!(@ $go $R $S $d I8 i8; I16 i16; I32 i32; I64 i64;
+    (Num $make_entry:ident $R:ident $S:ident $d:ident) => { class!(@ $make_entry $R $S $d I8 i8; I16 i16; I32 i32; I64 i64;
         U8 u8; U16 u16; U32 u32; U64 u64; F16 F16<$S>; BF16 BF16<$S>; F32 F32<$S>; F64 F64<$S>; C64 C64<$S>; C128 C128<$S>;) };
-    (Real $go:ident $R:ident $S:ident $d:ident) => { class!(@ $go $R $S $d I8 i8; I16 i16; I32 i32; I64 i64;
+    (Real $make_entry:ident $R:ident $S:ident $d:ident) => { class!(@ $make_entry $R $S $d I8 i8; I16 i16; I32 i32; I64 i64;
         U8 u8; U16 u16; U32 u32; U64 u64; F16 F16<$S>; BF16 BF16<$S>; F32 F32<$S>; F64 F64<$S>;) };
-    (RealBool $go:ident $R:ident $S:ident $d:ident) => { class!(@ $go $R $S $d Bool B; I8 i8; I16 i16; I32 i32; I64 i64;
+    (RealBool $make_entry:ident $R:ident $S:ident $d:ident) => { class!(@ $make_entry $R $S $d Bool B; I8 i8; I16 i16; I32 i32; I64 i64;
         U8 u8; U16 u16; U32 u32; U64 u64; F16 F16<$S>; BF16 BF16<$S>; F32 F32<$S>; F64 F64<$S>;) };
-    (Int $go:ident $R:ident $S:ident $d:ident) => { class!(@ $go $R $S $d I8 i8; I16 i16; I32 i32; I64 i64;
+    (Int $make_entry:ident $R:ident $S:ident $d:ident) => { class!(@ $make_entry $R $S $d I8 i8; I16 i16; I32 i32; I64 i64;
         U8 u8; U16 u16; U32 u32; U64 u64;) };
-    (IntBool $go:ident $R:ident $S:ident $d:ident) => { class!(@ $go $R $S $d Bool B; I8 i8; I16 i16; I32 i32; I64 i64;
+    (IntBool $make_entry:ident $R:ident $S:ident $d:ident) => { class!(@ $make_entry $R $S $d Bool B; I8 i8; I16 i16; I32 i32; I64 i64;
         U8 u8; U16 u16; U32 u32; U64 u64;) };
-    (Bool $go:ident $R:ident $S:ident $d:ident) => { class!(@ $go $R $S $d Bool B;) };
-    (Float $go:ident $R:ident $S:ident $d:ident) => {
-        class!(@ $go $R $S $d F16 F16<$S>; BF16 BF16<$S>; F32 F32<$S>; F64 F64<$S>;) };
-    (Inexact $go:ident $R:ident $S:ident $d:ident) => {
-        class!(@ $go $R $S $d F16 F16<$S>; BF16 BF16<$S>; F32 F32<$S>; F64 F64<$S>; C64 C64<$S>; C128 C128<$S>;) };
-    (Divide $go:ident $R:ident $S:ident $d:ident) => { class!(Inexact $go $R $S $d) };
-    (Double $go:ident $R:ident $S:ident $d:ident) => { class!(@ $go $R $S $d F64 F64<$S>; C128 C128<$S>;) };
-    (Complex $go:ident $R:ident $S:ident $d:ident) => { class!(@ $go $R $S $d C64 C64<$S>; C128 C128<$S>;) };
-    (@ $go:ident $R:ident $S:ident $d:ident $($dtype:ident $t:ty;)*) => {
-        match $d { $(DType::$dtype => Some($go::<$S, table::$R, $t>()),)* #[allow(unreachable_patterns)] _ => None }
+    (Bool $make_entry:ident $R:ident $S:ident $d:ident) => { class!(@ $make_entry $R $S $d Bool B;) };
+    (Float $make_entry:ident $R:ident $S:ident $d:ident) => {
+        class!(@ $make_entry $R $S $d F16 F16<$S>; BF16 BF16<$S>; F32 F32<$S>; F64 F64<$S>;) };
+    (Inexact $make_entry:ident $R:ident $S:ident $d:ident) => {
+        class!(@ $make_entry $R $S $d F16 F16<$S>; BF16 BF16<$S>; F32 F32<$S>; F64 F64<$S>; C64 C64<$S>; C128 C128<$S>;) };
+    (Divide $make_entry:ident $R:ident $S:ident $d:ident) => { class!(Inexact $make_entry $R $S $d) };
+    (Double $make_entry:ident $R:ident $S:ident $d:ident) => { class!(@ $make_entry $R $S $d F64 F64<$S>; C128 C128<$S>;) };
+    (Complex $make_entry:ident $R:ident $S:ident $d:ident) => { class!(@ $make_entry $R $S $d C64 C64<$S>; C128 C128<$S>;) };
+    (@ $make_entry:ident $R:ident $S:ident $d:ident $($dtype:ident $t:ty;)*) => {
+        match $d { $(DType::$dtype => Some($make_entry::<$S, table::$R, $t>()),)* #[allow(unreachable_patterns)] _ => None }
     };
 }
 

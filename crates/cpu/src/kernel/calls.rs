@@ -66,7 +66,7 @@ impl FunctionCompiler<'_, '_, '_> {
         if row.host == LAST.host {
             return Ok(smallvec![self.b.ins().iadd_imm_s(self.width, -1)]);
         }
-        if let (true, Some(answer)) = (row.waits, self.answer) {
+        if let (true, Some(answer)) = (row.waits, self.barrier_result) {
             return Ok(smallvec![answer]);
         }
         if OPS.contains(&row.host) {

@@ -11,7 +11,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use cuprous_core::{Error, Result};
 
 use super::env::Env;
-use super::jit::Code;
+use super::jit::MachineCode;
 use super::request::{CurrentThread, FIRST_WARP_OP, GRID_SYNC, OPS, Request, STOP};
 
 /// Number of threads in a warp.
@@ -72,7 +72,7 @@ fn stack_limit(stack: &DefaultStack) -> usize {
 }
 
 /// Returns the error of a launch that ended early.
-fn launch_error(code: &Code, why: Request) -> Error {
+fn launch_error(code: &MachineCode, why: Request) -> Error {
     if why.op == STOP {
         return Error::aborted("interrupted in a kernel");
     }
@@ -85,7 +85,7 @@ fn launch_error(code: &Code, why: Request) -> Error {
 
 /// Runs the blocks of a task on a separate stack. If they stop early or run out of stack, the stack is abandoned with
 /// all frames.
-pub(super) fn run_task(code: &Code, env: &mut Env, work: &mut dyn FnMut(&mut Env)) -> Result<()> {
+pub(super) fn run_task(code: &MachineCode, env: &mut Env, work: &mut dyn FnMut(&mut Env)) -> Result<()> {
     thread_local! {
         static STACK: Cell<Option<DefaultStack>> = const { Cell::new(None) };
     }
@@ -119,7 +119,7 @@ pub(super) fn run_task(code: &Code, env: &mut Env, work: &mut dyn FnMut(&mut Env
 
 impl RunningBlock {
     /// Creates the threads of a block. The environment must not move until they are done.
-    fn new(code: &Code, args: &[u8], env: &mut Env, local: usize) -> Result<RunningBlock> {
+    fn new(code: &MachineCode, args: &[u8], env: &mut Env, local: usize) -> Result<RunningBlock> {
         let block = Box::new(CurrentThread { yielder: Cell::new(std::ptr::null()) });
         env.current_thread = &raw const *block;
         let [x, y, z] = env.dims;
@@ -151,16 +151,16 @@ impl RunningBlock {
     fn advance(&mut self) -> bool {
         loop {
             for (k, thread) in self.threads.iter_mut().enumerate() {
-                if let State::Ready(answer) = self.states[k] {
+                if let State::Ready(result) = self.states[k] {
                     self.block.yielder.set(self.yielders[k]);
                     // SAFETY: the environment outlives the threads, and none of them is running.
                     unsafe { (*self.env).stack_limit = self.stack_limits[k] };
-                    self.states[k] = match thread.resume(answer) {
+                    self.states[k] = match thread.resume(result) {
                         CoroutineResult::Yield(request) if request.op >= STOP => {
                             self.stopped = Some(request);
                             return false;
                         }
-                        CoroutineResult::Yield(request) => State::Waits(request),
+                        CoroutineResult::Yield(request) => State::Waiting(request),
                         CoroutineResult::Return(()) => State::Done,
                     };
                     self.yielders[k] = self.block.yielder.get();
@@ -172,7 +172,7 @@ impl RunningBlock {
             if self.states.iter().all(|s| s.is_waiting_for_grid()) {
                 return true;
             }
-            if !answer(&mut self.states) {
+            if !complete_operations(&mut self.states) {
                 self.error.get_or_insert_with(|| {
                     Error::runtime("[kernel] deadlock: threads wait for each other at different barriers")
                 });
@@ -184,10 +184,10 @@ impl RunningBlock {
 
     /// Lets all waiting threads continue.
     fn resume_waiting(&mut self) {
-        self.states.iter_mut().filter(|s| matches!(s, State::Waits(_))).for_each(|s| *s = State::Ready(0));
+        self.states.iter_mut().filter(|s| matches!(s, State::Waiting(_))).for_each(|s| *s = State::Ready(0));
     }
 
-    fn end(mut self, code: &Code, env: &mut Env) -> Result<()> {
+    fn end(mut self, code: &MachineCode, env: &mut Env) -> Result<()> {
         env.current_thread = std::ptr::null();
         // SAFETY: the remaining frames on the stacks belong to generated code and own nothing.
         self.threads.iter_mut().filter(|thread| !thread.done()).for_each(|thread| unsafe { thread.force_reset() });
@@ -203,7 +203,7 @@ impl RunningBlock {
 }
 
 /// Runs the threads of a block.
-pub(super) fn run_block(code: &Code, args: &[u8], env: &mut Env, local: usize) -> Result<()> {
+pub(super) fn run_block(code: &MachineCode, args: &[u8], env: &mut Env, local: usize) -> Result<()> {
     let mut running = RunningBlock::new(code, args, env, local)?;
     while running.advance() {
         running.resume_waiting();
@@ -223,7 +223,7 @@ pub(super) fn check_grid(threads: u64) -> Result<()> {
 }
 
 /// Runs blocks that wait for each other, one after the other.
-pub(super) fn run_grid(code: &Code, args: &[u8], envs: &mut [Env], local: usize) -> Result<()> {
+pub(super) fn run_grid(code: &MachineCode, args: &[u8], envs: &mut [Env], local: usize) -> Result<()> {
     let mut all = Vec::new();
     for env in &mut *envs {
         all.push(RunningBlock::new(code, args, env, local)?);
@@ -251,7 +251,7 @@ pub(super) fn run_grid(code: &Code, args: &[u8], envs: &mut [Env], local: usize)
 enum State {
     /// Continues with that result.
     Ready(u64),
-    Waits(Request),
+    Waiting(Request),
     Done,
 }
 
@@ -259,7 +259,7 @@ impl State {
     /// Returns true if the thread waits for the grid or is done.
     fn is_waiting_for_grid(self) -> bool {
         match self {
-            State::Waits(request) => request.op == GRID_SYNC,
+            State::Waiting(request) => request.op == GRID_SYNC,
             State::Done => true,
             State::Ready(_) => false,
         }
@@ -267,10 +267,10 @@ impl State {
 }
 
 /// Completes operations whose threads have all arrived. Returns false if there are none.
-fn answer(states: &mut [State]) -> bool {
+fn complete_operations(states: &mut [State]) -> bool {
     let mut moved = false;
     for warp in states.chunks_mut(WARP) {
-        moved |= answer_warp(warp);
+        moved |= complete_warp_operations(warp);
     }
     if moved {
         return true;
@@ -279,7 +279,7 @@ fn answer(states: &mut [State]) -> bool {
     let mut op = None;
     for state in states.iter() {
         match state {
-            State::Waits(request) if request.op < FIRST_WARP_OP && *op.get_or_insert(request.op) == request.op => {
+            State::Waiting(request) if request.op < FIRST_WARP_OP && *op.get_or_insert(request.op) == request.op => {
                 votes[usize::from(request.value != 0)] += 1;
             }
             State::Done => {}
@@ -292,15 +292,15 @@ fn answer(states: &mut [State]) -> bool {
         Some(3) => u64::from(votes[1] > 0),
         _ => 0,
     };
-    states.iter_mut().filter(|s| matches!(s, State::Waits(_))).for_each(|s| *s = State::Ready(result));
+    states.iter_mut().filter(|s| matches!(s, State::Waiting(_))).for_each(|s| *s = State::Ready(result));
     true
 }
 
 /// Completes operations of a warp for which all their lanes wait.
-fn answer_warp(warp: &mut [State]) -> bool {
+fn complete_warp_operations(warp: &mut [State]) -> bool {
     let mut moved = false;
     for lane in 0..warp.len() {
-        let State::Waits(first) = warp[lane] else { continue };
+        let State::Waiting(first) = warp[lane] else { continue };
         if first.op < FIRST_WARP_OP || first.op == GRID_SYNC {
             continue;
         }
@@ -309,7 +309,7 @@ fn answer_warp(warp: &mut [State]) -> bool {
         let requests: Option<Vec<Request>> = lanes
             .iter()
             .map(|&k| match warp[k] {
-                State::Waits(r) if r.op == first.op && r.mask == first.mask => Some(r),
+                State::Waiting(r) if r.op == first.op && r.mask == first.mask => Some(r),
                 _ => None,
             })
             .collect();

@@ -29,7 +29,7 @@ impl FunctionCompiler<'_, '_, '_> {
             return Ok(values);
         }
         let few = blocks::group_map(fun, d);
-        if let (true, Some(function)) = (self.groups, few) {
+        if let (true, Some(function)) = (self.in_lane_groups, few) {
             return self.map_one(function, &vec![d; operands.len()], operands, d);
         }
         if !d.is_complex() && !matches!(d, DType::F16 | DType::BF16) {

@@ -72,9 +72,9 @@ pub(super) struct FunctionCompiler<'b, 's, 'm> {
     /// The x index of the running block, if several blocks run together.
     pub(super) block_x: Option<Value>,
     /// The result of the current barrier.
-    pub(super) answer: Option<Value>,
+    pub(super) barrier_result: Option<Value>,
     /// Whether threads of the region run in groups of lanes.
-    pub(super) groups: bool,
+    pub(super) in_lane_groups: bool,
     /// The vectors of each variable.
     pub(super) wide: Vec<SmallVec<[Variable; 8]>>,
     /// Stack slots for the lanes of each variable.
@@ -111,8 +111,8 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
             last_block: none,
             block_x: None,
             context: none,
-            answer: None,
-            groups: false,
+            barrier_result: None,
+            in_lane_groups: false,
             wide: vec![SmallVec::new(); function.vars.len()],
             slots: vec![None; function.vars.len()],
         }

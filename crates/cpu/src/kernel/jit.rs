@@ -28,7 +28,7 @@ type Entry = unsafe extern "C" fn(*const u8, *mut Env, i32, i32, i32);
 type BlockEntry = unsafe extern "C" fn(*const u8, *mut Env, i32);
 
 /// The machine code of a kernel.
-pub(super) struct Code {
+pub(super) struct MachineCode {
     module: Option<JITModule>,
     start: *const u8,
     /// Its intermediate representation as text.
@@ -48,11 +48,11 @@ pub(super) struct Code {
 }
 
 // SAFETY: the code is read-only once it has been finalized.
-unsafe impl Send for Code {}
+unsafe impl Send for MachineCode {}
 // SAFETY: the code is read-only once it has been finalized.
-unsafe impl Sync for Code {}
+unsafe impl Sync for MachineCode {}
 
-impl Code {
+impl MachineCode {
     /// Returns the function of one thread.
     pub(super) fn entry(&self) -> Entry {
         // SAFETY: code without a context was compiled with this signature.
@@ -72,7 +72,7 @@ impl Code {
     }
 }
 
-impl Drop for Code {
+impl Drop for MachineCode {
     fn drop(&mut self) {
         if let Some(module) = self.module.take() {
             // SAFETY: the code is not running, because whoever runs it holds a reference to this value.
@@ -93,7 +93,7 @@ fn compile_error(error: ModuleError) -> Error {
 }
 
 /// Compiles a module.
-pub(super) fn compile(ir: &Module) -> Result<Code> {
+pub(super) fn compile(ir: &Module) -> Result<MachineCode> {
     // `optimize` does the work of Cranelift's optimizer.
     let flags = [("opt_level", "none"), ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })];
     let mut builder = JITBuilder::with_flags(&flags, default_libcall_names()).map_err(compile_error)?;
@@ -173,7 +173,7 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
     let context_bytes = shared.plan.as_ref().map(|plan| (plan.bytes, plan.local));
     let names = ir.functions.iter().map(|f| f.name.clone()).collect();
     let can_stop = shared.can_stop;
-    Ok(Code {
+    Ok(MachineCode {
         start,
         module: Some(shared.jit),
         listing,

@@ -53,7 +53,7 @@ use env::Env;
 /// A compiled kernel.
 pub(crate) struct CpuKernel {
     name: String,
-    code: jit::Code,
+    code: jit::MachineCode,
     /// Whether all blocks run at once.
     cooperative: bool,
     /// Bytes of static shared memory, and of each thread's local arrays.

@@ -31,12 +31,12 @@ pub(super) struct Plan {
     /// Variables that are recomputed from the thread index instead of kept (rematerialization).
     pub(super) rematerialized: Places,
     /// Number of occurrences of each variable.
-    pub(super) total: Vec<u32>,
+    pub(super) occurrences: Vec<u32>,
     /// Whether barriers divide the kernel.
     pub(super) is_divided: bool,
     /// Whether a group of sixteen columns runs all rows before the next group starts. Not used if rows belong to
     /// several blocks or threads do not read their row index; threads then run in the order of memory.
-    pub(super) columns: bool,
+    pub(super) by_columns: bool,
     pub(super) grouping: BlockGrouping,
 }
 
@@ -179,9 +179,9 @@ impl Plan {
             local: 0,
             clears_context: false,
             rematerialized: Places::of(kernel),
-            total,
+            occurrences: total,
             is_divided: ir.barriers || cut,
-            columns: ir.barriers
+            by_columns: ir.barriers
                 && any_expr(
                     &kernel.body,
                     &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.host == "@threadIdx.y"),

@@ -86,12 +86,12 @@ impl FunctionCompiler<'_, '_, '_> {
                         let first = self.b.ins().iconst(types::I32, i64::from(row.host == "@syncthreads_and"));
                         self.b.def_var(sum, first);
                         self.run(Work::Vote(operand, row, sum), std::slice::from_ref(stmt))?;
-                        self.answer = Some(self.b.use_var(sum));
+                        self.barrier_result = Some(self.b.use_var(sum));
                     }
                     if matches!(stmt.kind, StmtKind::Assign(..)) {
                         self.stmt(&stmt.kind)?;
                     }
-                    self.answer = None;
+                    self.barrier_result = None;
                 }
             }
         }
@@ -127,7 +127,7 @@ impl FunctionCompiler<'_, '_, '_> {
     /// Returns the variables that threads of a region start with and write back. `part` has the statements of the
     /// region.
     fn region(&mut self, plan: &Plan, part: &[Stmt], assigns: bool) -> Region {
-        let counts = occurrences(part, plan.total.len());
+        let counts = occurrences(part, plan.occurrences.len());
         let open = exposed(part);
         let (mut assigned, used) = assigned_and_named(part);
         if !assigns {
@@ -139,7 +139,7 @@ impl FunctionCompiler<'_, '_, '_> {
             .iter()
             .copied()
             .filter(|v| plan.context[*v].is_none() && (assigned.contains(v) || *v < self.function.params))
-            .filter(|v| (plan.lanes.vars[*v] == Class::Block && counts[*v] != plan.total[*v]) || open.contains(v))
+            .filter(|v| (plan.lanes.vars[*v] == Class::Block && counts[*v] != plan.occurrences[*v]) || open.contains(v))
             .map(|v| {
                 let own = v >= self.function.params && plan.lanes.vars[v] != Class::Block;
                 let first = if own { self.zeros(v) } else { self.get(v) };
@@ -163,13 +163,13 @@ impl FunctionCompiler<'_, '_, '_> {
             Work::Statements(body) if self.is_worth_vectorizing(plan, body) => Some(body),
             _ => None,
         };
-        self.groups = vectors.is_some();
+        self.in_lane_groups = vectors.is_some();
         let dims = self.launch_dims[1];
         let zero = self.b.ins().iconst(types::I32, 0);
         let layer = self.begin_loop(self.thread[2], zero);
         self.loop_while(layer, 1, dims[2]);
         self.at_block_level = false;
-        if plan.columns {
+        if plan.by_columns {
             self.columns_of_layer(plan, &region, work, vectors)?;
         } else {
             let top = match vectors {
@@ -192,7 +192,7 @@ impl FunctionCompiler<'_, '_, '_> {
         }
         self.next_iteration(layer, 1);
         self.at_block_level = true;
-        self.groups = false;
+        self.in_lane_groups = false;
         Ok(())
     }
 

@@ -355,7 +355,7 @@ impl Job<'_> {
 
 /// Computes `to[i * stride] += from[i]`.
 unsafe fn add(dtype: DType, to: *mut u8, stride: i64, from: *const u8, n: usize) {
-    unsafe fn go<T: Copy + std::ops::Add<Output = T>, const W: usize>(
+    unsafe fn add_elements<T: Copy + std::ops::Add<Output = T>, const W: usize>(
         to: *mut u8,
         stride: i64,
         from: *const u8,
@@ -385,10 +385,10 @@ unsafe fn add(dtype: DType, to: *mut u8, stride: i64, from: *const u8, n: usize)
     // SAFETY: by the caller's contract, the elements are in memory.
     unsafe {
         match dtype {
-            DType::F32 => go::<f32, 1>(to, stride, from, n),
-            DType::F64 => go::<f64, 1>(to, stride, from, n),
-            DType::C64 => go::<f32, 2>(to, stride, from, n),
-            _ => go::<f64, 2>(to, stride, from, n),
+            DType::F32 => add_elements::<f32, 1>(to, stride, from, n),
+            DType::F64 => add_elements::<f64, 1>(to, stride, from, n),
+            DType::C64 => add_elements::<f32, 2>(to, stride, from, n),
+            _ => add_elements::<f64, 2>(to, stride, from, n),
         }
     }
 }

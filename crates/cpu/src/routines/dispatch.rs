@@ -5,7 +5,7 @@ use cuprous_core::routine::packed_mask;
 use cuprous_core::{DType, Dims, Error, Fun, LayoutRef, LinalgOp, Result, RoutineOp};
 use cuprous_plan::{Access, Addend, Epilogue, Factor, Inst, Kernel, Level, RoutineCall, Typed, Val};
 
-use crate::compile::{Code, lower};
+use crate::compile::{Bytecode, lower};
 use crate::routines::operands::View;
 use crate::routines::{
     compact, components, convolve, correlate, dot, fft, linalg, pad, recurrent, scan, search, select, sort, sparse,
@@ -16,7 +16,7 @@ use crate::run::Bindings;
 pub(crate) struct Routine {
     pub(crate) call: RoutineCall,
     /// Computes the addend of a product into the output, before the product.
-    pub(crate) prologue: Option<Code>,
+    pub(crate) prologue: Option<Bytecode>,
 }
 
 fn operand_error(call: &RoutineCall, what: &str) -> Error {

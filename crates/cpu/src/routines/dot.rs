@@ -177,7 +177,7 @@ unsafe fn float_product(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *
 /// The matrices are in memory, in a dtype that `gemm` supports.
 pub(crate) unsafe fn block(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8) {
     let ProductEpilogue { scale: [re, im], accumulate } = s.sum;
-    macro_rules! go {
+    macro_rules! gemm_as {
         ($t:ty, $one:expr, $scale:expr) => {
             gemm::<$t>(
                 s.m,
@@ -205,11 +205,11 @@ pub(crate) unsafe fn block(dtype: DType, s: Shape, a: *const u8, b: *const u8, c
     // SAFETY: by this function's contract.
     unsafe {
         match dtype {
-            DType::F16 => go!(f16, f16::ONE, f16::from_f64(re)),
-            DType::F32 => go!(f32, 1.0, re as f32),
-            DType::F64 => go!(f64, 1.0, re),
-            DType::C64 => go!(c32, c32::new(1.0, 0.0), c32::new(re as f32, im as f32)),
-            _ => go!(c64, c64::new(1.0, 0.0), c64::new(re, im)),
+            DType::F16 => gemm_as!(f16, f16::ONE, f16::from_f64(re)),
+            DType::F32 => gemm_as!(f32, 1.0, re as f32),
+            DType::F64 => gemm_as!(f64, 1.0, re),
+            DType::C64 => gemm_as!(c32, c32::new(1.0, 0.0), c32::new(re as f32, im as f32)),
+            _ => gemm_as!(c64, c64::new(1.0, 0.0), c64::new(re, im)),
         }
     }
 }

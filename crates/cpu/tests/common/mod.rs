@@ -11,15 +11,15 @@ use cuprous_plan::{
 };
 
 /// A builder of kernels.
-pub struct Build {
+pub struct KernelBuilder {
     pub kernel: Kernel,
     level: Level,
 }
 
-impl Build {
-    pub fn new(outer: &[i64], inner: &[i64]) -> Build {
+impl KernelBuilder {
+    pub fn new(outer: &[i64], inner: &[i64]) -> KernelBuilder {
         let kernel = Kernel { outer: outer.into(), inner: inner.into(), body: Vec::new(), buffers: Vec::new() };
-        Build { kernel, level: Level::Full }
+        KernelBuilder { kernel, level: Level::Full }
     }
 
     pub fn row(&mut self) -> &mut Self {
