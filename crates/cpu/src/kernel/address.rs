@@ -99,7 +99,7 @@ impl FunctionCompiler<'_, '_, '_> {
             let (rest, more) = if natural { split_constant(index) } else { (Some(index), 0) };
             apart.push(more);
             let Some(rest) = rest else { continue };
-            let at = self.one(rest)?;
+            let at = self.value_of(rest)?;
             let at = if natural { at } else { self.wrap_negative(at, values[1 + axis]) };
             let far = self.byte_offset(at, strides[axis]);
             address = self.b.ins().iadd(address, far);

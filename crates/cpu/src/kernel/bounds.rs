@@ -1,7 +1,7 @@
 //! Lower bounds of integers that follow from the conditions around a statement. An index that is known to be
 //! nonnegative needs no check.
 
-use cuprous_core::{DType, Fun, Kind as Sort};
+use cuprous_core::{DType, Fun, Kind as DTypeKind};
 use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, each_stmt};
 
 use super::function::FunctionCompiler;
@@ -9,10 +9,10 @@ use super::function::FunctionCompiler;
 /// Returns the variable that an expression reads, possibly through a widening cast.
 fn variable(e: &Expr) -> Option<usize> {
     match &e.kind {
-        Kind::Var(v) if e.dtype().is_some_and(|d| d.kind() == Sort::Int) => Some(*v),
+        Kind::Var(v) if e.dtype().is_some_and(|d| d.kind() == DTypeKind::Int) => Some(*v),
         Kind::Cast(from) => {
             let (from_d, to) = (from.dtype()?, e.dtype()?);
-            let wider = from_d.kind() == Sort::Int && to.kind() == Sort::Int && from_d.size() <= to.size();
+            let wider = from_d.kind() == DTypeKind::Int && to.kind() == DTypeKind::Int && from_d.size() <= to.size();
             if wider { variable(from) } else { None }
         }
         _ => None,
@@ -20,7 +20,7 @@ fn variable(e: &Expr) -> Option<usize> {
 }
 
 fn signed(d: DType) -> bool {
-    d.kind() == Sort::Int
+    d.kind() == DTypeKind::Int
 }
 
 impl FunctionCompiler<'_, '_, '_> {

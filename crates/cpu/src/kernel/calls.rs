@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, StackSlotData, StackSlotKind, Value, types};
 use cranelift_module::Module as _;
-use cuprous_core::{DType, Error, Kind as Sort, Result};
+use cuprous_core::{DType, Error, Kind as DTypeKind, Result};
 use cuprous_kernel::ir::{AtomicOp, Expr, Kind, Space};
 use cuprous_kernel::strides::LAST;
 use cuprous_kernel::table::{Row, Slot};
@@ -49,7 +49,7 @@ impl FunctionCompiler<'_, '_, '_> {
     pub(super) fn builtin(&mut self, row: &'static Row, args: &[Expr], ty: &Ty) -> Result<Values> {
         let mut values = Vec::new();
         for arg in args {
-            values.push(self.one(arg)?);
+            values.push(self.value_of(arg)?);
         }
         let launch_dim = |what: &str| {
             let (what, axis) = what.split_once('.')?;
@@ -227,18 +227,18 @@ impl FunctionCompiler<'_, '_, '_> {
             let mut olds = Values::new();
             for k in 0..2 {
                 let at = self.b.ins().iadd_imm_s(address, k * size);
-                olds.push(self.atomic_call(op, part, at, values[0][k as usize])?);
+                olds.push(self.call_atomic(op, part, at, values[0][k as usize])?);
             }
             return Ok(olds);
         }
         let value = values[0][0];
         if self.is_shared(array)
-            && let Some(old) = self.plain(op, d, address, value)
+            && let Some(old) = self.non_atomic(op, d, address, value)
         {
             return Ok(smallvec![old]);
         }
         let int = d.is_int();
-        let signed = d.kind() == Sort::Int;
+        let signed = d.kind() == DTypeKind::Int;
         let flags = Self::trusted();
         let t = register(d);
         let rmw = match op {
@@ -269,7 +269,7 @@ impl FunctionCompiler<'_, '_, '_> {
             let seen = self.b.ins().atomic_cas(flags, address, old, new);
             return Ok(smallvec![cast(self, seen, t)]);
         }
-        Ok(smallvec![self.atomic_call(op, d, address, value)?])
+        Ok(smallvec![self.call_atomic(op, d, address, value)?])
     }
 
     /// Returns true if an array belongs to the block, whose threads run on one core one after the other.
@@ -284,12 +284,12 @@ impl FunctionCompiler<'_, '_, '_> {
     }
 
     /// Performs an atomic operation without atomic instructions, on memory that no other core accesses.
-    fn plain(&mut self, op: AtomicOp, d: DType, address: Value, value: Value) -> Option<Value> {
+    fn non_atomic(&mut self, op: AtomicOp, d: DType, address: Value, value: Value) -> Option<Value> {
         if matches!(d, DType::F16 | DType::BF16) {
             return None;
         }
         let float = d.is_float();
-        let signed = d.kind() == Sort::Int;
+        let signed = d.kind() == DTypeKind::Int;
         let t = register(d);
         match op {
             AtomicOp::Add | AtomicOp::Sub | AtomicOp::Exch => {}
@@ -316,7 +316,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Some(old)
     }
 
-    fn atomic_call(&mut self, op: AtomicOp, d: DType, address: Value, value: Value) -> Result<Value> {
+    fn call_atomic(&mut self, op: AtomicOp, d: DType, address: Value, value: Value) -> Result<Value> {
         if matches!(d, DType::F16 | DType::BF16) {
             // As 32-bit words, because C calls leave the upper half of a narrower argument undefined.
             let letters = if d == DType::F16 { "f16" } else { "bf16" };

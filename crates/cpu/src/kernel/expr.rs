@@ -34,7 +34,7 @@ fn cheap_parts(e: &Expr) -> Option<usize> {
 
 impl FunctionCompiler<'_, '_, '_> {
     /// Returns the value of an expression that has one register.
-    pub(super) fn one(&mut self, e: &Expr) -> Result<Value> {
+    pub(super) fn value_of(&mut self, e: &Expr) -> Result<Value> {
         let values = self.expr(e)?;
         values.first().copied().ok_or_else(|| Error::runtime("[kernel] internal error: a value without registers"))
     }
@@ -65,7 +65,7 @@ impl FunctionCompiler<'_, '_, '_> {
             Kind::And(a, b) => smallvec![self.short_circuit(a, b, true)?],
             Kind::Or(a, b) => smallvec![self.short_circuit(a, b, false)?],
             Kind::Not(a) => {
-                let a = self.one(a)?;
+                let a = self.value_of(a)?;
                 smallvec![self.b.ins().icmp_imm_s(IntCC::Equal, a, 0)]
             }
             Kind::Select(c, a, b) => self.select(c, a, b)?,
@@ -97,7 +97,7 @@ impl FunctionCompiler<'_, '_, '_> {
             Kind::Reshape(array, extents) => {
                 let mut values: Values = smallvec![self.expr(array)?[0]];
                 for n in extents {
-                    values.push(self.one(n)?);
+                    values.push(self.value_of(n)?);
                 }
                 values
             }
@@ -164,9 +164,9 @@ impl FunctionCompiler<'_, '_, '_> {
 
     /// Compiles `a and b` or `a or b`. `b` is computed only if it decides the result, unless it is cheap.
     fn short_circuit(&mut self, a: &Expr, b: &Expr, and: bool) -> Result<Value> {
-        let first = self.one(a)?;
+        let first = self.value_of(a)?;
         if cheap_parts(b).is_some_and(|n| n <= MAX_CHEAP_PARTS) {
-            let second = self.one(b)?;
+            let second = self.value_of(b)?;
             return Ok(if and { self.b.ins().band(first, second) } else { self.b.ins().bor(first, second) });
         }
         let (other, end) = (self.b.create_block(), self.b.create_block());
@@ -177,14 +177,14 @@ impl FunctionCompiler<'_, '_, '_> {
             self.b.ins().brif(first, end, &[first.into()], other, &[]);
         }
         self.b.switch_to_block(other);
-        let second = self.one(b)?;
+        let second = self.value_of(b)?;
         self.b.ins().jump(end, &[second.into()]);
         self.b.switch_to_block(end);
         Ok(self.b.block_params(end)[0])
     }
 
     fn select(&mut self, c: &Expr, a: &Expr, b: &Expr) -> Result<Values> {
-        let test = self.one(c)?;
+        let test = self.value_of(c)?;
         if a.is_simple() && b.is_simple() {
             let (a, b) = (self.expr(a)?, self.expr(b)?);
             return Ok(a.iter().zip(&b).map(|(&x, &y)| self.b.ins().select(test, x, y)).collect());

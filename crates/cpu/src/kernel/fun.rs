@@ -5,7 +5,7 @@
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
-use cuprous_core::{DType, Error, Fun, Kind as Sort, Result};
+use cuprous_core::{DType, Error, Fun, Kind as DTypeKind, Result};
 use cuprous_kernel::ir::Expr;
 use smallvec::smallvec;
 
@@ -138,7 +138,7 @@ impl FunctionCompiler<'_, '_, '_> {
     }
 
     fn integer(&mut self, fun: Fun, d: DType, v: &[Value], known: Option<i64>) -> Option<Value> {
-        let signed = d.kind() == Sort::Int;
+        let signed = d.kind() == DTypeKind::Int;
         let a = v[0];
         let b = v.get(1).copied().unwrap_or(a);
         let compare = match (fun, signed) {
@@ -198,7 +198,7 @@ impl FunctionCompiler<'_, '_, '_> {
         let zero = self.b.ins().iconst(t, 0);
         let (moved, out) = match (fun, d.kind()) {
             (Fun::LeftShift, _) => (self.b.ins().ishl(a, b), zero),
-            (_, Sort::Int) => {
+            (_, DTypeKind::Int) => {
                 let sign = self.b.ins().sshr_imm_s(a, width - 1);
                 (self.b.ins().sshr(a, b), sign)
             }
@@ -210,7 +210,7 @@ impl FunctionCompiler<'_, '_, '_> {
     /// Divides integers with Python's rounding. Quotient and remainder of a division by zero are zero.
     fn divide(&mut self, fun: Fun, d: DType, a: Value, b: Value, known: Option<i64>) -> Value {
         let t = register(d);
-        let signed = d.kind() == Sort::Int;
+        let signed = d.kind() == DTypeKind::Int;
         // The divisor is replaced where the instruction would trap: for zero and for MIN / -1.
         let safe = match known {
             Some(n) if n > 0 => b,
@@ -359,7 +359,7 @@ impl FunctionCompiler<'_, '_, '_> {
     /// Converts between types that are neither complex nor half precision.
     fn number(&mut self, value: Value, from: DType, to: DType) -> Value {
         let (floats, t) = ((from.is_float(), to.is_float()), register(to));
-        let signed = from.kind() == Sort::Int;
+        let signed = from.kind() == DTypeKind::Int;
         match floats {
             _ if from == to => value,
             (false, false) if to == DType::Bool => self.b.ins().icmp_imm_s(IntCC::NotEqual, value, 0),

@@ -55,9 +55,9 @@ pub(super) enum BlockGrouping {
 #[derive(Clone, Copy)]
 pub(super) enum BlocksPerCall {
     One,
-    /// Blocks with at most this number of threads in all.
+    /// As many blocks as have at most this number of threads in all.
     Threads(usize),
-    /// Blocks with about this number of threads per row.
+    /// As many blocks as have at least this number of threads in a row.
     Row(usize),
 }
 
@@ -83,6 +83,7 @@ pub(super) enum Part<'a> {
     Region(&'a [Stmt]),
 }
 
+/// Returns the row of the table of builtins and the operand, if an expression is a barrier.
 fn barrier_call(e: &Expr) -> Option<(&'static Row, Option<&Expr>)> {
     match &e.kind {
         Kind::Builtin(row, args) if row.waits => Some((row, if row.host == "@syncwarp" { None } else { args.first() })),
@@ -91,6 +92,7 @@ fn barrier_call(e: &Expr) -> Option<(&'static Row, Option<&Expr>)> {
     }
 }
 
+/// The same for a statement.
 fn barrier(stmt: &Stmt) -> Option<(&'static Row, Option<&Expr>)> {
     match &stmt.kind {
         StmtKind::Eval(e) | StmtKind::Assign(_, e) => barrier_call(e),
@@ -102,6 +104,7 @@ fn has_barrier(body: &[Stmt]) -> bool {
     any_expr(body, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.waits))
 }
 
+/// Splits a list of statements into barriers, statements of the block, and regions.
 pub(super) fn split_at_barriers<'a>(body: &'a [Stmt], lanes: &Lanes) -> Vec<Part<'a>> {
     let mut all = Vec::new();
     let mut start = 0;

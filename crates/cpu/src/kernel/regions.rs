@@ -98,6 +98,7 @@ impl FunctionCompiler<'_, '_, '_> {
         Ok(())
     }
 
+    /// Starts a loop whose counter begins at `first`.
     pub(super) fn begin_loop(&mut self, counter: Variable, first: Value) -> Loop {
         self.b.def_var(counter, first);
         let (head, end) = (self.b.create_block(), self.b.create_block());
@@ -116,6 +117,7 @@ impl FunctionCompiler<'_, '_, '_> {
         self.b.switch_to_block(body);
     }
 
+    /// Ends an iteration, which adds `lanes` to the counter.
     pub(super) fn next_iteration(&mut self, (counter, head, end): Loop, lanes: i64) {
         let at = self.b.use_var(counter);
         let at = self.b.ins().iadd_imm_s(at, lanes);
@@ -323,7 +325,7 @@ impl FunctionCompiler<'_, '_, '_> {
         match work {
             Work::Statements(body) => self.block(body)?,
             Work::Vote(operand, row, sum) => {
-                let value = self.one(operand)?;
+                let value = self.value_of(operand)?;
                 let is_true = self.b.ins().icmp_imm_s(IntCC::NotEqual, value, 0);
                 let is_true = self.resize(is_true, types::I32, false);
                 let old = self.b.use_var(sum);

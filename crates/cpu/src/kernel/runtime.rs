@@ -188,7 +188,8 @@ functions! {
     frexp_mantissa_f32(x: f32) -> f32 { libm::frexpf(x).0 }
     frexp_exponent_f64(x: f64) -> i32 { if x.is_finite() { libm::frexp(x).1 } else { 0 } }
     frexp_exponent_f32(x: f32) -> i32 { if x.is_finite() { libm::frexpf(x).1 } else { 0 } }
-    // --- atomic operations that no instruction has; a NaN in memory stays, one that comes is left out
+    // --- atomic operations without an instruction. Maxima and minima keep a NaN in memory and ignore a NaN operand;
+    // nanmax and nanmin replace a NaN in memory
     atomic_add_f64(p: *mut u8, x: f64) -> f64 { f64s!(p, |old| Some(old + x)) }
     atomic_sub_f64(p: *mut u8, x: f64) -> f64 { f64s!(p, |old| Some(old - x)) }
     atomic_exch_f64(p: *mut u8, x: f64) -> f64 { f64s!(p, |_old| Some(x)) }

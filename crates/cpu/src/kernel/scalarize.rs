@@ -47,7 +47,7 @@ impl FunctionCompiler<'_, '_, '_> {
         let slot = self.b.create_sized_stack_slot(slot);
         let counter = self.b.declare_var(types::I32);
         self.for_each_lane(plan, &[], &named, counter, &mut |body| {
-            let value = body.one(e)?;
+            let value = body.value_of(e)?;
             let at = body.lane_address(slot, counter, size);
             body.b.ins().store(Self::trusted(), value, at, 0);
             Ok(())

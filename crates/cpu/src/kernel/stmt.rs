@@ -52,7 +52,7 @@ impl FunctionCompiler<'_, '_, '_> {
             }
             StmtKind::If { test, then, orelse } => {
                 let condition = test;
-                let test = self.one(test)?;
+                let test = self.value_of(test)?;
                 let (yes, no, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
                 self.b.ins().brif(test, yes, &[], no, &[]);
                 self.b.switch_to_block(yes);
@@ -69,7 +69,7 @@ impl FunctionCompiler<'_, '_, '_> {
                 let (head, inside, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(head);
-                let test = self.one(test)?;
+                let test = self.value_of(test)?;
                 self.enter(test, inside, end);
                 self.iteration([inside, head, end], None, &mut |this| this.block(body))?;
                 self.b.ins().jump(head, &[]);
@@ -112,11 +112,11 @@ impl FunctionCompiler<'_, '_, '_> {
     ) -> Result<()> {
         let unsigned = start.dtype().is_some_and(|d| d.kind() == cuprous_core::Kind::UInt);
         let trips = trips(start, stop, step);
-        let start = self.one(start)?;
-        let stop = self.one(stop)?;
+        let start = self.value_of(start)?;
+        let stop = self.value_of(stop)?;
         // A step that is never negative counts up.
         let known_step = step.as_int().or_else(|| self.sizes.natural(step).then_some(1));
-        let step = self.one(step)?;
+        let step = self.value_of(step)?;
         self.set(var, &[start]);
         let (head, inside) = (self.b.create_block(), self.b.create_block());
         let (next, end) = (self.b.create_block(), self.b.create_block());
@@ -219,7 +219,7 @@ impl FunctionCompiler<'_, '_, '_> {
         let slot = self.b.create_sized_stack_slot(slot);
         let memory = self.b.ins().stack_addr(types::I64, slot, 0);
         for (k, value) in values.iter().enumerate() {
-            let value = self.one(value)?;
+            let value = self.value_of(value)?;
             self.b.ins().store(Self::trusted(), value, memory, 8 * k as i32);
         }
         let [x, y, z] = self.thread.map(|var| self.b.use_var(var));

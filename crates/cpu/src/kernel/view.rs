@@ -86,7 +86,7 @@ impl FunctionCompiler<'_, '_, '_> {
                     continue;
                 }
                 Index::At(e) => {
-                    let at = self.one(e)?;
+                    let at = self.value_of(e)?;
                     let at = if self.is_nonnegative(e) { at } else { self.wrap_negative(at, values[1 + axis]) };
                     let far = self.b.ins().imul(at, strides[axis]);
                     data = self.b.ins().iadd(data, far);
@@ -124,7 +124,7 @@ impl FunctionCompiler<'_, '_, '_> {
     /// Returns the start, length and step of a slice by Python's rules.
     fn part(&mut self, n: Value, [start, stop, step]: [Option<&Expr>; 3]) -> Result<(Value, Value, Value)> {
         let step = match step {
-            Some(e) => self.one(e)?,
+            Some(e) => self.value_of(e)?,
             None => self.b.ins().iconst(types::I64, 1),
         };
         let zero = self.b.ins().iconst(types::I64, 0);
@@ -135,7 +135,7 @@ impl FunctionCompiler<'_, '_, '_> {
         let most = self.b.ins().select(up, n, last);
         let bound = |body: &mut Self, e: Option<&Expr>, missing: Value| -> Result<Value> {
             let Some(e) = e else { return Ok(missing) };
-            let at = body.one(e)?;
+            let at = body.value_of(e)?;
             let at = body.wrap_negative(at, n);
             let at = body.b.ins().smax(at, least);
             Ok(body.b.ins().smin(at, most))

@@ -2,7 +2,7 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use cuprous_core::{DType, Error, Fun, Kind as Sort, Result};
+use cuprous_core::{DType, Error, Fun, Kind as DTypeKind, Result};
 use cuprous_kernel::ir::{Expr, Kind};
 use cuprous_kernel::lanes::Class;
 
@@ -22,23 +22,23 @@ fn is_safe(e: &Expr) -> bool {
 
 impl FunctionCompiler<'_, '_, '_> {
     /// Computes an expression in all lanes.
-    pub(super) fn wide(&mut self, plan: &Plan, e: &Expr) -> Result<LaneValue> {
+    pub(super) fn wide_expr(&mut self, plan: &Plan, e: &Expr) -> Result<LaneValue> {
         let d = e.dtype().unwrap_or(DType::I64);
         match plan.lanes.class(e) {
-            Class::Block | Class::Row => return Ok(LaneValue::Uniform(self.one(e)?)),
-            Class::Step(k) => return Ok(LaneValue::Affine(self.one(e)?, k)),
+            Class::Block | Class::Row => return Ok(LaneValue::Uniform(self.value_of(e)?)),
+            Class::Step(k) => return Ok(LaneValue::Affine(self.value_of(e)?, k)),
             Class::Each => {}
         }
         Ok(match &e.kind {
             Kind::Var(v) => LaneValue::Varying(self.get_wide(*v)),
             Kind::Cast(from) => {
-                let value = self.wide(plan, from)?;
+                let value = self.wide_expr(plan, from)?;
                 self.wide_cast(value, from.dtype().unwrap_or(DType::I64), d, self.fits_in_32_bits(e))?
             }
             Kind::Fun(fun, d, args) => {
                 let mut values = Vec::new();
                 for arg in args {
-                    values.push(self.wide(plan, arg)?);
+                    values.push(self.wide_expr(plan, arg)?);
                 }
                 let compares = int_compare(*fun, true).is_some();
                 if *d == DType::I64
@@ -54,19 +54,19 @@ impl FunctionCompiler<'_, '_, '_> {
                 self.wide_fun(*fun, *d, &values, args)?
             }
             Kind::Not(a) => {
-                let a = self.wide(plan, a)?;
+                let a = self.wide_expr(plan, a)?;
                 let a = self.chunks(a, DType::Bool);
                 LaneValue::Varying(a.into_iter().map(|c| self.b.ins().bnot(c)).collect())
             }
             Kind::And(a, b) | Kind::Or(a, b) if is_safe(b) => {
                 let fun = if matches!(e.kind, Kind::And(..)) { Fun::LogicalAnd } else { Fun::LogicalOr };
-                let values = [self.wide(plan, a)?, self.wide(plan, b)?];
+                let values = [self.wide_expr(plan, a)?, self.wide_expr(plan, b)?];
                 self.wide_fun(fun, DType::Bool, &values, &[])?
             }
             Kind::Select(c, a, b) if is_safe(a) && is_safe(b) => {
-                let c = self.wide(plan, c)?;
+                let c = self.wide_expr(plan, c)?;
                 let small = self.fits_in_32_bits(a) && self.fits_in_32_bits(b);
-                let (a, b) = (self.wide(plan, a)?, self.wide(plan, b)?);
+                let (a, b) = (self.wide_expr(plan, a)?, self.wide_expr(plan, b)?);
                 if small {
                     let (a, b) = (LaneValue::Varying(self.narrow_chunks(a)), LaneValue::Varying(self.narrow_chunks(b)));
                     return Ok(self.wide_select(c, a, b, DType::I32));
@@ -75,7 +75,7 @@ impl FunctionCompiler<'_, '_, '_> {
             }
             Kind::And(..) | Kind::Or(..) | Kind::Select(..) => self.wide_choice(plan, e)?,
             Kind::Item(of, k) => match &of.kind {
-                Kind::Tuple(items) => self.wide(plan, &items[*k])?,
+                Kind::Tuple(items) => self.wide_expr(plan, &items[*k])?,
                 _ => return Err(Error::runtime("[kernel] internal error: lanes of a tuple")),
             },
             Kind::Load(array, indices) => match self.wide_address(plan, array, indices)? {
@@ -144,7 +144,7 @@ impl FunctionCompiler<'_, '_, '_> {
         for (k, arm) in [yes, no].into_iter().enumerate() {
             self.b.switch_to_block(blocks[k]);
             let value = match arm {
-                Some(arm) => self.wide(plan, arm)?,
+                Some(arm) => self.wide_expr(plan, arm)?,
                 // The value of the operand that decided.
                 None => LaneValue::Uniform(self.b.ins().iconst(types::I8, i64::from(k == 0))),
             };
@@ -168,7 +168,7 @@ impl FunctionCompiler<'_, '_, '_> {
     /// Computes whether a condition is true in all lanes, and in none.
     pub(super) fn test(&mut self, plan: &Plan, e: &Expr) -> Result<LaneTest> {
         if plan.lanes.class(e).is_same() {
-            let all = self.one(e)?;
+            let all = self.value_of(e)?;
             let none = self.b.ins().icmp_imm_s(IntCC::Equal, all, 0);
             return Ok(LaneTest { all, none });
         }
@@ -209,10 +209,10 @@ impl FunctionCompiler<'_, '_, '_> {
                 let params = self.b.block_params(end);
                 return Ok(LaneTest { all: params[0], none: params[1] });
             }
-            Kind::Fun(fun, d, args) if args.len() == 2 && d.kind() == Sort::Int => {
+            Kind::Fun(fun, d, args) if args.len() == 2 && d.kind() == DTypeKind::Int => {
                 let classes = [plan.lanes.class(&args[0]), plan.lanes.class(&args[1])];
                 if int_compare(*fun, true).is_some() && !classes.contains(&Class::Each) {
-                    let (a, b) = (self.wide(plan, &args[0])?, self.wide(plan, &args[1])?);
+                    let (a, b) = (self.wide_expr(plan, &args[0])?, self.wide_expr(plan, &args[1])?);
                     let wraps = args.iter().any(|e| self.sizes.bits(e) >= 8 * d.size() as u32 - 1);
                     if let Some(outcome) = self.compare_ends(*fun, *d, [&a, &b], wraps) {
                         return Ok(outcome);
@@ -221,7 +221,7 @@ impl FunctionCompiler<'_, '_, '_> {
             }
             _ => {}
         }
-        let mask = self.wide(plan, e)?;
+        let mask = self.wide_expr(plan, e)?;
         let chunks = self.chunks(mask, DType::Bool);
         let (mut every, mut any) = (chunks[0], chunks[0]);
         for &chunk in &chunks[1..] {
@@ -248,7 +248,7 @@ impl FunctionCompiler<'_, '_, '_> {
             return None;
         };
         let step = |w: &LaneValue| if let LaneValue::Affine(_, k) = w { *k } else { 0 };
-        let cc = int_compare(fun, d.kind() == Sort::Int)?;
+        let cc = int_compare(fun, d.kind() == DTypeKind::Int)?;
         if matches!(fun, Fun::Equal | Fun::NotEqual) {
             let k = step(a).wrapping_sub(step(b));
             if k == 0 {

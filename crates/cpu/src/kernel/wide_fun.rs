@@ -2,7 +2,7 @@
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Value, types};
-use cuprous_core::{DType, Fun, Kind as Sort, Result};
+use cuprous_core::{DType, Fun, Kind as DTypeKind, Result};
 use cuprous_kernel::ir::Expr;
 
 use super::function::FunctionCompiler;
@@ -97,7 +97,7 @@ impl FunctionCompiler<'_, '_, '_> {
             return Ok(LaneValue::Varying(mask.into_iter().map(|c| self.b.ins().ineg(c)).collect()));
         }
         if whole(from) && whole(to) {
-            let signed = from.kind() == Sort::Int;
+            let signed = from.kind() == DTypeKind::Int;
             let size = |body: &Self, chunks: &Chunks| body.b.func.dfg.value_type(chunks[0]).lane_type().bytes();
             while size(self, &chunks) < to.size() as u32 {
                 let mut wider = Chunks::new();
@@ -258,7 +258,7 @@ impl FunctionCompiler<'_, '_, '_> {
         if d.size() < 4 {
             return None;
         }
-        let signed = d.kind() == Sort::Int;
+        let signed = d.kind() == DTypeKind::Int;
         if let Some(cc) = int_compare(fun, signed) {
             return two(self, &mut |s, a, b| s.b.ins().icmp(cc, a, b));
         }

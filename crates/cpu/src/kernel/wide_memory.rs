@@ -106,7 +106,7 @@ impl FunctionCompiler<'_, '_, '_> {
                 continue;
             };
             let extent = values[1 + axis];
-            at.push(Some(match self.wide(plan, index)? {
+            at.push(Some(match self.wide_expr(plan, index)? {
                 LaneValue::Uniform(value) => {
                     LaneValue::Uniform(if natural { value } else { self.wrap_negative(value, extent) })
                 }
@@ -205,7 +205,7 @@ impl FunctionCompiler<'_, '_, '_> {
             self.b.ins().jump(end, &[]);
             self.b.switch_to_block(fast);
         }
-        let value = self.wide(plan, value)?;
+        let value = self.wide_expr(plan, value)?;
         match address {
             LaneAddresses::Uniform(at, far) => {
                 // The last lane's value remains.

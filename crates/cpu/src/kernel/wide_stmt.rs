@@ -6,7 +6,7 @@
 
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::Variable;
-use cuprous_core::{DType, Fun, Kind as Sort, Result};
+use cuprous_core::{DType, Fun, Kind as DTypeKind, Result};
 use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, any_expr, each_stmt};
 use cuprous_kernel::lanes::{Class, has_return, region};
 use cuprous_kernel::types::Ty;
@@ -245,7 +245,7 @@ impl FunctionCompiler<'_, '_, '_> {
         self.b.ins().jump(end, &[]);
         self.b.switch_to_block(all);
         if let Some(taken) = taken {
-            let value = self.one(taken)?;
+            let value = self.value_of(taken)?;
             self.set(v, &[value]);
         }
         self.wide_block(plan, &rest[1..])?;
@@ -263,7 +263,7 @@ impl FunctionCompiler<'_, '_, '_> {
                     self.set(*v, &values);
                 } else {
                     let d = e.dtype().unwrap_or(DType::I64);
-                    let value = self.wide(plan, e)?;
+                    let value = self.wide_expr(plan, e)?;
                     let mut chunks = match value {
                         LaneValue::Varying(chunks) => chunks,
                         value => self.chunks(value, d),
@@ -286,7 +286,7 @@ impl FunctionCompiler<'_, '_, '_> {
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(head);
                 if plan.lanes.class(test).is_same() {
-                    let test = self.one(test)?;
+                    let test = self.value_of(test)?;
                     self.enter(test, inside, end);
                 } else {
                     let outcome = self.test(plan, test)?;
@@ -310,7 +310,7 @@ impl FunctionCompiler<'_, '_, '_> {
     fn wide_if(&mut self, plan: &Plan, stmt: &Stmt, test: &Expr, then: &[Stmt], orelse: &[Stmt]) -> Result<()> {
         let (yes, no, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         if plan.lanes.class(test).is_same() {
-            let truth = self.one(test)?;
+            let truth = self.value_of(test)?;
             self.b.ins().brif(truth, yes, &[], no, &[]);
             for (block, part) in [(yes, then), (no, orelse)] {
                 self.b.switch_to_block(block);
@@ -356,7 +356,7 @@ impl FunctionCompiler<'_, '_, '_> {
         let d = start.dtype().unwrap_or(DType::I64);
         let same = [start, stop].into_iter().all(|e| plan.lanes.class(e).is_same());
         // Unsigned numbers may wrap around at zero between lanes.
-        let grows = d.kind() == Sort::Int && (step.as_int().is_some() || self.sizes.natural(step));
+        let grows = d.kind() == DTypeKind::Int && (step.as_int().is_some() || self.sizes.natural(step));
         if plan.lanes.vars[var] == Class::Each || !same && !grows {
             return self.scalarize(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind));
         }
@@ -364,8 +364,8 @@ impl FunctionCompiler<'_, '_, '_> {
             return self.count(var, [start, stop, step], &mut |this| this.wide_block(plan, body));
         }
         let rises = step.as_int().is_none_or(|n| n > 0);
-        let (first, last) = (self.wide(plan, start)?, self.wide(plan, stop)?);
-        let step = self.one(step)?;
+        let (first, last) = (self.wide_expr(plan, start)?, self.wide_expr(plan, stop)?);
+        let step = self.value_of(step)?;
         let (LaneValue::Uniform(at) | LaneValue::Affine(at, _)) = first else { return Ok(()) };
         self.set(var, &[at]);
         let (head, inside) = (self.b.create_block(), self.b.create_block());
