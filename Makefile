@@ -225,7 +225,7 @@ check: $(TEST_READY)
 	@$(MAKE) --no-print-directory lint-python
 	@$(MAKE) --no-print-directory lint-rust
 	@$(MAKE) --no-print-directory test-rust
-	$(ENV) $(PY) -m pytest tests -m "not slow" --ignore=tests/gpu --ignore=tests/clients --ignore=tests/inputs -n auto
+	$(ENV) $(PY) -m pytest tests -m "not (slow or gpu or clients)" --ignore=tests/inputs -n auto
 
 t: $(TEST_READY)
 	$(ENV) $(PY) -m pytest tests -k '$(K)' --ignore=tests/gpu --ignore=tests/clients $(ARGS)

@@ -10,7 +10,7 @@ import numpy as np
 
 from bench.peers import Peer
 from bench.timing import median_seconds
-from cuprous._demo import bandwidth
+from cuprous._tools.demo import bandwidth
 
 
 @dataclass

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import cuprous as cp
-from cuprous._timing import settled_seconds
+from cuprous._tools.timing import settled_seconds
 
 Work = Callable[[], Any]
 

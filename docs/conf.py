@@ -101,7 +101,7 @@ def home(module: ModuleType, value: Any) -> str:
     if value in (cuprous.ndarray, cuprous.ufunc):
         return "cuprous._core"
     if isinstance(value, cuprous.ufunc):
-        return "cuprous._ufuncs"
+        return "cuprous._ufuncs.one_output"
     found = getattr(value, "__module__", None) or type(value).__module__
     return found if str(found).startswith(module.__name__ + ".") or str(found).startswith("cuprous._") else ""
 
@@ -122,21 +122,25 @@ def groups(module: ModuleType) -> dict[str, list[str]]:
 
 TITLES = {
     "cuprous._core": "The array and the universal function",
-    "cuprous._indexing": "Picking and placing by index",
-    "cuprous._reductions": "Folds",
-    "cuprous._quantiles": "Quantiles",
-    "cuprous._device": "Devices, memory and explanations",
-    "cuprous._calculus": "Differences, integrals, interpolation, convolution",
-    "cuprous._decompositions": "Decompositions",
-    "cuprous._solving": "Equations and inverses",
-    "cuprous._linalg_products": "Products",
-    "cuprous._norms": "Norms",
-    "cuprous._logic": "Comparisons and questions",
-    "cuprous._index_routines": "Indices, grids and diagonals",
-    "cuprous._ufuncs": "Universal functions",
-    "cuprous._broadcast": "Other names",
-    "cuprous._names": "Other names",
-    "cuprous._ufunc_methods": "Universal functions of two results",
+    "cuprous._common.convert": "Other libraries",
+    "cuprous._common.dlpack": "Other libraries",
+    "cuprous._common.masks": "Counts and positions of nonzero elements",
+    "cuprous._functions.selection": "Picking and placing by index",
+    "cuprous._functions.reductions": "Folds",
+    "cuprous._functions.quantiles": "Quantiles",
+    "cuprous._common.device": "Devices, memory and explanations",
+    "cuprous._functions.calculus": "Differences, integrals, interpolation, convolution",
+    "cuprous.linalg._decompositions": "Decompositions",
+    "cuprous.linalg._svd": "Decompositions",
+    "cuprous.linalg._solving": "Equations and inverses",
+    "cuprous.linalg._products": "Products",
+    "cuprous.linalg._norms": "Norms",
+    "cuprous._functions.logic": "Comparisons and questions",
+    "cuprous._functions.index_routines": "Indices, grids and diagonals",
+    "cuprous._ufuncs.one_output": "Universal functions",
+    "cuprous._functions.broadcast": "Other names",
+    "cuprous._functions.constants": "Other names",
+    "cuprous._ufuncs.methods": "Universal functions of two results",
     "cuprous.scipy.special._function": "Functions of elements",
 }
 

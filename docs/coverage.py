@@ -67,10 +67,10 @@ def names(module: Owner) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def refusals(folder: Path = SOURCES) -> dict[str, list[str]]:
+def refusals(*folders: Path) -> dict[str, list[str]]:
     """What functions refuse, by function: the texts of `NotImplementedError("[function] …")`."""
     found: dict[str, list[str]] = {}
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted((path for folder in folders for path in folder.glob("*.py")), key=lambda path: path.stem):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "NotImplementedError" and node.args:
                 function, _, text = literal(node.args[0]).removeprefix("[").partition("] ")
@@ -184,7 +184,7 @@ def version() -> str:
 
 def page() -> str:
     """The whole page."""
-    refused = refusals()
+    refused = refusals(*(SOURCES / name for name in ("_array", "_common", "_functions", "_ufuncs", "linalg")))
     lines = [
         "# NumPy's functions",
         "",

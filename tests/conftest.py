@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,37 @@ DEVICE = os.environ.get("CUPROUS_TEST_DEVICE", "cpu")
 
 # Some releases of Numba ask for it; new NumPys lack it.
 np.row_stack = getattr(np, "row_stack", np.vstack)
+
+
+#: Markers of whole folders and files.
+MARKED = {
+    "slow": ["robust"],
+    "browser": ["robust/test_page.py"],
+    "clients": ["clients"],
+    "nvrtc": ["test_cuda_code.py"],
+    "gpu": ["gpu"],
+}
+
+
+def _has_nvrtc() -> bool:
+    from cuprous.cuda import _nvrtc
+
+    try:
+        return _nvrtc.version() > (0, 0)
+    except (ImportError, RuntimeError):
+        return False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    root = Path(__file__).parent
+    for item in items:
+        for marker, places in MARKED.items():
+            if any(item.path == root / place or root / place in item.path.parents for place in places):
+                item.add_marker(marker)
+    wanting = [item for item in items if item.get_closest_marker("nvrtc")]
+    if wanting and not _has_nvrtc():
+        for item in wanting:
+            item.add_marker(pytest.mark.skip(reason="NVRTC is not installed"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -26,20 +26,20 @@ _ORDERED = "all work is in order on one stream"
 #: Parameters that no code reads, each with the reason why the result cannot depend on them.
 HINTS = {
     **{
-        f"_pointers.{name}_async.stream": _ORDERED
+        f"_common.pointers.{name}_async.stream": _ORDERED
         for name in ("copy_from", "copy_from_device", "copy_from_host", "copy_to_host", "memset")
     },
-    "_interop.<lambda>._": "weakref gives its dead reference",
-    "_raw_kernels.__call__.stream": _ORDERED,
-    "_reduction_kernel.__call__.stream": _ORDERED,
-    "_reduction_kernel.__init__.reduce_dims": "a choice between ways to one result",
-    "_user_kernels.__call__.stream": _ORDERED,
-    "_user_kernels.__init__.reduce_dims": "a choice between ways to one result",
+    "_array.interop.<lambda>._": "weakref gives its dead reference",
+    "cuda._raw_kernels.__call__.stream": _ORDERED,
+    "cuda._reduction_kernel.__call__.stream": _ORDERED,
+    "cuda._reduction_kernel.__init__.reduce_dims": "a choice between ways to one result",
+    "cuda._elementwise_kernel.__call__.stream": _ORDERED,
+    "cuda._elementwise_kernel.__init__.reduce_dims": "a choice between ways to one result",
     "cuda._arrays.pinned.arylist": "every copy goes through pinned memory",
     "scipy.ndimage._generic.called.axis": "elements of a footprint are always along the last one",
-    "_interop.getitem.stream": _ORDERED,
-    "_interop.setitem.stream": _ORDERED,
-    "_interop.split_at.stream": _ORDERED,
+    "_array.interop.getitem.stream": _ORDERED,
+    "_array.interop.setitem.stream": _ORDERED,
+    "_array.interop.split_at.stream": _ORDERED,
     "cuda._compile.compile.opt": "a choice between ways to one result",
     "cuda._ipc.open_array.context": "there is one",
     "cuda._records.copy_to_device.stream": _ORDERED,
@@ -63,23 +63,23 @@ HINTS = {
     "cuda._jit.jit.inline": "a choice between ways to one result",
     "cuda._reduce.__call__.stream": _ORDERED,
     "cuda._stream.wait.stream": _ORDERED,
-    "_creation.array_.subok": _SUBCLASSES,
-    "_creation.copy.subok": _SUBCLASSES,
-    "_manipulation.broadcast_to.subok": _SUBCLASSES,
-    "_manipulation.broadcast_arrays.subok": _SUBCLASSES,
+    "_functions.creation.array.subok": _SUBCLASSES,
+    "_functions.creation.copy.subok": _SUBCLASSES,
+    "_functions.manipulation.broadcast_to.subok": _SUBCLASSES,
+    "_functions.manipulation.broadcast_arrays.subok": _SUBCLASSES,
     "lib.stride_tricks.sliding_window_view.subok": _SUBCLASSES,
     "lib.stride_tricks.sliding_window_view.writeable": "every view can be written, as in CuPy",
-    "_creation.asarray.blocking": "a transfer never outlives the call",
-    "_creation.array_.blocking": "a transfer never outlives the call",
-    "_interop.get.blocking": "a transfer never outlives the call",
-    "_device.free_all_blocks.stream": _ORDERED,
-    "_quantiles._quantile.overwrite_input": "a permission to spoil the input, not an order",
-    "_quantiles.median.overwrite_input": "a permission to spoil the input, not an order",
-    "_sets.unique.sorted": "a permission to leave the result unsorted, not an order",
-    "_sets.isin.assume_unique": "a promise about the input, which needs none here",
+    "_functions.creation.asarray.blocking": "a transfer never outlives the call",
+    "_functions.creation.array.blocking": "a transfer never outlives the call",
+    "_array.interop.get.blocking": "a transfer never outlives the call",
+    "_common.device.free_all_blocks.stream": _ORDERED,
+    "_functions.quantiles._quantile.overwrite_input": "a permission to spoil the input, not an order",
+    "_functions.quantiles.median.overwrite_input": "a permission to spoil the input, not an order",
+    "_functions.sets.unique.sorted": "a permission to leave the result unsorted, not an order",
+    "_functions.sets.isin.assume_unique": "a promise about the input, which needs none here",
     "random._generator.choice.shuffle": "a permission to leave the sample in order, not an order",
-    "_methods.deepcopy.memo": "Python's protocol: arrays hold no other objects",
-    "_methods.construct.cls": "Python's protocol: there are no subclasses",
+    "_array.methods.deepcopy.memo": "Python's protocol: arrays hold no other objects",
+    "_array.methods.construct.cls": "Python's protocol: there are no subclasses",
     "torchvision.models.alexnet.progress": "the bar of a download, and nothing is downloaded",
     "torchvision.models.make.progress": "the bar of a download, and nothing is downloaded",
     "scipy.special._lambert.lambertw.tol": "how far the result may be off, which it never is",
@@ -147,7 +147,7 @@ Function = ast.FunctionDef | ast.Lambda
 def _functions() -> Iterator[tuple[str, Function]]:
     for path in sorted(ROOT.rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
-        if parts[0] in ("_demo", "torch"):
+        if parts[0] == "torch" or parts[:2] == ("_tools", "demo"):
             continue
         module = ".".join(part for part in parts if part != "__init__")
         for node in ast.walk(ast.parse(path.read_text())):

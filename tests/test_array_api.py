@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cuprous as cp
-from cuprous import _array_api
+from cuprous._array import array_api
 from tests.support import DTYPES, FLOATS, INTEGERS, REAL_DTYPES, assert_same, compare, np_dtype, sample
 
 INFO = cp.__array_namespace_info__()
@@ -24,11 +24,11 @@ EVERY = [*DTYPES, "bfloat16"]
 def test_namespace_of_an_array() -> None:
     x: Any = cp.ones(3)
     assert x.__array_namespace__() is cp
-    for version in _array_api.VERSIONS:
+    for version in array_api.VERSIONS:
         assert x.__array_namespace__(api_version=version) is cp
     with pytest.raises(ValueError, match=r"1999\.12"):
         x.__array_namespace__(api_version="1999.12")
-    assert cp.__array_api_version__ == _array_api.VERSIONS[-1]
+    assert cp.__array_api_version__ == array_api.VERSIONS[-1]
 
 
 def test_devices() -> None:

@@ -15,7 +15,7 @@ from bench import history, report, rows_cpu, rows_linalg, run, table
 from bench.context import Context, Floors, Measured
 from bench.peers import cuprous_peer, numpy_peer
 from cuprous import _core
-from cuprous._demo import bandwidth
+from cuprous._tools.demo import bandwidth
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ A GPU cuts programs at a few places where a CPU does not (after large whole-arra
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -25,8 +24,6 @@ TARGETS = "sm_80,sm_90,sm_100"
 
 
 def checked(arguments: list[str], targets: str, **more: str) -> None:
-    if importlib.util.find_spec("nvidia") is None:
-        pytest.fail("NVRTC is missing: pip install --requirement requirements-dev.txt")
     env = os.environ | {"CUPROUS_CHECK_CUDA": targets, "CUPROUS_TEST_DEVICE": "cpu"} | more
     done = subprocess.run([sys.executable, *arguments], cwd=ROOT, env=env, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]

@@ -48,9 +48,9 @@ def test_it_moves_once_and_says_why() -> None:
         for _ in range(60):
             z = float((cp.exp(y) * 2).sum())
         np.testing.assert_allclose(z, (np.exp(y.get()) * 2).sum(), rtol=1e-12)
-        told = [line for line in cp.explain().splitlines() if line.startswith("auto")]
-        moves = [line for line in told if "came there first" in line]
-        print(len(moves), "ran on stand-in" in moves[0], told[-1].count("stand-in"))
+        lines = [line for line in cp.explain().splitlines() if line.startswith("auto")]
+        moves = [line for line in lines if "copied there first" in line]
+        print(len(moves), "ran on stand-in" in moves[0], lines[-1].count("stand-in"))
         """
     )
     assert got == "1 True 2"
@@ -86,8 +86,8 @@ def test_values_are_the_same_wherever_it_runs() -> None:
             if step % 50 == 49:
                 for a, b in zip(mine, theirs):
                     np.testing.assert_allclose(b.get(), a, rtol=1e-7, atol=1e-12)
-                told = cp.explain()
-                places |= {word for word in ("on cpu:", "on stand-in:") if word in told}
+                lines = cp.explain()
+                places |= {word for word in ("on cpu:", "on stand-in:") if word in lines}
         print(sorted(places))
         """
     )

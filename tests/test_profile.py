@@ -20,7 +20,7 @@ import pytest
 import cuprous as cp
 import cuprous.torch as torch
 from cuprous import cuda
-from cuprous._profile_rows import ProfileRow
+from cuprous._tools.profile_rows import ProfileRow
 from tests.conftest import DEVICE
 from tests.robust.stand_ins import compiled
 

@@ -51,8 +51,8 @@ def measure(library: str, how: str, rows: Iterable[str], options: argparse.Names
         problem = [f"cut after {limit:.0f} s"]
     for line in out.splitlines():
         if line.startswith('{"row"'):
-            told = json.loads(line)
-            found[told["row"]] = told
+            row = json.loads(line)
+            found[row["row"]] = row
             print(f"# {library} {how} {line[:400]}", flush=True)
     if problem:
         print(f"# {library} {how}: {problem[0]}", flush=True)

@@ -24,7 +24,7 @@ def by_atomics(values, out):
 
 @cuda.jit
 def by_tree(values, out):
-    """Threads add up what they read, halves of a block add up each other's sums, and one atomic a block is left."""
+    """Threads add up what they read, a block its threads' sums in a tree; one atomic operation per block remains."""
     part = cuda.shared.array(THREADS, np.float64)
     t = cuda.threadIdx.x
     mine = np.float64(0)

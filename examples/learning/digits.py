@@ -1,4 +1,4 @@
-"""Handwritten digits of 8 x 8 points, told apart by two layers.
+"""Handwritten digits of 8 x 8 points, classified by two layers.
 
 digits.csv.gz, 57 KB, is the set that scikit-learn comes with: 1,797 images of the UCI repository's "Optical Recognition
 of Handwritten Digits" (E. Alpaydin and C. Kaynak, 1998; CC BY 4.0), a line each, 64 points of 0 to 16 and the digit.
@@ -33,7 +33,7 @@ def train(setting: Setting) -> list[float]:
     model.eval()
     with torch.no_grad():
         right = (model(x[1536:]).argmax(1) == y[1536:]).float().mean().item()
-    print(f"{100 * right:.1f} % of {len(labels) - 1536} other images are told right")
+    print(f"{100 * right:.1f} % of {len(labels) - 1536} other images are classified correctly")
     return losses
 
 

@@ -5,452 +5,186 @@ the CPU or on an NVIDIA GPU (`cp.set_device`); the names, defaults and errors ar
 none. Importing this package imports neither NumPy nor ml_dtypes.
 """
 
+# ruff: noqa: F403
+
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cuprous import _clients, _core, _indexing, _interop, _methods, _names, _products, _transfers, _ufunc_methods
-from cuprous._array_api import __array_api_version__
-from cuprous._array_api import namespace_info as __array_namespace_info__
-from cuprous._broadcast import broadcast
-from cuprous._calculus import convolve, corrcoef, correlate, cov, diff, ediff1d, gradient, interp, trapezoid
-from cuprous._counting import argwhere, compress, count_nonzero, extract, flatnonzero, nonzero, place, putmask
-from cuprous._creation import (
-    arange,
-    asanyarray,
-    asarray,
-    asarray_chkfinite,
-    ascontiguousarray,
-    asfarray,
-    asfortranarray,
-    astype,
-    copy,
-    diag,
-    diagflat,
-    empty,
-    empty_like,
-    eye,
-    frombuffer,
-    fromfunction,
-    fromiter,
-    fromstring,
-    full,
-    full_like,
-    geomspace,
-    identity,
-    indices,
-    linspace,
-    logspace,
-    meshgrid,
-    ones,
-    ones_like,
-    require,
-    tri,
-    tril,
-    triu,
-    vander,
-    zeros,
-    zeros_like,
-)  # fmt: skip
-from cuprous._creation import (
-    array_ as array,
-)
-from cuprous._device import (
-    MemoryPool,
-    PinnedMemoryPool,
-    explain,
-    fuse,
-    get_default_memory_pool,
-    get_default_pinned_memory_pool,
-    get_device,
-    set_device,
-    show_code,
-    show_config,
-    synchronize,
-)  # fmt: skip
-from cuprous._dtype_info import can_cast, finfo, iinfo, isdtype, min_scalar_type, promote_types, result_type
-from cuprous._einsum import einsum, einsum_path
-from cuprous._elementwise import (
-    angle,
-    around,
-    clip,
-    fix,
-    i0,
-    imag,
-    isneginf,
-    isposinf,
-    nan_to_num,
-    real,
-    real_if_close,
-    round,
-    sinc,
-    unwrap,
-    where,
-)  # fmt: skip
-from cuprous._estimate import estimate, estimate_simple
-from cuprous._gufuncs import matmul, matvec, vecdot, vecmat
-from cuprous._histograms import bincount, histogram, histogram2d, histogram_bin_edges, histogramdd
-from cuprous._index_routines import (
-    apply_along_axis,
-    apply_over_axes,
-    c_,
-    choose,
-    diag_indices,
-    diag_indices_from,
-    diagonal,
-    fill_diagonal,
-    ix_,
-    mask_indices,
-    mgrid,
-    ndenumerate,
-    ndindex,
-    ogrid,
-    piecewise,
-    r_,
-    ravel_multi_index,
-    select,
-    tril_indices,
-    tril_indices_from,
-    triu_indices,
-    triu_indices_from,
-    unravel_index,
-)  # fmt: skip
-from cuprous._indexing import put, put_along_axis, take, take_along_axis
-from cuprous._interop import asnumpy, from_dlpack
-from cuprous._io import fromfile, genfromtxt, load, loadtxt, save, savetxt, savez, savez_compressed
-from cuprous._joining import (
-    append,
-    array_split,
-    block,
-    column_stack,
-    concat,
-    concatenate,
-    delete,
-    dsplit,
-    dstack,
-    hsplit,
-    hstack,
-    insert,
-    repeat,
-    row_stack,
-    split,
-    stack,
-    tile,
-    unstack,
-    vsplit,
-    vstack,
-)  # fmt: skip
-from cuprous._logic import (
-    allclose,
-    array_equal,
-    array_equiv,
-    get_array_module,
-    isclose,
-    iscomplex,
-    iscomplexobj,
-    isfortran,
-    isreal,
-    isrealobj,
-    isscalar,
-    iterable,
-)  # fmt: skip
-from cuprous._manipulation import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    broadcast_arrays,
-    broadcast_shapes,
-    broadcast_to,
-    copyto,
-    expand_dims,
-    flip,
-    fliplr,
-    flipud,
-    matrix_transpose,
-    may_share_memory,
-    moveaxis,
-    ndim,
-    permute_dims,
-    ravel,
-    reshape,
-    resize,
-    roll,
-    rollaxis,
-    rot90,
-    shape,
-    shares_memory,
-    size,
-    squeeze,
-    swapaxes,
-    transpose,
-    trim_zeros,
-)  # fmt: skip
-from cuprous._names import common_type, e, euler_gamma, inf, nan, newaxis, pi
-from cuprous._nan_reductions import (
-    nanargmax,
-    nanargmin,
-    nancumprod,
-    nancumsum,
-    nanmax,
-    nanmean,
-    nanmin,
-    nanprod,
-    nanstd,
-    nansum,
-    nanvar,
-)  # fmt: skip
-from cuprous._padding import pad
-from cuprous._polynomials import (
-    poly,
-    polyadd,
-    polyder,
-    polydiv,
-    polyfit,
-    polyint,
-    polymul,
-    polysub,
-    polyval,
-    roots,
-)  # fmt: skip
-from cuprous._printing import array2string, array_repr, array_str, who
-from cuprous._products import (
-    cross,
-    dot,
-    inner,
-    kron,
-    outer,
-    tensordot,
-    trace,
-    vdot,
-)  # fmt: skip
-from cuprous._profile import profile
-from cuprous._quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
-from cuprous._raw_kernels import RawKernel, RawModule
-from cuprous._reduction_kernel import ReductionKernel
-from cuprous._reductions import (
-    all,
-    amax,
-    amin,
-    any,
-    argmax,
-    argmin,
-    average,
-    cumprod,
-    cumsum,
-    cumulative_prod,
-    cumulative_sum,
-    max,
-    mean,
-    min,
-    prod,
-    ptp,
-    std,
-    sum,
-    var,
-)  # fmt: skip
-from cuprous._sets import (
-    in1d,
-    intersect1d,
-    isin,
-    setdiff1d,
-    setxor1d,
-    union1d,
-    unique,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-    unique_values,
-)  # fmt: skip
-from cuprous._sorting import (
-    argpartition,
-    argsort,
-    digitize,
-    lexsort,
-    partition,
-    searchsorted,
-    sort,
-    sort_complex,
-    topk,
-)  # fmt: skip
-from cuprous._timing import timeit
-from cuprous._transfers import ImplicitConversionError, TransferWarning, get_transfers, set_transfers
-from cuprous._ufunc_pairs import divmod, frexp, modf
-from cuprous._ufuncs import (
-    abs,
-    absolute,
-    acos,
-    acosh,
-    add,
-    arccos,
-    arccosh,
-    arcsin,
-    arcsinh,
-    arctan,
-    arctan2,
-    arctanh,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    bitwise_and,
-    bitwise_count,
-    bitwise_invert,
-    bitwise_left_shift,
-    bitwise_not,
-    bitwise_or,
-    bitwise_right_shift,
-    bitwise_xor,
-    cbrt,
-    ceil,
-    conj,
-    conjugate,
-    copysign,
-    cos,
-    cosh,
-    deg2rad,
-    degrees,
-    divide,
-    equal,
-    exp,
-    exp2,
-    expm1,
-    fabs,
-    float_power,
-    floor,
-    floor_divide,
-    fmax,
-    fmin,
-    fmod,
-    gcd,
-    greater,
-    greater_equal,
-    heaviside,
-    hypot,
-    invert,
-    isfinite,
-    isinf,
-    isnan,
-    lcm,
-    ldexp,
-    left_shift,
-    less,
-    less_equal,
-    log,
-    log1p,
-    log2,
-    log10,
-    logaddexp,
-    logaddexp2,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    maximum,
-    minimum,
-    mod,
-    multiply,
-    negative,
-    nextafter,
-    not_equal,
-    positive,
-    pow,
-    power,
-    rad2deg,
-    radians,
-    reciprocal,
-    remainder,
-    right_shift,
-    rint,
-    rsqrt,
-    sign,
-    signbit,
-    sin,
-    sinh,
-    spacing,
-    sqrt,
-    square,
-    subtract,
-    tan,
-    tanh,
-    true_divide,
-    trunc,
-)  # fmt: skip
-from cuprous._user_kernels import ElementwiseKernel
-from cuprous._windows import bartlett, blackman, hamming, hanning, kaiser, packbits, unpackbits
+from cuprous import _clients, _unsupported
+from cuprous._array import native as _native
+from cuprous._core import OutOfMemoryError, ndarray, ufunc
+from cuprous._exports import Exports as _Exports
+
+if TYPE_CHECKING:  # the same names as in the table, for type checkers
+    from cuprous._array.array_api import *
+    from cuprous._common.convert import *
+    from cuprous._common.device import *
+    from cuprous._common.dlpack import *
+    from cuprous._common.dtype_info import *
+    from cuprous._common.masks import *
+    from cuprous._common.transfers import *
+    from cuprous._functions.broadcast import *
+    from cuprous._functions.calculus import *
+    from cuprous._functions.complex_parts import *
+    from cuprous._functions.constants import *
+    from cuprous._functions.counting import *
+    from cuprous._functions.creation import *
+    from cuprous._functions.einsum import *
+    from cuprous._functions.elementwise import *
+    from cuprous._functions.histograms import *
+    from cuprous._functions.index_routines import *
+    from cuprous._functions.io import *
+    from cuprous._functions.joining import *
+    from cuprous._functions.logic import *
+    from cuprous._functions.manipulation import *
+    from cuprous._functions.nan_reductions import *
+    from cuprous._functions.padding import *
+    from cuprous._functions.polynomials import *
+    from cuprous._functions.printing import *
+    from cuprous._functions.products import *
+    from cuprous._functions.quantiles import *
+    from cuprous._functions.reductions import *
+    from cuprous._functions.selection import *
+    from cuprous._functions.sets import *
+    from cuprous._functions.sorting import *
+    from cuprous._functions.windows import *
+    from cuprous._tools.estimate import *
+    from cuprous._tools.profile import *
+    from cuprous._tools.timing import *
+    from cuprous._ufuncs.gufuncs import *
+    from cuprous._ufuncs.one_output import *
+    from cuprous._ufuncs.two_outputs import *
+    from cuprous.cuda._elementwise_kernel import *
+    from cuprous.cuda._raw_kernels import *
+    from cuprous.cuda._reduction_kernel import *
 
 __version__ = "0.1.0"
 
-ndarray = _core.ndarray
-ufunc = _core.ufunc
-OutOfMemoryError = _core.OutOfMemoryError
+#: Module -> public names, which are imported on first use. A test compares it with the imports above.
+_PUBLIC = {
+    "._array.array_api": "__array_api_version__ __array_namespace_info__",
+    "._common.convert": "asnumpy",
+    "._common.device": (
+        "MemoryPool PinnedMemoryPool explain fuse get_default_memory_pool get_default_pinned_memory_pool "
+        "get_device set_device show_code show_config synchronize"
+    ),
+    "._common.dlpack": "from_dlpack",
+    "._common.dtype_info": "can_cast common_type finfo iinfo isdtype min_scalar_type promote_types result_type",
+    "._common.masks": "flatnonzero",
+    "._common.transfers": "ImplicitConversionError TransferWarning get_transfers set_transfers",
+    "._functions.broadcast": "broadcast",
+    "._functions.calculus": "convolve corrcoef correlate cov diff ediff1d gradient interp trapezoid unwrap",
+    "._functions.complex_parts": "angle imag real",
+    "._functions.constants": "e euler_gamma inf nan newaxis pi",
+    "._functions.counting": "argwhere count_nonzero nonzero",
+    "._functions.creation": (
+        "arange array asanyarray asarray asarray_chkfinite ascontiguousarray asfarray asfortranarray astype "
+        "copy diag diagflat empty empty_like eye frombuffer fromfunction fromiter fromstring full full_like "
+        "geomspace identity indices linspace logspace meshgrid ones ones_like require tri tril triu vander "
+        "zeros zeros_like"
+    ),
+    "._functions.einsum": "einsum einsum_path",
+    "._functions.elementwise": "around clip fix i0 isneginf isposinf nan_to_num real_if_close round sinc where",
+    "._functions.histograms": "bincount histogram histogram2d histogram_bin_edges histogramdd",
+    "._functions.index_routines": (
+        "apply_along_axis apply_over_axes c_ choose diag_indices diag_indices_from diagonal fill_diagonal ix_ "
+        "mask_indices mgrid ndenumerate ndindex ogrid piecewise r_ ravel_multi_index select tril_indices "
+        "tril_indices_from triu_indices triu_indices_from unravel_index"
+    ),
+    "._functions.io": "fromfile genfromtxt load loadtxt save savetxt savez savez_compressed",
+    "._functions.joining": (
+        "append array_split block column_stack concat concatenate delete dsplit dstack hsplit hstack insert "
+        "repeat row_stack split stack tile unstack vsplit vstack"
+    ),
+    "._functions.logic": (
+        "allclose array_equal array_equiv get_array_module isclose iscomplex iscomplexobj isfortran isreal "
+        "isrealobj isscalar iterable"
+    ),
+    "._functions.manipulation": (
+        "atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_shapes broadcast_to copyto expand_dims "
+        "flip fliplr flipud matrix_transpose may_share_memory moveaxis ndim permute_dims ravel reshape resize "
+        "roll rollaxis rot90 shape shares_memory size squeeze swapaxes transpose trim_zeros"
+    ),
+    "._functions.nan_reductions": (
+        "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar"
+    ),
+    "._functions.padding": "pad",
+    "._functions.polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
+    "._functions.printing": "array2string array_repr array_str who",
+    "._functions.products": "cross dot inner kron outer tensordot trace vdot",
+    "._functions.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
+    "._functions.reductions": (
+        "all amax amin any argmax argmin average cumprod cumsum cumulative_prod cumulative_sum max mean min "
+        "prod ptp std sum var"
+    ),
+    "._functions.selection": "compress extract place put put_along_axis putmask take take_along_axis",
+    "._functions.sets": (
+        "in1d intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values"
+    ),
+    "._functions.sorting": "argpartition argsort digitize lexsort partition searchsorted sort sort_complex topk",
+    "._functions.windows": "bartlett blackman hamming hanning kaiser packbits unpackbits",
+    "._tools.estimate": "estimate estimate_simple",
+    "._tools.profile": "profile",
+    "._tools.timing": "timeit",
+    "._ufuncs.gufuncs": "matmul matvec vecdot vecmat",
+    "._ufuncs.one_output": (
+        "abs absolute acos acosh add arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan "
+        "atan2 atanh bitwise_and bitwise_count bitwise_invert bitwise_left_shift bitwise_not bitwise_or "
+        "bitwise_right_shift bitwise_xor cbrt ceil conj conjugate copysign cos cosh deg2rad degrees divide "
+        "equal exp exp2 expm1 fabs float_power floor floor_divide fmax fmin fmod gcd greater greater_equal "
+        "heaviside hypot invert isfinite isinf isnan lcm ldexp left_shift less less_equal log log10 log1p "
+        "log2 logaddexp logaddexp2 logical_and logical_not logical_or logical_xor maximum minimum mod "
+        "multiply negative nextafter not_equal positive pow power rad2deg radians reciprocal remainder "
+        "right_shift rint rsqrt sign signbit sin sinh spacing sqrt square subtract tan tanh true_divide trunc"
+    ),
+    "._ufuncs.two_outputs": "divmod frexp modf",
+    ".cuda._elementwise_kernel": "ElementwiseKernel",
+    ".cuda._raw_kernels": "RawKernel RawModule",
+    ".cuda._reduction_kernel": "ReductionKernel",
+}
 
-_ufunc_methods.attach()
-_methods.attach()
-_indexing.attach()
-_products.attach()
-_interop.attach()
-_transfers.attach()
+#: NumPy's own objects and what costs more than all else here: names beside the public ones.
+_OTHERS = {
+    "._functions.vectorize": "guvectorize vectorize",
+    "ml_dtypes": "bfloat16",
+    "numpy": (
+        "dtype issubdtype ScalarType typecodes sctypeDict mintypecode typename errstate seterr geterr s_ "
+        "index_exp format_float_positional format_float_scientific get_printoptions set_printoptions "
+        "printoptions base_repr binary_repr bool bool_ byte ubyte short ushort intc uintc int_ uint intp "
+        "uintp long ulong longlong ulonglong int8 int16 int32 int64 uint8 uint16 uint32 uint64 half float16 "
+        "single float32 double float64 csingle complex64 cdouble complex128 generic number integer "
+        "signedinteger unsignedinteger inexact floating complexfloating True_ False_ little_endian"
+    ),
+    "numpy.exceptions": "AxisError",
+}
+
+#: Submodules. `special` is where SciPy looks for special functions (data-apis/array-api#725).
+_MODULES = {
+    **{name: f".{name}" for name in ("cuda", "cupyx", "exceptions", "fft", "lib", "linalg", "random", "scipy")},
+    "special": ".scipy.special",
+}
+
+_EXPORTS = _Exports(__name__, _PUBLIC, _OTHERS, modules=_MODULES)
+
+__all__ = ["OutOfMemoryError", "ndarray", "ufunc"]
+__all__ += [name for names in _PUBLIC.values() for name in names.split()]
 
 
 def __getattr__(name: str) -> Any:
-    value = _names.lookup(__name__, name)
-    if not isinstance(value, _names.Unsupported):
-        globals()[name] = value
-    return value
+    if name in _unsupported.ALTERNATIVES:
+        return _unsupported.Unsupported(name)
+    try:
+        return _EXPORTS.get(name)
+    except AttributeError as error:
+        if name not in _unsupported.ABSENT:
+            raise
+        raise AttributeError(f"{error}: {_unsupported.ABSENT[name]}") from None
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_names.names()})
+    return sorted({*globals(), *_EXPORTS})
 
 
-__all__ = [
-    "ElementwiseKernel", "ImplicitConversionError", "MemoryPool", "OutOfMemoryError", "PinnedMemoryPool", "RawKernel",
-    "RawModule", "ReductionKernel", "TransferWarning", "__array_api_version__",
-    "__array_namespace_info__", "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin",
-    "angle", "any", "append", "apply_along_axis", "apply_over_axes", "arange", "arccos", "arccosh", "arcsin",
-    "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argpartition", "argsort", "argwhere", "around",
-    "array", "array2string", "array_equal", "array_equiv", "array_repr", "array_split", "array_str", "asanyarray",
-    "asarray", "asarray_chkfinite", "ascontiguousarray", "asfarray", "asfortranarray", "asin", "asinh", "asnumpy",
-    "astype", "atan", "atan2", "atanh", "atleast_1d", "atleast_2d", "atleast_3d", "average", "bartlett", "bincount",
-    "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
-    "bitwise_right_shift", "bitwise_xor", "blackman", "block", "broadcast", "broadcast_arrays", "broadcast_shapes",
-    "broadcast_to", "c_", "can_cast", "cbrt", "ceil", "choose", "clip", "column_stack", "common_type", "compress",
-    "concat", "concatenate", "conj", "conjugate", "convolve", "copy", "copysign", "copyto", "corrcoef", "correlate",
-    "cos", "cosh", "count_nonzero", "cov", "cross", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
-    "deg2rad", "degrees", "delete", "diag", "diag_indices", "diag_indices_from", "diagflat", "diagonal", "diff",
-    "digitize", "divide", "divmod", "dot", "dsplit", "dstack", "e", "ediff1d", "einsum", "einsum_path", "empty",
-    "empty_like", "equal", "estimate", "estimate_simple", "euler_gamma", "exp", "exp2", "expand_dims", "explain",
-    "expm1", "extract",
-    "eye", "fabs", "fill_diagonal", "finfo", "fix", "flatnonzero", "flip", "fliplr", "flipud", "float_power", "floor",
-    "floor_divide", "fmax", "fmin", "fmod", "frexp", "from_dlpack", "frombuffer", "fromfile", "fromfunction",
-    "fromiter", "fromstring", "full", "full_like", "fuse", "gcd", "genfromtxt", "geomspace", "get_array_module",
-    "get_default_memory_pool", "get_default_pinned_memory_pool", "get_device", "get_transfers", "gradient", "greater",
-    "greater_equal", "hamming", "hanning", "heaviside", "histogram", "histogram2d", "histogram_bin_edges",
-    "histogramdd", "hsplit", "hstack", "hypot", "i0", "identity", "iinfo", "imag", "in1d", "indices", "inf",
-    "inner", "insert", "interp", "intersect1d", "invert", "isclose", "iscomplex", "iscomplexobj", "isdtype",
-    "isfinite", "isfortran", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "isrealobj", "isscalar",
-    "iterable", "ix_", "kaiser", "kron", "lcm", "ldexp", "left_shift", "less", "less_equal", "lexsort", "linspace",
-    "load", "loadtxt", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "logspace", "mask_indices", "matmul", "matrix_transpose", "matvec", "max",
-    "maximum", "may_share_memory", "mean", "median", "meshgrid", "mgrid", "min", "min_scalar_type", "minimum",
-    "mod", "modf", "moveaxis", "multiply", "nan", "nan_to_num", "nanargmax", "nanargmin", "nancumprod", "nancumsum",
-    "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum",
-    "nanvar", "ndarray", "ndenumerate", "ndim", "ndindex", "negative", "newaxis", "nextafter", "nonzero",
-    "not_equal", "ogrid", "ones", "ones_like", "outer", "packbits", "pad", "partition", "percentile",
-    "permute_dims", "pi", "piecewise", "place", "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint",
-    "polymul", "polysub", "polyval", "positive", "pow", "power", "prod", "profile", "promote_types", "ptp", "put",
-    "put_along_axis", "putmask", "quantile", "r_", "rad2deg", "radians", "ravel", "ravel_multi_index", "real",
-    "real_if_close", "reciprocal", "remainder", "repeat", "require", "reshape", "resize", "result_type",
-    "right_shift", "rint", "roll", "rollaxis", "roots", "rot90", "round", "row_stack", "rsqrt", "save", "savetxt",
-    "savez", "savez_compressed", "searchsorted", "select", "set_device", "set_transfers", "setdiff1d", "setxor1d",
-    "shape", "shares_memory", "show_code", "show_config", "sign", "signbit", "sin", "sinc", "sinh", "size", "sort",
-    "sort_complex", "spacing", "split", "sqrt", "square", "squeeze", "stack", "std", "subtract", "sum", "swapaxes",
-    "synchronize", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "timeit", "topk", "trace",
-    "transpose", "trapezoid", "tri", "tril", "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices",
-    "triu_indices_from", "true_divide", "trunc", "ufunc", "union1d", "unique", "unique_all", "unique_counts",
-    "unique_inverse", "unique_values", "unpackbits", "unravel_index", "unstack", "unwrap", "vander", "var", "vdot",
-    "vecdot", "vecmat", "vsplit", "vstack", "where", "who", "zeros", "zeros_like",
-]  # fmt: skip
-
-_clients.attach()  # last: a client may ask for any name above
+_native.register()
+_clients.install()

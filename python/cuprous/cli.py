@@ -5,24 +5,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from cuprous import _core
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command line (by default this process's) and returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    try:
+    try:  # each command imports what it needs alone
         if arguments[:1] == ["demo"]:
-            from cuprous._demo.main import main as demo
+            from cuprous._tools.demo.main import main as demo
 
             return demo(arguments[1:])
         if arguments[:1] == ["kernels"]:
-            from cuprous._kernel_report import main as kernels
+            from cuprous._tools.kernel_report import main as kernels
 
             return kernels(arguments[1:])
         if arguments[:1] == ["profile"]:
-            from cuprous._profile_command import main as profile
+            from cuprous._tools.profile_command import main as profile
 
             return profile(arguments[1:])
-        from cuprous import _core
 
         return _core.cli(arguments)
     except KeyboardInterrupt:

@@ -170,7 +170,7 @@ def test_svd(dtype: str, shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
 def test_svd_by_polar_decomposition(dtype: str, kind: str) -> None:
     """What large matrices on a GPU are decomposed by, here of small ones."""
-    from cuprous import _polar
+    from cuprous.linalg import _polar
 
     single = dtype == "float32"
     for m, n in ((20, 20), (50, 20), (20, 26)):

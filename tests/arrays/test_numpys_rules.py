@@ -185,12 +185,12 @@ def test_refused(name: str) -> None:
 
 @pytest.mark.parametrize("key", [(..., [1, 2], slice(None)), ([0, 1], ..., 0), 0], ids=str)
 def test_shapes_of_what_does_not_fit(key: Any) -> None:
-    told = []
+    shapes = []
     for xp in (np, cp):
         with pytest.raises(ValueError, match=r"could not (be )?broadcast") as error:
             _set(xp, (3, 4, 5, 6, 7), key, xp.zeros((100, 100)))
-        told.append(str(error.value).rpartition("shape ")[2])
-    assert told[0] == told[1]
+        shapes.append(str(error.value).rpartition("shape ")[2])
+    assert shapes[0] == shapes[1]
 
 
 def test_concatenate_of_too_many() -> None:

@@ -1,6 +1,6 @@
 """Products that are scaled, added to and assigned: what their call takes over is what NumPy computes step by step.
 
-The values are small integers and halves, so that most sums are exact in every dtype.
+The values are small multiples of 0.5, so that most sums are exact in every dtype.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Folds: values, dtypes, axes, keepdims, where, initial, out."""
+"""Reductions: values, dtypes, axes, keepdims, where, initial, out."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ NAN_FOLDS = ["nansum", "nanprod", "nanmax", "nanmin", "nanmean", "nanvar", "nans
 
 
 @pytest.mark.parametrize("name", NAN_FOLDS)
-def test_nan_folds(name: str) -> None:
+def test_nan_reductions(name: str) -> None:
     a = sample("float64", (4, 5))
     a[1, 2] = a[0, 0] = a[3, 3] = np.nan
     for axis in (None, 0, 1, (0, 1)):

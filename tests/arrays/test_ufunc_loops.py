@@ -133,7 +133,7 @@ def test_methods(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["power", "arctan2"])
-def test_what_numpy_folds_wrongly(name: str) -> None:
+def test_what_numpy_reduces_wrongly(name: str) -> None:
     a = _values(name, "float32")
     expected = [functools.reduce(getattr(np, name), row) for row in a]
     assert_same(getattr(cp, name).reduce(cp.asarray(a), axis=1), np.asarray(expected), rtol=1e-5)

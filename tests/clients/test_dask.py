@@ -142,7 +142,7 @@ def test_order_of_imports(imports: str) -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1.25\n"
 
 
-#: Calls in which dask makes arrays of its own beside ours: it must be told to make ours.
+#: Calls in which dask makes arrays of its own beside ours: it must be set to make ours.
 WITH_BACKEND: dict[str, Callable[[Any], Any]] = {
     "argtopk": lambda a: da.argtopk(a, 3, axis=0),
     "nonzero": lambda a: da.nonzero(a > 1)[1],

@@ -85,7 +85,7 @@ def mul(a: Bound, b: Bound, complex_: bool = False) -> Bound:
     return Bound(twice * a.mag * b.mag, grid, err, a.signed or b.signed)
 
 
-def fold(a: Bound, n: int) -> Bound:
+def reduced(a: Bound, n: int) -> Bound:
     """A sum of n elements, in any order."""
     n = max(n, 1)
     return Bound(a.mag * n, a.grid, a.err * n, a.signed)

@@ -51,7 +51,7 @@ def mask_read(m: Maker) -> None:
     n, b = m.env[v].size, m.bound(v)
     kind = m.r.random()
     if kind < 0.5:
-        m.assign(f"{picked}.sum()", bounds.fold(b, n), rounding=n + 1)
+        m.assign(f"{picked}.sum()", bounds.reduced(b, n), rounding=n + 1)
     elif kind < 0.8:
         m.assign(picked, b, unknown=True)
     else:

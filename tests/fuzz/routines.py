@@ -91,7 +91,7 @@ def at(m: Maker) -> None:
         if not (modular or narrowed or both == array.dtype):
             raise Reject
     if combine is not Bound.join:
-        other = bounds.fold(other, len(index))
+        other = bounds.reduced(other, len(index))
     m.write(f"xp.{name}.at({v}, xp.asarray({index}), {text})", v, combine(b, other), len(index) + 1)
 
 
@@ -156,7 +156,7 @@ def triangle(m: Maker) -> None:
     elif m.r.random() < 0.7:
         m.assign(f"xp.{m.r.choice(('tril', 'triu'))}({v}, {k})", m.bound(v).join(TRUTH))
     else:
-        m.assign(f"xp.trace({v}, {k})", bounds.fold(m.bound(v), 8), 9)
+        m.assign(f"xp.trace({v}, {k})", bounds.reduced(m.bound(v), 8), 9)
 
 
 def contract(m: Maker) -> None:
@@ -181,7 +181,7 @@ def contract(m: Maker) -> None:
         text = f"xp.dot({a}, {b})"
     else:
         raise Reject
-    m.assign(text, bounds.fold(bound, k), 2 * k + 4, laid=False)
+    m.assign(text, bounds.reduced(bound, k), 2 * k + 4, laid=False)
 
 
 def rearrange(m: Maker) -> None:
@@ -209,7 +209,7 @@ def rearrange(m: Maker) -> None:
 
 
 def masked_fold(m: Maker) -> None:
-    """Folds with `where=`, `dtype=` or `initial=`."""
+    """Reductions with `where=`, `dtype=` or `initial=`."""
     v = m.pick(lambda a: a.dtype.kind != "c" and a.ndim >= 1 and a.size > 0)
     array, b = m.env[v], m.bound(v)
     axis = m.r.choice((None, pick_axis(m, array.ndim)))
@@ -217,32 +217,32 @@ def masked_fold(m: Maker) -> None:
     kind = m.r.random()
     if kind < 0.35:
         mask = m.pick(lambda a: a.dtype.kind == "b" and fits(a.shape, array.shape))
-        m.assign(f"xp.sum({v}, axis={axis}, where={mask})", bounds.fold(b, n).join(TRUTH), n + 1, laid=False)
+        m.assign(f"xp.sum({v}, axis={axis}, where={mask})", bounds.reduced(b, n).join(TRUTH), n + 1, laid=False)
     elif kind < 0.5:
         mask = m.pick(lambda a: a.dtype.kind == "b" and fits(a.shape, array.shape))
         m.assign(f"xp.max({v}, axis={axis}, where={mask}, initial=0)", b.join(TRUTH), 0, laid=False)
     elif kind < 0.75:
-        m.assign(f"xp.sum({v}, axis={axis}, dtype=xp.float64)", bounds.fold(b, n), n + 1, laid=False)
+        m.assign(f"xp.sum({v}, axis={axis}, dtype=xp.float64)", bounds.reduced(b, n), n + 1, laid=False)
     elif kind < 0.9:
-        m.assign(f"xp.cumsum({v}, axis={axis}, dtype=xp.float64)", bounds.fold(b, n), n + 1, laid=False)
+        m.assign(f"xp.cumsum({v}, axis={axis}, dtype=xp.float64)", bounds.reduced(b, n), n + 1, laid=False)
     else:
         m.assign(f"xp.ptp({v}, axis={axis})", bounds.subtract(b, b), 2, laid=False)
 
 
 def safe(source: np.ndarray, target: np.ndarray) -> bool:
-    """Whether a fold of `source` may write to `target`; NumPy lets all, but folds in the target's dtype then."""
+    """Returns true if a reduction of `source` may write to `target`; NumPy allows all, in the target's dtype."""
     wide = np.dtype("int64") if source.dtype.kind == "b" else source.dtype
     return wide.kind == target.dtype.kind and np.can_cast(wide, target.dtype, "same_kind")
 
 
 def fold_into(m: Maker) -> None:
-    """Folds and running folds with `out=`, which may be a view of what is folded."""
+    """Reductions and scans with `out=`, which may be a view of what is reduced."""
     v = m.pick(lambda a: a.dtype.kind != "c" and a.ndim >= 1 and a.size > 0)
     array, b = m.env[v], m.bound(v)
     axis = pick_axis(m, array.ndim)
     if m.r.random() < 0.5:
         target = m.pick(lambda a: a.flags.writeable and a.shape == array.shape and safe(array, a))
-        m.write(f"xp.cumsum({v}, axis={axis}, out={target})", target, bounds.fold(b, array.size), array.size + 1)
+        m.write(f"xp.cumsum({v}, axis={axis}, out={target})", target, bounds.reduced(b, array.size), array.size + 1)
         return
     shape = tuple(n for i, n in enumerate(array.shape) if i != axis % array.ndim)
     target = m.pick(lambda a: a.flags.writeable and a.shape == shape and safe(array, a))
@@ -250,5 +250,5 @@ def fold_into(m: Maker) -> None:
     to = m.env[target].dtype
     if name != "sum" and to.kind in "iu" and b.mag > np.iinfo(to).max:
         raise Reject  # NumPy wraps between the steps, so that the result depends on their order
-    bound, rounding = (bounds.fold(b, array.size), array.size + 1) if name == "sum" else (b, 0)
+    bound, rounding = (bounds.reduced(b, array.size), array.size + 1) if name == "sum" else (b, 0)
     m.write(f"xp.{name}({v}, axis={axis}, out={target})", target, bound, rounding)

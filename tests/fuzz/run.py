@@ -40,7 +40,7 @@ def run_seeds(
 ) -> Report:
     """Checks each seed; stops after `at_most` failures or when `time.monotonic()` comes to `end`.
 
-    `current` is told the seed, for whoever survives a crash.
+    `current` holds the seed, for the process that survives a crash.
     """
     report, start = Report(), time.perf_counter()
     for seed in seeds:

@@ -279,7 +279,7 @@ def row_loop(m: Maker) -> None:
     if m.env[v].dtype.kind == "b":
         raise Reject
     line = m.r.choice((f"for i in range(len({v})): {v}[i] += i", f"for i in range(1, len({v})): {v}[i] += {v}[i - 1]"))
-    m.write(line, v, bounds.fold(m.bound(v).join(Bound(8, 0, signed=False)), 8), rounding=8)
+    m.write(line, v, bounds.reduced(m.bound(v).join(Bound(8, 0, signed=False)), 8), rounding=8)
 
 
 # --- views, copies, reads and lifetimes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import accumulate
 
-from . import fancy, folds, launches, parts, routines, statements
+from . import fancy, launches, parts, reductions, routines, statements
 from .generate import Maker
 
 _rows: list[tuple[Callable[[Maker], None], float]] = [
@@ -15,7 +15,8 @@ _rows: list[tuple[Callable[[Maker], None], float]] = [
     (statements.out_argument, 2), (statements.in_place, 7), (statements.set_basic, 6), (statements.in_place_part, 4),
     (statements.row_loop, 1), (statements.view, 10), (statements.copy, 1.5), (statements.create, 1),
     (statements.host_read, 2.5), (statements.branch, 0.7), (statements.delete, 2), (statements.join, 1.2),
-    (folds.reduction, 5), (folds.scan, 1.2), (folds.product, 1), (folds.linear, 1.5), (folds.order, 0.8),
+    (reductions.reduction, 5), (reductions.scan, 1.2), (reductions.product, 1), (reductions.linear, 1.5),
+    (reductions.order, 0.8),
     (fancy.gather, 2), (fancy.mask_read, 1), (fancy.scatter, 2), (fancy.mask_write, 2), (fancy.move, 1.2),
     (parts.overlap, 3), (parts.chain, 1.5), (parts.alias_write, 2.5), (parts.part_view, 1.5), (parts.part_write, 1),
     (parts.flat_write, 0.7), (parts.same_bits, 0.4), (routines.pick_and_place, 2), (routines.along_axis, 0.8),

@@ -89,10 +89,10 @@ def test_kernels_of_the_user_and_waits() -> None:
     with cp.profile() as p:
         for _ in range(5):
             double[4096, 256](x)  # launched
-            cp.synchronize()  # told to wait
+            cp.synchronize()  # explicit wait
     rows = {row.line: row for row in p.rows if row.file == __file__}
     assert rows[line_of("launched")].launches == 5 and rows[line_of("launched")].device_time > 0
-    assert rows[line_of("told to wait")].syncs in (5, 10)  # of each GPU that was used
+    assert rows[line_of("explicit wait")].syncs in (5, 10)  # of each GPU that was used
 
 
 def test_many_events() -> None:

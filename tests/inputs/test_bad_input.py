@@ -25,7 +25,7 @@ Array = np.ndarray[Any, Any]
 
 
 def every(cases: Iterable[tuple[Any, Callable[[], None]]]) -> None:
-    """Runs all cases of a row; what failed is told by case."""
+    """Runs all cases of a row; a failure names its case."""
     failures = []
     for label, case in cases:
         try:

@@ -44,7 +44,7 @@ def test_an_assertion_names_thread_block_and_line() -> None:
     text = str(error.value)
     assert text.startswith("tid=[1, 0, 0] ctaid=[1, 0, 0]: not positive\n")
     assert "In function 'positive', file" in text and 'assert x > 0, "not positive"' in text
-    # The next launch is not told of it.
+    # The next launch does not raise it again.
     guarded[2, 4](np.ones(8), out)
     assert out.tolist() == [2.0] * 8
 

@@ -13,17 +13,7 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from cuprous import _nvrtc, cuda
-
-
-def nvrtc_is_here() -> bool:
-    try:
-        return _nvrtc.version() > (0, 0)
-    except RuntimeError:
-        return False
-
-
-NVRTC = pytest.mark.skipif(not nvrtc_is_here(), reason="NVRTC is not installed")
+from cuprous import cuda
 
 
 @cuda.jit
@@ -84,7 +74,7 @@ def test_what_is_there_is_said() -> None:
     assert {"vectorize", "random", "compile_ptx", "syncthreads"} <= set(dir(cuda))
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_ptx_of_a_kernel() -> None:
     ptx, returns = cuda.compile_ptx(step.py_func, "void(float32[:], float32[:])", cc=(9, 0))
     assert ".target sm_90" in ptx
@@ -98,7 +88,7 @@ def test_ptx_of_a_kernel() -> None:
         cuda.compile_ptx(step.py_func, "int32(float32[:], float32[:])")
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_ptx_of_what_is_compiled() -> None:
     kernel = cuda.jit("void(float32[::1], float32[::1])")(step.py_func)
     ((signature, text),) = kernel.inspect_asm().items()
@@ -114,7 +104,7 @@ def test_kernels_are_pickled_by_name() -> None:
     pickle.loads(pickle.dumps(cuda.jit(lambda a: None)))[1, 1](0)  # by its code: it has none
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_names_of_templates() -> None:
     module = cp.RawModule(
         code="template <class T> __global__ void twice(T* x) { x[threadIdx.x] *= 2; }",

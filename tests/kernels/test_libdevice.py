@@ -1,4 +1,4 @@
-"""libdevice by name, vectors, halves."""
+"""libdevice by name, vectors, half precision."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_vectors_are_made_of_numbers_and_vectors() -> None:
 
 def test_functions_of_halves() -> None:
     @cuda.jit
-    def halves(out, x):
+    def from_half(out, x):
         a, b = x[0], x[1]
         out[0] = cuda.fp16.hadd(a, b)
         out[1] = cuda.fp16.hfma(a, b, a)
@@ -56,7 +56,7 @@ def test_functions_of_halves() -> None:
         out[5] = cuda.fp16.hexp10(a)
 
     out = np.zeros(6, np.float16)
-    halves[1, 1](out, np.array([1.5, 4.0], np.float16))
+    from_half[1, 1](out, np.array([1.5, 4.0], np.float16))
     assert out.tolist() == [5.5, 7.5, 2.0, 4.0, 1.0, np.float16(10**1.5)]
     assert float16 is not int32
 

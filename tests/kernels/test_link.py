@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from cuprous import _cuda_headers, cuda
-from cuprous.cuda import _link, config
+from cuprous import cuda
+from cuprous.cuda import _headers, _link, config
+from cuprous.cuda._ptx import ptx as ptx_of
 
-from .test_host_words import NVRTC
 from .test_raw import ON_GPU
 
 TWICE = """
@@ -53,10 +53,10 @@ def test_functions_of_cuda_cpp(tmp_path: Path) -> None:
                 kernel[1, 32](r, x)
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_what_is_linked_is_compiled_with_the_kernel() -> None:
     kernel = kernel_of_twice(cuda.CUSource(TWICE))
-    ptx = cuda.compile_ptx.__globals__["ptx"](kernel, (cuda.float64[::1], cuda.int32[::1]), (9, 0))
+    ptx = ptx_of(kernel, (cuda.float64[::1], cuda.int32[::1]), (9, 0))
     assert ".entry kernel" in ptx
     named = cuda.declare_device("twice", "int32(int32)", link=cuda.CUSource(TWICE))
 
@@ -64,7 +64,7 @@ def test_what_is_linked_is_compiled_with_the_kernel() -> None:
     def other(r):
         r[0] = named(4)
 
-    assert ".entry other" in cuda.compile_ptx.__globals__["ptx"](other, (cuda.int32[::1],), (8, 0))
+    assert ".entry other" in ptx_of(other, (cuda.int32[::1],), (8, 0))
 
 
 def test_what_cannot_be_linked(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_what_cannot_be_linked(tmp_path: Path) -> None:
         cuda.declare_device("f", "int32()")()
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_headers_of_what_is_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "include"
     folder.mkdir()
@@ -105,7 +105,7 @@ def test_headers_of_what_is_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def kernel(r):
         r[0] = times(5)
 
-    assert ", 15;" in cuda.compile_ptx.__globals__["ptx"](kernel, (cuda.int32[::1],), (9, 0))
+    assert ", 15;" in ptx_of(kernel, (cuda.int32[::1],), (9, 0))
     r = np.zeros(1, np.int32)
     if ON_GPU:
         kernel[1, 1](r)
@@ -114,10 +114,10 @@ def test_headers_of_what_is_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         with pytest.raises(NotImplementedError, match="times is CUDA C"):
             kernel[1, 1](r)
     absent = cuda.CUSource('#include <curand_kernel.h>\nextern "C" __device__ int times(int x) { return x; }')
-    with mock.patch.object(_cuda_headers, "_folders", lambda: ()):
+    with mock.patch.object(_headers, "_folders", lambda: ()):
         other = cuda.jit(link=absent)(lambda r: None)
     with pytest.raises(RuntimeError, match=r"curand_kernel\.h is a header of NVIDIA's .*pip install nvidia-curand"):
-        cuda.compile_ptx.__globals__["ptx"](other, (cuda.int32[::1],), (9, 0))
+        ptx_of(other, (cuda.int32[::1],), (9, 0))
 
 
 def test_device_code_is_declared_to_the_compiler(tmp_path: Path) -> None:
@@ -149,8 +149,8 @@ def test_device_code_is_declared_to_the_compiler(tmp_path: Path) -> None:
 @pytest.mark.skipif(not ON_GPU, reason="device code runs on GPUs")
 @pytest.mark.parametrize("kind", ["ptx", "cubin"])
 def test_device_code_is_linked(kind: str, tmp_path: Path) -> None:
-    from cuprous import _nvrtc
-    from cuprous._raw_kernels import target as own_target
+    from cuprous.cuda import _nvrtc
+    from cuprous.cuda._raw_kernels import target as own_target
 
     target = own_target() if kind != "ptx" else own_target().replace("sm_", "compute_")
     source = 'extern "C" __device__ int twice(int* r, int a) { *r = 2 * a; return 0; }'
@@ -172,11 +172,11 @@ def test_device_code_is_linked(kind: str, tmp_path: Path) -> None:
 
 
 def test_callbacks_of_modules() -> None:
-    told: list[tuple[str, int]] = []
+    seen: list[tuple[str, int]] = []
     source = cuda.CUSource(
         "__device__ int number = 0;",
-        setup_callback=lambda module: told.append(("setup", module.handle)),
-        teardown_callback=lambda module: told.append(("teardown", int(module))),
+        setup_callback=lambda module: seen.append(("setup", module.handle)),
+        teardown_callback=lambda module: seen.append(("teardown", int(module))),
     )
 
     @cuda.jit(link=[source])
@@ -187,39 +187,39 @@ def test_callbacks_of_modules() -> None:
         kernel[1, 1](1)
         kernel[1, 1](2)
         kernel[1, 1](2.5)
-        assert [what for what, _ in told] == ["setup", "setup"]
+        assert [what for what, _ in seen] == ["setup", "setup"]
         cuda.current_context().reset()
-        assert [what for what, _ in told[2:]] == ["teardown", "teardown"]
+        assert [what for what, _ in seen[2:]] == ["teardown", "teardown"]
         kernel[1, 1](1)
-        assert len(told) == 5
+        assert len(seen) == 5
         del kernel
-        assert len(told) == 6
+        assert len(seen) == 6
         return
     kernel[1, 1](1)  # the CPU loads no modules
-    assert told == []
+    assert seen == []
     reference = weakref.ref(kernel)
     loaded = _link.loader([(source.setup_callback, source.teardown_callback), (None, None)], reference)
     loaded(7)
     loaded(9)
-    assert told == [("setup", 7), ("setup", 9)]
+    assert seen == [("setup", 7), ("setup", 9)]
     cuda.current_context().reset()
-    assert sorted(told[2:]) == [("teardown", 7), ("teardown", 9)]
+    assert sorted(seen[2:]) == [("teardown", 7), ("teardown", 9)]
     loaded(8)
     del kernel, loaded
     gc.collect()
-    assert told[-1] == ("teardown", 8)
+    assert seen[-1] == ("teardown", 8)
 
 
 @pytest.mark.skipif(not ON_GPU, reason="the CPU loads no modules")
 def test_callbacks_may_launch_the_kernel_that_they_are_told_of() -> None:
-    told = []
+    seen = []
 
     def launch(module: Any) -> None:
-        told.append(module.handle)
+        seen.append(module.handle)
         x = np.zeros(1)
         kernel[1, 1](x)
         assert x[0] == 1
-        if len(told) == 1:
+        if len(seen) == 1:
             kernel[1, 1](np.zeros(1, np.float32))  # a module of its own
 
     @cuda.jit(link=[cuda.CUSource("__device__ int number = 0;", setup_callback=launch)])
@@ -230,14 +230,14 @@ def test_callbacks_may_launch_the_kernel_that_they_are_told_of() -> None:
     kernel[1, 1](y)
     kernel[1, 1](y)
     assert y[0] == 2
-    assert len(set(told)) == len(told) == 2
+    assert len(set(seen)) == len(seen) == 2
 
 
 def add(x, y):
     return x + y
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_code_of_functions_for_others() -> None:
     ptx, returns = cuda.compile(add, "int32(int32, int32)", cc=(8, 0))
     assert returns is cuda.int32
@@ -267,7 +267,7 @@ def test_functions_that_are_not_compiled_for_others() -> None:
         cuda.compile(add, (cuda.int32,) * 2, forceinline=True)
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_arrays_of_functions_for_others_come_in_parts() -> None:
     def scaled(x, factor, y):
         i = cuda.grid(1)

@@ -16,7 +16,6 @@ from cuprous.pycuda.elementwise import ElementwiseKernel
 from cuprous.pycuda.reduction import ReductionKernel
 from cuprous.pycuda.scan import ExclusiveScanKernel, InclusiveScanKernel
 
-from .test_host_words import NVRTC
 from .test_raw import ON_GPU, on_gpu
 
 RNG = np.random.default_rng(0)
@@ -147,7 +146,7 @@ def test_source_module() -> None:
             multiply(d, 3, d, block=(1, 1, 1))
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_constants_that_nvcc_has_unasked() -> None:
     kernel = "__global__ void k(float *x) { x[0] = M_PI + FLT_MAX + INT_MAX; }"
     for head in (
@@ -161,7 +160,7 @@ def test_constants_that_nvcc_has_unasked() -> None:
         compiler.compile("#include <float.h>\n__global__ void k() { x; }", arch="sm_90")
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_sources_are_compiled_without_nvcc() -> None:
     from cuprous.pycuda import compiler
 
@@ -503,7 +502,7 @@ def test_bins_of_pools() -> None:
         assert size <= most <= max(1, 1.25 * size) and pool.bin_number(most) == pool.bin_number(size)
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_modules_of_several_parts() -> None:
     module = compiler.DynamicModule(arch="sm_90" if not ON_GPU else None)
     inner = "__device__ int twice(int x) { return 2 * x; }"

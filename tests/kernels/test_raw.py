@@ -14,11 +14,9 @@ import numpy as np
 import pytest
 
 import cuprous as cp
-from cuprous import _cuda_headers, _nvcc, _nvrtc
-from cuprous._cuda_headers import stand_in, with_headers_noted
-from cuprous._raw_kernels import RawModule
-
-from .test_host_words import NVRTC
+from cuprous.cuda import _headers, _nvcc, _nvrtc
+from cuprous.cuda._headers import stand_in, with_headers_noted
+from cuprous.cuda._raw_kernels import RawModule
 
 ON_GPU = os.environ.get("CUPROUS_TEST_DEVICE", "cpu") != "cpu"
 COMPILES = ON_GPU or bool(os.environ.get("CUPROUS_CHECK_CUDA"))
@@ -116,10 +114,10 @@ def test_elementwise_kernel() -> None:
         squared(x, 5, block_size=0)
     assert "x - y" in squared.cached_code
     assert {types for _, types in generic.cached_codes} == {(("T", "int64"),)}
-    halves = cp.ElementwiseKernel("complex64 a, T b", "T c", "c = a.real() * b", "parts")
+    scaled = cp.ElementwiseKernel("complex64 a, T b", "T c", "c = a.real() * b", "parts")
     with on_gpu():
         out = cp.zeros(2)
-        halves(cp.asarray(np.array([2 + 1j, 3], np.complex64)), cp.ones(2), out)
+        scaled(cp.asarray(np.array([2 + 1j, 3], np.complex64)), cp.ones(2), out)
         np.testing.assert_array_equal(out.get(), [2, 3])
 
 
@@ -217,7 +215,7 @@ def test_changed_headers_are_seen(tmp_path: Path) -> None:
     assert with_headers_noted(source, ("-DX",)) == source
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_standard_headers_are_those_of_cccl(tmp_path: Path) -> None:
     std = tmp_path / "cuda" / "std"
     std.mkdir(parents=True)
@@ -225,7 +223,7 @@ def test_standard_headers_are_those_of_cccl(tmp_path: Path) -> None:
         (std / name).write_text(
             "namespace cuda { namespace std { template <class T> struct plain { typedef T type; }; } }"
         )
-    with mock.patch.object(_cuda_headers, "_folders", lambda: (tmp_path,)):
+    with mock.patch.object(_headers, "_folders", lambda: (tmp_path,)):
         assert "<cuda/std/cstdint>" in stand_in("stdint.h")[0]
         assert stand_in("stdio.h") == ("", True) and stand_in("mine.h") == ("", False)
         code = "#include <type_traits>\n#include <mine.h>\n"
@@ -259,17 +257,17 @@ extern "C" __global__ void k(float* x, uint8_t* bytes) {
 }"""
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_headers_of_the_c_library_need_no_compiler_of_the_host() -> None:
-    names = sorted(path.name for path in _cuda_headers.OURS.iterdir() if path.is_file())
+    names = sorted(path.name for path in _headers.OURS.iterdir() if path.is_file())
     assert {"stdint.h", "cstdint", "math.h", "cmath", "stdio.h", "cassert"} <= set(names)
     twice = "".join(f'#include <{name}>\n#include "{name}"\n' for name in names)
-    made = _nvrtc.compile_source(twice + OF_THE_HOST, "k", "compute_90", _cuda_headers.include_options())
+    made = _nvrtc.compile_source(twice + OF_THE_HOST, "k", "compute_90", _headers.include_options())
     assert made.code
     assert "warning" not in made.log
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_names_of_templates_are_kept() -> None:
     module = cp.RawModule(code="template <class T> __global__ void k(T* x) {}", name_expressions=["k<float>"])
     made = module._compiled(module.code, "k", [], "compute_90")

@@ -1,4 +1,4 @@
-"""Folds of arrays with a function of two values."""
+"""Reductions of arrays with a function of two values."""
 
 from __future__ import annotations
 

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from cuprous import _kernel_report as report
-from cuprous._occupancy import MULTIPROCESSORS, blocks_per_multiprocessor, occupancy
+from cuprous._tools import kernel_report as report
+from cuprous.cuda._occupancy import MULTIPROCESSORS, blocks_per_multiprocessor, occupancy
 
-from .test_host_words import NVRTC
 from .test_raw import ON_GPU
 
 PROGRAM = """
@@ -58,7 +57,7 @@ def run(tmp_path: Path, *arguments: str, program: str = PROGRAM, **env: str) -> 
     return subprocess.run([*command, *line], capture_output=True, text=True, env={**os.environ, **env})
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_kernels_of_a_program(tmp_path: Path) -> None:
     result = run(tmp_path, "kernels", "--arch", "sm_80", "FILE", "one", "--two")
     assert result.returncode == 0, result.stderr
@@ -78,7 +77,7 @@ def test_kernels_of_a_program(tmp_path: Path) -> None:
     assert spills["registers"] <= 24
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_programs_that_fail_or_launch_nothing(tmp_path: Path) -> None:
     broken = PROGRAM.replace("spills[1, 32](a, a)", "raise ValueError('on purpose')")
     result = run(tmp_path, "kernels", "FILE", program=broken)
@@ -108,7 +107,7 @@ cp.RawModule(code=code).get_function("second")((200,), (128,), (cp.ones(128, cp.
 '''
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert report.main(["no/such.py"]) == 2
     assert "there is no file 'no/such.py'" in capsys.readouterr().err
@@ -181,7 +180,7 @@ def test_debug_tells_of_launches(tmp_path: Path) -> None:
     assert "failed: TypeError" in failing.stderr
 
 
-@NVRTC
+@pytest.mark.nvrtc
 @pytest.mark.parametrize(
     ("end", "why"),
     [
@@ -197,7 +196,7 @@ def test_a_program_that_ends_early_is_reported_until_there(tmp_path: Path, end: 
     assert "halve (program.py:" in result.stdout
 
 
-@NVRTC
+@pytest.mark.nvrtc
 def test_a_kernel_that_does_not_compile_hides_no_other(tmp_path: Path) -> None:
     broken = 'cp.RawKernel("__global__ void broken() { missing(); }", "broken")((1,), (1,), ())'
     program = PROGRAM.replace("spills[1, 32](a, a)", broken)

@@ -201,7 +201,7 @@ def caller(a):
     ],
 )
 def test_files_that_changed_after_the_import(tmp_path: Path, change: Callable[[str], str]) -> None:
-    """What Python runs is what kernels do, or it is refused; functions and lambdas of one name are told apart."""
+    """What Python runs is what kernels do, or it is refused; functions and lambdas of one name are distinguished."""
     module = loaded(tmp_path / "twins.py", TWINS)
     later = change(TWINS)
     (tmp_path / "twins.py").write_text(later)

@@ -39,19 +39,19 @@ FOLDS = ["sum", "prod", "min", "max", "amax", "mean", "std", "var", "nansum", "n
 
 @pytest.mark.parametrize("name", FOLDS)
 @pytest.mark.parametrize("shape", [(7,), (2, 3)])
-def test_folds_of_arrays(name: str, shape: tuple[int, ...]) -> None:
-    fold = getattr(np, name)
+def test_reductions_of_arrays(name: str, shape: tuple[int, ...]) -> None:
+    reduce = getattr(np, name)
     rng = np.random.default_rng(3)
     for a in (rng.normal(size=shape), rng.integers(1, 9, shape), np.where(rng.random(shape) > 0.5, np.nan, 2.5)):
         out = np.zeros(1)
 
         def kernel(a, out):
-            out[0] = fold(a)
+            out[0] = reduce(a)
 
         run(kernel, a, out)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            np.testing.assert_allclose(out[0], fold(a), rtol=1e-12)
+            np.testing.assert_allclose(out[0], reduce(a), rtol=1e-12)
 
 
 def test_truth_of_complex_numbers_and_floats_from_text() -> None:
@@ -67,7 +67,7 @@ def test_truth_of_complex_numbers_and_floats_from_text() -> None:
     np.testing.assert_array_equal(x, [np.inf, np.nan])
 
 
-def test_folds_of_nothing() -> None:
+def test_reductions_of_nothing() -> None:
     def kernel(a, out):
         out[0], out[1], out[2] = np.sum(a), np.prod(a), np.all(a)
 

@@ -7,8 +7,8 @@ from types import ModuleType
 from typing import Any
 
 import cuprous
-from cuprous import _nvrtc
-from cuprous._nvcc import find_nvcc
+from cuprous.cuda import _nvrtc
+from cuprous.cuda._nvcc import find_nvcc
 from tests.peers.binding import package
 
 

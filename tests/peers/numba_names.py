@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from cuprous import _nvrtc
-from cuprous._cuda_headers import include_options
+from cuprous.cuda import _nvrtc
+from cuprous.cuda._headers import include_options
 from tests.peers.binding import package
 
 #: Settings of `numba.cuda.config` that change nothing here, with Numba's defaults: tests set them beside others.

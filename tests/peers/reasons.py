@@ -1,4 +1,4 @@
-"""Why a test fails, told by the error: what `--update` writes for tests that no list has yet.
+"""Why a test fails, by its error: what `--update` writes for tests that no list has yet.
 
 A rule has three regular expressions (suite, file and test, error) and the reason. The first that matches counts. An
 error that could be a wrong result has no rule for all tests: each is looked at.

@@ -144,7 +144,7 @@ def test_demo_shows_no_time_of_a_wrong_result(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """What differs from NumPy's result has no time, in words, in JSON and in the picture, and the command fails."""
-    from cuprous._demo import main, measure
+    from cuprous._tools.demo import main, measure
 
     right = measure.fetch
     monkeypatch.setattr(measure, "fetch", lambda xp, value: right(xp, value) + 1)
@@ -163,8 +163,8 @@ def test_demo_shows_no_time_of_a_wrong_result(
 
 
 def test_demo_has_grey_bars_for_the_cpu_and_blue_ones_for_the_gpu() -> None:
-    from cuprous._demo.measure import Result
-    from cuprous._demo.show import BLUE, GRAY, as_svg, as_text
+    from cuprous._tools.demo.measure import Result
+    from cuprous._tools.demo.show import BLUE, GRAY, as_svg, as_text
 
     result = Result("add", "adding", numpy=4.0, cpu=2.0, gpu=0.5, gpu_copies=1.0)
     bars = {line[2:16].strip(): line for line in as_text([result], True, 100).splitlines() if "█" in line}
@@ -182,7 +182,7 @@ def test_demo_reports_a_time_below_the_memory_bound(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Additions that nobody waits for are never computed: their time is an error, not a speed-up."""
-    from cuprous._demo import main, measure
+    from cuprous._tools.demo import main, measure
 
     waiting = measure.seconds_each
     monkeypatch.setattr(measure, "seconds_each", lambda run, _, *rest: waiting(run, measure.done, *rest))
@@ -205,9 +205,9 @@ def test_demo_tells_a_terminal_how_far_it_is() -> None:
     line = [sys.executable, "-m", "cuprous", "demo", "--quick", "--only", "add,small"]
     done = subprocess.run(line, stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=300, check=False)
     os.close(theirs)
-    told = os.read(ours, 100_000).decode()
+    printed = os.read(ours, 100_000).decode()
     os.close(ours)
     assert done.returncode == 0
-    assert "[1/2]" in told
-    assert "[2/2]" in told
-    assert told.rstrip().endswith("\x1b[2K")  # the line is cleared at the end
+    assert "[1/2]" in printed
+    assert "[2/2]" in printed
+    assert printed.rstrip().endswith("\x1b[2K")  # the line is cleared at the end

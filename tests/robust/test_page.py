@@ -266,8 +266,8 @@ def test_a_profile(page: Browser, server: Server, tmp_path: Path) -> None:
     assert server.address.endswith("/#profile")
     page.open(server.address)
     page.until("document.querySelectorAll('#totals tbody tr').length")
-    told = "The server's profile: 5 events on 2 tracks and 1 curve, 1 of other kinds are not shown."
-    assert text(page, "profile-state") == told
+    expected = "The server's profile: 5 events on 2 tracks and 1 curve, 1 of other kinds are not shown."
+    assert text(page, "profile-state") == expected
     rows = page.run("[...document.querySelectorAll('#totals tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
     assert rows[0] == ["softmax", "GPU stream", "2", "3.000 ms", "1.500 ms", "2.000 ms"]
     assert ["copy", "Python", "1", "500.0 µs", "500.0 µs", "500.0 µs"] in rows

@@ -125,7 +125,7 @@ def test_fork_beside_threads_that_compute() -> None:
 
 @unix_only
 def test_fork_beside_one_long_program() -> None:
-    """A child that would find the engine in the middle of something is told so; it does not hang."""
+    """A child that would find the engine in the middle of something gets an error; it does not hang."""
     code = """
         import os, signal, threading, time, warnings
         warnings.simplefilter("ignore")

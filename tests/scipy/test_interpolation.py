@@ -51,8 +51,8 @@ def test_orders_and_modes(i: int, order: int, mode: str) -> None:
     if order > 1:
         close("spline_filter", x, order, mode=mode, atol=atol)
     close("map_coordinates", x, np.stack([RNG.uniform(-2.5 * n, 3.5 * n, 40) for n in x.shape]), cval=1.5, **options)
-    halves = np.stack([RNG.integers(-5 * n, 7 * n, 60) / 2 for n in x.shape])
-    close("map_coordinates", x, halves, cval=1.5, **options)
+    points = np.stack([RNG.integers(-5 * n, 7 * n, 60) / 2 for n in x.shape])
+    close("map_coordinates", x, points, cval=1.5, **options)
     close("shift", x, 1.3, cval=2, **options)
     close("zoom", x, 1.7, **options)
     close("zoom", x, 0.6, grid_mode=True, **options)

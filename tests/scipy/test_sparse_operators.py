@@ -1,4 +1,4 @@
-"""Arithmetic and folds of `cuprous.scipy.sparse` against SciPy."""
+"""Arithmetic and reductions of `cuprous.scipy.sparse` against SciPy."""
 
 from __future__ import annotations
 
@@ -107,16 +107,16 @@ def test_columns_out_of_bounds_are_an_error_on_the_cpu() -> None:
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_folds(name: str) -> None:
+def test_reductions(name: str) -> None:
     for dense in (A, -A, A - 0.3 * (A > 0), np.full((5, 7), -1.0), np.zeros((5, 7)), (A * 9).astype("i2"), A != 0):
         a, b = both(name, dense)
-        for fold in ("sum", "mean", "max", "min"):
+        for method in ("sum", "mean", "max", "min"):
             for axis in (None, 0, 1, -1):
-                ours, theirs = getattr(a, fold)(axis=axis), getattr(b, fold)(axis=axis)
+                ours, theirs = getattr(a, method)(axis=axis), getattr(b, method)(axis=axis)
                 same(ours, theirs)
-        for fold in ("argmax", "argmin"):
+        for method in ("argmax", "argmin"):
             for axis in (None, 0, 1):
-                got, want = host(getattr(a, fold)(axis=axis)), host(getattr(b, fold)(axis=axis))
+                got, want = host(getattr(a, method)(axis=axis)), host(getattr(b, method)(axis=axis))
                 np.testing.assert_array_equal(got, want)
     same(a.sum(axis=0, dtype="f4"), b.sum(axis=0, dtype="f4"))
     with pytest.raises(ValueError, match="axis"):
@@ -131,9 +131,9 @@ def test_nan_spreads_as_in_scipy() -> None:
     (a, p), (b, q) = both("csr_array", dense), both("csr_array", B)
     for function in (*PAIRS[:5], *PRODUCTS[:3]):
         same(function(a, b, cp.asarray(X)), function(p, q, X))
-    for fold in ("max", "min", "nanmax", "nanmin", "sum"):
+    for method in ("max", "min", "nanmax", "nanmin", "sum"):
         for axis in (None, 0, 1):
-            same(getattr(a, fold)(axis=axis), getattr(p, fold)(axis=axis))
+            same(getattr(a, method)(axis=axis), getattr(p, method)(axis=axis))
     np.testing.assert_array_equal(host(a.argmax(1)), dense.argmax(1))
 
 

@@ -280,7 +280,7 @@ def given(torch: Any) -> dict[str, Any]:
     return names
 
 
-def told(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A result as JSON holds it: of tensors the dtype and the shape as well."""
     if hasattr(value, "detach"):
         numbers = value.detach()
@@ -292,7 +292,7 @@ def told(value: Any) -> Any:
     if isinstance(value, float):
         return rounded(value)
     if isinstance(value, (list, tuple)):
-        return [told(part) for part in value]
+        return [plain(part) for part in value]
     return str(value)
 
 
@@ -311,7 +311,7 @@ def results(torch: Any) -> dict[str, Any]:
     for text in EXPRESSIONS:
         torch.manual_seed(0)
         try:
-            found[text] = told(eval(text, given(torch)))
+            found[text] = plain(eval(text, given(torch)))
         except Exception as error:
             found[text] = f"{type(error).__name__}: {error}"
     return found

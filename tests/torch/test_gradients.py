@@ -63,7 +63,7 @@ RULES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "power of a number": (lambda a: 2.0**a + a**3 + a**2, [(3,)]),
     "cast": (lambda a: a.to(torch.complex128).real * a, [(3,)]),
     "clamp": (lambda a: a.clamp(-0.5, 0.5), [(3, 4)]),
-    # folds
+    # reductions
     "sum": (lambda a: a.sum(1), [(3, 4)]),
     "sum all": (lambda a: a.sum() * a.sum(0, keepdim=True), [(3, 4)]),
     "mean": (lambda a: a.mean((0, 2)), [(2, 3, 2)]),
@@ -76,7 +76,7 @@ RULES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "softmax": (lambda a: torch.softmax(a, 1) * torch.log_softmax(a, 0), [(3, 4)]),
     "median": (lambda a: a.median(1).values, [(3, 4)]),
     "std of equal elements": (lambda a: (a * 0 + 1.5).std(1) + a.sum(1), [(3, 4)]),
-    # running folds
+    # scans
     "cumsum": (lambda a: a.cumsum(0) * a.cumsum(1), [(3, 4)]),
     "cumprod": (lambda a: a.cumprod(1), [(3, 4)]),
     "cummax": (lambda a: a.cummax(1).values * a.cummin(0).values, [(3, 4)]),

@@ -322,7 +322,7 @@ def test_synchronised_normalisation_is_the_plain_one() -> None:
 
 @pytest.mark.parametrize("layer", ["LSTM(3, 4, 2, bidirectional=True)", "GRU(3, 4)", "RNN(3, 4, nonlinearity='relu')"])
 def test_recurrences_as_a_whole_and_step_by_step(layer: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sequences of one length have a way back of their own; second derivatives go through the steps."""
+    """Sequences of one length have their own backward pass; second derivatives go through the steps."""
     from cuprous.torch.nn import _recurrent
 
     module = eval(f"nn.{layer}").double()
@@ -335,7 +335,7 @@ def test_recurrences_as_a_whole_and_step_by_step(layer: str, monkeypatch: pytest
         return list(torch.autograd.grad(loss, [x, *module.parameters()]))
 
     whole = gradients()
-    # cuDNN's way back has no derivative, in PyTorch as here.
+    # cuDNN's gradient has no derivative, in PyTorch as here.
     with torch.backends.cudnn.flags(enabled=False):
         assert torch.autograd.gradgradcheck(lambda x: module(x)[0], [x])
 

@@ -1,4 +1,4 @@
-"""Functions that have a rule of their own beside the formula's: values, first and second derivatives, halves."""
+"""Functions with a gradient rule of their own: values, first and second derivatives, half precision."""
 
 from __future__ import annotations
 

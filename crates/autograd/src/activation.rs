@@ -1,50 +1,50 @@
-//! ReLU, and GELU: a rule that keeps the input, where the formula's own would keep what is between as well. Halves are
-//! computed in float32 and rounded once.
+//! ReLU and GELU. The gradient rule of GELU saves only the input, whereas the rules of the operations in its formula
+//! would save intermediate results as well. Half precision is computed in float32 and rounded once.
 
 use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 use std::sync::Arc;
 
-use cuprous_core::scalar::Number;
 use cuprous_core::{Fun, Result, Saved};
 
-use crate::formula::{map, narrow, wide, with};
-use crate::node::{Kept, Node, Rule};
-use crate::ops::{self, noted_result};
-use crate::{Arg, Tensor, mode};
+use crate::arg::Arg;
+use crate::formula::{ZERO, choose, map, map_number, narrow, widen};
+use crate::graph::{Node, Rule, SavedArrays, Tensor};
+use crate::record::record;
+use crate::{mode, ops};
 
-/// The larger of each element and 0.
+/// Returns the larger of each element and 0. NaN stays NaN.
 pub fn relu(t: &Tensor) -> Result<Tensor> {
-    let zero = Arg::Number(Number::Int(0));
-    let below = ops::map(Fun::LessEqual, &[Arg::Tensor(t), zero], None)?;
-    ops::map(Fun::Where, &[Arg::Tensor(&below), zero, Arg::Tensor(t)], None)
+    let below = ops::map(Fun::LessEqual, &[Arg::Tensor(t), ZERO], None)?;
+    choose(&below, ZERO, Arg::Tensor(t))
 }
 
-/// x times the normal distribution function of x.
+/// Returns `x` times the normal distribution function of `x`.
 pub fn gelu(t: &Tensor) -> Result<Tensor> {
     let out = {
         let _mode = mode::Guard::new(false);
-        let x = wide(&t.detach())?;
+        let x = widen(&t.detach())?;
         narrow(map(Fun::Multiply, &[&x, &distribution(&x)?])?, t.dtype())?
     };
-    noted_result(out.array, &[t], |_| {
-        let mut kept: Kept = Default::default();
-        kept[0] = Some(Saved::new(&t.array));
-        (Rule::Gelu, kept)
+    record(out.array, &[t], |_| {
+        let mut saved: SavedArrays = Default::default();
+        saved[0] = Some(Saved::new(&t.array));
+        (Rule::Gelu, saved)
     })
 }
 
-/// The normal distribution function by the error function, as PyTorch has it: a GPU takes half the time of the one that
-/// keeps its relative error far below 0, where x times it is nothing.
+/// Returns the normal distribution function, computed from the error function as in PyTorch. On a GPU this takes half
+/// the time of `Fun::Ndtr`, which keeps its relative accuracy far below 0. There `x` times the function vanishes
+/// anyway.
 fn distribution(x: &Tensor) -> Result<Tensor> {
-    let erf = map(Fun::Erf, &[&with(Fun::Multiply, x, FRAC_1_SQRT_2)?])?;
-    with(Fun::Add, &with(Fun::Multiply, &erf, 0.5)?, 0.5)
+    let erf = map(Fun::Erf, &[&map_number(Fun::Multiply, x, FRAC_1_SQRT_2)?])?;
+    map_number(Fun::Add, &map_number(Fun::Multiply, &erf, 0.5)?, 0.5)
 }
 
-/// The distribution function, and x times the density.
+/// Returns the gradient of [`gelu`]. Its slope is the distribution function plus `x` times the density.
 pub(crate) fn gelu_backward(node: &Arc<Node>, g: &Tensor) -> Result<Tensor> {
-    let (x, g) = (wide(&node.operand(0)?)?, wide(g)?);
-    let power = map(Fun::Exp, &[&with(Fun::Multiply, &map(Fun::Square, &[&x])?, -0.5)?])?;
-    let density = with(Fun::Multiply, &power, 1.0 / TAU.sqrt())?;
+    let (x, g) = (widen(&node.operand(0)?)?, widen(g)?);
+    let power = map(Fun::Exp, &[&map_number(Fun::Multiply, &map(Fun::Square, &[&x])?, -0.5)?])?;
+    let density = map_number(Fun::Multiply, &power, 1.0 / TAU.sqrt())?;
     let slope = map(Fun::Add, &[&distribution(&x)?, &map(Fun::Multiply, &[&x, &density])?])?;
     map(Fun::Multiply, &[&g, &slope])
 }

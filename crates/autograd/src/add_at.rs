@@ -1,23 +1,26 @@
-//! Sums at places that may be equal, the same in every run.
+//! Scatter-add of floats that gives the same result in every run.
 //!
-//! A GPU adds at equal places in no fixed order, and floats that are added in another order give another sum. So it adds
-//! whole numbers, of which any order gives the same: the values times a power of two for which all of them together fit into
-//! 63 bits. What that rounds is 2⁻⁶¹ of the largest value times their number, less than a sum of floats does.
+//! A GPU adds elements of equal index in no fixed order, and the sum of floats depends on the order. The sum of
+//! integers does not. So values are multiplied by a power of two, such that the sum of all magnitudes fits into 63
+//! bits, and added as integers. The rounding error is 2⁻⁶¹ of the largest value times the number of values, less than
+//! that of a sum of floats.
 
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun, ReduceOp, Result, ScatterOp};
 
-use crate::formula::{map, with};
-use crate::ops::{self, engine_of};
-use crate::{Arg, Tensor, mode};
+use crate::arg::Arg;
+use crate::engine::engine_of;
+use crate::formula::{ZERO, choose, map, map_number};
+use crate::graph::Tensor;
+use crate::{mode, ops};
 
 /// Bits of the sum of all magnitudes.
 const BITS: f64 = 61.0;
-/// Largest values below this count as this: powers of two beyond would not be numbers.
-const LEAST: f64 = 1e-270;
+/// Maxima below this count as this, because the power of two would overflow.
+const MIN_MAGNITUDE: f64 = 1e-270;
 
-/// Adds `value` to the flat `target` at the offsets in `index`. Where a value is not finite, no place that gets any
-/// is.
+/// Adds `value` to the flat `target` at the offsets in `index`. If any value is not finite, no element that receives
+/// one is finite.
 pub(crate) fn add_at(target: &Tensor, index: &Tensor, value: &Tensor) -> Result<()> {
     let count = index.array.layout.size;
     let in_order = engine_of(&target.array).name() == "cpu";
@@ -26,21 +29,22 @@ pub(crate) fn add_at(target: &Tensor, index: &Tensor, value: &Tensor) -> Result<
     }
     let wide = ops::cast(value, DType::F64)?;
     let all = ((1u64 << wide.shape().len()) - 1) as u32;
-    let top = ops::reduce(ReduceOp::Max, &map(Fun::Absolute, &[&wide])?, all, false)?;
-    let power = map(Fun::Floor, &[&map(Fun::Log2, &[&with(Fun::Maximum, &top, LEAST)?])?])?;
-    // Below 2^(power + 1) each, count of them.
-    let room = BITS - 1.0 - (count as f64).log2().ceil();
-    let scale = map(Fun::Exp2, &[&with(Fun::Add, &map(Fun::Negative, &[&power])?, room)?])?;
-    let finite = map(Fun::Isfinite, &[&top])?;
+    let largest = ops::reduce(ReduceOp::Max, &map(Fun::Absolute, &[&wide])?, all, false)?;
+    let power = map(Fun::Floor, &[&map(Fun::Log2, &[&map_number(Fun::Maximum, &largest, MIN_MAGNITUDE)?])?])?;
+    // Each of the `count` magnitudes is below 2^(power + 1).
+    let headroom = BITS - 1.0 - (count as f64).log2().ceil();
+    let scale = map(Fun::Exp2, &[&map_number(Fun::Add, &map(Fun::Negative, &[&power])?, headroom)?])?;
+    let finite = map(Fun::Isfinite, &[&largest])?;
     let rounded = map(Fun::Rint, &[&map(Fun::Multiply, &[&wide, &scale])?])?;
+    // If a value is not finite, every contribution counts as 1 and dividing by `scale` gives infinity or NaN. Elements
+    // that receive nothing must stay 0 then.
     let one = Arg::Number(Number::Int(1));
-    let whole = ops::map(Fun::Where, &[Arg::Tensor(&finite), Arg::Tensor(&rounded), one], None)?;
+    let integers = choose(&finite, Arg::Tensor(&rounded), one)?;
     let sums = ops::full(target, target.shape(), 0.0, DType::I64)?;
-    ops::scatter(&sums, index, &ops::cast(&whole, DType::I64)?, ScatterOp::Add)?;
-    let back = map(Fun::Divide, &[&ops::cast(&sums, DType::F64)?, &scale])?;
-    let nothing = ops::map(Fun::Equal, &[Arg::Tensor(&sums), Arg::Number(Number::Int(0))], None)?;
-    let zero = Arg::Number(Number::Int(0));
-    let kept = ops::map(Fun::Where, &[Arg::Tensor(&nothing), zero, Arg::Tensor(&back)], None)?;
-    let total = ops::cast(&map(Fun::Add, &[&ops::cast(target, DType::F64)?, &kept])?, target.dtype())?;
+    ops::scatter(&sums, index, &ops::cast(&integers, DType::I64)?, ScatterOp::Add)?;
+    let unscaled = map(Fun::Divide, &[&ops::cast(&sums, DType::F64)?, &scale])?;
+    let untouched = ops::map(Fun::Equal, &[Arg::Tensor(&sums), ZERO], None)?;
+    let added = choose(&untouched, ZERO, Arg::Tensor(&unscaled))?;
+    let total = ops::cast(&map(Fun::Add, &[&ops::cast(target, DType::F64)?, &added])?, target.dtype())?;
     ops::update(target, Arg::Tensor(&total))
 }

@@ -1,4 +1,4 @@
-//! Attention by a device's own routine, with its own way back.
+//! Attention by a device's library routine, and its gradient.
 
 use std::sync::Arc;
 
@@ -6,16 +6,15 @@ use cuprous_core::attention::{Attention, Part};
 use cuprous_core::layout::contiguous_strides;
 use cuprous_core::{Array, DType, Error, Layout, Result, RoutineOp, Saved};
 use cuprous_plan::Operand;
-use smallvec::SmallVec;
 
-use crate::node::{Edge, Head, Kept, Node, Rule};
-use crate::ops::{self, engine_of};
-use crate::rules::Grads;
-use crate::{Tensor, mode};
+use crate::engine::engine_of;
+use crate::graph::{Edge, Edges, Grads, Node, NodeOutput, Rule, SavedArrays, Tensor};
+use crate::mode;
+use crate::record::needs_graph;
 
-/// `softmax(scale · q kᵀ) v` of halves: (batch, heads, queries, width), (batch, heads, keys, width) and (batch, heads, keys,
-/// depth) to (batch, heads, queries, depth); `causal`: query i sees the keys up to i. `None` where the device has no routine
-/// for it.
+/// Returns `softmax(scale · q kᵀ) v` in half precision, for `q` (batch, heads, queries, width), `k` (batch, heads,
+/// keys, width) and `v` (batch, heads, keys, depth). The result is (batch, heads, queries, depth). With `causal`, query
+/// i attends to keys up to i. `None` if the device has no routine for these operands.
 pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f32) -> Result<Option<Tensor>> {
     let parts = [q, k, v];
     let (&[batch, heads, queries, width], &[b, h, keys, w], &[b2, h2, keys2, depth]) =
@@ -26,13 +25,13 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f32) -> R
     let dtype = q.dtype();
     let device = q.array.storage.device;
     let alike = parts.iter().all(|t| t.dtype() == dtype && t.array.storage.device == device);
-    let fits = (b, h, w, keys) == (batch, heads, width, keys2) && (b2, h2) == (batch, heads);
-    let some = batch > 0 && heads > 0;
-    if !(alike && fits && some && matches!(dtype, DType::F16 | DType::BF16)) {
+    let consistent = (b, h, w, keys) == (batch, heads, width, keys2) && (b2, h2) == (batch, heads);
+    let nonempty = batch > 0 && heads > 0;
+    if !(alike && consistent && nonempty && matches!(dtype, DType::F16 | DType::BF16)) {
         return Ok(None);
     }
     let engine = engine_of(&q.array);
-    let noted = ops::noted(&parts);
+    let tracked = needs_graph(&parts);
     let none = Part { start: 0, strides: [0; 3] };
     let mut of = Attention {
         batch,
@@ -43,13 +42,13 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f32) -> R
         depth,
         causal,
         scale: scale.to_bits(),
-        training: noted,
+        training: tracked,
         dtype,
         parts: [none; 3],
         operand: 0,
     };
-    let together = together(parts.map(|t| &t.array));
-    let start = match &together {
+    let shared = in_one_storage(parts.map(|t| &t.array));
+    let start = match &shared {
         Some((start, elements, parts)) => {
             (of.parts, of.operand) = (*parts, *elements);
             *start
@@ -60,49 +59,49 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f32) -> R
         }
     };
     let of = Arc::new(of);
-    let call = RoutineOp::Attend(of.clone());
-    if !engine.can(&call) {
+    let routine = RoutineOp::Attend(of.clone());
+    if !engine.supports(&routine) {
         return Ok(None);
     }
-    let operand = if together.is_some() {
+    let operand = if shared.is_some() {
         q.array.view(Layout::new(dtype, &[of.operand], &[1], start))
     } else {
         let operand = engine.empty(dtype, &[of.operand])?;
-        for ((part, place), extents) in parts.iter().zip(of.parts).zip(of.extents()) {
-            engine.update(&rows(&operand, extents, place), Operand::Array(&part.array))?;
+        for ((tensor, part), extents) in parts.iter().zip(of.parts).zip(of.extents()) {
+            engine.update(&section(&operand, extents, part), Operand::Array(&tensor.array))?;
         }
         operand
     };
-    let result = engine.whole(call, &[&operand], dtype, &[of.result()])?;
+    let result = engine.routine(routine, &[&operand], dtype, &[of.result()])?;
     let extents = of.extents()[3];
-    let outputs = rows(&result, extents, Part { start: 0, strides: Attention::by_rows(extents) });
-    if !noted {
+    let outputs = section(&result, extents, Part { start: 0, strides: Attention::by_rows(extents) });
+    if !tracked {
         return Ok(Some(Tensor::new(outputs)));
     }
-    let edges: SmallVec<[Option<Edge>; 2]> = parts.iter().map(|t| t.edge()).collect();
-    let mut kept: Kept = Default::default();
-    (kept[0], kept[3]) = (Some(Saved::new(&operand)), Some(Saved::new(&result)));
-    let node = Node::new(Rule::Attend(of), edges, kept);
-    Ok(Some(Tensor::with_head(outputs, Head { node, out: 0 })))
+    let edges: Edges = parts.iter().map(|t| t.edge()).collect();
+    let mut saved: SavedArrays = Default::default();
+    (saved[0], saved[3]) = (Some(Saved::new(&operand)), Some(Saved::new(&result)));
+    let node = Node::new(Rule::Attention(of), edges, saved);
+    Ok(Some(Tensor::with_source(outputs, NodeOutput { node, index: 0 })))
 }
 
-/// Elements by which an operand starts: 16 bytes of a half.
-const ALIGNED: i64 = 8;
+/// The alignment of an operand in elements of half precision: 16 bytes.
+const ALIGNMENT: i64 = 8;
 
-/// Where the three are in memory that they share, if they do: the first element of all, how many there are up to the last,
-/// and the parts. The features of a row must be next to each other.
-fn together(arrays: [&Array; 3]) -> Option<(i64, i64, [Part; 3])> {
+/// Returns the range of memory that holds all three arrays, if they share a storage: the first element, the number of
+/// elements, and the position of each array in it. The features of a row must be contiguous.
+fn in_one_storage(arrays: [&Array; 3]) -> Option<(i64, i64, [Part; 3])> {
     let storage = &arrays[0].storage;
-    let shared = arrays.iter().all(|a| Arc::ptr_eq(&a.storage, storage)) && !storage.is_external();
+    let same = arrays.iter().all(|a| Arc::ptr_eq(&a.storage, storage)) && !storage.is_external();
     let plain = |a: &Array| a.layout.strides[3] == 1 && a.layout.strides.iter().all(|&s| s > 0);
-    if !(shared && arrays.into_iter().all(plain)) {
+    if !(same && arrays.into_iter().all(plain)) {
         return None;
     }
     let last = |a: &Array| {
         let steps = a.shape().iter().zip(&a.layout.strides).map(|(n, s)| (n - 1) * s);
         a.layout.offset + steps.sum::<i64>()
     };
-    let start = arrays.iter().map(|a| a.layout.offset).min()? / ALIGNED * ALIGNED;
+    let start = arrays.iter().map(|a| a.layout.offset).min()? / ALIGNMENT * ALIGNMENT;
     let end = arrays.into_iter().map(last).max()? + 1;
     let part = |a: &Array| {
         let s = &a.layout.strides;
@@ -111,44 +110,48 @@ fn together(arrays: [&Array; 3]) -> Option<(i64, i64, [Part; 3])> {
     Some((start, end - start, arrays.map(part)))
 }
 
-/// A part of a flat array.
-fn rows(a: &Array, extents: [i64; 4], part: Part) -> Array {
+/// Returns a part of a flat array as a view of the extents.
+fn section(a: &Array, extents: [i64; 4], part: Part) -> Array {
     let [batch, head, row] = part.strides;
     a.view(Layout::new(a.dtype(), &extents, &[batch, head, row, 1], a.layout.offset + part.start))
 }
 
-/// Gradients of Q, K and V at once.
+/// Returns the gradients of Q, K and V, which one routine computes together.
 pub(crate) fn backward(
     node: &Arc<Node>,
     of: &Arc<Attention>,
     g: &Tensor,
-    wanted: &dyn Fn(&Edge) -> bool,
+    is_needed: &dyn Fn(&Edge) -> bool,
 ) -> Result<Grads> {
     if mode::enabled() {
         return Err(Error::not_implemented(
-            "[scaled_dot_product_attention] cuDNN's way back has no derivative; compute the forward pass within \
+            "[scaled_dot_product_attention] the gradient of cuDNN's routine has no derivative; compute the forward pass within \
              torch.nn.attention.sdpa_kernel(SDPBackend.MATH) for derivatives of gradients",
         ));
     }
     let (operand, result) = (node.saved(0)?, node.saved(3)?);
     let engine = engine_of(&operand);
-    // In the outputs' order of memory.
+    // The outputs lie in memory in the order (batch, query, head, feature).
     let layout = g.array.layout.permute(&[0, 2, 1, 3]);
     let by_rows = g.array.view(layout);
     let flat = [by_rows.layout.size];
-    let gradient = if by_rows.layout.is_c_contiguous() && by_rows.layout.offset % ALIGNED == 0 {
+    let gradient = if by_rows.layout.is_c_contiguous() && by_rows.layout.offset % ALIGNMENT == 0 {
         by_rows
     } else {
         engine.cast(&by_rows, of.dtype)?
     };
     let gradient = gradient.view(Layout::new(of.dtype, &flat, &contiguous_strides(&flat), gradient.layout.offset));
     let (parts, elements) = of.gradients();
-    let all =
-        engine.whole(RoutineOp::AttendBack(of.clone()), &[&operand, &result, &gradient], of.dtype, &[elements])?;
+    let all = engine.routine(
+        RoutineOp::AttendBackward(of.clone()),
+        &[&operand, &result, &gradient],
+        of.dtype,
+        &[elements],
+    )?;
     let mut grads = Grads::new();
     for (k, edge) in node.edges.iter().enumerate() {
-        if edge.as_ref().is_some_and(wanted) {
-            grads.push((k, Tensor::new(rows(&all, of.extents()[k], parts[k]))));
+        if edge.as_ref().is_some_and(is_needed) {
+            grads.push((k, Tensor::new(section(&all, of.extents()[k], parts[k]))));
         }
     }
     Ok(grads)

@@ -1,9 +1,12 @@
-//! Convolutions: three products of windows, of which each is the way back of the others.
+//! Convolution and its two gradients.
 //!
-//! With input x, weights w and output y: [`forward`] makes y of x and w, [`to_input`] spreads y over x by w, [`to_weight`]
-//! sums up y times x. All three are linear in both operands, so that the table in [`backward`] closes under derivatives.
-//! Windows are views of the padded input; they are copied next to each other for a matrix product, for as many images at
-//! a time as [`COLUMNS`] allows, and never kept; devices that have a routine of their own do it piece by piece.
+//! With input x, weights w and output y: [`forward`] computes y from x and w, [`to_input`] the gradient of x from that
+//! of y and w, [`to_weight`] the gradient of w from that of y and x. All three are linear in both operands, so the
+//! gradients of each are the other two ([`backward`]).
+//!
+//! Windows are views of the padded input. For a matrix product they are copied next to each other (im2col), for as many
+//! images at a time as [`COLUMN_BYTES`] allows, and not saved. Devices that have a routine for convolutions use it
+//! instead.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -13,79 +16,82 @@ use cuprous_core::{Array, DType, Dims, Error, Fun, Layout, ReduceOp, Result, Rou
 use cuprous_plan::{Engine, Operand};
 use smallvec::{SmallVec, smallvec};
 
-use crate::Tensor;
-use crate::node::{Kept, Node, Rule};
-use crate::ops::{engine_of, noted_result};
+use crate::engine::engine_of;
+use crate::formula::{conj, product};
+use crate::graph::{Node, Rule, SavedArrays, Tensor};
+use crate::record::record;
 
-/// Bytes of windows that are copied next to each other at a time.
-const COLUMNS: i64 = 64 << 20;
-/// Bytes of all windows up to which a GPU is given products of windows: below, copies and products are launches of a few
-/// microseconds either way, and one program. With 64 images of 28 × 28 and 16 to 32 channels (5 to 42 MiB) a training step
-/// took 0.205 ms so and 0.184 ms with engines that were measured and may round to TF32, on an H200.
+/// The most bytes of windows that are copied at a time.
+const COLUMN_BYTES: i64 = 64 << 20;
+/// Bytes of all windows up to which a GPU multiplies windows instead of calling its convolution routine. Below, each
+/// step is a launch of a few microseconds either way, and windows stay within one program. With 64 images of 28 × 28
+/// and 16 to 32 channels (5 to 42 MiB) a training step took 0.205 ms with windows, and 0.184 ms with the fastest
+/// measured cuDNN engines, which may round to TF32 (H200).
 const SMALL: i64 = 1 << 20;
-/// The same where nothing may be rounded to TF32: products of windows keep all digits of float32 in their sums.
+/// As [`SMALL`], if operands may not be rounded to TF32. Products of windows accumulate in full float32.
 const SMALL_EXACT: i64 = 48 << 20;
-/// Output positions of one image below which all images are one product.
-const FEW: i64 = 128;
+/// If an image has fewer output positions, the columns of all images form one matrix.
+const FEW_POSITIONS: i64 = 128;
 
 static TF32: AtomicBool = AtomicBool::new(true);
 
-/// May convolutions of float32 round their operands to TF32?
+/// Returns true if convolutions of float32 may round their operands to TF32.
 pub fn tf32() -> bool {
     TF32.load(Relaxed)
 }
 
-/// Sets it for convolutions from now on; what it was before.
+/// Sets whether later convolutions may use TF32. Returns the previous setting.
 pub fn set_tf32(on: bool) -> bool {
     TF32.swap(on, Relaxed)
 }
 
-/// (N, O, …) of the input (N, C, …) and the weights (O, C / groups, …).
+/// Returns the output (N, O, …) of the input (N, C, …) and the weights (O, C / groups, …).
 pub fn forward(x: &Tensor, w: &Tensor, geometry: &Arc<Geometry>) -> Result<Tensor> {
-    product(Part::Output, x, w, geometry)
+    convolve(Part::Output, x, w, geometry)
 }
 
-/// (N, C, …): each element of `y` (N, O, …) times the weights, summed where its window lies.
+/// Returns (N, C, …): each element of `y` (N, O, …) times the weights, added at the element's window.
 pub fn to_input(y: &Tensor, w: &Tensor, geometry: &Arc<Geometry>) -> Result<Tensor> {
-    product(Part::Input, y, w, geometry)
+    convolve(Part::Input, y, w, geometry)
 }
 
-/// (O, C / groups, …): the sum over all windows of each element of `y` times its window of `x`.
+/// Returns (O, C / groups, …): the sum over all elements of `y` of the element times its window of `x`.
 pub fn to_weight(y: &Tensor, x: &Tensor, geometry: &Arc<Geometry>) -> Result<Tensor> {
-    product(Part::Weight, y, x, geometry)
+    convolve(Part::Weight, y, x, geometry)
 }
 
-fn product(part: Part, a: &Tensor, b: &Tensor, geometry: &Arc<Geometry>) -> Result<Tensor> {
-    let work = Work { engine: engine_of(&a.array), geometry };
+fn convolve(part: Part, a: &Tensor, b: &Tensor, geometry: &Arc<Geometry>) -> Result<Tensor> {
+    let convolution = Convolution { engine: engine_of(&a.array), geometry };
     let shape = geometry.shape(part, a.shape(), b.shape());
-    let shape = shape.ok_or_else(|| Error::value("[convolution] operands and geometry do not fit"))?;
-    let call = RoutineOp::Convolve(part, geometry.clone());
+    let shape =
+        shape.ok_or_else(|| Error::value("[convolution] the shapes of the operands do not match the geometry"))?;
+    let routine = RoutineOp::Convolve(part, geometry.clone());
     let filled = a.array.layout.size > 0 && b.array.layout.size > 0;
     let out = match part {
         _ if filled
-            && !work.by_elements(part, &a.array, &b.array)
-            && !work.is_small(part, &a.array, &b.array)
-            && work.engine.can(&call) =>
+            && !convolution.by_kernel_elements(part, &a.array, &b.array)
+            && !convolution.is_small(part, &a.array, &b.array)
+            && convolution.engine.supports(&routine) =>
         {
-            let (a, b) = (work.straight(&a.array)?, work.straight(&b.array)?);
-            work.engine.whole(call, &[&a, &b], geometry.dtype, &shape)?
+            let (a, b) = (convolution.aligned(&a.array)?, convolution.aligned(&b.array)?);
+            convolution.engine.routine(routine, &[&a, &b], geometry.dtype, &shape)?
         }
-        Part::Output => work.forward(&a.array, &b.array)?,
-        Part::Input => work.to_input(&a.array, &b.array)?,
-        Part::Weight => work.to_weight(&a.array, &b.array)?,
+        Part::Output => convolution.forward(&a.array, &b.array)?,
+        Part::Input => convolution.to_input(&a.array, &b.array)?,
+        Part::Weight => convolution.to_weight(&a.array, &b.array)?,
     };
-    let out = work.contiguous(out)?;
-    noted_result(out, &[a, b], |edges| {
-        let mut kept: Kept = Default::default();
-        kept[0] = edges[1].is_some().then(|| Saved::new(&a.array));
-        kept[1] = edges[0].is_some().then(|| Saved::new(&b.array));
-        (Rule::Conv(part, geometry.clone()), kept)
+    let out = convolution.contiguous(out)?;
+    record(out, &[a, b], |edges| {
+        let mut saved: SavedArrays = Default::default();
+        saved[0] = edges[1].is_some().then(|| Saved::new(&a.array));
+        saved[1] = edges[0].is_some().then(|| Saved::new(&b.array));
+        (Rule::Conv(part, geometry.clone()), saved)
     })
 }
 
-/// The gradient of operand `k`.
+/// Returns the gradient of operand `k`.
 pub(crate) fn backward(node: &Arc<Node>, part: Part, k: usize, geometry: &Arc<Geometry>, g: &Tensor) -> Result<Tensor> {
-    let other = crate::rules::conj(&node.operand(1 - k)?)?;
+    let other = conj(&node.operand(1 - k)?)?;
     match (part, k) {
         (Part::Output, 0) => to_input(g, &other, geometry),
         (Part::Output, _) => to_weight(g, &other, geometry),
@@ -96,22 +102,18 @@ pub(crate) fn backward(node: &Arc<Node>, part: Part, k: usize, geometry: &Arc<Ge
     }
 }
 
-struct Work<'a> {
+struct Convolution<'a> {
     engine: &'static Arc<Engine>,
     geometry: &'a Geometry,
 }
 
-/// Returns the product of extents, saturated: such an array cannot exist, and creating it is an error.
-pub(crate) fn extent(all: &[i64]) -> i64 {
-    all.iter().fold(1i64, |product, &n| product.saturating_mul(n))
-}
-
-/// Some dimensions one behind the other.
+/// Concatenates lists of extents.
 fn dims(parts: &[&[i64]]) -> Dims {
     parts.iter().flat_map(|part| part.iter().copied()).collect()
 }
 
-fn part_of(a: &Array, axis: usize, start: i64, length: i64) -> Array {
+/// Returns `length` elements of an axis from `start` on, as a view.
+fn slice(a: &Array, axis: usize, start: i64, length: i64) -> Array {
     let own = &a.layout;
     let mut shape = own.shape.clone();
     shape[axis] = length;
@@ -122,18 +124,20 @@ fn permuted(a: &Array, order: &[usize]) -> Array {
     a.view(a.layout.permute(order))
 }
 
-impl Work<'_> {
+impl Convolution<'_> {
     fn rank(&self) -> usize {
         self.geometry.kernel.len()
     }
 
-    /// Results are contiguous, as PyTorch's are. A copy is one more elementwise operation, which fuses with what follows.
+    /// Returns a contiguous array, because PyTorch's results are. A copy is an elementwise operation that fuses with
+    /// later ones.
     fn contiguous(&self, a: Array) -> Result<Array> {
         if a.layout.is_c_contiguous() { Ok(a) } else { self.engine.cast(&a, a.dtype()) }
     }
 
-    /// The array, or a copy of it in row-major order that starts where libraries like it.
-    fn straight(&self, a: &Array) -> Result<Array> {
+    /// Returns the array if it is contiguous and starts at a multiple of 16 bytes, as libraries require, otherwise a
+    /// copy.
+    fn aligned(&self, a: &Array) -> Result<Array> {
         let start = a.layout.offset * a.dtype().size() as i64;
         if a.layout.is_c_contiguous() && start % 16 == 0 { Ok(a.clone()) } else { self.engine.cast(a, a.dtype()) }
     }
@@ -153,41 +157,42 @@ impl Work<'_> {
         self.engine.map(fun, &[Operand::Array(a), Operand::Array(b)], None)
     }
 
-    /// Extents that all windows together reach.
-    fn reach(&self) -> Dims {
+    /// Returns the extents of the padded input that all windows together cover.
+    fn padded_extents(&self) -> Dims {
         let g = self.geometry;
         let along = |k: usize| (g.output[k] - 1) * g.stride[k] + (g.kernel[k] - 1) * g.dilation[k] + 1;
         (0..self.rank()).map(along).collect()
     }
 
-    /// The part of an input (…, spatial) that windows reach, and the place where it lies in what they reach; `None`
-    /// where they reach nothing of it.
-    fn reached(&self, x: &Array, reach: &[i64]) -> Option<(Array, Dims)> {
+    /// Returns the part of an input (…, spatial) that windows cover, and where it starts in the padded input. `None` if
+    /// they cover only padding.
+    fn covered_part(&self, x: &Array, extents: &[i64]) -> Option<(Array, Dims)> {
         let (mut x, mut start) = (x.clone(), Dims::new());
         let lead = x.layout.ndim() - self.rank();
-        for (k, &reach) in reach.iter().enumerate() {
+        for (k, &extent) in extents.iter().enumerate() {
             let before = self.geometry.before[k];
             let begin = (-before).max(0);
-            let end = self.geometry.input[k].min(reach - before);
+            let end = self.geometry.input[k].min(extent - before);
             if end <= begin {
                 return None;
             }
-            x = part_of(&x, lead + k, begin, end - begin);
+            x = slice(&x, lead + k, begin, end - begin);
             start.push(begin + before);
         }
         Some((x, start))
     }
 
+    /// Returns the part of a padded input that starts at `start` and has the spatial extents of `shape`.
     fn inside(&self, padded: &Array, start: &[i64], shape: &[i64]) -> Array {
         let lead = padded.layout.ndim() - self.rank();
-        (0..self.rank()).fold(padded.clone(), |a, k| part_of(&a, lead + k, start[k], shape[lead + k]))
+        (0..self.rank()).fold(padded.clone(), |a, k| slice(&a, lead + k, start[k], shape[lead + k]))
     }
 
-    /// The input with zeros around it, as far as windows reach.
+    /// Returns the input with zeros around it, as far as windows cover.
     fn padded(&self, x: &Array) -> Result<Array> {
-        let reach = self.reach();
-        let shape = dims(&[&x.shape()[..x.layout.ndim() - self.rank()], &reach]);
-        let part = self.reached(x, &reach);
+        let extents = self.padded_extents();
+        let shape = dims(&[&x.shape()[..x.layout.ndim() - self.rank()], &extents]);
+        let part = self.covered_part(x, &extents);
         if let Some((part, _)) = &part
             && part.shape() == shape.as_slice()
         {
@@ -200,7 +205,7 @@ impl Work<'_> {
         Ok(padded)
     }
 
-    /// All windows of a padded input (N, C, …) as a view (N, groups, C / groups, kernel…, output…).
+    /// Returns all windows of a padded input (N, C, …) as a view (N, groups, C / groups, kernel…, output…).
     fn windows(&self, padded: &Array) -> Result<Array> {
         let (g, own) = (self.geometry, &padded.layout);
         let channels = own.shape[1] / g.groups;
@@ -211,33 +216,33 @@ impl Work<'_> {
         Ok(padded.view(Layout::try_new(own.dtype, &shape, &strides, own.offset)?))
     }
 
-    /// Images that are worked on together.
+    /// Returns the number of images whose windows are copied at a time.
     fn images(&self, n: i64, channels: i64, size: usize) -> i64 {
-        let each = extent(&[channels, extent(&self.geometry.kernel), extent(&self.geometry.output), size as i64]);
-        (COLUMNS / each.max(1)).clamp(1, n.max(1))
+        let each = product(&[channels, product(&self.geometry.kernel), product(&self.geometry.output), size as i64]);
+        (COLUMN_BYTES / each.max(1)).clamp(1, n.max(1))
     }
 
-    /// Is it cheaper on a GPU to copy all windows than to call a library? The copies and products of a network are then
-    /// one program.
+    /// Returns true if a GPU should copy all windows rather than call a library: see [`SMALL`].
     fn is_small(&self, part: Part, a: &Array, b: &Array) -> bool {
         let channels = match part {
             Part::Output => a.shape()[1],
             Part::Input => b.shape()[1] * self.geometry.groups,
             Part::Weight => b.shape()[1],
         };
-        let elements = extent(&[a.shape()[0], channels, extent(&self.geometry.kernel), extent(&self.geometry.output)]);
+        let elements =
+            product(&[a.shape()[0], channels, product(&self.geometry.kernel), product(&self.geometry.output)]);
         let exact = a.dtype() == DType::F64 || a.dtype() == DType::F32 && !self.geometry.tf32;
         let most = if exact { SMALL_EXACT } else { SMALL };
         self.engine.name() != "cpu" && elements.saturating_mul(a.dtype().size() as i64) <= most
     }
 
-    /// Does each output channel see one input channel alone, and each input channel one output channel?
+    /// Returns true if each input channel has its own group and one output channel.
     fn is_depthwise(&self, w: &[i64]) -> bool {
         self.geometry.groups > 1 && w[1] == 1 && w[0] == self.geometry.groups
     }
 
-    /// Is it better done as fused multiplications, one for each element of the kernel?
-    fn by_elements(&self, part: Part, a: &Array, b: &Array) -> bool {
+    /// Returns true if fused multiplications, one for each element of the kernel, are faster than a matrix product.
+    fn by_kernel_elements(&self, part: Part, a: &Array, b: &Array) -> bool {
         let groups = self.geometry.groups;
         match part {
             Part::Output | Part::Input => self.is_depthwise(b.shape()),
@@ -264,30 +269,30 @@ impl Work<'_> {
         let y = self.engine.empty(x.dtype(), &shape)?;
         for start in (0..n).step_by(step as usize) {
             let count = step.min(n - start);
-            let part = self.forward_part(&part_of(&padded, 0, start, count), w)?;
+            let part = self.forward_part(&slice(&padded, 0, start, count), w)?;
             let part = self.reshape(&part, &dims(&[&[count, out], &g.output]))?;
-            self.engine.update(&part_of(&y, 0, start, count), Operand::Array(&part))?;
+            self.engine.update(&slice(&y, 0, start, count), Operand::Array(&part))?;
         }
         Ok(y)
     }
 
-    /// Are all images one product, with the images among the columns?
+    /// Returns true if the columns of all images form one matrix.
     fn merged(&self, n: i64) -> bool {
-        self.geometry.groups > 1 || (n > 1 && extent(&self.geometry.output) < FEW)
+        self.geometry.groups > 1 || (n > 1 && product(&self.geometry.output) < FEW_POSITIONS)
     }
 
-    /// The weights as (groups, O / groups, C / groups * kernel).
+    /// Returns the weights as (groups, O / groups, C / groups * kernel).
     fn matrices(&self, w: &Array) -> Result<Array> {
         let groups = self.geometry.groups;
-        self.reshape(w, &[groups, w.shape()[0] / groups, extent(&w.shape()[1..])])
+        self.reshape(w, &[groups, w.shape()[0] / groups, product(&w.shape()[1..])])
     }
 
-    /// (N, groups, O / groups, output).
+    /// Returns the output of some images as (N, groups, O / groups, output).
     fn forward_part(&self, padded: &Array, w: &Array) -> Result<Array> {
         let (groups, n) = (self.geometry.groups, padded.shape()[0]);
         let w = self.matrices(w)?;
         let [rows, inner] = [w.shape()[1], w.shape()[2]];
-        let columns = extent(&self.geometry.output);
+        let columns = product(&self.geometry.output);
         let windows = self.windows(padded)?;
         if self.merged(n) {
             let windows = self.reshape(&self.images_inside(&windows), &[groups, inner, n * columns])?;
@@ -300,20 +305,21 @@ impl Work<'_> {
         self.engine.dot(&w, &windows)
     }
 
-    /// Windows as (groups, C / groups, kernel…, N, output…).
+    /// Returns windows as (groups, C / groups, kernel…, N, output…).
     fn images_inside(&self, windows: &Array) -> Array {
         let r = self.rank();
         let order: SmallVec<[usize; 9]> = (1..3 + r).chain([0]).chain(3 + r..3 + 2 * r).collect();
         permuted(windows, &order)
     }
 
-    /// One multiplication for each element of the kernel, all of them fused.
+    /// Computes a depthwise convolution by one multiplication for each element of the kernel; all are fused.
     fn depthwise(&self, padded: &Array, w: &Array) -> Result<Array> {
         let windows = self.windows(padded)?;
         let shape = dims(&[&padded.shape()[..2], &self.geometry.output]);
         let mut sum: Option<Array> = None;
-        for place in places(&self.geometry.kernel) {
-            let term = self.map(Fun::Multiply, &self.tap(&windows, &place, &shape), &self.factor(w, &place))?;
+        for index in indices(&self.geometry.kernel) {
+            let term =
+                self.map(Fun::Multiply, &self.window_elements(&windows, &index, &shape), &self.factor(w, &index))?;
             sum = Some(match sum {
                 Some(before) => self.map(Fun::Add, &before, &term)?,
                 None => term,
@@ -322,20 +328,20 @@ impl Work<'_> {
         Ok(sum.expect("a kernel is not empty"))
     }
 
-    /// What the element at `place` of the kernel meets, as (N, C, output…).
-    fn tap(&self, windows: &Array, place: &[i64], shape: &[i64]) -> Array {
+    /// Returns the element at `index` of every window, as (N, C, output…).
+    fn window_elements(&self, windows: &Array, index: &[i64], shape: &[i64]) -> Array {
         let (own, r) = (&windows.layout, self.rank());
-        let offset = own.offset + (0..r).map(|k| place[k] * own.strides[3 + k]).sum::<i64>();
+        let offset = own.offset + (0..r).map(|k| index[k] * own.strides[3 + k]).sum::<i64>();
         let mut strides: Dims =
             smallvec![own.strides[0], if own.shape[2] > 1 { own.strides[2] } else { own.strides[1] }];
         strides.extend_from_slice(&own.strides[3 + r..]);
         windows.view(own.with(shape, &strides, offset))
     }
 
-    /// The weights (C, 1, kernel…) at `place`, as (C, 1…).
-    fn factor(&self, w: &Array, place: &[i64]) -> Array {
+    /// Returns the weights (C, 1, kernel…) at `index`, as (C, 1…).
+    fn factor(&self, w: &Array, index: &[i64]) -> Array {
         let (own, r) = (&w.layout, self.rank());
-        let offset = own.offset + (0..r).map(|k| place[k] * own.strides[2 + k]).sum::<i64>();
+        let offset = own.offset + (0..r).map(|k| index[k] * own.strides[2 + k]).sum::<i64>();
         let mut shape = Dims::from_elem(1, r + 1);
         let mut strides = Dims::from_elem(1, r + 1);
         (shape[0], strides[0]) = (own.shape[0], own.strides[0]);
@@ -354,39 +360,43 @@ impl Work<'_> {
             let columns = self.columns(y, w)?;
             return self.reshape(&columns, &shape);
         }
-        let reach = self.reach();
-        let padded = self.engine.full(&dims(&[&[n, channels], &reach]), Scalar::default(), y.dtype())?;
+        let extents = self.padded_extents();
+        let padded = self.engine.full(&dims(&[&[n, channels], &extents]), Scalar::default(), y.dtype())?;
         let step = self.images(n, channels, y.dtype().size());
         for start in (0..n).step_by(step as usize) {
             let count = step.min(n - start);
             let columns =
-                if self.is_depthwise(w.shape()) { None } else { Some(self.columns(&part_of(y, 0, start, count), w)?) };
-            self.spread(&part_of(&padded, 0, start, count), columns, &part_of(y, 0, start, count), w)?;
+                if self.is_depthwise(w.shape()) { None } else { Some(self.columns(&slice(y, 0, start, count), w)?) };
+            self.add_columns(&slice(&padded, 0, start, count), columns, &slice(y, 0, start, count), w)?;
         }
-        let Some((part, at)) = self.reached(&self.probe(&padded, &shape), &reach) else {
+        let Some((part, start)) = self.covered_part(&self.with_shape(&padded, &shape), &extents) else {
             return self.engine.full(&shape, Scalar::default(), y.dtype());
         };
-        let got = self.inside(&padded, &at, part.shape());
-        if got.shape() == shape.as_slice() {
-            return if got.layout.id == padded.layout.id { Ok(padded) } else { self.engine.cast(&got, got.dtype()) };
+        let inner = self.inside(&padded, &start, part.shape());
+        if inner.shape() == shape.as_slice() {
+            return if inner.layout.id == padded.layout.id {
+                Ok(padded)
+            } else {
+                self.engine.cast(&inner, inner.dtype())
+            };
         }
         let out = self.engine.full(&shape, Scalar::default(), y.dtype())?;
         let begin: Dims = g.before.iter().map(|&p| (-p).max(0)).collect();
-        self.engine.update(&self.inside(&out, &begin, part.shape()), Operand::Array(&got))?;
+        self.engine.update(&self.inside(&out, &begin, part.shape()), Operand::Array(&inner))?;
         Ok(out)
     }
 
-    /// A handle of the input's shape, of which only the shape is used.
-    fn probe(&self, of: &Array, shape: &[i64]) -> Array {
+    /// Returns a view with the given shape, of which the caller uses only the shape.
+    fn with_shape(&self, of: &Array, shape: &[i64]) -> Array {
         of.view(of.layout.with(shape, &Dims::from_elem(0, shape.len()), 0))
     }
 
-    /// The weights times `y`: (N, groups, C / groups * kernel, output).
+    /// Returns the transposed weights times `y`: (N, groups, C / groups * kernel, output).
     fn columns(&self, y: &Array, w: &Array) -> Result<Array> {
         let (groups, n) = (self.geometry.groups, y.shape()[0]);
         let w = permuted(&self.matrices(w)?, &[0, 2, 1]);
         let [inner, rows] = [w.shape()[1], w.shape()[2]];
-        let columns = extent(&self.geometry.output);
+        let columns = product(&self.geometry.output);
         if self.merged(n) {
             let y = permuted(&self.reshape(y, &[n, groups, rows, columns])?, &[1, 2, 0, 3]);
             let product = self.engine.dot(&w, &self.reshape(&y, &[groups, rows, n * columns])?)?;
@@ -398,8 +408,9 @@ impl Work<'_> {
         self.reshape(&product, &[n, 1, inner, columns])
     }
 
-    /// Elements of the kernel that lie apart in memory for all windows, per axis: they are added at once.
-    fn apart(&self) -> Dims {
+    /// Returns for each axis how many neighboring kernel elements can be added at once: those whose positions, over all
+    /// windows, do not overlap in memory.
+    fn disjoint(&self) -> Dims {
         let g = self.geometry;
         let along = |k: usize| {
             let (kernel, stride, dilation) = (g.kernel[k], g.stride[k], g.dilation[k]);
@@ -414,23 +425,24 @@ impl Work<'_> {
         (0..self.rank()).map(along).collect()
     }
 
-    /// Adds columns (or, channel by channel, `y` times the weights) to where their windows lie.
-    fn spread(&self, padded: &Array, columns: Option<Array>, y: &Array, w: &Array) -> Result<()> {
+    /// Adds columns to the elements of their windows (col2im). For a depthwise convolution, without columns, it adds
+    /// `y` times the weights channel by channel.
+    fn add_columns(&self, padded: &Array, columns: Option<Array>, y: &Array, w: &Array) -> Result<()> {
         let (g, r, n) = (self.geometry, self.rank(), padded.shape()[0]);
         let windows = self.windows(padded)?;
         let columns = match columns {
             Some(c) => Some(self.split(&c, n)?),
             None => None,
         };
-        let apart = if columns.is_some() { self.apart() } else { Dims::from_elem(1, r) };
-        let blocks: Dims = (0..r).map(|k| (g.kernel[k] + apart[k] - 1) / apart[k]).collect();
-        for (at, block) in places(&blocks).enumerate() {
+        let disjoint = if columns.is_some() { self.disjoint() } else { Dims::from_elem(1, r) };
+        let blocks: Dims = (0..r).map(|k| (g.kernel[k] + disjoint[k] - 1) / disjoint[k]).collect();
+        for (at, block) in indices(&blocks).enumerate() {
             let (mut to, mut term) = (windows.clone(), columns.clone());
             for k in 0..r {
-                let start = block[k] * apart[k];
-                let count = apart[k].min(g.kernel[k] - start);
-                to = part_of(&to, 3 + k, start, count);
-                term = term.map(|c| part_of(&c, 3 + k, start, count));
+                let start = block[k] * disjoint[k];
+                let count = disjoint[k].min(g.kernel[k] - start);
+                to = slice(&to, 3 + k, start, count);
+                term = term.map(|c| slice(&c, 3 + k, start, count));
             }
             let term = match term {
                 Some(term) => term,
@@ -446,10 +458,10 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Columns (N, groups, C / groups * kernel, output) with all axes apart.
+    /// Returns columns (N, groups, C / groups * kernel, output) with separate axes for kernel and output.
     fn split(&self, columns: &Array, n: i64) -> Result<Array> {
         let g = self.geometry;
-        let channels = columns.shape()[2] / extent(&g.kernel);
+        let channels = columns.shape()[2] / product(&g.kernel);
         self.reshape(columns, &dims(&[&[n, g.groups, channels], &g.kernel, &g.output]))
     }
 
@@ -471,20 +483,20 @@ impl Work<'_> {
             strides.extend(std::iter::repeat_n(0, r + 1));
             strides.push(own.strides[0]);
             strides.extend_from_slice(&own.strides[2..]);
-            let seen = y.view(own.with(windows.shape(), &strides, own.offset));
-            let terms = self.map(Fun::Multiply, &windows, &seen)?;
+            let y = y.view(own.with(windows.shape(), &strides, own.offset));
+            let terms = self.map(Fun::Multiply, &windows, &y)?;
             let mask = (2 + r..3 + 2 * r).fold(0u32, |mask, k| mask | 1 << k);
             return self.engine.reduce(ReduceOp::Sum, &terms, mask);
         }
-        let columns = extent(&g.output);
-        let inner = channels * extent(&g.kernel);
+        let columns = product(&g.output);
+        let inner = channels * product(&g.kernel);
         let step = self.images(n, x.shape()[1], x.dtype().size());
         let mut sum: Option<Array> = None;
         for start in (0..n).step_by(step as usize) {
             let count = step.min(n - start);
-            let windows = self.images_inside(&self.windows(&part_of(&padded, 0, start, count))?);
+            let windows = self.images_inside(&self.windows(&slice(&padded, 0, start, count))?);
             let windows = self.reshape(&windows, &[g.groups, inner, count * columns])?;
-            let y = self.reshape(&part_of(y, 0, start, count), &[count, g.groups, out / g.groups, columns])?;
+            let y = self.reshape(&slice(y, 0, start, count), &[count, g.groups, out / g.groups, columns])?;
             let y = self.reshape(&permuted(&y, &[1, 2, 0, 3]), &[g.groups, out / g.groups, count * columns])?;
             let part = self.engine.dot(&y, &permuted(&windows, &[0, 2, 1]))?;
             sum = Some(match sum {
@@ -496,15 +508,15 @@ impl Work<'_> {
     }
 }
 
-/// All indices of a shape, the last axis fastest.
-fn places(shape: &[i64]) -> impl Iterator<Item = Dims> + '_ {
-    (0..extent(shape)).map(|at| {
+/// Returns all indices of a shape, the last axis fastest.
+fn indices(shape: &[i64]) -> impl Iterator<Item = Dims> + '_ {
+    (0..product(shape)).map(|at| {
         let mut rest = at;
-        let mut place = Dims::from_elem(0, shape.len());
+        let mut index = Dims::from_elem(0, shape.len());
         for k in (0..shape.len()).rev() {
-            place[k] = rest % shape[k];
+            index[k] = rest % shape[k];
             rest /= shape[k];
         }
-        place
+        index
     })
 }

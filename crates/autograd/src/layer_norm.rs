@@ -1,31 +1,32 @@
-//! Layer normalisation: a rule that keeps the input, where the formulas' own would keep what is between as well. Halves are
+//! Layer normalization. Its gradient rule saves the input, the means and the reciprocal standard deviations, whereas
+//! the rules of the operations in its formula would save intermediate results of the input's size. Half precision is
 //! computed in float32 and rounded once.
 
 use std::sync::Arc;
 
 use cuprous_core::{Fun, ReduceOp, Result, Saved};
 
-use crate::formula::{map, wide, with};
-use crate::node::{Edge, Kept, Node, Rule};
-use crate::ops::{self, noted_result};
-use crate::{Tensor, mode};
+use crate::formula::{map, map_number, widen};
+use crate::graph::{Edge, Node, Rule, SavedArrays, Tensor};
+use crate::record::record;
+use crate::{mode, ops};
 
-/// The mean over the axes in `mask`, which stay.
+/// Returns the mean over the axes in `mask`, which stay with extent 1.
 fn mean(x: &Tensor, mask: u32) -> Result<Tensor> {
     let n: i64 = (0..x.shape().len()).filter(|&k| mask >> k & 1 == 1).map(|k| x.shape()[k]).product();
-    with(Fun::Divide, &ops::reduce(ReduceOp::Sum, x, mask, true)?, n as f64)
+    map_number(Fun::Divide, &ops::reduce(ReduceOp::Sum, x, mask, true)?, n as f64)
 }
 
-/// What is left of the mean, and one over the standard deviation.
-fn standard(x: &Tensor, mask: u32, eps: f64) -> Result<[Tensor; 3]> {
-    let middle = mean(x, mask)?;
-    let centred = map(Fun::Subtract, &[x, &middle])?;
-    let variance = mean(&map(Fun::Square, &[&centred])?, mask)?;
-    let scale = map(Fun::Rsqrt, &[&with(Fun::Add, &variance, eps)?])?;
-    Ok([middle, centred, scale])
+/// Returns the mean, the input minus the mean, and the reciprocal standard deviation.
+fn statistics(x: &Tensor, mask: u32, eps: f64) -> Result<[Tensor; 3]> {
+    let average = mean(x, mask)?;
+    let centered = map(Fun::Subtract, &[x, &average])?;
+    let variance = mean(&map(Fun::Square, &[&centered])?, mask)?;
+    let rstd = map(Fun::Rsqrt, &[&map_number(Fun::Add, &variance, eps)?])?;
+    Ok([average, centered, rstd])
 }
 
-/// The axes from `first` on brought to mean 0 and variance 1, then scaled and shifted.
+/// Returns the input normalized to mean 0 and variance 1 over the axes from `first` on, times `weight`, plus `bias`.
 pub fn layer_norm(
     t: &Tensor,
     first: usize,
@@ -34,10 +35,10 @@ pub fn layer_norm(
     eps: f64,
 ) -> Result<Tensor> {
     let mask = trailing(t, first);
-    let (out, middle, scale) = {
+    let (out, average, rstd) = {
         let _mode = mode::Guard::new(false);
-        let [middle, centred, scale] = standard(&wide(&t.detach())?, mask, eps)?;
-        let mut y = map(Fun::Multiply, &[&centred, &scale])?;
+        let [average, centered, rstd] = statistics(&widen(&t.detach())?, mask, eps)?;
+        let mut y = map(Fun::Multiply, &[&centered, &rstd])?;
         if let Some(weight) = weight {
             y = map(Fun::Multiply, &[&y, &weight.detach()])?;
         }
@@ -45,52 +46,54 @@ pub fn layer_norm(
             y = map(Fun::Add, &[&y, &bias.detach()])?;
         }
         let y = if y.dtype() == t.dtype() { y } else { ops::cast(&y, t.dtype())? };
-        (y, middle, scale)
+        (y, average, rstd)
     };
-    let blank = Tensor::new(middle.array.clone());
-    let operands = [t, weight.unwrap_or(&blank), bias.unwrap_or(&blank)];
-    noted_result(out.array, &operands, |_| {
-        let mut kept: Kept = Default::default();
-        kept[0] = Some(Saved::new(&t.array));
-        kept[1] = weight.map(|weight| Saved::new(&weight.array));
-        kept[2] = Some(Saved::new(&middle.array));
-        kept[3] = Some(Saved::new(&scale.array));
-        (Rule::LayerNorm(first, eps, weight.is_some()), kept)
+    // Stands for a missing operand, because it requires no gradient.
+    let none = Tensor::new(average.array.clone());
+    let operands = [t, weight.unwrap_or(&none), bias.unwrap_or(&none)];
+    record(out.array, &operands, |_| {
+        let mut saved: SavedArrays = Default::default();
+        saved[0] = Some(Saved::new(&t.array));
+        saved[1] = weight.map(|weight| Saved::new(&weight.array));
+        saved[2] = Some(Saved::new(&average.array));
+        saved[3] = Some(Saved::new(&rstd.array));
+        (Rule::LayerNorm(first, eps, weight.is_some()), saved)
     })
 }
 
+/// Returns the bits of the axes from `first` on.
 fn trailing(t: &Tensor, first: usize) -> u32 {
     (first..t.shape().len()).fold(0, |mask, k| mask | 1 << k)
 }
 
-/// The gradient of operand `k`: input, weight or bias.
+/// Returns the gradient of operand `k`: input, weight or bias.
 pub(crate) fn backward(
     node: &Arc<Node>,
-    (first, eps, weighed): (usize, f64, bool),
+    (first, eps, weighted): (usize, f64, bool),
     k: usize,
     edge: &Edge,
     g: &Tensor,
 ) -> Result<Tensor> {
-    let g = wide(g)?;
-    let lead = (1u32 << first) - 1;
+    let g = widen(g)?;
+    let leading = (1u32 << first) - 1;
     if k == 2 {
-        return ops::reshape(&ops::reduce(ReduceOp::Sum, &g, lead, false)?, &edge.read.shape);
+        return ops::reshape(&ops::reduce(ReduceOp::Sum, &g, leading, false)?, &edge.read.shape);
     }
-    let x = wide(&node.operand(0)?)?;
+    let x = widen(&node.operand(0)?)?;
     let mask = trailing(&x, first);
-    let (centred, scale) = if mode::enabled() {
-        let [_, centred, scale] = standard(&x, mask, eps)?;
-        (centred, scale)
+    let (centered, rstd) = if mode::enabled() {
+        let [_, centered, rstd] = statistics(&x, mask, eps)?;
+        (centered, rstd)
     } else {
         (map(Fun::Subtract, &[&x, &Tensor::new(node.saved(2)?)])?, Tensor::new(node.saved(3)?))
     };
-    let normal = map(Fun::Multiply, &[&centred, &scale])?;
+    let normalized = map(Fun::Multiply, &[&centered, &rstd])?;
     if k == 1 {
-        let along = ops::reduce(ReduceOp::Sum, &map(Fun::Multiply, &[&g, &normal])?, lead, false)?;
-        return ops::reshape(&along, &edge.read.shape);
+        let sum = ops::reduce(ReduceOp::Sum, &map(Fun::Multiply, &[&g, &normalized])?, leading, false)?;
+        return ops::reshape(&sum, &edge.read.shape);
     }
-    let g = if weighed { map(Fun::Multiply, &[&g, &node.operand(1)?])? } else { g };
-    let share = map(Fun::Multiply, &[&normal, &mean(&map(Fun::Multiply, &[&g, &normal])?, mask)?])?;
+    let g = if weighted { map(Fun::Multiply, &[&g, &node.operand(1)?])? } else { g };
+    let share = map(Fun::Multiply, &[&normalized, &mean(&map(Fun::Multiply, &[&g, &normalized])?, mask)?])?;
     let rest = map(Fun::Subtract, &[&map(Fun::Subtract, &[&g, &mean(&g, mask)?])?, &share])?;
-    map(Fun::Multiply, &[&rest, &scale])
+    map(Fun::Multiply, &[&rest, &rstd])
 }

@@ -1,64 +1,73 @@
-//! Operands of two devices. A tensor without axes on the CPU goes with any device, as a number does, but keeps a tensor's
-//! dtype and gradient; everything else is refused in PyTorch's words.
+//! Operands on two devices. A 0-d tensor on the CPU may be combined with tensors of any device, as a number may, but
+//! keeps its dtype and gradient. Every other combination raises PyTorch's error.
 //!
-//! Nothing here is asked before the engine has refused operands, so that usual operations pay nothing for it.
+//! These functions are called only after the engine has refused the operands, so that usual operations pay nothing.
 
-use cuprous_core::{DType, Error, Fun, Result, Scalar};
+use cuprous_core::{Error, Result, Scalar};
 use smallvec::SmallVec;
 
-use crate::Tensor;
-use crate::ops::{self, Arg, engine, engine_of};
+use crate::arg::Arg;
+use crate::engine::{engine, engine_of};
+use crate::graph::Tensor;
+use crate::record::record_to_device;
 
-/// The number of the CPU's engine.
+/// The device number of the CPU's engine.
 const CPU: u8 = 0;
 
-fn is_lone(t: &Tensor) -> bool {
+fn is_cpu_scalar(t: &Tensor) -> bool {
     t.array.storage.device == CPU && t.array.layout.ndim() == 0
 }
 
-/// The device on which tensors can be brought together: that of those which are no lone numbers of the CPU.
-fn meeting(tensors: &[&Tensor]) -> Option<u8> {
-    let mut devices = tensors.iter().filter(|t| !is_lone(t)).map(|t| t.array.storage.device);
+/// Returns the device to which 0-d CPU tensors among `tensors` can be copied: that of all others. `None` if there are
+/// no 0-d CPU tensors, or if the others are on several devices.
+fn common_device(tensors: &[&Tensor]) -> Option<u8> {
+    let mut devices = tensors.iter().filter(|t| !is_cpu_scalar(t)).map(|t| t.array.storage.device);
     let device = devices.next()?;
-    let waits = device != CPU && tensors.iter().any(|t| is_lone(t));
-    (waits && devices.all(|d| d == device)).then_some(device)
+    let has_scalar = device != CPU && tensors.iter().any(|t| is_cpu_scalar(t));
+    (has_scalar && devices.all(|d| d == device)).then_some(device)
 }
 
-/// The function of operands that the engine refused, on the device where they can meet; else the reason.
+/// Returns copies of the 0-d CPU tensors among `args` on the device of the other operands, and `None` for the rest.
+///
+/// # Errors
+/// PyTorch's error if operands are on different devices, otherwise `error`, with which the engine refused them.
 #[cold]
-pub(crate) fn map(fun: Fun, args: &[Arg], dtype: Option<DType>, tensors: &[&Tensor], error: Error) -> Result<Tensor> {
-    let Some(device) = meeting(tensors) else { return Err(apart(tensors).unwrap_or(error)) };
-    let moved: SmallVec<[Option<Tensor>; 3]> = args
-        .iter()
+pub(crate) fn to_common_device(
+    args: &[Arg],
+    tensors: &[&Tensor],
+    error: Error,
+) -> Result<SmallVec<[Option<Tensor>; 3]>> {
+    let Some(device) = common_device(tensors) else { return Err(different_devices(tensors).unwrap_or(error)) };
+    args.iter()
         .map(|arg| match arg {
-            Arg::Tensor(t) if is_lone(t) => there(t, device).map(Some),
+            Arg::Tensor(t) if is_cpu_scalar(t) => scalar_to_device(t, device).map(Some),
             _ => Ok(None),
         })
-        .collect::<Result<_>>()?;
-    let args: SmallVec<[Arg; 3]> =
-        args.iter().zip(&moved).map(|(arg, moved)| moved.as_ref().map_or(*arg, Arg::Tensor)).collect();
-    ops::map(fun, &args, dtype)
+        .collect()
 }
 
-/// A tensor without axes on a device: a constant of what is recorded there, so nothing is copied and a new value is no
-/// new program.
-fn there(t: &Tensor, device: u8) -> Result<Tensor> {
+/// Returns a 0-d tensor on another device. It is recorded there as a constant: nothing is copied, and another value
+/// does not make another program.
+fn scalar_to_device(t: &Tensor, device: u8) -> Result<Tensor> {
     let mut value = Scalar::default();
     engine_of(&t.array).download(&t.array, &mut value.0[..t.dtype().size()])?;
-    Ok(ops::moved(t, engine(device).full(&[], value, t.dtype())?))
+    Ok(record_to_device(t, engine(device).full(&[], value, t.dtype())?))
 }
 
-/// A value of another device than the target's, where it can be written: a tensor without axes on the CPU.
+/// Returns `value` on the device of `target`, to which it is written.
+///
+/// # Errors
+/// PyTorch's error unless `value` is a 0-d tensor on the CPU.
 #[cold]
-pub(crate) fn beside(value: &Tensor, target: &Tensor) -> Result<Tensor> {
-    match meeting(&[target, value]) {
-        Some(device) if device == target.array.storage.device => there(value, device),
-        _ => Err(apart(&[target, value]).expect("they are apart")),
+pub(crate) fn value_for(target: &Tensor, value: &Tensor) -> Result<Tensor> {
+    match common_device(&[target, value]) {
+        Some(device) if device == target.array.storage.device => scalar_to_device(value, device),
+        _ => Err(different_devices(&[target, value]).expect("the devices differ")),
     }
 }
 
-/// Why tensors do not go together, if it is their devices.
-pub(crate) fn apart(tensors: &[&Tensor]) -> Option<Error> {
+/// Returns PyTorch's error for tensors on different devices, or `None` if all are on one.
+fn different_devices(tensors: &[&Tensor]) -> Option<Error> {
     let [first, rest @ ..] = tensors else { return None };
     let other = rest.iter().find(|t| t.array.storage.device != first.array.storage.device)?;
     let name = |t: &Tensor| match t.array.storage.device {

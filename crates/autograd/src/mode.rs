@@ -1,4 +1,4 @@
-//! Whether operations are noted for gradients, and with the lines that recorded them: switches of each thread.
+//! Switches of each thread: gradient recording and anomaly detection.
 
 use std::cell::Cell;
 
@@ -7,44 +7,44 @@ thread_local! {
     static ANOMALY: Cell<Anomaly> = const { Cell::new(Anomaly::Off) };
 }
 
-/// Are operations noted?
+/// Returns true if operations are added to the graph.
 #[inline]
 pub fn enabled() -> bool {
     ENABLED.get()
 }
 
-/// Turns noting on or off; the state before.
+/// Turns gradient recording on or off. Returns the previous state.
 pub fn set(on: bool) -> bool {
     ENABLED.replace(on)
 }
 
-/// What is looked after in walks.
+/// What anomaly detection does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Anomaly {
     /// Nothing.
     Off,
-    /// Operations are noted with their lines, which errors of the way back name.
+    /// Nodes record the source location of their operation, and errors of the backward pass name it.
     Lines,
-    /// So, and a gradient with NaN in it is an error.
+    /// As `Lines`; in addition, a gradient that contains NaN is an error.
     Nan,
 }
 
-/// What is looked after.
+/// Returns the mode of anomaly detection.
 pub fn anomaly() -> Anomaly {
     ANOMALY.get()
 }
 
-/// Sets what is looked after; the state before.
+/// Sets the mode of anomaly detection. Returns the previous mode.
 pub fn set_anomaly(to: Anomaly) -> Anomaly {
     ANOMALY.replace(to)
 }
 
-/// Restores the state when dropped.
+/// Restores gradient recording to its previous state when dropped.
 #[derive(Debug)]
 pub struct Guard(bool);
 
 impl Guard {
-    /// Sets the state until the guard is dropped.
+    /// Sets gradient recording until the guard is dropped.
     pub fn new(on: bool) -> Guard {
         Guard(set(on))
     }

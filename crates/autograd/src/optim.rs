@@ -1,76 +1,75 @@
-//! Updates of parameters, as recorded operations: what a step of an optimizer would record from the language, without
-//! the language's cost.
+//! Optimizer steps. They record the operations that a step written in Python would record, without Python's cost.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Error, Fun, Result};
-use cuprous_plan::script::Val;
-use cuprous_plan::{Engine, Operand, Script};
+use cuprous_plan::engine::FormulaValue;
+use cuprous_plan::{Engine, Formula, Operand};
 use smallvec::SmallVec;
 
-use crate::ops::engine_of;
+use crate::engine::engine_of;
 
-/// What a step of Adam is computed with. All are scalars of the recorded program; those that are 0 (or 1) leave their
-/// operations out.
+/// The coefficients of a step of Adam. All are scalar parameters of the recorded program, so new values need no new
+/// program. The operations of a coefficient that is 0 (for `left`: 1) are left out.
 #[derive(Clone, Copy, Debug)]
 pub struct Adam {
-    /// How much of the mean of gradients stays.
+    /// Decay of the running mean of gradients.
     pub beta1: f64,
-    /// How much of the mean of squares stays.
+    /// Decay of the running mean of squared gradients.
     pub beta2: f64,
-    /// Added to the root of the mean of squares.
+    /// Added to the root of the mean of squares, against division by zero.
     pub eps: f64,
-    /// The learning rate over `1 - beta1^step`.
+    /// The learning rate divided by `1 - beta1^step`.
     pub size: f64,
-    /// The root of `1 - beta2^step`.
+    /// The square root of `1 - beta2^step`.
     pub root: f64,
-    /// Weight decay by way of the gradient.
+    /// Weight decay that is added to the gradient.
     pub decay: f64,
-    /// What is left of the parameter before the step: decoupled weight decay.
+    /// The factor on the parameter before the step: decoupled weight decay.
     pub left: f64,
 }
 
-/// Records a formula: as part of a script, or operation by operation.
+/// Records a formula: as part of a script, or one operation at a time.
 trait Recorder {
     /// A value of the formula.
     type Val: Clone;
-    /// What can go wrong.
+    /// The error of recording an operation.
     type Error;
     fn read(&mut self, a: &Array) -> Self::Val;
     fn number(&mut self, n: f64) -> Self::Val;
     fn map(&mut self, fun: Fun, args: &[Self::Val]) -> std::result::Result<Self::Val, Self::Error>;
-    /// Writes a value; gives what is used in its place from then on.
+    /// Writes a value to an array, and returns what stands for the array from then on.
     fn write(&mut self, target: &Array, value: Self::Val) -> std::result::Result<Self::Val, Self::Error>;
 }
 
-impl Recorder for Script<'_> {
-    type Val = Val;
+impl Recorder for Formula<'_> {
+    type Val = FormulaValue;
     type Error = Infallible;
 
-    fn read(&mut self, a: &Array) -> Val {
-        Script::read(self, a)
+    fn read(&mut self, a: &Array) -> FormulaValue {
+        Formula::read(self, a)
     }
 
-    fn number(&mut self, n: f64) -> Val {
-        Script::number(self, n)
+    fn number(&mut self, n: f64) -> FormulaValue {
+        Formula::number(self, n)
     }
 
-    fn map(&mut self, fun: Fun, args: &[Val]) -> std::result::Result<Val, Infallible> {
-        Ok(Script::map(self, fun, args))
+    fn map(&mut self, fun: Fun, args: &[FormulaValue]) -> std::result::Result<FormulaValue, Infallible> {
+        Ok(Formula::map(self, fun, args))
     }
 
-    fn write(&mut self, target: &Array, value: Val) -> std::result::Result<Val, Infallible> {
-        Script::write(self, target, value);
+    fn write(&mut self, target: &Array, value: FormulaValue) -> std::result::Result<FormulaValue, Infallible> {
+        Formula::write(self, target, value);
         Ok(value)
     }
 }
 
-/// Operation by operation, by an engine.
-struct Single<'e>(&'e Arc<Engine>);
+/// Records one operation at a time.
+struct OneByOne<'e>(&'e Arc<Engine>);
 
-/// An array, or a number of no dtype.
+/// An array, or a number without a dtype.
 #[derive(Clone)]
 enum Term {
     Array(Array),
@@ -86,7 +85,7 @@ impl Term {
     }
 }
 
-impl Recorder for Single<'_> {
+impl Recorder for OneByOne<'_> {
     type Val = Term;
     type Error = Error;
 
@@ -112,8 +111,8 @@ impl Recorder for Single<'_> {
     }
 }
 
-/// What one parameter's step reads and writes: the parameter, its gradient, the running means of the gradient and of its
-/// square, and the largest mean of squares so far where that is asked for (Reddi, Kale and Kumar, 2018).
+/// The arrays of one parameter's step: the parameter, its gradient, the running means of the gradient and of its
+/// square, and for AMSGrad (Reddi, Kale and Kumar, 2018) the largest mean of squares so far.
 pub type Row<'a> = SmallVec<[&'a Array; 5]>;
 
 impl Adam {
@@ -126,7 +125,7 @@ impl Adam {
             let Ok(()) = self.formula(script, row);
         })?;
         let singly = if recorded { others } else { alike.into_iter().chain(others).collect() };
-        singly.into_iter().try_for_each(|row| self.formula(&mut Single(engine), row))
+        singly.into_iter().try_for_each(|row| self.formula(&mut OneByOne(engine), row))
     }
 
     fn formula<R: Recorder>(&self, r: &mut R, row: &[&Array]) -> std::result::Result<(), R::Error> {

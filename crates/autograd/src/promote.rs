@@ -1,5 +1,5 @@
-//! PyTorch's type promotion: the dtype of an operation is that of its tensors with axes; tensors without axes and
-//! numbers only change its kind.
+//! PyTorch's type promotion. The dtype of an operation is that of its operands with axes. 0-d tensors and numbers
+//! change it only if they are of a higher kind.
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -7,16 +7,16 @@ use cuprous_core::ops::Class;
 use cuprous_core::promote::promote;
 use cuprous_core::{DType, Error, Fun, Kind, Result, Scalar};
 
-use crate::ops::Arg;
+use crate::arg::Arg;
 
 static DEFAULT: AtomicU8 = AtomicU8::new(DType::F32 as u8);
 
-/// The dtype of floats that say none.
+/// Returns the dtype of floats for which the user gives none.
 pub fn default_dtype() -> DType {
     DType::from_index(DEFAULT.load(Relaxed))
 }
 
-/// Sets it.
+/// Sets the dtype that [`default_dtype`] returns.
 pub fn set_default_dtype(dtype: DType) -> Result<()> {
     if !dtype.is_float() {
         return Err(Error::type_("only floating-point types are supported as the default type"));
@@ -29,7 +29,8 @@ fn default_complex() -> DType {
     if default_dtype() == DType::F64 { DType::C128 } else { DType::C64 }
 }
 
-/// Two dtypes together. Unlike NumPy's, a float beside an integer of any width stays as it is.
+/// Returns the dtype of two operands of equal priority. Unlike in NumPy, a float with an integer of any width stays as
+/// it is.
 pub fn promote_types(a: DType, b: DType) -> DType {
     let inexact = |d: DType| d.is_float() || d.is_complex();
     match (inexact(a), inexact(b)) {
@@ -43,7 +44,7 @@ pub fn promote_types(a: DType, b: DType) -> DType {
     }
 }
 
-/// The dtype of two groups of operands of which the first comes first.
+/// Returns the dtype of two groups of operands, of which `higher` has priority.
 fn combine(higher: Option<DType>, lower: Option<DType>) -> Option<DType> {
     let (Some(h), Some(l)) = (higher, lower) else { return higher.or(lower) };
     Some(if h.is_complex() {
@@ -61,15 +62,15 @@ fn combine(higher: Option<DType>, lower: Option<DType>) -> Option<DType> {
     })
 }
 
-/// The dtype of some operands together: `torch.result_type`.
+/// Returns the dtype of operands together, as `torch.result_type` does.
 pub fn result_type(args: &[Arg]) -> DType {
-    let (mut wide, mut zero, mut number) = (None, None, None);
-    let put = |place: &mut Option<DType>, d: DType| *place = Some(place.map_or(d, |p| promote_types(p, d)));
+    let (mut with_axes, mut zero_dim, mut number) = (None, None, None);
+    let join = |group: &mut Option<DType>, d: DType| *group = Some(group.map_or(d, |g| promote_types(g, d)));
     for arg in args {
         match arg {
-            Arg::Tensor(t) if t.array.layout.ndim() > 0 => put(&mut wide, t.dtype()),
-            Arg::Tensor(t) => put(&mut zero, t.dtype()),
-            Arg::Number(n) => put(
+            Arg::Tensor(t) if t.array.layout.ndim() > 0 => join(&mut with_axes, t.dtype()),
+            Arg::Tensor(t) => join(&mut zero_dim, t.dtype()),
+            Arg::Number(n) => join(
                 &mut number,
                 match n.kind() {
                     Kind::Bool => DType::Bool,
@@ -80,11 +81,11 @@ pub fn result_type(args: &[Arg]) -> DType {
             ),
         }
     }
-    combine(wide, combine(zero, number)).unwrap_or_else(default_dtype)
+    combine(with_axes, combine(zero_dim, number)).unwrap_or_else(default_dtype)
 }
 
-/// Returns true for arithmetic in half precision with a number that half precision cannot represent, or with a 0-d tensor
-/// of another dtype. PyTorch does not round those operands, only the result ("opmath").
+/// Returns true for arithmetic in half precision with a number that half precision cannot represent, or with a 0-d
+/// tensor of another dtype. PyTorch does not round those operands, only the result ("opmath").
 pub(crate) fn in_float32(fun: Fun, args: &[Arg], compute: DType) -> bool {
     matches!(compute, DType::F16 | DType::BF16)
         && matches!(fun, Fun::Add | Fun::Subtract | Fun::Multiply | Fun::Divide | Fun::FloorDivide)
@@ -96,9 +97,9 @@ pub(crate) fn in_float32(fun: Fun, args: &[Arg], compute: DType) -> bool {
         })
 }
 
-/// The dtype in which a function computes.
+/// Returns the dtype in which a function computes.
 pub(crate) fn compute(fun: Fun, args: &[Arg]) -> DType {
-    // All of one float dtype, or beside a number of no higher kind: the rule of every network.
+    // The usual case in networks: one float dtype, and numbers of no higher kind.
     if let [Arg::Tensor(a), rest @ ..] = args
         && a.dtype().is_float()
         && a.array.layout.ndim() > 0

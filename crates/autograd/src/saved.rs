@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use cuprous_core::Saved;
 
-use crate::Tensor;
-use crate::node::Edge;
+use crate::graph::{Edge, Tensor};
 
-/// A tensor as it was when it was saved: its contents and its place in the graph do not change when it is written later.
-/// Saving copies nothing. The first write to the memory copies the contents.
+/// A tensor as it was when it was saved. Later writes change neither its contents nor its position in the graph. Saving
+/// copies nothing; the first write to the memory copies the contents.
 pub struct SavedTensor {
     saved: Saved,
     edge: Option<Edge>,
@@ -20,7 +19,7 @@ impl SavedTensor {
         SavedTensor { saved: Saved::new(&t.array), edge: t.edge() }
     }
 
-    /// The tensor that was saved.
+    /// Returns the tensor that was saved.
     pub fn tensor(&self) -> Tensor {
         let array = self.saved.array();
         match &self.edge {
@@ -29,13 +28,15 @@ impl SavedTensor {
         }
     }
 
-    /// Returns true if `t` has the saved memory, layout and place in the graph.
+    /// Returns true if `t` still has the saved memory, layout and position in the graph.
     pub fn is_current(&self, t: &Tensor) -> bool {
         let array = self.saved.array();
-        let same_head = match (&self.edge, t.head()) {
-            (Some(edge), Some(head)) => Arc::ptr_eq(&edge.head.node, &head.node) && edge.head.out == head.out,
-            (edge, head) => edge.is_none() && head.is_none(),
+        let same_source = match (&self.edge, t.source()) {
+            (Some(edge), Some(source)) => {
+                Arc::ptr_eq(&edge.source.node, &source.node) && edge.source.index == source.index
+            }
+            (edge, source) => edge.is_none() && source.is_none(),
         };
-        same_head && Arc::ptr_eq(&array.storage, &t.array.storage) && array.layout.id == t.array.layout.id
+        same_source && Arc::ptr_eq(&array.storage, &t.array.storage) && array.layout.id == t.array.layout.id
     }
 }

@@ -1,4 +1,4 @@
-//! The handle that every face shows under its own name.
+//! The array handle that every Python face wraps in a class of its own.
 
 use std::sync::Arc;
 
@@ -7,24 +7,24 @@ use crate::{DType, LayoutRef, Storage};
 /// A view of a storage. Cheap to clone; clones alias.
 #[derive(Clone, Debug)]
 pub struct Array {
-    /// What aliases share.
+    /// The memory and state that views share.
     pub storage: Arc<Storage>,
-    /// How the elements lie in it.
+    /// The layout of the elements in it.
     pub layout: LayoutRef,
 }
 
 impl Array {
-    /// Element type.
+    /// Returns the element type.
     pub fn dtype(&self) -> DType {
         self.layout.dtype
     }
 
-    /// Extents.
+    /// Returns the extents.
     pub fn shape(&self) -> &[i64] {
         &self.layout.shape
     }
 
-    /// The same storage seen otherwise.
+    /// Returns another view of the same storage.
     pub fn view(&self, layout: LayoutRef) -> Array {
         Array { storage: self.storage.clone(), layout }
     }

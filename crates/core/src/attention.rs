@@ -1,26 +1,25 @@
-//! Attention that a device does as one routine, without its matrix of scores in memory.
+//! Attention as one routine, which keeps its matrix of scores out of memory.
 
 use std::fmt;
 
 use crate::DType;
 
-/// Where queries, keys or values are in the operand: elements to the first, and from batch to batch, head to head and row
-/// to row. The features of a row are next to each other.
+/// The position of queries, keys or values in the operand. The features of a row are contiguous.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Part {
-    /// Elements to the first.
+    /// Index of the first element.
     pub start: i64,
     /// Elements from one batch, head and row to the next.
     pub strides: [i64; 3],
 }
 
-/// `softmax(scale · Q Kᵀ) V` of Q (batch, heads, queries, width), K (batch, heads, keys, width) and V (batch, heads, keys,
-/// depth).
+/// `softmax(scale · Q Kᵀ) V` of Q (batch, heads, queries, width), K (batch, heads, keys, width) and V (batch, heads,
+/// keys, depth).
 ///
-/// The operand of the forward routine is flat and holds all three at `parts`. Its result is flat too: the outputs, in the
-/// order (batch, query, head, feature), then the logarithms of the sums (float32, (batch, head, query)) if `training`. The
-/// way back takes both and the gradient of the outputs, which lies as they do, and gives those of the parts, flat, at
-/// [`Attention::gradients`].
+/// The operand of the forward routine is flat and holds all three at `parts`. Its result is flat too: the outputs, in
+/// the order (batch, query, head, feature), then, if `training`, the logarithms of the softmax's sums (float32, in the
+/// order (batch, head, query)). The backward routine takes operand, result and the gradient of the outputs, in the
+/// outputs' order. Its result holds the gradients of the parts at [`Attention::gradients`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Attention {
     /// Batches.
@@ -35,37 +34,38 @@ pub struct Attention {
     pub width: i64,
     /// Features of V.
     pub depth: i64,
-    /// Query i sees the keys up to i.
+    /// Query i attends only to keys up to i.
     pub causal: bool,
-    /// Bits (f32) of what scores are multiplied with.
+    /// Bits (f32) of the factor on the scores.
     pub scale: u32,
-    /// What the way back needs is kept.
+    /// The result includes what the backward routine reads.
     pub training: bool,
     /// Element type of everything but sums.
     pub dtype: DType,
-    /// Where Q, K and V are.
+    /// Where Q, K and V are in the operand.
     pub parts: [Part; 3],
     /// Elements of the operand.
     pub operand: i64,
 }
 
-/// Elements by which parts of a result are aligned: 256 bytes of a half.
-const ALIGNED: i64 = 128;
+/// The alignment of parts in elements of half precision: 256 bytes.
+const ALIGNMENT: i64 = 128;
 
 impl Attention {
-    /// Extents of Q, K, V and the outputs: batch, head, row, feature.
+    /// Returns the extents of Q, K, V and the outputs: batch, head, row, feature.
     pub fn extents(&self) -> [[i64; 4]; 4] {
         let of = |rows, features| [self.batch, self.heads, rows, features];
         let (q, k, v) = (of(self.queries, self.width), of(self.keys, self.width), of(self.keys, self.depth));
         [q, k, v, of(self.queries, self.depth)]
     }
 
-    /// Strides for extents (batch, head, row, feature), of elements in the order (batch, row, head, feature).
+    /// Returns the strides of the first three axes for extents (batch, head, row, feature), if elements are in the
+    /// order (batch, row, head, feature).
     pub fn by_rows([_, heads, rows, features]: [i64; 4]) -> [i64; 3] {
         [rows * heads * features, features, heads * features]
     }
 
-    /// Parts behind each other, and their elements.
+    /// Returns positions for the parts one after another, and the size of the operand that holds them.
     pub fn packed(&self) -> ([Part; 3], i64) {
         let mut start = 0;
         let extents = self.extents();
@@ -77,25 +77,25 @@ impl Attention {
         (parts, start)
     }
 
-    /// Where the gradients of the parts are in what the way back gives, and its elements: as the parts are in the operand,
-    /// if they fill it.
+    /// Returns the positions of the parts' gradients in the result of the backward routine, and its size. They are the
+    /// positions of the parts in the operand, if the parts fill it.
     pub fn gradients(&self) -> ([Part; 3], i64) {
         let all: i64 = self.extents()[..3].iter().map(|extents| extents.iter().product::<i64>()).sum();
         if all == self.operand { (self.parts, self.operand) } else { self.packed() }
     }
 
-    /// Elements of the result before the logarithms.
+    /// Returns the number of elements of the result before the logarithms of the sums.
     pub fn sums(&self) -> i64 {
         aligned(self.extents()[3].iter().product())
     }
 
-    /// Elements of the result.
+    /// Returns the number of elements of the result.
     pub fn result(&self) -> i64 {
         let rows = self.batch * self.heads * self.queries;
         self.sums() + if self.training { rows * 4 / self.dtype.size() as i64 } else { 0 }
     }
 
-    /// Multiplications of the forward routine.
+    /// Returns the number of multiplications of the forward routine.
     pub fn products(&self) -> i64 {
         let all = self.batch * self.heads * self.queries * self.keys * (self.width + self.depth);
         if self.causal { all / 2 } else { all }
@@ -103,7 +103,7 @@ impl Attention {
 }
 
 fn aligned(n: i64) -> i64 {
-    (n + ALIGNED - 1) / ALIGNED * ALIGNED
+    (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT
 }
 
 impl fmt::Display for Attention {

@@ -1,8 +1,8 @@
-//! The shapes of a convolution and how its windows lie.
+//! The geometry of a convolution: shapes, and how its windows lie.
 
 use crate::{DType, Dims};
 
-/// Everything that a convolution depends on besides its values. Lists have one entry for each spatial axis.
+/// Everything but the values on which a convolution depends. Lists have one entry for each spatial axis.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Geometry {
     /// Number of images.
@@ -17,13 +17,13 @@ pub struct Geometry {
     pub kernel: Dims,
     /// Extents of the output.
     pub output: Dims,
-    /// From one window to the next.
+    /// Elements from one window to the next.
     pub stride: Dims,
-    /// From one element of a window to the next.
+    /// Elements from one element of a window to the next.
     pub dilation: Dims,
-    /// Zeros before the first element; those behind the last follow from the extents.
+    /// Zeros before the first element. The number after the last element follows from the extents.
     pub before: Dims,
-    /// Parts of the channels that do not see each other.
+    /// Groups of channels that are convolved separately.
     pub groups: i64,
     /// Element type of operands and result.
     pub dtype: DType,
@@ -31,19 +31,20 @@ pub struct Geometry {
     pub tf32: bool,
 }
 
-/// Which product of a convolution. Each is linear in both operands, and is the way back of the others.
+/// A convolution or one of its gradients. Each is linear in both operands, and its gradients are the other two.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Part {
-    /// (N, O, …) of the input (N, C, …) and the weights (O, C / groups, …).
+    /// The output (N, O, …), from the input (N, C, …) and the weights (O, C / groups, …).
     Output,
-    /// (N, C, …): each element of (N, O, …) times the weights, summed where its window lies.
+    /// The gradient of the input (N, C, …): each element of (N, O, …) times the weights, added at its window.
     Input,
-    /// (O, C / groups, …): the sum over all windows of each element of (N, O, …) times its window of (N, C, …).
+    /// The gradient of the weights (O, C / groups, …): the sum of each element of (N, O, …) times its window of (N, C,
+    /// …).
     Weight,
 }
 
 impl Geometry {
-    /// Shapes of the input, the weights and the output.
+    /// Returns the shapes of the input, the weights and the output.
     fn shapes(&self) -> [Dims; 3] {
         let shape = |n: i64, m: i64, rest: &Dims| [n, m].iter().chain(rest).copied().collect::<Dims>();
         [
@@ -53,8 +54,8 @@ impl Geometry {
         ]
     }
 
-    /// Multiplications and additions of a product: every element of the output meets its window once, whichever of the
-    /// three is computed.
+    /// Returns the number of multiply-adds, which is the same for each [`Part`]: every element of the output is
+    /// combined with its window once.
     pub fn products(&self) -> u64 {
         let factors = self.output.iter().chain(&self.kernel).copied();
         let channels = [self.images, self.outputs, self.inputs / self.groups.max(1)];

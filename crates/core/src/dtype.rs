@@ -1,6 +1,6 @@
 //! The element types, with NumPy's names and sizes.
 
-/// An element type. The order within a kind is by size; `bool` comes first, complex last.
+/// An element type. Kinds are in promotion order; within a kind, types are ordered by size.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 #[repr(u8)]
 #[allow(missing_docs, reason = "the names are NumPy's")]
@@ -39,7 +39,7 @@ impl DType {
     /// Every dtype, in declaration order.
     pub const ALL: [DType; 15] = [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64, C64, C128];
 
-    /// NumPy's name (`bfloat16` is ml_dtypes').
+    /// Returns NumPy's name (for `bfloat16` that of ml_dtypes).
     pub const fn name(self) -> &'static str {
         match self {
             Bool => "bool",
@@ -60,17 +60,17 @@ impl DType {
         }
     }
 
-    /// The dtype of that NumPy name.
+    /// Returns the dtype of a NumPy name.
     pub fn from_name(name: &str) -> Option<DType> {
         Self::ALL.into_iter().find(|d| d.name() == name)
     }
 
-    /// The dtype of that declaration index.
+    /// Returns the dtype of a declaration index.
     pub const fn from_index(index: u8) -> DType {
         Self::ALL[index as usize]
     }
 
-    /// Bytes of one element.
+    /// Returns the size of one element in bytes.
     pub const fn size(self) -> usize {
         match self {
             Bool | I8 | U8 => 1,
@@ -81,7 +81,7 @@ impl DType {
         }
     }
 
-    /// The kind: bool, signed, unsigned, floating or complex.
+    /// Returns the kind: bool, signed, unsigned, floating or complex.
     pub const fn kind(self) -> Kind {
         match self {
             Bool => Kind::Bool,
@@ -92,22 +92,22 @@ impl DType {
         }
     }
 
-    /// True for `float16`, `bfloat16`, `float32` and `float64`.
+    /// Returns true for `float16`, `bfloat16`, `float32` and `float64`.
     pub const fn is_float(self) -> bool {
         matches!(self, F16 | BF16 | F32 | F64)
     }
 
-    /// True for `complex64` and `complex128`.
+    /// Returns true for `complex64` and `complex128`.
     pub const fn is_complex(self) -> bool {
         matches!(self, C64 | C128)
     }
 
-    /// True for signed and unsigned integers (not bool).
+    /// Returns true for signed and unsigned integers, but not for bool.
     pub const fn is_int(self) -> bool {
         matches!(self.kind(), Kind::Int | Kind::UInt)
     }
 
-    /// The dtype of `real` and `imag`: a complex type's component, otherwise the type itself.
+    /// Returns the dtype of the real part: a complex type's component, otherwise the type itself.
     pub const fn component(self) -> DType {
         match self {
             C64 => F32,
@@ -116,7 +116,7 @@ impl DType {
         }
     }
 
-    /// The type in which a sum of this type is accumulated inside a kernel.
+    /// Returns the type in which kernels accumulate a sum of this type.
     pub const fn accumulator(self) -> DType {
         match self {
             F16 | BF16 => F32,
@@ -124,8 +124,8 @@ impl DType {
         }
     }
 
-    /// The floating type in which NumPy evaluates `exp` and its like for this type: integers go to the smallest
-    /// float that holds their range (int8 -> float16, int16 -> float32, wider -> float64).
+    /// Returns the floating type in which NumPy evaluates functions such as `exp`. Integers become the smallest float
+    /// that can represent their range: int8 float16, int16 float32, wider ones float64.
     pub const fn to_inexact(self) -> DType {
         match self {
             Bool | I8 | U8 => F16,

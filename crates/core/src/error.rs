@@ -1,4 +1,4 @@
-//! Errors: the cause first, the operation, the shapes or types, then what to do.
+//! Errors. A message names the cause first, then the shapes or types, then what to do.
 
 use std::fmt;
 
@@ -16,26 +16,27 @@ pub enum ErrorKind {
     /// `OutOfMemoryError(MemoryError)`.
     Memory,
     Runtime,
-    /// Operands on two devices: NumPy's face expects `ValueError`, PyTorch's `RuntimeError`; it is both.
+    /// Operands on two devices. The exception is both a `ValueError`, which NumPy raises, and a `RuntimeError`, which
+    /// PyTorch raises.
     Device,
     /// `numpy._core._exceptions._UFuncNoLoopError`'s public base: `TypeError`.
     Cast,
-    /// A library that is needed is not installed: `ImportError`.
+    /// `ImportError`: a required library is not installed.
     MissingLibrary,
-    /// `RecursionError`: a kernel's functions called one another too deeply.
+    /// `RecursionError`: the functions of a kernel were nested too deeply.
     Recursion,
-    /// `KeyboardInterrupt`. What was interrupted can go on later.
+    /// `KeyboardInterrupt`. The interrupted work can continue later.
     Interrupted,
-    /// `KeyboardInterrupt`. What was interrupted is lost.
+    /// `KeyboardInterrupt`. The interrupted work is lost.
     Aborted,
 }
 
-/// An error on its way to Python.
+/// An error that becomes a Python exception.
 #[derive(Clone, Debug)]
 pub struct Error {
     /// The Python class.
     pub kind: ErrorKind,
-    /// The whole message, `[op]` first where an operation is the cause.
+    /// The whole message. It starts with `[op]` if an operation is the cause.
     pub message: String,
 }
 
@@ -44,7 +45,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 macro_rules! constructors {
     ($($name:ident => $kind:ident),* $(,)?) => {$(
-        #[doc = concat!("An error that becomes Python's class for `", stringify!($kind), "`.")]
+        #[doc = concat!("Returns an error of kind [`ErrorKind::", stringify!($kind), "`].")]
         pub fn $name(message: impl Into<String>) -> Error {
             Error { kind: ErrorKind::$kind, message: message.into() }
         }

@@ -1,8 +1,9 @@
 //! Ctrl-C while work runs: a request that the signal handler makes, and tokens by which loops notice it.
 //!
-//! Only work that the main thread waits for may be interrupted, because Python raises `KeyboardInterrupt` only there. The
-//! thread that waits *listens*; a [`Token`] carries that to the threads that help it. A loop that sees the request unwinds
-//! with [`Interrupted`], which the device catches with [`catch`]. Work that no loop of ours does is waited for with [`poll`].
+//! Only work that the main thread waits for may be interrupted, because Python raises `KeyboardInterrupt` only there.
+//! The thread that waits *listens*; a [`Token`] carries that to the threads that help it. A loop that sees the request
+//! unwinds with [`Interrupted`], which the device catches with [`catch`]. Work that no loop of ours does is waited for
+//! with [`poll`].
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -18,8 +19,8 @@ static REQUESTED: AtomicBool = AtomicBool::new(false);
 /// without Python's lock.
 pub static ARM: OnceLock<fn()> = OnceLock::new();
 
-/// Returns true on the thread on which Python handles signals, if a signal raises `KeyboardInterrupt` there. Set once by
-/// the Python bindings; called without Python's lock.
+/// Returns true on the thread on which Python handles signals, if a signal raises `KeyboardInterrupt` there. Set once
+/// by the Python bindings; called without Python's lock.
 pub static ANSWERS: OnceLock<fn() -> bool> = OnceLock::new();
 
 thread_local! {

@@ -1,4 +1,4 @@
-//! Shapes and views: how the elements of an array lie in its storage.
+//! Layouts: the shapes and views through which storages are read and written.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -9,14 +9,14 @@ use smallvec::SmallVec;
 
 use crate::{DType, Error, Result};
 
-/// Extents or strides, one an axis.
+/// Extents or strides, one for each axis.
 pub type Dims = SmallVec<[i64; 5]>;
 
-/// Most axes of an array: NumPy's limit.
+/// The largest number of axes: NumPy's limit.
 pub const MAX_NDIM: usize = 64;
 
-/// Most bytes that the elements of a layout may take. NumPy's limit is `i64::MAX`; this one leaves room for devices
-/// that round sizes up to whole tiles.
+/// The largest number of bytes of the elements of a layout. NumPy's limit is `i64::MAX`; this one leaves room for
+/// devices that round sizes up to whole tiles.
 pub const MAX_BYTES: i64 = 1 << 62;
 
 /// Element type, shape, strides and offset of an array in its storage, all **in elements of `dtype`**, not bytes.
@@ -47,14 +47,14 @@ pub struct Layout {
     pub offset: i64,
     /// Number of elements.
     pub size: i64,
-    /// Serial number of the tape that last noted the use of this layout, so that it is noted once.
-    pub(crate) noted: AtomicU64,
+    /// Serial number of the tape that kept this layout last, so that a tape keeps it only once.
+    pub(crate) tape_serial: AtomicU64,
 }
 
 /// A shared, interned layout.
 pub type LayoutRef = Arc<Layout>;
 
-/// What makes a layout equal to another.
+/// The key of a layout in the table: two layouts with equal keys are the same layout.
 #[derive(Clone, Debug)]
 struct Key {
     dtype: DType,
@@ -76,11 +76,12 @@ impl Hash for Key {
     }
 }
 
-/// A multiply-fold hash for short keys of the program's own making: layouts are looked up on the recording path.
+/// A fast hash for [`Key`]: each word is multiplied, and both halves of the product are combined. Layouts are looked up
+/// for every recorded operation. The keys do not come from an attacker, so collisions are not a concern.
 #[derive(Default)]
-struct Fold(u64);
+struct KeyHasher(u64);
 
-impl Hasher for Fold {
+impl Hasher for KeyHasher {
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|&b| self.write_u64(b.into()));
     }
@@ -95,10 +96,10 @@ impl Hasher for Fold {
     }
 }
 
-/// The table of live layouts. When it has doubled since the last sweep, layouts that only the table holds are dropped,
-/// so a program that makes ever new shapes stays bounded.
+/// The table of live layouts. When its size has doubled since the last sweep, layouts that only the table holds are
+/// dropped, so that a process with ever new shapes uses bounded memory.
 struct Interner {
-    table: HashMap<Key, LayoutRef, BuildHasherDefault<Fold>>,
+    table: HashMap<Key, LayoutRef, BuildHasherDefault<KeyHasher>>,
     free_ids: Vec<u32>,
     next_id: u32,
     sweep_at: usize,
@@ -150,12 +151,14 @@ fn checked_span(shape: &[i64], strides: &[i64], offset: i64) -> Option<(i64, i64
     Some((lo, hi))
 }
 
-/// Locks the table of layouts until the result is dropped. Held over a fork, so that the child finds the table unlocked.
+/// Locks the table of layouts until the result is dropped. Held over a fork, so that the child finds the table
+/// unlocked.
 pub fn hold() -> impl Sized + 'static {
     INTERNER.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Returns the row-major strides of `shape`. They are right for a shape that [`checked_size`] accepts, and wrap for others.
+/// Returns the row-major strides of `shape`. They are right for a shape that [`checked_size`] accepts, and wrap for
+/// others.
 pub fn contiguous_strides(shape: &[i64]) -> Dims {
     let mut strides: Dims = SmallVec::from_elem(1, shape.len());
     for axis in (1..shape.len()).rev() {
@@ -211,7 +214,7 @@ impl Layout {
             strides: key.strides.clone(),
             offset,
             size,
-            noted: AtomicU64::new(0),
+            tape_serial: AtomicU64::new(0),
         });
         interner.table.insert(key, layout.clone());
         Ok(layout)
@@ -225,7 +228,7 @@ impl Layout {
     pub fn new(dtype: DType, shape: &[i64], strides: &[i64], offset: i64) -> LayoutRef {
         match Layout::try_new(dtype, shape, strides, offset) {
             Ok(layout) => layout,
-            Err(error) => panic!("a layout of shape {} that was not checked: {error}", show(shape)),
+            Err(error) => panic!("invalid view of shape {}: {error}", show(shape)),
         }
     }
 
@@ -241,7 +244,7 @@ impl Layout {
     pub fn contiguous(dtype: DType, shape: &[i64]) -> LayoutRef {
         match Layout::try_contiguous(dtype, shape) {
             Ok(layout) => layout,
-            Err(error) => panic!("a shape {} that was not checked: {error}", show(shape)),
+            Err(error) => panic!("invalid shape {}: {error}", show(shape)),
         }
     }
 
@@ -255,28 +258,28 @@ impl Layout {
         }
     }
 
-    /// Number of axes.
+    /// Returns the number of axes.
     pub fn ndim(&self) -> usize {
         self.shape.len()
     }
 
-    /// Row-major without gaps, at any offset.
+    /// Returns true if the layout is row-major without gaps, at any offset.
     pub fn is_c_contiguous(&self) -> bool {
         is_row_major(&self.shape, &self.strides)
     }
 
-    /// Column-major without gaps, at any offset.
+    /// Returns true if the layout is column-major without gaps, at any offset.
     pub fn is_f_contiguous(&self) -> bool {
         let reverse = |d: &Dims| d.iter().rev().copied().collect::<Dims>();
         is_row_major(&reverse(&self.shape), &reverse(&self.strides))
     }
 
-    /// A part of the same view with another shape and other strides; see [`Layout::new`].
+    /// Returns a layout of the same dtype with another shape and strides; see [`Layout::new`].
     pub fn with(&self, shape: &[i64], strides: &[i64], offset: i64) -> LayoutRef {
         Layout::new(self.dtype, shape, strides, offset)
     }
 
-    /// This view stretched to `shape` by NumPy's broadcasting.
+    /// Returns this view broadcast to `shape` by NumPy's rules.
     pub fn broadcast_to(&self, shape: &[i64]) -> Result<LayoutRef> {
         let fail = || {
             Error::value(format!(
@@ -301,13 +304,14 @@ impl Layout {
         Layout::try_new(self.dtype, shape, &strides, self.offset)
     }
 
-    /// The axes in another order; `axes` is a permutation.
+    /// Returns the view with its axes in the order of the permutation `axes`.
     pub fn permute(&self, axes: &[usize]) -> LayoutRef {
         let pick = |d: &Dims| axes.iter().map(|&a| d[a]).collect::<Dims>();
         self.with(&pick(&self.shape), &pick(&self.strides), self.offset)
     }
 
-    /// The same elements in row-major order as `shape`, if strides can say it; `None` means a copy is needed.
+    /// Returns the view with the same elements, in row-major order, in another shape. `None` if strides cannot express
+    /// it, so that a copy is needed.
     pub fn reshape(&self, shape: &[i64]) -> Option<LayoutRef> {
         debug_assert_eq!(self.size, shape.iter().product::<i64>());
         if self.size == 0 || self.is_c_contiguous() {
@@ -342,14 +346,14 @@ impl Layout {
             i += 1;
             j += 1;
         }
-        // What is left are axes of extent 1: give them the stride NumPy would show.
+        // The remaining axes have extent 1. They get the strides that NumPy shows.
         for k in j..shape.len() {
             strides[k] = if k == 0 { 1 } else { strides[k - 1] };
         }
         Some(self.with(shape, &strides, self.offset))
     }
 
-    /// Lowest and highest element of the storage that the view touches; `None` when it is empty.
+    /// Returns the lowest and highest element of the storage that the view touches, or `None` if it is empty.
     pub fn span(&self) -> Option<(i64, i64)> {
         if self.size == 0 {
             return None;
@@ -360,6 +364,23 @@ impl Layout {
             if reach < 0 { lo += reach } else { hi += reach }
         }
         Some((lo, hi))
+    }
+
+    /// Returns true if different indices are known to be different elements of memory: the stride of every axis is
+    /// larger than all that the axes with smaller strides reach.
+    pub fn is_injective(&self) -> bool {
+        if self.size <= 1 || self.is_c_contiguous() {
+            return true;
+        }
+        let axes = self.shape.iter().zip(&self.strides).filter(|&(&n, _)| n != 1);
+        let mut axes: SmallVec<[(i64, i64); 6]> = axes.map(|(&n, &s)| (s.saturating_abs(), n)).collect();
+        axes.sort_unstable();
+        let mut reach = 0_i64;
+        axes.into_iter().all(|(stride, n)| {
+            let separate = stride > reach;
+            reach = reach.saturating_add((n - 1).saturating_mul(stride));
+            separate
+        })
     }
 }
 
@@ -379,7 +400,7 @@ fn is_row_major(shape: &[i64], strides: &[i64]) -> bool {
     true
 }
 
-/// The shape that both broadcast to.
+/// Returns the shape to which both shapes broadcast, or `None` if there is none.
 pub fn broadcast_shapes(a: &[i64], b: &[i64]) -> Option<Dims> {
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
     let mut out: Dims = long.into();
@@ -395,7 +416,7 @@ pub fn broadcast_shapes(a: &[i64], b: &[i64]) -> Option<Dims> {
     Some(out)
 }
 
-/// A shape as Python prints a tuple.
+/// Formats a shape as Python prints a tuple.
 pub fn show(shape: &[i64]) -> String {
     match shape {
         [] => "()".into(),

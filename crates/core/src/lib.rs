@@ -1,7 +1,7 @@
-//! The words every other part of Cuprous speaks: dtypes and promotion, shapes and views, the operation table and its
-//! derivatives, storages and the tape on which operations are recorded.
+//! The types that every other crate of Cuprous uses: dtypes and promotion, shapes and views, the operation table and
+//! its derivatives, storages, and the tape on which operations are recorded.
 //!
-//! Architecture invariant: this crate knows no device, no plan and no Python.
+//! Architecture invariant: this crate knows nothing of devices, plans and Python.
 
 pub mod array;
 pub mod attention;
@@ -31,5 +31,5 @@ pub use node::{In, Node, NodeKind, ReduceOp, ScatterOp, Src};
 pub use ops::{Fun, OPS};
 pub use routine::{LinalgOp, QrMode, RoutineOp, RoutineRef, ScanOp, Vectors};
 pub use scalar::Scalar;
-pub use storage::{Buffer, Epoch, Head, Loan, Memory, Saved, Storage};
+pub use storage::{Buffer, Epoch, Memory, Saved, SharedGuard, Storage, Version};
 pub use tape::Tape;

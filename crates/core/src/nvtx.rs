@@ -1,13 +1,13 @@
-//! Ranges for NVIDIA's tools (Nsight Systems, Nsight Compute): NVTX version 3, which is an agreement and no library.
+//! Ranges for NVIDIA's tools (Nsight Systems, Nsight Compute): NVTX version 3, which is a protocol and not a library.
 //!
-//! A tool names a library of its own in `NVTX_INJECTION64_PATH`, to which we show a table of functions that it fills in.
-//! Without that variable nothing is loaded, and a range costs one load.
+//! A tool names its library in the variable `NVTX_INJECTION64_PATH`. That library fills in a table of functions, which
+//! ranges call. Without the variable nothing is loaded, and a range costs one load.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-/// Modules of functions, counted from 1, with their sizes; only the first one's are called.
+/// The sizes of the modules of functions, numbered from 1. Only functions of the first module are called.
 const SIZES: [usize; 7] = [0, 16, 9, 15, 7, 16, 7];
 const CORE: usize = 1;
 const MARK_EX: usize = 1;
@@ -18,15 +18,16 @@ const END: usize = 7;
 const PUSH_EX: usize = 8;
 const PUSH: usize = 9;
 const POP: usize = 11;
-const MOST: usize = 17;
+const MAX_FUNCTIONS: usize = 17;
 
 /// The functions of a module, which a tool fills in.
-struct Functions([AtomicPtr<c_void>; MOST]);
-/// Where they are: a table of pointers to function pointers, with an end.
-struct Table([AtomicPtr<c_void>; MOST]);
+struct Functions([AtomicPtr<c_void>; MAX_FUNCTIONS]);
+/// Pointers to the function pointers of a module, ended by null.
+struct Table([AtomicPtr<c_void>; MAX_FUNCTIONS]);
 
-static FUNCTIONS: [Functions; 7] = [const { Functions([const { AtomicPtr::new(std::ptr::null_mut()) }; MOST]) }; 7];
-static TABLES: [Table; 7] = [const { Table([const { AtomicPtr::new(std::ptr::null_mut()) }; MOST]) }; 7];
+static FUNCTIONS: [Functions; 7] =
+    [const { Functions([const { AtomicPtr::new(std::ptr::null_mut()) }; MAX_FUNCTIONS]) }; 7];
+static TABLES: [Table; 7] = [const { Table([const { AtomicPtr::new(std::ptr::null_mut()) }; MAX_FUNCTIONS]) }; 7];
 
 #[repr(C)]
 struct Callbacks {
@@ -55,7 +56,7 @@ extern "C" fn function_table(module: c_int, table: *mut *const c_void, size: *mu
     for k in 1..SIZES[module] {
         TABLES[module].0[k].store(FUNCTIONS[module].0[k].as_ptr().cast(), Relaxed);
     }
-    // SAFETY: the tool gives places to write to, or null.
+    // SAFETY: the tool passes valid pointers or null.
     unsafe {
         if !table.is_null() {
             *table = TABLES[module].0.as_ptr().cast();
@@ -76,16 +77,16 @@ extern "C" fn export_table(id: u32) -> *const c_void {
 }
 
 type ExportTable = extern "C" fn(u32) -> *const c_void;
-type Push = unsafe extern "C" fn(*const c_char) -> c_int;
-type PushEx = unsafe extern "C" fn(*const Attributes) -> c_int;
-type Pop = unsafe extern "C" fn() -> c_int;
-type Mark = unsafe extern "C" fn(*const c_char);
-type MarkEx = unsafe extern "C" fn(*const Attributes);
-type Start = unsafe extern "C" fn(*const c_char) -> u64;
-type StartEx = unsafe extern "C" fn(*const Attributes) -> u64;
-type End = unsafe extern "C" fn(u64);
+type PushFn = unsafe extern "C" fn(*const c_char) -> c_int;
+type PushExFn = unsafe extern "C" fn(*const Attributes) -> c_int;
+type PopFn = unsafe extern "C" fn() -> c_int;
+type MarkFn = unsafe extern "C" fn(*const c_char);
+type MarkExFn = unsafe extern "C" fn(*const Attributes);
+type StartFn = unsafe extern "C" fn(*const c_char) -> u64;
+type StartExFn = unsafe extern "C" fn(*const Attributes) -> u64;
+type EndFn = unsafe extern "C" fn(u64);
 
-/// A name with a colour.
+/// A name with a color: `nvtxEventAttributes_t`.
 #[repr(C)]
 struct Attributes {
     version: u16,
@@ -101,7 +102,7 @@ struct Attributes {
 }
 
 impl Attributes {
-    /// While the name lives.
+    /// Returns attributes that are valid while `name` lives.
     fn new(name: &CStr, color: u32) -> Attributes {
         Attributes {
             version: 3,
@@ -118,17 +119,17 @@ impl Attributes {
     }
 }
 
-/// What a tool filled in; it must have the first two.
+/// The functions that a tool filled in. `push` and `pop` are required.
 #[derive(Clone, Copy)]
 struct Tool {
-    push: Push,
-    pop: Pop,
-    push_ex: Option<PushEx>,
-    mark: Option<Mark>,
-    mark_ex: Option<MarkEx>,
-    start: Option<Start>,
-    start_ex: Option<StartEx>,
-    end: Option<End>,
+    push: PushFn,
+    pop: PopFn,
+    push_ex: Option<PushExFn>,
+    mark: Option<MarkFn>,
+    mark_ex: Option<MarkExFn>,
+    start: Option<StartFn>,
+    start_ex: Option<StartExFn>,
+    end: Option<EndFn>,
 }
 
 #[cfg(unix)]
@@ -137,7 +138,8 @@ fn load() -> Option<Tool> {
 
     let path = std::env::var_os("NVTX_INJECTION64_PATH").filter(|path| !path.is_empty())?;
     let path = CString::new(path.as_bytes()).ok()?;
-    // SAFETY: the path is a string; the library is one that the user's tool wants in this process, as NVTX says.
+    // SAFETY: the path is a C string. NVTX defines that the library is loaded into this process and initialized this
+    // way, and which function has which index and type.
     unsafe {
         let library = libc::dlopen(path.as_ptr(), libc::RTLD_LAZY);
         if library.is_null() {
@@ -157,15 +159,15 @@ fn load() -> Option<Tool> {
         }
         let filled = |k: usize| FUNCTIONS[CORE].0[k].load(Relaxed);
         Some(Tool {
-            push: std::mem::transmute::<*mut c_void, Push>(push),
-            pop: std::mem::transmute::<*mut c_void, Pop>(pop),
-            // Null is none.
-            push_ex: std::mem::transmute::<*mut c_void, Option<PushEx>>(filled(PUSH_EX)),
-            mark: std::mem::transmute::<*mut c_void, Option<Mark>>(filled(MARK)),
-            mark_ex: std::mem::transmute::<*mut c_void, Option<MarkEx>>(filled(MARK_EX)),
-            start: std::mem::transmute::<*mut c_void, Option<Start>>(filled(START)),
-            start_ex: std::mem::transmute::<*mut c_void, Option<StartEx>>(filled(START_EX)),
-            end: std::mem::transmute::<*mut c_void, Option<End>>(filled(END)),
+            push: std::mem::transmute::<*mut c_void, PushFn>(push),
+            pop: std::mem::transmute::<*mut c_void, PopFn>(pop),
+            // A null pointer becomes `None`.
+            push_ex: std::mem::transmute::<*mut c_void, Option<PushExFn>>(filled(PUSH_EX)),
+            mark: std::mem::transmute::<*mut c_void, Option<MarkFn>>(filled(MARK)),
+            mark_ex: std::mem::transmute::<*mut c_void, Option<MarkExFn>>(filled(MARK_EX)),
+            start: std::mem::transmute::<*mut c_void, Option<StartFn>>(filled(START)),
+            start_ex: std::mem::transmute::<*mut c_void, Option<StartExFn>>(filled(START_EX)),
+            end: std::mem::transmute::<*mut c_void, Option<EndFn>>(filled(END)),
         })
     }
 }
@@ -177,16 +179,16 @@ fn load() -> Option<Tool> {
 
 static TOOL: OnceLock<Option<Tool>> = OnceLock::new();
 
-/// Does a tool listen?
+/// Returns true if a tool is attached.
 #[inline]
 pub fn on() -> bool {
     TOOL.get_or_init(load).is_some()
 }
 
-/// A range of the calling thread that ends when this is dropped.
+/// A range of the calling thread. Ends when dropped.
 pub struct Range(Tool);
 
-/// Begins a range, if a tool listens; only then is it asked for its name.
+/// Begins a range if a tool is attached. Only then is `name` called.
 #[inline]
 pub fn range(name: impl FnOnce() -> String) -> Option<Range> {
     (*TOOL.get_or_init(load)).map(|tool| begin(tool, name()))
@@ -195,7 +197,7 @@ pub fn range(name: impl FnOnce() -> String) -> Option<Range> {
 #[cold]
 fn begin(tool: Tool, name: String) -> Range {
     let name = text(&name);
-    // SAFETY: the tool's function, and a string that it copies.
+    // SAFETY: a function of the tool, called with a C string that it copies.
     unsafe { (tool.push)(name.as_ptr()) };
     Range(tool)
 }
@@ -210,15 +212,15 @@ fn tool() -> Option<Tool> {
 
 impl Drop for Range {
     fn drop(&mut self) {
-        // SAFETY: the tool's function; the range was begun by this thread.
+        // SAFETY: a function of the tool without arguments.
         unsafe { (self.0.pop)() };
     }
 }
 
-/// Begins a range that [`pop`] ends, with a colour (0xAARRGGBB) or without; how deep it lies, if a tool listens.
+/// Begins a range that [`pop`] ends, with an optional color (0xAARRGGBB). Returns its depth if a tool is attached.
 pub fn push(name: &str, color: Option<u32>) -> Option<i32> {
     let (tool, name) = (tool()?, text(name));
-    // SAFETY: the tool's functions, and a name that they copy.
+    // SAFETY: functions of the tool, called with a name that they copy.
     Some(unsafe {
         match (tool.push_ex, color) {
             (Some(push), Some(color)) => push(&Attributes::new(&name, color)),
@@ -227,17 +229,17 @@ pub fn push(name: &str, color: Option<u32>) -> Option<i32> {
     })
 }
 
-/// Ends the range of the calling thread that was begun last; how deep it lay.
+/// Ends the innermost range of the calling thread. Returns its depth.
 pub fn pop() -> Option<i32> {
-    // SAFETY: the tool's function.
+    // SAFETY: a function of the tool without arguments.
     tool().map(|tool| unsafe { (tool.pop)() })
 }
 
-/// Something took place.
+/// Marks a moment.
 pub fn mark(name: &str, color: Option<u32>) {
     let Some(tool) = tool() else { return };
     let name = text(name);
-    // SAFETY: as in `push`.
+    // SAFETY: functions of the tool, called with a name that they copy.
     unsafe {
         match (tool.mark_ex, color, tool.mark) {
             (Some(mark), Some(color), _) => mark(&Attributes::new(&name, color)),
@@ -247,10 +249,10 @@ pub fn mark(name: &str, color: Option<u32>) {
     }
 }
 
-/// Begins a range that any thread may end, by the number that this gives, if a tool listens.
+/// Begins a range that any thread may end. Returns its number if a tool is attached.
 pub fn start(name: &str, color: Option<u32>) -> Option<u64> {
     let (tool, name) = (tool()?, text(name));
-    // SAFETY: as in `push`.
+    // SAFETY: functions of the tool, called with a name that they copy.
     unsafe {
         match (tool.start_ex, color, tool.start) {
             (Some(start), Some(color), _) => Some(start(&Attributes::new(&name, color))),
@@ -263,7 +265,7 @@ pub fn start(name: &str, color: Option<u32>) -> Option<u64> {
 /// Ends a range that [`start`] began.
 pub fn end(range: u64) {
     if let Some(end) = tool().and_then(|tool| tool.end) {
-        // SAFETY: the tool's function.
+        // SAFETY: a function of the tool, called with a number.
         unsafe { end(range) };
     }
 }

@@ -1,12 +1,23 @@
 //! **The operation table**: one row per scalar function.
 //!
-//! A row gives the name, the arity, the dtypes it computes in, what it returns, its CPU code and its CUDA expression.
-//! Devices expand the rows they need with [`for_each_fun!`]; adding an elementwise function is one row here and one test.
+//! A row has seven columns, for example
 //!
-//! * `cpu` is Rust over the traits of the CPU device's `math` module, generic over the element type.
-//! * `cuda` is CUDA C++ over the overloads of the CUDA device's prelude; `{0}`, `{1}`, `{2}` are the operands.
+//! ```text
+//! (Hypot, "hypot", 2, Float => Same, cpu |a, b| a.hypot(b), cuda "hypot_({0}, {1})")
+//! ```
 //!
-//! Functions whose operands differ in type have `special` rows: the devices implement them by hand.
+//! 1. The variant of [`Fun`].
+//! 2. NumPy's name, which kernels, listings and error messages use too.
+//! 3. The number of operands, 1 to 3.
+//! 4. A [`Class`]: the dtype in which the function computes, given the promoted dtype of its operands.
+//! 5. A [`Returns`]: the dtype of the result, given the dtype in which it computes.
+//! 6. `cpu`: Rust code, generic over the element type, that uses the traits of the CPU device's `math` module.
+//! 7. `cuda`: a CUDA C++ expression that uses the overloads of the CUDA device's prelude. `{0}`, `{1}` and `{2}` stand
+//!    for the operands.
+//!
+//! Functions whose operands or result have different dtypes say `special` in place of both codes; the devices implement
+//! them by hand. Devices expand the rows with [`for_each_fun!`]. The derivative of each function is a row of
+//! [`crate::vjp`].
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -14,33 +25,34 @@ use std::sync::LazyLock;
 use crate::DType::{self, *};
 use crate::Kind;
 
-/// The dtypes that a function computes in. Operands of other dtypes are first cast, by [`Class::compute`].
+/// The dtypes in which a function computes. Operands of other dtypes are cast first, to [`Class::compute`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Class {
-    /// bool, integers, floats, complex.
+    /// All dtypes.
     All,
-    /// integers, floats, complex.
+    /// Integers, floats and complex.
     Num,
-    /// integers and floats.
+    /// Integers and floats.
     Real,
-    /// bool, integers and floats.
+    /// Bool, integers and floats.
     RealBool,
     Int,
     IntBool,
     Bool,
     Float,
-    /// floats and complex.
+    /// Floats and complex.
     Inexact,
-    /// as `Inexact`, but every integer goes to float64 (true division).
+    /// As `Inexact`, but every integer becomes float64 (true division).
     Divide,
-    /// float64 and complex128 only (`float_power`).
+    /// Float64 and complex128 only (`float_power`).
     Double,
     Complex,
 }
 
 impl Class {
-    /// The dtype in which the function computes for operands promoted to `d`; `None` where NumPy has no loop.
+    /// Returns the dtype in which the function computes for operands promoted to `d`. `None` if NumPy has no loop for
+    /// `d`.
     pub const fn compute(self, d: DType) -> Option<DType> {
         let kind = d.kind();
         Some(match self {
@@ -89,36 +101,36 @@ impl Class {
     }
 }
 
-/// What a function returns, given the dtype it computes in.
+/// The dtype of a function's result, given the dtype in which it computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Returns {
     Same,
     Bool,
-    /// The real component's dtype.
+    /// The dtype of the real part.
     Component,
-    /// Set by hand when it is recorded.
+    /// Given by [`Fun::result`], or chosen when the operation is recorded.
     Special,
 }
 
-/// A row of the table, as data.
+/// A row of the table.
 #[derive(Debug)]
 pub struct Op {
     /// NumPy's name.
     pub name: &'static str,
     /// Number of operands.
     pub arity: u8,
-    /// The dtypes it computes in.
+    /// The dtypes in which it computes.
     pub class: Class,
-    /// What it returns.
+    /// The dtype of its result.
     pub returns: Returns,
-    /// CUDA expression; empty for special rows.
+    /// CUDA expression. Empty for special rows.
     pub cuda: &'static str,
 }
 
-/// Calls `$callback! { rows }`, each row
-/// `(Variant, "name", arity, Class => Returns, cpu |a, b| expression, cuda "expression")`; special rows have
-/// `special` in place of both codes.
+/// Calls `$callback! { rows }` with all rows of the table. A row is
+/// `(Variant, "name", arity, Class => Returns, cpu |a, b| expression, cuda "expression")`, or
+/// `(Variant, "name", arity, Class => Returns, special)`.
 #[macro_export]
 macro_rules! for_each_fun {
     ($callback:path) => {
@@ -196,7 +208,7 @@ macro_rules! for_each_fun {
             (LessEqual, "less_equal", 2, All => Bool, cpu |a, b| a.le(b), cuda "less_equal({0}, {1})")
             (Greater, "greater", 2, All => Bool, cpu |a, b| b.lt(a), cuda "less({1}, {0})")
             (GreaterEqual, "greater_equal", 2, All => Bool, cpu |a, b| b.le(a), cuda "less_equal({1}, {0})")
-            // (int64, uint64) in either order -> int8: -1, 0 or 1 by the order of the exact values
+            // (int64, uint64) in either order -> int8: -1, 0 or 1, as the first value is less, equal or greater
             (CompareIntegers, "compare_integers", 2, Int => Special, special)
             (LogicalAnd, "logical_and", 2, Bool => Same, cpu |a, b| a & b, cuda "({0} && {1})")
             (LogicalOr, "logical_or", 2, Bool => Same, cpu |a, b| a | b, cuda "({0} || {1})")
@@ -231,21 +243,22 @@ macro_rules! for_each_fun {
             (Ndtr, "ndtr", 1, Float => Same, cpu |a| a.ndtr(), cuda "ndtr({0})")
             (I0, "i0", 1, Float => Same, cpu |a| a.i0(), cuda "bessel_i0({0})")
             (Sinc, "sinc", 1, Float => Same, cpu |a| a.sinc(), cuda "sinc({0})")
-            // --- selection and conversion: (bool, T, T) -> T; S -> T by value; S -> T by bits, same size
+            // --- selection and conversion: where is (bool, T, T) -> T, cast is S -> T by value, bitcast is S -> T by
+            // bits (S and T have the same size)
             (Where, "where", 3, All => Special, special)
             (Cast, "cast", 1, All => Special, special)
             (Bitcast, "bitcast", 1, All => Special, special)
-            // --- random numbers: (index: int64, seed: uint64, offset: uint64); see the devices' `philox`
+            // --- random numbers: (index: int64, seed: uint64, offset: uint64); the devices' `philox` generates them
             (RandomBits32, "random_bits32", 3, Int => Special, special)
             (RandomBits64, "random_bits64", 3, Int => Special, special)
             (RandomUnit32, "random_unit32", 3, Int => Special, special)
             (RandomUnit64, "random_unit64", 3, Int => Special, special)
             (RandomNormal32, "random_normal32", 3, Int => Special, special)
             (RandomNormal64, "random_normal64", 3, Int => Special, special)
-            // --- random numbers by rejection: (index: int64, seed: uint64, parameter) -> float64 | int64
+            // --- random numbers by rejection: (index: int64, seed: uint64, parameter) -> float64 or int64
             (RandomGamma, "random_gamma", 3, Int => Special, special)
             (RandomPoisson, "random_poisson", 3, Int => Special, special)
-            // the parameter of a binomial is complex128(n, p)
+            // The parameter of a binomial distribution is complex128(n, p).
             (RandomBinomial, "random_binomial", 3, Int => Special, special)
         }
     };
@@ -279,25 +292,25 @@ macro_rules! define {
 for_each_fun!(define);
 
 impl Fun {
-    /// The function's row.
+    /// Returns the function's row.
     pub fn op(self) -> &'static Op {
         &OPS[self as usize]
     }
 
-    /// The function of that name.
+    /// Returns the function of a name.
     pub fn from_name(name: &str) -> Option<Fun> {
         static BY_NAME: LazyLock<HashMap<&str, Fun>> =
             LazyLock::new(|| Fun::ALL.iter().map(|&f| (f.op().name, f)).collect());
         BY_NAME.get(name).copied()
     }
 
-    /// The function of that index.
+    /// Returns the function of an index into the table.
     pub fn from_index(index: u8) -> Fun {
         Fun::ALL[index as usize]
     }
 
-    /// Result dtype of an elementwise function computed in `compute` (all operands of that dtype).
-    /// Special rows are typed where they are recorded.
+    /// Returns the dtype of the result if the function computes in `compute`. For special rows other than those named
+    /// here, the dtype is chosen when the operation is recorded.
     pub fn result(self, compute: DType) -> DType {
         match self.op().returns {
             Returns::Same => compute,
@@ -319,7 +332,8 @@ impl Fun {
         }
     }
 
-    /// What NumPy computes instead when all operands are bool: `+` is `or`, `*` is `and`. `None` keeps the function.
+    /// Returns the function that NumPy computes instead if all operands are bool (`+` is `or`, `*` is `and`), or `None`
+    /// if it computes the same.
     pub fn for_bool(self) -> Option<Fun> {
         Some(match self {
             Fun::Add | Fun::Maximum | Fun::Fmax => Fun::LogicalOr,

@@ -1,11 +1,12 @@
-//! What this process tells monitors of itself: one page in shared memory with its memory counters, device by device.
+//! What this process publishes for monitors: a page of shared memory with its memory counters for each device.
 //!
-//! The counters that the allocators keep anyway lie in that page, so telling costs no instruction. The page is a file
-//! in a folder of the user's own, held by a lock that the system lets go when the process dies in whatever way; hence
-//! no stale file is ever believed, and process numbers, which differ inside and outside of containers, decide nothing.
+//! The allocators keep their counters in that page, so publishing them costs nothing. The page is a file in a directory
+//! that belongs to the user. The process holds a lock on the file, which the system releases when the process ends for
+//! any reason. A file without a lock is ignored, so stale files do no harm, and process ids, which differ inside and
+//! outside of containers, need not be trusted.
 //!
-//! The folder is `/dev/shm/cuprous-<user>` or `CUPROUS_RUNTIME_DIR`, which containers may share with their host; an
-//! empty value turns the report off. Nothing is made before a device is used for the first time.
+//! The directory is `/dev/shm/cuprous-<user>` or `CUPROUS_RUNTIME_DIR`, which containers may share with their host. An
+//! empty value turns publishing off. Nothing is created before a device is used for the first time.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -13,87 +14,90 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Mutex, OnceLock};
 
-/// Bytes of one device's memory. One thread at a time changes them, under its allocator's lock.
+/// Counters of one device's memory, in bytes. Only the thread that holds the allocator's lock changes them.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct Counters {
     used: AtomicU64,
-    held: AtomicU64,
+    reserved: AtomicU64,
     peak: AtomicU64,
 }
 
+/// Adds `by` to a counter and returns the new value.
 #[inline]
 fn change(cell: &AtomicU64, by: i64) -> u64 {
-    // A load and a store: nobody else writes, and an atomic addition would cost ten times as much.
+    // A load and a store, because there is only one writer. An atomic addition would take ten times as long.
     let value = cell.load(Relaxed).wrapping_add_signed(by);
     cell.store(value, Relaxed);
     value
 }
 
 impl Counters {
-    /// Bytes in use.
+    /// Returns the bytes in use.
     #[inline]
     pub fn used(&self) -> u64 {
         self.used.load(Relaxed)
     }
 
-    /// Bytes taken of the device, in use or not.
+    /// Returns the bytes allocated from the device, in use or not.
     #[inline]
-    pub fn held(&self) -> u64 {
-        self.held.load(Relaxed)
+    pub fn reserved(&self) -> u64 {
+        self.reserved.load(Relaxed)
     }
 
-    /// The most that was in use.
+    /// Returns the largest number of bytes in use so far.
     #[inline]
     pub fn peak(&self) -> u64 {
         self.peak.load(Relaxed)
     }
 
-    /// More in use, or less.
+    /// Adds to the bytes in use; `by` may be negative.
     #[inline]
-    pub fn use_more(&self, by: i64) {
+    pub fn add_used(&self, by: i64) {
         let used = change(&self.used, by);
         if used > self.peak() {
             self.peak.store(used, Relaxed);
         }
     }
 
-    /// More taken of the device, or less.
+    /// Adds to the bytes allocated from the device; `by` may be negative.
     #[inline]
-    pub fn hold_more(&self, by: i64) {
-        change(&self.held, by);
+    pub fn add_reserved(&self, by: i64) {
+        change(&self.reserved, by);
     }
 
-    /// Starts the peak anew.
+    /// Resets the peak to what is in use.
     pub fn reset_peak(&self) {
         self.peak.store(self.used(), Relaxed);
     }
 
-    /// Counters that nobody else sees.
+    /// Returns counters that are not published.
     pub fn private() -> &'static Counters {
         Box::leak(Box::default())
     }
 }
 
-/// Which device's memory is counted.
+/// A device whose memory is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Device {
-    /// The host's.
+    /// The host.
     Cpu,
-    /// A GPU's, by its number in this process and its own name, which is the same everywhere.
+    /// A GPU: its number in this process, and its UUID, which is the same in all processes.
     Cuda(u32, [u8; 16]),
 }
 
-/// Devices that one process can show.
+/// The most devices that one process can publish.
 const SLOTS: usize = 17;
+/// The size of the page.
 const BYTES: usize = 4096;
+/// The longest command line, in bytes.
 const NAME: usize = 512;
-/// The last letter counts the versions of this layout.
+/// The last digit is the version of this layout.
 const MAGIC: u64 = u64::from_le_bytes(*b"cuprous1");
 
 #[repr(C)]
 struct Slot {
-    /// 0: not in use, 1: the CPU, 2 + k: GPU k.
+    /// 0: free, 1: the CPU, 2 + k: GPU k.
     kind: AtomicU32,
     uuid: [u8; 16],
     counters: Counters,
@@ -110,7 +114,7 @@ struct Page {
 
 const _: () = assert!(size_of::<Page>() <= BYTES);
 
-/// The folder in which processes show themselves; none where the report is off or there is no shared memory.
+/// Returns the directory in which processes publish, or `None` if publishing is off or there is no shared memory.
 pub fn folder() -> Option<PathBuf> {
     match std::env::var_os("CUPROUS_RUNTIME_DIR") {
         Some(folder) => (!folder.is_empty()).then(|| folder.into()),
@@ -120,7 +124,7 @@ pub fn folder() -> Option<PathBuf> {
 
 #[cfg(target_os = "linux")]
 fn default_folder() -> Option<PathBuf> {
-    // SAFETY: it takes nothing and cannot fail.
+    // SAFETY: `geteuid` takes no arguments and cannot fail.
     let user = unsafe { libc::geteuid() };
     Path::new("/dev/shm").is_dir().then(|| format!("/dev/shm/cuprous-{user}").into())
 }
@@ -130,29 +134,31 @@ fn default_folder() -> Option<PathBuf> {
     None
 }
 
-/// What this process holds while it is shown.
-struct Shown {
+/// The page of this process.
+struct PublishedPage {
     page: *mut Page,
     path: PathBuf,
-    /// Holds the lock.
+    /// Holds the lock on the file.
     _file: File,
 }
 
-// SAFETY: the page is written under the mutex around it, but for its counters, which are atomic.
-unsafe impl Send for Shown {}
+// SAFETY: the page is written under the mutex around it, except its counters, which are atomic.
+unsafe impl Send for PublishedPage {}
 
-static SHOWN: OnceLock<Option<Mutex<Shown>>> = OnceLock::new();
+static PUBLISHED: OnceLock<Option<Mutex<PublishedPage>>> = OnceLock::new();
 
-/// The counters for a device of this process, which monitors see from now on.
+/// Returns the counters of a device of this process, and publishes them from now on.
 pub fn counters(device: Device) -> &'static Counters {
-    let Some(shown) = SHOWN.get_or_init(|| show().ok().flatten().map(Mutex::new)) else { return Counters::private() };
-    let mut shown = shown.lock().unwrap_or_else(|e| e.into_inner());
-    // SAFETY: the page is mapped as long as the process lives; slots are taken under the lock and never given back.
-    let slots = unsafe { &raw mut (*shown.page).slots }.cast::<Slot>();
+    let Some(published) = PUBLISHED.get_or_init(|| publish().ok().flatten().map(Mutex::new)) else {
+        return Counters::private();
+    };
+    let mut published = published.lock().unwrap_or_else(|e| e.into_inner());
+    // SAFETY: the page stays mapped until the process ends; slots are taken under the lock and never freed.
+    let slots = unsafe { &raw mut (*published.page).slots }.cast::<Slot>();
     for index in 0..SLOTS {
-        // SAFETY: as above.
+        // SAFETY: the page has `SLOTS` slots.
         let slot = unsafe { slots.add(index) };
-        // SAFETY: as above.
+        // SAFETY: the page stays mapped.
         let kind = unsafe { &(*slot).kind };
         if kind.load(Relaxed) != 0 {
             continue;
@@ -160,38 +166,38 @@ pub fn counters(device: Device) -> &'static Counters {
         let number = match device {
             Device::Cpu => 1,
             Device::Cuda(ordinal, uuid) => {
-                // SAFETY: as above; nobody reads the name before the kind is set.
+                // SAFETY: the page stays mapped, and the UUID is not read before the kind is set.
                 unsafe { (*slot).uuid = uuid };
                 2 + ordinal
             }
         };
         kind.store(number, Release);
-        // SAFETY: as above.
+        // SAFETY: the page stays mapped.
         return unsafe { &(*slot).counters };
     }
     Counters::private()
 }
 
-/// Takes the page away: the process is about to end.
-pub fn leave() {
-    if let Some(Some(shown)) = SHOWN.get() {
-        let shown = shown.lock().unwrap_or_else(|e| e.into_inner());
-        // In the child of a fork the page is a copy and the file the parent's.
-        // SAFETY: the page is mapped as long as the process lives.
-        if unsafe { (*shown.page).pid } == std::process::id() {
-            let _ = fs::remove_file(&shown.path);
+/// Removes the page, because the process is about to end.
+pub fn withdraw() {
+    if let Some(Some(published)) = PUBLISHED.get() {
+        let published = published.lock().unwrap_or_else(|e| e.into_inner());
+        // In the child of a fork the page is a copy, and the file belongs to the parent.
+        // SAFETY: the page stays mapped until the process ends.
+        if unsafe { (*published.page).pid } == std::process::id() {
+            let _ = fs::remove_file(&published.path);
         }
     }
 }
 
 #[cfg(target_os = "linux")]
-fn show() -> io::Result<Option<Shown>> {
+fn publish() -> io::Result<Option<PublishedPage>> {
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::OpenOptionsExt;
     let Some(folder) = folder().filter(|folder| own(folder, true)) else { return Ok(None) };
     let pid = std::process::id();
     let command = fs::read("/proc/self/cmdline").unwrap_or_default();
-    // The inode of the namespace tells processes of two containers apart that have the same number.
+    // The inode of the namespace distinguishes processes of two containers that have the same id.
     let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default().to_string_lossy().into_owned();
     let space: String = space.chars().filter(char::is_ascii_digit).collect();
     let path = folder.join(format!("{space}-{pid}"));
@@ -200,7 +206,7 @@ fn show() -> io::Result<Option<Shown>> {
     let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&fresh)?;
     file.set_len(BYTES as u64)?;
     file.try_lock().map_err(io::Error::from)?;
-    // SAFETY: a new mapping of a file of that size, at an address of the system's choice.
+    // SAFETY: a new mapping of a file of that size, at an address that the system chooses.
     let page = unsafe {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         libc::mmap(std::ptr::null_mut(), BYTES, access, libc::MAP_SHARED, file.as_raw_fd(), 0)
@@ -210,7 +216,7 @@ fn show() -> io::Result<Option<Shown>> {
     }
     let page = page.cast::<Page>();
     let name: Vec<u8> = command.iter().map(|&byte| if byte == 0 { b' ' } else { byte }).take(NAME).collect();
-    // SAFETY: mapped just now, zeros, and nobody else knows it.
+    // SAFETY: the page was just mapped and zeroed, and no other thread knows it.
     unsafe {
         (*page).pid = pid;
         std::ptr::copy_nonoverlapping(name.as_ptr(), (&raw mut (*page).name).cast::<u8>(), name.len());
@@ -221,24 +227,24 @@ fn show() -> io::Result<Option<Shown>> {
         libc::pthread_atfork(None, None, Some(after_fork_in_child));
     }
     fs::rename(&fresh, &path)?;
-    Ok(Some(Shown { page, path, _file: file }))
+    Ok(Some(PublishedPage { page, path, _file: file }))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn show() -> io::Result<Option<Shown>> {
+fn publish() -> io::Result<Option<PublishedPage>> {
     Ok(None)
 }
 
 static FORKED_PAGE: AtomicU64 = AtomicU64::new(0);
 static FORKED_FILE: AtomicU32 = AtomicU32::new(0);
 
-/// The child goes on counting on a copy: the page stays its parent's, and so does the lock.
+/// Gives the child of a fork a private copy of the page. The page and its lock remain the parent's.
 #[cfg(target_os = "linux")]
 extern "C" fn after_fork_in_child() {
     let page = FORKED_PAGE.load(Relaxed) as *mut libc::c_void;
     let mut copy = [0_u8; BYTES];
-    // SAFETY: only system calls and copies, which are allowed between fork and exec. The address is that of the page, of
-    // the same size, and no other thread runs. Closing leaves the parent's lock alone.
+    // SAFETY: only system calls and copies, which are allowed between fork and exec. The address and size are those of
+    // the page, and no other thread runs. Closing the file does not release the parent's lock.
     unsafe {
         std::ptr::copy_nonoverlapping(page.cast::<u8>(), copy.as_mut_ptr(), BYTES);
         let (access, kind) =
@@ -250,14 +256,15 @@ extern "C" fn after_fork_in_child() {
     }
 }
 
-/// True for a folder that is this user's alone, made where it is missing: others could show us what they like.
+/// Returns true if only this user can write to the directory; with `make`, creates it first if it is missing. In any
+/// other directory, other users could publish false data.
 #[cfg(target_os = "linux")]
 fn own(folder: &Path, make: bool) -> bool {
     use std::os::unix::fs::{DirBuilderExt, MetadataExt};
     if make {
         let _ = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     }
-    // SAFETY: it takes nothing and cannot fail.
+    // SAFETY: `geteuid` takes no arguments and cannot fail.
     let user = unsafe { libc::geteuid() };
     fs::symlink_metadata(folder).is_ok_and(|data| data.is_dir() && data.uid() == user && data.mode() & 0o022 == 0)
 }
@@ -267,25 +274,27 @@ fn own(_: &Path, _: bool) -> bool {
     false
 }
 
-/// A process that shows itself.
+/// A process that publishes its counters.
 #[derive(Clone, Debug)]
 pub struct Process {
-    /// Its number as it knows itself: inside a container that is not the host's.
+    /// Its id in its own namespace, which in a container differs from the host's.
     pub pid: u32,
-    /// True where that number means the same process here.
+    /// True if that id means the same process in this namespace.
     pub here: bool,
     /// Its command line.
     pub name: String,
-    /// The devices that it uses, with bytes in use, held and used at most.
+    /// The devices that it uses, with the bytes in use, reserved and in use at the peak.
     pub devices: Vec<(Device, [u64; 3])>,
 }
 
-/// The processes of this user that use Cuprous now, by number. Files of dead ones are removed.
+/// Returns the running processes of this user that publish counters, ordered by id. Removes files of processes that
+/// ended.
 pub fn processes() -> Vec<Process> {
     let Some(folder) = folder().filter(|folder| own(folder, false)) else { return Vec::new() };
     let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default().to_string_lossy().into_owned();
     let space: String = space.chars().filter(char::is_ascii_digit).collect();
-    let mine = SHOWN.get().and_then(Option::as_ref).map(|s| s.lock().unwrap_or_else(|e| e.into_inner()).path.clone());
+    let mine =
+        PUBLISHED.get().and_then(Option::as_ref).map(|s| s.lock().unwrap_or_else(|e| e.into_inner()).path.clone());
     let mut found: Vec<Process> = fs::read_dir(folder)
         .into_iter()
         .flatten()
@@ -294,7 +303,7 @@ pub fn processes() -> Vec<Process> {
             let path = entry.path();
             let file = File::open(&path).ok()?;
             if mine.as_ref() != Some(&path) && file.try_lock_shared().is_ok() {
-                // Nobody holds it: its process is dead, or has not written it yet.
+                // The file is not locked: its process ended, or has not locked it yet.
                 let aged = entry.metadata().ok()?.modified().ok()?.elapsed().is_ok_and(|age| age.as_secs() > 10);
                 if path.extension().is_none() || aged {
                     let _ = fs::remove_file(&path);
@@ -313,7 +322,7 @@ fn read(file: File, here: bool) -> Option<Process> {
     let mut bytes = [0_u8; BYTES];
     let mut file = file.take(BYTES as u64);
     file.read_exact(&mut bytes).ok()?;
-    // SAFETY: as many bytes as a page has, which may be anything: all of its parts are numbers.
+    // SAFETY: the buffer has at least the size of a page, and any bytes are valid because all fields are numbers.
     let page = unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast::<Page>()) };
     if page.magic != MAGIC {
         return None;
@@ -329,7 +338,7 @@ fn read(file: File, here: bool) -> Option<Process> {
                 1 => Device::Cpu,
                 k => Device::Cuda(k - 2, slot.uuid),
             };
-            Some((device, [slot.counters.used(), slot.counters.held(), slot.counters.peak()]))
+            Some((device, [slot.counters.used(), slot.counters.reserved(), slot.counters.peak()]))
         })
         .collect();
     Some(Process { pid: page.pid, here, name: name.trim().to_owned(), devices })
@@ -342,10 +351,10 @@ mod tests {
     #[test]
     fn counters_know_their_peak() {
         let counters = Counters::private();
-        counters.hold_more(100);
-        counters.use_more(60);
-        counters.use_more(-20);
-        assert_eq!((counters.used(), counters.held(), counters.peak()), (40, 100, 60));
+        counters.add_reserved(100);
+        counters.add_used(60);
+        counters.add_used(-20);
+        assert_eq!((counters.used(), counters.reserved(), counters.peak()), (40, 100, 60));
         counters.reset_peak();
         assert_eq!(counters.peak(), 40);
     }

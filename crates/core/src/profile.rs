@@ -1,8 +1,10 @@
-//! What ran, how long, and for which line of the user's program. Nothing is noted unless somebody profiles: then every part
-//! of the engine that does something worth a row adds an [`Event`] here.
+//! Profiles: what ran, for how long, and for which line of the user's program. While a profile is being made, every
+//! part of the engine adds an [`Event`] here for what it does. Otherwise nothing is recorded.
 //!
-//! Invariants: one profile at a time; noting never waits for a device and calls nothing of the user's language; events past
-//! [`MOST_EVENTS`] go into the sums only, so that memory is bounded and totals stay right.
+//! Invariants:
+//! - There is one profile at a time.
+//! - Recording an event never waits for a device and never runs Python.
+//! - Memory is bounded: events past [`MAX_EVENTS`] are only added to the sums, so totals stay right.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -10,36 +12,36 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering::Relaxed};
 use std::sync::{LazyLock, Mutex, MutexGuard};
 use std::time::Instant;
 
-/// Events kept for the timeline: 48 bytes each.
-const MOST_EVENTS: usize = 1 << 20;
-/// Reasons kept for a program that was planned several times.
-const MOST_REASONS: usize = 8;
+/// The most events that are kept for the timeline: 48 bytes each.
+const MAX_EVENTS: usize = 1 << 20;
+/// The most reasons that are kept for a program that was planned several times.
+const MAX_REASONS: usize = 8;
 
-/// Where an event is drawn.
+/// The track of the timeline on which an event is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Track {
-    /// The thread that did it.
+    /// The host thread that did it.
     Host,
-    /// The device's stream of work.
+    /// The device's compute stream.
     Device,
-    /// The device's stream of copies.
+    /// The device's copy stream.
     Copies,
-    /// A curve.
-    Curve,
+    /// A curve over time.
+    Counter,
 }
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident $name:literal $track:ident;)*) => {
-        /// What an event tells.
+        /// What an event describes.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum Kind { $($(#[$doc])* $kind,)* }
 
         impl Kind {
-            /// The kind's name.
+            /// Returns the kind's name.
             pub fn name(self) -> &'static str {
                 match self { $(Kind::$kind => $name,)* }
             }
-            /// Where it is drawn.
+            /// Returns the track on which it is drawn.
             pub fn track(self) -> Track {
                 match self { $(Kind::$kind => Track::$track,)* }
             }
@@ -50,69 +52,69 @@ macro_rules! kinds {
 kinds! {
     /// A program was planned and compiled.
     Plan "plan" Host;
-    /// A program was given to its device, or ran where the device is the host.
+    /// A program was submitted to its device, or ran if the device is the host.
     Submit "run" Host;
-    /// A user's kernel was given to its device; `what` is a name.
+    /// A user's kernel was submitted to its device. `what` is its name.
     Launch "launch" Host;
-    /// Bytes (`amount`) went to the device.
+    /// `amount` bytes were copied to the device.
     Upload "copy in" Host;
-    /// Bytes came back.
+    /// `amount` bytes were copied to the host.
     Download "copy out" Host;
-    /// The host waited for the device; `amount` is 1 where the user asked for it in so many words.
+    /// The host waited for the device. `amount` is 1 if the user synchronized explicitly.
     Wait "wait" Host;
-    /// A part of the program to which the user gave a name; `what` is that name.
+    /// A part of the program that the user named. `what` is that name.
     Mark "part" Host;
-    /// Step `amount` of a program, on its device.
+    /// Step number `amount` of a program, on its device.
     Step "step" Device;
-    /// A whole program on its device, whose steps were not told apart.
-    Whole "program" Device;
-    /// A user's kernel on its device; `what` is a name.
+    /// A whole program on its device, whose steps were not timed one by one.
+    Program "program" Device;
+    /// A user's kernel on its device. `what` is its name.
     Kernel "kernel" Device;
-    /// A copy of so many bytes that has a stream of its own.
+    /// A copy of `amount` bytes on the copy stream.
     Copy "copy" Copies;
     /// Bytes in use.
-    Memory "memory" Curve;
+    Memory "memory" Counter;
 }
 
-/// Whom an event concerns.
+/// Where an event comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Note {
-    /// Events of one submission have the same number; 0 for those of none.
+pub struct Origin {
+    /// Number of the submission, equal for all of its events; 0 without one.
     pub run: u32,
-    /// The program's or the name's place in [`Taken`].
+    /// Index of the program or the name in [`Profile`].
     pub what: u32,
-    /// The line of the user's program: see [`crate::tape::WHERE`].
-    pub place: u32,
-    /// The thread, counted from 1.
+    /// The source location: see [`crate::tape::CURRENT_LOCATION`].
+    pub location: u32,
+    /// The thread, numbered from 1.
     pub thread: u16,
     /// The engine.
     pub device: u8,
 }
 
-/// Something that took place. Times are in nanoseconds, see [`now`].
+/// Something that happened. Times are in nanoseconds: see [`now`].
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Event {
     pub kind: Kind,
-    pub note: Note,
+    pub origin: Origin,
     pub start: u64,
     pub length: u64,
-    /// Bytes, or what the kind says.
+    /// Bytes, or as the kind says.
     pub amount: u64,
 }
 
-/// What events of one kind for one line are summed by; `step` only where they are steps.
+/// The key by which events are summed. `step` is 0 for events that are not steps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs, reason = "as in Note")]
+#[allow(missing_docs, reason = "as in `Origin`")]
 pub struct Key {
     pub kind: Kind,
     pub device: u8,
     pub what: u32,
-    pub place: u32,
+    pub location: u32,
     pub step: u32,
 }
 
-/// Such events together.
+/// The sum of events with one key.
 #[derive(Clone, Copy, Default, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Sum {
@@ -120,98 +122,101 @@ pub struct Sum {
     pub length: u64,
     pub amount: u64,
     /// The largest amount.
-    pub most: u64,
+    pub max: u64,
 }
 
 /// A step of a program.
 #[derive(Clone, Debug)]
 pub struct StepInfo {
-    /// Its operations, in words.
+    /// The names of its operations.
     pub name: String,
-    /// Those operations, as places in the program.
+    /// Those operations, as indices of the program's nodes.
     pub nodes: Vec<u32>,
 }
 
 /// A program that ran.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
-    /// As `explain()` names it.
+pub struct ProgramInfo {
+    /// The hash by which `explain()` names it.
     pub hash: u32,
-    /// Operations.
+    /// Number of operations.
     pub nodes: usize,
-    /// What it does.
+    /// Its steps.
     pub steps: Vec<StepInfo>,
-    /// Why it had to be planned, and for which place.
+    /// Why it had to be planned, with the source location.
     pub reasons: Vec<(u32, String)>,
 }
 
-/// What a profile took.
+/// A profile.
 #[derive(Default, Debug)]
-pub struct Taken {
-    /// When it began and ended.
+pub struct Profile {
+    /// When it began.
     pub begin: u64,
-    #[allow(missing_docs, reason = "above")]
+    /// When it ended.
     pub end: u64,
-    /// In the order in which they were noted, the first ones; they go into the sums at the end.
+    /// The first [`MAX_EVENTS`] events, in the order in which they were recorded. They are added to the sums at the
+    /// end.
     pub events: Vec<Event>,
-    /// Events that are only in `sums`.
-    pub folded: u64,
-    /// All events.
+    /// Number of events that are only in `sums`.
+    pub summed_events: u64,
+    /// Sums of all events.
     pub sums: HashMap<Key, Sum>,
-    /// The programs.
-    pub programs: Vec<Seen>,
-    /// Names of kernels and parts.
+    /// The programs that ran.
+    pub programs: Vec<ProgramInfo>,
+    /// Names of kernels and named parts.
     pub names: Vec<String>,
-    /// For a program that was started by a line: the line of each of its operations.
+    /// By program and the source location that submitted it: the source location of each operation.
     pub lines: HashMap<(u32, u32), Vec<u32>>,
+    /// By program number: its index in `programs`.
     numbers: HashMap<u64, u32>,
     named: HashMap<String, u32>,
-    /// By tape: the program that ran last; by program: were the lines of its successor known?
+    /// By device and tape: the program that ran last.
     last: HashMap<(u8, u32), u32>,
+    /// By program: true if the source locations of its successor were known.
     known: HashMap<u32, bool>,
 }
 
 static ON: AtomicBool = AtomicBool::new(false);
 static BASE: LazyLock<Instant> = LazyLock::new(Instant::now);
-static TAKEN: Mutex<Option<Box<Taken>>> = Mutex::new(None);
+static PROFILE: Mutex<Option<Box<Profile>>> = Mutex::new(None);
 static RUNS: AtomicU32 = AtomicU32::new(1);
 static THREADS: AtomicU16 = AtomicU16::new(1);
 
 thread_local! {
     static THREAD: u16 = THREADS.fetch_add(1, Relaxed);
-    static CURRENT: Cell<Option<Note>> = const { Cell::new(None) };
+    static CURRENT: Cell<Option<Origin>> = const { Cell::new(None) };
 }
 
-/// Does somebody profile? One relaxed load: all that this costs otherwise.
+/// Returns true while a profile is being made. Otherwise one relaxed load is all that profiling costs.
 #[inline]
 pub fn on() -> bool {
     ON.load(Relaxed)
 }
 
-/// Nanoseconds since some moment of this process.
+/// Returns the nanoseconds since a fixed moment of this process.
 pub fn now() -> u64 {
     BASE.elapsed().as_nanos() as u64
 }
 
-fn taken() -> MutexGuard<'static, Option<Box<Taken>>> {
-    TAKEN.lock().unwrap_or_else(|e| e.into_inner())
+fn profile() -> MutexGuard<'static, Option<Box<Profile>>> {
+    PROFILE.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Begins; false where a profile is being made already.
+/// Begins a profile. Returns false if one is being made already.
 pub fn begin() -> bool {
-    let mut taken = taken();
-    if taken.is_some() {
+    let mut profile = profile();
+    if profile.is_some() {
         return false;
     }
-    *taken = Some(Box::new(Taken { begin: now(), ..Taken::default() }));
+    *profile = Some(Box::new(Profile { begin: now(), ..Profile::default() }));
     ON.store(true, Relaxed);
     true
 }
 
-/// Ends, and gives what was taken; none where nothing had begun.
-pub fn end() -> Option<Box<Taken>> {
+/// Ends the profile and returns it, or `None` if none had begun.
+pub fn end() -> Option<Box<Profile>> {
     ON.store(false, Relaxed);
-    let mut ended = taken().take()?;
+    let mut ended = profile().take()?;
     ended.end = now();
     let events = std::mem::take(&mut ended.events);
     events.iter().for_each(|event| ended.sum(event));
@@ -219,19 +224,19 @@ pub fn end() -> Option<Box<Taken>> {
     Some(ended)
 }
 
-/// What the calling thread is submitting now, for the device that it submits to.
+/// Returns the origin of what the calling thread is submitting, for the device that receives it.
 #[inline]
-pub fn current() -> Option<Note> {
+pub fn current() -> Option<Origin> {
     if on() { CURRENT.get() } else { None }
 }
 
-/// While it lives, [`current`] is what it was made for.
+/// A guard that sets [`current`] until it is dropped.
 pub struct Current(());
 
 impl Current {
-    /// The calling thread submits that now.
-    pub fn new(note: Note) -> Current {
-        CURRENT.set(Some(note));
+    /// Sets the origin of what the calling thread is submitting.
+    pub fn new(origin: Origin) -> Current {
+        CURRENT.set(Some(origin));
         Current(())
     }
 }
@@ -242,107 +247,109 @@ impl Drop for Current {
     }
 }
 
-/// For a submission of the calling thread to that device, from the place that was noted last.
-pub fn note(device: u8) -> Note {
-    let (run, place) = (RUNS.fetch_add(1, Relaxed), crate::tape::noted_place());
-    Note { run, place, device, what: 0, thread: THREAD.with(|t| *t) }
+/// Returns the origin of a new submission of the calling thread to `device`, at the source location captured last.
+pub fn origin(device: u8) -> Origin {
+    let (run, location) = (RUNS.fetch_add(1, Relaxed), crate::tape::captured_location());
+    Origin { run, location, device, what: 0, thread: THREAD.with(|t| *t) }
 }
 
 /// Adds events.
 pub fn add(events: &[Event]) {
-    if let Some(taken) = taken().as_deref_mut() {
-        events.iter().for_each(|event| taken.add(event));
+    if let Some(profile) = profile().as_deref_mut() {
+        events.iter().for_each(|event| profile.add(event));
     }
 }
 
-/// Adds an event that has gone on from `start` until now.
-pub fn since(start: u64, kind: Kind, note: Note, amount: u64) {
-    add(&[Event { kind, note, start, length: now().saturating_sub(start), amount }]);
+/// Adds an event that lasted from `start` until now.
+pub fn since(start: u64, kind: Kind, origin: Origin, amount: u64) {
+    add(&[Event { kind, origin, start, length: now().saturating_sub(start), amount }]);
 }
 
-/// Runs something, which is noted if somebody profiles: so many bytes to or from that device.
+/// Runs `run`. While a profile is being made, adds an event for it: `amount` bytes to or from `device`.
 #[inline]
 pub fn timed<R>(kind: Kind, device: u8, amount: u64, run: impl FnOnce() -> R) -> R {
     if !on() {
         return run();
     }
-    let (start, note) = (now(), note(device));
-    let current = Current::new(note);
+    let (start, origin) = (now(), origin(device));
+    let current = Current::new(origin);
     let result = run();
     drop(current);
-    since(start, kind, note, amount);
+    since(start, kind, origin, amount);
     result
 }
 
-/// The number of a name.
+/// Returns the index of a name in the profile.
 pub fn name(name: &str) -> u32 {
-    let mut taken = taken();
-    let Some(taken) = taken.as_deref_mut() else { return 0 };
-    if let Some(&number) = taken.named.get(name) {
+    let mut profile = profile();
+    let Some(profile) = profile.as_deref_mut() else { return 0 };
+    if let Some(&number) = profile.named.get(name) {
         return number;
     }
-    let number = taken.names.len() as u32;
-    taken.names.push(name.to_owned());
-    taken.named.insert(name.to_owned(), number);
+    let number = profile.names.len() as u32;
+    profile.names.push(name.to_owned());
+    profile.named.insert(name.to_owned(), number);
     number
 }
 
-/// A program is about to run for `note`: with a number that no other program ever has, on that tape, with the places of
-/// its operations where they were noted. `describe` is asked once a program. Gives its place in [`Taken`], and whether the
-/// places of the next program's operations should be noted, because nobody knows them.
+/// Adds a program that is about to run for `origin` on a tape. `number` is unique among all programs. `locations` are
+/// the source locations of its operations, if they were recorded. `describe` is called once for each program.
+///
+/// Returns the index of the program in the profile, and true if the locations of the next program's operations should
+/// be recorded because they are unknown.
 pub fn program(
     number: u64,
-    (note, tape): (&Note, u32),
-    places: Option<&[u32]>,
+    (origin, tape): (&Origin, u32),
+    locations: Option<&[u32]>,
     why: Option<&str>,
-    describe: impl FnOnce() -> Seen,
+    describe: impl FnOnce() -> ProgramInfo,
 ) -> (u32, bool) {
-    let mut taken = taken();
-    let Some(taken) = taken.as_deref_mut() else { return (0, false) };
-    let at = match taken.numbers.get(&number) {
+    let mut profile = profile();
+    let Some(profile) = profile.as_deref_mut() else { return (0, false) };
+    let at = match profile.numbers.get(&number) {
         Some(&at) => at,
         None => {
-            let at = taken.programs.len() as u32;
-            taken.numbers.insert(number, at);
-            taken.programs.push(describe());
+            let at = profile.programs.len() as u32;
+            profile.numbers.insert(number, at);
+            profile.programs.push(describe());
             at
         }
     };
-    let reasons = &mut taken.programs[at as usize].reasons;
+    let reasons = &mut profile.programs[at as usize].reasons;
     if let Some(why) = why
-        && reasons.len() < MOST_REASONS
+        && reasons.len() < MAX_REASONS
     {
-        reasons.push((note.place, why.to_owned()));
+        reasons.push((origin.location, why.to_owned()));
     }
-    if let Some(places) = places {
-        taken.lines.entry((at, note.place)).or_insert_with(|| places.to_vec());
+    if let Some(locations) = locations {
+        profile.lines.entry((at, origin.location)).or_insert_with(|| locations.to_vec());
     }
-    let known = taken.lines.contains_key(&(at, note.place));
-    if let Some(before) = taken.last.insert((note.device, tape), at) {
-        taken.known.insert(before, known);
+    let known = profile.lines.contains_key(&(at, origin.location));
+    if let Some(before) = profile.last.insert((origin.device, tape), at) {
+        profile.known.insert(before, known);
     }
-    (at, !taken.known.get(&at).copied().unwrap_or(false))
+    (at, !profile.known.get(&at).copied().unwrap_or(false))
 }
 
-impl Taken {
+impl Profile {
     fn add(&mut self, event: &Event) {
-        if self.events.len() < MOST_EVENTS {
+        if self.events.len() < MAX_EVENTS {
             self.events.push(*event);
         } else {
-            self.folded += 1;
+            self.summed_events += 1;
             self.sum(event);
         }
     }
 
     fn sum(&mut self, event: &Event) {
-        let Event { kind, note, length, amount, .. } = *event;
+        let Event { kind, origin, length, amount, .. } = *event;
         let step = if kind == Kind::Step { amount as u32 } else { 0 };
-        let key = Key { kind, device: note.device, what: note.what, place: note.place, step };
+        let key = Key { kind, device: origin.device, what: origin.what, location: origin.location, step };
         let sum = self.sums.entry(key).or_default();
         sum.count += 1;
         sum.length += length;
         sum.amount += amount;
-        sum.most = sum.most.max(amount);
+        sum.max = sum.max.max(amount);
     }
 }
 
@@ -354,19 +361,19 @@ mod tests {
     fn one_profile_at_a_time_and_sums_of_all() {
         assert!(end().is_none() && !on());
         assert!(begin() && on() && !begin());
-        let note = note(0);
-        let event = Event { kind: Kind::Upload, note, start: now(), length: 5, amount: 100 };
+        let origin = origin(0);
+        let event = Event { kind: Kind::Upload, origin, start: now(), length: 5, amount: 100 };
         add(&[event, Event { amount: 300, ..event }]);
         assert_eq!((name("a"), name("b"), name("a")), (0, 1, 0));
-        // The first program's successor is not known; once it is itself, and its places are, it is.
-        let seen = || Seen { nodes: 2, ..Seen::default() };
-        let run = |places: Option<&[u32]>| program(7, (&note, 0), places, Some("new"), seen);
+        // The first program's successor is not known; once it is itself, and its locations are, it is.
+        let seen = || ProgramInfo { nodes: 2, ..ProgramInfo::default() };
+        let run = |locations: Option<&[u32]>| program(7, (&origin, 0), locations, Some("new"), seen);
         assert_eq!([run(Some(&[1, 2])), run(None), run(None)], [(0, true), (0, false), (0, false)]);
-        let taken = end().unwrap();
+        let profile = end().unwrap();
         assert!(end().is_none() && !on());
-        let sum = taken.sums[&Key { kind: Kind::Upload, device: 0, what: 0, place: note.place, step: 0 }];
-        assert_eq!((sum.count, sum.length, sum.amount, sum.most), (2, 10, 400, 300));
-        assert_eq!((taken.events.len(), taken.programs.len(), taken.folded), (2, 1, 0));
-        assert_eq!(taken.programs[0].reasons.len(), 3);
+        let sum = profile.sums[&Key { kind: Kind::Upload, device: 0, what: 0, location: origin.location, step: 0 }];
+        assert_eq!((sum.count, sum.length, sum.amount, sum.max), (2, 10, 400, 300));
+        assert_eq!((profile.events.len(), profile.programs.len(), profile.summed_events), (2, 1, 0));
+        assert_eq!(profile.programs[0].reasons.len(), 3);
     }
 }

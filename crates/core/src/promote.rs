@@ -1,9 +1,9 @@
-//! Type promotion by NumPy 2's rules (NEP 50): arrays by table, Python scalars weakly.
+//! Type promotion by the rules of NumPy 2 (NEP 50).
 
 use crate::DType::{self, *};
 use crate::Kind;
 
-/// The dtype that holds both `a` and `b`: `numpy.promote_types`, with `bfloat16` as ml_dtypes has it.
+/// Returns the dtype that can represent both `a` and `b`, as `numpy.promote_types`. `bfloat16` follows ml_dtypes.
 pub const fn promote(a: DType, b: DType) -> DType {
     if a as u8 == b as u8 {
         return a;
@@ -35,24 +35,24 @@ pub const fn promote(a: DType, b: DType) -> DType {
     }
 }
 
-/// Kinds in promotion order, sizes within a kind.
+/// Returns the position in promotion order: by kind, then by size.
 const fn rank(d: DType) -> u8 {
     d as u8
 }
 
-/// A signed type that holds a signed and an unsigned one; `float64` where none does.
+/// Returns the signed type that can represent both a signed and an unsigned type, or `float64` if no integer type can.
 const fn signed_over(signed: DType, unsigned: DType) -> DType {
-    let wanted = match unsigned {
+    let wider = match unsigned {
         U8 => I16,
         U16 => I32,
         U32 => I64,
         _ => return F64,
     };
-    if signed as u8 >= wanted as u8 { signed } else { wanted }
+    if signed as u8 >= wider as u8 { signed } else { wider }
 }
 
-/// The dtype of an operation between an array of type `d` and a Python scalar of kind `scalar`: the scalar adapts
-/// to the array within its kind, and lifts the kind (to the default size) where it must.
+/// Returns the dtype of an operation on an array of dtype `d` and a Python scalar of kind `scalar`. A scalar of the
+/// array's kind or a lower one takes the array's dtype. A scalar of a higher kind changes the kind.
 pub const fn promote_weak(d: DType, scalar: Kind) -> DType {
     match (d.kind(), scalar) {
         (_, Kind::Bool) => d,
@@ -68,7 +68,7 @@ pub const fn promote_weak(d: DType, scalar: Kind) -> DType {
     }
 }
 
-/// The default dtype of a Python scalar on its own.
+/// Returns the default dtype of a Python scalar.
 pub const fn default_dtype(kind: Kind) -> DType {
     match kind {
         Kind::Bool => Bool,
@@ -78,12 +78,12 @@ pub const fn default_dtype(kind: Kind) -> DType {
     }
 }
 
-/// `numpy.can_cast(from, to, "safe")`.
+/// Returns `numpy.can_cast(from, to, "safe")`.
 pub const fn can_cast_safely(from: DType, to: DType) -> bool {
     promote(from, to) as u8 == to as u8
 }
 
-/// `numpy.can_cast(from, to, "same_kind")`, which in-place operators and `out=` ask for.
+/// Returns `numpy.can_cast(from, to, "same_kind")`, which in-place operators and `out=` require.
 pub const fn can_cast_same_kind(from: DType, to: DType) -> bool {
     const fn order(k: Kind) -> u8 {
         match k {
@@ -97,7 +97,7 @@ pub const fn can_cast_same_kind(from: DType, to: DType) -> bool {
     order(from.kind()) <= order(to.kind()) || can_cast_safely(from, to)
 }
 
-/// The dtype in which NumPy sums this type by default: small integers widen to 64 bits.
+/// Returns the dtype in which NumPy sums this type by default: bool and integers are summed in 64 bits.
 pub const fn sum_dtype(d: DType) -> DType {
     match d.kind() {
         Kind::Bool | Kind::Int => I64,

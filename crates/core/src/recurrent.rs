@@ -1,10 +1,10 @@
-//! Layers of a recurrence that a device does as one routine.
+//! Recurrent layers as one routine.
 
 use std::fmt;
 
 use crate::{DType, Dims};
 
-/// What one step computes, by PyTorch's formulas and order of gates.
+/// The formula of one step, with PyTorch's order of gates.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Cell {
@@ -15,7 +15,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// Rows of weights for each element of the state.
+    /// Returns the number of gates: rows of weights for each element of the state.
     pub fn gates(self) -> i64 {
         match self {
             Cell::Relu | Cell::Tanh => 1,
@@ -24,13 +24,13 @@ impl Cell {
         }
     }
 
-    /// Tensors of state: h, and c of an LSTM.
+    /// Returns the number of state tensors: h, and c for an LSTM.
     pub fn states(self) -> usize {
         if self == Cell::Lstm { 2 } else { 1 }
     }
 }
 
-/// Layers of one recurrence over sequences of one length, `(steps, batch, input)`.
+/// The layers of a recurrent network on sequences of one length, `(steps, batch, input)`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Layers {
     /// The formula.
@@ -39,39 +39,39 @@ pub struct Layers {
     pub input: i64,
     /// Features of a state.
     pub hidden: i64,
-    /// Layers.
+    /// Number of layers.
     pub layers: i64,
-    /// Each layer goes both ways.
-    pub both: bool,
-    /// There are two vectors of biases.
+    /// Each layer runs in both directions.
+    pub bidirectional: bool,
+    /// Each layer has two vectors of biases.
     pub bias: bool,
     /// Length of the sequences.
     pub steps: i64,
-    /// Sequences.
+    /// Number of sequences.
     pub batch: i64,
     /// Element type of everything.
     pub dtype: DType,
     /// float32 may be rounded to TF32.
     pub tf32: bool,
-    /// What the way back needs is kept.
+    /// The result includes what the backward routine reads.
     pub training: bool,
 }
 
 impl Layers {
-    /// Directions.
+    /// Returns the number of directions.
     pub fn directions(&self) -> i64 {
-        1 + i64::from(self.both)
+        1 + i64::from(self.bidirectional)
     }
 
-    /// Elements of the input, of all outputs of the last layer, and of the states of one kind.
+    /// Returns the number of elements of the input, of the outputs of the last layer, and of one state tensor.
     pub fn sizes(&self) -> [i64; 3] {
         let rows = self.steps * self.batch;
         let states = self.layers * self.directions() * self.batch * self.hidden;
         [rows * self.input, rows * self.directions() * self.hidden, states]
     }
 
-    /// The shapes of the parameters, in PyTorch's order: for each layer and direction those of the input, of the state,
-    /// and their biases.
+    /// Returns the shapes of the parameters in PyTorch's order: for each layer and direction the weights of the input,
+    /// the weights of the state, and their biases.
     pub fn parameters(&self) -> Vec<Dims> {
         let rows = self.cell.gates() * self.hidden;
         let mut shapes = Vec::new();
@@ -98,7 +98,7 @@ impl fmt::Display for Layers {
             self.cell,
             self.input,
             self.hidden,
-            if self.both { " both ways" } else { "" },
+            if self.bidirectional { " both ways" } else { "" },
             self.batch,
             self.steps,
             self.dtype.name()
@@ -106,91 +106,95 @@ impl fmt::Display for Layers {
     }
 }
 
-/// How a device wants the operands, and what it keeps.
+/// The arrays of a device's routine for recurrent layers.
 ///
-/// The operand of the forward routine is one array: parameters, input and first states, at `places`. Its result is one
-/// array too: the outputs, the last states and what is kept, at `results`. The way back takes both and the gradients of
-/// outputs and last states, one behind the other, and gives gradients that lie as the operand does.
+/// The operand of the forward routine is one array: parameters, input and initial states, at `offsets`. Its result is
+/// one array too: the outputs, the final states and the reserve (what the backward routine reads), at `result_offsets`.
+/// The backward routine takes both, and the gradients of outputs and final states one after another. Its result holds
+/// the gradients at the offsets of the operand.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Recurrence {
-    /// What is computed.
+    /// The layers.
     pub of: Layers,
-    /// Where each parameter starts, then the input, then the first states; in elements.
-    pub places: Dims,
+    /// Offsets of each parameter, the input and the initial states, in elements.
+    pub offsets: Dims,
     /// Elements of the operand.
     pub operand: i64,
-    /// Elements from the start of the operand that parameters take, with gaps.
+    /// Elements of the operand that the parameters occupy, with gaps.
     pub weights: i64,
-    /// Where the outputs, the last states and what is kept start; in elements.
-    pub results: Dims,
+    /// Offsets of the outputs, the final states and the reserve, in elements.
+    pub result_offsets: Dims,
     /// Elements of the result.
     pub result: i64,
 }
 
-/// Elements by which parts of the arrays are aligned: 512 bytes of the smallest dtype.
-const ALIGNED: i64 = 256;
+/// The alignment of parts in elements: 512 bytes of the smallest dtype.
+const ALIGNMENT: i64 = 256;
 
 impl Recurrence {
-    /// Lays out arrays for a routine that wants parameters at `parameters` (in elements, `weights` in all) and keeps
-    /// `kept` elements.
-    pub fn new(of: Layers, parameters: &[i64], weights: i64, kept: i64) -> Recurrence {
-        let aligned = |n: i64| (n + ALIGNED - 1) / ALIGNED * ALIGNED;
+    /// Lays out the arrays of a routine whose parameters are at the offsets `parameters` (`weights` elements in all)
+    /// and whose reserve has `reserve` elements.
+    pub fn new(of: Layers, parameters: &[i64], weights: i64, reserve: i64) -> Recurrence {
+        let aligned = |n: i64| (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         let [input, outputs, states] = of.sizes();
-        let mut places: Dims = parameters.into();
+        let mut offsets: Dims = parameters.into();
         let mut at = aligned(weights);
         for size in std::iter::once(input).chain(std::iter::repeat_n(states, of.cell.states())) {
-            places.push(at);
+            offsets.push(at);
             at += aligned(size);
         }
-        let (operand, mut results, mut end) = (at, Dims::new(), 0);
-        for size in std::iter::once(outputs).chain(std::iter::repeat_n(states, of.cell.states())).chain([kept]) {
-            results.push(end);
+        let (operand, mut result_offsets, mut end) = (at, Dims::new(), 0);
+        for size in std::iter::once(outputs).chain(std::iter::repeat_n(states, of.cell.states())).chain([reserve]) {
+            result_offsets.push(end);
             end += aligned(size);
         }
-        Recurrence { of, places, operand, weights, results, result: end }
+        Recurrence { of, offsets, operand, weights, result_offsets, result: end }
     }
 
-    /// Elements of the gradients of outputs and last states.
+    /// Returns the number of elements of the gradients of outputs and final states.
     pub fn gradient(&self) -> i64 {
-        self.results[1 + self.of.cell.states()]
+        self.result_offsets[1 + self.of.cell.states()]
     }
 }
 
-/// The steps of one direction of an LSTM layer, of inputs that have been multiplied by their weights already.
+/// The steps of one direction of an LSTM layer. Inputs have already been multiplied by their weights.
 ///
-/// Operands of the forward routine: the inputs' part of the gates (steps · batch, 4 · hidden), the states' weights
-/// (4 · hidden, hidden), and h and c before the first step, one behind the other. Its result is flat: outputs, then what
-/// [`Steps::results`] says. Operands of the way back: the weights, that result, and the gradients of the outputs, of h and
-/// c after the last step, with c before the first step behind them. Its result is flat: the gradients of the inputs' part,
-/// which are those of the states' product too, and of h and c before the first step.
+/// Operands of the forward routine are the inputs' part of the gates (steps · batch, 4 · hidden), the states' weights
+/// (4 · hidden, hidden), and h and c before the first step, concatenated. Its result is flat: the outputs, then the
+/// parts at [`Steps::results`].
+///
+/// Operands of the backward routine are the weights, that result, and, concatenated, the gradients of the outputs and
+/// of h and c after the last step, and c before the first step. Its result is flat: the gradients of the inputs' part
+/// (which are also those of the states' product) and of h and c before the first step.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Steps {
-    /// How many.
+    /// Number of steps.
     pub steps: i64,
-    /// Sequences.
+    /// Number of sequences.
     pub batch: i64,
     /// Features of a state.
     pub hidden: i64,
-    /// The last step comes first.
+    /// Runs from the last step to the first.
     pub reverse: bool,
-    /// What the way back needs is kept.
+    /// The result includes what the backward routine reads.
     pub training: bool,
     /// Element type of everything.
     pub dtype: DType,
 }
 
 impl Steps {
-    /// Elements of one state of all steps, and of one step.
+    /// Returns the number of elements of a state tensor for all steps, and for one step.
     pub fn sizes(&self) -> [i64; 2] {
         [self.steps * self.batch * self.hidden, self.batch * self.hidden]
     }
 
-    /// Where in the result the last h and c, c of all steps and the gates of all steps start, and its elements.
+    /// Returns the offsets in the result of the final h and c, of c for all steps and of the gates for all steps, and
+    /// the size of the result.
     pub fn results(&self) -> [i64; 5] {
         let [all, one] = self.sizes();
-        let kept = if self.training { all } else { 0 };
+        let reserve = if self.training { all } else { 0 };
         let cells = all + 2 * one;
-        [all, all + one, cells, cells + kept, cells + 5 * kept]
+        [all, all + one, cells, cells + reserve, cells + 5 * reserve]
     }
 }
 
@@ -205,7 +209,7 @@ mod tests {
             input: 3,
             hidden: 5,
             layers: 2,
-            both: true,
+            bidirectional: true,
             bias: true,
             steps: 7,
             batch: 2,
@@ -218,11 +222,11 @@ mod tests {
         assert_eq!(of.parameters()[8].as_slice(), [20, 10]);
         let starts: Vec<i64> = sizes.iter().scan(0, |at, n| Some(std::mem::replace(at, *at + n))).collect();
         let laid = Recurrence::new(of.clone(), &starts, sizes.iter().sum(), 100);
-        assert_eq!(laid.places.len(), 16 + 1 + 2);
+        assert_eq!(laid.offsets.len(), 16 + 1 + 2);
         let [input, outputs, states] = of.sizes();
-        assert!(laid.places[16] >= laid.weights && laid.places[17] >= laid.places[16] + input);
-        assert!(laid.places[18] >= laid.places[17] + states && laid.operand >= laid.places[18] + states);
-        assert!(laid.results[1] >= outputs && laid.gradient() >= laid.results[2] + states);
+        assert!(laid.offsets[16] >= laid.weights && laid.offsets[17] >= laid.offsets[16] + input);
+        assert!(laid.offsets[18] >= laid.offsets[17] + states && laid.operand >= laid.offsets[18] + states);
+        assert!(laid.result_offsets[1] >= outputs && laid.gradient() >= laid.result_offsets[2] + states);
         assert!(laid.result >= laid.gradient() + 100);
     }
 }

@@ -1,4 +1,5 @@
-//! Operations that are not fused: each works on real memory, by a device's own routine or a library.
+//! Routines: operations on whole arrays that are not fused. Each reads its operands from memory, and runs a device's
+//! own code or a library.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -8,7 +9,7 @@ use crate::convolution::{Geometry, Part};
 use crate::recurrent::{Recurrence, Steps};
 use crate::{DType, Dims};
 
-/// A running fold.
+/// The operation of a scan.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum ScanOp {
@@ -18,13 +19,13 @@ pub enum ScanOp {
     Min,
 }
 
-/// What happens beyond an edge, by SciPy's names.
+/// How an array continues beyond its edges, by SciPy's names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names are scipy.ndimage's")]
 pub enum Edge {
     /// (d c b a | a b c d | d c b a)
     Reflect,
-    /// The value of the call's constant.
+    /// The constant that the routine has.
     Constant,
     /// (a a a a | a b c d | d d d d)
     Nearest,
@@ -34,29 +35,30 @@ pub enum Edge {
     Wrap,
 }
 
-/// Which discrete Fourier transform; `n` is the number of points, a spectrum of real points has `n / 2 + 1` values.
+/// A kind of discrete Fourier transform. `n` is the number of points; half of a spectrum is its first `n / 2 + 1`
+/// values.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FftKind {
     /// Complex to complex: `out[k] = sum_j a[j] exp(-2πi jk/n)`.
     Forward,
-    /// Complex to complex with the exponent's sign turned.
+    /// As [`FftKind::Forward`], with a positive exponent.
     Backward,
-    /// [`FftKind::Forward`] of real points, of which the first `n / 2 + 1` values are kept.
+    /// Real to complex: half of the spectrum.
     Real,
-    /// [`FftKind::Forward`] of real points, all values.
+    /// Real to complex: the whole spectrum.
     Whole,
-    /// [`FftKind::Backward`] of the values of [`FftKind::Real`], to real points; what stands for zero frequency and, with even `n`, for the
-    /// highest counts as real.
+    /// Complex to real: [`FftKind::Backward`] from half of a spectrum. The imaginary parts of frequency zero and, for
+    /// even `n`, of the highest frequency are ignored.
     Half,
 }
 
-/// Axes that one transform goes along, at most: what libraries do at once.
+/// The most axes of one transform, as many as libraries support.
 pub const FFT_RANK: usize = 3;
 
-/// What a transform of `n` points is divided by.
+/// The divisor of a transform of `n` points.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FftScale {
-    /// Nothing.
+    /// 1.
     One,
     /// `sqrt(n)`, which makes it unitary.
     Root,
@@ -65,7 +67,7 @@ pub enum FftScale {
 }
 
 impl FftScale {
-    /// What the values are multiplied with, unless that is nothing.
+    /// Returns the factor on the values, or `None` if it is 1.
     pub fn factor(self, points: i64) -> Option<f64> {
         match self {
             FftScale::One => None,
@@ -75,7 +77,7 @@ impl FftScale {
     }
 }
 
-/// What a QR decomposition gives back.
+/// The results of a QR decomposition.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names are numpy.linalg.qr's")]
 pub enum QrMode {
@@ -89,7 +91,7 @@ pub enum QrMode {
     Raw,
 }
 
-/// Which singular vectors.
+/// The singular vectors to compute.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Vectors {
     /// None.
@@ -100,12 +102,13 @@ pub enum Vectors {
     Full,
 }
 
-/// Decompositions of the matrices (m × n) in operand 0's last two axes, of float32, float64, complex64 or complex128.
+/// Decompositions and solvers for the matrices (m × n) in the last two axes of operand 0. Dtypes are float32, float64,
+/// complex64 and complex128.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LinalgOp {
     /// L (lower) with A = L Lᴴ from the lower triangle, or its adjoint from the upper one.
     Cholesky {
-        /// The upper triangle is read and written.
+        /// Reads and writes the upper triangle.
         upper: bool,
     },
     /// X with A X = B; operand 1 is B (m × k), of the same dtype and batch.
@@ -114,27 +117,28 @@ pub enum LinalgOp {
     Slogdet,
     /// A = Q R.
     Qr(QrMode),
-    /// The singular values (descending), then U and Vᴴ if wanted.
+    /// The singular values (descending), then U and Vᴴ as [`Vectors`] says.
     Svd(Vectors),
     /// Eigenvalues (ascending) of Hermitian matrices, then the eigenvectors in columns.
     Eigh {
-        /// The upper triangle is read.
+        /// Reads the upper triangle instead of the lower one.
         upper: bool,
-        /// Eigenvectors are wanted.
+        /// Computes eigenvectors.
         vectors: bool,
     },
     /// Eigenvalues, then the eigenvectors in columns (of norm 1); the output is complex.
     Eig {
-        /// Eigenvectors are wanted.
+        /// Computes eigenvectors.
         vectors: bool,
     },
 }
 
 impl LinalgOp {
-    /// Elements of each result for a matrix of m × n (and a right side of k columns); 0 where there is no such result.
+    /// Returns the number of elements of each result for an m × n matrix (and a right side of k columns); 0 for a
+    /// missing result.
     pub fn results(self, m: i64, n: i64, k: i64) -> [i64; 3] {
         let least = m.min(n);
-        // Saturated sizes are refused when they are allocated.
+        // A saturated size is an error when the result is allocated.
         let area = i64::saturating_mul;
         match self {
             LinalgOp::Cholesky { .. } => [area(n, n), 0, 0],
@@ -151,7 +155,7 @@ impl LinalgOp {
         }
     }
 
-    /// The name that messages show.
+    /// Returns the name for messages.
     pub fn name(self) -> &'static str {
         match self {
             LinalgOp::Cholesky { .. } => "linalg.cholesky",
@@ -165,170 +169,175 @@ impl LinalgOp {
     }
 }
 
-/// Elements of a mask that are counted together: see [`RoutineOp::PackMask`].
+/// The number of elements of a mask that share a count: see [`RoutineOp::PackMask`].
 pub const MASK_TILE: i64 = 4096;
 
-/// Words that [`RoutineOp::PackMask`] makes of a mask of `n` elements, and how many of them, the first, are counts.
+/// Returns the number of 64-bit words in the result of [`RoutineOp::PackMask`] for `n` elements, and how many of them
+/// (the first ones) are counts.
 pub fn packed_mask(n: i64) -> (i64, i64) {
     let tiles = n / MASK_TILE + i64::from(n % MASK_TILE > 0);
     (tiles + tiles * (MASK_TILE / 64), tiles)
 }
 
-/// An operation on whole arrays. Operands come through any layout; the output is C-contiguous unless said otherwise.
-/// Floats stand as bits, so that calls can be compared and hashed.
+/// An operation on whole arrays. Operands may have any layout; the output is C-contiguous unless stated otherwise.
+/// Float parameters are stored as bits, so that routines can be compared and hashed.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum RoutineOp {
-    /// Batched matrix product: `(…, m, k) × (…, k, n) -> (…, m, n)`; batch axes are already broadcast to be equal,
-    /// dtypes are equal. Accumulates in the dtype's accumulator.
+    /// Batched matrix product: `(…, m, k) × (…, k, n) -> (…, m, n)`. Batch axes and dtypes are equal. Sums are
+    /// accumulated in [`DType::accumulator`].
     Dot,
-    /// Running fold along `axis`; operand and output have one shape, the operand is cast to the output's dtype first.
+    /// Scan along `axis`. Operand and output have the same shape; the operand is cast to the output's dtype first.
     Scan {
-        /// The fold.
+        /// The operation.
         op: ScanOp,
         /// The axis.
         axis: u8,
     },
-    /// Sorted along the last axis, NaN last; stable.
+    /// Stable sort along the last axis, NaN last.
     Sort,
-    /// Indices (int64) that sort along the last axis, NaN last; stable.
+    /// Indices (int64) that sort along the last axis, NaN last. Stable.
     ArgSort,
-    /// For each element of operand 1 the index (int64) where it would be inserted in operand 0 (sorted, 1-d).
+    /// For each element of operand 1, the index (int64) at which to insert it into operand 0 (1-d, sorted).
     SearchSorted {
-        /// After equal elements rather than before.
+        /// Inserts after equal elements instead of before.
         right: bool,
     },
-    /// Operand 0 in an order in which the element at `kth` of each row (last axis) is where sorting puts it, none
-    /// before it is greater and none behind it less; with `indices` the positions (int64) of such an order.
+    /// Operand 0 partitioned along the last axis: the element at `kth` of each row is the one that sorting would put
+    /// there, none before it is greater, and none after it is less.
     Partition {
-        /// The place that is right.
+        /// The index that gets the sorted element.
         kth: i64,
-        /// The result is positions.
+        /// Returns the indices (int64) of such an order instead of the elements.
         indices: bool,
     },
-    /// Positions (int64) of the first elements of each row (last axis) in order, NaN last, as many as the output has
-    /// room for; with `largest` in falling order, NaN first. Equal elements come in the order of their positions.
-    /// Operand 0 is not complex and its rows have fewer than 2^31 elements.
+    /// Indices (int64) of the smallest elements of each row (last axis) in ascending order, NaN last, as many as the
+    /// output has room for. Equal elements are in the order of their indices. Operand 0 is not complex, and its rows
+    /// have fewer than 2^31 elements.
     TopK {
-        /// In falling order.
+        /// The largest elements in descending order, NaN first.
         largest: bool,
     },
-    /// The element that sorting puts at `rank` of each row (the last axis, which the output has not). Operand 0 is not
-    /// complex. -0 may come back as 0, and any NaN as another.
+    /// The element that sorting would put at `rank` of each row. The output lacks the last axis. Operand 0 is not
+    /// complex. The result may be 0 for -0, and another NaN for a NaN.
     Select {
-        /// Elements before it.
+        /// Number of elements before it.
         rank: i64,
     },
-    /// The mask in operand 0 (bool, 1-d) as bits, and what is needed to find them: first (int64) how many elements hold up
-    /// to the end of each tile of [`MASK_TILE`], then the tiles' bits, 64 a word, least significant first.
+    /// The mask in operand 0 (bool, 1-d) as bits, with counts. The output (int64) holds first, for each tile of
+    /// [`MASK_TILE`] elements, the number of true elements up to its end, then the bits of all tiles, 64 per word,
+    /// least significant first.
     PackMask,
-    /// Elements of operand 1 (1-d) at which a mask holds, in order, or without operand 1 their indices (int64). Operand 0
-    /// is what [`RoutineOp::PackMask`] gave; it tells the size of the output.
+    /// The elements of operand 1 (1-d) at which a mask is true, in order, or without operand 1 their indices (int64).
+    /// Operand 0 is the result of [`RoutineOp::PackMask`], from which the size of the output is known.
     Compact,
-    /// Connected components: element i of `n` is joined to element i - steps[b] for each bit b (of word b / bits) that is
-    /// set in its words in operand 0 (words × n, unsigned). The output (n, int64, or int32 where it can count them) is the
-    /// first element of each one's component.
+    /// Connected components of `n` elements. Operand 0 (words × n, unsigned) holds bits: if bit b of element i is set
+    /// (in word b / bits per word), elements i and i - steps[b] are connected. The output (n, int64, or int32 if that
+    /// is wide enough) is the first element of each element's component.
     Components {
-        /// How far the elements are that bits stand for: positive.
+        /// The distance for each bit. Positive.
         steps: Dims,
     },
-    /// Direct N-d correlation of operand 0 with the weights in operand 1 (equal ndim): the weight at index j meets
-    /// the element at i + j - origin. Output has operand 0's shape and the weights' dtype (float32, float64,
-    /// int32 or int64, whose sums wrap).
+    /// Direct N-d correlation of operand 0 with the weights in operand 1 (equal ndim): the weight at index j is
+    /// multiplied with the element at i + j - origin. The output has the shape of operand 0 and the dtype of the
+    /// weights (float32, float64, int32 or int64; sums of integers wrap).
     Correlate {
-        /// What lies beyond the edges.
+        /// How operand 0 continues beyond its edges.
         edge: Edge,
         /// Bits (f64) of the value beyond the edges for [`Edge::Constant`].
         constant: u64,
-        /// Index in the weights that falls on the output element, per axis.
+        /// The index in the weights that belongs to the output element, per axis.
         origin: Dims,
     },
-    /// Operand 0 extended at its edges by `before` and `after` elements per axis.
+    /// Operand 0 padded to the shape of the output.
     Pad {
-        /// What lies beyond the edges.
+        /// How operand 0 continues beyond its edges.
         edge: Edge,
         /// Bits (f64) of the value beyond the edges for [`Edge::Constant`].
         constant: u64,
-        /// Elements added in front, per axis.
+        /// Elements added before the first, per axis.
         before: Dims,
     },
-    /// Discrete Fourier transform along `rank` neighbouring axes, in float32 or float64: operand 0 has the dtype and
-    /// the extents that the kind reads, the output those that it writes; for [`FftKind::Half`] the output tells `n`.
-    /// [`FftKind::Real`] and [`FftKind::Whole`] go along the last of the axes and are followed by
-    /// [`FftKind::Forward`] along the others, [`FftKind::Half`] goes along the last after [`FftKind::Backward`] along
-    /// the others.
+    /// Discrete Fourier transform along `rank` adjacent axes, in float32 or float64. Operand 0 has the dtype and
+    /// extents that the kind reads, the output those that it writes; for [`FftKind::Half`] `n` is the extent of the
+    /// output. [`FftKind::Real`] and [`FftKind::Whole`] transform the last of the axes, then [`FftKind::Forward`] the
+    /// others. For [`FftKind::Half`], [`FftKind::Backward`] transforms the other axes first.
     Fft {
-        /// What is computed.
+        /// The kind.
         kind: FftKind,
         /// The last of the axes.
         axis: u8,
-        /// How many axes: 1 to [`FFT_RANK`].
+        /// The number of axes: 1 to [`FFT_RANK`].
         rank: u8,
-        /// What the result is divided by; the points are those of all axes.
+        /// The divisor, for the number of points of all axes together.
         scale: FftScale,
     },
-    /// A decomposition. The output is flat: each result in turn for the whole batch, every matrix row-major and real
-    /// vectors with zeros for imaginary parts; then one element that is 0, or 1 where a matrix was singular, not
-    /// positive definite or its iteration did not converge. Such a matrix has NaN for results.
+    /// A decomposition. The output is flat: each result in turn for the whole batch, with row-major matrices, and real
+    /// vectors with imaginary parts of zero. The last element is 1 if a matrix was singular, not positive definite or
+    /// did not converge, and 0 otherwise. The results of such a matrix are NaN.
     Linalg(LinalgOp),
-    /// One of the three products of a convolution of two operands. Shapes are those of [`Geometry::shape`].
+    /// A convolution of two operands or one of its gradients. The output has the shape of [`Geometry::shape`].
     Convolve(Part, Arc<Geometry>),
-    /// Layers of a recurrence. Operand 0 and the output are flat and laid out as [`Recurrence`] says.
+    /// Recurrent layers. Operand 0 and the output are flat: see [`Recurrence`].
     Recur(Arc<Recurrence>),
-    /// The way back of [`RoutineOp::Recur`]: operands are its operand, its output and the gradients (flat), the output lies as its operand.
-    RecurBack(Arc<Recurrence>),
-    /// Attention, on devices that have a routine for it: see [`Attention`] for operand and result.
+    /// The gradient of [`RoutineOp::Recur`]. Operands are its operand, its output and the gradients (flat). The output
+    /// has the offsets of its operand.
+    RecurBackward(Arc<Recurrence>),
+    /// Attention, on devices that have a routine for it: see [`Attention`].
     Attend(Arc<Attention>),
-    /// The way back of [`RoutineOp::Attend`]: operands are its operand, its output and the gradient of the outputs.
-    AttendBack(Arc<Attention>),
+    /// The gradient of [`RoutineOp::Attend`]. Operands are its operand, its output and the gradient of the outputs.
+    AttendBackward(Arc<Attention>),
     /// Steps of an LSTM layer, on devices that have a routine for them: see [`Steps`].
     Steps(Arc<Steps>),
-    /// Their way back.
-    StepsBack(Arc<Steps>),
-    /// Product of a sparse matrix (m × n, compressed rows) with a dense one: operand 0 has the values, operand 1 the
-    /// pattern (int32 or int64): m + 1 row starts, [`sparse_starts`] elements in all, and the column of each value;
-    /// operand 2 is dense (n × k). The output is m × k. float32, float64, complex64 or complex128, all three the same.
+    /// The gradient of [`RoutineOp::Steps`].
+    StepsBackward(Arc<Steps>),
+    /// Product of a sparse matrix (m × n, compressed rows) with a dense matrix (n × k). Operand 0 has the values.
+    /// Operand 1 (int32 or int64) has the pattern: m + 1 row starts, padded to [`sparse_starts`] elements, and the
+    /// column of each value. Operand 2 is dense. The output is m × k. All values have the same dtype: float32, float64,
+    /// complex64 or complex128.
     SparseDot {
-        /// The pattern is that of the transpose: columns are compressed and rows listed.
+        /// The pattern is that of the transpose: columns are compressed, and rows are listed.
         transposed: bool,
     },
 }
 
-/// Elements of a pattern before its column numbers: `rows + 1`, and as many more as keep the columns aligned.
+/// Returns the number of elements of a pattern before its column indices: `rows + 1`, padded so that the columns are
+/// aligned.
 pub fn sparse_starts(rows: i64) -> i64 {
     (rows + 1 + 31) / 32 * 32
 }
 
-/// A shared, interned operation. As long as somebody but the table holds it, its number is its own.
+/// A shared, interned routine. Its number stays valid as long as a reference outside the table exists.
 pub type RoutineRef = Arc<RoutineOp>;
 
-/// Operations by number. When the table has doubled since the last sweep, those that only it holds are dropped, and their
-/// numbers are given anew.
+/// The table of routines by number. When its size has doubled since the last sweep, routines that only the table holds
+/// are dropped and their numbers reused.
 #[derive(Debug, Default)]
 struct Interner {
     numbers: HashMap<RoutineRef, u32>,
-    calls: Vec<Option<RoutineRef>>,
+    routines: Vec<Option<RoutineRef>>,
     free: Vec<u32>,
     sweep_at: usize,
 }
 
-/// Below this the table is not swept.
+/// A smaller table is not swept.
 const FIRST_SWEEP: usize = 1 << 10;
 
-static CALLS: LazyLock<Mutex<Interner>> = LazyLock::new(Mutex::default);
+static ROUTINES: LazyLock<Mutex<Interner>> = LazyLock::new(Mutex::default);
 
-/// Locks the table of calls until the result is dropped. Held over a fork, so that the child finds the table unlocked.
+/// Locks the table of routines until the result is dropped. Held over a fork, so that the child finds the table
+/// unlocked.
 pub fn hold() -> impl Sized + 'static {
-    CALLS.lock().unwrap_or_else(|e| e.into_inner())
+    ROUTINES.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 impl Interner {
     fn sweep(&mut self) {
-        let Interner { numbers, calls, free, .. } = self;
-        numbers.retain(|call, &mut number| {
-            // Held by `numbers` and by `calls`.
-            let used = Arc::strong_count(call) > 2;
+        let Interner { numbers, routines, free, .. } = self;
+        numbers.retain(|routine, &mut number| {
+            // Two references are those of `numbers` and `routines`.
+            let used = Arc::strong_count(routine) > 2;
             if !used {
-                calls[number as usize] = None;
+                routines[number as usize] = None;
                 free.push(number);
             }
             used
@@ -338,36 +347,38 @@ impl Interner {
 }
 
 impl RoutineOp {
-    /// The number that stands for this operation in nodes, for as long as the operation that comes with it is held.
+    /// Returns the number of this routine in nodes, and a reference that keeps the number valid.
     pub fn intern(self) -> (u32, RoutineRef) {
-        let mut guard = CALLS.lock().unwrap_or_else(|e| e.into_inner());
+        let mut guard = ROUTINES.lock().unwrap_or_else(|e| e.into_inner());
         let table = &mut *guard;
-        if let Some((call, &number)) = table.numbers.get_key_value(&self) {
-            return (number, call.clone());
+        if let Some((routine, &number)) = table.numbers.get_key_value(&self) {
+            return (number, routine.clone());
         }
         if table.numbers.len() >= table.sweep_at.max(FIRST_SWEEP) {
             table.sweep();
         }
-        let call = Arc::new(self);
+        let routine = Arc::new(self);
         let number = table.free.pop().unwrap_or_else(|| {
-            table.calls.push(None);
-            table.calls.len() as u32 - 1
+            table.routines.push(None);
+            table.routines.len() as u32 - 1
         });
-        table.calls[number as usize] = Some(call.clone());
-        table.numbers.insert(call.clone(), number);
-        (number, call)
+        table.routines[number as usize] = Some(routine.clone());
+        table.numbers.insert(routine.clone(), number);
+        (number, routine)
     }
 
-    /// The operation of a number that is held.
+    /// Returns the routine of a valid number.
     pub fn interned(number: u32) -> RoutineRef {
-        let table = CALLS.lock().unwrap_or_else(|e| e.into_inner());
-        table.calls[number as usize].clone().unwrap_or_else(|| unreachable!("call {number} is held by what names it"))
+        let table = ROUTINES.lock().unwrap_or_else(|e| e.into_inner());
+        table.routines[number as usize]
+            .clone()
+            .unwrap_or_else(|| unreachable!("routine {number} is kept alive by every tape that uses it"))
     }
 
-    /// What it costs on a GPU, in bytes of memory that are read or written in the same time. `moved` are the operands'
-    /// bytes, `operand` is the shape of the first, `dtype` and `out` are the result's. Rates are those of an H200 (4.5 TB/s; 26, 31
-    /// and 350 tera-multiplications a second in single, double and half precision), which is near enough to tell big
-    /// work from small.
+    /// Returns the cost on a GPU, in bytes of memory that could be read or written in the same time. `moved` is the
+    /// number of bytes of all operands, `operand` the shape of the first, and `dtype` and `out` are those of the
+    /// result. Rates are those of an H200 (4.5 TB/s; 26, 31 and 350 tera-multiplications per second in single, double
+    /// and half precision), which is accurate enough to decide whether a tape holds enough work.
     pub fn work(&self, moved: u64, operand: &[i64], dtype: DType, out: &[i64]) -> u64 {
         let last = operand.last().map_or(1, |&n| n.unsigned_abs());
         let size: u64 = out.iter().map(|n| n.unsigned_abs()).product();
@@ -376,18 +387,18 @@ impl RoutineOp {
             RoutineOp::Dot => moved.max(size.saturating_mul(last) / 6),
             // About n³ multiplications at half the rate.
             RoutineOp::Linalg(_) => moved.max(moved.saturating_mul(last) / 16),
-            // Each step reads the weights anew, and takes some microseconds whatever it does.
-            RoutineOp::Recur(r) | RoutineOp::RecurBack(r) => {
+            // Each step reads the weights again, and takes at least some microseconds.
+            RoutineOp::Recur(r) | RoutineOp::RecurBackward(r) => {
                 let (steps, weights) = (r.of.steps * r.of.layers, r.weights * dtype.size() as i64 / r.of.layers.max(1));
                 moved.max((steps * weights.max(8 << 20)).unsigned_abs())
             }
             RoutineOp::Attend(of) => moved.max(of.products().unsigned_abs() / 80),
-            RoutineOp::AttendBack(of) => moved.max(of.products().unsigned_abs() / 32),
+            RoutineOp::AttendBackward(of) => moved.max(of.products().unsigned_abs() / 32),
             _ => moved,
         }
     }
 
-    /// The name that messages and listings show.
+    /// Returns the name for messages and listings.
     pub fn name(&self) -> &'static str {
         match self {
             RoutineOp::Dot => "dot",
@@ -407,11 +418,11 @@ impl RoutineOp {
             RoutineOp::Linalg(op) => op.name(),
             RoutineOp::Convolve(..) => "convolve",
             RoutineOp::Recur(_) => "recurrence",
-            RoutineOp::RecurBack(_) => "recurrence backward",
+            RoutineOp::RecurBackward(_) => "recurrence backward",
             RoutineOp::Attend(_) => "attention",
-            RoutineOp::AttendBack(_) => "attention backward",
+            RoutineOp::AttendBackward(_) => "attention backward",
             RoutineOp::Steps(_) => "steps of an lstm",
-            RoutineOp::StepsBack(_) => "steps of an lstm backward",
+            RoutineOp::StepsBackward(_) => "steps of an lstm backward",
             RoutineOp::SparseDot { .. } => "sparse dot",
         }
     }
@@ -422,7 +433,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_nobody_holds_are_given_anew() {
+    fn numbers_of_dropped_routines_are_reused() {
         let select = |rank| RoutineOp::Select { rank };
         let (number, held) = select(-1).intern();
         let most = (0..100_000).map(|rank| select(rank).intern().0).max();

@@ -1,10 +1,10 @@
-//! One number of any dtype: the value of a constant operand.
+//! Numbers of any dtype: the values of constant operands.
 
 use half::{bf16, f16};
 
 use crate::{DType, Kind};
 
-/// A number as Python gives it, before a dtype is chosen.
+/// A Python number, before a dtype is chosen.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Number {
     /// `True` or `False`.
@@ -23,19 +23,20 @@ pub enum Number {
 pub struct Scalar(pub [u8; 16]);
 
 impl Scalar {
-    /// The bytes of some of them, one after another.
+    /// Returns the bytes of a list of scalars.
     pub fn bytes_of(list: &[Scalar]) -> &[u8] {
-        // SAFETY: a scalar is sixteen bytes and nothing else, so a list of them is so many bytes.
+        // SAFETY: a scalar is 16 bytes without padding, so the list is `size_of_val(list)` initialized bytes.
         unsafe { std::slice::from_raw_parts(list.as_ptr().cast(), size_of_val(list)) }
     }
 
+    /// Returns a scalar of these low bytes.
     fn of<const N: usize>(bytes: [u8; N]) -> Scalar {
         let mut all = [0; 16];
         all[..N].copy_from_slice(&bytes);
         Scalar(all)
     }
 
-    /// `number` in `dtype`. Integers wrap and floats truncate, as C casts do: range checks belong to the caller.
+    /// Converts `number` to `dtype`. Integers wrap and floats are truncated, as C casts do. The caller checks ranges.
     pub fn new(number: Number, dtype: DType) -> Scalar {
         let (re, im, int) = match number {
             Number::Bool(b) => (f64::from(u8::from(b)), 0.0, i128::from(b)),
@@ -64,12 +65,12 @@ impl Scalar {
         }
     }
 
-    /// The first `N` bytes.
+    /// Returns the first `N` bytes.
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
         std::array::from_fn(|i| self.0[i])
     }
 
-    /// Real and imaginary part of the number that the bits are in `dtype`; integers are rounded.
+    /// Returns the real and imaginary part of the number that the bits represent in `dtype`. Integers are rounded.
     pub fn parts(&self, dtype: DType) -> [f64; 2] {
         match self.number(dtype) {
             Number::Bool(b) => [f64::from(u8::from(b)), 0.0],
@@ -79,12 +80,12 @@ impl Scalar {
         }
     }
 
-    /// Is it zero, of either sign?
+    /// Returns true if the number is zero, of either sign.
     pub fn is_zero(&self, dtype: DType) -> bool {
         self.parts(dtype) == [0.0, 0.0]
     }
 
-    /// The number that the bits are in `dtype`.
+    /// Returns the number that the bits represent in `dtype`.
     pub fn number(&self, dtype: DType) -> Number {
         match dtype {
             DType::Bool => Number::Bool(self.0[0] != 0),
@@ -114,7 +115,7 @@ impl Scalar {
 }
 
 impl Number {
-    /// The weakest kind that holds the number.
+    /// Returns the weakest kind that can represent the number.
     pub fn kind(self) -> Kind {
         match self {
             Number::Bool(_) => Kind::Bool,

@@ -1,4 +1,4 @@
-//! Memory, and what views of it share.
+//! Storages: memory and its versions, which all views of it share.
 
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
@@ -7,52 +7,55 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::Array;
 
-/// Owner of a piece of memory: gives it back when dropped.
+/// The owner of a block of memory. Frees it when dropped.
 pub trait Memory: Send + Sync {
-    /// Address of the first byte, in the device's address space; 0 only where `bytes` is 0.
+    /// Returns the address of the first byte, in the device's address space. It is 0 only if `bytes` is 0.
     fn address(&self) -> u64;
-    /// Size.
+    /// Returns the size.
     fn bytes(&self) -> usize;
-    /// Does a device copy from it by itself?
+    /// Returns true if the memory is page-locked, so that a device can copy from it on its own.
     fn is_page_locked(&self) -> bool {
         false
     }
 }
 
-/// Shared memory of a storage.
+/// The memory of a storage.
 pub type Buffer = Arc<dyn Memory>;
 
-/// The version of a storage that a read sees now, when it is not yet computed.
+/// A version of a storage that a recorded operation will compute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Head {
+pub struct Version {
     /// The tape that will compute it.
     pub tape: u32,
     /// The node of that tape.
     pub node: u32,
 }
 
-/// What the aliases of one piece of memory share.
+/// The memory and state that all views of one array share.
 ///
-/// Invariants: everything but `bytes`, `device` and `shared` is read and written only with the engine's lock held
-/// (each accessor is `unsafe` and says so), or has a lock of its own (`epoch`); `head` is `Some` exactly while a tape has recorded a value or a write for
-/// it that has not run; no handle can see an older version, only nodes recorded before the write do.
+/// Invariants:
+/// - `bytes`, `device` and `shared` may be read at any time, and `epoch` has its own lock. Everything else is accessed
+///   only while the engine's lock is held; each accessor is `unsafe` and says so.
+/// - `latest` is `Some` exactly while a tape has recorded a value or a write for the storage that has not run.
+/// - A handle always sees the latest version. Older versions are visible only to nodes that were recorded before the
+///   write.
 pub struct Storage {
-    /// Size.
+    /// Size of the memory.
     pub bytes: usize,
     /// Index of the device in the engine's registry.
     pub device: u8,
-    /// Not zero while code outside the engine may read or write the memory at any time: operations that touch it run at
-    /// once then. The number of living [`Loan`]s, plus [`FOREVER`] if the sharing has no known end (DLPack, addresses).
+    /// Not zero while code outside the engine may read or write the memory at any time. Operations on it then run at
+    /// once. The number of [`SharedGuard`]s, plus [`FOREVER`] if the sharing has no known end (DLPack, raw addresses).
     shared: AtomicU32,
-    head: Cell<Option<Head>>,
+    latest: Cell<Option<Version>>,
     buffer: UnsafeCell<Option<Buffer>>,
-    /// Where the current tape knows this storage as a leaf: (the tape's serial number, slot).
+    /// The leaf slot of this storage in the current tape: (the tape's serial number, slot).
     leaf: Cell<(u64, u32)>,
-    /// References to this storage that the current tape holds; all others are handles of the user.
+    /// The number of references that tapes hold. All other references are handles of the user.
     tape_refs: Cell<u32>,
-    /// Somebody may want to see the present contents later: then `epoch` is looked at before a write.
+    /// True if the present contents may be saved, so that `epoch` must be checked before a write.
     watched: AtomicBool,
-    /// Stands for the present contents, while somebody wants to see them later.
+    /// The present contents, if they were saved.
     epoch: Mutex<Option<Arc<Epoch>>>,
 }
 
@@ -61,27 +64,27 @@ const FOREVER: u32 = 1 << 31;
 
 /// Keeps a storage marked as shared with code outside the engine, until it is dropped.
 #[derive(Debug)]
-pub struct Loan(Arc<Storage>);
+pub struct SharedGuard(Arc<Storage>);
 
-impl Drop for Loan {
+impl Drop for SharedGuard {
     fn drop(&mut self) {
         self.0.shared.fetch_sub(1, Relaxed);
     }
 }
 
-/// The contents of a storage between two writes. Whoever wants to see them later holds a [`Saved`]; the write that would
-/// destroy them copies them first, once for all who do.
+/// The contents of a storage between two writes. Before the write that ends an epoch, the contents are copied if a
+/// [`Saved`] refers to them: one copy for all that do.
 #[derive(Debug, Default)]
 pub struct Epoch(OnceLock<Arc<Storage>>);
 
 impl Epoch {
-    /// Keeps a copy of the contents, byte by byte.
-    pub fn keep(&self, copy: Arc<Storage>) {
+    /// Stores the copy of the contents.
+    pub fn set_copy(&self, copy: Arc<Storage>) {
         let _ = self.0.set(copy);
     }
 }
 
-/// An array as it was when it was saved, whatever is written to its memory later.
+/// An array as it was when it was saved. Later writes to its memory do not change it.
 #[derive(Clone, Debug)]
 pub struct Saved {
     array: Array,
@@ -89,14 +92,14 @@ pub struct Saved {
 }
 
 impl Saved {
-    /// Saves what the array holds now.
+    /// Saves the present contents of an array.
     pub fn new(array: &Array) -> Saved {
         let mut epoch = array.storage.epoch.lock().unwrap_or_else(|e| e.into_inner());
         array.storage.watched.store(true, Relaxed);
         Saved { array: array.clone(), epoch: epoch.get_or_insert_default().clone() }
     }
 
-    /// The array with the contents that were saved.
+    /// Returns the array with the contents that were saved.
     pub fn array(&self) -> Array {
         match self.epoch.0.get() {
             Some(copy) => Array { storage: copy.clone(), layout: self.array.layout.clone() },
@@ -105,9 +108,9 @@ impl Saved {
     }
 }
 
-// SAFETY: the cells are touched only under the engine's lock (see the type's invariants).
+// SAFETY: the cells are accessed only while the engine's lock is held (see the type's invariants).
 unsafe impl Send for Storage {}
-// SAFETY: as above.
+// SAFETY: the cells are accessed only while the engine's lock is held, so never by two threads at once.
 unsafe impl Sync for Storage {}
 
 impl fmt::Debug for Storage {
@@ -117,13 +120,13 @@ impl fmt::Debug for Storage {
 }
 
 impl Storage {
-    /// A storage whose value is pending.
-    pub fn pending(bytes: usize, device: u8, head: Head) -> Storage {
+    /// Creates a storage whose value is pending.
+    pub fn pending(bytes: usize, device: u8, latest: Version) -> Storage {
         Storage {
             bytes,
             device,
             shared: AtomicU32::new(0),
-            head: Cell::new(Some(head)),
+            latest: Cell::new(Some(latest)),
             buffer: UnsafeCell::new(None),
             leaf: Cell::new((0, 0)),
             tape_refs: Cell::new(1),
@@ -132,13 +135,13 @@ impl Storage {
         }
     }
 
-    /// A storage with memory.
+    /// Creates a storage with memory.
     pub fn ready(buffer: Buffer, device: u8) -> Storage {
         Storage {
             bytes: buffer.bytes(),
             device,
             shared: AtomicU32::new(0),
-            head: Cell::new(None),
+            latest: Cell::new(None),
             buffer: UnsafeCell::new(Some(buffer)),
             leaf: Cell::new((0, 0)),
             tape_refs: Cell::new(0),
@@ -147,8 +150,8 @@ impl Storage {
         }
     }
 
-    /// Ends the present epoch, because the storage is about to be written; it is given back if somebody wants the
-    /// contents kept.
+    /// Ends the present epoch, because the storage is about to be written. Returns the epoch if its contents must be
+    /// copied first.
     #[inline]
     pub fn end_epoch(&self) -> Option<Arc<Epoch>> {
         if self.watched.load(Relaxed) { self.take_epoch() } else { None }
@@ -171,27 +174,29 @@ impl Storage {
         self.shared.fetch_or(FOREVER, Relaxed);
     }
 
-    /// Marks the memory as shared with code outside the engine until the loan is dropped.
-    pub fn lend(self: &Arc<Storage>) -> Loan {
+    /// Marks the memory as shared with code outside the engine until the guard is dropped.
+    pub fn share_scoped(self: &Arc<Storage>) -> SharedGuard {
         self.shared.fetch_add(1, Relaxed);
-        Loan(self.clone())
+        SharedGuard(self.clone())
     }
 
-    /// The pending version, if any.
+    /// Returns the latest version, if it is not computed yet.
     ///
     /// # Safety
     /// The engine's lock is held.
-    pub unsafe fn head(&self) -> Option<Head> {
-        self.head.get()
+    pub unsafe fn latest_version(&self) -> Option<Version> {
+        self.latest.get()
     }
 
+    /// Sets the latest version, or `None` once it is computed.
+    ///
     /// # Safety
     /// The engine's lock is held.
-    pub unsafe fn set_head(&self, head: Option<Head>) {
-        self.head.set(head);
+    pub unsafe fn set_latest_version(&self, latest: Option<Version>) {
+        self.latest.set(latest);
     }
 
-    /// The memory; `None` while the first value is pending.
+    /// Returns the memory, or `None` while the first value is pending.
     ///
     /// # Safety
     /// The engine's lock is held.
@@ -200,15 +205,17 @@ impl Storage {
         unsafe { (*self.buffer.get()).clone() }
     }
 
-    /// Neither computed nor to be computed: the program that would have made it did not fit into memory.
+    /// Returns true if the value was given up because the program that computes it did not fit into memory.
     ///
     /// # Safety
     /// The engine's lock is held.
     pub unsafe fn is_lost(&self) -> bool {
         // SAFETY: the caller holds the lock, so nobody writes.
-        self.head.get().is_none() && unsafe { (*self.buffer.get()).is_none() }
+        self.latest.get().is_none() && unsafe { (*self.buffer.get()).is_none() }
     }
 
+    /// Sets the memory.
+    ///
     /// # Safety
     /// The engine's lock is held.
     pub unsafe fn set_buffer(&self, buffer: Buffer) {
@@ -216,16 +223,16 @@ impl Storage {
         unsafe { *self.buffer.get() = Some(buffer) }
     }
 
-    /// Gives up the contents, which are partly written: reading them is an error from now on.
+    /// Discards contents that are only partly written. Reading them is an error from now on.
     ///
     /// # Safety
-    /// The engine's lock is held, and no program that uses the memory runs.
-    pub unsafe fn lose(&self) {
+    /// The engine's lock is held, and no running program uses the memory.
+    pub unsafe fn discard(&self) {
         // SAFETY: the caller holds the lock, so nobody else reads or writes.
         unsafe { *self.buffer.get() = None }
     }
 
-    /// References to this storage that tapes hold; all others are handles.
+    /// Returns the number of references that tapes hold. All others are handles.
     ///
     /// # Safety
     /// The engine's lock is held.

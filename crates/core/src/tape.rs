@@ -1,4 +1,4 @@
-//! What a thread has recorded since its last program.
+//! The tape: the operations that a thread has recorded since its last program.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -6,79 +6,84 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use crate::node::SrcKind;
-use crate::storage::Head;
+use crate::storage::Version;
 use crate::{Array, In, LayoutRef, Node, NodeKind, RoutineRef, Scalar, Src, Storage};
 
-/// The recorded nodes of one thread on one device, with all that they refer to.
+/// The recorded operations of one thread on one device, and everything to which they refer.
 ///
-/// Invariants: used only under the engine's lock; `owners[i]` is the storage that node `i` writes, none where only later
-/// nodes of the tape can read it; a node's operand is
-/// an earlier node, a leaf in `leaves`, a constant in `consts` or the index; every layout id in a node is kept alive
-/// by `layouts`, every call's number by `calls`, every launch's by `launches`; operands that are pending on another tape have been computed before they become leaves here.
+/// Invariants:
+/// - A tape is used only while the engine's lock is held.
+/// - An operand of a node is an earlier node, a leaf in `leaves`, a constant in `consts`, or the index.
+/// - Operands that were pending on another tape are computed before they become leaves here.
+/// - `owners[i]` is the storage that node `i` writes. It is `None` if only later nodes of this tape can read the value.
+/// - `layouts` keeps alive every layout whose id is in a node. `routines` does the same for interned routines,
+///   `launches` for launches.
 #[derive(Debug)]
 pub struct Tape {
-    /// This tape's place in the engine.
+    /// This tape's index in the engine.
     pub index: u32,
-    /// Unique for each stretch from one program to the next.
+    /// A number that changes with each program, and that no other tape has.
     pub serial: u64,
     /// The operations, in order.
     pub nodes: Vec<Node>,
-    /// The storage each node writes.
+    /// The storage that each node writes.
     pub owners: Vec<Option<Arc<Storage>>>,
-    /// Memory from before.
+    /// Storages with memory that nodes read.
     pub leaves: Vec<Arc<Storage>>,
     /// Values of constant operands, in order of use.
     pub consts: Vec<Scalar>,
-    /// Each layout in use, at least once.
+    /// Every layout in use, at least once.
     pub layouts: Vec<LayoutRef>,
-    /// The operation of each call.
-    pub calls: Vec<RoutineRef>,
-    /// What each launch of a user's kernel is, as the engine knows it.
+    /// The interned routines in use.
+    pub routines: Vec<RoutineRef>,
+    /// The launches of users' kernels, in the engine's representation.
     pub launches: Vec<Arc<dyn Any + Send + Sync>>,
-    /// How many launches there are.
-    pub launched: usize,
-    /// Notes where in the user's program each operation stands; on after a program that was not recognised, and where
-    /// [`ALWAYS`] says so.
+    /// The number of launches.
+    pub launch_count: usize,
+    /// True if the source location of each operation is recorded: after a program that was not recognized, and if
+    /// [`ALWAYS_TRACK`] is set.
     pub tracked: bool,
-    /// Numbers of those places, one a node, if `tracked`.
-    pub places: Vec<u32>,
-    /// Other threads record too, so a storage's own note of its leaf slot may be another tape's.
+    /// The source location of each node, if `tracked`.
+    pub locations: Vec<u32>,
+    /// True if other threads record too, so that the leaf slot noted in a storage may be another tape's.
     pub contended: bool,
-    /// Length of the repetition with which the tape ended when it was last looked at; 0 without one.
+    /// The length of the repetition with which the tape ended at the last check, or 0.
     pub period: usize,
-    /// Bytes that the recorded operations would move one by one, or that take as long as their arithmetic
-    /// ([`crate::RoutineOp::work`]): what the engine weighs when it asks whether to start.
+    /// The recorded work in bytes: the memory that each operation moves, or for arithmetic the bytes that take as long
+    /// ([`crate::RoutineOp::work`]). The engine uses it to decide when to run the tape.
     pub work: u64,
-    /// The number of nodes at which the tape ends because of the work in it; `usize::MAX` while there is too little.
+    /// The number of nodes at which the tape ends because it holds enough work; `usize::MAX` if it does not.
     pub ends_at: usize,
 }
 
-/// Tells the number of the place in the user's program that is recording now, 0 where that is not known; set once by the language's side.
-pub static WHERE: OnceLock<fn() -> u32> = OnceLock::new();
-/// Spells the place of a number.
-pub static SPELL: OnceLock<fn(u32) -> String> = OnceLock::new();
+/// Returns the number of the source location that is recording now, or 0 if it is unknown. Set once by the Python
+/// bindings.
+pub static CURRENT_LOCATION: OnceLock<fn() -> u32> = OnceLock::new();
+/// Formats the source location of a number. Set once by the Python bindings.
+pub static FORMAT_LOCATION: OnceLock<fn(u32) -> String> = OnceLock::new();
 
-/// Notes places at all times, so that every error at run time can name lines; set once by the language's side.
-pub static ALWAYS: AtomicBool = AtomicBool::new(false);
+/// Records source locations at all times, so that every runtime error can name lines. Set once by the Python bindings.
+pub static ALWAYS_TRACK: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    static PLACE: Cell<u32> = const { Cell::new(0) };
+    static LOCATION: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Asks for the place that is recording now. Asking may run the user's language, so no lock may be held.
-pub fn note_place() {
-    PLACE.set(WHERE.get().map_or(0, |place| place()));
+/// Stores the source location that is recording now for [`captured_location`]. This may run Python code, so no lock may
+/// be held.
+pub fn capture_location() {
+    LOCATION.set(CURRENT_LOCATION.get().map_or(0, |location| location()));
 }
 
-/// The place that the calling thread noted last.
-pub fn noted_place() -> u32 {
-    PLACE.get()
+/// Returns the source location that the calling thread captured last.
+pub fn captured_location() -> u32 {
+    LOCATION.get()
 }
 
-/// The place of a number as ` (file:line)`.
-pub fn spell(place: Option<&u32>) -> String {
-    match (place, SPELL.get()) {
-        (Some(&place), Some(spell)) if place != 0 => format!(" ({})", spell(place)),
+/// Formats a source location as ` (file:line)`, or as an empty string if it is unknown.
+pub fn format_location(location: Option<&u32>) -> String {
+    match (location, FORMAT_LOCATION.get()) {
+        (Some(&location), Some(format)) if location != 0 => format!(" ({})", format(location)),
         _ => String::new(),
     }
 }
@@ -86,7 +91,7 @@ pub fn spell(place: Option<&u32>) -> String {
 static SERIAL: AtomicU64 = AtomicU64::new(1);
 
 impl Tape {
-    /// An empty tape.
+    /// Creates an empty tape.
     pub fn new(index: u32) -> Tape {
         Tape {
             index,
@@ -96,11 +101,11 @@ impl Tape {
             leaves: Vec::new(),
             consts: Vec::new(),
             layouts: Vec::new(),
-            calls: Vec::new(),
+            routines: Vec::new(),
             launches: Vec::new(),
-            launched: 0,
-            tracked: ALWAYS.load(Relaxed),
-            places: Vec::new(),
+            launch_count: 0,
+            tracked: ALWAYS_TRACK.load(Relaxed),
+            locations: Vec::new(),
             contended: false,
             period: 0,
             work: 0,
@@ -108,34 +113,34 @@ impl Tape {
         }
     }
 
-    /// Keeps a layout alive and gives its id.
+    /// Keeps a layout alive and returns its id.
     #[inline]
-    pub fn note(&mut self, layout: &LayoutRef) -> u32 {
-        if layout.noted.load(Relaxed) != self.serial {
-            layout.noted.store(self.serial, Relaxed);
+    pub fn keep_layout(&mut self, layout: &LayoutRef) -> u32 {
+        if layout.tape_serial.load(Relaxed) != self.serial {
+            layout.tape_serial.store(self.serial, Relaxed);
             self.layouts.push(layout.clone());
         }
         layout.id
     }
 
-    /// A constant operand; `scalar` is a layout of no axes of the constant's dtype.
+    /// Returns a constant as an operand. `scalar` is a 0-d layout of the constant's dtype.
     #[inline]
     pub fn constant(&mut self, value: Scalar, scalar: &LayoutRef) -> In {
-        let layout = self.note(scalar);
+        let layout = self.keep_layout(scalar);
         self.consts.push(value);
         In { src: Src::constant(self.consts.len() as u32 - 1), layout }
     }
 
-    /// The newest version of a storage, as an operand's source.
+    /// Returns the latest version of a storage as an operand's source.
     ///
     /// # Safety
     /// The engine's lock is held, and the storage is not pending on another tape.
     #[inline]
     pub unsafe fn source(&mut self, storage: &Arc<Storage>) -> Src {
         // SAFETY: the caller holds the lock.
-        if let Some(head) = unsafe { storage.head() } {
-            debug_assert_eq!(head.tape, self.index);
-            return Src::node(head.node);
+        if let Some(latest) = unsafe { storage.latest_version() } {
+            debug_assert_eq!(latest.tape, self.index);
+            return Src::node(latest.node);
         }
         let (serial, slot) = storage.leaf().get();
         if serial == self.serial {
@@ -153,86 +158,94 @@ impl Tape {
         Src::leaf(slot)
     }
 
-    /// Notes places from now on, or no longer.
+    /// Turns the recording of source locations on or off.
     pub fn track(&mut self, on: bool) {
-        self.tracked = on || ALWAYS.load(Relaxed);
+        self.tracked = on || ALWAYS_TRACK.load(Relaxed);
     }
 
-    /// Where operation `node` was recorded, ` (file:line)`; nothing if that was not noted.
-    pub fn place(&self, node: usize) -> String {
-        spell(self.places.get(node))
+    /// Returns the source location of operation `node` as ` (file:line)`, or an empty string if it was not recorded.
+    pub fn location(&self, node: usize) -> String {
+        format_location(self.locations.get(node))
     }
 
     #[inline]
-    fn locate(&mut self) {
+    fn record_location(&mut self) {
         if self.tracked {
-            self.places.push(PLACE.get());
+            self.locations.push(LOCATION.get());
         }
     }
 
-    /// Records a node that makes a new array with layout `out` (C-contiguous).
+    /// Records a node that creates an array with layout `out` (C-contiguous).
     #[inline]
     pub fn push(&mut self, kind: NodeKind, fun: u8, nin: u8, out: &LayoutRef, ins: [In; 3], device: u8) -> Array {
         let node = self.nodes.len() as u32;
-        let id = self.note(out);
+        let id = self.keep_layout(out);
         self.nodes.push(Node { kind, fun, nin, spare: 0, out: id, ins });
-        self.locate();
+        self.record_location();
         let bytes = out.size as usize * out.dtype.size();
         self.work = self.work.saturating_add(bytes as u64);
-        let storage = Arc::new(Storage::pending(bytes, device, Head { tape: self.index, node }));
+        let storage = Arc::new(Storage::pending(bytes, device, Version { tape: self.index, node }));
         self.owners.push(Some(storage.clone()));
         Array { storage, layout: out.clone() }
     }
 
-    /// Records a node whose value (of layout `out`, C-contiguous) only later nodes of this tape read.
+    /// Records a node whose value only later nodes of this tape read. Its layout `out` is C-contiguous.
     #[inline]
-    pub fn push_inner(&mut self, kind: NodeKind, fun: u8, nin: u8, out: &LayoutRef, ins: [In; 3], formula: u8) -> In {
+    pub fn push_intermediate(
+        &mut self,
+        kind: NodeKind,
+        fun: u8,
+        nin: u8,
+        out: &LayoutRef,
+        ins: [In; 3],
+        formula: u8,
+    ) -> In {
         let node = self.nodes.len() as u32;
-        let layout = self.note(out);
+        let layout = self.keep_layout(out);
         self.nodes.push(Node { kind, fun, nin, spare: formula, out: layout, ins });
-        self.locate();
+        self.record_location();
         self.work = self.work.saturating_add(out.size as u64 * out.dtype.size() as u64);
         self.owners.push(None);
         In { src: Src::node(node), layout }
     }
 
-    /// Records a write to `target`'s storage: a new version of it.
+    /// Records a write to `target`'s storage, which creates a new version of it.
     ///
     /// # Safety
     /// The engine's lock is held, and the storage is not pending on another tape.
     pub unsafe fn push_write(&mut self, kind: NodeKind, fun: u8, nin: u8, target: &Array, ins: [In; 3]) {
         debug_assert!(matches!(kind, NodeKind::Update | NodeKind::Scatter | NodeKind::Launch));
         let node = self.nodes.len() as u32;
-        let id = self.note(&target.layout);
+        let id = self.keep_layout(&target.layout);
         self.nodes.push(Node { kind, fun, nin, spare: 0, out: id, ins });
-        self.locate();
+        self.record_location();
         self.work = self.work.saturating_add(target.layout.size as u64 * target.dtype().size() as u64);
         let storage = &target.storage;
         // SAFETY: the caller holds the lock.
-        unsafe { storage.set_head(Some(Head { tape: self.index, node })) };
+        unsafe { storage.set_latest_version(Some(Version { tape: self.index, node })) };
         storage.tape_refs().set(storage.tape_refs().get() + 1);
         self.owners.push(Some(storage.clone()));
     }
 
-    /// Records an array that a launch is given, or that there is none: see [`NodeKind::Launch`]. `names` are the node's
-    /// second and third operand.
+    /// Records one array argument of a launch, or a launch without array arguments: see [`NodeKind::Launch`]. `names`
+    /// are the node's second and third operand.
     ///
     /// # Safety
     /// The engine's lock is held, and the storage is not pending on another tape.
     pub unsafe fn push_launch(&mut self, array: Option<&Array>, first: bool, names: [In; 2], none: &LayoutRef) {
         let [second, third] = names;
         let Some(array) = array else {
-            self.push_inner(NodeKind::Launch, u8::from(first), 0, none, [In::default(), second, third], 0);
+            self.push_intermediate(NodeKind::Launch, u8::from(first), 0, none, [In::default(), second, third], 0);
             return;
         };
         // SAFETY: the caller holds the lock.
         let src = unsafe { self.source(&array.storage) };
-        let base = In { src, layout: self.note(&array.layout) };
-        // SAFETY: as above.
+        let base = In { src, layout: self.keep_layout(&array.layout) };
+        // SAFETY: the caller holds the lock, and the storage is not pending on another tape.
         unsafe { self.push_write(NodeKind::Launch, u8::from(first), 1, array, [base, second, third]) };
     }
 
-    /// For each node: does anybody outside the tape still see its value?
+    /// Sets `live[i]` to true if a handle outside the tape can still read the value of node `i`.
     ///
     /// # Safety
     /// The engine's lock is held.
@@ -241,50 +254,50 @@ impl Tape {
         live.extend(self.owners.iter().enumerate().map(|(node, storage)| {
             let Some(storage) = storage else { return false };
             // SAFETY: the caller holds the lock.
-            let head = unsafe { storage.head() };
-            head == Some(Head { tape: self.index, node: node as u32 })
+            let latest = unsafe { storage.latest_version() };
+            latest == Some(Version { tape: self.index, node: node as u32 })
                 && Arc::strong_count(storage) > storage.tape_refs().get() as usize
         }));
     }
 
-    /// Gives up one new value that is still referenced, so that the rest may fit into memory, and returns its node: the
-    /// value that needs the largest array, which may be the value itself or an intermediate result.
+    /// Gives up one new value that is still referenced, so that the rest may fit into memory, and returns its node. It
+    /// is the value whose computation needs the largest array, which may be the value itself or an intermediate result.
     ///
     /// # Safety
     /// The engine's lock is held.
     pub unsafe fn give_up_largest(&mut self) -> Option<usize> {
-        let seen = |node: usize| {
+        let is_pending = |node: usize| {
             let Some(storage) = &self.owners[node] else { return false };
             // SAFETY: the caller holds the lock.
-            let (head, has_memory) = unsafe { (storage.head(), storage.buffer().is_some()) };
-            head == Some(Head { tape: self.index, node: node as u32 }) && !has_memory
+            let (latest, has_memory) = unsafe { (storage.latest_version(), storage.buffer().is_some()) };
+            latest == Some(Version { tape: self.index, node: node as u32 }) && !has_memory
         };
         let bytes = |node: usize| self.owners[node].as_ref().map_or(0, |storage| storage.bytes);
         let mut needed: Vec<usize> = Vec::with_capacity(self.nodes.len());
-        for (node, of) in self.nodes.iter().enumerate() {
-            let before = |read: &In| match read.src.kind() {
+        for (index, node) in self.nodes.iter().enumerate() {
+            let for_operand = |read: &In| match read.src.kind() {
                 SrcKind::Node(operand) => needed[operand as usize],
                 _ => 0,
             };
-            let most = of.operands().iter().map(before).max().unwrap_or(0);
-            needed.push(most.max(bytes(node)));
+            let largest = node.operands().iter().map(for_operand).max().unwrap_or(0);
+            needed.push(largest.max(bytes(index)));
         }
-        let largest = (0..self.owners.len()).filter(|&n| seen(n)).max_by_key(|&n| (needed[n], bytes(n)));
+        let largest = (0..self.owners.len()).filter(|&n| is_pending(n)).max_by_key(|&n| (needed[n], bytes(n)));
         if let Some(storage) = largest.and_then(|node| self.owners[node].as_ref()) {
-            // SAFETY: as above.
-            unsafe { storage.set_head(None) };
+            // SAFETY: the caller holds the lock.
+            unsafe { storage.set_latest_version(None) };
         }
         largest
     }
 
-    /// Forgets everything recorded, after it has run (`ran`) or was given up.
+    /// Forgets everything recorded, after it has run or was given up.
     ///
     /// # Safety
-    /// The engine's lock is held. Live nodes' storages have got their memory.
+    /// The engine's lock is held. The storages of live nodes have their memory.
     pub unsafe fn clear(&mut self) {
         for storage in self.owners.iter().flatten() {
             // SAFETY: the caller holds the lock.
-            unsafe { storage.set_head(None) };
+            unsafe { storage.set_latest_version(None) };
             storage.tape_refs().set(0);
         }
         for storage in &self.leaves {
@@ -296,11 +309,11 @@ impl Tape {
         self.leaves.clear();
         self.consts.clear();
         self.layouts.clear();
-        self.calls.clear();
+        self.routines.clear();
         self.launches.clear();
-        self.launched = 0;
+        self.launch_count = 0;
         self.period = 0;
-        self.places.clear();
+        self.locations.clear();
         self.work = 0;
         self.ends_at = usize::MAX;
     }

@@ -1,10 +1,20 @@
 //! **The derivative of every scalar function**: one row per function of the operation table.
 //!
-//! A row says what each operand gets of the gradient `g` of the result `y`. Rows are written over [`Value`], so the same
-//! text computes with recorded arrays, and tells (with [`Probe`]) what has to be kept for it. Conventions are PyTorch's:
-//! gradients of complex functions are conjugated, ties of `maximum` share, functions that jump have zero.
+//! A row gives the gradient of each operand, from the gradient `g` of the result, the operands and the result `y`. For
+//! example,
 //!
-//! A function has a row in [`rules!`] or a reason in [`NONE`]; a test sees to it.
+//! ```text
+//! Divide(a, b) => g / b.conj(), -(g * (y / b).conj());
+//! ```
+//!
+//! is the gradient of `a`, then that of `b` (a vector-Jacobian product for each). Rows are generic over [`Value`]. With
+//! recorded arrays a row computes the gradient. With [`Probe`] it reports which operands it reads, so that only those
+//! are saved for the backward pass.
+//!
+//! Conventions are PyTorch's: gradients of holomorphic functions are conjugated, operands that tie in `maximum` share
+//! the gradient, and the gradient of a step function is zero.
+//!
+//! Every function has a row in [`rules!`] or a reason in [`NONE`]; a test checks this.
 
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10, PI};
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -13,13 +23,13 @@ use std::sync::LazyLock;
 use crate::Fun;
 use crate::scalar::Number;
 
-/// What rows compute with.
+/// A value with which rows compute.
 pub trait Value: Clone {
-    /// A scalar function of some terms, of which at least one is a value.
+    /// Applies a scalar function to terms, of which at least one is a value.
     fn map(fun: Fun, terms: &[Term<Self>]) -> Self;
-    /// Is it of a complex dtype?
+    /// Returns true if the dtype is complex.
     fn is_complex(&self) -> bool;
-    /// A value that fails where it is used: there is no rule for this case.
+    /// Returns a value whose use is an error, for a case without a rule.
     fn unsupported(what: &'static str) -> Self;
 }
 
@@ -33,16 +43,17 @@ pub enum Term<V> {
 }
 
 impl<V: Value> Term<V> {
-    /// A scalar function of some terms.
+    /// Applies a scalar function to terms. Arithmetic of two numbers is folded into a number.
     fn map(fun: Fun, terms: &[Term<V>]) -> Term<V> {
         if let [Term::Number(a), Term::Number(b)] = terms
-            && let Some(folded) = fold(fun, real(*a), real(*b))
+            && let Some(value) = fold_constants(fun, real(*a), real(*b))
         {
-            return Term::Number(Number::Float(folded));
+            return Term::Number(Number::Float(value));
         }
         Term::Value(V::map(fun, terms))
     }
 
+    /// Applies a function of one operand.
     fn of(&self, fun: Fun) -> Term<V> {
         match self {
             Term::Number(n) if fun == Fun::Log => Term::Number(Number::Float(real(*n).ln())),
@@ -50,6 +61,7 @@ impl<V: Value> Term<V> {
         }
     }
 
+    /// Returns the complex conjugate. Real terms stay as they are.
     fn conj(&self) -> Term<V> {
         match self {
             Term::Value(v) if v.is_complex() => self.of(Fun::Conjugate),
@@ -62,7 +74,7 @@ impl<V: Value> Term<V> {
         matches!(self, Term::Value(v) if v.is_complex())
     }
 
-    /// `self` where the condition holds, otherwise the other.
+    /// Returns `self` where the condition is true, and `otherwise` elsewhere.
     fn when(&self, condition: Term<V>, otherwise: impl Into<Term<V>>) -> Term<V> {
         Term::map(Fun::Where, &[condition, self.clone(), otherwise.into()])
     }
@@ -71,7 +83,7 @@ impl<V: Value> Term<V> {
         Term::map(fun, &[self.clone(), other.into()])
     }
 
-    /// The power, without a call of the function for small whole exponents.
+    /// Returns the power. The exponents 0, 1 and 2 need no `Fun::Power`.
     fn power(&self, exponent: &Term<V>) -> Term<V> {
         match exponent {
             Term::Number(n) if real(*n) == 0.0 => Term::from(1.0),
@@ -88,7 +100,7 @@ impl<V> From<f64> for Term<V> {
     }
 }
 
-/// The real part of a number.
+/// Returns the real part of a number.
 fn real(n: Number) -> f64 {
     match n {
         Number::Bool(b) => f64::from(u8::from(b)),
@@ -97,8 +109,8 @@ fn real(n: Number) -> f64 {
     }
 }
 
-/// Arithmetic of two numbers.
-fn fold(fun: Fun, a: f64, b: f64) -> Option<f64> {
+/// Returns the result of arithmetic on two numbers, or `None` if `fun` is another function.
+fn fold_constants(fun: Fun, a: f64, b: f64) -> Option<f64> {
     Some(match fun {
         Fun::Add => a + b,
         Fun::Subtract => a - b,
@@ -164,8 +176,9 @@ impl<V: Value> Neg for &Term<V> {
     }
 }
 
-// --- what several rows share
+// --- formulas shared by several rows
 
+/// Returns zeros of the shape and dtype of `g`, even where `g` is NaN.
 fn zero<V: Value>(g: &Term<V>) -> Term<V> {
     g.when(Term::Number(Number::Bool(false)), 0.0)
 }
@@ -178,18 +191,20 @@ fn sqrt<V: Value>(x: &Term<V>) -> Term<V> {
     x.of(Fun::Sqrt)
 }
 
-/// What the operand `a` of `max(a, b)` gets (with `Less`; of `min` with `Greater`): all, half of a tie, or nothing.
-fn larger<V: Value>(g: &Term<V>, a: &Term<V>, b: &Term<V>, loses: Fun) -> Term<V> {
+/// Returns the gradient of `a` in `max(a, b)` (`loses` is `Less`) or `min(a, b)` (`Greater`): `g` where `a` wins, half
+/// of it at a tie, and zero where it loses.
+fn extremum<V: Value>(g: &Term<V>, a: &Term<V>, b: &Term<V>, loses: Fun) -> Term<V> {
     let shared = (g * 0.5).when(a.compare(Fun::Equal, b.clone()), g.clone());
     zero(g).when(a.compare(loses, b.clone()), shared)
 }
 
-/// Did `a` win `fmax(a, b)` (with `GreaterEqual`)? The other wins if it alone is a number.
+/// Returns true where `fmax(a, b)` (`wins` is `GreaterEqual`) or `fmin(a, b)` (`LessEqual`) is `a`. Both functions
+/// ignore NaN, so `a` also wins where `b` is NaN.
 fn first_wins<V: Value>(a: &Term<V>, b: &Term<V>, wins: Fun) -> Term<V> {
     Term::map(Fun::LogicalOr, &[a.compare(wins, b.clone()), b.of(Fun::Isnan)])
 }
 
-/// Of `a ** b` for `a`: `b a^(b-1)`, and 0 for b = 0 also where a is 0.
+/// Returns the gradient of `a` in `a ** b`: `g` times `b a^(b-1)`, and zero for b = 0 even where a is 0.
 fn base_of_power<V: Value>(g: &Term<V>, a: &Term<V>, b: &Term<V>) -> Term<V> {
     match b {
         Term::Number(n) if real(*n) == 0.0 && !matches!(n, Number::Complex(..)) => zero(g),
@@ -202,7 +217,7 @@ fn base_of_power<V: Value>(g: &Term<V>, a: &Term<V>, b: &Term<V>) -> Term<V> {
     }
 }
 
-/// Of `a ** b` for `b`: `y ln a`, and 0 where a is 0 and b is not negative.
+/// Returns the gradient of `b` in `a ** b`: `g` times `y ln a`, and zero where a is 0 and b is not negative.
 fn exponent_of_power<V: Value>(g: &Term<V>, a: &Term<V>, b: &Term<V>, y: &Term<V>) -> Term<V> {
     let slope = g * (y * a.of(Fun::Log)).conj();
     if a.is_complex() || b.is_complex() {
@@ -218,19 +233,20 @@ fn exponent_of_power<V: Value>(g: &Term<V>, a: &Term<V>, b: &Term<V>, y: &Term<V
     }
 }
 
-/// A step function of real operands; of complex ones there is no rule.
+/// Returns the gradient of a step function: zero for real operands. Complex operands have no rule.
 fn step<V: Value>(g: &Term<V>, what: &'static str) -> Term<V> {
     if g.is_complex() { Term::Value(V::unsupported(what)) } else { zero(g) }
 }
 
-fn sinc_slope<V: Value>(g: &Term<V>, x: &Term<V>) -> Term<V> {
+/// Returns the gradient of `sin(πx) / (πx)`, which is zero at 0.
+fn sinc_gradient<V: Value>(g: &Term<V>, x: &Term<V>) -> Term<V> {
     let angle = x * PI;
     let slope = g * ((angle.of(Fun::Cos) * &angle - angle.of(Fun::Sin)) / (square(x) * PI));
     zero(g).when(x.compare(Fun::Equal, 0.0), slope)
 }
 
-/// The derivative of digamma: the sum of 1/(x + k)² over all k ≥ 0, by its first eight terms and an asymptotic series for
-/// the rest (Abramowitz and Stegun 6.4.12), left of 1/2 by reflection (6.4.7).
+/// Returns the derivative of digamma, the sum of 1/(x + k)² over all k ≥ 0: its first eight terms, and an asymptotic
+/// series for the rest (Abramowitz and Stegun 6.4.12). Below 1/2 the reflection formula is used (6.4.7).
 fn trigamma<V: Value>(x: &Term<V>) -> Term<V> {
     const SERIES: [f64; 6] = [1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0, -691.0 / 2730.0];
     let left = || x.compare(Fun::Less, 0.5);
@@ -251,23 +267,23 @@ fn trigamma<V: Value>(x: &Term<V>) -> Term<V> {
     mirrored.when(left(), value)
 }
 
-/// Of the sign of a complex number: what of the gradient is at right angles to the number, over its size. Real signs are
-/// steps.
-fn turn<V: Value>(g: &Term<V>, x: &Term<V>, y: &Term<V>) -> Term<V> {
+/// Returns the gradient of `sign`. For complex numbers it is the part of `g` orthogonal to the number, divided by the
+/// magnitude. For real numbers `sign` is a step function.
+fn sign_gradient<V: Value>(g: &Term<V>, x: &Term<V>, y: &Term<V>) -> Term<V> {
     if !g.is_complex() {
         return zero(g);
     }
-    let size = x.of(Fun::Absolute);
-    let zero = size.compare(Fun::Equal, 0.0);
-    let along = (g.conj() * y).of(Fun::Real);
-    Term::from(0.0).when(zero.clone(), (g - y * along) / Term::from(1.0).when(zero, size))
+    let magnitude = x.of(Fun::Absolute);
+    let at_zero = magnitude.compare(Fun::Equal, 0.0);
+    let parallel = (g.conj() * y).of(Fun::Real);
+    Term::from(0.0).when(at_zero.clone(), (g - y * parallel) / Term::from(1.0).when(at_zero, magnitude))
 }
 
 macro_rules! rules {
     ($g:ident, $y:ident; $($fun:ident($($x:ident),*) => $($rule:expr),+;)*) => {
-        /// What operand `which` of a function gets of the gradient of the result, in the result's shape: `g` is that
-        /// gradient, `x` the operands, `y` the result. `None` where the function or the operand has no rule.
-        #[allow(unused_variables, reason = "a rule names what it needs")]
+        /// Returns the gradient of operand `which`, in the shape of the result: `g` is the gradient of the result, `x`
+        /// the operands, `y` the result. `None` if the function or the operand has no rule.
+        #[allow(unused_variables, reason = "a rule need not use all operands")]
         pub fn vjp<V: Value>(
             fun: Fun,
             which: usize,
@@ -299,15 +315,17 @@ rules! {
     Fmod(a, b) => g.clone(), -(g * (a / b).of(Fun::Trunc));
     Power(a, b) => base_of_power(g, a, b), exponent_of_power(g, a, b, y);
     FloatPower(a, b) => base_of_power(g, a, b), exponent_of_power(g, a, b, y);
-    Maximum(a, b) => larger(g, a, b, Fun::Less), larger(g, b, a, Fun::Less);
-    Minimum(a, b) => larger(g, a, b, Fun::Greater), larger(g, b, a, Fun::Greater);
-    Fmax(a, b) => g.when(first_wins(a, b, Fun::GreaterEqual), 0.0), zero(g).when(first_wins(a, b, Fun::GreaterEqual), g.clone());
-    Fmin(a, b) => g.when(first_wins(a, b, Fun::LessEqual), 0.0), zero(g).when(first_wins(a, b, Fun::LessEqual), g.clone());
+    Maximum(a, b) => extremum(g, a, b, Fun::Less), extremum(g, b, a, Fun::Less);
+    Minimum(a, b) => extremum(g, a, b, Fun::Greater), extremum(g, b, a, Fun::Greater);
+    Fmax(a, b) => g.when(first_wins(a, b, Fun::GreaterEqual), 0.0),
+        zero(g).when(first_wins(a, b, Fun::GreaterEqual), g.clone());
+    Fmin(a, b) => g.when(first_wins(a, b, Fun::LessEqual), 0.0),
+        zero(g).when(first_wins(a, b, Fun::LessEqual), g.clone());
     Negative(x) => -g;
     Positive(x) => g.clone();
     Absolute(x) => g * x.of(Fun::Sign);
     Fabs(x) => g * x.of(Fun::Sign);
-    Sign(x) => turn(g, x, y);
+    Sign(x) => sign_gradient(g, x, y);
     Square(x) => g * (x * 2.0).conj();
     Reciprocal(x) => -(g * square(y).conj());
     Sqrt(x) => g / (y * 2.0).conj();
@@ -349,7 +367,7 @@ rules! {
     Arctanh(x) => g / (-square(x) + 1.0).conj();
     Degrees(x) => g * (180.0 / PI);
     Radians(x) => g * (PI / 180.0);
-    // --- complex numbers; a real gradient of a complex operand is cast, which gives it the imaginary part 0
+    // --- complex numbers; a real gradient of a complex operand is cast to complex later, with imaginary part 0
     Conjugate(x) => g.conj();
     Real(x) => g.clone();
     Imag(x) => g * Term::Number(Number::Complex(0.0, 1.0));
@@ -364,7 +382,7 @@ rules! {
     Digamma(x) => g * trigamma(x);
     Expit(x) => g * (y * (-y + 1.0));
     Ndtr(x) => g * ((square(x) * -0.5).of(Fun::Exp) / (2.0 * PI).sqrt());
-    Sinc(x) => sinc_slope(g, x);
+    Sinc(x) => sinc_gradient(g, x);
     // --- selection and conversion
     Where(c, a, b) => zero(g), g.when(c.clone(), 0.0), zero(g).when(c.clone(), g.clone());
     Cast(x) => g.clone();
@@ -373,12 +391,12 @@ rules! {
 /// Why a function has no row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// Its result is a bool or an integer: nothing depends on it smoothly.
+    /// Its result is boolean or an integer, so it has no gradient.
     Discrete,
     /// It draws random numbers.
     Random,
-    /// Its derivative needs a function that the table does not have, or has no meaning; using it where a gradient is
-    /// wanted is an error.
+    /// The derivative needs a function that the table does not have, or is undefined. Applying the function to an
+    /// operand that requires a gradient is an error.
     Missing,
 }
 
@@ -400,53 +418,57 @@ pub const NONE: &[(Reason, &[Fun])] = &[
     ]),
 ];
 
-/// Why a function has no row; `None` for those that have one.
+/// Returns why a function has no row, or `None` if it has one.
 pub fn reason(fun: Fun) -> Option<Reason> {
     NONE.iter().find(|(_, funs)| funs.contains(&fun)).map(|(reason, _)| *reason)
 }
 
-/// The result, in a set of what a rule needs; operand `k` is bit `k`.
+/// The bit of the result in the set that [`needs`] returns. Operand `k` is bit `k`.
 pub const RESULT: u8 = 8;
 
-/// A value that notes what it was computed from, of real or complex numbers.
+/// A stand-in for an array that records from which operands it was computed, and whether it is complex.
 #[derive(Clone, Copy, Debug)]
-struct Probe(u8, bool);
+struct Probe {
+    reads: u8,
+    complex: bool,
+}
 
 impl Value for Probe {
     fn map(fun: Fun, terms: &[Term<Probe>]) -> Probe {
         let real = matches!(fun, Fun::Real | Fun::Imag | Fun::Absolute | Fun::Angle | Fun::Equal);
         let add = |all: Probe, t: &Term<Probe>| match t {
-            Term::Value(v) => Probe(all.0 | v.0, all.1 || (v.1 && !real)),
+            Term::Value(v) => Probe { reads: all.reads | v.reads, complex: all.complex || (v.complex && !real) },
             Term::Number(_) => all,
         };
-        terms.iter().fold(Probe(0, false), add)
+        terms.iter().fold(Probe { reads: 0, complex: false }, add)
     }
 
     fn is_complex(&self) -> bool {
-        self.1
+        self.complex
     }
 
     fn unsupported(_: &'static str) -> Probe {
-        Probe(0, false)
+        Probe { reads: 0, complex: false }
     }
 }
 
+/// Runs the rule of an operand with probes.
 fn probe(fun: Fun, which: usize, complex: bool) -> Option<Term<Probe>> {
-    let value = |bits| Term::Value(Probe(bits, complex));
+    let value = |reads| Term::Value(Probe { reads, complex });
     vjp(fun, which, &value(0), &[value(1), value(2), value(4)], &value(RESULT))
 }
 
-/// What the rule of each operand of each function needs to be kept of the operands and the result.
+/// What the rule of each operand of each function reads, for real and complex operands together.
 static NEEDS: LazyLock<Vec<[u8; 3]>> = LazyLock::new(|| {
     let bits = |fun, which, complex| match probe(fun, which, complex) {
-        Some(Term::Value(probe)) => probe.0,
+        Some(Term::Value(probe)) => probe.reads,
         _ => 0,
     };
     let needs = |fun, which| bits(fun, which, false) | bits(fun, which, true);
     Fun::ALL.iter().map(|&fun| std::array::from_fn(|which| needs(fun, which))).collect()
 });
 
-/// What the rule of operand `which` needs to be kept: bits 0 to 2 for the operands, [`RESULT`] for the result.
+/// Returns what must be saved for the rule of operand `which`: bits 0 to 2 for the operands, [`RESULT`] for the result.
 pub fn needs(fun: Fun, which: usize) -> u8 {
     NEEDS[fun as usize][which]
 }

@@ -10,9 +10,8 @@ use cuprous_core::routine::Edge;
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun, Layout, ReduceOp, RoutineOp, Scalar};
 use cuprous_cpu::CpuDevice;
-use cuprous_plan::{
-    Access, BufferInfo, Device, Epilogue, Inst, Kernel, Level, Place, Program, RoutineCall, Step, Typed,
-};
+use cuprous_plan::device::{DeviceMemory, DevicePrograms};
+use cuprous_plan::{Access, Assignment, BufferInfo, Epilogue, Inst, Kernel, Level, Program, RoutineCall, Step, Typed};
 
 fn load(buf: u16, strides: &[i64]) -> Inst {
     Inst::Load { buf, access: Access { offset: 0, strides: strides.into() } }
@@ -29,7 +28,7 @@ fn map(fun: Fun, args: &[u16]) -> Inst {
 /// Returns the shortest time of a run in seconds, after warming up. The buffers hold small positive numbers.
 fn measure(step: Step, bytes: &[usize], scalars: &[Scalar], runs: usize) -> f64 {
     let device = CpuDevice::new();
-    let buffers = bytes.iter().map(|&b| BufferInfo { bytes: b, place: Place::Leaf(0) }).collect();
+    let buffers = bytes.iter().map(|&b| BufferInfo { bytes: b, assignment: Assignment::Leaf(0) }).collect();
     let program = Arc::new(Program { steps: vec![step], buffers, scalars: scalars.len(), ..Program::default() });
     let memory: Vec<_> = bytes.iter().map(|&b| device.alloc(b).unwrap()).collect();
     for (m, &b) in memory.iter().zip(bytes) {

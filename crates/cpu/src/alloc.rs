@@ -30,13 +30,13 @@ impl Cache {
     /// Counts a free block of `size` bytes as used.
     fn mark_used(&mut self, size: usize) {
         self.free_bytes -= size;
-        self.counters.use_more(size as i64);
+        self.counters.add_used(size as i64);
     }
 
     /// Counts a new block of `size` bytes, which is used from the start.
     fn mark_added(&mut self, size: usize) {
-        self.counters.hold_more(size as i64);
-        self.counters.use_more(size as i64);
+        self.counters.add_reserved(size as i64);
+        self.counters.add_used(size as i64);
     }
 }
 
@@ -150,12 +150,12 @@ impl Drop for Block {
     fn drop(&mut self) {
         let Some((index, size)) = class(self.bytes) else { return };
         let mut cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
-        cache.counters.use_more(-(size as i64));
+        cache.counters.add_used(-(size as i64));
         if cache.free_bytes + size <= max_cached_bytes() {
             cache.free_bytes += size;
             cache.free[index].push(self.at);
         } else {
-            cache.counters.hold_more(-(size as i64));
+            cache.counters.add_reserved(-(size as i64));
             drop(cache);
             free(self.at, size);
         }
@@ -178,11 +178,11 @@ pub fn trim() {
             free(at, size);
         }
     }
-    cache.counters.hold_more(-(cache.free_bytes as i64));
+    cache.counters.add_reserved(-(cache.free_bytes as i64));
     cache.free_bytes = 0;
 }
 
-/// Returns the counters that [`cuprous_plan::Device::memory`] lists.
+/// Returns the counters that [`cuprous_plan::device::DeviceStatistics::memory`] lists.
 pub fn counters() -> Vec<(&'static str, u64)> {
     let cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
     let blocks: usize = cache.free.iter().map(Vec::len).sum();

@@ -6,9 +6,15 @@ use std::sync::Arc;
 
 use cuprous_core::error::ErrorKind;
 use cuprous_core::interrupt::{self, Token};
-use cuprous_core::profile::{self, Event, Kind, Note};
+use cuprous_core::profile::{self, Event, Kind, Origin};
+use cuprous_core::recurrent::{Layers, Recurrence};
 use cuprous_core::{Buffer, Error, Result, RoutineOp, Scalar};
-use cuprous_plan::{BufferInfo, Device, Executable, Inst, KernelRef, Launched, Place, Program, Step};
+use cuprous_kernel::linked::Object;
+use cuprous_plan::device::{
+    DeviceKernels, DeviceMemory, DevicePrograms, DeviceStatistics, Mark, Synchronous, no_linker, no_page_locked_memory,
+    no_raw_modules,
+};
+use cuprous_plan::{Assignment, BufferInfo, Device, Executable, Inst, KernelRef, LaunchStep, Program, RawModule, Step};
 use smallvec::SmallVec;
 
 use crate::alloc;
@@ -41,7 +47,7 @@ const MIN_LONG_STEPS: usize = 32;
 enum PreparedStep {
     Kernel(Bytecode),
     Routine(Routine),
-    Launch(Launched),
+    Launch(LaunchStep),
 }
 
 impl PreparedStep {
@@ -108,10 +114,10 @@ impl InterruptPolicy {
                 _ => None,
             }));
         }
-        let apart = |r: &BufferInfo, w: &BufferInfo| match (r.place, w.place) {
-            (Place::Arena(a), Place::Arena(b)) => a + r.bytes <= b || b + w.bytes <= a,
+        let apart = |r: &BufferInfo, w: &BufferInfo| match (r.assignment, w.assignment) {
+            (Assignment::Arena(a), Assignment::Arena(b)) => a + r.bytes <= b || b + w.bytes <= a,
             // Two leaves may be views of the same memory of another library.
-            (Place::Leaf(_), Place::Leaf(_)) => false,
+            (Assignment::Leaf(_), Assignment::Leaf(_)) => false,
             (a, b) => a != b,
         };
         let restartable = read.iter().all(|r| written.iter().all(|w| apart(r, w)));
@@ -144,33 +150,34 @@ fn prepare(program: &Program) -> Result<Vec<(u32, PreparedStep)>> {
 }
 
 /// Returns the user's kernel that a step launches.
-fn kernel_of(launched: &Launched) -> Result<&CpuKernel> {
+fn kernel_of(launched: &LaunchStep) -> Result<&CpuKernel> {
     let any: &dyn Any = &*launched.launch.kernel;
-    any.downcast_ref().ok_or_else(|| Error::runtime("[cpu] internal error: a kernel of another device"))
+    any.downcast_ref().ok_or_else(|| Error::runtime("[cpu] a kernel of another device"))
 }
 
 /// Launches a user's kernel. The caller guarantees the memory that its arguments name.
-fn launch(launched: &Launched, bindings: Bindings) -> Result<()> {
+fn launch(launched: &LaunchStep, bindings: Bindings) -> Result<()> {
     let range = launched.constants.start as usize..launched.constants.end as usize;
     let mut block: SmallVec<[Scalar; 16]> = SmallVec::from_slice(&bindings.scalars[range]);
     for (at, address) in launched.addresses(bindings.buffers) {
         block[at / 16].0[at % 16..][..8].copy_from_slice(&address.to_ne_bytes());
     }
-    kernel_of(launched)?.launch(&launched.launch.launch, Scalar::bytes_of(&block))
+    kernel_of(launched)?.launch(&launched.launch.config, Scalar::bytes_of(&block))
 }
 
 impl Device for CpuDevice {
     fn name(&self) -> &'static str {
         "cpu"
     }
+}
 
-    fn can(&self, call: &RoutineOp) -> bool {
-        match call {
-            RoutineOp::Convolve(_, geometry) => routines::convolve::is_supported(geometry),
-            RoutineOp::Recur(_) | RoutineOp::RecurBack(_) | RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => false,
-            RoutineOp::Steps(of) | RoutineOp::StepsBack(of) => routines::recurrent::is_supported(of),
-            _ => true,
-        }
+impl DeviceMemory for CpuDevice {
+    fn is_host(&self) -> bool {
+        true
+    }
+
+    fn has_addresses(&self) -> bool {
+        true
     }
 
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
@@ -186,10 +193,6 @@ impl Device for CpuDevice {
         Ok(buffer)
     }
 
-    fn is_host(&self) -> bool {
-        true
-    }
-
     fn download(&self, from: u64, to: &mut [u8]) -> Result<()> {
         if !to.is_empty() {
             // SAFETY: the caller owns that many bytes of this device's memory at `from`.
@@ -198,8 +201,39 @@ impl Device for CpuDevice {
         Ok(())
     }
 
-    fn synchronize(&self) -> Result<()> {
+    fn download_after(&self, _: &dyn Mark, from: u64, to: &mut [u8]) -> Result<()> {
+        self.download(from, to)
+    }
+
+    fn page_locked(&self, _: usize) -> Result<Buffer> {
+        Err(no_page_locked_memory())
+    }
+
+    fn trim(&self) {
+        alloc::trim();
+        routines::fft::trim();
+    }
+
+    fn set_memory_limit(&self, bytes: u64) -> Result<()> {
+        alloc::set_limit(bytes);
         Ok(())
+    }
+}
+
+impl DevicePrograms for CpuDevice {
+    fn supports(&self, call: &RoutineOp) -> bool {
+        match call {
+            RoutineOp::Convolve(_, geometry) => routines::convolve::is_supported(geometry),
+            RoutineOp::Recur(_) | RoutineOp::RecurBackward(_) | RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => {
+                false
+            }
+            RoutineOp::Steps(of) | RoutineOp::StepsBackward(of) => routines::recurrent::is_supported(of),
+            _ => true,
+        }
+    }
+
+    fn recurrence(&self, _: &Layers) -> Option<Arc<Recurrence>> {
+        None
     }
 
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
@@ -211,7 +245,7 @@ impl Device for CpuDevice {
                 PreparedStep::Kernel(code) => code.is_long(),
                 PreparedStep::Routine(_) => policies[*of as usize].is_long,
                 PreparedStep::Launch(launched) => {
-                    kernel_of(launched).is_ok_and(|kernel| kernel.is_long(&launched.launch.launch))
+                    kernel_of(launched).is_ok_and(|kernel| kernel.is_long(&launched.launch.config))
                 }
             });
         Ok(Box::new(CpuProgram {
@@ -227,6 +261,8 @@ impl Device for CpuDevice {
         }))
     }
 
+    fn prepare(&self, _: &[Arc<Program>], _: &mut dyn FnMut(usize, usize)) {}
+
     fn source(&self, program: &Program) -> Result<String> {
         let mut text = String::new();
         for (k, (_, step)) in prepare(program)?.iter().enumerate() {
@@ -239,14 +275,27 @@ impl Device for CpuDevice {
         }
         Ok(text)
     }
+}
 
+impl DeviceKernels for CpuDevice {
     fn user_kernel(&self, module: &cuprous_kernel::Module, _: &cuprous_kernel::Options) -> Result<KernelRef> {
         Ok(CpuKernel::new(module)?)
     }
 
-    fn trim(&self) {
-        alloc::trim();
-        routines::fft::trim();
+    fn raw_module(&self, _: &[u8], _: bool, name: &str, _: &[String]) -> Result<Arc<dyn RawModule>> {
+        Err(no_raw_modules(name, self.name()))
+    }
+
+    fn link(&self, _: &[u8], _: &[Object], name: &str) -> Result<Arc<[u8]>> {
+        Err(no_linker(name, self.name()))
+    }
+}
+
+impl Synchronous for CpuDevice {}
+
+impl DeviceStatistics for CpuDevice {
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
     }
 
     fn memory(&self) -> Vec<(&'static str, u64)> {
@@ -257,9 +306,12 @@ impl Device for CpuDevice {
         alloc::reset_peak();
     }
 
-    fn set_memory_limit(&self, bytes: u64) -> Result<()> {
-        alloc::set_limit(bytes);
+    fn set_profiling(&self, _: bool) -> Result<()> {
         Ok(())
+    }
+
+    fn explain(&self) -> String {
+        String::new()
     }
 }
 
@@ -320,7 +372,7 @@ impl CpuProgram {
 
     /// Runs the steps from `next` on and adds their times to a profile.
     #[cold]
-    fn run_remaining_timed(&mut self, note: Note, bindings: Bindings, token: Token) -> Result<()> {
+    fn run_remaining_timed(&mut self, origin: Origin, bindings: Bindings, token: Token) -> Result<()> {
         let mut events = Vec::with_capacity(self.steps.len());
         let mut start = profile::now();
         let mut all = || -> Result<()> {
@@ -332,7 +384,7 @@ impl CpuProgram {
                 // Several prepared steps may belong to one step of the program.
                 if self.steps.get(k + 1).is_none_or(|(next, _)| *next != of) {
                     let now = profile::now();
-                    events.push(Event { kind: Kind::Step, note, start, length: now - start, amount: of.into() });
+                    events.push(Event { kind: Kind::Step, origin, start, length: now - start, amount: of.into() });
                     start = now;
                 }
             }
@@ -356,7 +408,7 @@ impl Drop for CpuProgram {
 impl Executable for CpuProgram {
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], _replay: bool) -> Result<()> {
         if buffers.len() < self.buffers || scalars.len() < self.scalars {
-            return Err(Error::runtime("[cpu] internal error: a program was run with too few buffers or scalars"));
+            return Err(Error::runtime("[cpu] a program was run with too few buffers or scalars"));
         }
         let bindings = Bindings { buffers, scalars };
         let token = Token::current();
@@ -367,11 +419,11 @@ impl Executable for CpuProgram {
         if !resumed {
             self.next = 0;
         }
-        let note = profile::current().filter(|_| !resumed);
+        let origin = profile::current().filter(|_| !resumed);
         // A thread that waits for a long step must not belong to the pool that runs the step.
         let in_pool = !self.is_long;
-        let mut run_remaining = || match note {
-            Some(note) => self.run_remaining_timed(note, bindings, token),
+        let mut run_remaining = || match origin {
+            Some(origin) => self.run_remaining_timed(origin, bindings, token),
             None => self.run_remaining(bindings, token),
         };
         let result = interrupt::catch(|| if in_pool { with_threads(run_remaining) } else { run_remaining() });
@@ -388,5 +440,9 @@ impl Executable for CpuProgram {
 
     fn is_busy(&self) -> bool {
         self.background.as_ref().is_some_and(BackgroundStep::is_busy)
+    }
+
+    fn early(&self, _: usize) -> Option<Arc<dyn Mark>> {
+        None
     }
 }

@@ -475,7 +475,7 @@ fn lstm_steps_and_their_backward_pass() {
             // The gradients of a weighted sum of all outputs, the last h and the last c.
             let g = Noise(4).samples(all + 2 * one);
             let gradient = [&g[..], &first[one..]].concat();
-            let op = RoutineOp::StepsBack(of.clone().into());
+            let op = RoutineOp::StepsBackward(of.clone().into());
             let ins = [flat(&w), flat(&done), flat(&gradient)];
             let back = f64::read(&run_routine(op, &ins, Layout::contiguous(F64, &[(gates + 2 * one) as i64])));
             let loss = |x: &[f64], first: &[f64]| -> f64 {

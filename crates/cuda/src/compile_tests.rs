@@ -1,4 +1,4 @@
-use cuprous_plan::calibrate::{About, rehearsal};
+use cuprous_plan::calibrate::{DeviceSetup, dry_run};
 
 use super::*;
 use crate::Checker;
@@ -6,7 +6,7 @@ use crate::nvrtc::tests::nvrtc_is_here;
 
 /// What calibration runs on a GPU with 60 MB of cache.
 fn calibration() -> Vec<Arc<Program>> {
-    let about = About {
+    let about = DeviceSetup {
         name: "GPU".into(),
         caches: vec![30e6],
         memory: 144e9,
@@ -17,7 +17,7 @@ fn calibration() -> Vec<Arc<Program>> {
         pinned: None,
         quick: false,
     };
-    rehearsal::programs(&about, None)
+    dry_run::programs(&about, None)
 }
 
 #[test]

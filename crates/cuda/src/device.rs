@@ -8,7 +8,7 @@ use cuprous_core::presence;
 use cuprous_core::profile::{self, Kind};
 use cuprous_core::recurrent::{Layers, Recurrence};
 use cuprous_core::{Buffer, Error, Memory, RoutineOp};
-use cuprous_plan::device::Mark;
+use cuprous_plan::device::{DeviceKernels, DeviceMemory, DeviceOrder, DevicePrograms, DeviceStatistics, Mark};
 use cuprous_plan::{Device, Executable, KernelRef, Program, RawModule};
 
 use crate::cache::DiskCache;
@@ -402,27 +402,15 @@ impl Device for CudaDevice {
     fn name(&self) -> &'static str {
         NAMES.get(self.0.context.ordinal()).copied().unwrap_or("cuda")
     }
+}
 
-    fn can(&self, call: &RoutineOp) -> bool {
-        match call {
-            // Without the library, or where it has no engine, convolutions are recorded as products of windows.
-            RoutineOp::Convolve(part, geometry) => {
-                let problem = Convolution { part: *part, geometry: geometry.clone() };
-                Convolution::known(geometry) && self.0.with_dnn(|dnn| dnn.convolves(&problem)).unwrap_or(false)
-            }
-            RoutineOp::Recur(r) | RoutineOp::RecurBack(r) => self.recurrence(&r.of).is_some(),
-            // Without the library, or where it refuses, products and a softmax are recorded.
-            RoutineOp::Attend(of) | RoutineOp::AttendBack(of) => {
-                self.0.with_dnn(|dnn| dnn.attends(of)).unwrap_or(false)
-            }
-            RoutineOp::Steps(_) | RoutineOp::StepsBack(_) => false,
-            _ => true,
-        }
+impl DeviceMemory for CudaDevice {
+    fn is_host(&self) -> bool {
+        false
     }
 
-    fn recurrence(&self, layers: &Layers) -> Option<Arc<Recurrence>> {
-        // Without the library, or where it refuses, steps are recorded one by one.
-        self.0.with_dnn(|dnn| dnn.recurrence(layers)).ok().flatten()
+    fn has_addresses(&self) -> bool {
+        true
     }
 
     fn alloc(&self, bytes: usize) -> cuprous_core::Result<Buffer> {
@@ -445,12 +433,6 @@ impl Device for CudaDevice {
         };
         copy().map_err(translate)?;
         Ok(block)
-    }
-
-    fn page_locked(&self, bytes: usize) -> cuprous_core::Result<Buffer> {
-        let gpu = &self.0;
-        let address = lock(&gpu.pinned).alloc(gpu.context, bytes).map_err(translate)?;
-        Ok(Arc::new(PageLocked { gpu: gpu.clone(), address, bytes }))
     }
 
     fn download(&self, from: u64, to: &mut [u8]) -> cuprous_core::Result<()> {
@@ -482,8 +464,46 @@ impl Device for CudaDevice {
         copy().map_err(translate)
     }
 
-    fn synchronize(&self) -> cuprous_core::Result<()> {
-        self.0.stream.synchronize().map_err(translate)
+    fn page_locked(&self, bytes: usize) -> cuprous_core::Result<Buffer> {
+        let gpu = &self.0;
+        let address = lock(&gpu.pinned).alloc(gpu.context, bytes).map_err(translate)?;
+        Ok(Arc::new(PageLocked { gpu: gpu.clone(), address, bytes }))
+    }
+
+    fn trim(&self) {
+        let _ = self.0.context.make_current();
+        self.0.return_arrivals();
+        lock(&self.0.ffts).clear();
+        let _ = lock(&self.0.pool).free_all_blocks();
+    }
+
+    fn set_memory_limit(&self, bytes: u64) -> cuprous_core::Result<()> {
+        lock(&self.0.pool).set_limit((bytes > 0).then_some(bytes));
+        Ok(())
+    }
+}
+
+impl DevicePrograms for CudaDevice {
+    fn supports(&self, call: &RoutineOp) -> bool {
+        match call {
+            // Without the library, or where it has no engine, convolutions are recorded as products of windows.
+            RoutineOp::Convolve(part, geometry) => {
+                let problem = Convolution { part: *part, geometry: geometry.clone() };
+                Convolution::known(geometry) && self.0.with_dnn(|dnn| dnn.convolves(&problem)).unwrap_or(false)
+            }
+            RoutineOp::Recur(r) | RoutineOp::RecurBackward(r) => self.recurrence(&r.of).is_some(),
+            // Without the library, or where it refuses, products and a softmax are recorded.
+            RoutineOp::Attend(of) | RoutineOp::AttendBackward(of) => {
+                self.0.with_dnn(|dnn| dnn.attends(of)).unwrap_or(false)
+            }
+            RoutineOp::Steps(_) | RoutineOp::StepsBackward(_) => false,
+            _ => true,
+        }
+    }
+
+    fn recurrence(&self, layers: &Layers) -> Option<Arc<Recurrence>> {
+        // Without the library, or where it refuses, steps are recorded one by one.
+        self.0.with_dnn(|dnn| dnn.recurrence(layers)).ok().flatten()
     }
 
     fn compile(&self, program: &Arc<Program>) -> cuprous_core::Result<Box<dyn Executable>> {
@@ -491,15 +511,17 @@ impl Device for CudaDevice {
         Ok(Box::new(executable))
     }
 
-    fn prepare(&self, programs: &[Arc<Program>], told: &mut dyn FnMut(usize, usize)) {
+    fn prepare(&self, programs: &[Arc<Program>], progress: &mut dyn FnMut(usize, usize)) {
         // The run that needs what failed will say why.
-        let _told_later = compile::prepare(&self.0, programs, told);
+        let _told_later = compile::prepare(&self.0, programs, progress);
     }
 
     fn source(&self, program: &Program) -> cuprous_core::Result<String> {
         Ok(compile::source(self.0.arch, program))
     }
+}
 
+impl DeviceKernels for CudaDevice {
     fn user_kernel(
         &self,
         module: &cuprous_kernel::Module,
@@ -527,26 +549,19 @@ impl Device for CudaDevice {
     ) -> cuprous_core::Result<Arc<[u8]>> {
         link::link(&self.0, code, objects, name, None).map_err(translate)
     }
+}
 
-    fn trim(&self) {
-        let _ = self.0.context.make_current();
-        self.0.return_arrivals();
-        lock(&self.0.ffts).clear();
-        let _ = lock(&self.0.pool).free_all_blocks();
+impl DeviceOrder for CudaDevice {
+    fn is_asynchronous(&self) -> bool {
+        true
     }
 
-    fn profile(&self, on: bool) -> cuprous_core::Result<()> {
-        let gpu = &self.0;
-        if on {
-            let events = std::mem::take(&mut *lock(&gpu.events));
-            let timing = Timing::new(gpu.context, &gpu.stream, events).map_err(translate)?;
-            *gpu.timing() = Some(timing);
-        } else if let Some(mut timing) = gpu.timing().take() {
-            gpu.context.make_current().map_err(translate)?;
-            timing.read();
-            *lock(&gpu.events) = timing.into_events();
-        }
-        Ok(())
+    fn is_asynchronous_at(&self, _: u64) -> bool {
+        true
+    }
+
+    fn synchronize(&self) -> cuprous_core::Result<()> {
+        self.0.stream.synchronize().map_err(translate)
     }
 
     fn mark(&self) -> cuprous_core::Result<Box<dyn Mark>> {
@@ -559,16 +574,16 @@ impl Device for CudaDevice {
         Ok(Box::new(EventMark(make().map_err(translate)?)))
     }
 
-    fn idle(&self) -> cuprous_core::Result<bool> {
+    fn is_idle(&self) -> cuprous_core::Result<bool> {
         self.0.stream.is_done().map_err(translate)
     }
 
-    fn wait_for(&self, stream: u64) -> cuprous_core::Result<()> {
+    fn wait_for_stream(&self, stream: u64) -> cuprous_core::Result<()> {
         self.0.stay_apart();
         self.0.context.make_current().and_then(|()| self.foreign(stream).synchronize()).map_err(translate)
     }
 
-    fn is_done(&self, stream: u64) -> cuprous_core::Result<bool> {
+    fn is_stream_done(&self, stream: u64) -> cuprous_core::Result<bool> {
         self.0.context.make_current().and_then(|()| self.foreign(stream).is_done()).map_err(translate)
     }
 
@@ -585,7 +600,9 @@ impl Device for CudaDevice {
             Some(_) => self.synchronize(),
         }
     }
+}
 
+impl DeviceStatistics for CudaDevice {
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let c = &self.0.counters;
         let read = |n: &AtomicU64| n.load(Relaxed);
@@ -620,13 +637,22 @@ impl Device for CudaDevice {
         lock(&self.0.pool).reset_peak();
     }
 
-    fn set_memory_limit(&self, bytes: u64) -> cuprous_core::Result<()> {
-        lock(&self.0.pool).set_limit((bytes > 0).then_some(bytes));
+    fn set_profiling(&self, on: bool) -> cuprous_core::Result<()> {
+        let gpu = &self.0;
+        if on {
+            let events = std::mem::take(&mut *lock(&gpu.events));
+            let timing = Timing::new(gpu.context, &gpu.stream, events).map_err(translate)?;
+            *gpu.timing() = Some(timing);
+        } else if let Some(mut timing) = gpu.timing().take() {
+            gpu.context.make_current().map_err(translate)?;
+            timing.read();
+            *lock(&gpu.events) = timing.into_events();
+        }
         Ok(())
     }
 
-    fn is_asynchronous(&self) -> bool {
-        true
+    fn explain(&self) -> String {
+        String::new()
     }
 }
 

@@ -6,9 +6,9 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use cuprous_core::Scalar;
-use cuprous_core::profile::{self, Kind, Note};
+use cuprous_core::profile::{self, Kind, Origin};
 use cuprous_plan::device::Mark;
-use cuprous_plan::{Executable, Launched, Program};
+use cuprous_plan::{Executable, LaunchStep, Program};
 
 use crate::codegen::Arg;
 use crate::device::{Counters, EventMark, Gpu};
@@ -32,7 +32,7 @@ enum Args {
     /// Generated code: one by one, and where the kernel's own state lies.
     Each(Vec<Arg>, DevPtr),
     /// A user's kernel: as a block.
-    Block(Launched),
+    Block(LaunchStep),
 }
 
 /// One kernel launch.
@@ -212,14 +212,14 @@ impl Loaded {
     ///
     /// # Errors
     /// The kernel is another device's, or the driver fails.
-    pub(crate) fn push_user(&mut self, launched: &Launched) -> Result<()> {
+    pub(crate) fn push_user(&mut self, launched: &LaunchStep) -> Result<()> {
         let any: &dyn Any = &*launched.launch.kernel;
         let kernel = any.downcast_ref::<CudaKernel>();
         let kernel = kernel.ok_or_else(|| CudaError::Unsupported("a kernel of another device".into()))?;
         if 16 * launched.constants.len() < kernel.bytes {
             return Err(CudaError::Unsupported("a launch with too few arguments".into()));
         }
-        let launch = launched.launch.launch;
+        let launch = launched.launch.config;
         let function = kernel.function(launch.shared)?;
         let cooperative = kernel.cooperative || launch.cooperative;
         // A graph's nodes start when there is room for a block, not for all.
@@ -257,8 +257,8 @@ impl Loaded {
         let result = match (profile::current(), graphed) {
             (None, true) => self.replay(run),
             (None, false) => self.stream_marked(run),
-            (Some(note), true) => self.replay_timed(run, note).and_then(|()| self.mark_all()),
-            (Some(note), false) => self.stream_timed(run, note).and_then(|()| self.mark_all()),
+            (Some(origin), true) => self.replay_timed(run, origin).and_then(|()| self.mark_all()),
+            (Some(origin), false) => self.stream_timed(run, origin).and_then(|()| self.mark_all()),
         };
         // Later work of the same stream may reuse the scratch at once.
         self.gpu.free(scratch);
@@ -306,11 +306,11 @@ impl Loaded {
 
     /// [`Loaded::stream`], for a profile.
     #[cold]
-    fn stream_timed(&mut self, run: Run, note: Note) -> Result<()> {
+    fn stream_timed(&mut self, run: Run, origin: Origin) -> Result<()> {
         let gpu = self.gpu.clone();
         let generation = gpu.timing().as_ref().map_or(0, |timing| timing.generation);
         if !self.looks.on_stream(generation) {
-            return gpu.timed((Kind::Whole, 0), &gpu.stream, || self.stream(run, &mut |_| {}));
+            return gpu.timed((Kind::Program, 0), &gpu.stream, || self.stream(run, &mut |_| {}));
         }
         let begun = gpu.begin_timing(&gpu.stream);
         let of: Vec<Option<u32>> = (0..self.of.len()).map(|k| self.ends_step(k).then(|| self.of[k])).collect();
@@ -321,14 +321,14 @@ impl Loaded {
             }
         });
         if let (Some(begun), Some(timing)) = (begun, gpu.timing().as_mut()) {
-            timing.keep(begun, note, marks, true, None);
+            timing.keep(begun, origin, marks, true, None);
         }
         result
     }
 
     /// [`Loaded::replay`], for a profile.
     #[cold]
-    fn replay_timed(&mut self, run: Run, note: Note) -> Result<()> {
+    fn replay_timed(&mut self, run: Run, origin: Origin) -> Result<()> {
         let gpu = self.gpu.clone();
         let generation = gpu.timing().as_ref().map_or(0, |timing| timing.generation);
         if self.looks.as_graph(generation)
@@ -337,11 +337,11 @@ impl Loaded {
             exec.launch(&gpu.stream)?;
             Counters::add(&gpu.counters.graph_launches, 1);
             if let Some(timing) = gpu.timing().as_mut() {
-                timing.keep(begun, note, marks, true, Some(exec));
+                timing.keep(begun, origin, marks, true, Some(exec));
             }
             return Ok(());
         }
-        gpu.timed((Kind::Whole, 0), &gpu.stream, || self.replay(run))
+        gpu.timed((Kind::Program, 0), &gpu.stream, || self.replay(run))
     }
 
     /// The program as a graph for this run alone, with events between its steps.
@@ -518,8 +518,16 @@ impl Executable for Loaded {
         self.submit(buffers, scalars, replay).map_err(translate)
     }
 
-    fn early(&self, place: usize) -> Option<Arc<dyn Mark>> {
-        self.early.get(place).map(|(_, mark)| mark.clone() as Arc<dyn Mark>)
+    fn done(&self) -> usize {
+        0
+    }
+
+    fn is_busy(&self) -> bool {
+        false
+    }
+
+    fn early(&self, index: usize) -> Option<Arc<dyn Mark>> {
+        self.early.get(index).map(|(_, mark)| mark.clone() as Arc<dyn Mark>)
     }
 }
 

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use cuprous_core::profile::{self, Kind, Note};
+use cuprous_core::profile::{self, Kind, Origin};
 use smallvec::{SmallVec, smallvec};
 
 use crate::driver::{Context, Event, Stream};
@@ -40,7 +40,7 @@ pub(crate) type Marks = SmallVec<[(Kind, u64, Event); 1]>;
 
 /// Something submitted: what lies between its first event and each of the others.
 struct Pending {
-    note: Note,
+    origin: Origin,
     /// None where it began when what was submitted before it ended: that was not done yet, on the same stream.
     first: Option<Event>,
     marks: Marks,
@@ -161,7 +161,7 @@ impl Timing {
     pub(crate) fn end(
         &mut self,
         begun: Begun,
-        note: Note,
+        origin: Origin,
         (kind, amount): (Kind, u64),
         (stream, working): (&Stream, bool),
     ) -> Result<()> {
@@ -172,16 +172,16 @@ impl Timing {
                 return Err(e);
             }
         };
-        self.keep(begun, note, smallvec![(kind, amount, mark)], working, None);
+        self.keep(begun, origin, smallvec![(kind, amount, mark)], working, None);
         Ok(())
     }
 
     /// It has been submitted, with these events in it; by a graph that is of no use any more once it has run.
-    pub(crate) fn keep(&mut self, begun: Begun, note: Note, marks: Marks, working: bool, graph: Option<GraphExec>) {
+    pub(crate) fn keep(&mut self, begun: Begun, origin: Origin, marks: Marks, working: bool, graph: Option<GraphExec>) {
         let Begun(first, submitted) = begun;
         // What could not be marked is not known to have ended.
         self.joined = working && !marks.is_empty();
-        self.pending.push_back(Pending { note, first, marks, submitted, working, _graph: graph });
+        self.pending.push_back(Pending { origin, first, marks, submitted, working, _graph: graph });
         if self.pending.len() > PENDING {
             for _ in 0..BATCH {
                 let last = self.pending.front().and_then(|p| p.marks.last());
@@ -206,7 +206,9 @@ impl Timing {
     }
 
     fn read_first(&mut self) {
-        let Some(Pending { note, first, mut marks, submitted, working, .. }) = self.pending.pop_front() else { return };
+        let Some(Pending { origin, first, mut marks, submitted, working, .. }) = self.pending.pop_front() else {
+            return;
+        };
         let before = self.before.take();
         let (first, spare) = match first {
             Some(first) => (first, before),
@@ -218,7 +220,7 @@ impl Timing {
         self.free.extend(spare);
         // One stream's spans follow one another, however their times are rounded.
         let earliest = if working { submitted.max(self.ended) } else { submitted };
-        let last = self.told(note, &first, &marks, earliest);
+        let last = self.told(origin, &first, &marks, earliest);
         if let (true, Some((.., end))) = (working, last) {
             self.ended = end;
         }
@@ -234,7 +236,7 @@ impl Timing {
     }
 
     /// Adds the events; when the first was, by the device since the anchor and by the host, and when the last was.
-    fn told(&self, note: Note, first: &Event, marks: &Marks, earliest: u64) -> Option<(f32, u64, u64)> {
+    fn told(&self, origin: Origin, first: &Event, marks: &Marks, earliest: u64) -> Option<(f32, u64, u64)> {
         let nanoseconds = |ms: f32| (f64::from(ms) * 1e6) as i64;
         // An event that failed leaves a gap, no more: the failure is told where the work is waited for.
         let since = first.elapsed_ms(&self.anchor.0).ok()?;
@@ -246,7 +248,7 @@ impl Timing {
             let Ok(ms) = event.elapsed_ms(first) else { break };
             let to = nanoseconds(ms).max(from);
             let (at, length) = (start.saturating_add_signed(from), (to - from) as u64);
-            events.push(profile::Event { kind: *kind, note, start: at, length, amount: *amount });
+            events.push(profile::Event { kind: *kind, origin, start: at, length, amount: *amount });
             from = to;
         }
         profile::add(&events);

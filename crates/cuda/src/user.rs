@@ -8,7 +8,7 @@ use cuprous_core::profile::Kind;
 use cuprous_kernel::fault::{Record, WORDS};
 use cuprous_kernel::types::Ty;
 use cuprous_kernel::{Module as Ir, Options, abi};
-use cuprous_plan::kernels::{Launch, RawKernel, RawModule, UserKernel};
+use cuprous_plan::{Launch, RawKernel, RawModule, UserKernel};
 
 use crate::codegen::user::{UserCode, generate};
 use crate::compile;
@@ -221,7 +221,7 @@ impl UserKernel for CudaKernel {
         self.loaded.check(&Launch { cooperative: launch.cooperative || self.cooperative, ..*launch })
     }
 
-    fn facts(&self) -> cuprous_core::Result<Vec<(&'static str, u64)>> {
+    fn attributes(&self) -> cuprous_core::Result<Vec<(&'static str, u64)>> {
         Ok(self.loaded.facts())
     }
 
@@ -288,7 +288,7 @@ impl RawKernel for CudaFunction {
         self.0.submit(launch, args, starts).map_err(translate)
     }
 
-    fn facts(&self) -> cuprous_core::Result<Vec<(&'static str, u64)>> {
+    fn attributes(&self) -> cuprous_core::Result<Vec<(&'static str, u64)>> {
         Ok(self.0.facts())
     }
 }

@@ -7,7 +7,7 @@ use common::{Build, reference};
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun, ReduceOp, Scalar, ScatterOp};
 use cuprous_cuda::codegen::{Arch, Options, generate};
-use cuprous_plan::kernel::{Inst, Kernel};
+use cuprous_plan::{Inst, Kernel};
 
 const F: DType = DType::F32;
 /// A small device, so that small sizes are split as large ones are on a large one.

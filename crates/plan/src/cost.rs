@@ -1,6 +1,6 @@
-//! What a planned program takes, step by step: operations by kind, bytes between memory and chip, launches.
+//! The cost of a planned program, step by step: operations by kind, bytes between memory and chip, launches.
 //!
-//! The kinds of work and what a unit of each is stand in the advisor's table of weights; the calls in the table below.
+//! The advisor's table of weights defines the kinds of work and their units. The table of routines is below.
 
 use cuprous_advisor::counted::Piece;
 use cuprous_advisor::{Demand, Group, Load};
@@ -8,10 +8,9 @@ use cuprous_core::attention::Attention;
 use cuprous_core::routine::{FftKind, LinalgOp, QrMode, Vectors};
 use cuprous_core::{DType, Fun, LayoutRef, ReduceOp, RoutineOp};
 
-use crate::kernel::{Inst, Kernel, Level, RoutineCall};
-use crate::program::{Program, Step};
+use crate::program::{Inst, Kernel, Level, Program, RoutineCall, Step};
 
-/// What the program of so many recorded operations takes.
+/// Returns the cost of a program of `nodes` recorded operations.
 pub fn of(program: &Program, nodes: usize) -> Piece {
     Piece { nodes: nodes as f64, steps: program.steps.iter().map(|step| step_of(step, program)).collect() }
 }
@@ -28,20 +27,20 @@ fn step_of(step: &Step, program: &Program) -> (String, Load) {
             format!("{} kernels together", kernels.len())
         }
         Step::Routine(one) => {
-            call(one, &mut load);
+            routine(one, &mut load);
             one.op.name().to_owned()
         }
-        // What it does is not known.
+        // The work of a user kernel is not known.
         Step::Launch(_) => "kernel of the user".to_owned(),
     };
     step.touches(|buffer, _| load.footprint += program.buffers[buffer as usize].bytes as f64);
     (name, load)
 }
 
-/// The functions of a kernel, the first few by name.
+/// Returns the functions of a kernel, the first few by name.
 fn title(kernel: &Kernel) -> String {
     const SHOWN: usize = 3;
-    let names: Vec<&str> = kernel.body.iter().filter_map(|t| worker(&t.inst)).collect();
+    let names: Vec<&str> = kernel.body.iter().filter_map(|t| operation_name(&t.inst)).collect();
     match names.len() {
         0 => "copy".into(),
         n if n <= SHOWN => names.join(", "),
@@ -49,17 +48,17 @@ fn title(kernel: &Kernel) -> String {
     }
 }
 
-fn worker(inst: &Inst) -> Option<&'static str> {
+fn operation_name(inst: &Inst) -> Option<&'static str> {
     match inst {
         Inst::Map { fun, .. } => Some(fun.op().name),
-        Inst::Reduce { op, .. } => Some(fold(*op)),
+        Inst::Reduce { op, .. } => Some(reduction_name(*op)),
         Inst::Gather { .. } => Some("gather"),
         Inst::Scatter { .. } => Some("scatter"),
         _ => None,
     }
 }
 
-pub(crate) fn fold(op: ReduceOp) -> &'static str {
+pub(crate) fn reduction_name(op: ReduceOp) -> &'static str {
     match op {
         ReduceOp::Sum => "sum",
         ReduceOp::Prod => "prod",
@@ -71,7 +70,7 @@ pub(crate) fn fold(op: ReduceOp) -> &'static str {
     }
 }
 
-/// Real operations that one on complex numbers is made of.
+/// Returns the number of real operations in an operation on this dtype.
 fn parts(fun: Fun, dtype: DType) -> f64 {
     match (dtype.is_complex(), fun) {
         (false, _) => 1.0,
@@ -88,18 +87,19 @@ fn demand(load: &mut Load, what: &'static str, dtype: DType, amount: f64) {
     }
 }
 
-/// Bytes of a line of memory, which comes as a whole.
+/// Bytes of a cache line.
 const LINE: f64 = 64.0;
 
 /// Bytes that some cache of most processors holds.
 const NEAR: usize = 8 << 20;
 
-/// Places among which updates come so thick that they wait for one another; among more they do by as much less.
+/// Number of elements below which atomic updates are so dense that they wait for one another. Among more elements, the
+/// share that waits falls in proportion.
 pub(crate) const CROWD: f64 = 64.0;
 
-/// So many elements at places that are data: each brings a line, unless a cache holds the lines. Gives the bytes of those
-/// that come from a cache.
-fn at_random(load: &mut Load, count: f64, size: f64, buffer: usize) -> f64 {
+/// Counts `count` accesses at indices that are data: each loads a cache line, unless a cache holds the lines. Returns
+/// the bytes that come from a cache.
+fn random_access(load: &mut Load, count: f64, size: f64, buffer: usize) -> f64 {
     if buffer > NEAR {
         load.scattered += count;
         return 0.0;
@@ -107,8 +107,9 @@ fn at_random(load: &mut Load, count: f64, size: f64, buffer: usize) -> f64 {
     (count * LINE.min(4.0 * size)).min(buffer as f64)
 }
 
-/// Does it fold columns, whose elements do not lie side by side, while those of different columns do?
-fn folds_across(kernel: &Kernel) -> bool {
+/// Returns true if the kernel reduces columns: the elements of a column do not lie side by side, but those of
+/// neighboring columns do.
+fn reduces_across(kernel: &Kernel) -> bool {
     let axes = kernel.outer.len();
     kernel.body.iter().any(|t| match &t.inst {
         Inst::Load { access, .. } if t.level == Level::Full && axes > 0 && !kernel.inner.is_empty() => {
@@ -118,14 +119,14 @@ fn folds_across(kernel: &Kernel) -> bool {
     })
 }
 
-/// Elements of a single row below which a CPU folds it on one thread.
+/// Elements of a single row below which a CPU reduces it on one thread.
 const SHORT: f64 = 32768.0;
 
 fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
     let outer = kernel.outer_size() as f64;
     let all = outer * kernel.inner_size() as f64;
-    let across = folds_across(kernel);
-    // What is read of each buffer; a stencil's loads find most of it in caches.
+    let across = reduces_across(kernel);
+    // Bytes read from each buffer. The loads of a stencil find most of it in caches.
     let mut read = vec![0.0; kernel.buffers.len()];
     let mut written = vec![0.0; kernel.buffers.len()];
     let bytes_of = |buf: u16| program.buffers[kernel.buffers[buf as usize] as usize].bytes;
@@ -149,7 +150,7 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
             }
             Inst::Gather { buf, .. } => {
                 demand(load, "gather", typed.dtype, count);
-                let near = at_random(load, count, size, bytes_of(*buf));
+                let near = random_access(load, count, size, bytes_of(*buf));
                 load.read += near;
             }
             Inst::Scatter { buf, .. } => {
@@ -158,7 +159,7 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
                 if crowded < 1.0 {
                     demand(load, "scatter", typed.dtype, count * (1.0 - crowded));
                 }
-                let near = at_random(load, count, size, bytes_of(*buf));
+                let near = random_access(load, count, size, bytes_of(*buf));
                 load.written += near;
             }
             Inst::Map { fun, args } => {
@@ -172,7 +173,7 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
                 let from = &kernel.body[*arg as usize];
                 let width = if from.dtype.is_complex() { 2.0 } else { 1.0 };
                 let what = match (across, op) {
-                    (false, _) => fold(*op),
+                    (false, _) => reduction_name(*op),
                     (true, ReduceOp::M2) => "m2 across",
                     (true, _) => "fold across",
                 };
@@ -187,16 +188,16 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
         load.written += written[k].min(most);
     }
     load.loops += 1.0;
-    let folds = kernel.body.iter().any(|t| matches!(t.inst, Inst::Reduce { .. }));
-    load.whole = folds && outer == 1.0 && all < SHORT;
+    let reduces = kernel.body.iter().any(|t| matches!(t.inst, Inst::Reduce { .. }));
+    load.whole = reduces && outer == 1.0 && all < SHORT;
 }
 
-/// Elements that a layout names, each counted once.
+/// Returns the number of elements that a layout refers to, each counted once.
 fn elements(layout: &LayoutRef) -> f64 {
     layout.shape.iter().zip(&layout.strides).filter(|p| *p.1 != 0).map(|p| *p.0 as f64).product()
 }
 
-fn call(call: &RoutineCall, load: &mut Load) {
+fn routine(call: &RoutineCall, load: &mut Load) {
     for (_, layout) in call.reads() {
         load.read += elements(layout) * layout.dtype.size() as f64;
     }
@@ -205,7 +206,7 @@ fn call(call: &RoutineCall, load: &mut Load) {
     load.written += size * out.dtype.size() as f64;
     load.loops += 1.0;
     let first = call.ins.first().map_or(out, |(_, layout)| layout);
-    for (what, dtype, amount) in routine(&call.op, first, call.ins.get(1).map(|i| &i.1), out) {
+    for (what, dtype, amount) in routine_work(&call.op, first, call.ins.get(1).map(|i| &i.1), out) {
         demand(load, what, dtype, amount);
     }
     let extras = usize::from(!call.epilogue.scale.eq(&Default::default()))
@@ -221,12 +222,17 @@ fn call(call: &RoutineCall, load: &mut Load) {
     }
 }
 
-/// Rows or columns of a product that go through memory rather than through arithmetic.
+/// Rows or columns up to which memory, not arithmetic, bounds a matmul.
 const THIN: f64 = 4.0;
 
-/// **The table of calls**: the kind of work, its dtype, and how much of it. `a` and `b` are the operands, `out` is the
+/// **The table of routines**: the kinds of work, their dtypes and amounts. `a` and `b` are the operands, `out` is the
 /// result.
-fn routine(op: &RoutineOp, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef) -> Vec<(&'static str, DType, f64)> {
+fn routine_work(
+    op: &RoutineOp,
+    a: &LayoutRef,
+    b: Option<&LayoutRef>,
+    out: &LayoutRef,
+) -> Vec<(&'static str, DType, f64)> {
     let (n, size) = (a.size as f64, out.size as f64);
     let row = a.shape.last().map_or(1.0, |&n| n as f64);
     let log = |n: f64| n.max(2.0).log2();
@@ -250,7 +256,7 @@ fn routine(op: &RoutineOp, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef
         }
         RoutineOp::Pad { .. } => vec![("pad", out.dtype, size)],
         RoutineOp::Fft { kind, axis, rank, .. } => {
-            // The side that has all points; real points are half the work.
+            // The side that has all points. Real points are half the work.
             let whole = if *kind == FftKind::Half { out } else { a };
             let last = usize::from(*axis) + 1;
             let axes = &whole.shape[last.saturating_sub(usize::from(*rank))..last];
@@ -261,11 +267,13 @@ fn routine(op: &RoutineOp, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef
         RoutineOp::Linalg(op) => linalg(*op, a, b),
         RoutineOp::Convolve(_, geometry) => vec![("convolve", out.dtype, 2.0 * geometry.products() as f64)],
         RoutineOp::Recur(r) => vec![("recurrence", out.dtype, 2.0 * (r.of.steps * r.of.batch * r.weights) as f64)],
-        RoutineOp::RecurBack(r) => vec![("recurrence", out.dtype, 4.0 * (r.of.steps * r.of.batch * r.weights) as f64)],
+        RoutineOp::RecurBackward(r) => {
+            vec![("recurrence", out.dtype, 4.0 * (r.of.steps * r.of.batch * r.weights) as f64)]
+        }
         RoutineOp::Attend(of) => vec![("dot", of.dtype, attention(of))],
-        RoutineOp::AttendBack(of) => vec![("dot", of.dtype, 2.5 * attention(of))],
+        RoutineOp::AttendBackward(of) => vec![("dot", of.dtype, 2.5 * attention(of))],
         RoutineOp::Steps(s) => vec![("recurrence", out.dtype, 8.0 * (s.steps * s.batch * s.hidden * s.hidden) as f64)],
-        RoutineOp::StepsBack(s) => {
+        RoutineOp::StepsBackward(s) => {
             vec![("recurrence", out.dtype, 16.0 * (s.steps * s.batch * s.hidden * s.hidden) as f64)]
         }
         RoutineOp::SparseDot { .. } => {
@@ -274,13 +282,13 @@ fn routine(op: &RoutineOp, a: &LayoutRef, b: Option<&LayoutRef>, out: &LayoutRef
     }
 }
 
-/// Scores and what they weigh; half of them where queries see what came before only.
+/// Returns the operations for scores and weighted sums. Causal attention needs half of them.
 fn attention(of: &Attention) -> f64 {
     let scores = (of.batch * of.heads * of.queries * of.keys) as f64;
     2.0 * scores * (of.width + of.depth) as f64 * if of.causal { 0.5 } else { 1.0 }
 }
 
-/// The working notes' counts, with m rows, n columns and k right sides.
+/// The operation counts of the LAPACK working notes, with m rows, n columns and k right-hand sides.
 fn linalg(op: LinalgOp, a: &LayoutRef, b: Option<&LayoutRef>) -> Vec<(&'static str, DType, f64)> {
     let side = |from_end: usize| a.shape.iter().rev().nth(from_end).map_or(1.0, |&n| n as f64);
     let (m, n) = (side(1), side(0));
@@ -304,7 +312,7 @@ fn linalg(op: LinalgOp, a: &LayoutRef, b: Option<&LayoutRef>) -> Vec<(&'static s
     };
     let mut work = vec![(what, a.dtype, many * flops)];
     if what == "factor" {
-        // Of all matrices at once; a panel's columns wait for one another, whatever the processor.
+        // Of all matrices at once: the columns of a panel depend on one another, whatever the processor.
         work.push(("column", a.dtype, short));
     }
     work
@@ -320,7 +328,7 @@ mod tests {
             assert!(cuprous_advisor::weights::known(fun.op().name), "{}", fun.op().name);
         }
         for op in ReduceOp::ALL {
-            assert!(cuprous_advisor::weights::known(fold(op)));
+            assert!(cuprous_advisor::weights::known(reduction_name(op)));
         }
     }
 }

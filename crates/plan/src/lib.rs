@@ -1,37 +1,36 @@
-//! From recording to running: engines, program recognition, fusion, schedule, memory, and the traits that a device
-//! implements.
+//! The engine: records operations, turns tapes into programs, plans and runs them. It also defines the traits that a
+//! device implements.
 //!
-//! Architecture invariant: nothing here knows a device's code or Python.
+//! The modules, each of which uses only those above it:
+//! - [`program`]: what a tape becomes, as data: steps, buffers, the IR of fused kernels, and the rules that programs
+//!   keep.
+//! - [`device`]: the traits that a device implements.
+//! - [`cost`]: what a program costs.
+//! - `planning`: from a tape to a program: fusion, emission, packing, the arena.
+//! - [`engine`]: records operations, recognizes and runs programs.
+//! - [`auto`]: the device "auto", made of two.
+//! - [`calibrate`]: measures a device.
+//!
+//! Architecture invariant: this crate contains no code of a particular device and none for Python.
 
-pub mod aside;
 pub mod auto;
-mod cache;
 pub mod calibrate;
 pub mod cost;
 pub mod device;
-mod emit;
 pub mod engine;
-mod epilogue;
-mod explain;
-mod fuse;
-pub mod kernel;
-pub mod kernels;
-pub mod locking;
-mod memory;
-mod operations;
-mod pack;
-mod profiled;
+mod planning;
 pub mod program;
-pub mod record;
-mod routines;
-pub mod script;
-pub mod spec;
-mod suspended;
 
 pub use device::{Device, Executable, Listing};
-pub use engine::{Engine, Replay, Stats};
-pub use kernel::{Access, Addend, Epilogue, Factor, Inst, Kernel, Level, RoutineCall, Typed, Val};
-pub use kernels::{KernelRef, Launch, RawKernel, RawModule, UserKernel, UserLaunch};
-pub use program::{BufferInfo, Launched, Place, Program, Step};
-pub use record::Operand;
-pub use script::Script;
+pub use engine::{Engine, Formula, Operand, Replay, Stats, elementwise};
+pub use program::{
+    Access, Addend, Assignment, BufferInfo, Epilogue, Factor, Inst, Kernel, KernelRef, Launch, LaunchStep, Level,
+    Program, RawKernel, RawModule, RoutineCall, Step, Typed, UserKernel, UserLaunch, Val,
+};
+
+/// Prepares for the end of the process: tapes of ending threads are no longer run, and nothing is compiled in the
+/// background.
+pub fn end() {
+    engine::end();
+    auto::background::end();
+}

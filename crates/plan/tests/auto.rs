@@ -1,11 +1,11 @@
-//! The device "auto" made of two that count what they do: where programs run, and what is moved for them.
+//! The device "auto", made of two devices that count their work: where programs run, and what is copied for them.
 
 mod common;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use common::{Recorder, Seen};
+use common::{DeviceLog, Recorder};
 use cuprous_advisor::profile::{self, Level};
 use cuprous_advisor::rates::{Copies, Rates, Room};
 use cuprous_core::error::ErrorKind;
@@ -14,18 +14,18 @@ use cuprous_core::{Array, DType, Fun, ReduceOp};
 use cuprous_plan::auto::AutoDevice;
 use cuprous_plan::{Engine, Operand, Step};
 
-/// An engine on "auto": memory ten times as fast on the GPU, and copies that cost as much as five passes of the host.
+/// An engine on "auto". The GPU has ten times the memory bandwidth, and copies cost as much as five passes of the host.
 struct Bench {
     engine: Arc<Engine>,
-    host: Arc<Seen>,
-    gpu: Arc<Seen>,
+    host: Arc<DeviceLog>,
+    gpu: Arc<DeviceLog>,
 }
 
 fn bench(id: u8) -> Bench {
     bench_with(id, 1e-6)
 }
 
-/// The same with so many seconds for each copy.
+/// The same with a latency for each copy, in seconds.
 fn bench_with(id: u8, latency: f64) -> Bench {
     let paper = Rates::of_cpu(profile::find(profile::cpus(), |c| c.name, "7763").unwrap(), Level::Typical);
     let rates = |bandwidth: f64, program: f64, copies: Option<f64>| Rates {
@@ -70,7 +70,8 @@ fn small_work_stays() {
 #[test]
 fn large_work_moves_once_when_staying_has_cost_as_much() {
     let b = bench(2);
-    // 8 MB through the host's memory are 8 ms; on the GPU 0.8, and 40 to bring 4 MB there; compiling goes on meanwhile.
+    // 8 MB through the host's memory take 8 ms; on the GPU 0.8, and 40 to copy 4 MB there. Compilation goes on
+    // meanwhile.
     let x = b.array(1_000_000);
     b.run(Fun::Add, &x);
     assert_eq!(b.ran(), [1, 0], "once is not worth it");
@@ -85,18 +86,18 @@ fn large_work_moves_once_when_staying_has_cost_as_much() {
 
 #[test]
 fn programs_of_a_loop_wait_for_their_compiler_together() {
-    // Each loses 0.72 ms a turn, and none is worth 30 ms of waiting by itself before 40 turns.
+    // Each program loses 0.72 ms per iteration, and none is worth 30 ms of waiting by itself before 40 iterations.
     let b = bench(6);
     let x = b.array(100_000);
     let turn = || [Fun::Add, Fun::Multiply, Fun::Subtract].into_iter().for_each(|fun| b.run(fun, &x));
-    let mut turns = 0;
+    let mut iterations = 0;
     while b.ran()[1] == 0 {
         turn();
-        turns += 1;
-        assert!(turns < 40, "{}", b.engine.explain());
+        iterations += 1;
+        assert!(iterations < 40, "{}", b.engine.explain());
     }
-    // Three turns until they are worth compiling, then 30 ms at 2.4 ms a turn.
-    assert!((12..=22).contains(&turns), "{turns}");
+    // Three iterations until they are worth compiling, then 30 ms at 2.4 ms per iteration.
+    assert!((12..=22).contains(&iterations), "{iterations}");
     let before = b.ran();
     (0..10).for_each(|_| turn());
     assert_eq!(b.ran()[0] - before[0], 0, "all three moved: {}", b.engine.explain());
@@ -104,9 +105,9 @@ fn programs_of_a_loop_wait_for_their_compiler_together() {
 }
 
 #[test]
-fn what_hardly_loses_is_not_compiled() {
+fn a_small_loss_is_not_worth_compiling() {
     let b = bench(7);
-    // 32 KB: 33 us on the host, 23 on the GPU.
+    // 32 KB: 33 µs on the host, 23 on the GPU.
     let x = b.array(4000);
     (0..150).for_each(|_| b.run(Fun::Add, &x));
     assert_eq!((b.ran(), b.gpu.prepared.load(Relaxed)), ([150, 0], 0));
@@ -118,7 +119,7 @@ fn programs_that_disagree_do_not_pull_data_back_and_forth() {
     let (x, n) = (b.array(1_000_000), 100);
     for _ in 0..n {
         b.run(Fun::Add, &x);
-        // Written where it runs: the other side's copy is gone.
+        // Written where it runs: the other side's copy is dropped.
         b.engine.update(&x.view(x.layout.with(&[1], &[1], 0)), Operand::Weak(Number::Float(1.0))).unwrap();
         b.engine.flush().unwrap();
     }
@@ -128,7 +129,7 @@ fn programs_that_disagree_do_not_pull_data_back_and_forth() {
 }
 
 #[test]
-fn contents_are_whole_wherever_they_are_read() {
+fn contents_are_complete_wherever_they_are_read() {
     let b = bench(4);
     let x = b.engine.upload(&[1, 2, 3, 4, 5, 6, 7, 8], DType::U8, &[8]).unwrap();
     let mut got = [0; 8];
@@ -138,7 +139,7 @@ fn contents_are_whole_wherever_they_are_read() {
 }
 
 #[test]
-fn without_room_on_the_gpu_the_host_does_it() {
+fn without_room_on_the_gpu_the_host_runs_it() {
     let b = bench(5);
     b.gpu.full.store(true, Relaxed);
     let x = b.array(1_000_000);
@@ -148,11 +149,11 @@ fn without_room_on_the_gpu_the_host_does_it() {
 }
 
 #[test]
-fn small_products_are_what_suits_the_side_where_their_operands_are() {
+fn small_matmuls_are_fused_or_routines_by_the_side_of_their_operands() {
     let b = bench(8);
     let (x, y) = (b.array(1_000_000), b.array(100));
     let square = |a: &Array| a.view(a.layout.with(&[10, 10], &[10, 1], 0));
-    // Is the program that the host was given last for the product a routine?
+    // True if the program that the host was given last has a routine.
     let is_routine = || {
         let kept = b.engine.dot(&square(&x), &square(&y)).unwrap();
         b.engine.flush().unwrap();
@@ -167,8 +168,8 @@ fn small_products_are_what_suits_the_side_where_their_operands_are() {
 }
 
 #[test]
-fn a_value_that_the_host_reads_each_time_costs_the_way_back() {
-    // 82 us on the host, 29 on the GPU, and 100 until the host has the sum.
+fn a_value_that_the_host_reads_each_time_costs_the_copy_back() {
+    // 82 µs on the host, 29 on the GPU, and 100 until the host has the sum.
     for (id, reads) in [(9, true), (10, false)] {
         let b = bench_with(id, 1e-4);
         let x = b.array(20_000);
@@ -184,7 +185,7 @@ fn a_value_that_the_host_reads_each_time_costs_the_way_back() {
 }
 
 #[test]
-fn an_interrupted_program_goes_on_where_it_ran() {
+fn an_interrupted_program_continues_where_it_ran() {
     let b = bench(13);
     let x = b.array(1000);
     let with = |fun: Fun| b.engine.map(fun, &[Operand::Array(&x), Operand::Weak(Number::Float(2.0))], None).unwrap();
@@ -194,7 +195,7 @@ fn an_interrupted_program_goes_on_where_it_ran() {
         let error = b.engine.realize(&y.storage).err().unwrap();
         assert_eq!(error.kind, ErrorKind::Interrupted);
     }
-    // Another program runs meanwhile, also of the same operations.
+    // Another program of the same operations runs meanwhile.
     for fun in [Fun::Add, Fun::Multiply] {
         b.engine.realize(&with(fun).storage).unwrap();
     }

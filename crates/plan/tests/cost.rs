@@ -1,4 +1,4 @@
-//! What programs are counted to take, and that counting leaves everything else as it is.
+//! The counted cost of programs, and that counting changes nothing else.
 
 mod common;
 
@@ -10,13 +10,13 @@ use cuprous_core::{Array, DType, Fun, ReduceOp, RoutineOp, ScatterOp};
 use cuprous_plan::Operand;
 
 impl Bench {
-    /// Counts what `work` records, with its results wanted.
+    /// Counts what `work` records, with its results needed.
     fn counted(&self, work: impl FnOnce() -> Vec<Array>) -> Counted {
-        self.engine.aside().unwrap();
+        self.engine.begin_estimate().unwrap();
         let results = work();
-        self.engine.count(&results.iter().collect::<Vec<_>>());
+        self.engine.estimate_results(&results.iter().collect::<Vec<_>>());
         drop(results);
-        self.engine.back().unwrap().counted
+        self.engine.end_estimate().unwrap().counted
     }
 }
 
@@ -32,7 +32,7 @@ fn a_chain_counts_each_operation_and_its_memory_once() {
 }
 
 #[test]
-fn a_short_row_is_one_threads() {
+fn a_short_row_is_reduced_by_one_thread() {
     let b = bench(11);
     for (n, short) in [(10_000, true), (100_000, false)] {
         let x = b.array(&[n]);
@@ -43,29 +43,29 @@ fn a_short_row_is_one_threads() {
 }
 
 #[test]
-fn a_product_counts_two_operations_for_each_element_of_its_rows() {
+fn a_matmul_counts_two_operations_for_each_element_of_its_rows() {
     let b = bench(2);
     let (x, y) = (b.array(&[20, 30]), b.array(&[30, 40]));
-    let got = b.counted(|| vec![b.engine.call(RoutineOp::Dot, &[&x, &y], DType::F32, &[20, 40]).unwrap()]);
+    let got = b.counted(|| vec![b.engine.record_routine(RoutineOp::Dot, &[&x, &y], DType::F32, &[20, 40]).unwrap()]);
     assert_eq!(got.sum(|l| l.flops()), 2.0 * 20.0 * 30.0 * 40.0);
     assert_eq!(got.sum(|l| l.read), 4.0 * (600.0 + 1200.0));
 }
 
 #[test]
-fn a_product_with_a_vector_is_work_of_its_own() {
+fn a_matmul_with_a_vector_is_a_kind_of_its_own() {
     let b = bench_on(10, true);
     for (shapes, wanted) in
         [([[30_000, 32], [32, 1]], "thin dot"), ([[2, 300], [300, 400]], "thin dot"), ([[500, 300], [300, 400]], "dot")]
     {
         let [x, y] = shapes.map(|shape| b.array(&shape));
         let out = [shapes[0][0], shapes[1][1]];
-        let got = b.counted(|| vec![b.engine.call(RoutineOp::Dot, &[&x, &y], DType::F32, &out).unwrap()]);
+        let got = b.counted(|| vec![b.engine.record_routine(RoutineOp::Dot, &[&x, &y], DType::F32, &out).unwrap()]);
         assert!(got.loads().any(|l| l.demands.iter().any(|d| d.what == wanted)), "{shapes:?}");
     }
 }
 
 #[test]
-fn a_stencil_reads_its_array_once_and_folds_count_what_they_fold() {
+fn a_stencil_reads_its_array_once_and_reductions_count_their_elements() {
     let b = bench(3);
     let x = b.array(&[1002]);
     let part = |k: i64| x.view(x.layout.with(&[1000], &[1], k));
@@ -80,7 +80,7 @@ fn a_stencil_reads_its_array_once_and_folds_count_what_they_fold() {
 }
 
 #[test]
-fn what_was_pending_stays_pending() {
+fn pending_values_stay_pending() {
     let b = bench(4);
     let x = b.array(&[100]);
     let mine = b.with(Fun::Multiply, &x, 2.0);
@@ -95,15 +95,15 @@ fn what_was_pending_stays_pending() {
 }
 
 #[test]
-fn what_is_pending_is_computed_where_it_is_read_and_before_it_is_overwritten() {
+fn pending_values_are_computed_when_read_and_before_they_are_overwritten() {
     let b = bench(5);
     let x = b.array(&[100]);
     let mine = b.with(Fun::Multiply, &x, 2.0);
-    b.engine.aside().unwrap();
+    b.engine.begin_estimate().unwrap();
     b.engine.update(&x, Operand::Array(&b.array(&[100]))).unwrap();
-    // The write is seen by others, so it is done at the end; what reads the old contents comes first.
+    // The write is visible outside, so it is done at the end. What reads the old contents comes first.
     assert!(b.seen.programs.lock().unwrap().is_empty());
-    b.engine.back().unwrap();
+    b.engine.end_estimate().unwrap();
     let programs = b.seen.programs.lock().unwrap().clone();
     assert_eq!(programs.len(), 2);
     assert_eq!(programs[0].outputs.len(), 1, "the product of the old contents");
@@ -115,29 +115,29 @@ fn what_is_pending_is_computed_where_it_is_read_and_before_it_is_overwritten() {
 fn programs_that_must_run_are_counted_as_they_run() {
     let b = bench(6);
     let x = b.array(&[100]);
-    b.engine.aside().unwrap();
+    b.engine.begin_estimate().unwrap();
     let y = b.one(Fun::Exp, &x);
     b.engine.realize(&y.storage).unwrap();
     let z = b.one(Fun::Log, &y);
-    b.engine.count(&[&z]);
+    b.engine.estimate_results(&[&z]);
     drop((y, z));
-    let taken = b.engine.back().unwrap();
+    let taken = b.engine.end_estimate().unwrap();
     assert_eq!((taken.counted.programs.len(), taken.ran), (2, 1));
     assert_eq!(taken.counted.upload, 400.0, "what the first program made is not given");
 }
 
 #[test]
-fn one_at_a_time() {
+fn estimates_run_one_at_a_time() {
     let b = bench(7);
-    b.engine.aside().unwrap();
-    assert!(b.engine.aside().unwrap_err().message.contains("another estimate"));
-    b.engine.back().unwrap();
-    b.engine.aside().unwrap();
-    b.engine.back().unwrap();
+    b.engine.begin_estimate().unwrap();
+    assert!(b.engine.begin_estimate().unwrap_err().message.contains("another estimate"));
+    b.engine.end_estimate().unwrap();
+    b.engine.begin_estimate().unwrap();
+    b.engine.end_estimate().unwrap();
 }
 
 #[test]
-fn a_small_product_counts_the_same_as_a_kernel_and_as_a_call() {
+fn a_small_matmul_counts_the_same_as_a_kernel_and_as_a_routine() {
     let counts = [bench(8), bench_on(9, true)].map(|b| {
         let (x, y) = (b.array(&[20, 30]), b.array(&[30, 40]));
         let got = b.counted(|| vec![b.engine.dot(&x, &y).unwrap()]);
@@ -148,7 +148,7 @@ fn a_small_product_counts_the_same_as_a_kernel_and_as_a_call() {
 }
 
 #[test]
-fn reads_at_random_move_a_line_each_unless_a_cache_holds_the_table() {
+fn random_reads_move_a_line_each_unless_a_cache_holds_the_table() {
     let b = bench(10);
     let read = |table: i64| {
         let (x, index) = (b.array(&[table]), b.engine.empty(DType::I64, &[1000]).unwrap());
@@ -160,7 +160,7 @@ fn reads_at_random_move_a_line_each_unless_a_cache_holds_the_table() {
 }
 
 #[test]
-fn updates_of_few_places_wait_for_one_another() {
+fn updates_of_few_elements_wait_for_one_another() {
     let b = bench(11);
     let amounts = |places: i64| {
         let (target, index) = (b.array(&[places]), b.engine.empty(DType::I64, &[1000]).unwrap());
@@ -179,11 +179,11 @@ fn updates_of_few_places_wait_for_one_another() {
 }
 
 #[test]
-fn a_factorisation_counts_its_columns_once_however_many_matrices_there_are() {
+fn a_factorization_counts_its_columns_once_however_many_matrices_there_are() {
     let b = bench(12);
     let (a, x) = (b.array(&[5, 100, 100]), b.array(&[5, 100, 1]));
     let solve = RoutineOp::Linalg(LinalgOp::Solve);
-    let got = b.counted(|| vec![b.engine.call(solve.clone(), &[&a, &x], DType::F32, &[5 * 101]).unwrap()]);
+    let got = b.counted(|| vec![b.engine.record_routine(solve.clone(), &[&a, &x], DType::F32, &[5 * 101]).unwrap()]);
     let columns = got.loads().flat_map(|load| &load.demands).find(|d| d.what == "column").unwrap();
     assert_eq!((columns.amount, columns.flops()), (100.0, 0.0));
 }

@@ -1,4 +1,4 @@
-//! Small values that are there long before their program has ended: who asks for one waits for it alone.
+//! Small values that are complete long before their program has ended: a read waits for the value alone.
 
 mod common;
 
@@ -11,7 +11,7 @@ use cuprous_core::{Array, DType, Fun, ReduceOp};
 use cuprous_plan::{Operand, Replay};
 
 impl Bench {
-    /// A sum of so many numbers, and work on them after it that is no part of the same kernel.
+    /// A sum of `n` numbers, and later work that does not fit into the same kernel.
     fn loss_and_rest(&self, n: i64) -> (Array, Array) {
         let x = self.engine.empty(DType::F32, &[n]).unwrap();
         let loss = self.engine.reduce(ReduceOp::Sum, &x, 1).unwrap();
@@ -21,7 +21,7 @@ impl Bench {
     fn read(&self, a: &Array) {
         self.engine.download(a, &mut [0; 4]).unwrap();
     }
-    /// Reads that waited for a mark, and for everything.
+    /// The number of reads that waited for a mark, and that waited for everything.
     fn reads(&self) -> [usize; 2] {
         [self.seen.early.load(Relaxed), self.seen.downloads.load(Relaxed)]
     }
@@ -42,7 +42,7 @@ fn a_loss_is_read_before_the_rest_has_run() {
 }
 
 #[test]
-fn little_work_is_waited_for() {
+fn a_read_waits_for_little_work() {
     let b = bench(141);
     let (loss, rest) = b.loss_and_rest(1 << 10);
     b.read(&loss);
@@ -51,7 +51,7 @@ fn little_work_is_waited_for() {
 }
 
 #[test]
-fn what_is_written_again_is_waited_for() {
+fn a_read_waits_for_a_second_write() {
     let b = bench(142);
     let (loss, rest) = b.loss_and_rest(1 << 24);
     b.engine.flush().unwrap();
@@ -62,7 +62,7 @@ fn what_is_written_again_is_waited_for() {
 }
 
 #[test]
-fn memory_that_others_know_is_waited_for() {
+fn a_read_waits_for_shared_memory() {
     let b = bench(143);
     let (loss, rest) = b.loss_and_rest(1 << 24);
     b.engine.export(&loss.storage).unwrap();
@@ -79,19 +79,19 @@ fn a_profile_waits_no_longer_than_what_it_measures() {
     b.engine.flush().unwrap();
     let waited = || [0, 1].map(|k: usize| b.seen.waited[k].load(Relaxed));
     assert!(profile::begin());
-    // For the loss alone, and only while it is not there.
+    // For the loss alone, and only while it is not complete.
     b.read(&loss);
     assert_eq!((waited(), b.reads()), ([1, 0], [1, 0]));
     b.read(&loss);
     assert_eq!(waited(), [1, 0]);
-    // For everything, and only while there is something to wait for.
+    // For everything, and only while work is pending.
     let row = rest.view(rest.layout.with(&[1], &[1], 0));
     b.read(&row);
     assert_eq!(waited(), [1, 1]);
     b.read(&row);
     assert_eq!(waited(), [1, 1]);
-    // Each read is told as a wait all the same.
+    // Each read is a wait in the profile all the same.
     let taken = profile::end().unwrap();
-    let waits = taken.events.iter().filter(|e| e.kind == Kind::Wait && e.note.device == 144).count();
+    let waits = taken.events.iter().filter(|e| e.kind == Kind::Wait && e.origin.device == 144).count();
     assert_eq!(waits, 4);
 }

@@ -1,36 +1,36 @@
-//! What a product's call takes over, and what it leaves to kernels.
+//! What is fused into the epilogue of a matmul, and what is left to kernels.
 
 mod common;
 
 use common::{Bench, bench, bench_on};
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Fun, RoutineOp};
-use cuprous_plan::{Operand, Place, Program, RoutineCall, Step};
+use cuprous_plan::{Assignment, Operand, Program, RoutineCall, Step};
 
 impl Bench {
     fn dot(&self, a: &Array, b: &Array) -> Array {
-        self.engine.call(RoutineOp::Dot, &[a, b], a.dtype(), &[a.shape()[0], b.shape()[1]]).unwrap()
+        self.engine.record_routine(RoutineOp::Dot, &[a, b], a.dtype(), &[a.shape()[0], b.shape()[1]]).unwrap()
     }
     fn set(&self, a: &Array, value: &Array) {
         self.engine.update(a, Operand::Array(value)).unwrap();
     }
 }
 
-/// The program's only step, a call.
-fn only_call(program: &Program) -> &RoutineCall {
+/// Returns the program's only step, a routine.
+fn only_routine(program: &Program) -> &RoutineCall {
     let [Step::Routine(call)] = &program.steps[..] else { panic!("{program:#?}") };
     call
 }
 
 #[test]
-fn scale_bias_and_addend_go_into_the_call() {
+fn scale_bias_and_addend_go_into_the_epilogue() {
     let b = bench(1);
     let (x, w, bias, c) = (b.array(&[8, 9]), b.array(&[9, 7]), b.array(&[7]), b.array(&[8, 7]));
     let scaled = b.with(Fun::Multiply, &b.dot(&x, &w), 0.5);
     let y = b.map(Fun::Subtract, &b.map(Fun::Add, &bias, &scaled), &b.with(Fun::Multiply, &c, 3.0));
     drop(scaled);
     let program = b.program();
-    let epilogue = &only_call(&program).epilogue;
+    let epilogue = &only_routine(&program).epilogue;
     let addend = epilogue.addend.as_ref().unwrap();
     assert_eq!((epilogue.scale.constant, epilogue.scale.negative), (Some(0), false));
     assert_eq!((addend.factor.constant, addend.factor.negative), (Some(1), true));
@@ -41,7 +41,7 @@ fn scale_bias_and_addend_go_into_the_call() {
 }
 
 #[test]
-fn a_step_of_gradient_descent_is_one_call_in_place() {
+fn a_step_of_gradient_descent_is_one_routine_in_place() {
     let b = bench(2);
     let (x, g, w) = (b.array(&[9, 8]), b.array(&[9, 7]), b.array(&[8, 7]));
     let t = x.view(x.layout.permute(&[1, 0]));
@@ -49,22 +49,22 @@ fn a_step_of_gradient_descent_is_one_call_in_place() {
     b.set(&w, &b.map(Fun::Subtract, &w, &step));
     drop(step);
     let program = b.program();
-    let call = only_call(&program);
+    let call = only_routine(&program);
     let addend = call.epilogue.addend.as_ref().unwrap();
     assert!(call.epilogue.scale.negative && !addend.factor.negative);
     assert_eq!(addend.array.0, call.out.0);
-    assert!(matches!(program.buffers[call.out.0 as usize].place, Place::Leaf(_)));
+    assert!(matches!(program.buffers[call.out.0 as usize].assignment, Assignment::Leaf(_)));
     assert!(program.outputs.is_empty());
 }
 
 #[test]
-fn a_product_is_written_where_it_is_assigned() {
+fn a_matmul_is_written_where_it_is_assigned() {
     let b = bench(3);
     let (x, y) = (b.array(&[8, 8]), b.array(&[8, 8]));
     b.set(&y, &b.dot(&x, &x));
     let program = b.program();
-    assert!(only_call(&program).epilogue.is_none() && program.arena_bytes == 0);
-    // Not over what it reads.
+    assert!(only_routine(&program).epilogue.is_none() && program.arena_bytes == 0);
+    // Not over an operand.
     b.set(&x, &b.dot(&x, &x));
     assert_eq!(b.program().steps.len(), 2);
     // Nor where a part is assigned.
@@ -74,20 +74,20 @@ fn a_product_is_written_where_it_is_assigned() {
 }
 
 #[test]
-fn sums_in_place_on_the_product_are_taken_over() {
+fn sums_in_place_on_the_matmul_are_fused() {
     let b = bench(4);
     let (x, w, bias, c) = (b.array(&[8, 9]), b.array(&[9, 7]), b.array(&[7]), b.array(&[8, 7]));
     let z = b.dot(&x, &w);
     b.set(&z, &b.map(Fun::Add, &z, &bias));
     b.set(&z, &b.map(Fun::Add, &z, &c));
     let program = b.program();
-    let epilogue = &only_call(&program).epilogue;
+    let epilogue = &only_routine(&program).epilogue;
     assert!(epilogue.bias.is_some() && epilogue.addend.is_some());
     assert_eq!(program.outputs.len(), 1);
     drop(z);
 }
 
-/// Records something with a product in it; the call of what becomes of it is plain.
+/// Records something with a matmul in it, which must stay without an epilogue.
 fn stays_plain(id: u8, record: impl Fn(&Bench, [&Array; 4]) -> Vec<Array>) {
     let b = bench(id);
     let (x, w, bias, c) = (b.array(&[8, 9]), b.array(&[9, 7]), b.array(&[7]), b.array(&[8, 7]));
@@ -100,7 +100,7 @@ fn stays_plain(id: u8, record: impl Fn(&Bench, [&Array; 4]) -> Vec<Array>) {
 }
 
 #[test]
-fn a_product_that_somebody_else_sees_stays_one() {
+fn a_matmul_with_another_reader_stays_plain() {
     stays_plain(5, |b, [x, w, bias, _]| {
         let product = b.dot(x, w);
         let sum = b.map(Fun::Add, &product, bias);
@@ -113,9 +113,9 @@ fn a_product_that_somebody_else_sees_stays_one() {
 }
 
 #[test]
-fn what_a_kernel_goes_on_with_is_left_to_it() {
+fn what_a_kernel_continues_is_left_to_it() {
     stays_plain(7, |b, [x, w, bias, _]| vec![b.with(Fun::Maximum, &b.map(Fun::Add, &b.dot(x, w), bias), 0.0)]);
-    // The kernel that makes the addend can do the sum.
+    // The kernel that computes the addend can add it.
     stays_plain(8, |b, [x, w, _, c]| vec![b.map(Fun::Add, &b.dot(x, w), &b.one(Fun::Exp, c))]);
 }
 
@@ -132,7 +132,7 @@ fn nothing_moves_across_a_write_of_what_it_reads() {
         b.engine.update(x, Operand::Weak(Number::Float(1.0))).unwrap();
         vec![b.map(Fun::Add, &product, bias)]
     });
-    // The addend is another part of what is written.
+    // The addend is another part of the memory that is written.
     stays_plain(12, |b, [x, w, _, _]| {
         let twice = b.array(&[16, 7]);
         let half = |k: i64| twice.view(twice.layout.with(&[8, 7], &[7, 1], 56 * k));
@@ -170,14 +170,14 @@ fn a_changed_factor_is_the_same_program_and_zero_another() {
 }
 
 #[test]
-fn big_products_wait_for_what_follows_but_not_for_the_next() {
+fn large_matmuls_wait_for_an_epilogue_but_not_for_the_next_matmul() {
     let b = bench_on(17, true);
     let (x, bias) = (b.array(&[4096, 4096]), b.array(&[4096]));
     let h = b.map(Fun::Add, &b.dot(&x, &x), &bias);
     assert!(!b.engine.take_due());
     let mut y = b.dot(&h, &x);
     assert_eq!(b.seen.programs.lock().unwrap().len(), 1, "the first product runs when the second is recorded");
-    assert!(only_call(&b.seen.programs.lock().unwrap()[0]).epilogue.bias.is_some());
+    assert!(only_routine(&b.seen.programs.lock().unwrap()[0]).epilogue.bias.is_some());
     for k in 0..64 {
         assert!(!b.engine.take_due(), "{k}");
         y = b.one(Fun::Exp, &y);
@@ -187,7 +187,7 @@ fn big_products_wait_for_what_follows_but_not_for_the_next() {
 }
 
 #[test]
-fn small_products_do_not_wait() {
+fn small_matmuls_do_not_wait() {
     let b = bench_on(19, true);
     let x = b.array(&[256, 256]);
     let mut y = x.clone();
@@ -202,7 +202,7 @@ fn small_products_do_not_wait() {
 }
 
 #[test]
-fn one_product_is_the_addend_of_another() {
+fn one_matmul_is_the_addend_of_another() {
     let b = bench(18);
     let (x, w) = (b.array(&[8, 8]), b.array(&[8, 8]));
     let sum = b.map(Fun::Add, &b.dot(&x, &w), &b.dot(&w, &x));

@@ -10,28 +10,28 @@ use cuprous_core::{DType, Fun, RoutineOp};
 use cuprous_plan::Operand;
 
 #[test]
-fn what_was_written_in_place_is_not_written_twice() {
+fn a_write_in_place_is_not_repeated() {
     let b = bench(160);
     let p = b.array(&[8]);
     let sum = b.with(Fun::Add, &p, 1.0);
     b.engine.update(&p, Operand::Array(&sum)).unwrap();
     drop(sum);
-    let sorted = b.engine.call(RoutineOp::Sort, &[&p], DType::F32, &[8]).unwrap();
+    let sorted = b.engine.record_routine(RoutineOp::Sort, &[&p], DType::F32, &[8]).unwrap();
     b.seen.no_scratch.store(true, Relaxed);
     let error = b.engine.realize(&sorted.storage).err().unwrap();
     assert_eq!(error.kind, ErrorKind::Memory);
     assert_eq!(b.seen.ran.load(Relaxed), 1, "the program is not run again");
-    // The first step has ended, so what it has written is there.
+    // The first step has ended, so its results are kept.
     b.engine.realize(&p.storage).unwrap();
     assert!(b.engine.realize(&sorted.storage).is_err());
 }
 
 #[test]
-fn what_writes_no_old_memory_is_run_again_with_fewer_results() {
+fn a_program_without_writes_in_place_runs_again_with_fewer_results() {
     let b = bench(161);
     let x = b.array(&[4, 8]);
     let twice = b.with(Fun::Multiply, &x, 2.0);
-    let sorted = b.engine.call(RoutineOp::Sort, &[&x], DType::F32, &[4, 8]).unwrap();
+    let sorted = b.engine.record_routine(RoutineOp::Sort, &[&x], DType::F32, &[4, 8]).unwrap();
     b.seen.no_scratch.store(true, Relaxed);
     let error = b.engine.realize(&sorted.storage).err().unwrap();
     assert_eq!(error.kind, ErrorKind::Memory);

@@ -1,4 +1,4 @@
-//! What the planner makes of recorded operations: how many kernels, what they load and store.
+//! The plans of recorded operations: how many kernels, and what they load and store.
 
 mod common;
 
@@ -7,7 +7,7 @@ use cuprous_core::error::ErrorKind;
 use cuprous_core::routine::{FftKind, FftScale};
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Fun, ReduceOp, RoutineOp, ScatterOp};
-use cuprous_plan::{Inst, Operand, Place, Program, Step};
+use cuprous_plan::{Assignment, Inst, Operand, Program, Step};
 
 #[test]
 fn a_chain_is_one_kernel_with_one_load_and_one_store() {
@@ -41,7 +41,7 @@ fn softmax_is_one_kernel_that_reads_and_writes_once() {
     drop(out);
 }
 
-/// Rows too long to keep at hand: their largest element and the rest of a sum are two kernels.
+/// Rows too long to keep in registers: their maximum and the rest of a sum are two kernels.
 fn long_rows(b: &common::Bench, wide: &Array) -> [Array; 2] {
     let row = |a: &Array| a.view(a.layout.reshape(&[4, 1]).unwrap());
     let max = row(&b.engine.reduce(ReduceOp::Max, wide, 0b10).unwrap());
@@ -50,7 +50,7 @@ fn long_rows(b: &common::Bench, wide: &Array) -> [Array; 2] {
 }
 
 #[test]
-fn what_is_cast_to_more_bytes_is_cast_again_and_not_written() {
+fn a_widening_cast_is_recomputed_and_not_written() {
     let b = bench(70);
     let x = b.engine.empty(DType::F16, &[4, 100_000]).unwrap();
     let results = long_rows(&b, &b.engine.cast(&x, DType::F32).unwrap());
@@ -62,7 +62,7 @@ fn what_is_cast_to_more_bytes_is_cast_again_and_not_written() {
 }
 
 #[test]
-fn what_is_cast_is_written_where_its_operand_changes() {
+fn a_cast_is_written_where_its_operand_changes() {
     let b = bench(71);
     let x = b.engine.empty(DType::F16, &[4, 100_000]).unwrap();
     let wide = b.engine.cast(&x, DType::F32).unwrap();
@@ -120,7 +120,7 @@ fn overlapping_assignment_goes_through_a_copy() {
     b.engine.update(&view(1), Operand::Array(&view(0))).unwrap();
     let program = b.program();
     assert_eq!(kernels(&program).len(), 2);
-    assert_eq!(program.buffers.iter().filter(|i| matches!(i.place, Place::Arena(_))).count(), 1);
+    assert_eq!(program.buffers.iter().filter(|i| matches!(i.assignment, Assignment::Arena(_))).count(), 1);
 }
 
 #[test]
@@ -142,8 +142,8 @@ fn a_read_before_a_write_stays_before_it() {
 fn a_write_stays_behind_readers_of_versions_that_are_never_written() {
     let b = bench(14);
     let x = b.array(&[4, 4]);
-    let product = b.engine.call(RoutineOp::Dot, &[&x, &x], DType::F32, &[4, 4]).unwrap();
-    // The write of a row is made void by the write of everything.
+    let product = b.engine.record_routine(RoutineOp::Dot, &[&x, &x], DType::F32, &[4, 4]).unwrap();
+    // The write of everything replaces the write of a row.
     let row = x.view(x.layout.with(&[4], &[1], 4));
     b.engine.update(&row, Operand::Weak(Number::Float(1.0))).unwrap();
     b.engine.update(&x, Operand::Weak(Number::Float(0.0))).unwrap();
@@ -154,7 +154,7 @@ fn a_write_stays_behind_readers_of_versions_that_are_never_written() {
 }
 
 #[test]
-fn a_fold_that_only_an_empty_value_asks_for_is_not_computed() {
+fn a_reduction_that_only_an_empty_value_needs_is_not_computed() {
     let b = bench(15);
     let x = b.array(&[2, 3]);
     let double = b.with(Fun::Multiply, &x, 2.0);
@@ -168,7 +168,7 @@ fn a_fold_that_only_an_empty_value_asks_for_is_not_computed() {
 }
 
 #[test]
-fn a_fold_whose_write_is_overwritten_leaves_a_plain_map() {
+fn a_reduction_whose_write_is_overwritten_leaves_a_plain_map() {
     let b = bench(16);
     let (x, y) = (b.array(&[8, 9]), b.array(&[10]));
     let part = y.view(y.layout.with(&[8], &[1], 1));
@@ -183,13 +183,13 @@ fn a_fold_whose_write_is_overwritten_leaves_a_plain_map() {
 }
 
 #[test]
-fn a_result_lies_in_memory_as_its_operands_do() {
+fn a_result_has_the_memory_order_of_its_operands() {
     let b = bench(13);
     let t = b.array(&[10, 20]);
     let t = t.view(t.layout.permute(&[1, 0]));
     let y = b.with(Fun::Add, &t, 1.0);
     assert_eq!(y.layout.strides.as_slice(), &[1, 20]);
-    // Operands that disagree give C order.
+    // Operands of different memory orders give C order.
     let z = b.map(Fun::Add, &t, &b.array(&[20, 10]));
     assert_eq!(z.layout.strides.as_slice(), &[10, 1]);
     drop(z);
@@ -200,7 +200,7 @@ fn a_result_lies_in_memory_as_its_operands_do() {
 }
 
 #[test]
-fn what_nobody_sees_is_not_computed() {
+fn unused_values_are_not_computed() {
     let b = bench(8);
     let x = b.array(&[10]);
     let kept = b.with(Fun::Add, &x, 1.0);
@@ -212,12 +212,12 @@ fn what_nobody_sees_is_not_computed() {
 }
 
 #[test]
-fn scratch_is_shared_by_values_that_do_not_live_together() {
+fn scratch_is_shared_by_values_of_disjoint_lifetimes() {
     let b = bench(9);
     let x = b.array(&[256, 256]);
     let mut y = x.clone();
     for _ in 0..6 {
-        y = b.engine.call(RoutineOp::Dot, &[&y, &x], DType::F32, &[256, 256]).unwrap();
+        y = b.engine.record_routine(RoutineOp::Dot, &[&y, &x], DType::F32, &[256, 256]).unwrap();
     }
     let program = b.program();
     assert_eq!(program.steps.len(), 6);
@@ -288,11 +288,11 @@ fn small_maps_of_different_shapes_are_one_step() {
 }
 
 #[test]
-fn a_map_joins_over_what_it_does_not_depend_on() {
+fn a_map_is_packed_across_steps_that_it_does_not_depend_on() {
     let b = bench(18);
     let (x, y, z) = (b.array(&[10]), b.array(&[64, 64]), b.array(&[30]));
     let first = b.with(Fun::Multiply, &x, 2.0);
-    let product = b.engine.call(RoutineOp::Dot, &[&y, &y], DType::F32, &[64, 64]).unwrap();
+    let product = b.engine.record_routine(RoutineOp::Dot, &[&y, &y], DType::F32, &[64, 64]).unwrap();
     let second = b.with(Fun::Multiply, &z, 2.0);
     assert_eq!(packs(&b.program()), [2, 0]);
     drop((first, product, second));
@@ -321,14 +321,14 @@ fn large_maps_are_not_packed() {
 }
 
 #[test]
-fn a_call_that_the_device_has_no_code_for_is_refused_at_once() {
+fn an_unsupported_routine_is_an_error_at_once() {
     let b = bench(21);
     let x = b.array(&[4]);
     let y = b.one(Fun::Exp, &x);
     let op = RoutineOp::Fft { kind: FftKind::Real, axis: 0, rank: 1, scale: FftScale::One };
-    let error = b.engine.call(op, &[&y], DType::C64, &[3]).err().unwrap();
+    let error = b.engine.record_routine(op, &[&y], DType::C64, &[3]).err().unwrap();
     assert_eq!(error.kind, ErrorKind::NotImplemented);
     assert!(error.message.starts_with("[fft]") && error.message.contains("recorder"), "{error}");
-    // What was recorded before goes on.
+    // Operations recorded before are unaffected.
     assert_eq!(b.program().steps.len(), 1);
 }

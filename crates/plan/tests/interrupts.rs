@@ -1,4 +1,4 @@
-//! Interrupts of the thread that waits for a device.
+//! Interrupts of a thread that waits for a device.
 
 mod common;
 
@@ -12,7 +12,7 @@ use cuprous_core::interrupt::{self, Token};
 use cuprous_core::{Array, Fun, Result};
 
 impl Bench {
-    /// Submits so many passes over 1 GiB, and gives the first element of the result.
+    /// Submits `n` passes over 1 GiB, and returns the first element of the result.
     fn passes(&self, n: usize) -> Array {
         let mut x = self.array(&[1 << 28]);
         for _ in 0..n {
@@ -21,7 +21,7 @@ impl Bench {
         }
         x.view(x.layout.with(&[1], &[1], 0))
     }
-    /// Reads an element on a thread that listens.
+    /// Reads an element on a thread that listens for interrupts.
     fn read(&self, a: &Array) -> Result<()> {
         Token::MAIN.within(|| self.engine.download(a, &mut [0; 4]))
     }
@@ -30,7 +30,7 @@ impl Bench {
     }
 }
 
-/// The kind of the error with which `wait` ends after an interrupt.
+/// Returns the kind of the error with which `wait` ends after an interrupt.
 fn interrupted(wait: impl FnOnce() -> Result<()>) -> ErrorKind {
     interrupt::clear();
     thread::scope(|scope| {
@@ -62,7 +62,7 @@ fn a_wait_for_much_work_ends_with_an_interrupt() {
 #[test]
 fn a_copy_after_little_work_is_submitted_at_once() {
     let b = bench_on(151, true);
-    // Each read waits for the work before it, so that does not count for the next one.
+    // Each read waits for the work before it, which does not count for the next one.
     for _ in 0..9 {
         let x = b.passes(1);
         b.engine.download(&x, &mut [0; 4]).unwrap();
@@ -71,10 +71,10 @@ fn a_copy_after_little_work_is_submitted_at_once() {
 }
 
 #[test]
-fn what_an_ended_thread_has_recorded_outlives_an_interrupt() {
+fn operations_of_an_ended_thread_outlive_an_interrupt() {
     let b = bench_on(152, false);
     let x = b.array(&[8]);
-    // From here on this thread has a tape, so it does not get theirs.
+    // From here on this thread has a tape, so it does not get that of the other thread.
     b.engine.realize(&b.one(Fun::Exp, &x).storage).unwrap();
     let theirs = thread::scope(|scope| scope.spawn(|| b.one(Fun::Negative, &x)).join().unwrap());
     let own = b.one(Fun::Sqrt, &x);

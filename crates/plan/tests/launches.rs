@@ -1,4 +1,4 @@
-//! Launches of users' kernels among recorded operations.
+//! Launches of user kernels among recorded operations.
 
 mod common;
 
@@ -15,7 +15,7 @@ impl UserKernel for Fake {
     fn check(&self, launch: &Launch) -> Result<()> {
         launch.check("fake").map(|_| ())
     }
-    fn facts(&self) -> Result<Vec<(&'static str, u64)>> {
+    fn attributes(&self) -> Result<Vec<(&'static str, u64)>> {
         Ok(Vec::new())
     }
     fn resident_blocks(&self, _: u32, _: u32) -> Result<u64> {
@@ -30,7 +30,7 @@ fn shape(blocks: u32) -> Launch {
     Launch { grid: [blocks, 1, 1], block: [64, 1, 1], ..Launch::default() }
 }
 
-/// A launch with that many arrays, their addresses at the start of its block of arguments.
+/// Returns a launch with `arrays` arrays, whose addresses are at the start of its block of arguments.
 fn launch(arrays: usize) -> Arc<UserLaunch> {
     let kernel: KernelRef = Arc::new(Fake);
     let places: Vec<u32> = (0..arrays as u32).map(|k| 8 * k).collect();
@@ -41,7 +41,7 @@ fn block(arrays: usize) -> Vec<Scalar> {
     vec![Scalar::default(); arrays.div_ceil(2)]
 }
 
-/// What the steps are, a letter each.
+/// Returns the kinds of the steps, one letter each.
 fn letters(steps: &[Step]) -> String {
     let letter = |step: &Step| match step {
         Step::Kernel(_) => 'k',
@@ -53,7 +53,7 @@ fn letters(steps: &[Step]) -> String {
 }
 
 #[test]
-fn a_launch_stands_between_what_it_reads_and_who_reads_it() {
+fn a_launch_runs_between_its_operands_and_its_readers() {
     let b = bench(120);
     b.engine.set_replay(Replay::Fused);
     let x = b.array(&[100]);
@@ -70,7 +70,7 @@ fn a_launch_stands_between_what_it_reads_and_who_reads_it() {
 }
 
 #[test]
-fn a_launch_runs_though_nobody_sees_what_it_writes() {
+fn a_launch_runs_even_if_its_results_are_unused() {
     let b = bench(121);
     b.engine.set_replay(Replay::Fused);
     b.engine.launch(&launch(0), &[], &[], |_| false).unwrap();
@@ -94,7 +94,7 @@ fn one_storage_given_twice_is_one_launch_and_empty_arrays_have_no_address() {
 }
 
 #[test]
-fn a_product_does_not_wait_past_a_launch_that_changes_its_operand() {
+fn a_matmul_does_not_wait_past_a_launch_that_changes_its_operand() {
     let b = bench(123);
     b.engine.set_replay(Replay::Fused);
     let (x, y, z) = (b.array(&[256, 256]), b.array(&[256, 256]), b.array(&[256, 256]));
@@ -106,7 +106,7 @@ fn a_product_does_not_wait_past_a_launch_that_changes_its_operand() {
     drop(sum);
 }
 
-/// How many launches the programs had.
+/// Returns the number of launches of each program.
 fn sizes(b: &common::Bench) -> Vec<usize> {
     b.seen.programs.lock().unwrap().iter().map(|p| p.steps.len()).collect()
 }
@@ -124,7 +124,7 @@ fn launches_are_submitted_at_once_after_a_wait_and_then_more_and_more_together()
             flushed += 1;
         }
     }
-    // 1, 2, 4, 8, 16, 32: repeated sizes are programs that are known.
+    // 1, 2, 4, 8, 16, 32: repeated sizes are known programs.
     assert_eq!((flushed, sizes(&b)), (6, vec![1, 2, 4, 8, 16, 32]));
     b.engine.synchronize().unwrap();
     b.engine.launch(&one, &block(1), &[&x], |_| true).unwrap();

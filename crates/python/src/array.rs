@@ -3,7 +3,7 @@
 use cuprous_core::layout::{checked_size, show};
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, Buffer, DType, Dims, Fun, Layout, Scalar};
-use cuprous_plan::record;
+use cuprous_plan::elementwise;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
@@ -563,7 +563,7 @@ pub(crate) fn laid(py: Python<'_>, source: &PyArray, dtype: DType, axes: &[usize
     }
     let upright = array.view(array.layout.permute(axes));
     let out = finish(py, engine, engine.cast(&upright, dtype))?.0;
-    Ok(PyArray::own(out.view(out.layout.permute(&record::inverse(axes)))))
+    Ok(PyArray::own(out.view(out.layout.permute(&elementwise::inverse_permutation(axes)))))
 }
 
 /// A view with another shape, or a copy where strides cannot say it.

@@ -5,7 +5,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use cuprous_core::{Array, Buffer, DType, Dims, Loan};
+use cuprous_core::{Array, Buffer, DType, Dims, SharedGuard};
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::impl_::pyclass::{PyClassImpl, PyClassItems};
@@ -48,7 +48,7 @@ struct Export {
     shape: Dims,
     strides: Dims,
     _memory: Buffer,
-    _loan: Loan,
+    _loan: SharedGuard,
 }
 
 /// The letter of a dtype in Python's `struct` module; none for bfloat16.

@@ -2,9 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
+use cuprous_core::recurrent::{Layers, Recurrence};
 use cuprous_core::{Buffer, Result, RoutineOp};
 use cuprous_cpu::CpuDevice;
 use cuprous_cuda::Checker;
+use cuprous_kernel::linked::Object;
+use cuprous_plan::device::{DeviceKernels, DeviceMemory, DevicePrograms, DeviceStatistics, Mark, Synchronous};
 use cuprous_plan::{Device, Executable, KernelRef, Program, RawModule};
 use pyo3::prelude::*;
 
@@ -44,10 +47,14 @@ impl Device for Checked {
     fn name(&self) -> &'static str {
         self.cpu.name()
     }
-    // Without cuDNN, convolutions are products of windows, and recurrences are taken step by step: those are the kernels to
-    // be checked.
-    fn can(&self, call: &RoutineOp) -> bool {
-        !matches!(call, RoutineOp::Convolve(..) | RoutineOp::Steps(_) | RoutineOp::StepsBack(_)) && self.cpu.can(call)
+}
+
+impl DeviceMemory for Checked {
+    fn is_host(&self) -> bool {
+        true
+    }
+    fn has_addresses(&self) -> bool {
+        self.cpu.has_addresses()
     }
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
         self.cpu.alloc(bytes)
@@ -55,19 +62,46 @@ impl Device for Checked {
     fn upload(&self, from: &[u8], wait: bool) -> Result<Buffer> {
         self.cpu.upload(from, wait)
     }
-    fn is_host(&self) -> bool {
-        true
-    }
     fn download(&self, from: u64, to: &mut [u8]) -> Result<()> {
         self.cpu.download(from, to)
     }
-    fn synchronize(&self) -> Result<()> {
-        self.cpu.synchronize()
+    fn download_after(&self, mark: &dyn Mark, from: u64, to: &mut [u8]) -> Result<()> {
+        self.cpu.download_after(mark, from, to)
+    }
+    fn page_locked(&self, bytes: usize) -> Result<Buffer> {
+        self.cpu.page_locked(bytes)
+    }
+    fn trim(&self) {
+        self.cpu.trim();
+    }
+    fn set_memory_limit(&self, bytes: u64) -> Result<()> {
+        self.cpu.set_memory_limit(bytes)
+    }
+}
+
+impl DevicePrograms for Checked {
+    // Without cuDNN, convolutions are products of windows, and recurrences are taken step by step: those are the kernels to
+    // be checked.
+    fn supports(&self, call: &RoutineOp) -> bool {
+        !matches!(call, RoutineOp::Convolve(..) | RoutineOp::Steps(_) | RoutineOp::StepsBackward(_))
+            && self.cpu.supports(call)
+    }
+    fn recurrence(&self, layers: &Layers) -> Option<Arc<Recurrence>> {
+        self.cpu.recurrence(layers)
     }
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
         self.checker.check(program)?;
         self.cpu.compile(program)
     }
+    fn prepare(&self, programs: &[Arc<Program>], progress: &mut dyn FnMut(usize, usize)) {
+        self.cpu.prepare(programs, progress);
+    }
+    fn source(&self, program: &Program) -> Result<String> {
+        self.cpu.source(program)
+    }
+}
+
+impl DeviceKernels for Checked {
     fn user_kernel(&self, module: &cuprous_kernel::Module, options: &cuprous_kernel::Options) -> Result<KernelRef> {
         self.checker.check_user(module, options)?;
         self.cpu.user_kernel(module, options)
@@ -78,11 +112,16 @@ impl Device for Checked {
         }
         self.cpu.raw_module(code, binary, name, options)
     }
-    fn source(&self, program: &Program) -> Result<String> {
-        self.cpu.source(program)
+    fn link(&self, code: &[u8], objects: &[Object], name: &str) -> Result<Arc<[u8]>> {
+        self.cpu.link(code, objects, name)
     }
-    fn trim(&self) {
-        self.cpu.trim();
+}
+
+impl Synchronous for Checked {}
+
+impl DeviceStatistics for Checked {
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        self.cpu.counters()
     }
     fn memory(&self) -> Vec<(&'static str, u64)> {
         self.cpu.memory()
@@ -90,7 +129,10 @@ impl Device for Checked {
     fn reset_peak(&self) {
         self.cpu.reset_peak();
     }
-    fn set_memory_limit(&self, bytes: u64) -> Result<()> {
-        self.cpu.set_memory_limit(bytes)
+    fn set_profiling(&self, on: bool) -> Result<()> {
+        self.cpu.set_profiling(on)
+    }
+    fn explain(&self) -> String {
+        self.cpu.explain()
     }
 }

@@ -9,7 +9,7 @@ use cuprous_advisor::units::{self, Kind, parse};
 use cuprous_advisor::{Load, advice, rates::Rates};
 use cuprous_core::{Array, Error, Result};
 use cuprous_plan::Engine;
-use cuprous_plan::aside::Taken;
+use cuprous_plan::engine::Estimate;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -26,7 +26,7 @@ pub(crate) struct Counting(Mutex<State>);
 #[derive(Default)]
 struct State {
     engines: Vec<&'static Arc<Engine>>,
-    taken: Taken,
+    taken: Estimate,
 }
 
 /// Rates of a device by its name: one of this machine's, or one of the lists. `gpu` says which of this machine's where
@@ -74,7 +74,7 @@ impl Counting {
     }
 }
 
-fn add(all: &mut Taken, one: Taken) {
+fn add(all: &mut Estimate, one: Estimate) {
     let counted = &mut all.counted;
     counted.programs.extend(one.counted.programs);
     counted.upload += one.counted.upload;
@@ -92,14 +92,14 @@ impl Counting {
         devices::default_engine().or_raise()?;
         let engines: Vec<_> = devices::all_started().collect();
         for (k, engine) in engines.iter().enumerate() {
-            if let Err(e) = engine.aside() {
+            if let Err(e) = engine.begin_estimate() {
                 for begun in &engines[..k] {
-                    begun.back().or_raise()?;
+                    begun.end_estimate().or_raise()?;
                 }
                 return Err(e).or_raise();
             }
         }
-        Ok(Counting(Mutex::new(State { engines, taken: Taken::default() })))
+        Ok(Counting(Mutex::new(State { engines, taken: Estimate::default() })))
     }
 
     /// Counts what is recorded and has not run, with these results wanted.
@@ -112,17 +112,17 @@ impl Counting {
             })
             .collect();
         let arrays: Vec<&Array> = arrays.iter().collect();
-        self.state().engines.iter().for_each(|engine| engine.count(&arrays));
+        self.state().engines.iter().for_each(|engine| engine.estimate_results(&arrays));
     }
 
     /// Ends it; the results must be gone. Once.
     fn end(&self, py: Python<'_>) -> PyResult<()> {
         let engines = std::mem::take(&mut self.state().engines);
         let taken = py.detach(|| {
-            let mut all = Taken::default();
+            let mut all = Estimate::default();
             let mut result = Ok(());
             for engine in engines {
-                match engine.back() {
+                match engine.end_estimate() {
                     Ok(one) => add(&mut all, one),
                     Err(e) => result = Err(e),
                 }
@@ -135,7 +135,7 @@ impl Counting {
 
     /// What was counted.
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let Taken { counted, ran, kernels } = self.state().taken.clone();
+        let Estimate { counted, ran, kernels } = self.state().taken.clone();
         let dict = PyDict::new(py);
         dict.set_item("flops", counted.sum(|l| l.flops()))?;
         dict.set_item("read", counted.sum(Load::fetched))?;

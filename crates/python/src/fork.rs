@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use cuprous_plan::Engine;
-use cuprous_plan::locking::Held;
+use cuprous_plan::engine::ForkGuard;
 
 use crate::devices;
 
@@ -26,7 +26,7 @@ pub(crate) fn count() -> u32 {
 
 /// The locks that are held during a fork.
 struct Locks {
-    engines: Vec<(&'static Engine, Option<Held<'static>>)>,
+    engines: Vec<(&'static Engine, Option<ForkGuard<'static>>)>,
     _tables: [Box<dyn Any>; 3],
 }
 
@@ -36,7 +36,7 @@ thread_local! {
 
 extern "C" fn before() {
     let until = Instant::now() + PATIENCE;
-    let engines: Vec<_> = devices::all_started().map(|engine| (&**engine, engine.hold(until))).collect();
+    let engines: Vec<_> = devices::all_started().map(|engine| (&**engine, engine.lock_for_fork(until))).collect();
     if engines.is_empty() {
         return;
     }

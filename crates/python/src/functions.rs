@@ -7,7 +7,7 @@ use cuprous_core::scalar::Number;
 use cuprous_core::{
     Array, DType, Dims, Fun, Layout, LinalgOp, QrMode, ReduceOp, RoutineOp, Scalar, ScatterOp, Vectors,
 };
-use cuprous_plan::{Operand, Replay, record};
+use cuprous_plan::{Operand, Replay, elementwise};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -57,7 +57,7 @@ pub(crate) fn map(
 pub(crate) fn result_dtype(name: &str, operands_: &Bound<'_, PyTuple>) -> PyResult<&'static str> {
     let values = operands(operands_)?;
     let plain: Vec<_> = values.iter().map(Value::operand).collect();
-    Ok(record::result_dtype(fun_argument(name)?, &plain).or_raise()?.name())
+    Ok(elementwise::result_dtype(fun_argument(name)?, &plain).or_raise()?.name())
 }
 
 #[pyfunction]
@@ -348,14 +348,14 @@ pub(crate) fn scan(py: Python<'_>, op: &str, a: &PyArray, axis: i64) -> PyResult
     let ndim = a.0.layout.ndim();
     let axis = crate::index::axis(axis, ndim, &mut vec![false; ndim])?;
     let engine = devices::of(&a.0);
-    finish(py, engine, engine.running(op, &a.0, axis))
+    finish(py, engine, engine.scan(op, &a.0, axis))
 }
 
 /// Records a routine on whole arrays.
 pub(crate) fn whole(py: Python<'_>, op: RoutineOp, ins: &[&PyArray], dtype: DType, shape: &[i64]) -> PyResult<PyArray> {
     let engine = devices::of(&ins[0].0);
     let arrays: smallvec::SmallVec<[_; 3]> = ins.iter().map(|a| &a.0).collect();
-    finish(py, engine, engine.whole(op, &arrays, dtype, shape))
+    finish(py, engine, engine.routine(op, &arrays, dtype, shape))
 }
 
 #[pyfunction]

@@ -52,8 +52,8 @@ fn command(py: Python<'_>, argv: Vec<String>) -> i32 {
 /// The interpreter is about to end.
 #[pyfunction]
 fn end() {
-    cuprous_plan::engine::end();
-    cuprous_core::presence::leave();
+    cuprous_plan::end();
+    cuprous_core::presence::withdraw();
 }
 
 /// Tells the loader where NVIDIA's wheels lie: in the namespace package `nvidia`, a folder of that name anywhere on
@@ -105,7 +105,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     places::install();
     interrupt::install(m.py());
     fork::watch();
-    let _ = cuprous_autograd::ops::ENGINES.set(devices::numbered);
+    let _ = cuprous_autograd::engine::ENGINES.set(devices::numbered);
     find_libraries(m.py())?;
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     macro_rules! functions {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Fun, Kind, Result};
-use cuprous_plan::{Engine, Operand, record};
+use cuprous_plan::{Engine, Operand, elementwise};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
@@ -125,7 +125,7 @@ pub(crate) fn with_huge<'a>(
     let mut operands: SmallVec<[Operand; 3]> = values.iter().map(Value::operand).collect();
     let float = dtype.is_some_and(inexact)
         || values.iter().any(Value::is_inexact)
-        || record::result_dtype(fun, &operands).is_ok_and(inexact);
+        || elementwise::result_dtype(fun, &operands).is_ok_and(inexact);
     let several = values.iter().filter(|v| matches!(v, Value::Huge(_))).count() > 1;
     if !float && (several || fun.result(DType::I64) != DType::Bool) {
         return Err(too_large());

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
 use cuprous_core::profile;
-use cuprous_core::tape::{ALWAYS, SPELL, WHERE};
+use cuprous_core::tape::{ALWAYS_TRACK, CURRENT_LOCATION, FORMAT_LOCATION};
 use cuprous_watch::profile::Place;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -48,9 +48,9 @@ fn table() -> MutexGuard<'static, Table> {
 /// Tells the engine how to ask.
 pub(crate) fn install() {
     let always = std::env::var_os("CUPROUS_PLACES").is_some_and(|value| !value.is_empty() && value != "0");
-    ALWAYS.store(always, Relaxed);
-    let _ = WHERE.set(here);
-    let _ = SPELL.set(spell);
+    ALWAYS_TRACK.store(always, Relaxed);
+    let _ = CURRENT_LOCATION.set(here);
+    let _ = FORMAT_LOCATION.set(spell);
 }
 
 /// The number of the innermost line outside this package; while somebody profiles, of the whole stack of such lines.

@@ -74,9 +74,9 @@ pub(crate) fn profile_now() -> u64 {
 #[pyfunction]
 pub(crate) fn profile_part(name: &str, start: u64) {
     if profile::on() {
-        cuprous_core::tape::note_place();
-        let note = profile::Note { what: profile::name(name), ..profile::note(0) };
-        profile::since(start, Kind::Mark, note, 0);
+        cuprous_core::tape::capture_location();
+        let origin = profile::Origin { what: profile::name(name), ..profile::origin(0) };
+        profile::since(start, Kind::Mark, origin, 0);
     }
 }
 

@@ -37,14 +37,14 @@ impl Stream {
 
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
         let engine = devices::default_engine().or_raise()?;
-        interrupt::run(py, || engine.synchronize().and_then(|()| engine.device.wait_for(self.pointer)))
+        interrupt::run(py, || engine.synchronize().and_then(|()| engine.device.wait_for_stream(self.pointer)))
     }
 
     fn query(&self, py: Python<'_>) -> PyResult<bool> {
         let engine = devices::default_engine().or_raise()?;
         interrupt::run(py, || {
             engine.flush()?;
-            Ok(engine.device.idle()? && engine.device.is_done(self.pointer)?)
+            Ok(engine.device.is_idle()? && engine.device.is_stream_done(self.pointer)?)
         })
     }
 }

@@ -3,7 +3,7 @@
 use cuprous_core::layout::checked_size;
 use cuprous_core::routine::{FFT_RANK, FftKind, FftScale};
 use cuprous_core::{DType, Dims, RoutineOp};
-use cuprous_plan::record;
+use cuprous_plan::elementwise;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -54,8 +54,8 @@ pub(crate) fn fft(py: Python<'_>, a: &PyArray, kind: &str, axes: Vec<i64>, n: i6
     }
     let engine = devices::of(&a.0);
     // Lines are transformed as they lie in memory, and so does the result; what lies apart is brought together first.
-    let order = record::lying(&a.0).unwrap_or_else(|| (0..ndim).collect());
-    let back = record::inverse(&order);
+    let order = elementwise::axis_order(&a.0).unwrap_or_else(|| (0..ndim).collect());
+    let back = elementwise::inverse_permutation(&order);
     let mut lines = PyArray::own(a.0.view(a.0.layout.permute(&order)));
     if !lines.0.layout.is_c_contiguous() {
         lines = finish(py, engine, engine.cast(&lines.0, lines.0.dtype()))?;

@@ -10,9 +10,9 @@ fn a_process_finds_itself() {
     // SAFETY: the only thread that reads or writes the environment.
     unsafe { std::env::set_var("CUPROUS_RUNTIME_DIR", &folder) };
     let [cpu, gpu] = [Device::Cpu, Device::Cuda(3, [7; 16])].map(presence::counters);
-    cpu.hold_more(100);
-    cpu.use_more(60);
-    gpu.hold_more(4096);
+    cpu.add_reserved(100);
+    cpu.add_used(60);
+    gpu.add_reserved(4096);
     let processes = presence::processes();
     let [own] = &processes[..] else { panic!("{processes:?}") };
     assert!(own.here && own.pid == std::process::id(), "{own:?}");
@@ -27,7 +27,7 @@ fn a_process_finds_itself() {
     std::fs::write(folder.join("1-1"), [0; 4096]).unwrap();
     assert_eq!(presence::processes().len(), 1);
     assert!(!folder.join("1-1").exists());
-    presence::leave();
+    presence::withdraw();
     assert!(presence::processes().is_empty());
     std::fs::remove_dir(folder).unwrap();
 }

@@ -50,7 +50,7 @@ class AfterImport:
         return spec
 
 
-def attach() -> None:
+def install() -> None:
     """Registers with the clients that are there already, and waits for the others."""
     sys.meta_path.insert(0, AfterImport())
     for name in CLIENTS:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from cuprous._common.device import MemoryPool, PinnedMemoryPool
+from cuprous._common.pointers import MemoryPointer, alloc
 from cuprous._core import OutOfMemoryError
-from cuprous._device import MemoryPool, PinnedMemoryPool
-from cuprous._pointers import MemoryPointer, alloc
+from cuprous._exports import Exports as _Exports
 from cuprous.cuda import _intrinsics, errors, memory, runtime, types
 from cuprous.cuda._arrays import (
     as_cuda_array,
@@ -54,57 +55,38 @@ from cuprous.cuda._reduce import Reduce, reduce
 from cuprous.cuda._stream import Event, ExternalStream, Stream, get_current_stream, get_elapsed_time
 from cuprous.cuda.runtime import get_device_properties
 
-#: Names that cost more than this module: it imports their modules when somebody asks.
-_LAZY = {
-    "bf16": "",
-    "cg": "",
-    "config": "",
-    "libdevice": "",
-    "nvtx": "",
-    "random": "",
-    **dict.fromkeys(("guvectorize", "vectorize"), "_vectorize"),
-    **dict.fromkeys(
-        ("compile", "compile_all", "compile_for_current_device", "compile_ptx", "compile_ptx_for_current_device"),
-        "_compile",
-    ),
-    **dict.fromkeys(
-        (
-            "In", "InOut", "Out", "cuda_error", "is_bfloat16_supported", "is_float16_supported",
-            "is_supported_version", "mapped", "profile_start", "profile_stop", "profiling", "require_context",
-            "set_memory_manager",
+#: Names that cost more than this module: their modules are imported on first use.
+_EXPORTS = _Exports(
+    __name__,
+    {
+        "._compile": "compile compile_all compile_for_current_device compile_ptx compile_ptx_for_current_device",
+        "._host": (
+            "In InOut Out cuda_error is_bfloat16_supported is_float16_supported is_supported_version mapped "
+            "profile_start profile_stop profiling require_context set_memory_manager"
         ),
-        "_host",
-    ),
-    **dict.fromkeys(("managed_array", "mapped_array", "mapped_array_like"), "_mapped"),
-    **dict.fromkeys(
-        (
-            "Archive", "CUSource", "Cubin", "Fatbin", "LTOIR", "LinkableCode", "Object", "PTXSource", "declare_device",
-        ),
-        "_link",
-    ),
-    **dict.fromkeys(("IpcArrayHandle", "IpcHandle", "open_ipc_array"), "_ipc"),
-}  # fmt: skip
+        "._ipc": "IpcArrayHandle IpcHandle open_ipc_array",
+        "._link": "Archive CUSource Cubin Fatbin LTOIR LinkableCode Object PTXSource declare_device",
+        "._mapped": "managed_array mapped_array mapped_array_like",
+        "._vectorize": "guvectorize vectorize",
+    },
+    modules=("bf16", "cg", "config", "libdevice", "nvtx", "random"),
+)
 
 
 def __getattr__(name: str) -> Any:
     """Names that kernels call, and types: `cuda.syncthreads`, `cuda.float32`."""
     if name in _intrinsics.FUNCTIONS:
         return getattr(_intrinsics, name)
-    if name in _LAZY:
-        import importlib
-
-        module = importlib.import_module(f"cuprous.cuda.{_LAZY[name] or name}")
-        return getattr(module, name) if _LAZY[name] else module
     if name in _intrinsics.VECTORS:
         return _intrinsics.VECTORS[name]
     found = getattr(types, name, None)
     if isinstance(found, types.Type):
         return found
-    raise AttributeError(f"module 'cuprous.cuda' has no attribute {name!r}")
+    return _EXPORTS.get(name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_intrinsics.FUNCTIONS, *_intrinsics.VECTORS, *_LAZY})
+    return sorted({*globals(), *_intrinsics.FUNCTIONS, *_intrinsics.VECTORS, *_EXPORTS})
 
 
 __all__ = [

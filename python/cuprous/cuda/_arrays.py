@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import ndarray
-from cuprous._interop import as_numba
+from cuprous._array.interop import as_numba
+from cuprous._common.arguments import ndarray
+from cuprous._common.convert import convert, from_cuda_interface
+from cuprous._common.pointers import MemoryPointer
+from cuprous._functions.creation import empty
 from cuprous.cuda._device import Gpu, get_device_id
 from cuprous.cuda._stream import Event, ExternalStream, Stream, get_elapsed_time
 
@@ -19,18 +22,16 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
     """A copy of a NumPy array (or anything array-like) on the default device; into `to` where it is given. Of records
     it is a `DeviceRecordArray`, which kernels take.
     """
-    from cuprous._convert import convert
-
     if to is not None:
         to.copy_to_device(obj, stream)
         return to
     dtype = getattr(obj, "dtype", None)
     if getattr(dtype, "names", None) and not isinstance(obj, ndarray):
-        from cuprous.cuda import _records
+        from cuprous.cuda import _records  # imports NumPy
 
         return _records.copied(obj)
     if getattr(dtype, "kind", "") in ("M", "m"):
-        from cuprous.cuda import _dates
+        from cuprous.cuda import _dates  # imports NumPy
 
         return obj if isinstance(obj, _dates.DeviceDateArray) else _dates.copied(obj, stream)
     made = convert(obj, copy=True if copy and not isinstance(obj, ndarray) else None)
@@ -43,16 +44,14 @@ def device_array(shape: Any, dtype: Any = float, strides: Any = None, order: str
     Raises:
         NotImplementedError: for `strides`.
     """
-    from cuprous._creation import empty
-
     if strides is not None:
         raise NotImplementedError("[device_array] strides= is not supported; use order=")
     if getattr(dtype, "names", None) or isinstance(dtype, list):
-        from cuprous.cuda import _records
+        from cuprous.cuda import _records  # imports NumPy
 
         return _records.empty(shape, dtype)
     if getattr(dtype, "kind", "") in ("M", "m"):
-        from cuprous.cuda import _dates
+        from cuprous.cuda import _dates  # imports NumPy
 
         return _dates.empty(shape, dtype, order, stream)
     extents = tuple(map(operator.index, shape)) if hasattr(shape, "__len__") else shape
@@ -126,10 +125,8 @@ def as_cuda_array(obj: Any, sync: bool = True) -> Any:
 
 def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: bool = True) -> Any:
     """An array on the memory that an interface describes: see `as_cuda_array`."""
-    from cuprous._convert import from_cuda_interface
-
     if desc["typestr"][1:2] in ("M", "m"):
-        from cuprous.cuda import _dates
+        from cuprous.cuda import _dates  # imports NumPy
 
         return _dates.of_interface(owner, desc)
     handle = desc.get("stream")
@@ -277,8 +274,7 @@ class Context:
         Raises:
             RuntimeError: without a GPU.
         """
-        from cuprous._pointers import MemoryPointer
-        from cuprous.cuda._ipc import handle_of
+        from cuprous.cuda._ipc import handle_of  # imports NumPy
 
         return handle_of(memory._array if isinstance(memory, MemoryPointer) else memory)._ipc_handle
 

@@ -6,26 +6,10 @@ import re
 from typing import Any
 
 from cuprous.cuda import types
-from cuprous.cuda._device import Device, is_available
-from cuprous.cuda._jit import Dispatcher, jit
+from cuprous.cuda._jit import jit
 from cuprous.cuda._made import made
-
-
-def _target(cc: tuple[int, int] | None) -> str:
-    """The target of a compute capability; without one, this machine's GPU, else what runs on all that are supported."""
-    if cc is None:
-        return f"compute_{Device().compute_capability}" if is_available() else "compute_75"
-    return f"compute_{cc[0]}{cc[1]}"
-
-
-def ptx(kernel: Dispatcher, args: Any, cc: tuple[int, int] | None = None, flags: Any = ()) -> str:
-    """The PTX of a kernel for arguments of such types."""
-    from cuprous._nvrtc import compile_source
-
-    source = kernel.cuda_code([t.key for t in args], True, True)
-    name = str(kernel.py_func.__name__)
-    flags = [*flags, *kernel._options.get("extra", ())]
-    return compile_source(source, name, _target(cc), flags).code.rstrip(b"\0").decode()
+from cuprous.cuda._nvrtc import compile_source
+from cuprous.cuda._ptx import _target
 
 
 def _identifier(name: str) -> str:
@@ -120,8 +104,6 @@ def compile(
         RuntimeError: where NVRTC is not installed.
         TypeError, TypingError, UnsupportedError: for a signature or function that cannot be compiled.
     """
-    from cuprous._nvrtc import compile_source
-
     if abi not in (None, "numba", "c"):
         raise NotImplementedError(f"Unsupported ABI: {abi}")
     if abi == "c" and not device:

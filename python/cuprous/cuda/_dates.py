@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 import cuprous
-from cuprous._args import ndarray
-from cuprous._convert import convert, from_cuda_interface
-from cuprous._interop import as_numba
+from cuprous._array.interop import as_numba
+from cuprous._common.arguments import ndarray
+from cuprous._common.convert import convert, from_cuda_interface
 
 #: The count that stands for no date.
 _NAT = -(1 << 63)

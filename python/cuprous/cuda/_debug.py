@@ -12,6 +12,10 @@ from typing import Any
 
 from cuprous import _core
 
+_VALUE = os.environ.get("CUPROUS_DEBUG", "0")
+#: 0: off; 1: launches are told of; 2: so is the generated code.
+LEVEL = 2 if _VALUE == "2" else int(_VALUE not in ("", "0"))
+
 
 def _say(text: str) -> None:
     print(f"cuprous: {text}", file=sys.stderr, flush=True)
@@ -25,7 +29,7 @@ def _line() -> str:
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
-class _Launch:
+class Launch:
     """A configured kernel that tells of its launches."""
 
     def __init__(self, kernel: Any, key: Any, launcher: Any) -> None:
@@ -48,16 +52,10 @@ class _Launch:
         if len(found) > known:
             keys = ", ".join(map(str, self.kernel.signatures[-1]))
             _say(f"{name} compiled for ({keys})")
-            if os.environ.get("CUPROUS_DEBUG") == "2":
+            if LEVEL == 2:
                 print(found[-1][1], file=sys.stderr, flush=True)
         more = ", with compiling" if len(found) > known else ""
         _say(f"{name}[{self.key[0]}, {self.key[1]}] at {where}: {elapsed:.3f} ms{more}")
 
 
-def attach(dispatcher: Any) -> None:
-    """Makes kernels tell of their launches."""
-    configured = dispatcher.__getitem__
-    dispatcher.__getitem__ = lambda kernel, key: _Launch(kernel, key, configured(kernel, key))
-
-
-__all__ = ["attach"]
+__all__ = ["LEVEL", "Launch"]

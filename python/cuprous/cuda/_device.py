@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core
+from cuprous.cuda.errors import CUDARuntimeError
 
 
 def is_available() -> bool:
@@ -28,8 +29,6 @@ class Device:
     def _check(self) -> None:
         count = _core.device_count()
         if not 0 <= self.id < count:
-            from cuprous.cuda.runtime import CUDARuntimeError
-
             reason = _core.unusable_gpu_reason()
             raise CUDARuntimeError(
                 f"cudaErrorInvalidDevice: there is no usable GPU {self.id} (usable GPUs: {count})"
@@ -132,7 +131,7 @@ class Gpu(Device):
     def __getattr__(self, name: str) -> int:
         if not name.isupper() or name.startswith("_"):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
-        from cuprous.pycuda._attributes import device_attribute
+        from cuprous.pycuda._attributes import device_attribute  # PyCUDA's names, which few programs use
 
         found = device_attribute.__members__.get(name)
         if found is None:

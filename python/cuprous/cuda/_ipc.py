@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cuprous._args import ndarray
+from cuprous._common.arguments import ndarray
+from cuprous._common.convert import from_cuda_interface
+from cuprous.cuda._arrays import current_context, synchronize
 from cuprous.cuda._device import is_available
 
 
@@ -83,8 +85,6 @@ class IpcHandle:
             raise ValueError("IpcHandle is already opened")
         if strides is not None:
             raise NotImplementedError("[open_array] strides= is not supported; open all of it and take a view")
-        from cuprous._convert import from_cuda_interface
-        from cuprous.cuda._arrays import synchronize
 
         synchronize()  # the context is current afterwards
         driver = _driver()
@@ -104,8 +104,6 @@ class IpcHandle:
     def close(self) -> None:
         """Lets go of memory that was opened."""
         if self._opened is not None:
-            from cuprous.cuda._arrays import synchronize
-
             synchronize()
             _driver().cuIpcCloseMemHandle(ctypes.c_uint64(self._opened))
             self._opened = None
@@ -123,8 +121,6 @@ class IpcArrayHandle:
 
     def open(self) -> ndarray:
         """The array, on the memory of the process that made the handle."""
-        from cuprous.cuda._arrays import current_context
-
         return self._ipc_handle.open_array(current_context(), **self._array_desc)
 
     def close(self) -> None:
@@ -145,8 +141,6 @@ def handle_of(array: Any) -> IpcArrayHandle:
         NotImplementedError: for an array with gaps.
         RuntimeError: for one on the CPU.
     """
-    from cuprous.cuda._arrays import synchronize
-
     if not hasattr(array, "__cuda_array_interface__"):
         raise RuntimeError("get_ipc_handle needs an array on a GPU; on the CPU use multiprocessing.shared_memory")
     interface = array.__cuda_array_interface__

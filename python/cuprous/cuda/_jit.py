@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 import weakref
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from cuprous import _core
-from cuprous.cuda import types
+from cuprous.cuda import _debug, _pickling, types
 
 #: Threads of a block where nobody says how many.
 _THREADS = 256
@@ -48,11 +47,16 @@ class Dispatcher(_core.Kernel):
     #: The signatures that it was declared with.
     _declared: list[Any]
 
+    if _debug.LEVEL:
+
+        def __getitem__(self, key: Any) -> Any:
+            return _debug.Launch(self, key, super().__getitem__(key))
+
     def __new__(cls, function: Any, device: bool = False, callbacks: Any = (), **options: Any) -> Dispatcher:
         params = parameters(function)
         told: dict[str, Any] = {}
         if callbacks:
-            from cuprous.cuda import _link
+            from cuprous.cuda import _link  # few kernels link anything
 
             # Not the kernel itself, which would keep itself alive.
             told["on_load"] = _link.loader(callbacks, lambda: reference())
@@ -171,7 +175,7 @@ class Dispatcher(_core.Kernel):
         Raises:
             RuntimeError: where NVRTC is not installed.
         """
-        from cuprous.cuda._compile import ptx
+        from cuprous.cuda._ptx import ptx  # imports NVRTC's interface
 
         if signature is None:
             return {found: ptx(self, found) for found in self.signatures}
@@ -187,14 +191,12 @@ class Dispatcher(_core.Kernel):
         raise NotImplementedError("[inspect_sass] is not supported; inspect_asm gives PTX, cuda_source CUDA C++")
 
     def __reduce__(self) -> Any:
-        from cuprous.cuda import _pickling
-
         function: Any = self.py_func
         # By name where there is one, as functions are: what unpickles it imports the module.
         if _pickling.is_importable(function):
             return str(function.__qualname__)
         declared = self._declared
-        return _pickling.kernel, (_pickling.reduced(function), self.device, self._options, declared)
+        return unpickled, (_pickling.reduced(function), self.device, self._options, declared)
 
     def _fact(self, name: str, signature: Any) -> Any:
         all_facts = {sig: facts[name] for sig, facts in self.overloads.items()}
@@ -264,7 +266,7 @@ def _linked(function: Any, link: Any) -> dict[str, Any]:
     # Nothing was declared where the module is not loaded.
     if not link and "cuprous.cuda._link" not in sys.modules:
         return {}
-    from cuprous.cuda import _link
+    from cuprous.cuda import _link  # few kernels link anything
 
     found = _link.linked(function, link)
     named = {"linked": found.source, "extra": found.extra, "objects": found.objects, "callbacks": found.callbacks}
@@ -339,7 +341,7 @@ def jit(
         if isinstance(function, Dispatcher):
             function = function.py_func
         if debug:
-            from cuprous.cuda import _source
+            from cuprous.cuda import _source  # imports the parser
 
             _source.DEBUGGED.add(function)
         kernel = Dispatcher(function, device, **_linked(function, link), **options)
@@ -357,7 +359,10 @@ def jit(
     return make
 
 
-if os.environ.get("CUPROUS_DEBUG", "0") not in ("", "0"):
-    from cuprous.cuda import _debug
-
-    _debug.attach(Dispatcher)
+def unpickled(function: tuple[Any, ...], device: bool, options: dict[str, Any], signatures: list[Any]) -> Dispatcher:
+    """Returns a kernel from the parts that it was pickled as."""
+    kernel = Dispatcher(_pickling.restored(*function), device, **options)
+    for signature in signatures:
+        kernel.compile(signature)
+    kernel.specialized = bool(signatures)
+    return kernel

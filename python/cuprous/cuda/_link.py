@@ -10,7 +10,9 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from cuprous import _core
-from cuprous.cuda import types
+from cuprous.cuda import config, types
+from cuprous.cuda._headers import include_options, with_headers_noted
+from cuprous.cuda.errors import LinkerError
 
 #: Files by their ending, as Numba tells them apart.
 _SOURCES = ("cu",)
@@ -85,8 +87,6 @@ class Linked(NamedTuple):
 
 def _piece(item: Any) -> tuple[str, str, bytes]:
     """Ending, name and contents of a file, or of an object that has some."""
-    from cuprous.cuda.errors import LinkerError
-
     if isinstance(item, LinkableCode):
         data = item.data
         return item.kind, item.name, data.encode() if isinstance(data, str) else bytes(data)
@@ -128,9 +128,6 @@ def linked(function: Any, link: Any) -> Linked:
     callbacks = [(item.setup_callback, item.teardown_callback) for item in coded]
     extra: list[str] = []
     if "#include" in text:
-        from cuprous._cuda_headers import include_options, with_headers_noted
-        from cuprous.cuda import config
-
         folders = [os.path.dirname(os.path.abspath(f)) for f in items if isinstance(f, (str, os.PathLike))]
         folders += [folder for folder in config.CUDA_NVRTC_EXTRA_SEARCH_PATHS.split(":") if folder]
         extra = [f"--include-path={folder}" for folder in dict.fromkeys(folders)]

@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from cuprous.cuda import types
+from cuprous.cuda._jit import jit
 
 _numbers = itertools.count()
 
@@ -37,8 +38,6 @@ def made(name: str, params: list[str], body: list[str], names: Mapping[str, Any]
 
 def result_types(core: Any, keys: list[types.Type]) -> list[str]:
     """The dtypes that a device function returns for arguments of such types: none, one, or those of a tuple."""
-    from cuprous.cuda._jit import jit
-
     params = [f"p{k}" for k in range(len(keys))]
     probe = jit(made("probe", params, [f"core({', '.join(params)})"], {"core": core}))
     code = probe.cuda_source(tuple(keys))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from cuprous import _core
+from cuprous.cuda._arrays import order_of
 from cuprous.cuda._ipc import _check, _driver
 
 #: Flags of the driver: host memory that all contexts see, at its own address on devices, written past the cache.
@@ -108,8 +109,6 @@ def mapped_array(
 
 def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False) -> Any:
     """A `mapped_array` of the shape, dtype and order of another."""
-    from cuprous.cuda._arrays import order_of
-
     return mapped_array(ary.shape, ary.dtype, order=order_of(ary), stream=stream, wc=wc)
 
 

@@ -56,14 +56,3 @@ def restored(code: bytes, facts: tuple[Any, ...], used: dict[str, Any], cells: l
     function = FunctionType(marshal.loads(code), space, name, defaults, closure)
     function.__qualname__, function.__module__ = qualname, module
     return function
-
-
-def kernel(function: tuple[Any, ...], device: bool, options: dict[str, Any], signatures: list[Any]) -> Any:
-    """The kernel."""
-    from cuprous.cuda._jit import Dispatcher
-
-    made = Dispatcher(restored(*function), device, **options)
-    for signature in signatures:
-        made.compile(signature)
-    made.specialized = bool(signatures)
-    return made

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import cuprous
-from cuprous._args import ndarray
-from cuprous._interop import copy_to_device
+from cuprous._array.interop import copy_to_device
+from cuprous._common.arguments import ndarray
 
 
 class DeviceRecordArray:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from cuprous import _core
+from cuprous._common.convert import convert
 from cuprous.cuda import types
 from cuprous.cuda._intrinsics import blockDim, blockIdx, grid, gridsize, shared, syncthreads, threadIdx
 from cuprous.cuda._jit import jit
@@ -56,9 +58,6 @@ class Reduce:
         Raises:
             TypeError: for an array of more axes.
         """
-        from cuprous import _core
-        from cuprous._convert import convert
-
         values = convert(arr)
         if values.ndim != 1:
             raise TypeError("only support 1D array")

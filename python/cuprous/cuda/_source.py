@@ -14,6 +14,9 @@ import weakref
 from types import CodeType, ModuleType
 from typing import Any
 
+from cuprous.cuda import _bytecode
+from cuprous.cuda.errors import NumbaDebugInfoWarning, UnsupportedError
+
 #: Functions compiled with `debug=True`, whose places somebody wants to see.
 DEBUGGED: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -83,7 +86,6 @@ def _agrees(node: ast.AST, function: Any) -> bool:
         return False
     if _facts(again) == _facts(code):
         return True
-    from cuprous.cuda import _bytecode
 
     return _bytecode.facts(again) == _bytecode.facts(code)
 
@@ -153,9 +155,6 @@ def _any(function: Any, code: CodeType) -> tuple[ast.AST, list[str], int, str, i
     import inspect
     import tokenize
 
-    from cuprous.cuda import _bytecode
-    from cuprous.cuda.errors import UnsupportedError
-
     file = code.co_filename
     try:
         # Not of the function: for a decorated one that is the source of the wrapped function.
@@ -168,8 +167,6 @@ def _any(function: Any, code: CodeType) -> tuple[ast.AST, list[str], int, str, i
         if found is not None:
             return *found[:3], file, found[3]
     elif function in DEBUGGED:
-        from cuprous.cuda.errors import NumbaDebugInfoWarning
-
         message = f"Could not find source for function: {function}. Debug line information may be inaccurate."
         warnings.warn(message, NumbaDebugInfoWarning, stacklevel=3)
     rebuilt = _bytecode.source(code)
@@ -242,8 +239,6 @@ def _command(code: CodeType) -> list[str]:
     if code.co_filename != "<string>" or "-c" not in sys.orig_argv[:-1]:
         return []
     import inspect
-
-    from cuprous.cuda import _bytecode
 
     text = sys.orig_argv[sys.orig_argv.index("-c") + 1]
     try:

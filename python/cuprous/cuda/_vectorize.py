@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 import cuprous
-from cuprous import _dtypes
-from cuprous._args import ndarray
-from cuprous._convert import convert
+from cuprous._common import dtypes
+from cuprous._common.arguments import ndarray
+from cuprous._common.convert import convert
 from cuprous.cuda import _pickling, types
 from cuprous.cuda._arrays import as_cuda_array
 from cuprous.cuda._intrinsics import grid
 from cuprous.cuda._jit import jit
 from cuprous.cuda._made import made, result_types
+from cuprous.cuda._reduce import Reduce
 
 #: What Numba's decorators take besides, and what is accepted of it.
 _OPTIONS = {"cache": "code is always kept on disk", "fastmath": "", "nopython": "kernels never need Python"}
@@ -72,7 +73,7 @@ def _choose(inputs: list[Any], choices: list[list[str]], name: str) -> int:
         return choices.index(given)
     for k, wanted in enumerate(choices):
         pairs = zip(inputs, wanted, strict=True)
-        if all(_converts(v, _dtypes.numpy_dtype(w)) for v, w in pairs):
+        if all(_converts(v, dtypes.numpy_dtype(w)) for v, w in pairs):
             return k
     raise TypeError(f"No matching version.  {name} takes {choices}, not {given}; convert with astype")
 
@@ -215,8 +216,6 @@ class UFunc(_Pickled):
         Raises:
             TypeError: if the function does not take two values, or for an array of other axes, or of no elements.
         """
-        from cuprous.cuda._reduce import Reduce
-
         if self.nin != 2:
             raise TypeError(f"{self.__name__} takes {self.nin} values: reduce needs a function of two")
         values = convert(arg)
@@ -226,7 +225,7 @@ class UFunc(_Pickled):
         values = convert(values, key[0])
         first, rest = values[:1], values[1:]
         result = Reduce(self.core)(rest, init=first.item()) if rest.size else first.item()
-        return _dtypes.numpy_dtype(key[0]).type(result)
+        return dtypes.numpy_dtype(key[0]).type(result)
 
 
 def _flat(x: ndarray, shape: tuple[int, ...]) -> ndarray:
@@ -366,9 +365,9 @@ class GUFunc(_Pickled):
         Raises:
             TypeError: if one of a device would.
         """
-        cast = [v for v, w in zip(inputs, wanted, strict=True) if not _converts(v, _dtypes.numpy_dtype(w))]
+        cast = [v for v, w in zip(inputs, wanted, strict=True) if not _converts(v, dtypes.numpy_dtype(w))]
         kinds = zip(inputs, wanted, strict=True)
-        if not all(np.can_cast(_dtype(v), _dtypes.numpy_dtype(w), "same_kind") for v, w in kinds):
+        if not all(np.can_cast(_dtype(v), dtypes.numpy_dtype(w), "same_kind") for v, w in kinds):
             return False
         for v in cast:
             if isinstance(v, ndarray):

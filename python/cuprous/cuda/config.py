@@ -12,6 +12,8 @@ import warnings
 from typing import Any
 
 from cuprous import _core
+from cuprous.cuda._device import Device, is_available
+from cuprous.cuda.errors import NumbaPerformanceWarning
 
 
 def _number(name: str) -> int:
@@ -57,8 +59,6 @@ def _stack_level() -> int:
 
 
 def _processors() -> int:
-    from cuprous.cuda._device import Device, is_available
-
     if is_available():
         return int(Device().attributes["multiProcessorCount"])
     return os.cpu_count() or 1
@@ -66,8 +66,6 @@ def _processors() -> int:
 
 def warn_of_few_blocks(blocks: int) -> None:
     """Warns of a launch with fewer blocks than there are processors."""
-    from cuprous.cuda.errors import NumbaPerformanceWarning
-
     if blocks < _processors():
         message = f"Grid size {blocks} will likely leave processors idle: low occupancy."
         warnings.warn(message, NumbaPerformanceWarning, stacklevel=_stack_level())
@@ -75,8 +73,7 @@ def warn_of_few_blocks(blocks: int) -> None:
 
 def warn_of_host_array(array: Any) -> None:
     """Warns of an array of the host that a GPU gets a copy of."""
-    from cuprous.cuda._mapped import MappedNDArray
-    from cuprous.cuda.errors import NumbaPerformanceWarning
+    from cuprous.cuda._mapped import MappedNDArray  # imports NumPy
 
     if not isinstance(array, MappedNDArray):
         message = "Host array used in CUDA kernel will incur copy overhead to/from device."

@@ -59,6 +59,11 @@ class NumbaPendingDeprecationWarning(NumbaWarning, PendingDeprecationWarning):
 NumbaError = KernelError
 LoweringError = KernelError
 
+
+class CUDARuntimeError(RuntimeError):
+    """A CUDA call failed."""
+
+
 __all__ = [
     "CudaSupportError", "InvalidValueError", "KernelError", "KernelRuntimeError", "LinkerError", "LoweringError",
     "NumbaDebugInfoWarning", "NumbaDeprecationWarning", "NumbaError", "NumbaInvalidConfigWarning",

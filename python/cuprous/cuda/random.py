@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import cuprous
 from cuprous.cuda._intrinsics import grid
 from cuprous.cuda._jit import jit
 
@@ -190,8 +191,6 @@ class States:
     """States of so many generators on the device; kernels see them as uint64 of shape (n, 2)."""
 
     def __init__(self, n: int) -> None:
-        import cuprous
-
         self._launch_argument = cuprous.empty((n, 2), np.uint64)
         self.shape = (n,)
         self.size = n
@@ -203,8 +202,6 @@ class States:
 
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
         """The states as a NumPy array with fields `s0` and `s1`."""
-        import cuprous
-
         host = cuprous.asnumpy(self._launch_argument).view(xoroshiro128p_dtype)[:, 0]
         if ary is None:
             return host

@@ -6,12 +6,9 @@ from typing import Any
 
 from cuprous import _core
 from cuprous.cuda._device import Device, get_device_id
+from cuprous.cuda.errors import CUDARuntimeError as CUDARuntimeError
 
 is_hip = False
-
-
-class CUDARuntimeError(RuntimeError):
-    """A CUDA call failed."""
 
 
 def getDeviceCount() -> int:

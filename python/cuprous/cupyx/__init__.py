@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import rsqrt
-from cuprous._indexing import scatter_add, scatter_max, scatter_min
+from cuprous._functions.selection import scatter_add, scatter_max, scatter_min
 
 
 def __getattr__(name: str) -> Any:

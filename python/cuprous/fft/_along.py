@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from cuprous import _core
-from cuprous._args import astype, ndarray
+from cuprous._common.arguments import ndarray
+from cuprous._common.casting import astype
 
 #: (array, points along each axis, the axes, forward, norm) -> transformed; no axis is named twice
 Kernel: TypeAlias = "Callable[[ndarray, Sequence[Any], Sequence[int], bool, str | None], ndarray]"

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cuprous import _core, _dtypes
-from cuprous._args import ArrayLike, array, ndarray
-from cuprous._creation import asarray
-from cuprous._manipulation import roll
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import ArrayLike, array, ndarray
+from cuprous._functions.creation import asarray
+from cuprous._functions.manipulation import roll
 
 
 def _scaled(index: ndarray, step: float, dtype: Any, device: Any) -> ndarray:
-    name = _dtypes.name_of(dtype)
-    if _dtypes.kind(name) != "f":
+    name = dtypes.name_of(dtype)
+    if dtypes.kind(name) != "f":
         raise ValueError(f"frequencies are floating-point numbers, not {name}")
     return asarray(_core.cast(index * step, name), device=device)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cuprous._args import ArrayLike, array, astype, ndarray, normalize_axis, write_exactly
+from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis, write_exactly
+from cuprous._common.casting import astype
 from cuprous.fft import _along as one
 
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cuprous._args import ArrayLike, array, ndarray, normalize_axis, write_exactly
+from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis, write_exactly
 from cuprous.fft import _along as one
 from cuprous.fft._lines import fft, ifft, irfft, rfft
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import normalize_axis
-from cuprous._pointers import MemoryPointer
+from cuprous._common.arguments import normalize_axis
+from cuprous._common.pointers import MemoryPointer
 
 
 def byte_bounds(a: Any) -> tuple[int, int]:

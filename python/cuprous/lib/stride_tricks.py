@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import ArrayLike, array, as_shape, ndarray, normalize_axes
-from cuprous._manipulation import broadcast_arrays, broadcast_shapes, broadcast_to
+from cuprous._common.arguments import ArrayLike, array, as_shape, ndarray, normalize_axes
+from cuprous._functions.manipulation import broadcast_arrays, broadcast_shapes, broadcast_to
 
 
 def as_strided(x: ArrayLike, shape: Any = None, strides: Sequence[int] | None = None) -> ndarray:

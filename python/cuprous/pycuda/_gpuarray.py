@@ -12,7 +12,7 @@ import numpy as np
 
 import cuprous
 from cuprous import _core
-from cuprous._args import ndarray
+from cuprous._common.arguments import ndarray
 from cuprous.pycuda._attributes import NO_TEXTURES
 from cuprous.pycuda._memory import DeviceAllocation, PointerHolderBase, bytes_at, mem_alloc
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from cuprous import _core
-from cuprous._args import ndarray
-from cuprous._pointers import bytes_at
+from cuprous._common.arguments import ndarray
+from cuprous._common.pointers import bytes_at
+from cuprous.cuda._device import Device
 from cuprous.pycuda._attributes import host_alloc_flags
 
 
@@ -111,8 +112,6 @@ def mem_get_info() -> tuple[int, int]:
     Raises:
         RuntimeError: where there is no GPU.
     """
-    from cuprous.cuda import Device
-
     return Device().mem_info
 
 

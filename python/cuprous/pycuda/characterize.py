@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from cuprous.pycuda.tools import parse_c_arg
+
 
 def has_double_support() -> bool:
     """Whether float64 works: everywhere."""
@@ -23,8 +25,6 @@ def sizeof(type_name: str, preamble: str = "") -> Any:
         NotImplementedError: with a preamble.
         ValueError: for a type that nobody registered.
     """
-    from cuprous.pycuda.tools import parse_c_arg
-
     if preamble:
         raise NotImplementedError("[sizeof] preamble= is not supported; register a dtype with get_or_register_dtype")
     return parse_c_arg(f"{type_name} x").dtype.itemsize

@@ -6,10 +6,11 @@ import re
 from typing import Any
 
 from cuprous import _core
-from cuprous._cuda_headers import COMPLEX, OURS, include_options
-from cuprous._nvcc import SEPARATE, device_runtime
-from cuprous._nvrtc import compile_source
-from cuprous._raw_kernels import RawModule, target
+from cuprous.cuda._device import Device
+from cuprous.cuda._headers import COMPLEX, OURS, include_options
+from cuprous.cuda._nvcc import SEPARATE, device_runtime
+from cuprous.cuda._nvrtc import compile_source
+from cuprous.cuda._raw_kernels import RawModule, target
 from cuprous.pycuda.driver import CompileError, Function, LogicError, Module
 
 #: PyCUDA's name: options that all modules get.
@@ -93,8 +94,6 @@ def compile(
         CompileError: if it does not compile.
         NotImplementedError: for another target.
     """
-    from cuprous.cuda import Device
-
     if target not in ("cubin", "ptx"):
         raise NotImplementedError(f"[compile] target={target!r} is not supported; cubin and ptx are")
     sm = arch or f"sm_{Device().compute_capability}"

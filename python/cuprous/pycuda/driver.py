@@ -12,7 +12,8 @@ import numpy as np
 from cuprous import _core
 from cuprous import cuda as _cuda
 from cuprous._core import OutOfMemoryError as MemoryError
-from cuprous._raw_kernels import RawModule as _RawModule
+from cuprous.cuda import _nvrtc
+from cuprous.cuda._raw_kernels import RawModule as _RawModule
 from cuprous.pycuda._attributes import (
     ABSENT,
     NO_TEXTURES,
@@ -89,9 +90,7 @@ def init(flags: int = 0) -> None:
 
 def get_version() -> tuple[int, int, int]:
     """The version of CUDA that comes with the compiler."""
-    from cuprous._nvrtc import version
-
-    major, minor = version()
+    major, minor = _nvrtc.version()
     return major, minor, 0
 
 

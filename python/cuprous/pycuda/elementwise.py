@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cuprous._raw_kernels import RawKernel
+from cuprous.cuda._raw_kernels import RawKernel
 from cuprous.pycuda.compiler import translated
 from cuprous.pycuda.tools import Argument, parse_arguments
 

@@ -173,7 +173,7 @@ logical_or = _elementwise("logical_or", "Whether one is true.")
 logical_not = _elementwise("logical_not", "Whether it is false.")
 
 
-# --- folding
+# --- reductions
 
 
 def sum(a: GPUArray, dtype: Any = None, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:

@@ -1,4 +1,4 @@
-"""PyCUDA's `reduction`: folds of contiguous arrays with a few lines of CUDA C++."""
+"""PyCUDA's `reduction`: reductions of contiguous arrays with a few lines of CUDA C++."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cuprous._raw_kernels import RawKernel
+from cuprous.cuda._raw_kernels import RawKernel
 from cuprous.pycuda import gpuarray
 from cuprous.pycuda._gpuarray import allocator_of
 from cuprous.pycuda.compiler import translated
@@ -18,12 +18,12 @@ _THREADS = 256
 _MOST_BLOCKS = 1024
 
 
-def _source(name: str, c_type: str, heads: str, neutral: str, fold: str, element: str, preamble: str) -> str:
+def _source(name: str, c_type: str, heads: str, neutral: str, combine: str, element: str, preamble: str) -> str:
     complex_ = "#include <pycuda-complex.hpp>\n" if "complex" in c_type + heads else ""
     return f"""{complex_}{preamble}
 typedef {c_type} out_type;
 #define READ_AND_MAP(i) ({element})
-#define REDUCE(a, b) ({fold})
+#define REDUCE(a, b) ({combine})
 extern "C" __global__ void {name}({heads}, out_type *_out, long long n) {{
     __shared__ __align__(16) unsigned char _memory[{_THREADS} * sizeof(out_type)];
     out_type *_shared = (out_type *)_memory;
@@ -79,7 +79,7 @@ class ReductionKernel:
         self._second = RawKernel(translated(second, True), f"{name}_stage2", flags)
 
     def __call__(self, *args: Any, out: Any = None, stream: Any = None, allocator: Any = None) -> Any:
-        """The fold, as an array without axes; in `out` if it is given."""
+        """The reduction, as an array without axes; in `out` if it is given."""
         count = vectors_of(self.arguments, args, self.name)[0].size
         blocks = max(min(-(-count // _THREADS), _MOST_BLOCKS), 1)
         wanted = allocator or self.allocator or allocator_of(*args)

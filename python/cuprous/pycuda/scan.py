@@ -1,4 +1,4 @@
-"""PyCUDA's `scan`: what a fold is after each element."""
+"""PyCUDA's `scan`: prefix reductions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from cuprous._raw_kernels import RawKernel
+import cuprous
+from cuprous.cuda._raw_kernels import RawKernel
 from cuprous.pycuda.compiler import translated
 from cuprous.pycuda.tools import dtype_to_ctype
 
@@ -74,8 +75,6 @@ extern "C" __global__ void {name_prefix}(const value_type *in, value_type *out, 
             TypeError: for another dtype.
             ValueError: for an array of other axes.
         """
-        import cuprous
-
         output = input_ary if output_ary is None else output_ary
         if input_ary.dtype != self.dtype:
             raise TypeError(f"a scan of {self.dtype} was given {input_ary.dtype}")
@@ -94,11 +93,11 @@ extern "C" __global__ void {name_prefix}(const value_type *in, value_type *out, 
 
 
 class InclusiveScanKernel(_ScanKernel):
-    """Element `i` is the fold of elements up to `i`: `InclusiveScanKernel(np.int32, "a + b")`."""
+    """Element `i` is the reduction of elements up to `i`: `InclusiveScanKernel(np.int32, "a + b")`."""
 
 
 class ExclusiveScanKernel(_ScanKernel):
-    """Element `i` is the fold of elements before `i`: `ExclusiveScanKernel(np.int32, "a + b", 0)`."""
+    """Element `i` is the reduction of elements before `i`: `ExclusiveScanKernel(np.int32, "a + b", 0)`."""
 
     exclusive = True
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cuprous import _core
+from cuprous.cuda._occupancy import blocks_per_multiprocessor, multiprocessor
 from cuprous.pycuda import driver
 from cuprous.pycuda._memory import DeviceAllocation, pagelocked_empty
 
@@ -228,8 +229,6 @@ class DeviceData:
     """What a GPU has for blocks."""
 
     def __init__(self, dev: driver.Device | None = None) -> None:
-        from cuprous._occupancy import multiprocessor
-
         dev = dev or driver.Device(0)
         major, minor = dev.compute_capability()
         held = multiprocessor(major * 10 + minor)
@@ -249,8 +248,6 @@ class OccupancyRecord:
     """How many blocks and warps a multiprocessor holds: `tb_per_mp`, `warps_per_mp`, `occupancy`, `limited_by`."""
 
     def __init__(self, devdata: DeviceData, threads: int, shared_mem: int = 0, registers: int = 0) -> None:
-        from cuprous._occupancy import blocks_per_multiprocessor
-
         if threads > devdata.max_threads:
             raise ValueError("too many threads")
         limits = blocks_per_multiprocessor(

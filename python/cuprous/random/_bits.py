@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from cuprous import _core
+from cuprous.random._shapes import shape_of
 
 Seed: TypeAlias = "int | Sequence[int] | Any | None"
 
@@ -132,8 +133,6 @@ class BitGenerator:
 
     def random_raw(self, size: Any = None, output: bool = True) -> Any:
         """Raw 64-bit words: an int, or a uint64 array of that shape; without `output` they are skipped."""
-        from cuprous.random._shapes import shape_of
-
         shape = () if size is None else shape_of(size)[0]
         count = 1
         for n in shape:

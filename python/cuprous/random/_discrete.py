@@ -7,7 +7,8 @@ import math
 import operator
 from typing import Any
 
-from cuprous import _core, _dtypes
+from cuprous import _core
+from cuprous._common import dtypes
 from cuprous.random._continuous import Continuous
 from cuprous.random._shapes import (
     check,
@@ -39,8 +40,8 @@ class Discrete(Continuous):
         is off by more than a factor 1 ± n / 2**64, at worst 1 ± 2**-32. Larger ranges and arrays of bounds take 128
         bits: 1 ± 2**-64. Powers of two are exact.
         """
-        name = _dtypes.name_of(dtype)
-        if _dtypes.kind(name) not in "biu":
+        name = dtypes.name_of(dtype)
+        if dtypes.kind(name) not in "biu":
             raise TypeError(f"Unsupported dtype {name!r} for integers")
         low, high = parameter(low), parameter(high)
         shape = common_shape(size, low, high)
@@ -50,7 +51,7 @@ class Discrete(Continuous):
             span = _map("where", some, high - low + (1 if endpoint else 0), 1)  # empty ranges give their lower bound
             return to_dtype(self._wide_product(span, shape) + low, name)
         low, high = int(low), int(high) - (0 if endpoint else 1)
-        lowest, highest = (0, 1) if name == "bool" else (_dtypes.lowest(name), _dtypes.highest(name))
+        lowest, highest = (0, 1) if name == "bool" else (dtypes.lowest(name), dtypes.highest(name))
         check(low >= lowest, f"low is out of bounds for {name}")
         check(high <= highest, f"high is out of bounds for {name}")
         check(low <= high or math.prod(shape) == 0, "low > high" if endpoint else "low >= high")
@@ -160,8 +161,8 @@ def integer_dtype(dtype: Any) -> str:
     Raises:
         TypeError: for any other.
     """
-    name = "int64" if dtype is None else _dtypes.name_of(dtype)
-    if _dtypes.kind(name) not in "iuf":
+    name = "int64" if dtype is None else dtypes.name_of(dtype)
+    if dtypes.kind(name) not in "iuf":
         raise TypeError(f"Unsupported dtype {name!r} for a discrete distribution")
     return name
 
@@ -169,7 +170,7 @@ def integer_dtype(dtype: Any) -> str:
 def _as_words(value: Any) -> ndarray:
     """A bound as uint64, modulo 2**64."""
     if isinstance(value, ndarray):
-        wide = value if _dtypes.kind(value.dtype_name) == "u" else to_dtype(value, "int64")
+        wide = value if dtypes.kind(value.dtype_name) == "u" else to_dtype(value, "int64")
         return to_dtype(wide, "uint64")
     return _core.full((), int(value) & ((1 << 64) - 1), "uint64")
 

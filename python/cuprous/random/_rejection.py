@@ -10,9 +10,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from cuprous import _core, _dtypes
-from cuprous._counting import flatnonzero
-from cuprous._reductions import all as all_
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.masks import flatnonzero
+from cuprous._functions.reductions import all as all_
 from cuprous.random._discrete import Discrete, integer_dtype
 from cuprous.random._shapes import check, common_shape, float_dtype, ndarray, parameter, to_dtype
 
@@ -151,7 +152,7 @@ def _number(value: Any, whole: str = "") -> ndarray:
     value = parameter(value)
     if not isinstance(value, ndarray):
         return _core.full((), int(value) if whole else float(value), "float64")
-    if whole and _dtypes.kind(value.dtype_name) not in "biu":
+    if whole and dtypes.kind(value.dtype_name) not in "biu":
         raise TypeError(f"{whole} must be an integer or an array of integers, not of {value.dtype_name}")
     return to_dtype(value, "float64")
 

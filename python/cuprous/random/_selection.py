@@ -7,7 +7,8 @@ import operator
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import array, is_scalar, normalize_axis
+from cuprous._common.arguments import array, normalize_axis
+from cuprous._common.operands import is_scalar
 from cuprous.random._shapes import check, ndarray, shape_of, to_dtype
 from cuprous.random._vectors import Vectors
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from cuprous import _core, _dtypes
-from cuprous._args import array, as_shape, broadcast_shapes, is_scalar
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import array, as_shape, broadcast_shapes
+from cuprous._common.operands import is_scalar
 
 ndarray = _core.ndarray
 
@@ -74,7 +76,7 @@ def float_dtype(dtype: Any, name: str) -> str:
     try:
         return _FLOATS[dtype]
     except (KeyError, TypeError):
-        found = _dtypes.name_of(dtype)
+        found = dtypes.name_of(dtype)
     if found not in ("float32", "float64"):
         raise TypeError(f"Unsupported dtype {found!r} for {name}")
     if isinstance(dtype, type):

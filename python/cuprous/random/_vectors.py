@@ -5,9 +5,10 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from cuprous import _core, _dtypes
-from cuprous._args import array
-from cuprous._reductions import all as all_
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import array
+from cuprous._functions.reductions import all as all_
 from cuprous.random._rejection import LIMIT, Rejection
 from cuprous.random._shapes import (
     check,
@@ -75,7 +76,7 @@ class Vectors(Rejection):
         """
         check(method in ("count", "marginals"), 'method must be "count" or "marginals".')
         counts = array(colors)
-        integral = counts.size == 0 or _dtypes.kind(counts.dtype_name) in "iu"
+        integral = counts.size == 0 or dtypes.kind(counts.dtype_name) in "iu"
         values: list[int] = _core.to_numpy(counts).tolist() if counts.ndim == 1 and integral else [-1]
         check(min(values, default=0) >= 0, "colors must be a one-dimensional sequence of nonnegative integers")
         check(hasattr(nsample, "__index__"), "nsample must be an integer")

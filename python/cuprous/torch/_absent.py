@@ -31,7 +31,7 @@ _ANSWERS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-#: What programs import at their top and call only where they are told to.
+#: Names that programs import at the top and call only on request.
 _CALLS = {
     "distributed": "init_process_group destroy_process_group get_rank get_world_size barrier broadcast all_reduce "
     "all_gather reduce scatter gather new_group",

@@ -62,7 +62,7 @@ def _host(data: Any, name: str | None) -> Any:
     """A NumPy array with the dtype that PyTorch gives it."""
     import numpy as np
 
-    from cuprous import _dtypes
+    from cuprous._common import dtypes as _dtypes
 
     if isinstance(data, (list, tuple)):
         data = _plain(data)
@@ -115,7 +115,7 @@ def from_numpy(ndarray: Any) -> Tensor:
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor on the memory of another library's array."""
-    from cuprous._interop import from_dlpack as import_
+    from cuprous._common.dlpack import from_dlpack as import_
 
     return _core.t_wrap(import_(ext_tensor))
 

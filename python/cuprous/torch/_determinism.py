@@ -1,4 +1,4 @@
-"""Deterministic mode: what a GPU adds in no fixed order is told, and everything else repeats to the bit.
+"""Deterministic mode: operations that add in no fixed order on a GPU raise or warn; everything else repeats to the bit.
 
 Gradients of indexing and embeddings are sums of whole numbers there (`crates/autograd/src/add_at.rs`); sums over axes
 and cuDNN's engines have a fixed order. What has none is what the user asks for as such: `scatter_add_`, `index_add_`,

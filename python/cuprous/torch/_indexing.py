@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
-from cuprous import _indexing as arrays
+from cuprous._common import indexing as arrays
 from cuprous._core import Tensor
 from cuprous.torch import _determinism
 from cuprous.torch._args import tensor_of, wrap_dim

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprous import _core, _dtypes
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
 from cuprous.torch._words import dtype_name
 
 

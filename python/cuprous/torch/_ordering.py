@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.indexing import at_home
 from cuprous._core import Tensor
-from cuprous._indexing import at_home
 from cuprous.torch._args import wrap_dim
 from cuprous.torch._indexing import index_select, nonzero, take_along_dim
 from cuprous.torch._reductions import values_indices
@@ -22,7 +22,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     x = transpose(input.detach(), dim, -1)
     n = x.dims[-1]
     if descending and n:
-        # Backwards and turned round again, so that equal elements keep their order.
+        # Sorted in reverse and flipped, so that equal elements keep their order.
         strides = x.stride_tuple()
         x = _core.t_strided(x, list(x.dims), [*strides[:-1], -strides[-1]], (n - 1) * strides[-1])
     order = _core.t_wrap(_core.argsort(x.contiguous().as_array()))

@@ -1,4 +1,4 @@
-"""Folds over dimensions, running folds, and what is composed of them."""
+"""Reductions over dimensions, scans, and functions composed of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cuprous.torch import _determinism
 from cuprous.torch._args import dims_of, wrap_dim, write_out
 from cuprous.torch._words import dtype_name
 
-_map, _fold = _core.t_map, _core.t_reduce
+_map, _reduce = _core.t_map, _core.t_reduce
 
 #: What functions of two results return.
 values_indices = namedtuple("values_indices", ("values", "indices"))
@@ -33,18 +33,18 @@ def sum(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
 ) -> Tensor:
     """The sum; integers are summed as int64."""
-    return write_out(out, _fold("sum", _in_dtype(input, dtype, True), dims_of(dim), keepdim))
+    return write_out(out, _reduce("sum", _in_dtype(input, dtype, True), dims_of(dim), keepdim))
 
 
 def prod(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Tensor | None = None
 ) -> Tensor:
     """The product; integers are multiplied as int64."""
-    return write_out(out, _fold("prod", _in_dtype(input, dtype, True), dims_of(dim), keepdim))
+    return write_out(out, _reduce("prod", _in_dtype(input, dtype, True), dims_of(dim), keepdim))
 
 
 def count(input: Tensor, dim: Any) -> int:
-    """The number of elements that a fold over some dimensions takes together."""
+    """The number of elements that a reduction over some dimensions combines."""
     dims = dims_of(dim)
     if dims is None or not input.ndim:
         return input.numel()
@@ -60,13 +60,13 @@ def mean(
         RuntimeError: for integers and bool without `dtype`.
     """
     if dim is None and dtype is None and out is None and input.is_floating_point() and not keepdim:
-        return _fold("sum", input) / (input.numel() or math.nan)
+        return _reduce("sum", input) / (input.numel() or math.nan)
     x = _in_dtype(input, dtype, False)
     if not (x.is_floating_point() or x.is_complex()):
         raise RuntimeError("mean(): could not infer output dtype. Input dtype must be either a floating point or "
                            f"complex dtype. Got: {input.dtype_name}")  # fmt: skip
     n = count(x, dim)
-    total = _fold("sum", x, dims_of(dim), keepdim)
+    total = _reduce("sum", x, dims_of(dim), keepdim)
     return write_out(out, _map("divide", total, n) if n else total * math.nan)
 
 
@@ -79,7 +79,7 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
         raise RuntimeError("std and var only support floating point and complex dtypes")
     by = (1 if unbiased is None or unbiased else 0) if correction is None else correction
     n = count(input, dim) - by
-    return write_out(out, _map("divide", _fold("m2", input, dims_of(dim), keepdim), float(n) if n > 0 else 0.0))
+    return write_out(out, _map("divide", _reduce("m2", input, dims_of(dim), keepdim), float(n) if n > 0 else 0.0))
 
 
 def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
@@ -114,7 +114,7 @@ def _extreme(op: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     if not count(input, dim):
         raise RuntimeError(f"{op}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
                            "reduction dim with the 'dim' argument.")  # fmt: skip
-    return _fold(op, input, dims_of(dim), keepdim)
+    return _reduce(op, input, dims_of(dim), keepdim)
 
 
 def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> min_max:
@@ -124,9 +124,9 @@ def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> min_max
 
 def _index_of(op: str, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     if dim is None:
-        flat = _fold("arg" + op, input.detach().reshape(-1), None, False)
+        flat = _reduce("arg" + op, input.detach().reshape(-1), None, False)
         return flat.reshape((1,) * input.ndim) if keepdim else flat
-    return _fold("arg" + op, input.detach(), [dim], keepdim)
+    return _reduce("arg" + op, input.detach(), [dim], keepdim)
 
 
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
@@ -169,9 +169,9 @@ def _truth(op: str, empty: bool) -> Callable[..., Tensor]:
     def test(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
         mask = _map("not_equal", input, 0) if input.dtype_name != "bool" else input.detach()
         if not count(mask, dim):
-            shape = _fold("sum", mask, dims_of(dim), keepdim).dims
+            shape = _reduce("sum", mask, dims_of(dim), keepdim).dims
             return write_out(out, _core.t_full(list(shape), empty, "bool", input.device_name))
-        return write_out(out, _fold(op, mask, dims_of(dim), keepdim))
+        return write_out(out, _reduce(op, mask, dims_of(dim), keepdim))
 
     return test
 
@@ -199,9 +199,9 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of exponentials, without overflow."""
-    top = _fold("max", input.detach(), dims_of(dim), True)
+    top = _reduce("max", input.detach(), dims_of(dim), True)
     top = _map("where", _map("isfinite", top), top, 0)
-    total = _map("log", _fold("sum", _map("exp", _map("subtract", input, top)), dims_of(dim), keepdim))
+    total = _map("log", _reduce("sum", _map("exp", _map("subtract", input, top)), dims_of(dim), keepdim))
     return write_out(out, _map("add", total, top if keepdim else top.reshape(total.dims)))
 
 
@@ -215,21 +215,21 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     x = _in_dtype(input, dtype, False)
     if p in ("fro", None, 2, 2.0):
         squares = _map("square", _map("absolute", x)) if x.is_complex() else _map("square", x)
-        return write_out(out, _root(_fold("sum", squares, dims_of(dim), keepdim)))
+        return write_out(out, _root(_reduce("sum", squares, dims_of(dim), keepdim)))
     if isinstance(p, str):
         raise NotImplementedError(f"[norm] p={p!r} is not supported")
     size = _map("absolute", x)
     if p == math.inf:
-        return write_out(out, _fold("max", size, dims_of(dim), keepdim))
+        return write_out(out, _reduce("max", size, dims_of(dim), keepdim))
     if p == -math.inf:
-        return write_out(out, _fold("min", size, dims_of(dim), keepdim))
+        return write_out(out, _reduce("min", size, dims_of(dim), keepdim))
     if p == 0:
         return write_out(out, _core.t_cast(sum(_map("not_equal", x, 0), dim, keepdim), size.dtype_name))
     if p == 1:
-        return write_out(out, _fold("sum", size, dims_of(dim), keepdim))
+        return write_out(out, _reduce("sum", size, dims_of(dim), keepdim))
     if p < 0:
-        return write_out(out, _map("power", _fold("sum", _map("power", size, p), dims_of(dim), keepdim), 1.0 / p))
-    total = _fold("sum", _root(size, p) if p < 1 else _map("power", size, p), dims_of(dim), keepdim)
+        return write_out(out, _map("power", _reduce("sum", _map("power", size, p), dims_of(dim), keepdim), 1.0 / p))
+    total = _reduce("sum", _root(size, p) if p < 1 else _map("power", size, p), dims_of(dim), keepdim)
     return write_out(out, _root(total, 1.0 / p) if p > 1 else _map("power", total, 1.0 / p))
 
 

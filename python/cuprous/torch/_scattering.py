@@ -1,4 +1,4 @@
-"""Folds of what meets at an index: `scatter_reduce` and `index_reduce`."""
+"""Reductions of elements with equal indices: `scatter_reduce` and `index_reduce`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cuprous.torch.autograd import Function
 
 _map = _core.t_map
 
-#: The engine's names of the folds that have one.
+#: The engine's names of the reductions that have one.
 _FOLDS = {"sum": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
 
@@ -30,7 +30,7 @@ def _neutral(reduce: str, t: Tensor) -> Any:
     return iinfo(t.dtype).min if reduce == "amax" else iinfo(t.dtype).max
 
 
-def _folded(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
+def _reduced(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
     base = input.clone() if include_self else _indexing.scatter(input, dim, index, _neutral(reduce, input))
     _determinism.scatter(base, _indexing._offsets(base, dim, index), src, _FOLDS[reduce])
     return base
@@ -41,7 +41,7 @@ class _Fold(Function):
 
     @staticmethod
     def forward(ctx: Any, input: Tensor, src: Tensor, dim: int, index: Tensor, reduce: str, include: bool) -> Tensor:
-        result = _folded(input, dim, index, src, reduce, include)
+        result = _reduced(input, dim, index, src, reduce, include)
         ctx.rest = dim, index, reduce, include
         ctx.save_for_backward(input, src, result)
         return result
@@ -69,12 +69,12 @@ def _product(g: Tensor, input: Tensor, src: Tensor, result: Tensor, dim: int, in
              include: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The product of all others: by division, and where the only zero is divided by, by the product without it."""
     whole = _indexing.masked_fill(input, _map("equal", input, 0), 1)
-    own = _map("divide", _map("multiply", g, _folded(whole, dim, index, src, "prod", include)), whole)
+    own = _map("divide", _map("multiply", g, _reduced(whole, dim, index, src, "prod", include)), whole)
     zero = _map("equal", src, 0)
     none = _core.t_full(list(input.dims), 0, "int64", input.device_name)
     zeros = _indexing.gather(_indexing.scatter_add(none, dim, index, _core.t_cast(zero, "int64")), dim, index)
     alone = _map("logical_and", zero, _map("equal", zeros, 1))
-    rest = _folded(input, dim, index, _indexing.masked_fill(src, alone, 1), "prod", include)
+    rest = _reduced(input, dim, index, _indexing.masked_fill(src, alone, 1), "prod", include)
     without = _indexing.gather(_map("multiply", g, rest), dim, index)
     with_ = _indexing.gather(_map("multiply", g, result), dim, index)
     return own, _map("where", alone, without, _map("divide", with_, _indexing.masked_fill(src, zero, 1)))
@@ -83,7 +83,7 @@ def _product(g: Tensor, input: Tensor, src: Tensor, result: Tensor, dim: int, in
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """Elements of `src` folded at their indices along a dimension, with what was there if so asked.
+    """Reduces elements of `src` with equal indices along a dimension, by default with the element that was there.
 
     Args:
         input: any shape. index: int64, no larger than `src` in any dimension. src: of the dtype of `input`.
@@ -117,7 +117,7 @@ def scatter_reduce(
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """Slices of `source` folded at indices (1-d) along a dimension: "prod", "mean", "amax" or "amin".
+    """Reduces slices of `source` with equal indices (1-d) along a dimension: "prod", "mean", "amax" or "amin".
 
     Raises:
         RuntimeError: for another reduction, or shapes that do not fit.

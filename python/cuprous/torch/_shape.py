@@ -145,7 +145,7 @@ def broadcast_to(input: Tensor, *shape: Any) -> Tensor:
 
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that all broadcast to."""
-    from cuprous._args import broadcast_shapes as common
+    from cuprous._common.arguments import broadcast_shapes as common
     from cuprous.torch._words import Size
 
     try:
@@ -318,12 +318,12 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 def flip(input: Tensor, *dims: Any) -> Tensor:
     """A copy with some dimensions reversed."""
-    turned = {wrap_dim(d, input.ndim) for d in sizes(dims)}
+    flipped = {wrap_dim(d, input.ndim) for d in sizes(dims)}
     if not input.numel():
         return input.clone()
     shape, strides = list(input.dims), list(input.stride_tuple())
-    offset = sum((shape[k] - 1) * strides[k] for k in turned)
-    strides = [-s if k in turned else s for k, s in enumerate(strides)]
+    offset = sum((shape[k] - 1) * strides[k] for k in flipped)
+    strides = [-s if k in flipped else s for k, s in enumerate(strides)]
     return _core.t_cast(_strided(input, shape, strides, offset), input.dtype_name)
 
 

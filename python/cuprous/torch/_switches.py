@@ -15,7 +15,7 @@ _state = {"precision": "highest"}
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Asks for the same bits at each run. On the CPU that is so anyway; on a GPU, operations that add floats in no
     fixed order raise from then on (or warn): `scatter_add_`, `index_add_`, `index_put_(accumulate=True)`, `cumsum` and
-    what is made of them. Which of several values stays that are written at one index is not told.
+    what is made of them. Which of several values written at one index remains is unspecified.
     """
     _determinism.state.update(deterministic=bool(mode), warn_only=bool(warn_only))
 

@@ -176,7 +176,7 @@ def set_current_gpu(number: int) -> None:
 
 
 def default_device() -> str:
-    """Where new tensors are made: on the CPU, as PyTorch makes them, until told otherwise."""
+    """The device of new tensors: by default the CPU, as in PyTorch."""
     return _default[0]
 
 

@@ -17,8 +17,8 @@ _BACK = {"forward": "backward", "backward": "forward", "real": "half", "half": "
 
 
 class _Transform(Function):
-    """One transform along some dimensions; `n` points along the last of them. Each is linear, and its way back is the
-    transform with the sign of the exponent turned and the same divisor."""
+    """One transform along some dimensions; `n` points along the last of them. Each is linear, and its backward pass is
+    the transform with the opposite sign of the exponent and the same divisor."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, kind: str, dims: list[int], n: int, by: str) -> Tensor:
@@ -29,7 +29,7 @@ class _Transform(Function):
     def backward(ctx: Any, g: Any) -> Any:
         kind, dims, n, by = ctx.rest
         if kind == "real":
-            # Of the values that stand for two, the way back of the half counts each twice.
+            # Of the values that stand for two, the backward pass of the half transform counts each twice.
             g = _weighted(g, dims[-1], n, 0.5)
         dx = _Transform.apply(g, _BACK[kind], dims, n, by)
         if kind == "half":

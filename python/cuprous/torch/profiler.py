@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from cuprous import _core
-from cuprous._profile import profile as cuprous_profile
+from cuprous._tools.profile import profile as cuprous_profile
 
 
 class ProfilerActivity(enum.Enum):

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from cuprous import _core, _dtypes
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
 from cuprous._core import Tensor
 from cuprous.torch import _words
 
@@ -44,7 +45,7 @@ def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> 
 def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str] | None = None) -> None:
     """Writes tensors by name; see `save`."""
     pieces = _pieces(tensors, metadata)
-    first = next(pieces)  # what is wrong is told before the file is touched
+    first = next(pieces)  # errors are raised before the file is touched
     with open(filename, "wb") as file:
         file.write(first)
         file.writelines(pieces)

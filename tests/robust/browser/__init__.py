@@ -87,13 +87,13 @@ class Browser:
         return json.loads(text)
 
     def _note(self, event: dict[str, Any]) -> None:
-        method, told = event.get("method"), event.get("params", {})
+        method, params = event.get("method"), event.get("params", {})
         if method == "Runtime.exceptionThrown":
-            self.failures.append(str(told["exceptionDetails"].get("exception", told["exceptionDetails"])))
-        elif method == "Log.entryAdded" and told["entry"]["level"] == "error":
-            self.failures.append(f"{told['entry']['text']} {told['entry'].get('url', '')}")
+            self.failures.append(str(params["exceptionDetails"].get("exception", params["exceptionDetails"])))
+        elif method == "Log.entryAdded" and params["entry"]["level"] == "error":
+            self.failures.append(f"{params['entry']['text']} {params['entry'].get('url', '')}")
         elif method == "Network.requestWillBeSent":
-            self.requests.append(told["request"]["url"])
+            self.requests.append(params["request"]["url"])
 
     def run(self, script: str) -> Any:
         """The value of an expression; a promise is awaited."""

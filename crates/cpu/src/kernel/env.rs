@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use cuprous_core::interrupt::{self, Token};
 use cuprous_kernel::fault::{Record, WORDS};
-use cuprous_plan::kernels::Launch;
+use cuprous_plan::Launch;
 
 use super::request::CurrentThread;
 

@@ -45,7 +45,7 @@ use cuprous_core::{Error, Result};
 use cuprous_kernel::Module;
 use cuprous_kernel::fault::Record;
 use cuprous_kernel::ir::Space;
-use cuprous_plan::kernels::{Launch, UserKernel};
+use cuprous_plan::{Launch, UserKernel};
 
 use crate::threads::{parallel_for, with_threads};
 use env::Env;
@@ -222,7 +222,7 @@ impl UserKernel for CpuKernel {
         if self.cooperative { coroutines::check_grid(launch.blocks().saturating_mul(threads.into())) } else { Ok(()) }
     }
 
-    fn facts(&self) -> Result<Vec<(&'static str, u64)>> {
+    fn attributes(&self) -> Result<Vec<(&'static str, u64)>> {
         Ok(vec![
             ("registers", 0),
             ("static_shared", self.reported_bytes[0]),

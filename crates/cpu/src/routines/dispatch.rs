@@ -91,7 +91,10 @@ impl Routine {
                 2
             }
             RoutineOp::Linalg(LinalgOp::Solve) => 2,
-            RoutineOp::SparseDot { .. } | RoutineOp::RecurBack(_) | RoutineOp::Steps(_) | RoutineOp::StepsBack(_) => 3,
+            RoutineOp::SparseDot { .. }
+            | RoutineOp::RecurBackward(_)
+            | RoutineOp::Steps(_)
+            | RoutineOp::StepsBackward(_) => 3,
             _ => 1,
         };
         let optional = usize::from(call.op == RoutineOp::Compact && call.ins.len() == 2);
@@ -187,13 +190,15 @@ impl Routine {
                     && convolve::is_supported(geometry)
             }
             RoutineOp::SparseDot { transposed } => sparse::fits(*transposed, a, &call.ins[1].1, &call.ins[2].1, out),
-            // Recorded as single operations on the CPU: see `CpuDevice::can`.
-            RoutineOp::Recur(_) | RoutineOp::RecurBack(_) | RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => false,
+            // Recorded as single operations on the CPU: see `CpuDevice::supports`.
+            RoutineOp::Recur(_) | RoutineOp::RecurBackward(_) | RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => {
+                false
+            }
             RoutineOp::Steps(of) => {
                 let ([all, one], [.., end]) = (of.sizes(), of.results());
                 has_step_sizes(call, of, [4 * all, 4 * of.hidden * of.hidden, 2 * one], end)
             }
-            RoutineOp::StepsBack(of) => {
+            RoutineOp::StepsBackward(of) => {
                 let ([all, one], [.., end]) = (of.sizes(), of.results());
                 of.training
                     && has_step_sizes(call, of, [4 * of.hidden * of.hidden, end, all + 3 * one], 4 * all + 2 * one)
@@ -258,8 +263,11 @@ impl Routine {
                 RoutineOp::Convolve(part, geometry) => convolve::convolve(*part, geometry, of(0), of(1), out),
                 RoutineOp::SparseDot { transposed } => sparse::dot(*transposed, of(0), of(1), of(2), out),
                 RoutineOp::Steps(steps) => recurrent::steps(steps, of(0), of(1), of(2), out),
-                RoutineOp::StepsBack(steps) => recurrent::backward(steps, of(0), of(1), of(2), out),
-                RoutineOp::Recur(_) | RoutineOp::RecurBack(_) | RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => {
+                RoutineOp::StepsBackward(steps) => recurrent::backward(steps, of(0), of(1), of(2), out),
+                RoutineOp::Recur(_)
+                | RoutineOp::RecurBackward(_)
+                | RoutineOp::Attend(_)
+                | RoutineOp::AttendBackward(_) => {
                     Err(operand_error(&self.call, "the routine is not supported on the CPU"))
                 }
             }

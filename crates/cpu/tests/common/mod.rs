@@ -6,9 +6,8 @@ use std::sync::Arc;
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Dims, Fun, LayoutRef, ReduceOp, RoutineOp, Scalar, ScatterOp};
 use cuprous_cpu::CpuDevice;
-use cuprous_plan::{
-    Access, BufferInfo, Device, Epilogue, Inst, Kernel, Level, Place, Program, RoutineCall, Step, Typed,
-};
+use cuprous_plan::device::{DeviceMemory, DevicePrograms};
+use cuprous_plan::{Access, Assignment, BufferInfo, Epilogue, Inst, Kernel, Level, Program, RoutineCall, Step, Typed};
 
 /// A builder of kernels.
 pub struct KernelBuilder {
@@ -98,8 +97,11 @@ impl KernelBuilder {
 /// Runs steps over buffers (as bytes) and copies the buffers back.
 pub fn run(steps: Vec<Step>, data: &mut [Vec<u8>], scalars: &[Scalar]) -> cuprous_core::Result<()> {
     let device = CpuDevice::new();
-    let buffers =
-        data.iter().enumerate().map(|(k, d)| BufferInfo { bytes: d.len(), place: Place::Leaf(k as u32) }).collect();
+    let buffers = data
+        .iter()
+        .enumerate()
+        .map(|(k, d)| BufferInfo { bytes: d.len(), assignment: Assignment::Leaf(k as u32) })
+        .collect();
     let program = Arc::new(Program { steps, buffers, scalars: scalars.len(), ..Program::default() });
     let memory: Vec<_> = data.iter().map(|d| device.upload(d, true).unwrap()).collect();
     let addresses: Vec<u64> = memory.iter().map(|m| m.address()).collect();

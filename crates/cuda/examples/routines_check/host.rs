@@ -342,9 +342,9 @@ pub fn verify(call: &RoutineCall, ins: &[View], got: &[u8]) -> Verdict {
         RoutineOp::Linalg(_) => Err("no reference for decompositions".into()),
         RoutineOp::SparseDot { .. } => Err("no reference for sparse products".into()),
         RoutineOp::Convolve(..) => Err("convolutions are recorded as products".into()),
-        RoutineOp::Recur(_) | RoutineOp::RecurBack(_) => Err("checked by the suite".into()),
-        RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => Err("checked by the suite".into()),
-        RoutineOp::Steps(_) | RoutineOp::StepsBack(_) => Err("the CPU's own".into()),
+        RoutineOp::Recur(_) | RoutineOp::RecurBackward(_) => Err("checked by the suite".into()),
+        RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => Err("checked by the suite".into()),
+        RoutineOp::Steps(_) | RoutineOp::StepsBackward(_) => Err("the CPU's own".into()),
         RoutineOp::Correlate { edge, constant, origin } => {
             let number = |v: Value| if let Value::Number(x, _) = v { x } else { 0.0 };
             let w: Vec<(Vec<i64>, f64)> = (0..ins[1].layout.size as usize)

@@ -1,7 +1,7 @@
 //! Vectors along one axis: their width, and how each access moves through them.
 
 use cuprous_core::{DType, Fun};
-use cuprous_plan::kernel::{Access, Inst, Kernel, Level, Typed};
+use cuprous_plan::{Access, Inst, Kernel, Level, Typed};
 
 /// How an access steps from one lane of a vector to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

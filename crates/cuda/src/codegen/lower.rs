@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cuprous_core::{DType, Fun, ReduceOp, ScatterOp};
-use cuprous_plan::kernel::{Access, Inst, Kernel, Typed, Val};
+use cuprous_plan::{Access, Inst, Kernel, Typed, Val};
 
 use super::prelude::{Part, Parts};
 use super::text::Code;
@@ -465,8 +465,7 @@ pub(crate) fn kernel_name(prefix: &str, kernel: &Kernel) -> String {
 pub(crate) fn describe(kernel: &Kernel, name: &str) -> String {
     let mut text = format!("// {name}\n");
     for (v, t) in kernel.body.iter().enumerate() {
-        let row =
-            if kernel.reduces() && matches!(t.level, cuprous_plan::kernel::Level::Row) { "   once a row" } else { "" };
+        let row = if kernel.reduces() && matches!(t.level, cuprous_plan::Level::Row) { "   once a row" } else { "" };
         let d = t.dtype.name();
         let what = match &t.inst {
             Inst::Load { buf, .. } => format!("v{v} = {d} from b{buf}"),

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use cuprous_core::ScatterOp;
-use cuprous_plan::kernel::{Access, Inst, Level, Val};
+use cuprous_plan::{Access, Inst, Level, Val};
 
 use super::lanes::{self, Lane, lane};
 use super::lower::{Lower, Piece, Shape, Target, Unit, combination, kernel_name};
@@ -424,7 +424,7 @@ fn body(lower: &mut Lower<'_>, code: &mut Code, span: Span, axis: usize, spots: 
 }
 
 /// What is computed: for a bid only what the index depends on.
-fn live(insts: &[cuprous_plan::kernel::Typed], pass: Pass) -> Vec<bool> {
+fn live(insts: &[cuprous_plan::Typed], pass: Pass) -> Vec<bool> {
     let mut live = vec![false; insts.len()];
     for (i, t) in insts.iter().enumerate().rev() {
         match &t.inst {
@@ -463,7 +463,7 @@ fn parts(lower: &Lower<'_>, span: Span, axis: usize) -> Vec<Range<usize>> {
 }
 
 /// What one part computes and a later one uses.
-fn crossing(insts: &[cuprous_plan::kernel::Typed], parts: &[Range<usize>]) -> Vec<Val> {
+fn crossing(insts: &[cuprous_plan::Typed], parts: &[Range<usize>]) -> Vec<Val> {
     let mut crossing = Vec::new();
     for part in &parts[1..] {
         for t in &insts[part.clone()] {

@@ -13,7 +13,7 @@ mod tile;
 mod types;
 pub mod user;
 
-use cuprous_plan::kernel::Kernel;
+use cuprous_plan::Kernel;
 
 pub use pack::generate_pack;
 pub use prelude::Part;

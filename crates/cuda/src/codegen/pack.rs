@@ -1,6 +1,6 @@
 //! Several small maps in one launch: each is a function over its own blocks, and the kernel sends every block to its map.
 
-use cuprous_plan::kernel::Kernel;
+use cuprous_plan::Kernel;
 
 use super::lower::{Piece, Shape, Target, Unit, signature};
 use super::types::{Arg, Generated, Options, Stage};

@@ -1,7 +1,7 @@
 //! Elementwise kernels over mixed layouts: what lies along another axis than the output goes through shared memory in
 //! tiles of 32 × 32, so that both sides are read and written in runs.
 
-use cuprous_plan::kernel::{Access, Inst, Val};
+use cuprous_plan::{Access, Inst, Val};
 
 use super::lower::{Lower, Shape, Target, Unit, kernel_name};
 use super::text::Code;

@@ -261,7 +261,7 @@ impl Plan {
         };
         let bias =
             if of.bias { cudnnRNNBiasMode_t::CUDNN_RNN_DOUBLE_BIAS } else { cudnnRNNBiasMode_t::CUDNN_RNN_NO_BIAS };
-        let ways = if of.both {
+        let ways = if of.bidirectional {
             cudnnDirectionMode_t::CUDNN_BIDIRECTIONAL
         } else {
             cudnnDirectionMode_t::CUDNN_UNIDIRECTIONAL
@@ -405,16 +405,16 @@ impl Plan {
     /// The input and first states in the layers' operand (c null where there is none).
     fn inputs(&self, operand: DevPtr) -> (*mut c_void, *mut c_void, *mut c_void) {
         let r = &self.recurrence;
-        let from = r.places.len() - 1 - r.of.cell.states();
-        let c = if r.of.cell == Cell::Lstm { self.part(operand, r.places[from + 2]) } else { std::ptr::null_mut() };
-        (self.part(operand, r.places[from]), self.part(operand, r.places[from + 1]), c)
+        let from = r.offsets.len() - 1 - r.of.cell.states();
+        let c = if r.of.cell == Cell::Lstm { self.part(operand, r.offsets[from + 2]) } else { std::ptr::null_mut() };
+        (self.part(operand, r.offsets[from]), self.part(operand, r.offsets[from + 1]), c)
     }
 
     /// The outputs and last states in the layers' result.
     fn outputs(&self, result: DevPtr) -> (*mut c_void, *mut c_void, *mut c_void) {
         let r = &self.recurrence;
-        let c = if r.of.cell == Cell::Lstm { self.part(result, r.results[2]) } else { std::ptr::null_mut() };
-        (self.part(result, r.results[0]), self.part(result, r.results[1]), c)
+        let c = if r.of.cell == Cell::Lstm { self.part(result, r.result_offsets[2]) } else { std::ptr::null_mut() };
+        (self.part(result, r.result_offsets[0]), self.part(result, r.result_offsets[1]), c)
     }
 }
 

@@ -195,7 +195,7 @@ impl<S: SegmentSource> Pool<S> {
             return true;
         }
         let Some(block) = self.live.get_mut(&address.0).filter(|block| !block.quick) else { return false };
-        self.counters.use_more(-(block.bytes as i64));
+        self.counters.add_used(-(block.bytes as i64));
         if block.bytes <= QUICK && self.quick_bytes + block.bytes <= QUICK_BYTES {
             block.quick = true;
             self.quick_bytes += block.bytes;
@@ -213,7 +213,7 @@ impl<S: SegmentSource> Pool<S> {
         let address = self.quick.get_mut((want / GRANULE) as usize)?.pop()?;
         self.quick_bytes -= want;
         self.live.get_mut(&address)?.quick = false;
-        self.counters.use_more(want as i64);
+        self.counters.add_used(want as i64);
         Some(DevPtr(address))
     }
 
@@ -272,7 +272,7 @@ impl<S: SegmentSource> Pool<S> {
         for number in numbers {
             let Some(segment) = self.segments.remove(&number) else { continue };
             self.free[usize::from(segment.small)].remove(&(segment.bytes, number, 0));
-            self.counters.hold_more(-(segment.bytes as i64));
+            self.counters.add_reserved(-(segment.bytes as i64));
             given += segment.bytes;
             self.source.release(segment.base, segment.bytes)?;
         }
@@ -305,8 +305,8 @@ impl<S: SegmentSource> Pool<S> {
     pub fn stats(&self) -> PoolStats {
         PoolStats {
             used_bytes: self.counters.used(),
-            free_bytes: self.counters.held() - self.counters.used(),
-            total_bytes: self.counters.held(),
+            free_bytes: self.counters.reserved() - self.counters.used(),
+            total_bytes: self.counters.reserved(),
             peak_bytes: self.counters.peak(),
             n_free_blocks: self.free.iter().map(BTreeSet::len).chain(self.quick.iter().map(Vec::len)).sum(),
             largest_free: self.free.iter().filter_map(|set| set.last()).map(|key| key.0).max().unwrap_or(0),
@@ -336,7 +336,7 @@ impl<S: SegmentSource> Pool<S> {
         }
         let address = segment.base + offset;
         self.live.insert(address, Live { segment: number, offset, bytes: taken, quick: false });
-        self.counters.use_more(taken as i64);
+        self.counters.add_used(taken as i64);
         Some(DevPtr(address))
     }
 
@@ -350,7 +350,7 @@ impl<S: SegmentSource> Pool<S> {
         };
         // Where the usual size does not fit any more, just what is needed may.
         for bytes in [usual, want.next_multiple_of(DRIVER_PAGE), want] {
-            if self.limit.is_some_and(|limit| self.counters.held() + bytes > limit) {
+            if self.limit.is_some_and(|limit| self.counters.reserved() + bytes > limit) {
                 continue;
             }
             let base = match self.source.allocate(bytes) {
@@ -363,7 +363,7 @@ impl<S: SegmentSource> Pool<S> {
             let blocks = BTreeMap::from([(0, Block { bytes, free: true })]);
             self.segments.insert(number, Segment { base, bytes, small, blocks });
             self.free[usize::from(small)].insert((bytes, number, 0));
-            self.counters.hold_more(bytes as i64);
+            self.counters.add_reserved(bytes as i64);
             return Ok(true);
         }
         Ok(false)

@@ -25,7 +25,7 @@ pub(super) struct Attend {
 pub(super) fn attention(call: &RoutineCall) -> Option<Attend> {
     let (attention, back) = match &call.op {
         RoutineOp::Attend(attention) => (attention, false),
-        RoutineOp::AttendBack(attention) => (attention, true),
+        RoutineOp::AttendBackward(attention) => (attention, true),
         _ => return None,
     };
     let ins = flat_operands(call, if back { 3 } else { 1 })?;

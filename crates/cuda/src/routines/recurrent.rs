@@ -25,7 +25,7 @@ pub(super) struct Layers {
 pub(super) fn layers(call: &RoutineCall) -> Option<Layers> {
     let (recurrence, back) = match &call.op {
         RoutineOp::Recur(recurrence) => (recurrence, false),
-        RoutineOp::RecurBack(recurrence) => (recurrence, true),
+        RoutineOp::RecurBackward(recurrence) => (recurrence, true),
         _ => return None,
     };
     let ins = flat_operands(call, if back { 3 } else { 1 })?;

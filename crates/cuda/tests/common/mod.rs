@@ -7,7 +7,7 @@ pub mod reference;
 use cuprous_core::{DType, Dims, Fun, ReduceOp, ScatterOp};
 use cuprous_cuda::codegen::{Generated, Options, Part, Stage};
 use cuprous_cuda::nvrtc::{self, CompileOptions};
-use cuprous_plan::kernel::{Access, Inst, Kernel, Level, Typed, Val};
+use cuprous_plan::{Access, Inst, Kernel, Level, Typed, Val};
 
 /// Builds a kernel. Every load and store gets a buffer of its own.
 pub struct Build {

@@ -2,7 +2,7 @@
 
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun, ReduceOp, Scalar, ScatterOp};
-use cuprous_plan::kernel::{Access, Inst, Kernel, Level, Val};
+use cuprous_plan::{Access, Inst, Kernel, Level, Val};
 
 /// Element `at` of a buffer.
 pub fn get(bytes: &[u8], at: i64, d: DType) -> f64 {

@@ -1,4 +1,4 @@
-//! Kernels for the GPU that are compiled while the program goes on on the host.
+//! Compilation for the GPU in the background, while programs run on the host.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -7,10 +7,10 @@ use std::thread::{self, JoinHandle};
 use crate::device::Device;
 use crate::program::Program;
 
-/// One compiles at a time: it has threads of its own.
-static ONE: Mutex<()> = Mutex::new(());
+/// Held while a program is compiled: one at a time, because the compiler has threads of its own.
+static COMPILING: Mutex<()> = Mutex::new(());
 static ENDING: AtomicBool = AtomicBool::new(false);
-static ALL: Mutex<Vec<Arc<Making>>> = Mutex::new(Vec::new());
+static RUNNING: Mutex<Vec<Arc<BackgroundCompile>>> = Mutex::new(Vec::new());
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|e| e.into_inner())
@@ -18,37 +18,38 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A program that is being compiled.
 #[derive(Default)]
-pub(super) struct Making(Mutex<Option<JoinHandle<()>>>);
+pub(super) struct BackgroundCompile(Mutex<Option<JoinHandle<()>>>);
 
-impl Making {
-    /// Begins; [`Device::compile`] will find what was made. What fails is told by the run that needs it.
-    pub(super) fn start(gpu: &Arc<dyn Device>, program: &Arc<Program>) -> Arc<Making> {
+impl BackgroundCompile {
+    /// Starts compiling a program, so that [`crate::device::DevicePrograms::compile`] finds its kernels. An error is
+    /// left to the run that needs the program.
+    pub(super) fn start(gpu: &Arc<dyn Device>, program: &Arc<Program>) -> Arc<BackgroundCompile> {
         let (gpu, program) = (gpu.clone(), program.clone());
         let work = move || {
-            let _one = lock(&ONE);
+            let _compiling = lock(&COMPILING);
             if !ENDING.load(Relaxed) {
                 gpu.prepare(&[program], &mut |_, _| {});
             }
         };
-        // Without a thread the run that needs it compiles it.
+        // If no thread can be started, the run that needs the program compiles it.
         let handle = thread::Builder::new().name("cuprous compile".into()).spawn(work).ok();
-        let making = Arc::new(Making(Mutex::new(handle)));
-        let mut all = lock(&ALL);
+        let compile = Arc::new(BackgroundCompile(Mutex::new(handle)));
+        let mut all = lock(&RUNNING);
         all.retain(|other| lock(&other.0).as_ref().is_some_and(|handle| !handle.is_finished()));
-        all.push(making.clone());
-        making
+        all.push(compile.clone());
+        compile
     }
 
     pub(super) fn wait(&self) {
         if let Some(handle) = lock(&self.0).take() {
-            let _a_panic_is_no_result = handle.join();
+            let _panic = handle.join();
         }
     }
 }
 
-/// The process is about to end: the compiler must not run while its library is taken down.
+/// Ends background compilation before the process exits: the compiler must not run while its library is unloaded.
 pub(crate) fn end() {
     ENDING.store(true, Relaxed);
-    let all = std::mem::take(&mut *lock(&ALL));
-    all.iter().for_each(|making| making.wait());
+    let all = std::mem::take(&mut *lock(&RUNNING));
+    all.iter().for_each(|compile| compile.wait());
 }

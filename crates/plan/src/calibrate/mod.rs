@@ -1,7 +1,7 @@
-//! Measures a device through its engine: what programs get of it, not what its maker promises.
+//! Calibration: measures the rates that programs reach on a device, through its engine.
 //!
-//! Rates of elementwise work are slopes: the time that a longer chain takes above a shorter one, so that launches and
-//! memory fall out. All others are whole runs, with launches taken off.
+//! The rate of an elementwise function is a slope: the time that a longer chain takes beyond a shorter one, so that
+//! launches and memory cancel out. All other rates come from whole runs, less the launches.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,36 +16,35 @@ use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Fun, ReduceOp, Result, RoutineOp, ScanOp, ScatterOp};
 
 use crate::cost;
-use crate::engine::Engine;
-use crate::record::Operand;
+use crate::engine::{Engine, Operand};
 
-pub mod rehearsal;
+pub mod dry_run;
 
-/// What the caller knows of the device.
+/// What the caller knows about the device.
 #[derive(Clone, Debug)]
-pub struct About {
+pub struct DeviceSetup {
     /// Its name.
     pub name: String,
-    /// Bytes of its caches, nearest first, as far as all of it may use them at once; then its memory is measured.
+    /// Bytes of its caches, nearest first, as far as all cores can use them at once. Memory is measured after the last.
     pub caches: Vec<f64>,
-    /// Bytes of its memory; 0 where it does not matter.
+    /// Bytes of its memory, or 0 if it does not matter.
     pub memory: f64,
     /// Threads that share larger work.
     pub threads: f64,
-    /// Seconds that recording an operation takes in the user's language.
+    /// Seconds to record an operation in the user's language.
     pub record: f64,
-    /// Seconds until it could be used.
+    /// Seconds until the device can be used.
     pub startup: f64,
-    /// A GPU: larger work, and copies.
+    /// True for a GPU, which needs larger work, and whose copies are measured.
     pub gpu: bool,
-    /// Bytes a second from and to pinned memory, where there is such.
+    /// Bytes per second to and from pinned memory, if there is pinned memory.
     pub pinned: Option<[f64; 2]>,
-    /// Smaller work, each measured once: for tests of what is done with the figures.
+    /// Smaller work, each measured once, for tests that only use the figures.
     pub quick: bool,
 }
 
-impl About {
-    /// The rates of which nothing is known yet.
+impl DeviceSetup {
+    /// Returns rates without any measurement.
     fn unknown(&self) -> Rates {
         Rates {
             name: self.name.clone(),
@@ -64,10 +63,10 @@ impl About {
     }
 }
 
-/// Called before each group of measurements with its name.
+/// Called with the name of each group of measurements before it starts.
 pub type Progress<'a> = &'a mut dyn FnMut(&str);
 
-/// What was measured.
+/// The result of a calibration.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// The rates.
@@ -77,24 +76,24 @@ pub struct Measured {
     pub spread: f64,
 }
 
-/// Measures it.
+/// Measures a device.
 ///
 /// # Errors
-/// The device failed. What it has no code for, or no library, is left out.
-pub fn measure(engine: &Arc<Engine>, about: &About, progress: Progress) -> Result<Measured> {
-    let mut rates = about.unknown();
-    if about.gpu {
-        // One after another they take minutes.
-        progress("what is to be compiled");
-        let programs = rehearsal::programs(about, Some(engine.device.clone()));
+/// The device failed. Routines without code or library on the device are left out.
+pub fn measure(engine: &Arc<Engine>, setup: &DeviceSetup, progress: Progress) -> Result<Measured> {
+    let mut rates = setup.unknown();
+    if setup.gpu {
+        // One after another the kernels take minutes to compile.
+        progress("recording the kernels to compile");
+        let programs = dry_run::programs(setup, Some(engine.device.clone()));
         engine.device.prepare(&programs, &mut |done, all| {
             if done * 10 / all > (done - 1) * 10 / all {
                 progress(&format!("compiled {done} of {all} kernels"));
             }
         });
     }
-    let bench = Bench { engine, gpu: about.gpu, quick: about.quick, once: about.quick };
-    let spread = bench.all(&mut rates, about, progress)?;
+    let bench = Bench { engine, gpu: setup.gpu, quick: setup.quick, once: setup.quick };
+    let spread = bench.all(&mut rates, setup, progress)?;
     Ok(Measured { rates, spread })
 }
 
@@ -103,42 +102,42 @@ struct Bench<'a> {
     gpu: bool,
     /// Smaller work.
     quick: bool,
-    /// All work is done once.
+    /// All work runs once.
     once: bool,
 }
 
-/// How long one figure may take.
+/// Time limit of one figure.
 const BUDGET: Duration = Duration::from_millis(40);
 
-/// Elements of the arrays on which chains are measured, on a CPU and on a GPU.
+/// Elements of the arrays of a chain, on a CPU and on a GPU.
 const CHAIN: [i64; 2] = [1 << 17, 1 << 25];
 
 impl Bench<'_> {
     /// Measures everything. Returns [`Measured::spread`].
-    fn all(&self, rates: &mut Rates, about: &About, progress: Progress) -> Result<f64> {
+    fn all(&self, rates: &mut Rates, setup: &DeviceSetup, progress: Progress) -> Result<f64> {
         progress("launches");
         (rates.program, rates.launch) = self.launches()?;
         let mut same = vec![self.reference()?];
         progress("memory");
-        for bytes in about.caches.iter().copied().chain([0.0]) {
+        for bytes in setup.caches.iter().copied().chain([0.0]) {
             let bandwidth = self.bandwidth(bytes)?;
             rates.rooms.push(Room { bytes, bandwidth });
         }
         if self.gpu {
             progress("copies");
-            rates.copies = Some(self.copies(about.pinned)?);
+            rates.copies = Some(self.copies(setup.pinned)?);
         }
         for (at, group) in Group::ALL.into_iter().enumerate() {
             progress(&format!("arithmetic, {} of {} dtypes", at + 1, Group::ALL.len()));
             self.chains(rates, group)?;
             same.push(self.reference()?);
         }
-        if !self.gpu && about.threads > 1.0 {
-            rates.together = self.together(rates)?;
-            rates.share = self.share(rates)?;
+        if !self.gpu && setup.threads > 1.0 {
+            rates.together = self.parallel_speedup(rates)?;
+            rates.share = self.parallel_overhead(rates)?;
         }
         progress("reductions");
-        self.folds(rates)?;
+        self.reductions(rates)?;
         same.push(self.reference()?);
         progress("routines");
         self.routines(rates)?;
@@ -159,7 +158,7 @@ impl Bench<'_> {
         })
     }
 
-    /// Seconds that `work` takes: of the quarter of runs that was least disturbed; each is waited for.
+    /// Measures the seconds that `work` takes, with a wait after each run: the first quartile of the runs.
     fn time(&self, work: impl Fn() -> Result<Vec<Array>>) -> Result<f64> {
         let once = || -> Result<f64> {
             let start = Instant::now();
@@ -171,7 +170,7 @@ impl Bench<'_> {
         if self.once {
             return once();
         }
-        // Planned, compiled, and built as a graph.
+        // The first runs plan, compile and build a graph.
         let start = Instant::now();
         for k in 0..4 {
             once()?;
@@ -190,7 +189,7 @@ impl Bench<'_> {
         Ok(times[times.len() / 4])
     }
 
-    /// Elements of the arrays on which chains are measured.
+    /// Returns the number of elements of the arrays of a chain.
     fn chain(&self) -> i64 {
         CHAIN[usize::from(self.gpu)] >> if self.quick { 5 } else { 0 }
     }
@@ -198,9 +197,9 @@ impl Bench<'_> {
     fn random(&self, dtype: DType, shape: &[i64], scale: f64) -> Result<Array> {
         let unit = self.engine.random(Fun::RandomUnit64, shape, 1, 0, None)?;
         let scaled = self.with(Fun::Multiply, &unit, scale)?;
-        let made = self.engine.cast(&scaled, dtype)?;
+        let array = self.engine.cast(&scaled, dtype)?;
         self.engine.synchronize()?;
-        Ok(made)
+        Ok(array)
     }
 
     fn with(&self, fun: Fun, a: &Array, x: f64) -> Result<Array> {
@@ -212,14 +211,14 @@ impl Bench<'_> {
         self.engine.map(fun, &[Operand::Array(a), Operand::Array(b)], None)
     }
 
-    /// Seconds that a program takes beyond its kernels, and that each kernel takes.
+    /// Measures the seconds of a program without its kernels, and those of each kernel's launch.
     fn launches(&self) -> Result<(f64, f64)> {
         let a = self.random(DType::F32, &[4, 4], 1.0)?;
-        // Folds of rows and of columns in turn: each needs the whole of what came before.
-        let run = |turns: usize| -> Result<(f64, f64)> {
+        // Reductions of rows and of columns alternate: each needs all of the result before.
+        let run = |iterations: usize| -> Result<(f64, f64)> {
             let work = || -> Result<Vec<Array>> {
                 let mut y = a.clone();
-                for k in 0..turns {
+                for k in 0..iterations {
                     let most = self.engine.reduce(ReduceOp::Max, &y, 1 << (k % 2))?;
                     let column = if k % 2 == 1 { most.layout.reshape(&[4, 1]) } else { None };
                     let most = column.map_or(most.clone(), |layout| most.view(layout));
@@ -240,7 +239,7 @@ impl Bench<'_> {
         Ok(((short - few * launch).max(1e-7), launch))
     }
 
-    /// Bytes a second, read plus written, of arrays that fill half of a cache; of memory where `bytes` is zero.
+    /// Measures bytes per second, read plus written, of arrays that fill half of a cache; of memory if `bytes` is zero.
     fn bandwidth(&self, bytes: f64) -> Result<f64> {
         let copy = |n: i64| -> Result<f64> {
             let a = self.random(DType::F32, &[n.max(64)], 1.0)?;
@@ -267,8 +266,8 @@ impl Bench<'_> {
         Ok(6.0 * n as f64 / (large - small).max(1e-9))
     }
 
-    /// Seconds that sharing work among threads takes, whatever it is.
-    fn share(&self, rates: &Rates) -> Result<f64> {
+    /// Measures the fixed seconds that it takes to share work among threads.
+    fn parallel_overhead(&self, rates: &Rates) -> Result<f64> {
         let n = 1 << 17;
         let a = self.random(DType::F32, &[n], 1.0)?;
         let taken = self.time(|| Ok(vec![self.with(Fun::Add, &a, 1.0)?]))?;
@@ -284,8 +283,8 @@ impl Bench<'_> {
         Ok((taken - rates.program - rates.span(&known).total()).max(0.0))
     }
 
-    /// How many times as fast as one thread all are: the same chain, too short to be shared.
-    fn together(&self, rates: &Rates) -> Result<f64> {
+    /// Measures the speedup of all threads over one, with the same chain on arrays too short to be shared.
+    fn parallel_speedup(&self, rates: &Rates) -> Result<f64> {
         let lengths = [2, 14];
         let slope = |n: i64| -> Result<f64> {
             let x = self.random(DType::F32, &[n], 2.0)?;
@@ -300,14 +299,14 @@ impl Bench<'_> {
             };
             Ok(chain(lengths[1])? - chain(lengths[0])?)
         };
-        // Recording takes longer than computing here: a few elements tell how long.
+        // Recording takes longer than computing here. A chain on a few elements measures it.
         let [few, many] = [16, 1 << 11];
         let seconds = (slope(many)? - slope(few)?) / (2 * (lengths[1] - lengths[0])) as f64 / (many - few) as f64;
         let ratio = seconds * rates.rate("add", Group::F32);
         Ok(ratio.clamp(1.0, rates.threads))
     }
 
-    /// Functions of one dtype, by their chains.
+    /// Measures the functions of one dtype by chains.
     fn chains(&self, rates: &mut Rates, group: Group) -> Result<()> {
         let n = self.chain();
         // A tape that repeats itself ends at 160 operations.
@@ -315,8 +314,8 @@ impl Bench<'_> {
         let dtype = group.dtype();
         let x = self.random(dtype, &[n], if dtype.is_float() { 2.0 } else { 100.0 })?;
         let small = self.random(dtype, &[n], if dtype.is_float() { 0.8 } else { 100.0 })?;
-        // On a GPU they are so long that arithmetic bounds them, and memory does not; ten times a function of 120 operations
-        // would take the compiler 7 s.
+        // On a GPU the chains are so long that arithmetic bounds them, not memory. Ten times a function of 120
+        // operations would take the compiler 7 s.
         let lengths = |fun: Fun| match (self.gpu, weight(fun.op().name).0 >= 80.0) {
             (false, _) => [1, 3],
             (true, false) => [4, 10],
@@ -335,21 +334,21 @@ impl Bench<'_> {
             let [short, long] = lengths;
             Ok((chain(long)? - chain(short)?).max(1e-9) / (long - short) as f64 / n as f64)
         };
-        let mut put = |what: &str, seconds: f64| {
+        let mut record = |what: &str, seconds: f64| {
             rates.work.entry(what.to_owned()).or_default()[group as usize] = 1.0 / seconds;
         };
-        // Two operations.
+        // Each iteration has two operations.
         let plain = slope(plain_lengths, &|y| self.with(Fun::Add, &self.both(Fun::Multiply, y, &small)?, 1.0))? / 2.0;
-        put("add", plain);
+        record("add", plain);
         if !dtype.is_float() {
             return Ok(());
         }
         let divided = slope(plain_lengths, &|y| self.with(Fun::Add, &self.both(Fun::Divide, y, &x)?, 1.0))? - plain;
-        put("divide", divided.max(plain));
+        record("divide", divided.max(plain));
         for &fun in Fun::ALL.iter().filter(|fun| group != Group::F16 && is_slow(**fun)) {
             let bounded = matches!(fun, Fun::Arcsin | Fun::Arccos | Fun::Arctanh | Fun::Erfinv);
             let base = if bounded { &small } else { &x };
-            // A tenth of what came before leaves the operand as spread as it was.
+            // A tenth of the value before keeps the spread of the operand.
             let seconds = slope(lengths(fun), &|y| {
                 let at = self.both(Fun::Add, &self.with(Fun::Multiply, y, 0.1)?, base)?;
                 if fun.op().arity == 1 {
@@ -358,13 +357,13 @@ impl Bench<'_> {
                     self.both(fun, &at, base)
                 }
             })?;
-            put(fun.op().name, (seconds - 2.0 * plain).max(plain));
+            record(fun.op().name, (seconds - 2.0 * plain).max(plain));
         }
         Ok(())
     }
 
-    /// Seconds of one program beyond what launches, memory and other work in it are known to take.
-    fn beyond(
+    /// Measures the seconds of one program beyond the known times of launches, memory and other work in it.
+    fn time_beyond(
         &self,
         rates: &Rates,
         others: &[(&'static str, Group, f64)],
@@ -380,14 +379,14 @@ impl Bench<'_> {
             ..Load::default()
         };
         let rest = whole - rates.program - rates.launch - rates.span(&known).compute;
-        // What memory takes anyway says nothing about the work.
+        // If memory bounds the program, its time says nothing about the work.
         let memory = bytes / rates.bandwidth(bytes);
         Ok(if rest < 1.1 * memory { memory / 4.0 } else { rest }.max(1e-9))
     }
 
-    fn folds(&self, rates: &mut Rates) -> Result<()> {
+    fn reductions(&self, rates: &mut Rates) -> Result<()> {
         if self.gpu {
-            return self.large_folds(rates);
+            return self.large_reductions(rates);
         }
         let n = 1 << 18;
         for group in Group::ALL {
@@ -396,23 +395,24 @@ impl Bench<'_> {
                 if op == ReduceOp::M2 && !group.dtype().is_float() {
                     continue;
                 }
-                let seconds = self.beyond(rates, &[], 0.0, || Ok(vec![self.engine.reduce(op, &a, 1)?]))?;
-                rates.work.entry(cost::fold(op).into()).or_default()[group as usize] = n as f64 / seconds;
+                let seconds = self.time_beyond(rates, &[], 0.0, || Ok(vec![self.engine.reduce(op, &a, 1)?]))?;
+                rates.work.entry(cost::reduction_name(op).into()).or_default()[group as usize] = n as f64 / seconds;
             }
             let columns = self.random(group.dtype(), &[512, 512], 100.0)?;
             for (what, op) in [("fold across", ReduceOp::Sum), ("m2 across", ReduceOp::M2)] {
                 if op == ReduceOp::M2 && !group.dtype().is_float() {
                     continue;
                 }
-                let fold = || Ok(vec![self.engine.reduce(op, &columns, 1)?]);
-                self.put(rates, what, group, columns.layout.size as f64, 0.0, fold)?;
+                let reduce = || Ok(vec![self.engine.reduce(op, &columns, 1)?]);
+                self.record(rates, what, group, columns.layout.size as f64, 0.0, reduce)?;
             }
         }
         Ok(())
     }
 
-    /// On a GPU memory bounds most of them: those of columns, and those with more than a number to keep, may wait for more.
-    fn large_folds(&self, rates: &mut Rates) -> Result<()> {
+    /// On a GPU memory bounds most reductions. Those of columns, and those with more than one number of state, may be
+    /// slower.
+    fn large_reductions(&self, rates: &mut Rates) -> Result<()> {
         let side: i64 = if self.quick { 512 } else { 4096 };
         for group in [Group::F32, Group::F64] {
             let square = self.random(group.dtype(), &[side, side], 100.0)?;
@@ -421,13 +421,13 @@ impl Bench<'_> {
             for (what, op, axis) in
                 [("m2", ReduceOp::M2, 2), ("fold across", ReduceOp::Sum, 1), ("m2 across", ReduceOp::M2, 1)]
             {
-                self.put(rates, what, group, area, bytes, || Ok(vec![self.engine.reduce(op, &square, axis)?]))?;
+                self.record(rates, what, group, area, bytes, || Ok(vec![self.engine.reduce(op, &square, axis)?]))?;
             }
         }
         Ok(())
     }
 
-    /// Everything that is no elementwise function. What the device has no code for is left out.
+    /// Measures everything that is not an elementwise function. Routines without code on the device are left out.
     fn routines(&self, rates: &mut Rates) -> Result<()> {
         let k = i64::from(self.gpu);
         let n: i64 = 1 << (20 + 4 * k - if self.quick { 6 } else { 0 });
@@ -438,41 +438,41 @@ impl Bench<'_> {
             let log = (n as f64).log2();
             let call = |op: RoutineOp, out: DType, shape: Vec<i64>| {
                 let a = a.clone();
-                move || Ok(vec![self.engine.call(op.clone(), &[&a], out, &shape)?])
+                move || Ok(vec![self.engine.record_routine(op.clone(), &[&a], out, &shape)?])
             };
-            self.put(rates, "sort", group, n as f64 * log, 0.0, call(RoutineOp::Sort, dtype, vec![n]))?;
-            self.put(rates, "select", group, n as f64, 0.0, call(RoutineOp::Select { rank: n / 2 }, dtype, vec![]))?;
-            let running = || Ok(vec![self.engine.running(ScanOp::Sum, &a, 0)?]);
-            self.put(rates, "scan", group, n as f64, 2.0 * size, running)?;
+            self.record(rates, "sort", group, n as f64 * log, 0.0, call(RoutineOp::Sort, dtype, vec![n]))?;
+            self.record(rates, "select", group, n as f64, 0.0, call(RoutineOp::Select { rank: n / 2 }, dtype, vec![]))?;
+            let running = || Ok(vec![self.engine.scan(ScanOp::Sum, &a, 0)?]);
+            self.record(rates, "scan", group, n as f64, 2.0 * size, running)?;
             let index = self.engine.cast(&self.random(DType::F64, &[n], n as f64 - 1.0)?, DType::I64)?;
             let gather = || Ok(vec![self.engine.gather(&a, &index)?]);
-            self.put(rates, "gather", group, n as f64, 0.0, gather)?;
+            self.record(rates, "gather", group, n as f64, 0.0, gather)?;
             let target = self.random(dtype, &[n], 1.0)?;
             let scatter = || self.engine.scatter(&target, &index, &a, ScatterOp::Set).map(|()| vec![]);
-            self.put(rates, "scatter", group, n as f64, 0.0, scatter)?;
+            self.record(rates, "scatter", group, n as f64, 0.0, scatter)?;
             let few = self.engine.cast(&self.random(DType::F64, &[n], cost::CROWD)?, DType::I64)?;
             let crowd = self.random(dtype, &[cost::CROWD as i64], 1.0)?;
             let crowded = || self.engine.scatter(&crowd, &few, &a, ScatterOp::Add).map(|()| vec![]);
-            self.put(rates, "crowded scatter", group, n as f64, 0.0, crowded)?;
+            self.record(rates, "crowded scatter", group, n as f64, 0.0, crowded)?;
             for (what, side) in
                 [("strided", if self.gpu { 1024 } else { 768 }), ("strided far", if self.gpu { 8192 } else { 2048 })]
             {
                 let square = self.random(dtype, &[side, side], 1.0)?;
-                let turned = square.view(square.layout.permute(&[1, 0]));
+                let transposed = square.view(square.layout.permute(&[1, 0]));
                 let area = (side * side) as f64;
-                let copy = || Ok(vec![self.engine.cast(&turned, dtype)?]);
-                self.put(rates, what, group, area, 2.0 * area * dtype.size() as f64, copy)?;
+                let copy = || Ok(vec![self.engine.cast(&transposed, dtype)?]);
+                self.record(rates, what, group, area, 2.0 * area * dtype.size() as f64, copy)?;
             }
-            let sorted = self.engine.call(RoutineOp::Sort, &[&a], dtype, &[n])?;
+            let sorted = self.engine.record_routine(RoutineOp::Sort, &[&a], dtype, &[n])?;
             let search = || {
-                Ok(vec![self.engine.call(
+                Ok(vec![self.engine.record_routine(
                     RoutineOp::SearchSorted { right: false },
                     &[&sorted, &a],
                     DType::I64,
                     &[n],
                 )?])
             };
-            self.put(rates, "search", group, n as f64 * log, 0.0, search)?;
+            self.record(rates, "search", group, n as f64 * log, 0.0, search)?;
         }
         for group in [Group::F16, Group::F32, Group::F64] {
             let dtype = group.dtype();
@@ -484,7 +484,7 @@ impl Bench<'_> {
                 1024
             };
             let (a, b) = (self.random(dtype, &[m, m], 1.0)?, self.random(dtype, &[m, m], 1.0)?);
-            self.put(rates, "dot", group, 2.0 * (m * m * m) as f64, 0.0, || Ok(vec![self.engine.dot(&a, &b)?]))?;
+            self.record(rates, "dot", group, 2.0 * (m * m * m) as f64, 0.0, || Ok(vec![self.engine.dot(&a, &b)?]))?;
             if group == Group::F16 {
                 continue;
             }
@@ -492,13 +492,13 @@ impl Bench<'_> {
             let (tall, few) = (self.random(dtype, &[rows, 32], 1.0)?, self.random(dtype, &[32, 1], 1.0)?);
             let (flat, side) = (tall.view(tall.layout.permute(&[1, 0])), self.random(dtype, &[rows, 1], 1.0)?);
             let products = || Ok(vec![self.engine.dot(&tall, &few)?, self.engine.dot(&flat, &side)?]);
-            self.put(rates, "thin dot", group, 128.0 * rows as f64, 0.0, products)?;
-            self.floats(rates, group, dtype)?;
+            self.record(rates, "thin dot", group, 128.0 * rows as f64, 0.0, products)?;
+            self.float_routines(rates, group, dtype)?;
         }
         Ok(())
     }
 
-    fn floats(&self, rates: &mut Rates, group: Group, dtype: DType) -> Result<()> {
+    fn float_routines(&self, rates: &mut Rates, group: Group, dtype: DType) -> Result<()> {
         let k = i64::from(self.gpu);
         for (fun, of) in [
             (Fun::RandomBits32, Group::F32),
@@ -512,17 +512,17 @@ impl Bench<'_> {
                 continue;
             }
             let n = self.chain();
-            // A fold keeps the numbers from memory; a GPU's memory takes them in less time than they are drawn in, and folds
-            // of what is drawn are slow in ways of their own.
+            // A reduction keeps the numbers from being written to memory. A GPU writes them faster than it draws them,
+            // and reductions of random numbers have other costs there.
             let draw = || {
-                let made = self.engine.random(fun, &[n], 1, 7, None)?;
-                if self.gpu { Ok(vec![made]) } else { Ok(vec![self.engine.reduce(ReduceOp::Max, &made, 1)?]) }
+                let array = self.engine.random(fun, &[n], 1, 7, None)?;
+                if self.gpu { Ok(vec![array]) } else { Ok(vec![self.engine.reduce(ReduceOp::Max, &array, 1)?]) }
             };
             let bits = matches!(fun, Fun::RandomBits32 | Fun::RandomBits64);
             let own = if bits { if of == Group::F32 { Group::I32 } else { Group::I64 } } else { of };
-            let folded = [("max", own, n as f64)];
+            let reduced = [("max", own, n as f64)];
             let bytes = if self.gpu { (n as usize * of.dtype().size()) as f64 } else { 0.0 };
-            let seconds = self.beyond(rates, if self.gpu { &[] } else { &folded }, bytes, draw)?;
+            let seconds = self.time_beyond(rates, if self.gpu { &[] } else { &reduced }, bytes, draw)?;
             rates.work.entry(fun.op().name.into()).or_default()[own as usize] = n as f64 / seconds;
         }
         let points: i64 = 1 << (18 + 4 * k);
@@ -530,29 +530,30 @@ impl Bench<'_> {
         let signal = self.engine.cast(&self.random(dtype, &[points], 1.0)?, complex)?;
         self.engine.synchronize()?;
         let op = RoutineOp::Fft { kind: FftKind::Forward, axis: 0, rank: 1, scale: FftScale::One };
-        let fft = || Ok(vec![self.engine.call(op.clone(), &[&signal], complex, &[points])?]);
-        self.put(rates, "fft", group, 5.0 * points as f64 * (points as f64).log2(), 0.0, fft)?;
-        self.factors(rates, group)?;
+        let fft = || Ok(vec![self.engine.record_routine(op.clone(), &[&signal], complex, &[points])?]);
+        self.record(rates, "fft", group, 5.0 * points as f64 * (points as f64).log2(), 0.0, fft)?;
+        self.factorizations(rates, group)?;
         let s: i64 = if self.gpu { 1024 } else { 256 };
         let small = self.random(dtype, &[s, s], 1.0)?;
         let op = RoutineOp::Linalg(LinalgOp::Svd(Vectors::Thin));
-        let svd = || Ok(vec![self.engine.call(op.clone(), &[&small], dtype, &[s + 2 * s * s + 1])?]);
-        self.put(rates, "spectrum", group, 17.0 * (s * s * s) as f64, 0.0, svd)?;
+        let svd = || Ok(vec![self.engine.record_routine(op.clone(), &[&small], dtype, &[s + 2 * s * s + 1])?]);
+        self.record(rates, "spectrum", group, 17.0 * (s * s * s) as f64, 0.0, svd)?;
         let picture = self.random(dtype, &[512 << k, 512 << k], 1.0)?;
         let weights = self.random(dtype, &[5, 5], 1.0)?;
         let op = RoutineOp::Correlate { edge: Edge::Reflect, constant: 0, origin: [2, 2].as_slice().into() };
-        let filter = || Ok(vec![self.engine.call(op.clone(), &[&picture, &weights], dtype, picture.shape())?]);
-        self.put(rates, "correlate", group, 50.0 * picture.layout.size as f64, 0.0, filter)
+        let filter =
+            || Ok(vec![self.engine.record_routine(op.clone(), &[&picture, &weights], dtype, picture.shape())?]);
+        self.record(rates, "correlate", group, 50.0 * picture.layout.size as f64, 0.0, filter)
     }
 
-    /// Solving a system takes so long for each column, and so long for each operation.
-    fn factors(&self, rates: &mut Rates, group: Group) -> Result<()> {
+    /// Solving a system has a cost for each column and one for each operation.
+    fn factorizations(&self, rates: &mut Rates, group: Group) -> Result<()> {
         let dtype = group.dtype();
         let solving = |m: i64| -> Result<f64> {
             let (matrix, side) = (self.random(dtype, &[m, m], 1.0)?, self.random(dtype, &[m, 1], 1.0)?);
             let op = RoutineOp::Linalg(LinalgOp::Solve);
-            self.beyond(rates, &[], 0.0, || {
-                Ok(vec![self.engine.call(op.clone(), &[&matrix, &side], dtype, &[m + 1])?])
+            self.time_beyond(rates, &[], 0.0, || {
+                Ok(vec![self.engine.record_routine(op.clone(), &[&matrix, &side], dtype, &[m + 1])?])
             })
         };
         let flops = |m: i64| 2.0 / 3.0 * (m * m * m) as f64;
@@ -573,8 +574,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Measures a routine that does `amount` units; nothing where the device cannot do it.
-    fn put(
+    /// Measures a routine that does `amount` units of work. Records nothing if the device does not support it.
+    fn record(
         &self,
         rates: &mut Rates,
         what: &str,
@@ -583,7 +584,7 @@ impl Bench<'_> {
         bytes: f64,
         work: impl Fn() -> Result<Vec<Array>>,
     ) -> Result<()> {
-        if let Some(seconds) = if_supported(self.beyond(rates, &[], bytes, work))? {
+        if let Some(seconds) = if_supported(self.time_beyond(rates, &[], bytes, work))? {
             rates.work.entry(what.to_owned()).or_default()[group as usize] = amount / seconds.max(1e-9);
         }
         Ok(())
@@ -619,8 +620,8 @@ impl Bench<'_> {
     }
 }
 
-/// Returns what was measured, or `None` if the device has no such routine: a library that is not installed, or a dtype that
-/// the routine does not take.
+/// Returns the measured seconds, or `None` if the device has no such routine: its library is not installed, or it does
+/// not take the dtype.
 fn if_supported(measured: Result<f64>) -> Result<Option<f64>> {
     use cuprous_core::error::ErrorKind::{Cast, MissingLibrary, NotImplemented, Type};
     match measured {
@@ -630,7 +631,7 @@ fn if_supported(measured: Result<f64>) -> Result<Option<f64>> {
     }
 }
 
-/// Worth a rate of its own: slower than an addition, of floats, and of one operand or two.
+/// Returns true if a function has a rate of its own: slower than an addition, on floats, with one or two operands.
 fn is_slow(fun: Fun) -> bool {
     let op = fun.op();
     weight(op.name).0 >= 8.0

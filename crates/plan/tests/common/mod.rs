@@ -1,52 +1,58 @@
-//! A device that records plans, and short words for recording operations.
+//! A device that records plans, and helpers for recording operations.
 #![allow(dead_code, reason = "not every test file uses every word")]
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
+use cuprous_core::recurrent::{Layers, Recurrence};
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, Buffer, DType, Error, Fun, Memory, Result, RoutineOp, Scalar, interrupt};
-use cuprous_plan::device::Mark;
-use cuprous_plan::{Device, Engine, Executable, Inst, Kernel, Operand, Program, Step, spec};
+use cuprous_kernel::linked::Object;
+use cuprous_plan::device::{
+    DeviceKernels, DeviceMemory, DeviceOrder, DevicePrograms, DeviceStatistics, HostMark, Mark, no_linker,
+    no_page_locked_memory, no_raw_modules, no_user_kernels,
+};
+use cuprous_plan::program::verify;
+use cuprous_plan::{Device, Engine, Executable, Inst, Kernel, KernelRef, Operand, Program, RawModule, Step};
 
-/// What such a device was asked, and how it is to be.
+/// What the device was given, and how it behaves.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct DeviceLog {
     /// The programs it was given, in order.
     pub(crate) programs: Mutex<Vec<Arc<Program>>>,
     pub(crate) ran: AtomicUsize,
     pub(crate) uploads: AtomicUsize,
-    /// Downloads behind everything, and behind a mark alone.
+    /// Downloads after all work, and after a mark only.
     pub(crate) downloads: AtomicUsize,
     pub(crate) early: AtomicUsize,
-    /// Waits for a mark, and for everything. Until the first nothing is done.
+    /// Waits for a mark, and for all work. Until the first wait nothing is done.
     pub(crate) waited: [AtomicUsize; 2],
-    /// Programs that were compiled ahead, and on how many threads that was not the test's own.
+    /// Programs that were compiled ahead, and how many of them on a background thread.
     pub(crate) prepared: AtomicUsize,
     pub(crate) elsewhere: AtomicUsize,
-    /// Work goes on beside the host.
+    /// Work runs while the host goes on.
     pub(crate) asynchronous: AtomicBool,
-    /// There is no more memory.
+    /// Allocations fail.
     pub(crate) full: AtomicBool,
-    /// So many runs end with an interrupt.
+    /// The number of runs that end with an interrupt.
     pub(crate) interrupts: AtomicUsize,
     /// The next run has no memory for its last step.
     pub(crate) no_scratch: AtomicBool,
-    /// The addresses that each run was given.
+    /// The addresses of each run.
     pub(crate) addresses: Mutex<Vec<Vec<u64>>>,
-    /// Blocks without memory so far.
+    /// Number of blocks without memory so far.
     blocks: AtomicUsize,
 }
 
-/// A device that notes what it is asked and computes nothing. Its memory is real where contents matter.
+/// A device that records what it is given and computes nothing. Its memory is real where contents matter.
 #[derive(Default)]
 pub(crate) struct Recorder {
-    pub(crate) seen: Arc<Seen>,
+    pub(crate) seen: Arc<DeviceLog>,
     pub(crate) real: bool,
 }
 
-/// An address, and no memory.
+/// An address without memory.
 struct Nowhere {
     bytes: usize,
     address: u64,
@@ -63,9 +69,9 @@ impl Memory for Nowhere {
 
 struct Block(Vec<std::cell::UnsafeCell<u8>>);
 
-// SAFETY: the engine's lock guards what is in it, as on every device.
+// SAFETY: the engine's lock guards the contents, as on every device.
 unsafe impl Send for Block {}
-// SAFETY: as above.
+// SAFETY: the engine's lock guards the contents, as on every device.
 unsafe impl Sync for Block {}
 
 impl Memory for Block {
@@ -77,10 +83,10 @@ impl Memory for Block {
     }
 }
 
-/// A point that is reached when somebody waits for it.
-struct There(Arc<Seen>);
+/// A mark that is reached when something waits for it.
+struct LogMark(Arc<DeviceLog>);
 
-impl Mark for There {
+impl Mark for LogMark {
     fn wait(&self) -> Result<()> {
         self.0.waited[0].fetch_add(1, Relaxed);
         Ok(())
@@ -96,9 +102,9 @@ impl Mark for There {
     }
 }
 
-struct Ran(Arc<Seen>);
+struct LogExecutable(Arc<DeviceLog>);
 
-impl Executable for Ran {
+impl Executable for LogExecutable {
     fn run(&mut self, buffers: &[u64], _: &[Scalar], _: bool) -> Result<()> {
         self.0.addresses.lock().unwrap().push(buffers.to_vec());
         if self.0.interrupts.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() {
@@ -113,14 +119,26 @@ impl Executable for Ran {
     fn done(&self) -> usize {
         self.0.programs.lock().unwrap().last().map_or(0, |program| program.steps.len() - 1)
     }
+    fn is_busy(&self) -> bool {
+        false
+    }
     fn early(&self, _: usize) -> Option<Arc<dyn Mark>> {
-        Some(Arc::new(There(self.0.clone())))
+        Some(Arc::new(LogMark(self.0.clone())))
     }
 }
 
 impl Device for Recorder {
     fn name(&self) -> &'static str {
         "recorder"
+    }
+}
+
+impl DeviceMemory for Recorder {
+    fn is_host(&self) -> bool {
+        false
+    }
+    fn has_addresses(&self) -> bool {
+        true
     }
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
         if self.seen.full.load(Relaxed) {
@@ -144,7 +162,7 @@ impl Device for Recorder {
     fn download(&self, from: u64, to: &mut [u8]) -> Result<()> {
         self.seen.downloads.fetch_add(1, Relaxed);
         if self.real {
-            // SAFETY: who asks holds memory of that size.
+            // SAFETY: the caller holds memory of that size.
             unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to.as_mut_ptr(), to.len()) };
         }
         Ok(())
@@ -153,47 +171,103 @@ impl Device for Recorder {
         self.seen.early.fetch_add(1, Relaxed);
         Ok(())
     }
-    fn synchronize(&self) -> Result<()> {
-        self.seen.waited[1].fetch_add(1, Relaxed);
+    fn page_locked(&self, _: usize) -> Result<Buffer> {
+        Err(no_page_locked_memory())
+    }
+    fn trim(&self) {}
+    fn set_memory_limit(&self, _: u64) -> Result<()> {
         Ok(())
     }
-    fn idle(&self) -> Result<bool> {
-        Ok(self.seen.waited[1].load(Relaxed) > 0)
+}
+
+impl DevicePrograms for Recorder {
+    fn supports(&self, call: &RoutineOp) -> bool {
+        !matches!(call, RoutineOp::Fft { .. })
+    }
+    fn recurrence(&self, _: &Layers) -> Option<Arc<Recurrence>> {
+        None
     }
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
-        spec::check(program).expect("the plan follows the rules");
+        verify::check(program).expect("the plan follows the rules");
         self.seen.programs.lock().unwrap().push(program.clone());
-        Ok(Box::new(Ran(self.seen.clone())))
+        Ok(Box::new(LogExecutable(self.seen.clone())))
     }
     fn prepare(&self, programs: &[Arc<Program>], _: &mut dyn FnMut(usize, usize)) {
         self.seen.prepared.fetch_add(programs.len(), Relaxed);
         let own = std::thread::current().name().is_some_and(|name| name == "cuprous compile");
         self.seen.elsewhere.fetch_add(usize::from(own), Relaxed);
     }
-    fn can(&self, call: &RoutineOp) -> bool {
-        !matches!(call, RoutineOp::Fft { .. })
+    fn source(&self, _: &Program) -> Result<String> {
+        Ok(String::new())
     }
+}
+
+impl DeviceKernels for Recorder {
+    fn user_kernel(&self, _: &cuprous_kernel::Module, _: &cuprous_kernel::Options) -> Result<KernelRef> {
+        Err(no_user_kernels(self.name()))
+    }
+    fn raw_module(&self, _: &[u8], _: bool, name: &str, _: &[String]) -> Result<Arc<dyn RawModule>> {
+        Err(no_raw_modules(name, self.name()))
+    }
+    fn link(&self, _: &[u8], _: &[Object], name: &str) -> Result<Arc<[u8]>> {
+        Err(no_linker(name, self.name()))
+    }
+}
+
+impl DeviceOrder for Recorder {
     fn is_asynchronous(&self) -> bool {
         self.seen.asynchronous.load(Relaxed)
     }
-    fn source(&self, _: &Program) -> Result<String> {
-        Ok(String::new())
+    fn is_asynchronous_at(&self, _: u64) -> bool {
+        self.is_asynchronous()
+    }
+    fn synchronize(&self) -> Result<()> {
+        self.seen.waited[1].fetch_add(1, Relaxed);
+        Ok(())
+    }
+    fn mark(&self) -> Result<Box<dyn Mark>> {
+        self.synchronize()?;
+        Ok(Box::new(HostMark::now()))
+    }
+    fn is_idle(&self) -> Result<bool> {
+        Ok(self.seen.waited[1].load(Relaxed) > 0)
+    }
+    fn wait_for_stream(&self, _: u64) -> Result<()> {
+        Ok(())
+    }
+    fn is_stream_done(&self, _: u64) -> Result<bool> {
+        Ok(true)
+    }
+    fn stream(&self) -> u64 {
+        0
+    }
+    fn hand_over(&self, _: Option<i64>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl DeviceStatistics for Recorder {
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
     }
     fn memory(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
     fn reset_peak(&self) {}
-    fn set_memory_limit(&self, _: u64) -> Result<()> {
+    fn set_profiling(&self, _: bool) -> Result<()> {
         Ok(())
+    }
+    fn explain(&self) -> String {
+        String::new()
     }
 }
 
 pub(crate) struct Bench {
     pub(crate) engine: Arc<Engine>,
-    pub(crate) seen: Arc<Seen>,
+    pub(crate) seen: Arc<DeviceLog>,
 }
 
-/// An engine on such a device. Each test has a device number of its own: threads keep one tape for each.
+/// Returns an engine on a recorder. Each test has a device number of its own, because threads keep one tape for each.
 pub(crate) fn bench(id: u8) -> Bench {
     bench_on(id, false)
 }
@@ -219,7 +293,7 @@ impl Bench {
     pub(crate) fn one(&self, fun: Fun, a: &Array) -> Array {
         self.engine.map(fun, &[Operand::Array(a)], None).unwrap()
     }
-    /// Runs what is recorded; the last program planned.
+    /// Runs what is recorded and returns the program that was planned last.
     pub(crate) fn program(&self) -> Arc<Program> {
         self.engine.flush().unwrap();
         self.seen.programs.lock().unwrap().last().expect("something was planned").clone()

@@ -9,7 +9,7 @@ use cuprous_advisor::machine::FORMAT;
 use cuprous_advisor::units::{quantity, seconds};
 use cuprous_advisor::{Group, Machine};
 use cuprous_cuda::{Property, driver};
-use cuprous_plan::calibrate::{About, Measured, Progress, measure};
+use cuprous_plan::calibrate::{DeviceSetup, Measured, Progress, measure};
 
 use super::report::json;
 use super::{Host, probe};
@@ -100,7 +100,7 @@ const OTHERS: f64 = 0.1;
 fn all(quick: bool, record: f64, path: &Path, err: &mut dyn Write) -> Result<Machine, Fault> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
     let name = probe::cpu();
-    let about = About {
+    let about = DeviceSetup {
         name: name.split(',').next().unwrap_or("CPU").to_owned(),
         caches: probe::caches(threads),
         memory: 0.0,
@@ -153,7 +153,7 @@ fn on_gpu(board: &str, record: f64, quick: bool, progress: Progress) -> cuprous_
             _ => None,
         })
     };
-    let about = About {
+    let about = DeviceSetup {
         name: board.split(',').next().unwrap_or("GPU").to_owned(),
         // Half of it: what was written stays there as well.
         caches: number("l2CacheSize").filter(|&n| n > 0.0).map(|n| n / 2.0).into_iter().collect(),

@@ -225,7 +225,7 @@ impl<'py> Arg<'py> {
             let letters: String = interface.get_item("typestr")?.extract()?;
             let (module, name) = match letters.get(1..2) {
                 Some("M" | "m") => ("cuprous.cuda._dates", "of_interface"),
-                _ => ("cuprous._convert", "from_cuda_interface"),
+                _ => ("cuprous._common.convert", "from_cuda_interface"),
             };
             let made = object.py().import(module)?.getattr(name)?.call1((object, interface))?;
             return Arg::new(&made, key);

@@ -59,7 +59,7 @@ impl NativeKernel {
     /// What the device says of it.
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let facts = PyDict::new(py);
-        for (name, value) in self.kernel.facts().or_raise()? {
+        for (name, value) in self.kernel.attributes().or_raise()? {
             facts.set_item(name, value)?;
         }
         Ok(facts)
@@ -201,7 +201,7 @@ fn argument(object: &Bound<'_, PyAny>) -> PyResult<Raw> {
         return Ok(Raw::Number(Number::Int(pointer.into()), DType::U64));
     }
     if let Ok(interface) = object.getattr("__cuda_array_interface__") {
-        let convert = object.py().import("cuprous._convert")?.getattr("from_cuda_interface")?;
+        let convert = object.py().import("cuprous._common.convert")?.getattr("from_cuda_interface")?;
         return argument(&convert.call1((object, interface))?);
     }
     // A structured NumPy scalar or 0-d array goes by its bytes.

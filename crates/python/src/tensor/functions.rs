@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use cuprous_autograd::engine::engine_of;
 use cuprous_autograd::{Arg, Tensor, activation, layer_norm, loss, ops, optim, pool, promote, softmax};
 use cuprous_core::layout::checked_size;
 use cuprous_core::{Array, DType, Dims, Result, ScanOp, ScatterOp};
@@ -308,7 +309,7 @@ pub(crate) fn t_scatter(
             Value::Tensor(v) => v,
             Value::Number(n) => {
                 let bits = cuprous_core::Scalar::new(n, tensor.dtype());
-                Tensor::new(ops::engine_of(&tensor.array).full(&[], bits, tensor.dtype())?)
+                Tensor::new(engine_of(&tensor.array).full(&[], bits, tensor.dtype())?)
             }
         };
         ops::scatter(&tensor, &Tensor::new(index.0.clone()), &value, op)
@@ -331,7 +332,7 @@ pub(crate) fn t_join(py: Python<'_>, tensors: Vec<Bound<'_, PyTensor>>, dim: i64
     let tensors: Vec<Tensor> = tensors.iter().map(|t| t.get().tensor()).collect();
     let all: Vec<&Tensor> = tensors.iter().collect();
     let axis = dimension(dim, all.first().map_or(0, |t| t.shape().len()))?;
-    finish(py, ops::join(&all, axis))
+    finish(py, ops::concatenate(&all, axis))
 }
 
 /// The softmax along a dimension, or its logarithm.
@@ -357,7 +358,7 @@ pub(crate) fn t_likelihood(
     if t.shape().is_empty() || !rest.eq(index.shape().iter().copied()) || index.dtype() != DType::I64 {
         return Err(PyValueError::new_err("[likelihood] the index (int64) has all but one of the dimensions"));
     }
-    finish(py, softmax::likelihood(&t, &index, axis, dtype_argument(dtype)?))
+    finish(py, softmax::log_likelihood(&t, &index, axis, dtype_argument(dtype)?))
 }
 
 /// The mean of `-log(softmax(t))` at the targets: see [`loss::cross_entropy`].
@@ -435,7 +436,7 @@ pub(crate) fn t_relu(py: Python<'_>, t: &PyTensor) -> PyResult<PyTensor> {
 #[pyfunction]
 pub(crate) fn t_max_pool(py: Python<'_>, t: &PyTensor, kernel: Vec<i64>) -> PyResult<Option<PyTensor>> {
     let t = t.tensor();
-    if !pool::known(&t, &kernel) {
+    if !pool::is_supported(&t, &kernel) {
         return Ok(None);
     }
     finish(py, pool::max_pool(&t, &kernel)).map(Some)

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use cuprous_autograd::backward::{self, Options};
 use cuprous_autograd::mode::Anomaly;
-use cuprous_autograd::walk::{self, Options};
-use cuprous_autograd::{Again, Custom, Foreign, Head, Hook, Node, SavedTensor, Tensor, mode, ops};
+use cuprous_autograd::{Custom, Foreign, Hook, Node, NodeOutput, Recompute, SavedTensor, Tensor, mode, ops};
 use cuprous_core::Error;
 use pyo3::exceptions::{PyRuntimeError, PyUserWarning};
 use pyo3::prelude::*;
@@ -86,7 +86,7 @@ impl Custom for Function {
         Python::attach(|py| -> PyResult<_> {
             let wrap = |g: &Option<Tensor>| g.clone().map(|g| Py::new(py, PyTensor::wrap(g))).transpose();
             let gs: Vec<Option<Py<PyTensor>>> = gs.iter().map(wrap).collect::<PyResult<_>>()?;
-            let node = PyNode(Head { node: node.clone(), out: 0 }, false);
+            let node = PyNode(NodeOutput { node: node.clone(), index: 0 }, false);
             let answer = self.call.bind(py).call1((PyList::new(py, gs)?, node))?;
             let grads: Vec<Option<Bound<'_, PyTensor>>> = answer.cast::<PyTuple>()?.extract()?;
             Ok(grads.iter().map(|g| g.as_ref().map(|g| g.get().tensor())).collect())
@@ -95,7 +95,7 @@ impl Custom for Function {
     }
 }
 
-impl Again for Function {
+impl Recompute for Function {
     fn compute(&self) -> cuprous_core::Result<Vec<Tensor>> {
         Python::attach(|py| -> PyResult<_> {
             let made: Vec<Bound<'_, PyTensor>> = self.call.bind(py).call0()?.extract()?;
@@ -151,7 +151,7 @@ pub(super) fn traverse(t: &Tensor, visit: &PyVisit<'_>) -> Result<(), PyTraverse
 
 /// A node of the graph, as `grad_fn` shows it.
 #[pyclass(frozen, name = "Node", module = "cuprous.torch.autograd.graph")]
-pub(crate) struct PyNode(Head, bool);
+pub(crate) struct PyNode(NodeOutput, bool);
 
 #[pymethods]
 impl PyNode {
@@ -167,13 +167,13 @@ impl PyNode {
     #[getter]
     fn next_functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         if self.1 {
-            return PyTuple::new(py, [(Some(PyNode(self.0.clone(), false)), self.0.out)]);
+            return PyTuple::new(py, [(Some(PyNode(self.0.clone(), false)), self.0.index)]);
         }
         let sources: Vec<(Option<PyNode>, u32)> = (self.0.node.sources())
-            .map(|head| match head {
-                Some(head) => {
-                    let out = head.out;
-                    (Some(PyNode(head, false)), out)
+            .map(|source| match source {
+                Some(source) => {
+                    let index = source.index;
+                    (Some(PyNode(source, false)), index)
                 }
                 None => (None, 0),
             })
@@ -210,9 +210,9 @@ impl PyTensor {
         if tensor.is_leaf() {
             return None;
         }
-        let head = tensor.head()?;
-        let view = head.node.is_leaf();
-        Some(PyNode(head, view))
+        let source = tensor.source()?;
+        let view = source.node.is_leaf();
+        Some(PyNode(source, view))
     }
 
     #[getter]
@@ -270,7 +270,7 @@ impl PyTensor {
 
     /// Calls a function whenever the gradient of this leaf was summed up; see `add_hook`.
     fn add_after_hook(&self, hook: Py<PyAny>) -> PyResult<u64> {
-        self.tensor().register_after(Arc::new(AfterHook(hook))).or_raise()
+        self.tensor().register_post_accumulate(Arc::new(AfterHook(hook))).or_raise()
     }
 
     fn remove_hook(&self, id: u64) {
@@ -320,7 +320,7 @@ fn run(
         warn_of_cycle(py)?;
     }
     // Python's lock is taken again for hooks alone: programs run without it.
-    answer(interrupt::detach(py, || walk::backward(&pairs, inputs.as_deref(), options))?)?;
+    answer(interrupt::detach(py, || backward::backward(&pairs, inputs.as_deref(), options))?)?;
     results.iter().try_for_each(|t| settle(py, devices::of(&t.array)))
 }
 
@@ -356,7 +356,7 @@ pub(crate) fn t_grad(
     let pairs: Vec<_> = outputs.iter().zip(gradients.iter().map(Option::as_ref)).collect();
     let inputs: Vec<&Tensor> = inputs.iter().collect();
     let options = Options { retain_graph: retain_graph.unwrap_or(create_graph), create_graph };
-    let grads = answer(interrupt::detach(py, || walk::gradients(&pairs, &inputs, options))?)?;
+    let grads = answer(interrupt::detach(py, || backward::gradients(&pairs, &inputs, options))?)?;
     for output in &outputs {
         settle(py, devices::of(&output.array))?;
     }

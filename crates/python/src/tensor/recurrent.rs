@@ -44,7 +44,8 @@ pub(crate) fn t_recurrent(
     }
     let bias = parameters.len() as i64 > 2 * layers * (1 + i64::from(both));
     let (dtype, tf32) = (x.dtype(), conv::tf32());
-    let of = Layers { cell, input, hidden, layers, both, bias, steps, batch, dtype, tf32, training: true };
+    let of =
+        Layers { cell, input, hidden, layers, bidirectional: both, bias, steps, batch, dtype, tf32, training: true };
     let (states, parameters): (Vec<&Tensor>, Vec<&Tensor>) = (states.iter().collect(), parameters.iter().collect());
     let results = recurrent::layers(&x, &states, &parameters, of).or_raise()?;
     settle(py, devices::of(&x.array))?;
@@ -94,7 +95,7 @@ pub(crate) fn t_steps_back(
     }
     let dtype = c.dtype();
     let of = Arc::new(Steps { steps: rows / batch, batch, hidden, reverse, training: true, dtype });
-    let results = recurrent::steps_back(&weight, &done, &outputs, [&dh, &dc], &c, &of).or_raise()?;
+    let results = recurrent::steps_backward(&weight, &done, &outputs, [&dh, &dc], &c, &of).or_raise()?;
     settle(py, devices::of(&weight))?;
     Ok(results.map(|a| PyTensor::wrap(Tensor::new(a))))
 }

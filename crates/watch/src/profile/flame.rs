@@ -45,7 +45,7 @@ pub(super) fn folded(report: &Report) -> Vec<String> {
     }
     for (key, sum) in &report.taken.sums {
         if let Some(name) = of_host(key.kind) {
-            add(key.place, name, sum.length);
+            add(key.location, name, sum.length);
         }
     }
     let mut lines: Vec<String> = all

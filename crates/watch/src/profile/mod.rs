@@ -13,7 +13,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use cuprous_core::profile::{Event, Kind, Taken};
+use cuprous_core::profile::{Event, Kind, Profile};
 
 /// A place of the user's program with the place from which it was called.
 #[derive(Clone, Debug)]
@@ -151,7 +151,7 @@ impl Row {
 
 /// A profile, worked out.
 pub struct Report {
-    taken: Taken,
+    taken: Profile,
     places: Vec<Place>,
     devices: HashMap<u8, String>,
     /// The lines, those with most time first.
@@ -166,7 +166,7 @@ pub struct Report {
 
 impl Report {
     /// Works it out. `devices` are the engines' names.
-    pub fn new(taken: Taken, places: Vec<Place>, devices: Vec<(u8, String)>) -> Report {
+    pub fn new(taken: Profile, places: Vec<Place>, devices: Vec<(u8, String)>) -> Report {
         let mut rows = Rows { places: &places, at: HashMap::new(), rows: Vec::new(), stacks: HashMap::new() };
         rows.fill(&taken);
         let Rows { mut rows, stacks, .. } = rows;
@@ -196,7 +196,7 @@ impl Report {
 
     /// Events in all, and how many of them are only in the sums.
     pub fn events(&self) -> (u64, u64) {
-        (self.taken.events.len() as u64 + self.taken.folded, self.taken.folded)
+        (self.taken.events.len() as u64 + self.taken.summed_events, self.taken.summed_events)
     }
 
     /// Name, calls and seconds of the parts that the user named.
@@ -218,9 +218,11 @@ impl Report {
         let mut submitted: HashMap<u16, Vec<(u64, u32)>> = HashMap::new();
         for event in &self.taken.events {
             match event.kind {
-                Kind::Step | Kind::Whole | Kind::Kernel => *device.entry(event.note.run).or_default() += event.length,
+                Kind::Step | Kind::Program | Kind::Kernel => {
+                    *device.entry(event.origin.run).or_default() += event.length
+                }
                 Kind::Submit | Kind::Launch => {
-                    submitted.entry(event.note.thread).or_default().push((event.start, event.note.run));
+                    submitted.entry(event.origin.thread).or_default().push((event.start, event.origin.run));
                 }
                 _ => {}
             }
@@ -230,12 +232,12 @@ impl Report {
         spans.sort_by_key(|event| event.start);
         let seconds = |ns: u64| ns as f64 / 1e9;
         let span = |event: &&Event| {
-            let list = submitted.get(&event.note.thread).map_or(&[][..], Vec::as_slice);
+            let list = submitted.get(&event.origin.thread).map_or(&[][..], Vec::as_slice);
             let at = |time: u64| list.partition_point(|&(start, _)| start < time);
             let within = &list[at(event.start)..at(event.start + event.length)];
             let work = within.iter().filter_map(|(_, run)| device.get(run)).sum();
             let begin = seconds(event.start.saturating_sub(self.taken.begin));
-            (self.text(event.note.what), begin, seconds(event.length), seconds(work))
+            (self.text(event.origin.what), begin, seconds(event.length), seconds(work))
         };
         spans.iter().map(span).collect()
     }
@@ -314,7 +316,7 @@ impl Rows<'_> {
         &mut self.rows[at]
     }
 
-    fn fill(&mut self, taken: &Taken) {
+    fn fill(&mut self, taken: &Profile) {
         // How a program's time is shared out among its steps, where only the whole was timed.
         let mut shares: HashMap<u32, HashMap<u32, u64>> = HashMap::new();
         for (key, sum) in taken.sums.iter().filter(|(key, _)| key.kind == Kind::Step) {
@@ -323,10 +325,10 @@ impl Rows<'_> {
         for (key, sum) in &taken.sums {
             let row = match key.kind {
                 Kind::Step => {
-                    self.step(taken, (key.what, key.place, key.step), sum.length, sum.count);
+                    self.step(taken, (key.what, key.location, key.step), sum.length, sum.count);
                     continue;
                 }
-                Kind::Whole => {
+                Kind::Program => {
                     let steps = taken.programs.get(key.what as usize).map_or(0, |p| p.steps.len()) as u32;
                     let known = shares.get(&key.what);
                     let whole: u64 = known.map_or(0, |known| known.values().sum());
@@ -339,12 +341,12 @@ impl Rows<'_> {
                             _ => (u128::from(sum.length) * u128::from(part) / u128::from(whole)) as u64,
                         };
                         left -= time.min(left);
-                        self.step(taken, (key.what, key.place, step), time, sum.count);
+                        self.step(taken, (key.what, key.location, step), time, sum.count);
                     }
                     continue;
                 }
                 Kind::Mark | Kind::Copy => continue,
-                _ => self.row(key.place),
+                _ => self.row(key.location),
             };
             match key.kind {
                 Kind::Plan => (row.planned, row.plan_time) = (row.planned + sum.count, row.plan_time + sum.length),
@@ -365,13 +367,13 @@ impl Rows<'_> {
                     row.hidden_syncs += sum.count - sum.amount;
                     row.wait_time += sum.length;
                 }
-                Kind::Memory => row.memory_peak = row.memory_peak.max(sum.most),
+                Kind::Memory => row.memory_peak = row.memory_peak.max(sum.max),
                 Kind::Kernel => {
                     (row.launches, row.device_time) = (row.launches + sum.count, row.device_time + sum.length);
                     let name = taken.names.get(key.what as usize).cloned().unwrap_or_default();
-                    *self.stacks.entry((key.place, name)).or_default() += sum.length;
+                    *self.stacks.entry((key.location, name)).or_default() += sum.length;
                 }
-                Kind::Step | Kind::Whole | Kind::Mark | Kind::Copy => {}
+                Kind::Step | Kind::Program | Kind::Mark | Kind::Copy => {}
             }
         }
         // Every program that ran was submitted; those that were not planned just then were replayed.
@@ -387,7 +389,7 @@ impl Rows<'_> {
     }
 
     /// A step's time goes to the lines of its operations, in equal parts; the launch counts for the last one's.
-    fn step(&mut self, taken: &Taken, (program, place, step): (u32, u32, u32), time: u64, count: u64) {
+    fn step(&mut self, taken: &Profile, (program, place, step): (u32, u32, u32), time: u64, count: u64) {
         let info = taken.programs.get(program as usize).and_then(|p| p.steps.get(step as usize));
         let name = info.map_or("?", |info| info.name.as_str()).to_owned();
         let lines = taken.lines.get(&(program, place));
@@ -410,7 +412,7 @@ impl Rows<'_> {
 
 #[cfg(test)]
 mod tests {
-    use cuprous_core::profile::{Key, Seen, StepInfo, Sum};
+    use cuprous_core::profile::{Key, ProgramInfo, StepInfo, Sum};
 
     use super::*;
 
@@ -420,18 +422,18 @@ mod tests {
 
     /// A program of two lines, called from a third one: looked into once, and four times a span.
     fn report() -> Report {
-        let mut taken = Taken::default();
+        let mut taken = Profile::default();
         let step = |name: &str, nodes: &[u32]| StepInfo { name: name.into(), nodes: nodes.to_vec() };
         let steps = vec![step("exp, add", &[0, 1]), step("sum", &[2])];
-        taken.programs = vec![Seen { hash: 1, nodes: 3, steps, reasons: vec![(1, "new".into())] }];
+        taken.programs = vec![ProgramInfo { hash: 1, nodes: 3, steps, reasons: vec![(1, "new".into())] }];
         taken.lines.insert((0, 1), vec![2, 3, 3]);
         let mut add = |kind, step, count, length, amount| {
-            let key = Key { kind, device: 1, what: 0, place: 1, step };
-            taken.sums.insert(key, Sum { count, length, amount, most: amount });
+            let key = Key { kind, device: 1, what: 0, location: 1, step };
+            taken.sums.insert(key, Sum { count, length, amount, max: amount });
         };
         add(Kind::Step, 0, 1, 3000, 0);
         add(Kind::Step, 1, 1, 1000, 1);
-        add(Kind::Whole, 0, 4, 40_000, 0);
+        add(Kind::Program, 0, 4, 40_000, 0);
         add(Kind::Plan, 0, 1, 7000, 0);
         add(Kind::Submit, 0, 5, 900, 0);
         add(Kind::Wait, 0, 6, 20_000, 1);

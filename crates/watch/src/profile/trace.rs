@@ -27,17 +27,17 @@ struct Names<'a> {
 impl Names<'_> {
     fn of(&self, event: &Event) -> String {
         let report = self.report;
-        let program = report.taken.programs.get(event.note.what as usize);
+        let program = report.taken.programs.get(event.origin.what as usize);
         let hash = program.map_or(0, |p| p.hash);
         match event.kind {
             Kind::Plan => format!("plan {hash:08x}"),
             Kind::Submit => format!("run {hash:08x}"),
-            Kind::Whole => format!("program {hash:08x}"),
+            Kind::Program => format!("program {hash:08x}"),
             Kind::Step => {
                 let step = program.and_then(|p| p.steps.get(event.amount as usize));
                 step.map_or_else(|| format!("step {}", event.amount), |step| step.name.clone())
             }
-            Kind::Launch | Kind::Kernel | Kind::Mark => report.text(event.note.what),
+            Kind::Launch | Kind::Kernel | Kind::Mark => report.text(event.origin.what),
             Kind::Wait if event.amount == 0 => "wait for a value".into(),
             Kind::Wait => "synchronize".into(),
             Kind::Upload | Kind::Download | Kind::Copy | Kind::Memory => event.kind.name().into(),
@@ -45,19 +45,22 @@ impl Names<'_> {
     }
 
     fn arguments(&self, event: &Event) -> Value {
-        let line = self.lines.get(event.note.place as usize).map_or("?", String::as_str);
+        let line = self.lines.get(event.origin.location as usize).map_or("?", String::as_str);
         let mut all = json!({ "line": line });
-        let program = self.report.taken.programs.get(event.note.what as usize);
+        let program = self.report.taken.programs.get(event.origin.what as usize);
         match event.kind {
             Kind::Upload | Kind::Download | Kind::Copy => all["bytes"] = event.amount.into(),
             Kind::Plan => {
-                let why =
-                    program.map(|p| &p.reasons).into_iter().flatten().find(|(place, _)| *place == event.note.place);
+                let why = program
+                    .map(|p| &p.reasons)
+                    .into_iter()
+                    .flatten()
+                    .find(|(place, _)| *place == event.origin.location);
                 all["why"] = why.map_or("", |(_, why)| why).into();
             }
-            Kind::Submit | Kind::Whole => all["operations"] = program.map_or(0, |p| p.nodes).into(),
+            Kind::Submit | Kind::Program => all["operations"] = program.map_or(0, |p| p.nodes).into(),
             Kind::Step => {
-                let lines = self.report.taken.lines.get(&(event.note.what, event.note.place));
+                let lines = self.report.taken.lines.get(&(event.origin.what, event.origin.location));
                 let nodes = program.and_then(|p| p.steps.get(event.amount as usize)).map(|step| &step.nodes);
                 if let (Some(lines), Some(nodes)) = (lines, nodes) {
                     let of = |&node: &u32| lines.get(node as usize).and_then(|&at| self.lines.get(at as usize));
@@ -91,7 +94,7 @@ fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\"displayTimeUnit\":\"ms\",\"otherData\":")?;
     serde_json::to_writer(
         &mut *out,
-        &json!({ "producer": "cuprous", "wall_seconds": report.wall, "events_left_out": report.taken.folded }),
+        &json!({ "producer": "cuprous", "wall_seconds": report.wall, "events_left_out": report.taken.summed_events }),
     )?;
     write!(out, ",\"traceEvents\":[")?;
     let mut first = true;
@@ -103,18 +106,18 @@ fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     // Runs whose arrow has begun, and those whose arrow has come to its end.
     let mut begun: HashMap<u32, bool> = HashMap::new();
     for event in events.iter().filter(|e| matches!(e.kind.track(), Track::Device | Track::Copies)) {
-        begun.insert(event.note.run, false);
+        begun.insert(event.origin.run, false);
     }
     put(out, &json!({ "ph": "M", "name": "process_name", "pid": HOST, "args": { "name": "host" } }))?;
     for event in events {
         let ts = microseconds(event.start.saturating_sub(begin));
-        let device = HOST + 1 + u32::from(event.note.device);
+        let device = HOST + 1 + u32::from(event.origin.device);
         let (pid, tid, title) = match event.kind.track() {
-            Track::Host => (HOST, u32::from(event.note.thread), format!("Python thread {}", event.note.thread)),
+            Track::Host => (HOST, u32::from(event.origin.thread), format!("Python thread {}", event.origin.thread)),
             Track::Device => (device, WORK, "work".to_owned()),
             Track::Copies => (device, COPIES, "copies".to_owned()),
-            Track::Curve => {
-                let name = format!("memory of {}", report.device(event.note.device));
+            Track::Counter => {
+                let name = format!("memory of {}", report.device(event.origin.device));
                 let args = json!({ "bytes": event.amount });
                 put(out, &json!({ "ph": "C", "name": name, "pid": HOST, "ts": ts, "args": args }))?;
                 continue;
@@ -123,7 +126,7 @@ fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         if named.insert((pid, tid), ()).is_none() {
             if pid != HOST && !named.contains_key(&(pid, 0)) {
                 named.insert((pid, 0), ());
-                let args = json!({ "name": report.device(event.note.device) });
+                let args = json!({ "name": report.device(event.origin.device) });
                 put(out, &json!({ "ph": "M", "name": "process_name", "pid": pid, "args": args }))?;
             }
             let args = json!({ "name": title });
@@ -135,7 +138,7 @@ fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             out,
             &json!({ "ph": "X", "name": name, "cat": cat, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args }),
         )?;
-        let run = event.note.run;
+        let run = event.origin.run;
         let flow = |ph: &str| json!({ "ph": ph, "name": "runs", "cat": "submitted", "id": run, "pid": pid, "tid": tid, "ts": ts });
         match begun.get_mut(&run) {
             Some(_) if pid == HOST && starts(event.kind) => put(out, &flow("s"))?,

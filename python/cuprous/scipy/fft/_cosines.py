@@ -4,7 +4,7 @@ Sources: J. Makhoul, "A fast cosine transform in one and two dimensions", IEEE T
 transform of as many points, and, backwards, for type 3. Types 1 are transforms of the even and odd extensions (G.
 Strang, "The discrete cosine transform", SIAM Review 41, 1999). Type 4 of an even number of points is one complex
 transform of half as many (H. S. Malvar, "Signal Processing with Lapped Transforms", 1992, section 2.2.4); of an odd
-number, one of twice as many. Sine transforms are cosine transforms with every second sign or the order turned.
+number, one of twice as many. Sine transforms are cosine transforms with every second sign or the order reversed.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import ArrayLike, array, astype, ndarray, normalize_axis
-from cuprous._joining import concatenate
-from cuprous._manipulation import moveaxis
+from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis
+from cuprous._common.casting import astype
+from cuprous._functions.joining import concatenate
+from cuprous._functions.manipulation import moveaxis
 from cuprous.fft._along import count, divisor, fitted, is_complex
 from cuprous.scipy.fft._spectra import Axes, Points, axes_and_points, named
 from cuprous.scipy.fft._workers import check
@@ -24,7 +25,7 @@ from cuprous.scipy.fft._workers import check
 _COMPLEX = {"float32": "complex64", "float64": "complex128"}
 
 
-def _turns(dtype: str, n: int, first: float, step: float) -> ndarray:
+def _phases(dtype: str, n: int, first: float, step: float) -> ndarray:
     """exp(i (first + step k)) for k < n, of a real dtype's complex dtype."""
     angle = _core.cast(_core.iota((n,), (1,), 0), "float64") * step + first
     return astype(_core.map("exp", angle * 1j), _COMPLEX[dtype])
@@ -57,8 +58,10 @@ def _cosine_1(x: ndarray) -> ndarray:
 def _cosine_2(x: ndarray) -> ndarray:
     """2 sum of x[j] cos(pi k (2j+1) / (2N))."""
     n = x.shape[-1]
-    folded = concatenate([x[..., ::2], x[..., 1::2][..., ::-1]], -1)
-    half = _core.fft(folded, "real", (x.ndim - 1,), n, "one") * _turns(x.dtype_name, n // 2 + 1, 0, -math.pi / (2 * n))
+    reordered = concatenate([x[..., ::2], x[..., 1::2][..., ::-1]], -1)
+    half = _core.fft(reordered, "real", (x.ndim - 1,), n, "one") * _phases(
+        x.dtype_name, n // 2 + 1, 0, -math.pi / (2 * n)
+    )
     re, im = _parts(half * 2)
     return concatenate([re, -im[..., (n - 1) // 2 : 0 : -1]], -1)
 
@@ -68,11 +71,11 @@ def _cosine_3(x: ndarray) -> ndarray:
     n = x.shape[-1]
     m = n // 2 + 1
     mirrored = concatenate([_zero(x), x[..., n - 1 : n - m : -1]], -1)  # x[N] counts as zero
-    half = (x[..., :m] - mirrored * 1j) * _turns(x.dtype_name, m, 0, math.pi / (2 * n))
-    folded = _core.fft(half, "half", (x.ndim - 1,), n, "one")
+    half = (x[..., :m] - mirrored * 1j) * _phases(x.dtype_name, m, 0, math.pi / (2 * n))
+    reordered = _core.fft(half, "half", (x.ndim - 1,), n, "one")
     result = _core.empty(x.shape, x.dtype_name)
-    _core.update(result[..., ::2], folded[..., : (n + 1) // 2])
-    _core.update(result[..., 1::2], folded[..., : (n - 1) // 2 : -1])
+    _core.update(result[..., ::2], reordered[..., : (n + 1) // 2])
+    _core.update(result[..., 1::2], reordered[..., : (n - 1) // 2 : -1])
     return result
 
 
@@ -80,12 +83,12 @@ def _cosine_4(x: ndarray) -> ndarray:
     """2 sum of x[j] cos(pi (2k+1) (2j+1) / (4N))."""
     n, axis = x.shape[-1], x.ndim - 1
     if n % 2:
-        points = x * _turns(x.dtype_name, n, 0, -math.pi / (2 * n))
+        points = x * _phases(x.dtype_name, n, 0, -math.pi / (2 * n))
         values = _core.fft(fitted(points, 2 * n, axis), "forward", (axis,), 2 * n, "one")[..., :n]
-        return _parts(values * _turns(x.dtype_name, n, -math.pi / (4 * n), -math.pi / (2 * n)) * 2)[0]
-    turns = _turns(x.dtype_name, n // 2, -math.pi / (8 * n), -math.pi / n)
-    points = (x[..., ::2] + x[..., ::-2] * 1j) * turns
-    re, im = _parts(_core.fft(points, "forward", (axis,), n // 2, "one") * turns * 2)
+        return _parts(values * _phases(x.dtype_name, n, -math.pi / (4 * n), -math.pi / (2 * n)) * 2)[0]
+    phases = _phases(x.dtype_name, n // 2, -math.pi / (8 * n), -math.pi / n)
+    points = (x[..., ::2] + x[..., ::-2] * 1j) * phases
+    re, im = _parts(_core.fft(points, "forward", (axis,), n // 2, "one") * phases * 2)
     result = _core.empty(x.shape, x.dtype_name)
     _core.update(result[..., ::2], re)
     _core.update(result[..., ::-2], -im)

@@ -8,7 +8,7 @@ from typing import Any
 
 import cuprous as cp
 from cuprous import _core
-from cuprous._args import array, normalize_axis
+from cuprous._common.arguments import array, normalize_axis
 from cuprous.scipy.interpolate._cubic import CubicSpline
 from cuprous.scipy.interpolate._pieces import breakpoints, moved_back, ndarray, real_or_complex
 from cuprous.scipy.interpolate._tridiagonal import solve

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import cuprous as cp
-from cuprous import _core, _dtypes
-from cuprous._args import array
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array
 from cuprous.scipy.interpolate._pieces import PPoly, ndarray, prepared, real_or_complex
 from cuprous.scipy.interpolate._tridiagonal import solve
 

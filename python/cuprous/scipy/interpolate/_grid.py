@@ -7,8 +7,9 @@ import math
 from typing import Any
 
 import cuprous as cp
-from cuprous import _core, _dtypes
-from cuprous._args import array, broadcast_shapes
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array, broadcast_shapes
 from cuprous.scipy.interpolate._bsplines import basis, make_interp_spline
 
 ndarray = _core.ndarray
@@ -20,7 +21,7 @@ class RegularGridInterpolator:
     Args:
         points: rising (or falling) coordinates, one vector an axis.
         values: array whose first axes are the grid's.
-        method: "linear" (or "slinear"), "nearest" (halves down) or "cubic" (not-a-knot splines, exactly; SciPy's are
+        method: "linear" (or "slinear"), "nearest" (ties down) or "cubic" (not-a-knot splines, exactly; SciPy's are
             solved to a tolerance).
         bounds_error: whether to raise outside of the grid, which waits for the device.
         fill_value: the value there otherwise; None extrapolates.

@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 import cuprous as cp
-from cuprous import _core, _dtypes
-from cuprous._args import array, broadcast_shapes, normalize_axis
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array, broadcast_shapes, normalize_axis
 from cuprous.scipy.interpolate._bsplines import make_interp_spline
 from cuprous.scipy.interpolate._pieces import real_or_complex
 
@@ -22,7 +23,7 @@ class interp1d:
     Args:
         x: where the points are.
         y: their values along `axis`.
-        kind: "linear", "nearest" (halves down), "nearest-up", "previous" (or "zero"), "next", or a
+        kind: "linear", "nearest" (ties down), "nearest-up", "previous" (or "zero"), "next", or a
             spline: "slinear", "quadratic", "cubic" or its degree.
         axis: the axis of `y`.
         copy: whether `y` is copied, so that later writes to it have no effect; `x` always is.
@@ -123,9 +124,9 @@ class interp1d:
             values = self._spline(flat)
             return values if self._finite is None else _core.map("where", self._finite, values, math.nan)
         if self._kind in ("nearest", "nearest-up"):
-            halves = x[1:] * 0.5 + x[:-1] * 0.5
+            middles = x[1:] * 0.5 + x[:-1] * 0.5
             side = "left" if self._kind == "nearest" else "right"
-            index = cp.searchsorted(halves, flat, side=side) if last else cp.zeros(flat.shape, int)
+            index = cp.searchsorted(middles, flat, side=side) if last else cp.zeros(flat.shape, int)
             return cp.take(self._rows, cp.clip(index, 0, last), axis=0)
         if self._kind in ("previous", "zero"):
             return cp.take(self._rows, cp.clip(cp.searchsorted(x, flat, side="right") - 1, 0, last), axis=0)

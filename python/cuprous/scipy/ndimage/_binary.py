@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import array, is_numpy_array, unsupported
+from cuprous._common.arguments import array
+from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous.scipy.ndimage._rank import _box_extreme, _extreme, _padded, _views, _Window
 from cuprous.scipy.ndimage._structures import Host, host, neighbours, reflected
 from cuprous.scipy.ndimage._support import ArrayLike, check_axes, deliver, in_order, ndarray, real_only, source

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import is_numpy_array, unsupported
-from cuprous._index_routines import split_index
-from cuprous._joining import stack
+from cuprous._common.operands import is_numpy_array, unsupported
+from cuprous._functions.index_routines import split_index
+from cuprous._functions.joining import stack
 from cuprous.scipy.ndimage._structures import host, neighbours
 from cuprous.scipy.ndimage._support import ArrayLike, ndarray, per_axis, source
 

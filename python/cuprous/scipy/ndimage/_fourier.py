@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from cuprous import _core, _dtypes
-from cuprous._args import normalize_axis
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import normalize_axis
 from cuprous.scipy.ndimage._support import ArrayLike, Output, deliver, is_complex, ndarray, source, target
 from cuprous.scipy.special import j1, sinc
 

@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cuprous import _core
-from cuprous._args import normalize_axis
-from cuprous._args import target as array_target
-from cuprous._manipulation import moveaxis
-from cuprous._padding import pad
+from cuprous._common.arguments import normalize_axis
+from cuprous._common.arguments import target as array_target
+from cuprous._functions.manipulation import moveaxis
+from cuprous._functions.padding import pad
 from cuprous.lib.stride_tricks import sliding_window_view
 from cuprous.scipy.ndimage._interpolation import _check, _transformed
 from cuprous.scipy.ndimage._rank import _box_or_footprint, _padded, _warn_size, _Window

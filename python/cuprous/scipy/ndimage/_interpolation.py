@@ -6,8 +6,9 @@ import itertools
 import math
 from typing import Any
 
-from cuprous import _core, _dtypes
-from cuprous._args import array
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array
 from cuprous.scipy.ndimage._spline import check_mode, coefficients, weights
 from cuprous.scipy.ndimage._structures import host
 from cuprous.scipy.ndimage._support import (
@@ -46,13 +47,13 @@ def _brought_inside(c: ndarray, n: int, mode: str) -> ndarray:
     elif mode == "grid-wrap":
         low, period = -1.0, float(n)
     else:
-        return _folded(c, n, mode)
+        return _mapped_inside(c, n, mode)
     below = c + period * (_map("floor", (low - c) / period) + 1.0)
     above = c - period * _map("floor", c / period)
     return _where(c < 0.0, below, _where(c > n - 1.0, above, c))
 
 
-def _folded(c: ndarray, n: int, mode: str) -> ndarray:
+def _mapped_inside(c: ndarray, n: int, mode: str) -> ndarray:
     """ "mirror" (about the outer elements' centres) and "reflect" (about their outer faces)."""
     shift = 0.0 if mode == "mirror" else 1.0
     period = 2.0 * n - 2.0 if mode == "mirror" else 2.0 * n
@@ -69,7 +70,7 @@ def _index_inside(i: ndarray, n: int, mode: str) -> ndarray:
     if n <= 1:
         return i * 0
     if n > _NEAR and mode not in ("grid-constant", "nearest"):
-        # Coordinates are inside already: one fold is enough, and a division of 64 bits is dear on a GPU.
+        # Coordinates are inside already: one reflection is enough, and a division of 64 bits is dear on a GPU.
         if mode == "grid-wrap":
             return _where(i < 0, i + n, _where(i >= n, i - n, i))
         first, last = (-1, 2 * n - 1) if mode in ("reflect", "grid-mirror") else (0, 2 * n - 2)

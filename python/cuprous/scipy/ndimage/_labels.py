@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprous import _core, _dtypes
-from cuprous._args import is_numpy_array, unsupported
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous.scipy.ndimage._structures import host, neighbours
 from cuprous.scipy.ndimage._support import ArrayLike, ndarray, real_only, source
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from cuprous import _core, _dtypes
-from cuprous._args import normalize_axis
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import normalize_axis
 from cuprous.scipy.ndimage._support import (
     ArrayLike,
     Mode,
@@ -89,7 +90,7 @@ def _any_weights(
 
 
 def _weights_array(weights: ArrayLike) -> ndarray:
-    from cuprous._convert import convert
+    from cuprous._common.convert import convert
 
     return convert(weights)
 

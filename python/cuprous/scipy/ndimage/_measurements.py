@@ -11,8 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 import cuprous as cp
-from cuprous import _core, _dtypes
-from cuprous._args import array, broadcast_shapes, is_scalar
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array, broadcast_shapes
+from cuprous._common.operands import is_scalar
 from cuprous.scipy.ndimage._support import ArrayLike, ndarray, source
 
 

@@ -15,7 +15,7 @@ from functools import reduce
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import as_shape, normalize_axis
+from cuprous._common.arguments import as_shape, normalize_axis
 from cuprous.scipy.ndimage._network import select
 from cuprous.scipy.ndimage._support import (
     ArrayLike,

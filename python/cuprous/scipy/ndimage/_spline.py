@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import normalize_axis
+from cuprous._common.arguments import normalize_axis
 from cuprous.scipy.ndimage._linear import correlated, line
 from cuprous.scipy.ndimage._support import ArrayLike, Output, deliver, is_complex, ndarray, source, target
 

@@ -10,8 +10,10 @@ import operator
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from cuprous import _core, _dtypes
-from cuprous._args import array, is_numpy_array, unsupported
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array
+from cuprous._common.operands import is_numpy_array, unsupported
 
 ndarray = _core.ndarray
 ArrayLike: TypeAlias = Any

@@ -7,8 +7,9 @@ import math
 from typing import Any
 
 import cuprous as cp
-from cuprous import _core, _dtypes
-from cuprous._args import array
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array
 from cuprous.scipy.ndimage._linear import _any_weights, _flipped
 from cuprous.scipy.signal._fourier import faster, fftconvolve
 
@@ -81,7 +82,7 @@ def _swapped(a: ndarray, v: ndarray, mode: str) -> bool:
 
 
 def _by_transforms(a: ndarray, v: ndarray, mode: str, method: str) -> bool:
-    """Whether to convolve by Fourier transforms: if told, or if "auto" and of floats for which that is faster."""
+    """Returns true to convolve by Fourier transforms: on request, or with "auto" for floats if that is faster."""
     if method not in ("auto", "direct", "fft"):
         raise ValueError("Acceptable method flags are 'auto', 'direct', or 'fft'.")
     return method == "fft" or (method == "auto" and choose_conv_method(a, v, mode) == "fft")

@@ -6,8 +6,9 @@ import itertools
 from typing import Any
 
 import cuprous as cp
-from cuprous import _core, _dtypes
-from cuprous._args import array, normalize_axis
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array, normalize_axis
 from cuprous.scipy.ndimage import convolve1d, median_filter
 from cuprous.scipy.ndimage._structures import host
 

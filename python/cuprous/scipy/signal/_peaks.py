@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 import cuprous as cp
-from cuprous import _core, _dtypes
-from cuprous._args import array, normalize_axis
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array, normalize_axis
 from cuprous.scipy.signal._trees import Maxima
 
 ndarray = _core.ndarray

@@ -18,8 +18,9 @@ from __future__ import annotations
 from typing import Any
 
 import cuprous as cp
-from cuprous import _core, _dtypes
-from cuprous._args import array, normalize_axis
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array, normalize_axis
 from cuprous.scipy.ndimage import convolve1d
 from cuprous.scipy.ndimage._structures import host
 from cuprous.scipy.signal._realization import realization

@@ -7,8 +7,9 @@ import operator
 from typing import Any
 
 import cuprous as cp
-from cuprous import _core, _dtypes
-from cuprous._args import array, normalize_axis
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array, normalize_axis
 from cuprous.lib.stride_tricks import sliding_window_view
 from cuprous.scipy import fft as _fft
 from cuprous.scipy.ndimage import uniform_filter
@@ -248,10 +249,10 @@ def resample_poly(
         raise ValueError("up and down must be >= 1")
     if cval is not None and padtype != "constant":
         raise ValueError("cval has no effect when padtype is " + str(padtype))
-    folds: dict[str, Any] = {"mean": cp.mean, "median": cp.median, "minimum": cp.min, "maximum": cp.max}
-    if padtype != "constant" and padtype not in folds:
+    reductions: dict[str, Any] = {"mean": cp.mean, "median": cp.median, "minimum": cp.min, "maximum": cp.max}
+    if padtype != "constant" and padtype not in reductions:
         raise NotImplementedError(f"[resample_poly] padtype={padtype!r} is not supported; there are 'constant', "
-                                  f"{', '.join(map(repr, folds))}")  # fmt: skip
+                                  f"{', '.join(map(repr, reductions))}")  # fmt: skip
     a = array(x)
     axis = normalize_axis(axis, a.ndim)
     common = math.gcd(int(up), int(down))
@@ -270,7 +271,7 @@ def resample_poly(
         weights = firwin(2 * half + 1, 1.0 / rate, window=window)
     if a.dtype_name in ("float32", "complex64") and not isinstance(window, ndarray):
         weights = _core.cast(weights, "float32")
-    base: Any = folds[padtype](a, axis=axis, keepdims=True) if padtype in folds else cval
+    base: Any = reductions[padtype](a, axis=axis, keepdims=True) if padtype in reductions else cval
     # Zeros before the weights put an output onto the first sample; those after give the last outputs.
     before = down - half % down
     skipped = (half + before) // down

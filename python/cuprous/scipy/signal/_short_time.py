@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import cuprous as cp
-from cuprous import _core, _dtypes
-from cuprous._args import array, normalize_axis
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array, normalize_axis
 from cuprous.scipy import fft as _fft
 from cuprous.scipy.signal._spectral import (
     _filled,

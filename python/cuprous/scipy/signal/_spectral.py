@@ -8,8 +8,9 @@ import warnings
 from typing import Any
 
 import cuprous as cp
-from cuprous import _core, _dtypes
-from cuprous._args import array, broadcast_shapes, normalize_axis
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array, broadcast_shapes, normalize_axis
 from cuprous.lib.stride_tricks import sliding_window_view
 from cuprous.scipy import fft as _fft
 from cuprous.scipy.signal._filters import detrend as _detrend

@@ -185,7 +185,7 @@ def lanczos(M: int, *, sym: bool = True) -> ndarray:
 
 
 def kaiser_bessel_derived(M: int, beta: float, *, sym: bool = True) -> ndarray:
-    """Roots of running sums of Kaiser's window, so that squares of overlapping halves add up to one.
+    """Roots of running sums of Kaiser's window, so that the squares where two windows overlap add up to one.
 
     Raises:
         ValueError: for an odd length, and windows that are not symmetric.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import array, astype, broadcast_shapes
+from cuprous._common.arguments import array, broadcast_shapes
+from cuprous._common.casting import astype
 from cuprous.scipy.sparse import _product
 from cuprous.scipy.sparse._base import Sparse, SparseEfficiencyWarning, checked_dtype, is_dense, is_number, operand
 
@@ -361,7 +362,7 @@ class Arithmetic(Sparse):
 
 
 def _fitting(result: ndarray, dtype: str, name: str) -> ndarray:
-    from cuprous._args import check_casting
+    from cuprous._common.casting import check_casting
 
     check_casting(result.dtype_name, dtype, "same_kind", f"ufunc '{name}' output")
     return result

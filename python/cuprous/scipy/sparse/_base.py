@@ -5,9 +5,12 @@ from __future__ import annotations
 import operator
 from typing import Any, ClassVar
 
-from cuprous import _core, _dtypes
-from cuprous._args import array, astype, is_numpy_array, is_scalar, unsupported
-from cuprous._convert import convert
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array
+from cuprous._common.casting import astype
+from cuprous._common.convert import convert
+from cuprous._common.operands import is_numpy_array, is_scalar, unsupported
 
 ndarray = _core.ndarray
 
@@ -271,7 +274,7 @@ class Sparse:
 
     def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> Any:
         """With values of another dtype."""
-        from cuprous._args import check_casting
+        from cuprous._common.casting import check_casting
 
         name = checked_dtype(dtype)
         check_casting(self._dtype, name, casting, "array data")
@@ -341,7 +344,7 @@ class Sparse:
 
     def trace(self, offset: int = 0) -> ndarray:
         """The sum of a diagonal."""
-        from cuprous._reductions import sum as sum_
+        from cuprous._functions.reductions import sum as sum_
 
         return sum_(self.diagonal(offset))
 

@@ -6,10 +6,12 @@ import operator
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import array, astype, common_dtype, is_numpy_array, ndarray
-from cuprous._convert import convert
-from cuprous._joining import concatenate
-from cuprous._manipulation import atleast_2d
+from cuprous._common.arguments import array, ndarray
+from cuprous._common.casting import astype, common_dtype
+from cuprous._common.convert import convert
+from cuprous._common.operands import is_numpy_array
+from cuprous._functions.joining import concatenate
+from cuprous._functions.manipulation import atleast_2d
 from cuprous.scipy.sparse import _classes, _pattern
 from cuprous.scipy.sparse._base import Sparse, checked_dtype, is_number
 
@@ -161,7 +163,7 @@ def _random(m: int, n: int, density: float, format: str, dtype: Any, rng: Any, s
     if sampler is not None:
         values = astype(array(convert(sampler(count))), name)
     elif name[:3] in ("int", "uin"):
-        from cuprous import _dtypes
+        from cuprous._common import dtypes as _dtypes
 
         values = rng.integers(_dtypes.lowest(name), _dtypes.highest(name), count, dtype=name, endpoint=True)
     elif name[:3] == "com":
@@ -196,7 +198,7 @@ def _distinct(rng: Any, size: int, count: int) -> ndarray:
 
 
 def _unique(a: ndarray) -> ndarray:
-    from cuprous._sets import unique
+    from cuprous._functions.sets import unique
 
     found: ndarray = unique(a)
     return found

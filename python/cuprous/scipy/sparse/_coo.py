@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import array, astype, ndarray
-from cuprous._args import as_shape as any_shape
-from cuprous._convert import convert
-from cuprous._counting import flatnonzero
+from cuprous._common.arguments import array, ndarray
+from cuprous._common.arguments import as_shape as any_shape
+from cuprous._common.casting import astype
+from cuprous._common.convert import convert
+from cuprous._common.masks import flatnonzero
 from cuprous.scipy.sparse import _indexing, _pattern, _product
 from cuprous.scipy.sparse._arithmetic import Arithmetic
 from cuprous.scipy.sparse._base import Sparse, as_shape, check_swap, checked_dtype, is_shape

@@ -10,10 +10,12 @@ import operator
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import array, astype, broadcast_shapes, is_numpy_array, ndarray
-from cuprous._convert import convert
-from cuprous._counting import flatnonzero
-from cuprous._indexing import _host_index, wrapped
+from cuprous._common.arguments import array, broadcast_shapes, ndarray
+from cuprous._common.casting import astype
+from cuprous._common.convert import convert
+from cuprous._common.indexing import _host_index, wrapped
+from cuprous._common.masks import flatnonzero
+from cuprous._common.operands import is_numpy_array
 from cuprous.scipy.sparse import _pattern
 from cuprous.scipy.sparse._base import Sparse, SparseEfficiencyWarning, is_number
 from cuprous.scipy.sparse._pattern import Pattern

@@ -7,10 +7,10 @@ sorting, merging and finding integers.
 from __future__ import annotations
 
 from cuprous import _core
-from cuprous._args import astype
-from cuprous._counting import select_flat
-from cuprous._indexing import gather_flat
-from cuprous._joining import concatenate
+from cuprous._common.casting import astype
+from cuprous._common.indexing import gather_flat
+from cuprous._common.masks import select_flat
+from cuprous._functions.joining import concatenate
 
 ndarray = _core.ndarray
 

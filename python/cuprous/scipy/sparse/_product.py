@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import astype
-from cuprous._joining import concatenate
+from cuprous._common.casting import astype
+from cuprous._functions.joining import concatenate
 from cuprous.scipy.sparse import _pattern
 
 ndarray = _core.ndarray

@@ -1,5 +1,5 @@
 """The distance of two rows, for each metric: a sum (or maximum) over columns of a function of two elements, so that
-differences and fold are one kernel without temporaries; the formulas are those of SciPy's documentation."""
+differences and reduction are one kernel without temporaries; the formulas are those of SciPy's documentation."""
 
 from __future__ import annotations
 

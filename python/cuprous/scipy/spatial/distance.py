@@ -9,7 +9,8 @@ from typing import Any
 
 import cuprous as cp
 from cuprous import _core
-from cuprous._args import array, is_numpy_array, unsupported
+from cuprous._common.arguments import array
+from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous.scipy.spatial._metrics import ALIASES, METRICS, TRUTHS, WEIGHTED, absolute, total, truths
 from cuprous.scipy.special import rel_entr
 

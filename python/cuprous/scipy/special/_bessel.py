@@ -134,7 +134,8 @@ def i1e(x: ndarray) -> ndarray:
 
 
 def i1(x: ndarray) -> ndarray:
-    """By i1e far out, with the exponential in two halves, so that it does not overflow before the product does."""
+    """By i1e far out, with the exponential as a product of two square roots, so that it does not overflow before the
+    product does."""
     a = _map("absolute", x)
     low, high = _split(a, _FAR_MODIFIED)
     half = _map("exp", high * 0.5)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import is_scalar
+from cuprous._common.operands import is_scalar
 from cuprous.scipy.special import _integrals
 from cuprous.scipy.special._beta import sine
 from cuprous.scipy.special._composed import both, is_pole, isnan, rgamma, where

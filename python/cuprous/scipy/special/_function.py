@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cuprous import _core, _dtypes
-from cuprous._args import array, is_scalar, operand, write_out
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array, operand, write_out
+from cuprous._common.operands import is_scalar
 
 ndarray = _core.ndarray
 

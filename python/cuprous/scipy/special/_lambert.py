@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import array, is_scalar
+from cuprous._common.arguments import array
+from cuprous._common.operands import is_scalar
 from cuprous.scipy.special._function import ndarray
 
 _map = _core.map

@@ -67,7 +67,7 @@ def dawsn(x: ndarray) -> ndarray:
 
 
 def erfi(x: ndarray) -> ndarray:
-    """2/sqrt(pi) exp(x²) dawsn(x), with the exponential in two halves."""
+    """2/sqrt(pi) exp(x²) dawsn(x), with the exponential as a product of two square roots."""
     half = _map("exp", x * x * 0.5)
     value = dawsn(x) * half * half * (2.0 / math.sqrt(math.pi))
     return _where(_map("isinf", x), x, value)

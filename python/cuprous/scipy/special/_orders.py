@@ -15,7 +15,7 @@ from typing import Any
 
 import cuprous as cp
 from cuprous import _core
-from cuprous._args import write_out
+from cuprous._common.arguments import write_out
 from cuprous.scipy.special._bessel import j0, j1, k0, k1
 from cuprous.scipy.special._function import _prepared, in_double, ndarray
 from cuprous.scipy.special._normal import polynomial

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import array, broadcast_shapes, normalize_axes
+from cuprous._common.arguments import array, broadcast_shapes, normalize_axes
 from cuprous.scipy.special._function import floats, ndarray
 
 _map = _core.map

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from cuprous import _core
-from cuprous._args import array
+from cuprous._common.arguments import array
 from cuprous.scipy import special as sp
 
 ndarray = _core.ndarray

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import cuprous as cp
 from cuprous import _core
-from cuprous._args import array
+from cuprous._common.arguments import array
 from cuprous.scipy.stats._moments import _kept, ndarray, sample
 
 _map = _core.map

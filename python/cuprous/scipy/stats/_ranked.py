@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import cuprous as cp
 from cuprous import _core
-from cuprous._args import broadcast_shapes
+from cuprous._common.arguments import broadcast_shapes
 from cuprous.scipy.stats._kolmogorov import paths_outside, two_sided
 from cuprous.scipy.stats._moments import _kept, sample
 from cuprous.scipy.stats._order import rankdata

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import cuprous as cp
 from cuprous import _core
-from cuprous._args import array, broadcast_shapes
+from cuprous._common.arguments import array, broadcast_shapes
 from cuprous.scipy.special import chdtrc, fdtrc
 from cuprous.scipy.stats._moments import _kept, kurtosis, sample, skew
 from cuprous.scipy.stats._order import trim_mean

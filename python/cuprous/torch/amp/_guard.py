@@ -1,4 +1,4 @@
-"""A step of an optimizer that is taken back where gradients turn out not to be finite, without waiting for the answer.
+"""An optimizer step that is undone if a gradient is not finite, without waiting for the answer.
 
 The program computes the step and keeps the old values where the flag holds. What the host counts (steps, which state
 there is) is counted as if all went well, and set right before anybody looks at it again: by then the flag is known.
@@ -26,7 +26,7 @@ def pays(optimizer: Any) -> bool:
 
 
 def fits(optimizer: Any) -> bool:
-    """Whether steps are the engine's own, of which nobody is told."""
+    """Returns true if steps are the engine's own, without hooks."""
     from cuprous.torch.optim import Optimizer
 
     hooked = getattr(optimizer, "_pre_hooks", None) or getattr(optimizer, "_step_hooks", None)

@@ -25,7 +25,7 @@ class State(threading.local):
 
 state = State()
 
-#: The engine's products: their floats of 32 bits become halves.
+#: The engine's products: their float32 operands are cast to half precision.
 _PRODUCTS = ("t_matmul", "t_linear", "t_convolution")
 #: Operators of the tensor's type that are products.
 _OPERATORS = ("__matmul__", "__rmatmul__")
@@ -47,7 +47,8 @@ _ON_CPU = frozenset({"binary_cross_entropy", "prod", "quantile", "nanquantile", 
 #: Functions that take their operands' widest dtype.
 _WIDEST = frozenset({"bilinear", "cross", "dot", "scatter_add", "tensordot", "grid_sample"})
 
-#: Functions made of a product and more, all of whose operands become halves ("direction", "together": of recurrences).
+#: Functions made of a product and more, all of whose operands are cast to half precision ("direction", "together": of
+#: recurrences).
 _HALVED = frozenset({
     "addmm", "addmv", "baddbmm", "chain_matmul", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
     "conv_transpose3d", "direction", "einsum", "prelu", "scaled_dot_product_attention", "together",
@@ -70,7 +71,7 @@ def _to_half(x: Any) -> Any:
 
 
 def to_float32(x: Any) -> Any:
-    """Halves on a device where `autocast` is on, in float32; also those in a tuple or list."""
+    """Half precision on a device where `autocast` is on, in float32; also those in a tuple or list."""
     if isinstance(x, Tensor):
         return _core.t_cast(x, "float32") if x.dtype_name in _HALVES and _kind(x) in state.dtypes else x
     if type(x) in (tuple, list):

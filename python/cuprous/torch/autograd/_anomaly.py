@@ -1,4 +1,4 @@
-"""Finding the operation whose way back fails or gives NaN."""
+"""Finding the operation whose backward pass fails or gives NaN."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _mode(on: bool, check_nan: bool) -> str:
 class set_detect_anomaly:
     """Turns the search for anomalies on or off, at once; as a context manager until its end.
 
-    While it is on, operations are noted with the lines that recorded them, errors of the way back name these, and
+    While it is on, operations are noted with the lines that recorded them, errors of the backward pass name these, and
     (with `check_nan`) a gradient with NaN in it is an error. This costs time.
     """
 

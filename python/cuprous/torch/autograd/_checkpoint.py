@@ -15,8 +15,9 @@ from cuprous.torch._trees import leaves, mapped, rebuilt
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
                context_fn: Any = None, determinism_check: str = "default", debug: bool = False,
                early_stop: bool = True, preserve_rng_state: bool = True, **kwargs: Any) -> Any:  # fmt: skip
-    """The results of a function, of which nothing is kept for the way back: it is called again, with the same random
-    numbers, when gradients arrive. Tensors that the function reaches otherwise (parameters) get their gradients too.
+    """The results of a function, of which nothing is saved for the backward pass: it is called again, with the same
+    random numbers, when gradients arrive. Tensors that the function reaches otherwise (parameters) get their gradients
+    too.
 
     Args:
         function: returns tensors, or a tuple of tensors and other things.
@@ -71,7 +72,7 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None,
                           **kwargs: Any) -> Any:  # fmt: skip
-    """A sequence of modules as so many pieces of which nothing is kept for the way back (all but the last)."""
+    """A sequence of modules as so many pieces of which nothing is saved for the backward pass (all but the last)."""
     layers = list(functions.children()) if hasattr(functions, "children") else list(functions)
     size = max(len(layers) // segments, 1)
 

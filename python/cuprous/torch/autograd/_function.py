@@ -1,4 +1,4 @@
-"""`autograd.Function`: operations with a way back of one's own."""
+"""`autograd.Function`: operations with their own backward pass."""
 
 from __future__ import annotations
 

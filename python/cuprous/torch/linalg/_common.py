@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from cuprous import _core, linalg
+from cuprous._common.indexing import at_home
 from cuprous._core import Tensor
-from cuprous._indexing import at_home
 from cuprous.torch import _pointwise
 
 

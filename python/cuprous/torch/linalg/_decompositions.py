@@ -1,5 +1,5 @@
-"""Decompositions and their ways back. The formulas are those of Giles (2008), "Collected matrix derivative results",
-and for complex matrices of Wan and Zhang (2019)."""
+"""Decompositions and their backward passes. The formulas are those of Giles (2008), "Collected matrix derivative
+results", and for complex matrices of Wan and Zhang (2019)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """`cholesky`, and 0 (int32) for each matrix, 1 for those that are not positive definite (whose L is NaN)."""
     matrices("linalg.cholesky_ex", A, square=True)
-    from cuprous._decompositions import results
+    from cuprous.linalg._decompositions import results
     from cuprous.torch.linalg._solving import _bad
 
     plain = _wrap(results("cholesky", A.detach().as_array(), [A.dims[-2:]], None)[0])
@@ -106,7 +106,7 @@ class _Qr(Function):
     def forward(ctx: Any, a: Tensor, mode: str) -> tuple[Tensor, Tensor]:
         q, r = (_wrap(x) for x in engine.qr(a.as_array(), mode=mode))
         if a.is_complex():
-            q, r = _turned(q, r)
+            q, r = _with_real_diagonal(q, r)
         ctx.mode = mode
         ctx.save_for_backward(q, r)
         return q, r
@@ -126,13 +126,13 @@ class _Qr(Function):
         return _shape.cat([left, q @ gv], -1), None
 
 
-def _turned(q: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
-    """Q and R with a real diagonal of R, as LAPACK's are: the way back counts on it."""
-    turns = _map("sign", diagonals(r))
-    turns = _map("where", turns == 0, 1, turns)
-    k = turns.dims[-1]
-    rest = [*turns.dims[:-1], q.dims[-1] - k]
-    wide = _shape.cat([turns, _core.t_full(rest, 1, q.dtype_name, q.device_name)], -1) if rest[-1] else turns
+def _with_real_diagonal(q: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
+    """Q and R with a real diagonal of R, as LAPACK's are: the backward pass relies on it."""
+    signs = _map("sign", diagonals(r))
+    signs = _map("where", signs == 0, 1, signs)
+    k = signs.dims[-1]
+    rest = [*signs.dims[:-1], q.dims[-1] - k]
+    wide = _shape.cat([signs, _core.t_full(rest, 1, q.dtype_name, q.device_name)], -1) if rest[-1] else signs
     return q * wide.unsqueeze(-2), r * conj(wide).unsqueeze(-1)
 
 
@@ -253,8 +253,8 @@ class _Eigh(Function):
         inner: Any = None if gl is None else embedded(_complex(gl, v))
         if gv is not None:
             # Only the gradient of the vectors needs gaps between the values, which may be zero.
-            turned = off_diagonal((vh @ gv) / _complex(gaps(values), v))
-            inner = turned if inner is None else turned + inner
+            rotated = off_diagonal((vh @ gv) / _complex(gaps(values), v))
+            inner = rotated if inner is None else rotated + inner
         return v @ inner @ vh, None
 
 
@@ -293,10 +293,10 @@ class _Eig(Function):
         vh = adjoint(v)
         inner: Any = None if gl is None else embedded(gl)
         if gv is not None:
-            turned = vh @ gv
-            own = _complex(_map("real", diagonals(turned)), v)
-            turned = off_diagonal((turned - (vh @ v) * own.unsqueeze(-2)) / conj(gaps(values)))
-            inner = turned if inner is None else turned + inner
+            rotated = vh @ gv
+            own = _complex(_map("real", diagonals(rotated)), v)
+            rotated = off_diagonal((rotated - (vh @ v) * own.unsqueeze(-2)) / conj(gaps(values)))
+            inner = rotated if inner is None else rotated + inner
         return solve(vh, inner @ vh)
 
 

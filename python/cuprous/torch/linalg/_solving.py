@@ -6,8 +6,9 @@ import math
 from collections import namedtuple
 from typing import Any
 
-from cuprous import _core, _decompositions
+from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.linalg import _decompositions
 from cuprous.torch import _products, _shape
 from cuprous.torch._args import write_out
 from cuprous.torch._reductions import sum as total
@@ -324,7 +325,7 @@ def matrix_exp(A: Tensor) -> Tensor:
 
 def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """The product of several matrices (the first and the last may be vectors), in the order that costs least."""
-    from cuprous._linalg_products import _best_splits
+    from cuprous.linalg._products import _best_splits
 
     parts = list(tensors)
     if len(parts) < 2:

@@ -12,14 +12,14 @@ from cuprous.torch.backends import cuda as _switches
 from cuprous.torch.nn._dropout import dropout
 from cuprous.torch.nn._library import prefer_cudnn
 
-_map, _fold = _core.t_map, _core.t_reduce
+_map, _reduce = _core.t_map, _core.t_reduce
 
 
 def _weights(scores: Tensor) -> Tensor:
     """The softmax over the last dimension, and 0 where a whole row is masked."""
-    top = _fold("max", scores.detach(), [-1], True)
+    top = _reduce("max", scores.detach(), [-1], True)
     powers = _map("exp", _map("subtract", scores, _map("where", _map("equal", top, -math.inf), 0, top)))
-    total = _fold("sum", powers, [-1], True)
+    total = _reduce("sum", powers, [-1], True)
     return _map("divide", powers, _map("where", _map("equal", total, 0), 1, total))
 
 
@@ -33,8 +33,8 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
                                  enable_gqa: bool = False) -> Tensor:  # fmt: skip
     """`softmax(query @ key.T * scale + mask) @ value`.
 
-    Halves of four dimensions on a GPU, without mask and dropout, are a routine of cuDNN's that keeps no scores; the
-    rest, and what `torch.nn.attention.sdpa_kernel` asks for, is the formula.
+    Half precision with four dimensions on a GPU, without mask and dropout, is a routine of cuDNN's that keeps no
+    scores; the rest, and what `torch.nn.attention.sdpa_kernel` asks for, is the formula.
 
     Args:
         query: (..., heads, L, E). key: (..., heads, S, E). value: (..., heads, S, Ev).

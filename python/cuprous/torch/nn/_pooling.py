@@ -14,7 +14,7 @@ from cuprous.torch.nn._windows import Gather, Spread, Windows, batched
 
 _map = _core.t_map
 _INTS = {1: "a single int", 2: "a single int, or a tuple of two ints", 3: "a single int, or a tuple of three ints"}
-#: Elements of a window up to which a mean is a sum of views rather than a fold.
+#: Elements of a window up to which a mean is a sum of views rather than a reduction.
 _FEW = 32
 
 

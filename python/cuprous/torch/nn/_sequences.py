@@ -1,8 +1,8 @@
-"""Recurrences over whole sequences, with a way back of their own.
+"""Recurrences over whole sequences, with a backward pass of their own.
 
-What a step keeps is written into one array for all steps. So the way back computes its factors for all steps at once, a
-step of it multiplies by them, and the gradient of the weights is one product over all steps. Second derivatives take
-the plain way of `_recurrent`.
+What a step keeps is written into one array for all steps. So the backward pass computes its factors for all steps at
+once, a step of it multiplies by them, and the gradient of the weights is one product over all steps. Second derivatives
+take the plain way of `_recurrent`.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def _relu(x: Tensor, q: Tensor, state: Parts) -> tuple[Parts, Parts]:
 
 
 class _Way:
-    """What the way back of a direction has: steps in the order in which they were made, arrays for all steps (outputs,
-    what was kept, gradients of the outputs), the first states, and the weights."""
+    """The operands of a direction's backward pass: steps in the order in which they were made, arrays for all steps
+    (outputs, what was kept, gradients of the outputs), the first states, and the weights."""
 
     def __init__(self, order: Sequence[int], outputs: Tensor, kept: list[Tensor], first: Parts, g: Tensor,
                  weight: Tensor) -> None:  # fmt: skip
@@ -127,7 +127,8 @@ class _Way:
         return _rows(t, at, self.n)
 
 
-# --- ways back: the gradients of the inputs' part and of the states' product, for all steps, and of the first states
+# --- backward passes: the gradients of the inputs' part and of the states' product, for all steps, and of the first
+# states
 
 
 def _lstm_back(way: _Way, last: Parts) -> tuple[Tensor, Tensor, Parts]:
@@ -181,7 +182,7 @@ def _plain_back(factors: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., An
     return back
 
 
-#: A mode's step, and its way back.
+#: A mode's step, and its backward pass.
 STEPS: dict[str, tuple[Callable[..., tuple[Parts, Parts]], Callable[..., Any]]] = {
     "LSTM": (_lstm, _lstm_back),
     "GRU": (_gru, _gru_back),
@@ -208,13 +209,13 @@ class Recurrence(Function):
                 ctx.save_for_backward(done[0], x, weight, bias, *first)
                 return tuple(done[:3])
         n, step = x.dims[0] // steps, STEPS[mode][0]
-        turned = _core.t_permute(weight, [1, 0])
-        # On the CPU a product reads its right side in rows: turned round once, not in each step.
-        turned = _core.t_contiguous(turned) if weight.device_name == "cpu" else turned
+        transposed = _core.t_permute(weight, [1, 0])
+        # On the CPU a product reads its right side in rows: transposed once, not in each step.
+        transposed = _core.t_contiguous(transposed) if weight.device_name == "cpu" else transposed
         outputs, state = _filled(x.dims[0], x, first[0].dims[1]), first
         kept: list[Tensor] = []
         for t in order:
-            q = _matmul(state[0], turned)
+            q = _matmul(state[0], transposed)
             state, keep = step(_rows(x, t, n), q if bias is None else _add(q, bias), state)
             _update(_rows(outputs, t, n), state[0])
             if any(ctx.needs_input_grad):

@@ -136,7 +136,7 @@ def chosen(taps: Sequence[Tensor], index: Tensor | None) -> Tensor:
 
 
 class Gather(Function):
-    """Sums of windows, or one element of each; the way back is `Spread`."""
+    """Sums of windows, or one element of each; its backward pass is `Spread`."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, windows: Windows, index: Tensor | None) -> Tensor:
@@ -150,7 +150,7 @@ class Gather(Function):
 
 
 class Spread(Function):
-    """Each value to all elements of its window, or to one of them; the way back is `Gather`."""
+    """Each value to all elements of its window, or to one of them; its backward pass is `Gather`."""
 
     @staticmethod
     def forward(ctx: Any, y: Tensor, windows: Windows, index: Tensor | None) -> Tensor:

@@ -9,7 +9,7 @@ from cuprous._core import Tensor
 
 
 class Parameter(Tensor):
-    """A tensor that `Module.parameters()` finds; it wants a gradient unless told otherwise."""
+    """A tensor that `Module.parameters()` finds; it requires a gradient by default."""
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         """A parameter on the memory of a tensor."""

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from cuprous import _core, _dtypes
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
 from cuprous._core import Tensor
-from cuprous._zip import entry_size
+from cuprous._functions.zip import entry_size
 from cuprous.torch import _words
 from cuprous.torch.nn.parameter import Parameter
 from cuprous.torch.serialization._names import PLAIN, STORAGES, UNTYPED, Allowed

@@ -1,7 +1,7 @@
 """Writing PyTorch's zip files: a pickle that names storages, and each storage's bytes.
 
 The pickle names PyTorch's own functions, which need not be there: so it is made by the pickler written in Python, whose
-`save` may be told what to write.
+`save` can be given these options.
 """
 
 from __future__ import annotations

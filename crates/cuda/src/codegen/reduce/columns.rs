@@ -1,7 +1,7 @@
 //! Folds along an axis that is not the dense one: threads go along the dense axis in vectors, rows of threads share the
 //! folded axis, and so do blocks where columns alone are too few.
 
-use cuprous_plan::kernel::{Access, Inst, Kernel, Level, Val};
+use cuprous_plan::{Access, Inst, Kernel, Level, Val};
 
 use super::phases::Phases;
 use super::resident::outer_vars;

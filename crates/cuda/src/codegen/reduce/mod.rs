@@ -6,7 +6,7 @@ mod resident;
 mod staging;
 mod streamed;
 
-use cuprous_plan::kernel::{Inst, Kernel, Level};
+use cuprous_plan::{Inst, Kernel, Level};
 
 use super::lanes;
 use super::lower::{Target, Unit, fold};

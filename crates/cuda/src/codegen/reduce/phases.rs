@@ -1,6 +1,6 @@
 //! What of a reduction can run when: a fold of the whole row must end before anything uses its result.
 
-use cuprous_plan::kernel::{Inst, Kernel, Level, Val};
+use cuprous_plan::{Inst, Kernel, Level, Val};
 
 use crate::codegen::lower::{is_sink, operands};
 

@@ -1,6 +1,6 @@
 //! Rows held in registers: a group of threads reads its row once, folds it as often as there are phases, writes once.
 
-use cuprous_plan::kernel::{Inst, Kernel, Level, Val};
+use cuprous_plan::{Inst, Kernel, Level, Val};
 
 use super::phases::Phases;
 use super::{folds_of, row_level};
@@ -284,7 +284,7 @@ impl Place {
     }
 
     /// The element of lane 0.
-    pub(super) fn at(&self, lower: &mut Lower<'_>, access: &cuprous_plan::kernel::Access) -> String {
+    pub(super) fn at(&self, lower: &mut Lower<'_>, access: &cuprous_plan::Access) -> String {
         let tag = lower.tag(access);
         let within = lower.address(access, &self.inner, false);
         if within == "0" { format!("row{tag}") } else { format!("row{tag} + {within}") }

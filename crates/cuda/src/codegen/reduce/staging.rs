@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use cuprous_plan::kernel::{Access, Inst, Kernel, Level, Typed, Val};
+use cuprous_plan::{Access, Inst, Kernel, Level, Typed, Val};
 
 use super::phases::Phases;
 use crate::codegen::lower::{Unit, is_sink, operands};

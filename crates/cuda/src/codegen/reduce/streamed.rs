@@ -4,7 +4,7 @@
 //! depend on timing; its counter is zero again afterwards.
 
 use cuprous_core::ReduceOp;
-use cuprous_plan::kernel::{Inst, Kernel, Level, Val};
+use cuprous_plan::{Inst, Kernel, Level, Val};
 
 use super::phases::Phases;
 use super::resident::{Place, inner_place, outer_indices, row_statement, take_all};

@@ -2,7 +2,7 @@
 
 use cuprous_core::routine::packed_mask;
 use cuprous_core::{DType, Layout, RoutineOp, ScanOp};
-use cuprous_plan::kernel::RoutineCall;
+use cuprous_plan::RoutineCall;
 
 use super::super::types::{Arg, ctype, short};
 use super::{DivUp, Launch, Made, Source, scan};

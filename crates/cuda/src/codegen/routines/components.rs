@@ -1,7 +1,7 @@
 //! Connected components.
 
 use cuprous_core::DType;
-use cuprous_plan::kernel::RoutineCall;
+use cuprous_plan::RoutineCall;
 
 use super::super::types::{Arg, ctype, short};
 use super::{DivUp, Launch, Made};

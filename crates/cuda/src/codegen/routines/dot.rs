@@ -1,7 +1,7 @@
 //! Products of integers and booleans; cuBLASLt does the others.
 
 use cuprous_core::{DType, Kind};
-use cuprous_plan::kernel::RoutineCall;
+use cuprous_plan::RoutineCall;
 
 use super::super::types::{Arg, ctype, short};
 use super::{Launch, Made, Source};

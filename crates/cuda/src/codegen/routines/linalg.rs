@@ -1,7 +1,7 @@
 //! The kernels around decompositions, and decompositions of matrices that fit into shared memory.
 
 use cuprous_core::{DType, Layout, LinalgOp, QrMode, Vectors};
-use cuprous_plan::kernel::RoutineCall;
+use cuprous_plan::RoutineCall;
 
 use super::super::lower::Target;
 use super::super::prelude::Part;

@@ -18,7 +18,7 @@ mod sort;
 
 use cuprous_core::routine::Edge;
 use cuprous_core::{DType, Dims, Fun, Layout, RoutineOp};
-use cuprous_plan::kernel::{Access, Inst, Kernel, Level, RoutineCall, Typed};
+use cuprous_plan::{Access, Inst, Kernel, Level, RoutineCall, Typed};
 
 use super::lower::{Target, Unit, signature};
 use super::prelude::{Part, Parts};
@@ -136,9 +136,9 @@ pub fn generate_call_tuned(call: &RoutineCall, arch: Arch, options: Options, tun
         // By libraries.
         RoutineOp::Fft { .. } | RoutineOp::Linalg(_) | RoutineOp::Convolve(..) => return None,
         // By a library.
-        RoutineOp::SparseDot { .. } | RoutineOp::Recur(_) | RoutineOp::RecurBack(_) => return None,
-        RoutineOp::Attend(_) | RoutineOp::AttendBack(_) => return None,
-        RoutineOp::Steps(_) | RoutineOp::StepsBack(_) => return None,
+        RoutineOp::SparseDot { .. } | RoutineOp::Recur(_) | RoutineOp::RecurBackward(_) => return None,
+        RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => return None,
+        RoutineOp::Steps(_) | RoutineOp::StepsBackward(_) => return None,
     }
     Some(made.out)
 }

@@ -2,7 +2,7 @@
 
 use cuprous_core::Dims;
 use cuprous_core::routine::Edge;
-use cuprous_plan::kernel::RoutineCall;
+use cuprous_plan::RoutineCall;
 
 use super::super::types::{Arg, ctype, short};
 use super::{DivUp, EDGES, Launch, Made, Source, edge_name};

@@ -1,7 +1,7 @@
 //! Running folds.
 
 use cuprous_core::{DType, ScanOp};
-use cuprous_plan::kernel::RoutineCall;
+use cuprous_plan::RoutineCall;
 
 use super::super::prelude::Part;
 use super::super::types::{Arg, ctype, short};

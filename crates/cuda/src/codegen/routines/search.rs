@@ -1,6 +1,6 @@
 //! Binary search.
 
-use cuprous_plan::kernel::RoutineCall;
+use cuprous_plan::RoutineCall;
 
 use super::super::types::{Arg, ctype, short};
 use super::{DivUp, Launch, Made, Source};

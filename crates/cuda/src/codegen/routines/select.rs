@@ -1,7 +1,7 @@
 //! Selection: the first of each row in order, and elements of a rank.
 
 use cuprous_core::DType;
-use cuprous_plan::kernel::RoutineCall;
+use cuprous_plan::RoutineCall;
 
 use super::super::types::{Arg, ctype};
 use super::sort::{KEYS, launch, sort_dense};

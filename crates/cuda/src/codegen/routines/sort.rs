@@ -1,7 +1,7 @@
 //! Sorting along the last axis.
 
 use cuprous_core::DType;
-use cuprous_plan::kernel::RoutineCall;
+use cuprous_plan::RoutineCall;
 
 use super::super::prelude::Part;
 use super::super::types::{Arg, ctype, short};

@@ -160,7 +160,7 @@ impl Kernel {
                 let keys = o.given.iter().map(|t| types::to_key(py, t)).collect::<PyResult<Vec<_>>>()?;
                 let cuda = cuprous_cuda::codegen::user::generate(&o.module, &self.options);
                 let facts = PyDict::new(py);
-                for (name, value) in o.code.facts().or_raise()? {
+                for (name, value) in o.code.attributes().or_raise()? {
                     facts.set_item(name, value)?;
                 }
                 facts.set_item("cooperative", u64::from(o.module.cooperative))?;

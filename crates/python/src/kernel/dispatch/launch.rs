@@ -173,7 +173,7 @@ impl Overload {
     pub(super) fn launch(&self, launch: &Launch, places: &[u32]) -> cuprous_core::Result<Arc<UserLaunch>> {
         const KEPT: usize = 16;
         let mut known = self.launches.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(found) = known.iter().find(|known| known.launch == *launch && *known.places == *places) {
+        if let Some(found) = known.iter().find(|known| known.config == *launch && *known.address_offsets == *places) {
             return Ok(found.clone());
         }
         let new = UserLaunch::new(self.code.clone(), *launch, places)?;

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cuprous import _core, _dtypes
-from cuprous._args import array, astype, is_numpy_array, ndarray, unsupported
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array, ndarray
+from cuprous._common.casting import astype
+from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous.scipy.sparse._base import Sparse, as_shape, is_number
 
 
@@ -48,7 +51,7 @@ class LinearOperator:
         return x
 
     def _columns(self, x: ndarray, product: Callable[[Any], Any], rows: int) -> ndarray:
-        from cuprous._joining import stack
+        from cuprous._functions.joining import stack
 
         if x.shape[1] == 0:
             return _core.empty((rows, 0), x.dtype_name)

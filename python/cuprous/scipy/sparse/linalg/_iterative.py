@@ -7,8 +7,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from cuprous import _core, _dtypes
-from cuprous._args import array, ndarray
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array, ndarray
 from cuprous.scipy.sparse.linalg._interface import system
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from cuprous import _core, _dtypes
-from cuprous._args import array, astype, ndarray
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import array, ndarray
+from cuprous._common.casting import astype
 from cuprous.scipy.sparse._base import Sparse
 
 

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from cuprous import _core
-from cuprous._args import astype, ndarray
+from cuprous._common.arguments import ndarray
+from cuprous._common.casting import astype
 from cuprous.scipy.sparse._base import Sparse
 
 

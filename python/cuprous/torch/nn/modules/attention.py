@@ -69,17 +69,17 @@ class MultiheadAttention(Module):
         Args:
             query: (L, N, E), (N, L, E) if `batch_first`, or (L, E). key, value: likewise, with S steps.
             key_padding_mask: (N, S): True where a key is not to be seen; or floats that are added.
-            need_weights: gives the weights too, (N, L, S), averaged over heads unless told otherwise.
+            need_weights: also returns the weights, (N, L, S), by default averaged over heads.
             attn_mask: (L, S) or (N·heads, L, S): True where a key is not to be seen; or floats that are added.
             is_causal: says that `attn_mask` hides all later keys.
         """
-        turned = self.batch_first and query.ndim == 3
-        if turned:
+        transposed = self.batch_first and query.ndim == 3
+        if transposed:
             same_key, same_value = key is query, value is key
             query = query.transpose(0, 1)
-            turned_key = query if same_key else key.transpose(0, 1)
-            value = turned_key if same_value else value.transpose(0, 1)
-            key = turned_key
+            transposed_key = query if same_key else key.transpose(0, 1)
+            value = transposed_key if same_value else value.transpose(0, 1)
+            key = transposed_key
         try:
             out, weights = F.multi_head_attention_forward(
                 query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k,
@@ -90,7 +90,7 @@ class MultiheadAttention(Module):
         except AssertionError as error:
             name = f"MultiheadAttention(embed_dim={self.embed_dim}, num_heads={self.num_heads})"
             raise AssertionError(f"[{name}] {error}") from None
-        return (out.transpose(0, 1) if turned else out), weights
+        return (out.transpose(0, 1) if transposed else out), weights
 
 
 __all__ = ["MultiheadAttention"]

@@ -73,7 +73,7 @@ class _ConvNd(Module):
                 init.uniform_(self.bias, -1 / math.sqrt(inputs), 1 / math.sqrt(inputs))
 
     def _edges(self) -> list[int]:
-        """What `F.pad` is told where the edges are not zeros."""
+        """The arguments of `F.pad` for edges that are not zeros."""
         widths = []
         for k in range(self._rank - 1, -1, -1):
             if self.padding == "same":

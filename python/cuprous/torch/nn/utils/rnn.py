@@ -20,7 +20,7 @@ class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorte
     Attributes:
         data: (all elements, *).
         batch_sizes: how many sequences have an element at each step (int64, on the CPU).
-        sorted_indices, unsorted_indices: the order of the sequences, and the way back; None if they were in order.
+        sorted_indices, unsorted_indices: the order of the sequences, and its inverse; None if they were in order.
     """
 
     __slots__ = ()

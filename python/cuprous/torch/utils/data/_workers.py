@@ -190,7 +190,7 @@ def _main(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: An
 
 
 def choose_context(given: Any) -> Any:
-    """How processes are started: by fork on Linux, otherwise by spawn, unless told.
+    """How processes are started: by fork on Linux, otherwise by spawn, by default.
 
     Raises:
         ValueError: for a method that there is not.

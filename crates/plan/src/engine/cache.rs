@@ -1,0 +1,511 @@
+//! The program cache: recognizes tapes whose program is known, and runs programs. The key is nodes, leaf sizes and
+//! alignment, and liveness. Addresses and scalar values are not part of it.
+
+use std::collections::HashMap;
+use std::hash::Hasher;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use cuprous_core::error::ErrorKind;
+use cuprous_core::{Buffer, Error, LayoutRef, Node, Result, RoutineRef, Tape, nvtx, profile};
+
+use super::journal::Journal;
+use super::program_span;
+use super::replay::{Replay, Stats};
+use crate::device::{Device, Executable, Listing, Mark};
+use crate::planning::{self, Input};
+use crate::program::{Assignment, Program};
+
+/// Programs kept before the least recently used are dropped.
+const MAX_PROGRAMS: usize = 1024;
+/// Nodes kept, over all programs.
+const MAX_NODES: usize = 1 << 18;
+
+/// What two tapes of the same program have in common.
+struct Key {
+    nodes: Vec<Node>,
+    live: Vec<bool>,
+    /// Size and alignment class (log2, up to 4) of each leaf.
+    leaves: Vec<(usize, u8)>,
+}
+
+impl Key {
+    fn is(&self, tape: &Tape, live: &[bool], leaves: &[(usize, u8)]) -> bool {
+        self.nodes == tape.nodes && self.live == live && self.leaves == leaves
+    }
+}
+
+struct Entry {
+    hash: u64,
+    /// Identifies the program in the process. Never reused.
+    number: u64,
+    key: Key,
+    program: Arc<Program>,
+    executable: Box<dyn Executable>,
+    used: u64,
+    /// The layouts and routines whose ids stand in the key, kept so that the ids are not reused. The ids of launches
+    /// never are.
+    _named: (Vec<LayoutRef>, Vec<RoutineRef>),
+}
+
+/// The programs of one device.
+#[derive(Default)]
+pub(crate) struct Programs {
+    table: HashMap<u64, Vec<Entry>>,
+    count: usize,
+    nodes: usize,
+    clock: u64,
+    live: Vec<bool>,
+    leaves: Vec<(usize, u8)>,
+    addresses: Vec<u64>,
+    last: Option<Arc<Program>>,
+    /// Small values that are complete before their program has ended, with the mark at which they are.
+    early: Vec<(Buffer, Arc<dyn Mark>)>,
+    suspended: Vec<Suspended>,
+}
+
+/// A program that was interrupted between two of its steps, or in a step that can be run again. Its executable
+/// continues where it stopped when it is run again with the same memory.
+struct Suspended {
+    /// The tape that it runs. `None` if it will not continue, but its last step is still running.
+    tape: Option<u32>,
+    entry: Entry,
+    addresses: Vec<u64>,
+    outputs: Vec<Buffer>,
+    /// Kept because the executable uses their addresses: the arena and the leaves.
+    _memory: (Option<Buffer>, Vec<Option<Buffer>>),
+}
+
+/// Number of early values that are remembered.
+const MAX_EARLY: usize = 8;
+
+impl Programs {
+    /// Runs a tape: finds or plans its program, binds memory, submits it, and hands the results to their storages.
+    ///
+    /// # Errors
+    /// Planning, allocation or the run failed. After [`ErrorKind::Interrupted`] the tape continues where it stopped.
+    pub(crate) fn run(
+        &mut self,
+        tape: &mut Tape,
+        (id, device): (u8, &dyn Device),
+        replay: Replay,
+        journal: &mut Journal,
+        stats: &mut Stats,
+    ) -> Result<()> {
+        if let Some(at) = self.suspended.iter().position(|s| s.tape == Some(tape.index)) {
+            return self.resume(at, tape);
+        }
+        // SAFETY: the engine calls this with its lock held.
+        unsafe { tape.liveness(&mut self.live) };
+        if !self.live.contains(&true) && tape.launches.is_empty() {
+            tape.track(false);
+            // SAFETY: the engine calls this with its lock held; no value of the tape is visible.
+            unsafe { tape.clear() };
+            return Ok(());
+        }
+        self.leaves.clear();
+        let mut leaf_buffers: Vec<Option<Buffer>> = Vec::with_capacity(tape.leaves.len());
+        for leaf in &tape.leaves {
+            // SAFETY: the engine calls this with its lock held.
+            let buffer = unsafe { leaf.buffer() };
+            if buffer.is_none() && leaf.bytes > 0 {
+                return Err(lost_value());
+            }
+            let align = buffer.as_ref().map_or(4, |b| b.address().trailing_zeros().min(4) as u8);
+            self.leaves.push((leaf.bytes, align));
+            leaf_buffers.push(buffer);
+        }
+        let start = profile::on().then(profile::now);
+        let hash = self.hash(&tape.nodes);
+        self.clock += 1;
+        let clock = self.clock;
+        let found = self.table.get(&hash).and_then(|entries| {
+            entries.iter().position(|e| e.key.is(tape, &self.live, &self.leaves) && e.program.admits(&tape.consts))
+        });
+        let at = match found {
+            Some(at) => {
+                stats.replayed += 1;
+                journal.replayed(hash);
+                tape.track(false);
+                at
+            }
+            None => {
+                self.make_room();
+                let entry = self.plan(hash, tape, device)?;
+                journal.planned(hash, tape, &entry.program);
+                // If the next program is new as well, the journal can name the line that made it so.
+                tape.track(true);
+                stats.planned += 1;
+                self.count += 1;
+                self.nodes += tape.nodes.len();
+                let entries = self.table.entry(hash).or_default();
+                entries.push(entry);
+                entries.len() - 1
+            }
+        };
+        let Entry { program, number, .. } = &self.table[&hash][at];
+        let (program, number) = (program.clone(), *number);
+        let span = start.map(|start| program_span::begin(start, (number, hash, &program), tape, id, journal));
+        let (arena, outputs) = match allocate(&program, tape, device) {
+            Err(e) if e.kind == ErrorKind::Memory => {
+                self.drop_others(hash, at);
+                device.trim();
+                allocate(&program, tape, device)?
+            }
+            got => got?,
+        };
+        let at = at.min(self.table[&hash].len() - 1);
+        if let Some(span) = &span {
+            span.memory(device);
+        }
+        let entry = &mut self.table.get_mut(&hash).expect("found or planned above")[at];
+        entry.used = clock;
+        stats.steps += program.steps.len() as u64;
+        self.addresses.clear();
+        self.addresses.extend(program.buffers.iter().map(|b| match b.assignment {
+            Assignment::Leaf(slot) => leaf_buffers[slot as usize].as_ref().map_or(0, |b| b.address()),
+            Assignment::Output(k) => outputs[k as usize].address(),
+            Assignment::Arena(offset) => arena.as_ref().map_or(0, |a| a.address() + offset as u64),
+        }));
+        let _range = nvtx::range(|| program_span::range(hash, tape));
+        if let Err(error) = entry.executable.run(&self.addresses, &tape.consts, replay == Replay::Auto) {
+            // Memory that is shared with code outside may change before the program continues, so such a program never
+            // does.
+            let interrupted = error.kind == ErrorKind::Interrupted;
+            let goes_on = interrupted && !tape.leaves.iter().any(|leaf| leaf.is_external());
+            let done = entry.executable.done();
+            if !goes_on && (interrupted || error.kind == ErrorKind::Aborted) {
+                keep_finished(&program, &outputs, tape, done);
+            } else if error.kind == ErrorKind::Memory {
+                give_up_if_written(&program, &outputs, tape, done);
+            }
+            if interrupted {
+                // Its executable is in the middle of a run, so no other tape may use it.
+                let entry = self.take(hash, at);
+                if goes_on || entry.executable.is_busy() {
+                    let addresses = std::mem::take(&mut self.addresses);
+                    let tape = goes_on.then_some(tape.index);
+                    self.suspended.push(Suspended { tape, entry, addresses, outputs, _memory: (arena, leaf_buffers) });
+                }
+            }
+            let kind = if interrupted && !goes_on { ErrorKind::Aborted } else { error.kind };
+            return Err(Error { kind, ..error });
+        }
+        if let Some(span) = span {
+            span.end();
+        }
+        self.note_early(hash, at, &program, &leaf_buffers, &outputs);
+        hand_over(&program, outputs, tape);
+        self.last = Some(program);
+        Ok(())
+    }
+
+    /// Runs the rest of a suspended program.
+    #[cold]
+    fn resume(&mut self, at: usize, tape: &mut Tape) -> Result<()> {
+        let mut suspended = self.suspended.swap_remove(at);
+        let result = suspended.entry.executable.run(&suspended.addresses, &tape.consts, false);
+        let (program, done) = (suspended.entry.program.clone(), suspended.entry.executable.done());
+        match result.as_ref().map_err(|error| error.kind) {
+            Ok(()) => hand_over(&program, suspended.outputs, tape),
+            Err(ErrorKind::Interrupted) => self.suspended.push(suspended),
+            Err(ErrorKind::Memory) => give_up_if_written(&program, &suspended.outputs, tape, done),
+            Err(_) => keep_finished(&program, &suspended.outputs, tape, done),
+        }
+        result
+    }
+
+    /// Returns true if an interrupted program has not ended.
+    #[inline]
+    pub(crate) fn has_suspended(&self) -> bool {
+        !self.suspended.is_empty()
+    }
+
+    /// Returns the tapes of suspended programs.
+    pub(crate) fn suspended(&self) -> Vec<u32> {
+        self.suspended.iter().filter_map(|s| s.tape).collect()
+    }
+
+    /// Returns the tapes of suspended programs without a running step. Drops programs that will not continue and whose
+    /// last step has ended.
+    pub(crate) fn idle_suspended(&mut self) -> Vec<u32> {
+        self.suspended.retain(|s| s.tape.is_some() || s.entry.executable.is_busy());
+        self.suspended.iter().filter(|s| !s.entry.executable.is_busy()).filter_map(|s| s.tape).collect()
+    }
+
+    /// Drops the suspended program of a tape.
+    pub(crate) fn forget_suspended(&mut self, tape: u32) {
+        self.suspended.retain(|s| s.tape != Some(tape));
+    }
+
+    /// Renumbers the tape of a suspended program.
+    pub(crate) fn parked(&mut self, tape: u32, to: u32) {
+        self.suspended.iter_mut().filter(|s| s.tape == Some(tape)).for_each(|s| s.tape = Some(to));
+    }
+
+    /// Takes a program out of the table.
+    fn take(&mut self, hash: u64, at: usize) -> Entry {
+        let entries = self.table.get_mut(&hash).expect("the caller has looked it up");
+        let entry = entries.swap_remove(at);
+        if entries.is_empty() {
+            self.table.remove(&hash);
+        }
+        self.count -= 1;
+        self.nodes -= entry.key.nodes.len();
+        entry
+    }
+
+    /// Remembers which of a program's outputs are complete early. Forgets those that the program wrote again, and those
+    /// that only the cache still holds.
+    fn note_early(&mut self, hash: u64, at: usize, program: &Program, leaves: &[Option<Buffer>], outputs: &[Buffer]) {
+        if !self.early.is_empty() {
+            let written = |buffer: &Buffer| {
+                let mut those = program.written.iter().filter_map(|&slot| leaves[slot as usize].as_ref());
+                those.any(|leaf| leaf.address() == buffer.address())
+            };
+            self.early.retain(|(buffer, _)| Arc::strong_count(buffer) > 1 && !written(buffer));
+        }
+        for (place, &(buffer, _)) in program.early.iter().enumerate() {
+            let Assignment::Output(k) = program.buffers[buffer as usize].assignment else { continue };
+            if let Some(mark) = self.table[&hash][at].executable.early(place) {
+                if self.early.len() == MAX_EARLY {
+                    self.early.remove(0);
+                }
+                self.early.push((outputs[k as usize].clone(), mark));
+            }
+        }
+    }
+
+    /// Returns the mark at which a buffer holds its value, if that is before all submitted work.
+    pub(crate) fn early(&self, buffer: &Buffer) -> Option<Arc<dyn Mark>> {
+        self.early.iter().rev().find(|(known, _)| Arc::ptr_eq(known, buffer)).map(|(_, mark)| mark.clone())
+    }
+
+    /// Forgets early values, because code outside may write memory from now on.
+    pub(crate) fn forget_early(&mut self) {
+        self.early.clear();
+    }
+
+    /// Drops every program but one, with the memory that their graphs and states hold.
+    fn drop_others(&mut self, hash: u64, at: usize) {
+        let entries = self.table.remove(&hash).expect("the caller has looked it up");
+        let kept = entries.into_iter().nth(at).expect("the caller has looked it up");
+        self.clear();
+        (self.count, self.nodes) = (1, kept.key.nodes.len());
+        self.table.insert(hash, vec![kept]);
+    }
+
+    fn hash(&self, nodes: &[Node]) -> u64 {
+        let mut h = Mix(0x243f_6a88_85a3_08d3);
+        for node in nodes {
+            h.write_u64(
+                u64::from(node.kind as u8)
+                    | u64::from(node.fun) << 8
+                    | u64::from(node.nin) << 16
+                    | u64::from(node.out) << 32,
+            );
+            for i in node.ins {
+                h.write_u64(u64::from(i.src.0) | u64::from(i.layout) << 32);
+            }
+        }
+        for (k, &live) in self.live.iter().enumerate() {
+            if live {
+                h.write_u64(k as u64);
+            }
+        }
+        for &(bytes, align) in &self.leaves {
+            h.write_u64(bytes as u64 ^ u64::from(align) << 60);
+        }
+        h.finish()
+    }
+
+    fn plan(&self, hash: u64, tape: &Tape, device: &dyn Device) -> Result<Entry> {
+        let program = Arc::new(self.program(tape));
+        #[cfg(debug_assertions)]
+        if let Err(fault) = crate::program::verify::check(&program) {
+            panic!("the planner broke its own rules: {fault}");
+        }
+        let executable = device.compile(&program)?;
+        let key = Key { nodes: tape.nodes.clone(), live: self.live.clone(), leaves: self.leaves.clone() };
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        Ok(Entry {
+            hash,
+            number: NUMBERS.fetch_add(1, Relaxed),
+            key,
+            program,
+            executable,
+            used: self.clock,
+            _named: (tape.layouts.clone(), tape.routines.clone()),
+        })
+    }
+
+    /// Plans a tape whose liveness has been taken.
+    fn program(&self, tape: &Tape) -> Program {
+        let layouts: HashMap<u32, LayoutRef> = tape.layouts.iter().map(|l| (l.id, l.clone())).collect();
+        let mut storage_bytes: Vec<usize> = tape.leaves.iter().map(|s| s.bytes).collect();
+        let mut known: HashMap<usize, u32> =
+            tape.leaves.iter().enumerate().map(|(k, s)| (Arc::as_ptr(s) as usize, k as u32)).collect();
+        let mut fresh = |bytes: usize| {
+            storage_bytes.push(bytes);
+            storage_bytes.len() as u32 - 1
+        };
+        let storage_of: Vec<u32> = tape
+            .owners
+            .iter()
+            .zip(&tape.nodes)
+            .map(|(owner, node)| match owner {
+                Some(s) => *known.entry(Arc::as_ptr(s) as usize).or_insert_with(|| fresh(s.bytes)),
+                None => fresh(layouts[&node.out].size as usize * layouts[&node.out].dtype.size()),
+            })
+            .collect();
+        let mut program = planning::plan(Input {
+            nodes: &tape.nodes,
+            live: &self.live,
+            storage_of: &storage_of,
+            storage_bytes: &storage_bytes,
+            leaves: tape.leaves.len(),
+            layouts: &layouts,
+            consts: &tape.consts,
+            launches: &tape.launches,
+        });
+        program.scalars = tape.consts.len();
+        program.aligned = self.leaves.iter().all(|&(_, align)| align == 4);
+        program
+    }
+
+    /// Returns the program that ran last.
+    pub(crate) fn last(&self) -> Option<Arc<Program>> {
+        self.last.clone()
+    }
+
+    /// Returns the program that a tape would become now, or `None` if no value of it is visible.
+    pub(crate) fn preview(&mut self, tape: &Tape) -> Option<Program> {
+        // SAFETY: the engine calls this with its lock held.
+        unsafe { tape.liveness(&mut self.live) };
+        self.leaves.clear();
+        (self.live.contains(&true) || !tape.launches.is_empty()).then(|| self.program(tape))
+    }
+
+    /// Returns the generated code of the tape's program if something is recorded, or else of the program that ran last.
+    pub(crate) fn source(&mut self, tape: &mut Tape, show: Listing) -> Result<String> {
+        if !tape.nodes.is_empty() {
+            // SAFETY: the engine calls this with its lock held.
+            unsafe { tape.liveness(&mut self.live) };
+            self.leaves.clear();
+            let program = self.program(tape);
+            if !program.steps.is_empty() {
+                return show(&program);
+            }
+        }
+        match &self.last {
+            Some(program) => show(program),
+            None => Ok("nothing has been recorded yet\n".into()),
+        }
+    }
+
+    fn make_room(&mut self) {
+        while self.count >= MAX_PROGRAMS || self.nodes >= MAX_NODES {
+            let Some((hash, used)) =
+                self.table.values().flatten().map(|e| (e.hash, e.used)).min_by_key(|&(_, used)| used)
+            else {
+                return;
+            };
+            let at = self.table[&hash].iter().position(|e| e.used == used).expect("just seen");
+            self.take(hash, at);
+        }
+    }
+
+    /// Drops every program.
+    pub(crate) fn clear(&mut self) {
+        self.table.clear();
+        self.early.clear();
+        (self.count, self.nodes, self.last) = (0, 0, None);
+    }
+}
+
+/// Hands the results of a program that has run to their storages.
+fn hand_over(program: &Program, outputs: Vec<Buffer>, tape: &mut Tape) {
+    for (buffer, &node) in outputs.into_iter().zip(&program.outputs) {
+        if let Some(owner) = &tape.owners[node as usize] {
+            // SAFETY: the engine's lock is held.
+            unsafe { owner.set_buffer(buffer) };
+        }
+    }
+    // SAFETY: the engine's lock is held, and the live values have their memory.
+    unsafe { tape.clear() };
+}
+
+/// Called when a program ended in step `done` and will not continue. Hands over the results that only earlier steps
+/// have written. Gives up the leaves that this step or a later one writes, because their contents are partly written.
+fn keep_finished(program: &Program, outputs: &[Buffer], tape: &Tape, done: usize) {
+    let mut late = vec![false; program.buffers.len()];
+    program.steps[done..].iter().for_each(|step| step.touches(|buffer, writes| late[buffer as usize] |= writes));
+    for (info, late) in program.buffers.iter().zip(late) {
+        match info.assignment {
+            Assignment::Leaf(slot) if late => {
+                // SAFETY: the engine's lock is held, and the program does not go on.
+                unsafe { tape.leaves[slot as usize].discard() }
+            }
+            Assignment::Output(k) if !late => {
+                if let Some(owner) = &tape.owners[program.outputs[k as usize] as usize] {
+                    // SAFETY: the engine's lock is held.
+                    unsafe { owner.set_buffer(outputs[k as usize].clone()) };
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Called when a program ran out of memory in step `done`. If an earlier step has written a leaf, gives up what is not
+/// computed yet: running the program again would write the leaf twice.
+fn give_up_if_written(program: &Program, outputs: &[Buffer], tape: &mut Tape, done: usize) {
+    let mut written = false;
+    let is_leaf = |buffer: u32| matches!(program.buffers[buffer as usize].assignment, Assignment::Leaf(_));
+    program.steps[..done].iter().for_each(|step| step.touches(|buffer, writes| written |= writes && is_leaf(buffer)));
+    if written {
+        keep_finished(program, outputs, tape, done);
+        // SAFETY: the engine's lock is held, and the values that were computed have their memory.
+        unsafe { tape.clear() };
+    }
+}
+
+#[cold]
+pub(super) fn lost_value() -> Error {
+    Error::runtime(
+        "the value of this array was given up when the program that computes it failed, was interrupted in a kernel or \
+         did not fit into the device's memory; compute it again",
+    )
+}
+
+/// A program's arena and outputs.
+type Memories = (Option<Buffer>, Vec<Buffer>);
+
+fn allocate(program: &Program, tape: &Tape, device: &dyn Device) -> Result<Memories> {
+    let arena = if program.arena_bytes > 0 { Some(device.alloc(program.arena_bytes)?) } else { None };
+    let outputs = program
+        .outputs
+        .iter()
+        .map(|&node| device.alloc(tape.owners[node as usize].as_ref().map_or(0, |owner| owner.bytes)))
+        .collect::<Result<_>>()?;
+    Ok((arena, outputs))
+}
+
+/// A multiply-xor hash. Keys are compared in full, so it only needs to be fast and even.
+struct Mix(u64);
+
+impl Hasher for Mix {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&b| self.write_u64(b.into()));
+    }
+
+    #[inline]
+    fn write_u64(&mut self, x: u64) {
+        let product = u128::from(self.0 ^ x) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = (product as u64) ^ (product >> 64) as u64 ^ self.0.rotate_left(23);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}

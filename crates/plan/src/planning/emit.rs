@@ -1,0 +1,463 @@
+//! From groups to steps: each group becomes a kernel or a routine on the program's buffers.
+
+use std::collections::HashMap;
+
+use cuprous_core::layout::contiguous_strides;
+use cuprous_core::node::SrcKind;
+use cuprous_core::{DType, Dims, Fun, In, Layout, NodeKind, RoutineOp};
+use smallvec::SmallVec;
+
+use super::epilogue::FusedMatmul;
+use super::fusion::{Fusion, Group, is_reduced};
+use super::input::Input;
+use super::{arena, pack};
+use crate::program::{
+    Access, Addend, Assignment, BufferInfo, Epilogue, Inst, Kernel, LaunchStep, Level, Program, RoutineCall, Step,
+    Typed, UserLaunch, Val,
+};
+
+/// Plans a tape.
+pub(crate) fn plan(input: Input) -> Program {
+    let fusion = Fusion::new(input);
+    let stored = fusion.stored();
+    let mut emitter = Emitter {
+        buffers: Buffers { by_storage: HashMap::new(), infos: Vec::new(), storages: Vec::new() },
+        stored,
+        fusion,
+        steps: Vec::new(),
+        nodes: Vec::new(),
+        nonzero: Vec::new(),
+    };
+    for g in 0..emitter.fusion.groups.len() {
+        let before = emitter.steps.len();
+        emitter.group(g as u32);
+        if emitter.steps.len() > before {
+            emitter.nodes.push(emitter.fusion.groups[g].nodes.clone());
+        }
+    }
+    emitter.finish()
+}
+
+/// The program's buffers, one for each storage in use.
+struct Buffers {
+    by_storage: HashMap<u32, u32>,
+    infos: Vec<BufferInfo>,
+    storages: Vec<u32>,
+}
+
+impl Buffers {
+    fn of_storage(&mut self, storage: u32, input: &Input) -> u32 {
+        *self.by_storage.entry(storage).or_insert_with(|| {
+            let assignment = if (storage as usize) < input.leaves {
+                Assignment::Leaf(storage)
+            } else {
+                Assignment::Arena(usize::MAX)
+            };
+            self.infos.push(BufferInfo { bytes: input.storage_bytes[storage as usize], assignment });
+            self.storages.push(storage);
+            self.infos.len() as u32 - 1
+        })
+    }
+}
+
+struct Emitter<'a> {
+    fusion: Fusion<'a>,
+    stored: Vec<bool>,
+    buffers: Buffers,
+    steps: Vec<Step>,
+    /// The nodes of each step.
+    nodes: Vec<Vec<u32>>,
+    /// See [`Program::nonzero`].
+    nonzero: Vec<(u32, DType)>,
+}
+
+/// A kernel under construction.
+struct Body {
+    typed: Vec<Typed>,
+    buffers: Vec<u32>,
+    /// Loads, constants and indices so far. A store to a buffer removes its loads.
+    known: HashMap<(Inst, u8, bool), Val>,
+    of_node: HashMap<u32, Val>,
+}
+
+impl Body {
+    fn push(&mut self, inst: Inst, dtype: DType, level: Level) -> Val {
+        self.typed.push(Typed { inst, dtype, level });
+        (self.typed.len() - 1) as Val
+    }
+
+    /// Returns the value of an equal earlier instruction if there is one.
+    fn push_once(&mut self, inst: Inst, dtype: DType, level: Level) -> Val {
+        let key = (inst.clone(), dtype as u8, level == Level::Row);
+        if let Some(&v) = self.known.get(&key) {
+            return v;
+        }
+        let v = self.push(inst, dtype, level);
+        self.known.insert(key, v);
+        v
+    }
+
+    fn buffer(&mut self, buffer: u32) -> u16 {
+        let k = self.buffers.iter().position(|&b| b == buffer).unwrap_or_else(|| {
+            self.buffers.push(buffer);
+            self.buffers.len() - 1
+        });
+        k as u16
+    }
+
+    fn forget_loads(&mut self, buffer: u16) {
+        self.known.retain(|(inst, ..), _| !matches!(inst, Inst::Load { buf, .. } if *buf == buffer));
+    }
+}
+
+impl Emitter<'_> {
+    /// Emits the step of a group.
+    fn group(&mut self, g: u32) {
+        let nodes = self.fusion.groups[g as usize].nodes.clone();
+        let Some(&first) = nodes.first() else { return };
+        if let Some(index) = self.fusion.groups[g as usize].fused {
+            return self.fused_matmul(index);
+        }
+        match self.fusion.node(first).kind {
+            NodeKind::Routine => return self.routine(first),
+            NodeKind::Launch => return self.launch(&nodes),
+            _ => {}
+        }
+        let mut body = Body { typed: Vec::new(), buffers: Vec::new(), known: HashMap::new(), of_node: HashMap::new() };
+        for &n in &nodes {
+            self.emit(n, g, &mut body);
+        }
+        let group = &self.fusion.groups[g as usize];
+        let mut kernel = Kernel {
+            outer: axes(&group.shape, group.mask, false),
+            inner: axes(&group.shape, group.mask, true),
+            body: body.typed,
+            buffers: body.buffers,
+        };
+        prune(&mut kernel);
+        if !kernel.reduces() {
+            flatten_levels(&mut kernel);
+        }
+        if !kernel.body.is_empty() {
+            collapse(&mut kernel);
+            self.steps.push(Step::Kernel(kernel));
+        }
+    }
+
+    /// Emits the instructions of a node.
+    fn emit(&mut self, n: u32, g: u32, body: &mut Body) {
+        let node = *self.fusion.node(n);
+        let level = self.fusion.level[n as usize];
+        let out = self.fusion.layout(node.out).clone();
+        match node.kind {
+            NodeKind::Map => {
+                let args: SmallVec<[Val; 3]> =
+                    node.operands().iter().map(|i| self.value(n, i, g, level, body)).collect();
+                let v = match node.map_fun() {
+                    // A copy is its operand, unless it has to change type or level.
+                    Fun::Positive if body.typed[args[0] as usize].level == level => args[0],
+                    fun => body.push(Inst::Map { fun, args }, out.dtype, level),
+                };
+                body.of_node.insert(n, v);
+                self.store(n, g, v, body);
+            }
+            NodeKind::Gather => {
+                let index = self.value(n, &node.ins[1], g, level, body);
+                let storage = self.storage(&node.ins[0]);
+                let buf = body.buffer(self.buffers.of_storage(storage, &self.fusion.input));
+                let len = (self.fusion.input.storage_bytes[storage as usize] / out.dtype.size()) as i64;
+                let v = body.push(Inst::Gather { buf, len, index }, out.dtype, level);
+                body.of_node.insert(n, v);
+                self.store(n, g, v, body);
+            }
+            NodeKind::Reduce => {
+                let arg = self.value(n, &node.ins[0], g, Level::Full, body);
+                let v = body.push(Inst::Reduce { op: node.reduce_op(), arg }, out.dtype, Level::Row);
+                body.of_node.insert(n, v);
+                self.store(n, g, v, body);
+            }
+            NodeKind::Update => {
+                let v = self.value(n, &node.ins[1], g, level, body);
+                body.of_node.insert(n, v);
+                if self.stored[n as usize] {
+                    let storage = self.fusion.input.storage_of[n as usize];
+                    let buf = body.buffer(self.buffers.of_storage(storage, &self.fusion.input));
+                    let access = self.access(&out, g, level);
+                    body.push(Inst::Store { buf, access, arg: v }, out.dtype, level);
+                    body.forget_loads(buf);
+                }
+            }
+            NodeKind::Scatter => {
+                let index = self.value(n, &node.ins[1], g, level, body);
+                let arg = self.value(n, &node.ins[2], g, level, body);
+                let storage = self.fusion.input.storage_of[n as usize];
+                let buf = body.buffer(self.buffers.of_storage(storage, &self.fusion.input));
+                let len = (self.fusion.input.storage_bytes[storage as usize] / out.dtype.size()) as i64;
+                body.push(Inst::Scatter { buf, len, index, arg, op: node.scatter_op() }, out.dtype, Level::Full);
+            }
+            NodeKind::Routine | NodeKind::Launch => unreachable!("routines and launches are steps of their own"),
+        }
+    }
+
+    fn storage(&self, operand: &In) -> u32 {
+        match operand.src.kind() {
+            SrcKind::Node(p) => self.fusion.input.storage_of[p as usize],
+            SrcKind::Leaf(slot) => slot,
+            _ => unreachable!("only arrays have storage"),
+        }
+    }
+
+    /// Returns the value of an operand of `n` inside the kernel.
+    fn value(&mut self, n: u32, operand: &In, g: u32, level: Level, body: &mut Body) -> Val {
+        let reduces = self.fusion.groups[g as usize].mask != 0;
+        let layout = self.fusion.layout(operand.layout).clone();
+        if let SrcKind::Const(slot) = operand.src.kind() {
+            let level = if reduces { Level::Row } else { Level::Full };
+            return body.push_once(Inst::Scalar { slot }, layout.dtype, level);
+        }
+        if let SrcKind::Node(p) = operand.src.kind()
+            && self.fusion.needed[p as usize]
+            && self.fusion.group(p) == g
+            && self.fusion.passes(p, operand.layout, n)
+        {
+            return body.of_node[&p];
+        }
+        if let SrcKind::Node(p) = operand.src.kind()
+            && self.fusion.needed[p as usize]
+            && self.fusion.group(p) != g
+            && let Some(from) = self.fusion.recomputed_cast(p, operand.layout)
+        {
+            let narrow = self.value(n, &from, g, level, body);
+            let level = body.typed[narrow as usize].level;
+            return body.push(Inst::Map { fun: Fun::Cast, args: [narrow].into_iter().collect() }, layout.dtype, level);
+        }
+        let mut access = self.access(&layout, g, level);
+        let mut level = level;
+        let outer = axes(&self.fusion.groups[g as usize].shape, self.fusion.groups[g as usize].mask, false).len();
+        let reduced = self.fusion.node(n).kind == NodeKind::Reduce;
+        if reduces && level == Level::Full && !reduced && access.strides[outer..].iter().all(|&s| s == 0) {
+            access.strides.truncate(outer);
+            level = Level::Row;
+        }
+        if operand.src.kind() == SrcKind::Iota {
+            return body.push_once(Inst::Iota { access }, layout.dtype, level);
+        }
+        let storage = self.storage(operand);
+        let buf = body.buffer(self.buffers.of_storage(storage, &self.fusion.input));
+        body.push_once(Inst::Load { buf, access }, layout.dtype, level)
+    }
+
+    /// Returns a layout as an access of the group's iteration space.
+    fn access(&self, layout: &Layout, g: u32, level: Level) -> Access {
+        let Group { shape, mask, .. } = &self.fusion.groups[g as usize];
+        let strides: Dims = match level {
+            Level::Full if layout.shape == *shape => layout.strides.clone(),
+            // Flat: the elements in order, whatever the shape.
+            Level::Full => contiguous_strides(shape),
+            Level::Row => {
+                let mut given = layout.shape.iter().zip(&layout.strides).filter(|(n, _)| **n != 1).map(|(_, &s)| s);
+                (0..shape.len())
+                    .map(|k| if is_reduced(*mask, k) || shape[k] == 1 { 0 } else { given.next().unwrap_or(0) })
+                    .collect()
+            }
+        };
+        let pick = |reduced: bool| (0..shape.len()).filter(move |&k| is_reduced(*mask, k) == reduced);
+        let mut ordered: Dims = pick(false).map(|k| strides[k]).collect();
+        if level == Level::Full {
+            ordered.extend(pick(true).map(|k| strides[k]));
+        }
+        Access { offset: layout.offset, strides: ordered }
+    }
+
+    /// Writes a node's value to its storage if it is needed there.
+    fn store(&mut self, n: u32, g: u32, arg: Val, body: &mut Body) {
+        if !self.stored[n as usize] {
+            return;
+        }
+        let out = self.fusion.layout(self.fusion.node(n).out).clone();
+        let level = self.fusion.level[n as usize];
+        let storage = self.fusion.input.storage_of[n as usize];
+        let buf = body.buffer(self.buffers.of_storage(storage, &self.fusion.input));
+        let access = self.access(&out, g, level);
+        body.push(Inst::Store { buf, access, arg }, out.dtype, level);
+    }
+
+    fn routine(&mut self, n: u32) {
+        self.routine_into(n, n, Epilogue::default());
+    }
+
+    /// Emits a routine that writes its result to the storage of node `last`.
+    fn routine_into(&mut self, n: u32, last: u32, epilogue: Epilogue) {
+        let node = *self.fusion.node(n);
+        let ins = node.operands().iter().map(|i| (self.buffer(i), self.fusion.layout(i.layout).clone())).collect();
+        let out = self.fusion.layout(node.out).clone();
+        let buffer = self.buffers.of_storage(self.fusion.input.storage_of[last as usize], &self.fusion.input);
+        let op = RoutineOp::clone(&RoutineOp::interned(node.routine_id()));
+        self.steps.push(Step::Routine(RoutineCall { op, ins, out: (buffer, out), epilogue }));
+    }
+
+    /// Emits a launch of a user kernel.
+    fn launch(&mut self, nodes: &[u32]) {
+        let first = *self.fusion.node(nodes[0]);
+        let launch = UserLaunch::by_number(first.launch_id(), self.fusion.input.launches);
+        let mut arrays = Vec::new();
+        for &n in nodes {
+            let node = *self.fusion.node(n);
+            let [array] = node.operands() else { continue };
+            let layout = self.fusion.layout(array.layout);
+            let offset = layout.offset as u64 * layout.dtype.size() as u64;
+            let buffer = self.buffers.of_storage(self.fusion.input.storage_of[n as usize], &self.fusion.input);
+            arrays.push((launch.address_offsets[node.launch_array()], buffer, offset));
+        }
+        self.steps.push(Step::Launch(LaunchStep { launch, constants: first.launch_constants(), arrays }));
+    }
+
+    /// Emits a matmul with its epilogue.
+    fn fused_matmul(&mut self, index: usize) {
+        let FusedMatmul { matmul, last, scale, addend, bias, .. } = self.fusion.fused_matmuls[index];
+        let out = self.fusion.layout(self.fusion.node(matmul).out).clone();
+        let offset = |emitter: &Self, operand: &In| emitter.fusion.layout(operand.layout).offset;
+        let epilogue = Epilogue {
+            scale,
+            addend: addend.map(|(operand, factor)| {
+                let layout = out.with(&out.shape, &contiguous_strides(&out.shape), offset(self, &operand));
+                Addend { array: (self.buffer(&operand), layout), factor }
+            }),
+            bias: bias.map(|operand| {
+                let columns = out.shape[out.ndim() - 1];
+                (self.buffer(&operand), out.with(&[columns], &[1], offset(self, &operand)))
+            }),
+        };
+        self.nonzero.extend(epilogue.factors().filter_map(|f| f.constant).map(|slot| (slot, out.dtype)));
+        self.routine_into(matmul, last, epilogue);
+    }
+
+    fn buffer(&mut self, operand: &In) -> u32 {
+        let storage = self.storage(operand);
+        self.buffers.of_storage(storage, &self.fusion.input)
+    }
+
+    fn finish(mut self) -> Program {
+        let input = &self.fusion.input;
+        let mut outputs = Vec::new();
+        for (n, &live) in input.live.iter().enumerate() {
+            let storage = input.storage_of[n];
+            if live && storage as usize >= input.leaves {
+                let buffer = self.buffers.of_storage(storage, input);
+                self.buffers.infos[buffer as usize].assignment = Assignment::Output(outputs.len() as u32);
+                outputs.push(n as u32);
+            }
+        }
+        let (steps, nodes) = pack::pack(self.steps, self.nodes);
+        let mut program = Program {
+            steps,
+            nodes,
+            buffers: self.buffers.infos,
+            arena_bytes: 0,
+            outputs,
+            scalars: 0,
+            nonzero: self.nonzero,
+            early: Vec::new(),
+            written: Vec::new(),
+            aligned: true,
+        };
+        arena::place(&mut program);
+        program.find_written_and_early();
+        program
+    }
+}
+
+fn axes(shape: &[i64], mask: u32, reduced: bool) -> Dims {
+    shape.iter().enumerate().filter(|(k, _)| is_reduced(mask, *k) == reduced).map(|(_, &n)| n).collect()
+}
+
+/// Removes instructions whose results are unused.
+fn prune(kernel: &mut Kernel) {
+    let body = std::mem::take(&mut kernel.body);
+    let mut used = vec![false; body.len()];
+    for (i, t) in body.iter().enumerate().rev() {
+        used[i] |= matches!(t.inst, Inst::Store { .. } | Inst::Scatter { .. });
+        if used[i] {
+            t.inst.operands(|v| used[v as usize] = true);
+        }
+    }
+    let mut renamed: Vec<Val> = vec![0; body.len()];
+    for (i, mut t) in body.into_iter().enumerate() {
+        if used[i] {
+            t.inst.operands_mut(|v| *v = renamed[*v as usize]);
+            renamed[i] = kernel.body.len() as Val;
+            kernel.body.push(t);
+        }
+    }
+    let mut kept: Vec<u32> = Vec::new();
+    for t in &mut kernel.body {
+        if let Some(buf) = t.inst.buffer_mut() {
+            let global = kernel.buffers[*buf as usize];
+            *buf = kept.iter().position(|&b| b == global).unwrap_or_else(|| {
+                kept.push(global);
+                kept.len() - 1
+            }) as u16;
+        }
+    }
+    kernel.buffers = kept;
+}
+
+/// Merges the two levels of a kernel whose reductions have all been removed.
+fn flatten_levels(kernel: &mut Kernel) {
+    let reduced = kernel.inner.len();
+    for t in &mut kernel.body {
+        if t.level == Level::Row {
+            t.level = Level::Full;
+            if let Some(access) = t.inst.access_mut() {
+                access.strides.extend(std::iter::repeat_n(0, reduced));
+            }
+        }
+    }
+    kernel.outer.append(&mut kernel.inner);
+}
+
+/// Drops axes of extent 1 and merges axes that every access treats as one.
+fn collapse(kernel: &mut Kernel) {
+    let outer = kernel.outer.len();
+    let extents: Dims = kernel.outer.iter().chain(&kernel.inner).copied().collect();
+    let mut strides: Vec<(usize, Dims)> = Vec::new();
+    for (i, t) in kernel.body.iter().enumerate() {
+        if let Some(access) = t.inst.access() {
+            strides.push((i, access.strides.clone()));
+        }
+    }
+    // Runs of axes that stay together: (last axis of the run, extent).
+    let mut runs: Vec<(usize, i64)> = Vec::new();
+    for k in 0..extents.len() {
+        if extents[k] == 1 {
+            continue;
+        }
+        let same_side = |j: usize| (j < outer) == (k < outer);
+        if let Some(&mut (ref mut last, ref mut extent)) = runs.last_mut()
+            && same_side(*last)
+            && strides.iter().all(|(_, s)| k >= s.len() || s[*last] == s[k] * extents[k])
+        {
+            *extent *= extents[k];
+            *last = k;
+        } else {
+            runs.push((k, extents[k]));
+        }
+    }
+    kernel.outer = runs.iter().filter(|(k, _)| *k < outer).map(|&(_, n)| n).collect();
+    kernel.inner = runs.iter().filter(|(k, _)| *k >= outer).map(|&(_, n)| n).collect();
+    for (i, old) in strides {
+        let new = runs.iter().filter(|(k, _)| *k < old.len()).map(|&(k, _)| old[k]).collect();
+        kernel.body[i].inst.access_mut().expect("listed because it has one").strides = new;
+    }
+    // A reduction over one element is still a reduction.
+    if kernel.inner.is_empty() && kernel.reduces() {
+        kernel.inner.push(1);
+        for t in &mut kernel.body {
+            if t.level == Level::Full
+                && let Some(access) = t.inst.access_mut()
+            {
+                access.strides.push(0);
+            }
+        }
+    }
+}

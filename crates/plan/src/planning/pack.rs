@@ -1,0 +1,75 @@
+//! Packing: small independent maps of different shapes become one step, so one launch.
+//!
+//! A launch takes longer than such a map itself: 3.7 µs on a stream and 0.75 µs in a graph (H200), where 65,536
+//! elements take less than one.
+
+use crate::program::{Inst, Kernel, Step};
+
+/// Largest map that is packed, in elements.
+const MAX_ELEMENTS: i64 = 1 << 16;
+/// Largest number of maps in one step.
+const MAX_KERNELS: usize = 64;
+/// How many steps earlier a map may run.
+const LOOK_BACK: usize = 16;
+
+/// Packs small maps: each joins the nearest earlier step that takes it, if it does not depend on a step in between.
+/// `nodes` are the nodes of each step.
+pub(crate) fn pack(steps: Vec<Step>, nodes: Vec<Vec<u32>>) -> (Vec<Step>, Vec<Vec<u32>>) {
+    let mut packed: Vec<Step> = Vec::with_capacity(steps.len());
+    let mut sources: Vec<Vec<u32>> = Vec::with_capacity(steps.len());
+    for (step, nodes) in steps.into_iter().zip(nodes) {
+        match step {
+            Step::Kernel(kernel) if is_small_map(&kernel) => match pack_for(&packed, &kernel) {
+                Some(at) => {
+                    join(&mut packed[at], kernel);
+                    sources[at].extend(nodes);
+                    continue;
+                }
+                None => packed.push(Step::Kernel(kernel)),
+            },
+            other => packed.push(other),
+        }
+        sources.push(nodes);
+    }
+    (packed, sources)
+}
+
+fn is_small_map(kernel: &Kernel) -> bool {
+    !kernel.reduces()
+        && kernel.outer_size() <= MAX_ELEMENTS
+        && !kernel.body.iter().any(|t| matches!(t.inst, Inst::Scatter { .. }))
+}
+
+fn pack_for(packed: &[Step], kernel: &Kernel) -> Option<usize> {
+    for (at, step) in packed.iter().enumerate().rev().take(LOOK_BACK) {
+        if !independent(step, kernel) {
+            return None;
+        }
+        let has_room = match step {
+            Step::Kernel(first) => is_small_map(first),
+            Step::Pack(kernels) => kernels.len() < MAX_KERNELS,
+            Step::Routine(_) | Step::Launch(_) => false,
+        };
+        if has_room {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// Returns true if neither writes what the other touches.
+fn independent(step: &Step, kernel: &Kernel) -> bool {
+    let mut independent = true;
+    step.touches(|theirs, they_write| {
+        kernel.touches(|ours, we_write| independent &= ours != theirs || !(they_write || we_write));
+    });
+    independent
+}
+
+fn join(step: &mut Step, kernel: Kernel) {
+    match step {
+        Step::Pack(kernels) => kernels.push(kernel),
+        Step::Kernel(first) => *step = Step::Pack(vec![first.clone(), kernel]),
+        Step::Routine(_) | Step::Launch(_) => unreachable!("routines and launches take no maps"),
+    }
+}

@@ -1,0 +1,339 @@
+"""Other libraries: NumPy's protocols, the CUDA array interface, pickling."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import cuprous
+from cuprous import _core
+from cuprous._common import dtypes, transfers
+from cuprous._common.arguments import beside_arrays, ndarray
+from cuprous._common.convert import asnumpy, convert
+from cuprous._common.layout import axis_order, inverse, order_letter
+from cuprous._common.operands import is_numpy_array
+from cuprous._common.overrides import overrides
+
+#: Arrays that Numba's words made, by their ids, with the streams that they are bound to (0: none). NumPy may copy them
+#: to the host by itself, as Numba has it.
+_of_numba: dict[int, tuple[weakref.ref[ndarray], Any]] = {}
+
+
+def as_numba(array: ndarray, stream: Any = 0) -> ndarray:
+    """Marks an array as made by Numba's words: `numpy.asarray` copies it and its views to the host, which is refused
+    for all others as CuPy does, and it is bound to a stream.
+    """
+    key = id(array)
+    _of_numba[key] = (weakref.ref(array, lambda _: _of_numba.pop(key, None)), stream or 0)
+    return array
+
+
+def _numba_stream(array: ndarray) -> Any:
+    """The stream that an array of Numba's words, or what it is a view of, is bound to; None for all others."""
+    found = _of_numba.get(id(array))
+    if found is None:
+        return None if array.base is None else _numba_stream(array.base)
+    return found[1]
+
+
+def show_memory(self: ndarray) -> None:
+    """Raises if an array on the CPU may not expose its memory to NumPy and other consumers of the buffer protocol (the
+    native type's hook).
+
+    Raises:
+        ImplicitConversionError: in the mode "refuse" of `set_transfers`.
+        TypeError: for arrays created by `cuda.to_device` and the like, which NumPy copies, as with Numba.
+    """
+    transfers.refuse_reading()
+    if _numba_stream(self) is not None:
+        raise TypeError("a Numba device array does not expose its memory; use .copy_to_host()")
+
+
+def to_numpy_array(self: ndarray, dtype: Any = None, copy: bool | None = None) -> Any:
+    """`__array__`: a NumPy array with the elements.
+
+    On the CPU it shares the memory, so that a write on either side is visible on the other. From another device it is
+    a copy, read-only unless `copy` is true.
+
+    Raises:
+        ImplicitConversionError: in the mode "refuse" of `set_transfers`.
+        ValueError: for `copy=False` where a copy is needed.
+    """
+    import numpy as np
+
+    numba = _numba_stream(self) is not None
+    if self.device_name == "cpu" and not numba:
+        raw = self if self.dtype_name != "bfloat16" else _core.as_strided(  # which has no letter in Python's buffers
+            self, self.shape, self.element_strides, 0, "uint16")  # fmt: skip
+        shown = np.asarray(memoryview(raw)).view(self.dtype)  # type: ignore[arg-type]
+        return np.array(shown, dtype, copy=copy)
+    if copy is False:
+        raise ValueError("`copy=False` is not supported. A copy is always created.")
+    if not numba:
+        transfers.leaves(self)
+    host = asnumpy(self)
+    host = host if dtype is None else host.astype(dtype, copy=False)
+    host.flags.writeable = bool(copy) or numba
+    return host
+
+
+def array_interface(self: ndarray) -> dict[str, Any]:
+    """`__array_interface__`, version 3. On the CPU it points to the array's memory, which is shared from then on; on
+    another device to a copy.
+    """
+    if self.dtype_name == "bfloat16" or transfers.refuses() or _numba_stream(self) is not None:
+        raise AttributeError("this array has no attribute '__array_interface__'; use .get()")
+    here = self.device_name == "cpu"
+    host = None if here else to_numpy_array(self)
+    return {
+        "shape": self.shape, "typestr": self.dtype.str, "descr": self.dtype.descr, "version": 3,
+        "strides": self.strides if here else host.strides,  # type: ignore[union-attr]
+        "data": (self.address() if self.size else 0, False) if here else host.reshape(-1).view("uint8"),  # type: ignore[union-attr]
+    }  # fmt: skip
+
+
+def wait_for(function: str, stream: Any) -> None:
+    """Waits for what others gave to a stream, before memory that they may use is read or written.
+
+    Raises:
+        TypeError: if it is no stream.
+    """
+    if stream is None:
+        return
+    if not hasattr(stream, "synchronize"):
+        raise TypeError(f"[{function}] stream must be a cuprous.cuda.Stream or None, not {type(stream)}")
+    stream.synchronize()
+
+
+def get(self: ndarray, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True) -> Any:
+    """A NumPy array with the elements.
+
+    All work of Cuprous runs in order on one stream; of a `stream` named, what others gave it is waited for. The copy is
+    finished on return, `blocking` or not.
+
+    Raises:
+        TypeError: for an `out` that is no NumPy array.
+        ValueError: for an `out` of another shape or dtype.
+    """
+    wait_for("get", stream)
+    order = order_letter(order)
+    if out is not None:
+        if not is_numpy_array(out):
+            raise TypeError(f"Only numpy.ndarray can be obtained from cuprous.ndarray, not {type(out)}")
+        if out.dtype != self.dtype or out.shape != self.shape:
+            raise ValueError(
+                f"[get] out has shape {out.shape} and dtype {out.dtype}, expected {self.shape} and {self.dtype}"
+            )
+        return _core.to_numpy(self, out)
+    if order == "F" or (order in "AK" and self.is_f_contiguous and not self.is_c_contiguous):
+        return _core.to_numpy(self.T).T
+    return _core.to_numpy(self)
+
+
+def set(self: ndarray, arr: Any, stream: Any = None) -> None:
+    """Copies a NumPy array of the same shape and dtype into this one; after and before the work of a `stream` named.
+
+    Raises:
+        TypeError: for what is no NumPy array, and for another dtype.
+        ValueError: for another shape.
+    """
+    if not is_numpy_array(arr):
+        raise TypeError("Only numpy.ndarray can be set to cuprous.ndarray")
+    if arr.dtype != self.dtype:
+        raise TypeError(f"{arr.dtype} array cannot be set to {self.dtype} array")
+    if arr.shape != self.shape:
+        raise ValueError(f"Shape mismatch. Old shape: {self.shape}, new shape: {arr.shape}")
+    wait_for("set", stream)
+    _core.update(self, _core.from_numpy(arr, self.device_name))
+    if stream is not None:
+        _core.synchronize()
+
+
+def copy_to_host(self: ndarray, ary: Any = None, stream: Any = 0) -> Any:
+    """Numba's word for `get`: a NumPy array with the elements, `ary` where it is given."""
+    return get(
+        self, stream if hasattr(stream, "synchronize") else None, "A", out=ary
+    )  # rows or columns, as it lies there
+
+
+def copy_to_device(self: ndarray, ary: Any, stream: Any = 0) -> None:
+    """Numba's word for `array[...] = ary`: copies elements of a NumPy or device array of the same shape into this one.
+
+    Raises:
+        ValueError: for another shape.
+    """
+    wait_for("copy_to_device", stream if hasattr(stream, "synchronize") else None)
+    source = convert(ary)
+    if source.shape != self.shape:
+        raise ValueError(f"[copy_to_device] shapes {source.shape} and {self.shape} differ")
+    _core.update(self, source if source.device_name == self.device_name else _core.to_device(source, self.device_name))
+
+
+def split_at(self: ndarray, section: int, stream: Any = 0) -> list[ndarray]:
+    """Numba's `split`: views of so many elements each along an array of one axis; the last may be shorter.
+
+    Raises:
+        ValueError: for an array of other axes.
+    """
+    if self.ndim != 1:
+        raise ValueError("only support 1d array")
+    return [self[k : k + section] for k in range(0, self.size, section)]
+
+
+def bind(self: ndarray, stream: Any = 0) -> ndarray:
+    """Numba's `bind`: a view that names a stream as its own (`.stream`). All work runs in order, so results are the
+    same with any; other libraries that are shown the memory wait for the stream.
+    """
+    return as_numba(self[...], stream)
+
+
+def bound_stream(self: ndarray) -> Any:
+    """Numba's `stream`: the stream that the array is bound to; 0 if there is none."""
+    return _numba_stream(self) or 0
+
+
+def getitem(self: ndarray, item: Any, stream: Any = 0) -> Any:
+    """Numba's word for `array[item]`."""
+    return self[item]
+
+
+def setitem(self: ndarray, key: Any, value: Any, stream: Any = 0) -> None:
+    """Numba's word for `array[key] = value`."""
+    self[key] = value
+
+
+def get_ipc_handle(self: ndarray) -> Any:
+    """A handle of an array on a GPU that is pickled; `with handle as array:` opens it in another process.
+
+    Raises:
+        NotImplementedError: for an array with gaps.
+        RuntimeError: for one on the CPU.
+    """
+    from cuprous.cuda._ipc import handle_of  # imports NumPy
+
+    return handle_of(self)
+
+
+# --- NumPy's protocols
+
+
+def array_ufunc(self: ndarray, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """A ufunc of NumPy's or SciPy's called with one of our arrays: runs ours of that name. If it does not exist, and if
+    results go to a NumPy array, NumPy's own runs on the host. Operands of other classes are asked instead.
+    """
+    if any(overrides(type(x), "__array_ufunc__") for x in (*inputs, *(kwargs.get("out") or ()))):
+        return NotImplemented
+    name = ufunc.__name__
+    ours = getattr(cuprous, name, None) or getattr(cuprous.special, name, None)  # NumPy's, or SciPy's
+    outs: tuple[Any, ...] = kwargs.get("out") or ()  # a tuple, as the protocol has it
+    if ours is None or any(map(is_numpy_array, outs)) or (method == "at" and is_numpy_array(inputs[0])):
+        if any(isinstance(x, ndarray) for x in outs):
+            raise TypeError(f"the ufunc {name} is not supported for cuprous arrays")
+        return getattr(ufunc, method)(*map(_on_host, inputs), **_on_host(kwargs))
+    if len(outs) == 1:
+        kwargs["out"] = outs[0]
+    # A NumPy scalar on the left of a comparison arrives as a 0-d array.
+    given = [x[()] if is_numpy_array(x) and x.ndim == 0 else x for x in inputs]
+    if method != "at":
+        given = beside_arrays(given)
+    if method == "__call__":
+        return ours(*given, **kwargs)
+    return getattr(ours, method)(*given, **kwargs)
+
+
+#: NumPy's functions that write to their first argument, and its name.
+_WRITERS = {
+    "copyto": "dst", "fill_diagonal": "a", "place": "arr", "put": "a", "put_along_axis": "arr", "putmask": "a",
+}  # fmt: skip
+
+
+def array_function(self: ndarray, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A NumPy function called with one of our arrays: runs ours of that name. If it does not exist, or does not take
+    these arguments, NumPy's own runs on the host. Arguments of other classes are asked instead."""
+    if any(overrides(kind, "__array_function__") for kind in types):
+        return NotImplemented
+    module: Any = cuprous
+    for part in func.__module__.split(".")[1:]:
+        module = getattr(module, part, None)
+    ours = getattr(module, func.__name__, None)
+    written = _WRITERS.get(func.__name__)
+    written = kwargs.get("out") if written is None else args[0] if args else kwargs.get(written)
+    to_host = is_numpy_array(written)
+    if ours is not None and ours is not func and not to_host:
+        try:
+            return ours(*args, **kwargs)
+        except TypeError:  # of objects that no device holds, for example
+            if transfers.refuses():
+                raise
+    return func(*_on_host(args), **_on_host(kwargs))
+
+
+def _on_host(x: Any) -> Any:
+    """Arguments with NumPy arrays in place of ours."""
+    if isinstance(x, ndarray):
+        return to_numpy_array(x)
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*map(_on_host, x))
+    if isinstance(x, (list, tuple)):
+        return type(x)(map(_on_host, x))
+    if isinstance(x, dict):
+        return {key: _on_host(value) for key, value in x.items()}
+    return x
+
+
+# --- the CUDA array interface
+
+
+def cuda_array_interface(self: ndarray) -> dict[str, Any]:
+    """Version 3 of the interface; arrays on the CPU do not have the attribute."""
+    if self.device_name == "cpu":
+        raise AttributeError("array on the CPU has no attribute '__cuda_array_interface__'")
+    dtype = self.dtype
+    return {
+        "shape": self.shape,
+        "typestr": dtype.str if self.dtype_name != "bfloat16" else "<V2",
+        "descr": dtype.descr if self.dtype_name != "bfloat16" else [("", "<V2")],
+        "data": (self.address() if self.size else 0, False),
+        "version": 3,
+        "strides": None if self.is_c_contiguous else self.strides,
+        "stream": _stream_of_interface(_numba_stream(self)),
+    }
+
+
+def _stream_of_interface(bound: Any) -> int | None:
+    own = _core.Stream().ptr or 1
+    handle = own if bound is None else (bound.handle or 1) if bound else None
+    if handle != own:
+        # Numba promises no work under way, or on the stream that the array is bound to only; ours is on its own.
+        _core.synchronize()
+    return handle
+
+
+# --- pickling and copying
+
+
+def reduce(self: ndarray, protocol: int = 4) -> tuple[Any, ...]:
+    """`__reduce__` and `__reduce_ex__`: pickled as bytes, unpickled on the default device.
+
+    From protocol 5 on the elements are a buffer of their own, which a sender may hand over without a copy (PEP 574), if
+    the array is contiguous in some order of its axes. The order stays.
+    """
+    axes = axis_order(self, "K")
+    if axes is not None and (upright := self.transpose(axes)).is_c_contiguous:
+        return _rebuild_transposed, (*reduce(upright, protocol)[1], inverse(axes))
+    if protocol < 5 or not self.is_c_contiguous:
+        return _rebuild, (_core.to_bytes(self), self.shape, self.dtype_name)
+    import pickle  # its caller has it already; importing this package need not
+
+    data: Any = _core.to_numpy(self).reshape(-1).view("uint8")  # bytes: bfloat16 has no letter in Python's buffers
+    return _rebuild, (pickle.PickleBuffer(data), self.shape, self.dtype_name)
+
+
+def _rebuild(data: Any, shape: tuple[int, ...], dtype: str) -> ndarray:
+    import numpy as np
+
+    return _core.from_numpy(np.frombuffer(data, dtypes.numpy_dtype(dtype)).reshape(shape))
+
+
+def _rebuild_transposed(data: Any, shape: tuple[int, ...], dtype: str, axes: tuple[int, ...]) -> ndarray:
+    return _core.owner(_rebuild(data, shape, dtype).transpose(axes))

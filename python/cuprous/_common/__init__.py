@@ -1,0 +1,1 @@
+"""What all functions share: arguments, dtypes, conversion, indexing, devices and implicit transfers."""

@@ -1,0 +1,228 @@
+"""What every function does with its arguments: arrays, axes, `out`, memory order, and the errors they raise."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+from cuprous import _core
+from cuprous._common import dtypes, transfers
+from cuprous._common.casting import astype, check_casting, promoted
+from cuprous._common.convert import convert
+from cuprous._common.operands import PYTHON_SCALARS, beside, is_masked, is_numpy_array, is_scalar
+
+ndarray = _core.ndarray
+
+#: What functions take where NumPy takes anything array-like: arrays, scalars, nested lists.
+ArrayLike: TypeAlias = Any
+Shape: TypeAlias = "int | Sequence[int]"
+Axis: TypeAlias = "int | None"
+Axes: TypeAlias = "int | Sequence[int] | None"
+
+#: NumPy's words where differences of bool arrays are asked for.
+NO_BOOLEAN_SUBTRACT = (
+    "numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the "
+    "logical_xor function instead."
+)
+
+
+def beside_arrays(args: Iterable[Any]) -> list[Any]:
+    """Operands as `_core.map` takes them: lists and NumPy arrays become arrays on the device of the first array.
+
+    Raises:
+        TypeError: for objects that cannot become device arrays.
+    """
+    args = list(args)
+    like = next((x for x in args if isinstance(x, ndarray)), None)
+    for i, x in enumerate(args):
+        if isinstance(x, (ndarray, *PYTHON_SCALARS)) or is_scalar(x):
+            continue
+        found = None if like is None or is_masked(x) else beside(like, x)
+        args[i] = array(x) if found is None else found
+    return args
+
+
+def target(x: Any, function: str) -> ndarray:
+    """Returns the argument if it is an array: what a function writes to, or inspects without conversion.
+
+    Raises:
+        TypeError: if it is anything else.
+    """
+    if not isinstance(x, ndarray):
+        raise TypeError(f"[{function}] the array must be a cuprous.ndarray, not {type(x).__name__}")
+    return x
+
+
+def check_writable(a: ndarray) -> None:
+    """Raises TypeError for an element `a[i]`: its views are copies, so that a write to them would be lost."""
+    if a.is_element:
+        raise TypeError("a value cannot be written: an element a[i] is immutable, like NumPy's scalars")
+
+
+def array(x: ArrayLike) -> ndarray:
+    """An array from what a function was given. NumPy arrays are copied to the device (see `set_transfers`)."""
+    if isinstance(x, ndarray):
+        return x
+    if is_numpy_array(x):
+        if is_masked(x):
+            raise TypeError("masked arrays are not supported; fill them, or pass .data and .mask")
+        transfers.arrives(x, _core.get_device())
+
+    return convert(x)
+
+
+def operand(x: ArrayLike) -> Any:
+    """As `array`, but scalars stay scalars, so that they promote weakly."""
+    return x if isinstance(x, (ndarray, *PYTHON_SCALARS)) or is_scalar(x) else array(x)
+
+
+def axis_error(axis: int, ndim: int, prefix: str | None = None) -> Exception:
+    """NumPy's AxisError."""
+    from numpy.exceptions import AxisError
+
+    return AxisError(axis, ndim, prefix)
+
+
+def normalize_axis(axis: Any, ndim: int, prefix: str | None = None) -> int:
+    """`axis` counted from the front.
+
+    Raises:
+        AxisError: if there is no such axis.
+    """
+    i = operator.index(axis)
+    if -ndim <= i < ndim:
+        return i + ndim if i < 0 else i
+    raise axis_error(i, ndim, prefix)
+
+
+def normalize_axes(axis: Any, ndim: int, prefix: str | None = None) -> tuple[int, ...]:
+    """A tuple of distinct axes counted from the front; None means all of them."""
+    if axis is None:
+        return tuple(range(ndim))
+    if not isinstance(axis, Iterable):
+        return (normalize_axis(axis, ndim, prefix),)
+    axes = tuple(normalize_axis(a, ndim, prefix) for a in axis)
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"repeated axis in `{prefix}` argument" if prefix else "duplicate value in 'axis'")
+    return axes
+
+
+def as_shape(shape: Any) -> tuple[int, ...]:
+    """A tuple of extents from an int or a sequence of ints."""
+    if isinstance(shape, ndarray) and shape.ndim == 1:
+        shape = shape.tolist()  # type: ignore[attr-defined]
+    if type(shape) is tuple:
+        dims = shape
+        for n in dims:
+            if type(n) is not int:
+                dims = tuple(operator.index(n) for n in shape)
+                break
+    elif hasattr(shape, "__index__") and not isinstance(shape, Sequence):
+        dims = (operator.index(shape),)
+    else:
+        dims = tuple(operator.index(n) for n in shape)
+    for n in dims:
+        if n < 0:
+            raise ValueError("negative dimensions are not allowed")
+    return dims
+
+
+def result_name(*operands: Any) -> str:
+    """The dtype of operands together: arrays and NumPy's scalars by theirs, Python's scalars weakly."""
+    strong = [
+        x.dtype_name if isinstance(x, ndarray) else dtypes.name_of(x.dtype) for x in operands if hasattr(x, "dtype")
+    ]
+    weak = [x for x in operands if not hasattr(x, "dtype")]
+    if not strong:
+        return dtypes.name_of(max((type(x) for x in weak), key=PYTHON_SCALARS.index))
+    name = promoted(strong)
+    for x in weak:
+        name = _core.result_dtype("maximum", _core.empty((), name), type(x)(0))
+    return name
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that all of them broadcast to.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    ndim = max(map(len, shapes), default=0)
+    result = [1] * ndim
+    for shape in shapes:
+        for i, n in enumerate(shape, ndim - len(shape)):
+            if n != 1 and result[i] != n:
+                if result[i] != 1:
+                    shown = " ".join(str(s).replace(" ", "") for s in shapes)
+                    raise ValueError(f"operands could not be broadcast together with shapes {shown} ")
+                result[i] = n
+    return tuple(result)
+
+
+def write_out(out: Any, result: ndarray, name: str, casting: str = "same_kind") -> ndarray:
+    """Writes a result into the caller's `out` and returns that."""
+    if isinstance(out, tuple):
+        if len(out) != 1:
+            raise ValueError(f"[{name}] 'out' must be an array or a tuple of one array")
+        out = out[0]
+    if out is None:
+        return result
+    if not isinstance(out, ndarray):
+        raise TypeError(f"[{name}] return arrays must be of cuprous.ndarray, not {type(out)}")
+    check_casting(result.dtype_name, out.dtype_name, casting, f"ufunc '{name}' output")
+    if out.shape != result.shape and broadcast_shapes(out.shape, result.shape) != out.shape:
+        theirs, ours = (str(s).replace(" ", "") for s in (out.shape, result.shape))
+        raise ValueError(
+            f"[{name}] non-broadcastable output operand with shape {theirs} doesn't match the broadcast shape {ours}"
+        )
+    _core.update(out, result)
+    return out
+
+
+def write_exactly(out: Any, result: ndarray, name: str, casting: str = "same_kind") -> ndarray:
+    """As `write_out`, but the shapes must be equal (reductions do not broadcast into `out`)."""
+    target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    if isinstance(target, ndarray) and target.shape != result.shape:
+        raise ValueError(f"[{name}] output parameter for reduction operation has the wrong shape {target.shape}, "
+                         f"expected {result.shape}")  # fmt: skip
+    return write_out(out, result, name, casting)
+
+
+def truth_mask(where: Any) -> Any:
+    """The mask of `where=`: True, or a bool array.
+
+    Raises:
+        TypeError: for another dtype.
+    """
+    if where is True:
+        return True
+    if isinstance(where, (list, tuple, *PYTHON_SCALARS)):  # their elements' truth counts, as in NumPy
+        return astype(array(where), "bool")
+    mask = array(where)
+    check_casting(mask.dtype_name, "bool", "safe", "array data")
+    return mask
+
+
+def reduction_mask(where: Any, shape: tuple[int, ...]) -> Any:
+    """The mask of a reduction's `where=`. It broadcasts to the array's shape, never the array to the mask's.
+
+    Raises:
+        TypeError: for another dtype than bool.
+        ValueError: for a mask that does not broadcast to the shape.
+    """
+    mask = truth_mask(where)
+    if mask is not True and broadcast_shapes(mask.shape, shape) != shape:
+        shapes = " doesn't match the broadcast shape ".join(str(s).replace(" ", "") for s in (shape, mask.shape))
+        raise ValueError(f"non-broadcastable operand with shape {shapes}")
+    return mask
+
+
+def check_subok(subok: Any) -> None:
+    """NumPy's check of a ufunc's `subok`. There are no subclasses that it could let through.
+
+    Raises:
+        TypeError: for anything but a bool.
+    """
+    if not isinstance(subok, bool):
+        raise TypeError("'subok' must be a boolean")

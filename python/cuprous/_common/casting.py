@@ -1,0 +1,95 @@
+"""Dtypes of results, and casts with NumPy's rules and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._core import ndarray
+
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
+def check_casting(source: str, target: str, casting: str, what: str) -> None:
+    """Raises TypeError unless `source` casts to `target` under that rule; warns if imaginary parts are lost."""
+    if source == target:
+        return
+    if not _core.can_cast(source, target, casting):
+        raise TypeError(f"Cannot cast {what} from dtype('{source}') to dtype('{target}') with casting rule '{casting}'")
+    warn_of_lost_parts(source, target)
+
+
+def warn_of_lost_parts(source: str, target: str) -> None:
+    """Gives NumPy's ComplexWarning, at the caller's line, if a cast drops imaginary parts."""
+    if not source.startswith("complex") or dtypes.kind(target) in "cb":
+        return
+    import sys
+    import warnings
+
+    from numpy.exceptions import ComplexWarning
+
+    level = 1
+    while str(sys._getframe(level).f_globals.get("__name__")).startswith("cuprous."):
+        level += 1
+    warnings.warn("Casting complex values to real discards the imaginary part", ComplexWarning, stacklevel=level + 1)
+
+
+def astype(a: ndarray, dtype: str) -> ndarray:
+    """`a` itself if it has the dtype, otherwise a cast copy; warns if imaginary parts are lost."""
+    if a.dtype_name == dtype:
+        return a
+    warn_of_lost_parts(a.dtype_name, dtype)
+    return _core.cast(a, dtype)
+
+
+def sum_dtype(name: str, dtype: Any, out: Any) -> str:
+    """The dtype that sums and products of `name` are computed in: the caller's, that of `out`, or the default."""
+    if dtype is not None:
+        return dtypes.name_of(dtype)
+    if isinstance(out, ndarray):
+        return _core.promote_types(name, out.dtype_name)
+    return dtypes.accumulator(name)
+
+
+def starting_value(initial: Any, name: str) -> ndarray:
+    """`initial` of a reduction (0-d) in the dtype that it computes in, stored as a number is stored in an array.
+
+    Raises:
+        OverflowError: for an integer that the dtype does not hold.
+        TypeError: for a complex number in a real dtype.
+        ValueError: for an array of several elements.
+    """
+    if isinstance(initial, ndarray):
+        if initial.ndim:
+            raise ValueError("setting an array element with a sequence.")
+        return astype(initial, name)
+    result = _core.empty((), name)
+    _core.update(result, initial)
+    return result
+
+
+def common_dtype(arrays: Iterable[ndarray]) -> str:
+    """The dtype that holds all of them."""
+    return promoted([a.dtype_name for a in arrays])
+
+
+def promoted(names: list[str]) -> str:
+    """Returns the dtype that holds all of `names`.
+
+    Floats come first, as in NumPy: uint16 and int8 are float32 beside float32, but int32 on their own.
+    """
+    result = names[0]
+    if any(name != result for name in names):
+        names = sorted(names, key=lambda name: ("complex" not in name, "float" not in name))
+        result = names[0]
+        for name in names[1:]:
+            result = _core.promote_types(result, name)
+    return result
+
+
+def check_rule(casting: str) -> None:
+    """Raises ValueError unless it is the name of a casting rule."""
+    if casting not in _CASTINGS:
+        raise ValueError(f"casting must be one of {', '.join(map(repr, _CASTINGS))} (got {casting!r})")

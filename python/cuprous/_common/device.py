@@ -1,0 +1,198 @@
+"""Devices, memory pools and what the engine tells about itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+import cuprous
+from cuprous import _core
+from cuprous._common import transfers
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def explain() -> str:
+    """Why the last programs were replayed or planned anew, and the lines that implicitly copied arrays between host and
+    device (see `set_transfers`)."""
+    return _core.explain() + transfers.report()
+
+
+def show_code(array: _core.ndarray | None = None, device: str | None = None) -> str:
+    """The code generated for what an array waits for, or for the last program.
+
+    Args:
+        array: an array that waits to be computed.
+        device: "cuda" shows the CUDA C++ that an H200 would run, on a machine without a GPU too; by default what the
+            array's own device runs.
+    """
+    return _core.show_code(array, device)
+
+
+def synchronize() -> None:
+    """Submits what is recorded and waits for it."""
+    _core.synchronize()
+
+
+def device_word(device: Any) -> str:
+    """ "cpu", "auto" or "cuda:i" from a word, a number or a `cuprous.cuda.Device`; "cuda" is the first GPU."""
+    if isinstance(device, str):
+        return "cuda:0" if device in ("cuda", "gpu") else device
+    index = getattr(device, "id", device)
+    if isinstance(index, int):
+        return f"cuda:{index}"
+    raise TypeError(f"not a device: {device!r}; use 'cpu', 'cuda' or cuprous.cuda.Device(i)")
+
+
+def set_device(device: Any) -> None:
+    """Makes "cpu", "cuda" or "auto" the device of new arrays.
+
+    With "auto" each program runs on the CPU or on the GPU, wherever the model of `cuprous.estimate` says that it is
+    faster, given where its data are; `explain()` says why. Data are moved where that pays, and not back and forth.
+    Without a usable GPU it is the CPU. What was measured by `cuprous calibrate` makes the model better.
+
+    Raises:
+        RuntimeError: with the cause, if it cannot work.
+    """
+    _core.set_device(device_word(device))
+
+
+def get_device() -> str:
+    """The device of new arrays: "cpu", "cuda:0" or "auto"."""
+    return _core.get_device()
+
+
+current_device = get_device
+
+
+class MemoryPool:
+    """The engine's memory pool on a device, with CuPy's words."""
+
+    def __init__(self, device: str | None = None) -> None:
+        self._device = device
+
+    @property
+    def _name(self) -> str:
+        return self._device or _core.get_device()
+
+    def _stat(self, name: str) -> int:
+        return _core.memory_stats(self._name)[name]
+
+    def used_bytes(self) -> int:
+        """Bytes in use by arrays."""
+        return self._stat("used_bytes")
+
+    def free_bytes(self) -> int:
+        """Bytes held but not in use."""
+        return self._stat("free_bytes")
+
+    def total_bytes(self) -> int:
+        """Bytes held."""
+        return self._stat("total_bytes")
+
+    def n_free_blocks(self) -> int:
+        """Number of blocks held but not in use."""
+        return self._stat("n_free_blocks")
+
+    def get_limit(self) -> int:
+        """The limit in bytes; 0 for none."""
+        return self._stat("limit_bytes")
+
+    def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
+        """Limits the pool to a number of bytes, or to a fraction of the GPU's memory; 0 takes the limit away.
+
+        Raises:
+            ValueError: if both or an invalid one is given.
+        """
+        if fraction is not None:
+            if size is not None:
+                raise ValueError("size and fraction cannot be specified at the same time")
+            if not 0 <= fraction <= 1:
+                raise ValueError("memory limit fraction out of range: " + str(fraction))
+            size = int(fraction * int(_core.device_properties()["totalGlobalMem"]))
+        if size is None:
+            size = 0
+        if size < 0:
+            raise ValueError("memory limit size out of range: " + str(size))
+        _core.set_memory_limit(self._name, size)
+
+    def free_all_blocks(self, stream: Any = None) -> None:
+        """Gives back what is not in use: of every `stream`, since all work is on one."""
+        _core.trim_memory(self._name)
+
+    def free_all_free(self) -> None:
+        """The same as `free_all_blocks`."""
+        self.free_all_blocks()
+
+
+class PinnedMemoryPool:
+    """The engine keeps a fixed staging area of pinned memory: there is nothing to free, and nothing is held idle."""
+
+    def n_free_blocks(self) -> int:
+        """Always 0."""
+        return 0
+
+    def free_all_blocks(self) -> None:
+        """Does nothing."""
+
+
+_POOL = MemoryPool()
+_PINNED = PinnedMemoryPool()
+
+
+def get_default_memory_pool() -> MemoryPool:
+    """The memory pool of the default device."""
+    return _POOL
+
+
+def get_default_pinned_memory_pool() -> PinnedMemoryPool:
+    """The pool of pinned host memory."""
+    return _PINNED
+
+
+@overload
+def fuse(func: _F, /) -> _F: ...
+@overload
+def fuse(*args: Any, **kwargs: Any) -> Callable[[_F], _F]: ...
+def fuse(*args: Any, **kwargs: Any) -> Any:
+    """A decorator that does nothing: every operation is fused anyway. It keeps CuPy's code running.
+
+    Raises:
+        TypeError: for other arguments than CuPy's: a function, or `kernel_name`.
+    """
+    if unknown := kwargs.keys() - {"kernel_name"}:
+        raise TypeError(f"fuse() got an unexpected keyword argument '{min(unknown)}'")
+    if len(args) > 1 or not all(map(callable, args)):
+        raise TypeError("fuse() takes one function, or none")
+    return args[0] if args else lambda func: func
+
+
+def show_config() -> None:
+    """Prints versions, devices and memory."""
+    for name, value in config().items():
+        print(f"{name:<24}: {value}")
+
+
+def config() -> dict[str, Any]:
+    """What `show_config` prints."""
+    facts: dict[str, Any] = {
+        "Cuprous version": cuprous.__version__,
+        "Python version": sys.version.split()[0],
+        "Default device": _core.get_device(),
+        "Usable GPUs": _core.device_count(),
+    }
+    numpy = sys.modules.get("numpy")
+    facts["NumPy version"] = numpy.__version__ if numpy is not None else "(not imported)"
+    if _core.device_count():
+        for key, value in _core.device_properties(0).items():
+            facts[f"GPU 0 {key}"] = value
+    elif reason := _core.unusable_gpu_reason():
+        facts["GPU not usable"] = reason
+    return facts
+
+
+__all__ = [
+    "MemoryPool", "PinnedMemoryPool", "explain", "fuse", "get_default_memory_pool",
+    "get_default_pinned_memory_pool", "get_device", "set_device", "show_code", "show_config", "synchronize",
+]  # fmt: skip

@@ -1,0 +1,75 @@
+"""DLPack: arrays to and from other libraries without a copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+from cuprous._common.device import device_word
+from cuprous._core import ndarray
+
+#: DLPack's device types.
+_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
+
+
+def dlpack_device(self: ndarray) -> tuple[int, int]:
+    """(device type, device number) by DLPack's table."""
+    name, _, number = self.device_name.partition(":")
+    return (_CPU, 0) if name == "cpu" else (_CUDA, int(number or 0))
+
+
+def dlpack(
+    self: ndarray, *, stream: Any = None, max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None, copy: bool | None = None,
+) -> Any:  # fmt: skip
+    """A DLPack capsule that shares (or, if `copy`, copies) the memory.
+
+    Raises:
+        BufferError: for another device than the array's own or the host's, or where `copy=False` forbids the way there.
+    """
+    source = self
+    here = dlpack_device(self)
+    if dl_device is not None and tuple(dl_device) != here:
+        if tuple(dl_device) != (_CPU, 0):
+            raise BufferError(f"[__dlpack__] cannot export from device {here} to device {tuple(dl_device)}")
+        if copy is False:
+            raise BufferError("[__dlpack__] cannot export a GPU array to the host without a copy")
+        source, copy = _core.to_device(self, "cpu"), None
+    versioned = max_version is not None and max_version[0] >= 1
+    if source.device_name == "cpu" and stream not in (None, -1):
+        raise BufferError("[__dlpack__] stream must be None for arrays on the CPU")
+    return _core.to_dlpack(source, versioned, stream, bool(copy))
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> ndarray:
+    """An array that shares memory with another library's array by DLPack.
+
+    Raises:
+        TypeError: if the object has no `__dlpack__`.
+        BufferError: if a copy would be needed and `copy` is False.
+    """
+    if not hasattr(x, "__dlpack__"):
+        raise TypeError(f"from_dlpack needs an object with __dlpack__ and __dlpack_device__, not {type(x)}")
+    kind = x.__dlpack_device__()[0]
+    if kind not in (_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED):
+        raise BufferError(f"[from_dlpack] unsupported DLPack device type {kind}")
+    stream = 1 if kind in (_CUDA, _CUDA_MANAGED) else None  # 1: the legacy default stream, which ours is ordered with
+    try:
+        capsule = x.__dlpack__(stream=stream, max_version=(1, 1), copy=copy)
+    except TypeError:  # a producer from before DLPack 1.0
+        capsule = x.__dlpack__(stream=stream) if stream is not None else x.__dlpack__()
+    result = _core.from_dlpack(capsule)
+    if device is not None:
+        target = device_word(device)
+        if copy is False and target != result.device_name:
+            raise BufferError(f"[from_dlpack] the array is on {result.device_name}: a copy to {target} was forbidden")
+        result = _core.to_device(result, target)
+    return result
+
+
+def to_dlpack(array: ndarray) -> Any:
+    """A DLPack capsule of an array (`ndarray.toDlpack`)."""
+    return _core.to_dlpack(array, False, None, False)
+
+
+__all__ = ["from_dlpack"]

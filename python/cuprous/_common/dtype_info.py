@@ -1,0 +1,222 @@
+"""What dtypes are and hold: `finfo`, `iinfo`, `isdtype`, casting and promotion, by NumPy's rules and for bfloat16 too.
+
+Dtypes that devices do not have (strings, dates, long doubles) are left to NumPy.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import ndarray, target
+from cuprous._common.operands import is_scalar
+
+#: The standard's groups of dtypes by their kind letters here.
+KINDS = {
+    "bool": "b",
+    "signed integer": "i",
+    "unsigned integer": "u",
+    "integral": "iu",
+    "real floating": "f",
+    "complex floating": "c",
+    "numeric": "iufc",
+}
+
+_WEAK = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+
+
+def _device_name(dtype: Any) -> str | None:
+    """Our name of a dtype or of an array's dtype; None for what devices do not have."""
+    if isinstance(dtype, ndarray):
+        return dtype.dtype_name
+    if is_scalar(dtype) and hasattr(dtype, "dtype"):  # one of NumPy's
+        dtype = dtype.dtype
+    try:
+        return dtypes.name_of(dtype)
+    except TypeError:
+        return None
+
+
+class finfo:
+    """Limits of a floating dtype (of complex dtypes: of their parts), given by dtype, array or scalar.
+
+    Numbers (`bits`, `eps`, `max`, `min`, `smallest_normal`, …) are Python's, as the array API standard asks, so that
+    they promote weakly; the other attributes are those of `numpy.finfo`.
+    """
+
+    __slots__ = {"_info": "NumPy's or ml_dtypes' own.", "dtype": "The dtype asked about."}
+
+    def __init__(self, dtype: Any) -> None:
+        import numpy as np
+
+        source = dtype.dtype if hasattr(dtype, "dtype") and not isinstance(dtype, type) else dtype
+        self._info: Any
+        if _device_name(source) == "bfloat16":
+            import ml_dtypes
+
+            self._info = ml_dtypes.finfo(ml_dtypes.bfloat16)
+        else:
+            self._info = np.finfo(source)
+        self.dtype = self._info.dtype
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._info, name)
+        return value.item() if type(value).__name__ in ("float16", "float32", "float64") else _plain(value)
+
+    def __dir__(self) -> list[str]:
+        return dir(self._info)
+
+    def __eq__(self, other: object) -> bool:
+        return self.dtype == other.dtype if isinstance(other, finfo) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    def __repr__(self) -> str:
+        return repr(self._info)
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if type(value).__name__ == "bfloat16" else value
+
+
+def iinfo(type: Any) -> Any:
+    """`numpy.iinfo` of an integer dtype, given by dtype, array or scalar.
+
+    Raises:
+        ValueError: for other dtypes.
+    """
+    import numpy as np
+
+    return np.iinfo(type.dtype if isinstance(type, (ndarray, np.ndarray)) else type)
+
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Whether a dtype (a NumPy dtype or scalar type) is of a kind: the standard's word for a group, a dtype, or a
+    tuple of these.
+
+    Raises:
+        TypeError: if `dtype` is none, or `kind` is neither word nor dtype.
+        ValueError: for an unknown word.
+    """
+    import numpy as np
+
+    if not isinstance(dtype, np.dtype) and not (isinstance(dtype, type) and issubclass(dtype, np.generic)):
+        raise TypeError(f"dtype argument must be a NumPy dtype, but it is a {type(dtype)}.")
+    return any(_is_kind(np.dtype(dtype), k) for k in (kind if isinstance(kind, tuple) else (kind,)))
+
+
+def _is_kind(dtype: Any, kind: Any) -> bool:
+    import numpy as np
+
+    if isinstance(kind, str):
+        if kind not in KINDS:
+            raise ValueError(f"kind argument is a string, but {kind!r} is not a known kind name.")
+        name = _device_name(dtype)
+        return np.isdtype(dtype, kind) if name is None else dtypes.kind(name) in KINDS[kind]
+    if not isinstance(kind, np.dtype) and not (isinstance(kind, type) and issubclass(kind, np.generic)):
+        raise TypeError(f"kind argument must be comprised of NumPy dtypes or strings only, but is a {type(kind)}.")
+    return bool(dtype == np.dtype(kind))
+
+
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+    """Whether a dtype, or an array's dtype, casts to another under a rule ("no", "equiv", "safe", "same_kind",
+    "unsafe").
+
+    Raises:
+        TypeError: for None.
+    """
+    if from_ is None or to is None:
+        raise TypeError("did not understand one of the types; 'None' not accepted")
+    source, target = (None if type(x) in _WEAK else _device_name(x) for x in (from_, to))
+    if source is None or target is None:
+        import numpy as np
+
+        return np.can_cast(_dtype_of(from_), _dtype_of(to), casting)  # type: ignore[arg-type]
+    return _core.can_cast(source, target, casting)
+
+
+def promote_types(type1: Any, type2: Any) -> Any:
+    """The `numpy.dtype` of least size that both dtypes cast to safely.
+
+    Raises:
+        TypeError: for None, and for dtypes that have none in common.
+    """
+    if type1 is None or type2 is None:
+        raise TypeError("did not understand one of the types; 'None' not accepted")
+    first, second = _device_name(type1), _device_name(type2)
+    if first is None or second is None:
+        import numpy as np
+
+        return np.promote_types(type1, type2)
+    return dtypes.numpy_dtype(_core.promote_types(first, second))
+
+
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    """The `numpy.dtype` that promotion gives arrays, dtypes and (weakly) Python scalars.
+
+    Raises:
+        ValueError: without arguments.
+    """
+    strong = [None if type(x) in _WEAK else _device_name(_dtype_of(x)) for x in arrays_and_dtypes]
+    if "bfloat16" not in strong:  # NumPy does not know its place beside float16 and Python scalars
+        import numpy as np
+
+        return np.result_type(*(_dtype_of(x) for x in arrays_and_dtypes))
+    name = "bfloat16"
+    for other in strong:
+        name = name if other is None else _core.promote_types(name, other)
+    if any(type(x) is complex for x in arrays_and_dtypes) and dtypes.kind(name) != "c":
+        name = "complex128" if name == "float64" else "complex64"
+    return dtypes.numpy_dtype(name)
+
+
+def _dtype_of(x: Any) -> Any:
+    return x.dtype if isinstance(x, ndarray) else x
+
+
+def min_scalar_type(a: Any) -> Any:
+    """The `numpy.dtype` of least size that holds a scalar's value (which is read back); an array's own dtype."""
+    import numpy as np
+
+    if isinstance(a, ndarray):
+        return np.min_scalar_type(a.get()) if a.ndim == 0 else a.dtype  # type: ignore[attr-defined]
+    return np.min_scalar_type(a)
+
+
+@lru_cache
+def dtypes_of(kind: Any = None) -> dict[str, Any]:
+    """The array API's dtypes of a kind (None: all), by name.
+
+    Raises:
+        ValueError: for an unknown kind.
+    """
+    letters = ""
+    for word in kind if isinstance(kind, tuple) else ("bool", "numeric") if kind is None else (kind,):
+        if word not in KINDS:
+            raise ValueError(f"unsupported kind: {word!r}")
+        letters += KINDS[word]
+    return {
+        name: dtypes.numpy_dtype(name)
+        for name, (letter, _) in dtypes.TABLE.items()
+        if letter in letters and name not in ("float16", "bfloat16")
+    }
+
+
+def common_type(*arrays: Any) -> Any:
+    """The floating or complex NumPy type that holds all arrays; integers count as float64.
+
+    Raises:
+        TypeError: for bool, and for what is no array.
+    """
+    result = "float16"
+    for a in arrays:
+        if target(a, "common_type").dtype_name == "bool":
+            raise TypeError("can't get common type for non-numeric array")
+        result = _core.promote_types(result, dtypes.inexact(a.dtype_name))
+    return dtypes.numpy_dtype(result).type
+
+
+__all__ = ["can_cast", "common_type", "finfo", "iinfo", "isdtype", "min_scalar_type", "promote_types", "result_type"]

@@ -1,0 +1,460 @@
+"""Indexing with arrays, lists and masks: what `a[key]` and `a[key] = value` read and write.
+
+An indexing expression becomes one array of offsets into the storage: the offsets of the index arrays, wrapped and
+multiplied by strides, plus those of the sliced axes. Reading is then a gather, writing a scatter.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import (
+    array,
+    broadcast_shapes,
+    check_writable,
+    ndarray,
+)
+from cuprous._common.casting import astype, check_casting, warn_of_lost_parts
+from cuprous._common.convert import convert
+from cuprous._common.layout import MAX_NDIM
+from cuprous._common.masks import flatnonzero, select_flat, split_index
+from cuprous._common.operands import is_numpy_array, is_scalar
+
+#: Modes of `take` and its like.
+_MODES = ("raise", "wrap", "clip")
+
+
+class _Index:
+    """An index array of one axis: offsets counted from the front, ready to be scaled."""
+
+    __slots__ = ("checked", "values")
+
+    def __init__(self, values: Any, checked: bool) -> None:
+        self.values = values  # ndarray (int64) or int
+        self.checked = checked  # known to lie in 0..n
+
+
+def _bad_index(value: Any) -> IndexError:
+    return IndexError(
+        "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are "
+        f"valid indices, not {type(value).__name__}"
+    )
+
+
+def at_home(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes the first argument's device the default one while the function runs: offsets are made beside the array."""
+
+    @functools.wraps(function)
+    def inside(a: Any, *args: Any, **kwargs: Any) -> Any:
+        before = _core.get_device()
+        if a.device_name == before:
+            return function(a, *args, **kwargs)
+        _core.set_device(a.device_name)
+        try:
+            return function(a, *args, **kwargs)
+        finally:
+            _core.set_device(before)
+
+    return inside
+
+
+def _is_basic(item: Any) -> bool:
+    return item is None or item is Ellipsis or isinstance(item, slice)
+
+
+def _is_integer(item: Any) -> bool:
+    return hasattr(item, "__index__") and not isinstance(item, (bool, ndarray)) and not getattr(item, "shape", ()) and (
+        getattr(getattr(item, "dtype", None), "kind", "i") in "iu"
+    )  # fmt: skip
+
+
+def _host_index(item: Any, n: int, axis: int) -> ndarray:
+    """An index array from a list or NumPy array: checked and wrapped before it leaves the host."""
+    import numpy as np
+
+    host = np.asarray(item)
+    if host.size == 0 and not is_numpy_array(item):
+        host = host.astype(np.int64)
+    if host.dtype.kind not in "iu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    if host.size:
+        for extreme in (int(host.min()), int(host.max())):
+            if not -n <= extreme < n:
+                raise IndexError(f"index {extreme} is out of bounds for axis {axis} with size {n}")
+    host = host.astype(np.int64)
+    return _core.from_numpy(np.where(host < 0, host + n, host))
+
+
+def wrapped(index: ndarray, n: int, axis: int) -> ndarray:
+    """A device index array wrapped into 0..n. Out of bounds it raises on the CPU, and wraps on a GPU as CuPy's.
+
+    Raises:
+        IndexError: unless it is of integers; for an index out of bounds on the CPU, and for any of an empty axis.
+    """
+    if dtypes.kind(index.dtype_name) not in "iu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    index = astype(index, "int64")
+    if index.device_name != "cpu":
+        if n == 0 and index.size:  # there is nothing to wrap to
+            raise IndexError(f"an array of {index.size} indices is out of bounds for axis {axis} with size 0")
+        return index % n if n else index
+    if index.size:
+        low, high = int(_core.reduce("min", index, None)), int(_core.reduce("max", index, None))
+        for extreme in (low, high):
+            if not -n <= extreme < n:
+                raise IndexError(f"index {extreme} is out of bounds for axis {axis} with size {n}")
+        if low >= 0:
+            return index
+    return _core.map("where", index < 0, index + n, index)
+
+
+def mask_of(item: Any) -> ndarray | None:
+    """The mask, if the item is a boolean array, list or scalar."""
+    if isinstance(item, ndarray):
+        return item if item.dtype_name == "bool" else None
+    if isinstance(item, bool):
+        return _core.full((), item, "bool")
+    if isinstance(item, (list, tuple)) or is_numpy_array(item) or is_scalar(item):
+        import numpy as np
+
+        if isinstance(item, (list, tuple)) and _has_device_array(item):
+            return None
+        host = np.asarray(item)
+        return _core.from_numpy(host) if host.dtype.kind == "b" else None
+    return None
+
+
+def _has_device_array(items: Any) -> bool:
+    return any(isinstance(x, ndarray) or (isinstance(x, (list, tuple)) and _has_device_array(x)) for x in items)
+
+
+def _expand(a: ndarray, key: Any) -> list[Any]:
+    """Returns the items of a key, masks still whole, with the ellipsis replaced by slices for the axes not named.
+
+    An ellipsis that stands for no axis is kept: it parts the index arrays beside it all the same.
+    """
+    items = list(key) if isinstance(key, tuple) else [key]
+    masks = [None if _is_basic(i) or _is_integer(i) else mask_of(i) for i in items]
+    items = [i if m is None else m for i, m in zip(items, masks, strict=True)]
+    used = 0
+    for item in items:
+        if item is None or item is Ellipsis:
+            continue
+        used += item.ndim if isinstance(item, ndarray) and item.dtype_name == "bool" else 1
+    if sum(item is Ellipsis for item in items) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if used > a.ndim:
+        raise IndexError(f"too many indices for array: array is {a.ndim}-dimensional, but {used} were indexed")
+    fill = [slice(None)] * (a.ndim - used)
+    for place, item in enumerate(items):
+        if item is Ellipsis:
+            return items[:place] + (fill or [Ellipsis]) + items[place + 1 :]
+    return items + fill
+
+
+class _Plan:
+    """An indexing expression, resolved: shape of the result and offset of each of its elements.
+
+    `for_read` asks for NumPy's memory order, in which the axes of the index arrays come first: `offsets` has its axes
+    in that order then, and `axes` says where each axis of the result is among them (None: where it should be).
+    """
+
+    __slots__ = ("axes", "offsets", "shape", "view")
+
+    def __init__(self, a: ndarray, key: Any, for_read: bool = False) -> None:
+        basic: list[Any] = []  # what native indexing does first
+        kinds: list[_Index | None] = []  # per axis of the key: an index array, or None for sliced and new axes
+        axis = 0
+        gap = 0  # where in `kinds` an ellipsis stands that names no axis
+        for item in _expand(a, key):
+            if item is Ellipsis:
+                gap = len(kinds)
+            elif item is None:
+                basic.append(None)
+                kinds.append(None)
+            elif isinstance(item, slice):
+                basic.append(item)
+                kinds.append(None)
+                axis += 1
+            elif isinstance(item, ndarray) and item.dtype_name == "bool":
+                for part in self._from_mask(a, item, axis):
+                    basic.append(slice(None) if item.ndim else None)
+                    kinds.append(part)
+                axis += item.ndim
+            else:
+                basic.append(slice(None))
+                kinds.append(self._from_item(a, item, axis))
+                axis += 1
+        self.view = a[tuple(basic)]
+        self._place(kinds, gap, for_read)
+
+    @staticmethod
+    def _from_mask(a: ndarray, mask: ndarray, axis: int) -> list[_Index]:
+        if mask.ndim == 0:  # a new axis of length one or zero
+            return [_Index(_core.full((int(bool(mask)),), 0, "int64"), True)]
+        for i, n in enumerate(mask.shape):
+            if n not in (a.shape[axis + i], 0):  # an empty mask fits everywhere, as the array API standard asks
+                raise IndexError(
+                    f"boolean index did not match indexed array along axis {axis + i}; size of axis is "
+                    f"{a.shape[axis + i]} but size of corresponding boolean axis is {n}"
+                )
+        return [_Index(part, True) for part in split_index(flatnonzero(mask), mask.shape)]
+
+    @staticmethod
+    def _from_item(a: ndarray, item: Any, axis: int) -> _Index:
+        n = a.shape[axis]
+        if _is_integer(item):
+            i = int(item)
+            if not -n <= i < n:
+                raise IndexError(f"index {i} is out of bounds for axis {axis} with size {n}")
+            return _Index(i + n if i < 0 else i, True)
+        if isinstance(item, (list, tuple)) and _has_device_array(item):
+            item = array(item)
+        if isinstance(item, ndarray):
+            return _Index(wrapped(item, n, axis), True)
+        if isinstance(item, (list, tuple)) or is_numpy_array(item):
+            return _Index(_host_index(item, n, axis), True)
+        if getattr(item, "__cuda_array_interface__", None) is not None:
+            return _Index(wrapped(array(item), n, axis), True)
+        raise _bad_index(item)
+
+    def _place(self, kinds: list[_Index | None], gap: int, for_read: bool) -> None:
+        """Where the axes of the index arrays go: in their place if they stand together, otherwise to the front."""
+        places = [i for i, k in enumerate(kinds) if k is not None]
+        together = places[-1] - places[0] + 1 == len(places) and not places[0] < gap <= places[-1]
+        shapes = [k.values.shape for k in kinds if k is not None and isinstance(k.values, ndarray)]
+        try:
+            picked = broadcast_shapes(*shapes)
+        except ValueError:
+            shown = " ".join(str(s).replace(" ", "") for s in shapes)
+            raise IndexError(
+                f"shape mismatch: indexing arrays could not be broadcast together with shapes {shown} "
+            ) from None
+        shape, strides = self.view.shape, self.view.element_strides
+        free = [i for i, k in enumerate(kinds) if k is None]
+        before = [i for i in free if i < places[0]] if together else []
+        after = [i for i in free if i not in before]
+        self.axes: tuple[int, ...] | None = None
+        if for_read and free:
+            before, after = self._lay(before, after, len(picked))
+        self.shape = (*(shape[i] for i in before), *picked, *(shape[i] for i in after))
+        if len(self.shape) > MAX_NDIM:
+            raise IndexError(
+                f"number of dimensions must be within [0, {MAX_NDIM}], indexing result would have {len(self.shape)}"
+            )
+        zeros = (0,) * len(picked)
+        start = 0
+        offsets: Any = None
+        for k, stride in zip(kinds, strides, strict=True):
+            if k is None:
+                continue
+            if isinstance(k.values, ndarray):
+                part = k.values * stride if stride != 1 else k.values
+                offsets = part if offsets is None else offsets + part
+            else:
+                start += k.values * stride
+        grid = _core.iota(self.shape, (*(strides[i] for i in before), *zeros, *(strides[i] for i in after)), start)
+        if offsets is None:
+            self.offsets = grid
+        elif not before and not after and start == 0:
+            self.offsets = offsets if offsets.shape == self.shape else _core.broadcast_to(offsets, self.shape)
+        else:
+            self.offsets = grid + offsets.reshape(offsets.shape + (1,) * len(after))
+
+    def _lay(self, before: list[int], after: list[int], picked: int) -> tuple[list[int], list[int]]:
+        """The sliced axes in the order of memory, all behind those of the index arrays; sets `axes`."""
+        strides = self.view.element_strides
+        free = sorted(before + after, key=lambda i: -abs(strides[i]))
+        if not before and free == after:
+            return before, after
+        self.axes = (
+            *(picked + free.index(i) for i in before),
+            *range(picked),
+            *(picked + free.index(i) for i in after),
+        )
+        return [], free
+
+
+def _whole_mask(a: ndarray, key: Any) -> ndarray | None:
+    """The mask, if the key is a single one over the leading axes."""
+    if isinstance(key, tuple):
+        if len(key) != 1:
+            return None
+        key = key[0]
+    if _is_basic(key) or _is_integer(key):
+        return None
+    mask = mask_of(key)
+    if mask is None or not 0 < mask.ndim <= a.ndim:
+        return None
+    return mask if mask.shape == a.shape[: mask.ndim] else None
+
+
+@at_home
+def getitem(a: ndarray, key: Any) -> ndarray:
+    """`a[key]` for keys with index arrays, lists and masks: always a copy (the native type's hook)."""
+    mask = _whole_mask(a, key)
+    if mask is not None and mask.ndim == a.ndim:
+        return select_flat(mask.reshape(-1), a.reshape(-1))
+    read = _Plan(a, key, for_read=True)
+    result = _core.gather(read.view, read.offsets)
+    return result if read.axes is None else _core.owner(result.transpose(read.axes))
+
+
+def _basic_key(key: Any) -> tuple[Any, ...] | None:
+    """The key as native indexing takes it, if it has only slices, integers, new axes and an ellipsis."""
+    items = key if isinstance(key, tuple) else (key,)
+    if not all(_is_basic(i) or _is_integer(i) for i in items):
+        return None
+    return tuple(i if _is_basic(i) else int(i) for i in items)
+
+
+def assigned_value(a: ndarray, value: Any) -> Any:
+    if isinstance(value, ndarray) or is_scalar(value):
+        return value
+
+    if isinstance(value, (list, tuple)) and value:
+        return convert(value, a.dtype_name)  # each element must fit, as in NumPy
+    source = convert(value)
+    return source if source.dtype_name != "float64" or source.size else astype(source, a.dtype_name)
+
+
+@at_home
+def setitem(a: ndarray, key: Any, value: Any) -> None:
+    """`a[key] = value` for all keys and values (the native type's hook for what it does not do itself)."""
+    nested = isinstance(value, (list, tuple))
+    value = assigned_value(a, value)
+    if isinstance(value, ndarray):
+        warn_of_lost_parts(value.dtype_name, a.dtype_name)
+    basic = _basic_key(key)
+    if basic is not None:
+        places = view_at(a, basic)
+        if nested and value.ndim > places.ndim:
+            raise ValueError(
+                f"setting an array element with a sequence: lists of depth {value.ndim} for {places.ndim} dimensions"
+            )
+        _core.update(places, value)
+        return
+    mask = _whole_mask(a, key)
+    if mask is not None and (not isinstance(value, ndarray) or value.size == 1 or mask.ndim == a.ndim):
+        _assign_masked(a, mask, value)
+        return
+    scatter_into(a, key, value, "set")
+
+
+def _assign_masked(a: ndarray, mask: ndarray, value: Any) -> None:
+    """Blends values into `a` where the mask holds, without reading the mask for a single value."""
+    wide = mask.reshape(mask.shape + (1,) * (a.ndim - mask.ndim))
+    if not isinstance(value, ndarray):
+        source = _core.full((), value, a.dtype_name, True)
+    elif value.size == 1:
+        source = astype(value.reshape(()), a.dtype_name)
+    else:
+        n = mask.size
+        flat = _core.cast(mask.reshape(-1), "int64")
+        running = _core.scan("sum", flat, 0) if n else flat
+        count = int(running[n - 1]) if n else 0
+        if value.ndim != 1 or value.size != count:
+            if value.ndim == 1:
+                raise ValueError(f"NumPy boolean array indexing assignment cannot assign {value.size} input values to "
+                                 f"the {count} output values where the mask is true")  # fmt: skip
+            raise ValueError(f"shape mismatch: value array of shape {value.shape} could not be broadcast to indexing "
+                             f"result of shape ({count},)")  # fmt: skip
+        if count == 0:
+            return
+        chosen = gather_flat(astype(value, a.dtype_name), _core.map("maximum", running - 1, 0))
+        source = chosen.reshape(a.shape)
+    _core.update(a, _core.map("where", wide, source, a))
+
+
+def view_at(a: ndarray, key: Any) -> ndarray:
+    """The view that a basic key selects, also if it selects a single element."""
+    items = key if isinstance(key, tuple) else (key,)
+    return a[items if any(item is Ellipsis for item in items) else (*items, ...)]
+
+
+def is_basic_key(key: Any) -> bool:
+    """Whether a key names a view: slices, integers, new axes and an ellipsis only."""
+    return _basic_key(key) is not None
+
+
+def plan(a: ndarray, key: Any) -> _Plan:
+    """The places that any key names."""
+    basic = _basic_key(key)
+    # the trivial mask `True` in front makes an index array of a basic key
+    return _Plan(a, key if basic is None else (True, *basic))
+
+
+def broadcast_value(value: ndarray, shape: tuple[int, ...]) -> ndarray:
+    """Values to be written, in the shape of the places for them.
+
+    Raises:
+        ValueError: if they do not fit.
+    """
+    try:
+        fits = broadcast_shapes(value.shape, shape) == shape
+    except ValueError:
+        fits = False
+    while not fits and value.ndim > len(shape) and value.shape[0] == 1:
+        value = value[0]
+        fits = value.shape == shape
+    if not fits:
+        shapes = " could not be broadcast to indexing result of shape ".join(
+            str(s).replace(" ", "") for s in (value.shape, shape)
+        )
+        raise ValueError(f"shape mismatch: value array of shape {shapes}")
+    return value if value.shape == shape else _core.broadcast_to(value, shape)
+
+
+@at_home
+def scatter_into(a: ndarray, key: Any, value: Any, op: str) -> None:
+    """Writes (or folds) values at the places that any key names."""
+    check_writable(a)
+    places = plan(a, key)
+    if isinstance(value, ndarray):
+        value = broadcast_value(astype(value, a.dtype_name), places.shape)
+    _core.scatter(places.view, places.offsets, value, op)
+
+
+def gather_flat(flat: ndarray, index: ndarray) -> ndarray:
+    """Elements of a 1-d array at indices known to be in bounds."""
+    stride = flat.element_strides[0]
+    return _core.gather(flat, index if stride == 1 else index * stride)
+
+
+# --- offsets for take, put and their like
+
+
+def bounded(indices: Any, n: int, axis: int, mode: str) -> ndarray:
+    """Indices of an axis, made valid by the mode."""
+    if mode not in _MODES:
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got '{mode}')")
+    if not isinstance(indices, ndarray):
+        import numpy as np
+
+        host = np.asarray(indices)
+        host = host if host.size else host.astype(np.int64)
+        check_casting(host.dtype.name, "int64", "same_kind", "array data")
+        if mode == "raise":
+            return _host_index(host.astype(np.int64), n, axis)
+        indices = _core.from_numpy(host)
+    check_casting(indices.dtype_name, "int64", "same_kind", "array data")
+    indices = astype(indices, "int64")
+    if mode == "raise":
+        return wrapped(indices, n, axis)
+    if mode == "wrap":
+        return indices % n
+    return _core.map("minimum", _core.map("maximum", indices, 0), n - 1)
+
+
+def flat_offsets(a: ndarray, index: ndarray) -> ndarray:
+    """Offsets of elements given by their index in the flattened array."""
+    if a.is_c_contiguous:
+        return index
+    offsets: Any = 0
+    for part, stride in zip(split_index(index, a.shape), a.element_strides, strict=True):
+        offsets = part * stride + offsets
+    return offsets if isinstance(offsets, ndarray) else index * 0

@@ -1,0 +1,99 @@
+"""Memory order: the order of an array's axes in memory, and new arrays with a given order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cuprous import _core
+from cuprous._common.casting import warn_of_lost_parts
+from cuprous._core import ndarray
+
+#: The largest number of axes of an array.
+MAX_NDIM = 64
+
+
+def order_letter(order: str | None, allowed: str = "CFAK", default: str = "K") -> str:
+    """A memory order in upper case; None is the default."""
+    if order is None:
+        return default
+    if not isinstance(order, str):
+        raise TypeError(f"order must be str, not {type(order).__name__}")
+    letter = order.upper()
+    if len(letter) != 1 or letter not in allowed:
+        raise ValueError(f"order must be one of {', '.join(repr(o) for o in allowed)} (got {order!r})")
+    return letter
+
+
+def axis_order(a: ndarray, order: str) -> tuple[int, ...] | None:
+    """The axes from the slowest to the fastest in that memory order of `a`; None where that is C order."""
+    if order == "C" or (order in "AK" and a.is_c_contiguous):
+        return None
+    if order == "F" or (order == "A" and a.is_f_contiguous):
+        return tuple(range(a.ndim - 1, -1, -1))
+    if order == "A":
+        return None
+    strides = a.element_strides
+    axes = tuple(sorted(range(a.ndim), key=lambda i: -abs(strides[i])))
+    return None if axes == tuple(range(a.ndim)) else axes
+
+
+def inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation that undoes another."""
+    result = [0] * len(axes)
+    for place, axis in enumerate(axes):
+        result[axis] = place
+    return tuple(result)
+
+
+def with_order(a: ndarray, order: str | None, fresh: bool = False) -> ndarray:
+    """`a` in a memory order ("C" or "F"; "A" and "K" ask for none); copied where it lies otherwise, or if `fresh`."""
+    letter = order_letter(order)
+    if not fresh and (letter in "AK" or (letter == "C" and a.is_c_contiguous) or (letter == "F" and a.is_f_contiguous)):
+        return a
+    return a.copy(letter)
+
+
+def cast_in_order(a: ndarray, dtype: str, order: str | None) -> ndarray:
+    """A cast copy in a memory order ("C", "F", "A" or "K", the last two of the uncast array)."""
+    letter = order_letter(order)
+    warn_of_lost_parts(a.dtype_name, dtype)
+    return with_order(_core.cast(a, dtype), fortran_or_c(a) if letter == "A" else letter)
+
+
+def fortran_or_c(*arrays: ndarray) -> str:
+    """Order "A": "F" if all arrays are Fortran-contiguous and not all C-contiguous as well, otherwise "C"."""
+    fortran = all(a.is_f_contiguous for a in arrays) and not all(a.is_c_contiguous for a in arrays)
+    return "F" if fortran else "C"
+
+
+def joint_order(arrays: Sequence[ndarray]) -> tuple[int, ...] | None:
+    """The axes from the slowest to the fastest in the memory of several arrays; where they disagree, in C order.
+
+    None where that is C order. (NumPy's `PyArray_CreateMultiSortedStridePerm`.)
+    """
+    for a in arrays:
+        if not a.is_c_contiguous:
+            break
+    else:
+        return None
+    known = [(a.shape, a.element_strides) for a in arrays]
+    order: list[int] = []
+    for axis in range(arrays[0].ndim):
+        place = len(order)
+        for i in range(len(order) - 1, -1, -1):
+            other = order[i]
+            pairs = [(abs(t[axis]), abs(t[other])) for s, t in known if s[axis] != 1 and s[other] != 1]
+            if pairs and not all(mine > its for mine, its in pairs):
+                break
+            if pairs:
+                place = i
+        order.insert(place, axis)
+    return None if order == list(range(len(order))) else tuple(order)
+
+
+def laid_out(shape: Sequence[int], dtype: str, axes: Sequence[int] | None) -> ndarray:
+    """A new array with arbitrary contents, whose axes lie in memory in that order, the slowest first (None: C)."""
+    if axes is None:
+        return _core.empty(shape, dtype)
+    upright = _core.empty([shape[i] for i in axes], dtype)
+    return _core.owner(upright.transpose(inverse(tuple(axes))))

@@ -1,0 +1,95 @@
+"""What a function is given beside arrays: scalars, NumPy's arrays and other objects, and the arrays they become."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import transfers
+from cuprous._common.convert import convert
+from cuprous._core import ndarray
+
+PYTHON_SCALARS = (bool, int, float, complex)
+
+
+def host_operand(x: Any) -> bool:
+    """Returns true for objects that NumPy converts to arrays, unless they implement operators with ours themselves."""
+    if isinstance(x, (list, tuple)):
+        return True
+    kind = type(x)
+    if isinstance(x, (str, bytes, _core.Tensor)) or hasattr(kind, "__cuda_array_interface__"):
+        return False
+    if kind.__module__ == "numpy" and kind.__name__ in ("ndarray", "memmap"):
+        return True
+    if hasattr(kind, "__array_ufunc__") or getattr(x, "__array_priority__", 0) > ndarray.__array_priority__:  # type: ignore[attr-defined]
+        return False
+    return hasattr(kind, "__array__") or hasattr(kind, "__array_interface__") or isinstance(x, (bytearray, memoryview))
+
+
+def beside(like: ndarray, x: Any) -> Any:
+    """The operand for a list or a NumPy array beside an array of ours (the native type's hook): an array on the same
+    device, or None if the other object implements the operator.
+
+    Raises:
+        TypeError: for an unsupported dtype, and in the mode "refuse".
+    """
+    if not host_operand(x):
+        return None
+
+    device = like.device_name
+    transfers.arrives(x, device)
+    before = _core.get_device()
+    if before == device:
+        return convert(x)
+    _core.set_device(device)
+    try:
+        return convert(x)
+    finally:
+        _core.set_device(before)
+
+
+def compare(a: ndarray, x: Any, equal: bool) -> Any:
+    """`a == x` and `a != x` for an `x` that is neither an array of ours nor a scalar (the native type's hook).
+
+    Objects that cannot become device arrays are compared on the host by NumPy, element by element.
+    """
+    kind = type(x)
+    if host_operand(x):
+        try:
+            other = beside(a, x)
+        except TypeError:  # a list of texts, for example
+            if transfers.refuses():
+                raise
+        else:
+            return _core.map("equal" if equal else "not_equal", a, other)
+    elif isinstance(x, _core.Tensor) or hasattr(kind, "__array_ufunc__") or hasattr(x, "__array_priority__"):
+        return NotImplemented
+    elif kind.__eq__ is object.__eq__ and (equal or kind.__ne__ is object.__ne__):  # equal to nothing but itself
+        return _core.to_device(_core.full(a.shape, not equal, "bool"), a.device_name)
+    import numpy as np
+
+    host = a.get()  # type: ignore[attr-defined]
+    found = host.__eq__(x) if equal else host.__ne__(x)
+    return found if found is NotImplemented else _core.from_numpy(np.asarray(found, bool), a.device_name)
+
+
+def is_numpy_array(x: object) -> bool:
+    """True for `numpy.ndarray` (and its subclasses), without importing NumPy."""
+    return any(t.__name__ == "ndarray" and t.__module__ == "numpy" for t in type(x).__mro__)
+
+
+def is_scalar(x: object) -> bool:
+    """True for Python's and NumPy's scalars."""
+    if isinstance(x, PYTHON_SCALARS):
+        return True
+    return any(t.__name__ == "generic" and t.__module__ == "numpy" for t in type(x).__mro__)
+
+
+def unsupported(x: object) -> TypeError:
+    """Returns the TypeError for an argument of a type that the function does not support."""
+    return TypeError(f"Unsupported type {type(x)}; move it to the device with cp.asarray(...) first")
+
+
+def is_masked(x: object) -> bool:
+    """Returns true for NumPy's masked arrays, whose masks would be lost."""
+    return is_numpy_array(x) and hasattr(x, "mask") and hasattr(x, "fill_value")

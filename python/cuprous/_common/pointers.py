@@ -1,0 +1,151 @@
+"""Memory by its address: CuPy's `MemoryPointer`, what `array.data` is and `cuda.alloc` gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import ndarray
+
+
+def bytes_at(address: int, count: int, owner: Any = None, device: str | None = None) -> ndarray:
+    """A view of memory, of the default device if none is named."""
+    return _core.from_address(address, (count,), (1,), "uint8", device or _core.get_device(), owner)
+
+
+class MemoryPointer:
+    """A place in an array's memory, which it keeps alive: `array.data.ptr` is the address.
+
+    Args:
+        array: the array.
+        offset: bytes behind its first element.
+    """
+
+    __slots__ = ("_array", "_offset")
+
+    def __init__(self, array: ndarray, offset: int = 0) -> None:
+        self._array = array
+        self._offset = offset
+
+    @property
+    def ptr(self) -> int:
+        """The address."""
+        return self._array.address() + self._offset
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MemoryPointer) and (other.ptr, other.device) == (self.ptr, self.device)
+
+    def __hash__(self) -> int:
+        return hash(self.ptr)
+
+    @property
+    def device(self) -> Any:
+        """The device that the memory is on."""
+        device: Any = self._array.device  # type: ignore[attr-defined]
+        return device
+
+    def _bytes(self, size: int) -> ndarray:
+        return bytes_at(self.ptr, size, self._array, self._array.device_name)
+
+    def copy_from_device(self, src: MemoryPointer, size: int) -> None:
+        """Copies bytes from another place of the device."""
+        if size:
+            _core.update(self._bytes(size), src._bytes(size))
+
+    def copy_from_host(self, mem: Any, size: int) -> None:
+        """Copies bytes from the host: `mem` is an address there (an int, a ctypes pointer) or has a buffer."""
+        if size:
+            _core.update(self._bytes(size), _core.from_numpy(_host(mem, size), self._array.device_name))
+
+    def copy_from(self, mem: Any, size: int) -> None:
+        """Copies bytes from a place of the device or the host."""
+        (self.copy_from_device if isinstance(mem, MemoryPointer) else self.copy_from_host)(mem, size)
+
+    def copy_to_host(self, mem: Any, size: int) -> None:
+        """Copies bytes to the host, to what `copy_from_host` takes."""
+        if size:
+            _core.to_numpy(self._bytes(size), _host(mem, size))
+
+    def memset(self, value: int, size: int) -> None:
+        """Sets so many bytes."""
+        if size:
+            _core.update(self._bytes(size), _core.full((), int(value) % 256, "uint8"))
+
+    # All work runs in order, so that what takes a stream is the same.
+
+    def copy_from_device_async(self, src: MemoryPointer, size: int, stream: Any = None) -> None:
+        """`copy_from_device`, in order with all other work."""
+        self.copy_from_device(src, size)
+
+    def copy_from_host_async(self, mem: Any, size: int, stream: Any = None) -> None:
+        """`copy_from_host`, in order with all other work."""
+        self.copy_from_host(mem, size)
+
+    def copy_from_async(self, mem: Any, size: int, stream: Any = None) -> None:
+        """`copy_from`, in order with all other work."""
+        self.copy_from(mem, size)
+
+    def copy_to_host_async(self, mem: Any, size: int, stream: Any = None) -> None:
+        """`copy_to_host`, in order with all other work; the copy is finished on return."""
+        self.copy_to_host(mem, size)
+
+    def memset_async(self, value: int, size: int, stream: Any = None) -> None:
+        """`memset`, in order with all other work."""
+        self.memset(value, size)
+
+    def __int__(self) -> int:
+        return self.ptr
+
+    def __add__(self, offset: int) -> MemoryPointer:
+        return MemoryPointer(self._array, self._offset + offset)
+
+    __radd__ = __add__
+
+    def __sub__(self, offset: int) -> MemoryPointer:
+        return self + -offset
+
+    def __repr__(self) -> str:
+        return f"<MemoryPointer {self.ptr:#x} on {self._array.device_name}>"
+
+
+def _host(mem: Any, size: int) -> Any:
+    import ctypes
+
+    import numpy as np
+
+    if isinstance(mem, (int, ctypes._Pointer, ctypes.c_void_p)):
+        address = mem if isinstance(mem, int) else ctypes.cast(mem, ctypes.c_void_p).value
+        return np.ctypeslib.as_array(ctypes.cast(address or 0, ctypes.POINTER(ctypes.c_uint8)), (size,))
+    flat = np.asarray(mem).reshape(-1)
+    if flat.nbytes < size:
+        raise ValueError(f"{flat.nbytes} bytes at the host, {size} to copy")
+    if flat.size and not np.shares_memory(flat, mem):
+        raise ValueError("only contiguous memory of the host is copied; use numpy.ascontiguousarray")
+    return flat.view(np.uint8)[:size]
+
+
+def alloc(size: int) -> MemoryPointer:
+    """Memory of so many bytes on the default device, given back with the last reference to it."""
+    return MemoryPointer(_core.empty((size,), "uint8"))
+
+
+def at(memptr: Any, shape: tuple[int, ...], dtype: str, strides: Any, order: str) -> ndarray:
+    """An array of memory that is there: `memptr` has `.ptr`; strides in bytes, those of `order` if None. It keeps
+    `memptr` alive.
+
+    Raises:
+        NotImplementedError: for strides that are not whole elements.
+    """
+    itemsize = dtypes.numpy_dtype(dtype).itemsize
+    if strides is None:
+        steps, n = [], 1
+        for extent in shape if order == "F" else reversed(shape):
+            steps.append(n)
+            n *= extent
+        steps = steps if order == "F" else steps[::-1]
+    elif any(n % itemsize for n in strides):
+        raise NotImplementedError(f"[ndarray] strides={strides} are not multiples of the {itemsize} bytes of {dtype}")
+    else:
+        steps = [n // itemsize for n in strides]
+    return _core.from_address(int(memptr.ptr), shape, steps, dtype, _core.get_device(), memptr)

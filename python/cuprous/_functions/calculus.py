@@ -1,0 +1,431 @@
+"""Differences, integrals, interpolation, convolution, covariance, phases."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import (
+    NO_BOOLEAN_SUBTRACT,
+    ArrayLike,
+    Axes,
+    array,
+    ndarray,
+    normalize_axes,
+    normalize_axis,
+    result_name,
+)
+from cuprous._common.casting import astype, check_casting, common_dtype
+from cuprous._common.indexing import gather_flat
+from cuprous._common.layout import axis_order, laid_out
+from cuprous._common.operands import is_scalar
+from cuprous._functions.complex_parts import imag, real
+from cuprous._functions.creation import diagonal_view
+from cuprous._functions.elementwise import clip
+from cuprous._functions.joining import concatenate
+from cuprous._functions.manipulation import atleast_1d
+from cuprous._functions.reductions import any as any_
+from cuprous._functions.reductions import cumsum, mean
+from cuprous._functions.reductions import sum as sum_
+from cuprous._ufuncs.gufuncs import matmul
+
+
+def _slice(ndim: int, axis: int, start: int | None, stop: int | None, step: int | None = None) -> tuple[slice, ...]:
+    return (slice(None),) * axis + (slice(start, stop, step),) + (slice(None),) * (ndim - axis - 1)
+
+
+def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> ndarray:
+    """The n-th difference of neighbours along an axis, of the array with values put before and after it.
+
+    Raises:
+        ValueError: for a negative `n`, or a 0-d array.
+    """
+    if n == 0:
+        return a
+    a = array(a)
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
+    if a.ndim == 0:
+        raise ValueError("diff requires input that is at least one dimensional")
+    axis = normalize_axis(axis, a.ndim)
+    extra = []
+    for value in (prepend, append):
+        part = None if value is None else array(value)
+        if part is not None and part.ndim == 0:
+            part = _core.broadcast_to(part, (*a.shape[:axis], 1, *a.shape[axis + 1 :]))
+        extra.append(part)
+    parts = [p for p in (extra[0], a, extra[1]) if p is not None]
+    if len(parts) > 1:
+        a = concatenate(parts, axis)
+    later, earlier = _slice(a.ndim, axis, 1, None), _slice(a.ndim, axis, None, -1)
+    op = "not_equal" if a.dtype_name == "bool" else "subtract"
+    for _ in range(n):
+        a = _core.map(op, a[later], a[earlier])
+    return a
+
+
+def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None) -> ndarray:
+    """Differences of neighbours in the flattened array, with values put before and after.
+
+    Raises:
+        TypeError: for values that do not cast to the array's dtype.
+    """
+    flat = array(ary).reshape(-1)
+    steps = flat[1:] - flat[:-1]
+
+    def edge(values: ArrayLike, what: str) -> ndarray:
+        values = array(values).reshape(-1)
+        if not _core.can_cast(values.dtype_name, flat.dtype_name, "same_kind"):
+            raise TypeError(f"dtype of `{what}` must be compatible with input `ary` under the `same_kind` rule.")
+        return astype(values, flat.dtype_name)
+
+    parts = [] if to_begin is None else [edge(to_begin, "to_begin")]
+    parts.append(steps)
+    if to_end is not None:
+        parts.append(edge(to_end, "to_end"))
+    return steps if len(parts) == 1 else concatenate(parts)
+
+
+def gradient(f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int = 1) -> Any:
+    """Central differences along axes, one-sided ones at the edges; spacing by number or by coordinates.
+
+    Raises:
+        ValueError: for an `edge_order` over 2, or an axis with too few elements.
+        TypeError: for another number of spacings than axes.
+    """
+    f = array(f)
+    axes = normalize_axes(axis, f.ndim)
+    if edge_order not in (1, 2):
+        raise ValueError("'edge_order' greater than 2 not supported")
+    if not varargs:
+        spacings: list[Any] = [1.0] * len(axes)
+    elif len(varargs) == 1 and (is_scalar(varargs[0]) or getattr(varargs[0], "ndim", 1) == 0):
+        spacings = [varargs[0]] * len(axes)
+    elif len(varargs) == len(axes):
+        spacings = list(varargs)
+    else:
+        raise TypeError("invalid number of arguments")
+    results = [_derivative(f, i, h, edge_order) for i, h in zip(axes, spacings, strict=True)]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _derivative(f: ndarray, axis: int, spacing: Any, edge_order: int) -> ndarray:
+    n = f.shape[axis]
+    if n < edge_order + 1:
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, "
+            "at least (edge_order + 1) elements are required."
+        )
+    if f.dtype_name == "bool":
+        raise TypeError(NO_BOOLEAN_SUBTRACT)
+    f = astype(f, dtypes.inexact(f.dtype_name))
+
+    def at(start: int | None, stop: int | None) -> ndarray:
+        return f[_slice(f.ndim, axis, start, stop)]
+
+    steps: Any = spacing
+    uniform = is_scalar(spacing) or getattr(spacing, "ndim", 1) == 0
+    if not uniform:
+        x = array(spacing)
+        if x.ndim != 1 or x.size != n:
+            raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+        steps = diff(astype(x, dtypes.inexact(x.dtype_name))).reshape(
+            tuple(-1 if i == axis else 1 for i in range(f.ndim))
+        )
+    result = laid_out(f.shape, f.dtype_name, axis_order(f, "K"))
+
+    def put(start: int | None, stop: int | None, value: ndarray) -> None:
+        _core.update(result[_slice(f.ndim, axis, start, stop)], value)
+
+    def step(i: int, j: int | None) -> Any:
+        return steps if uniform else steps[_slice(f.ndim, axis, i, j)]
+
+    if n > 2:
+        if uniform:
+            put(1, -1, (at(2, None) - at(None, -2)) / (2.0 * spacing))
+        else:
+            h, k = step(0, -1), step(1, None)
+            put(1, -1, -k / (h * (h + k)) * at(None, -2) + (k - h) / (h * k) * at(1, -1)
+                + h / (k * (h + k)) * at(2, None))  # fmt: skip
+    if edge_order == 1:
+        put(0, 1, (at(1, 2) - at(0, 1)) / step(0, 1))
+        put(-1, None, (at(-1, None) - at(-2, -1)) / step(-1, None))
+        return result
+    h, k = (spacing, spacing) if uniform else (step(0, 1), step(1, 2))
+    put(0, 1, -(2.0 * h + k) / (h * (h + k)) * at(0, 1) + (h + k) / (h * k) * at(1, 2) - h / (k * (h + k)) * at(2, 3))
+    h, k = (spacing, spacing) if uniform else (step(-2, -1), step(-1, None))
+    put(-1, None, k / (h * (k + h)) * at(-3, -2) - (k + h) / (h * k) * at(-2, -1)
+        + (2.0 * k + h) / (k * (h + k)) * at(-1, None))  # fmt: skip
+    return result
+
+
+def trapezoid(y: ArrayLike, x: ArrayLike = None, dx: Any = 1.0, axis: int = -1) -> ndarray:
+    """Integral along an axis by the trapezoidal rule."""
+    y = array(y)
+    axis = normalize_axis(axis, y.ndim)
+    width: Any = dx
+    if x is not None:
+        x = array(x)
+        width = (
+            diff(x).reshape(tuple(-1 if i == axis else 1 for i in range(y.ndim))) if x.ndim == 1 else diff(x, axis=axis)
+        )
+    pairs = y[_slice(y.ndim, axis, 1, None)] + y[_slice(y.ndim, axis, None, -1)]
+    return sum_(width * pairs / 2.0, axis)
+
+
+def interp(
+    x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: Any = None, period: float | None = None
+) -> ndarray:
+    """Values at `x` of the piecewise linear function through the points (xp, fp); xp must rise.
+
+    Raises:
+        ValueError: if xp and fp differ in length or are empty.
+    """
+    x, xp, fp = array(x), astype(array(xp), "float64"), array(fp)
+    check_casting(x.dtype_name, "float64", "safe", "array data")
+    if xp.ndim != 1 or fp.ndim != 1:
+        raise ValueError(
+            "Data points must be 1-D sequences" if period is not None else "object too deep for desired array"
+        )
+    if xp.size != fp.size:
+        raise ValueError("fp and xp are not of the same length.")
+    if xp.size == 0:
+        raise ValueError("array of sample points is empty")
+    fp = astype(fp, "complex128" if dtypes.kind(fp.dtype_name) == "c" else "float64")
+    x = astype(x, "float64")
+    if period is not None:
+        if period == 0:
+            raise ValueError("period must be a non-zero value")
+        period = abs(period)
+        x, xp = x % period, xp % period
+        order = _core.argsort(xp)
+        xp, fp = gather_flat(xp, order), gather_flat(fp, order)
+        xp = concatenate((xp[-1:] - period, xp, xp[:1] + period))
+        fp = concatenate((fp[-1:], fp, fp[:1]))
+        left = right = None
+    n = xp.size
+    low = fp[:1].reshape(()) if left is None else left
+    high = fp[n - 1 :].reshape(()) if right is None else right
+    if n == 1:
+        result = _core.map("where", x < xp[0], low, _core.map("where", x > xp[0], high, fp[0]))
+        return _core.map("where", _core.map("isnan", x), x, result)
+    i = _core.map("minimum", _core.map("maximum", _core.searchsorted(xp, x, True) - 1, 0), n - 2)
+    x0, f0 = gather_flat(xp, i), gather_flat(fp, i)
+    x1, f1 = gather_flat(xp, i + 1), gather_flat(fp, i + 1)
+    if dtypes.kind(fp.dtype_name) == "c":
+        lines = [_between(x, x0, x1, part(f0), part(f1)) for part in (real, imag)]
+        line = _core.map("make_complex", *lines)
+    else:
+        line = _between(x, x0, x1, f0, f1)
+    inner = _core.map("where", x == xp[n - 1], fp[n - 1], _core.map("where", x == x0, f0, line))
+    result = _core.map("where", x < xp[0], low, _core.map("where", x > xp[n - 1], high, inner))
+    return _core.map("where", _core.map("isnan", x), x, result)
+
+
+def _between(x: ndarray, x0: ndarray, x1: ndarray, f0: ndarray, f1: ndarray) -> ndarray:
+    """Values at `x` of lines from (x0, f0) to (x1, f1). From the right end if the left one gives NaN, as in NumPy."""
+    slope = (f1 - f0) / (x1 - x0)
+    line = slope * (x - x0) + f0
+    line = _core.map("where", _core.map("isnan", line), slope * (x - x1) + f1, line)
+    return _core.map("where", _core.map("isnan", line) & (f0 == f1), f0, line)
+
+
+# --- convolution
+
+#: The dtypes in which others are convolved. Small integers use int32, whose low bits are those of the exact result.
+_WIDE = {"float16": "float32", "bfloat16": "float32", "int64": "int64", "uint64": "int64"}
+#: Number of elements of a matrix of windows.
+_WINDOWS = 1 << 20
+
+
+def _windows(a: ndarray, length: int) -> ndarray:
+    """Overlapping windows of a 1-d array, as rows of a view."""
+    stride = a.element_strides[0]
+    return _core.as_strided(a, (a.size - length + 1, length), (stride, stride), 0)
+
+
+_MODES = ("valid", "same", "full")
+
+
+def _mode(mode: Any) -> str:
+    """The name of a mode, which NumPy takes as a number as well."""
+    if mode in _MODES:
+        return str(mode)
+    if isinstance(mode, str):
+        raise ValueError(f"mode must be one of 'full', 'same', or 'valid' (got '{mode}')")
+    if isinstance(mode, bool) or not hasattr(mode, "__index__"):
+        raise TypeError("convolve/correlate mode not understood")
+    if not 0 <= operator.index(mode) < len(_MODES):
+        raise ValueError("integer convolve/correlate mode must be 0, 1, or 2")
+    return _MODES[operator.index(mode)]
+
+
+def _slide(a: ndarray, v: ndarray, mode: Any) -> ndarray:
+    """Sums of a[i + j] v[j] over j, of which `mode` says which i."""
+    mode = _mode(mode)
+    name = common_dtype((a, v))
+    if dtypes.kind(name) == "c":
+        part = dtypes.component(name)
+        (x, y), (p, q) = ((astype(real(z), part), astype(imag(z), part)) for z in (a, v))
+        parts = (_direct(x, p, mode) - _direct(y, q, mode), _direct(x, q, mode) + _direct(y, p, mode))
+        return _core.map("make_complex", *parts)
+    wide = name if name in ("float32", "float64") else _WIDE.get(name, "int32")
+    sums = _direct(astype(a, wide), astype(v, wide), mode)
+    return astype(sums != 0 if name == "bool" else sums, name)
+
+
+def _direct(a: ndarray, v: ndarray, mode: str) -> ndarray:
+    """`_slide` in a dtype for which the engine has a correlation. Needs no memory beyond the result."""
+    n, m = a.size, v.size
+    if mode == "same":
+        return _core.correlate(a, v, "constant", 0.0, [m // 2])
+    if mode == "full":
+        longer = _core.full((n + m - 1,), 0, a.dtype_name)
+        _core.update(longer[:n], a)
+        return _core.correlate(longer, v, "constant", 0.0, [m - 1])
+    count = n - m + 1
+    if 4 * count >= n:
+        return _core.correlate(a, v, "constant", 0.0, [0])[:count].copy()
+    # Few long sums: products with matrices of windows, in blocks of columns that fit into the cache.
+    step = max(1, _WINDOWS // count)
+    total: Any = None
+    for start in range(0, m, step):
+        stop = min(start + step, m)
+        part = matmul(_windows(a[start : stop + count - 1], stop - start), v[start:stop])
+        total = part if total is None else total + part
+    return total
+
+
+def _check_vectors(a: ndarray, v: ndarray) -> None:
+    if a.ndim > 1 or v.ndim > 1:
+        raise ValueError("object too deep for desired array")
+    if a.ndim == 0 or v.ndim == 0:
+        raise ValueError("object of too small depth for desired array")
+    if a.size == 0:
+        raise ValueError("first array argument cannot be empty" if v.size else "a cannot be empty")
+    if v.size == 0:
+        raise ValueError("second array argument cannot be empty")
+
+
+def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
+    """Discrete convolution of two 1-d arrays."""
+    a, v = atleast_1d(a, v)
+    _check_vectors(a, v)
+    if v.size > a.size:
+        a, v = v, a
+    return _slide(a, v[::-1], mode)
+
+
+def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> ndarray:
+    """Cross-correlation of two 1-d arrays; the second is conjugated."""
+    a, v = array(a), array(v)
+    _check_vectors(a, v)
+    if dtypes.kind(v.dtype_name) == "c":
+        v = _core.map("conjugate", v)
+    if v.size > a.size:
+        return _slide(v, a, mode)[::-1].copy()
+    return _slide(a, v, mode)
+
+
+# --- covariance
+
+
+def cov(
+    m: ArrayLike, y: ArrayLike = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None,
+    fweights: ArrayLike = None, aweights: ArrayLike = None, *, dtype: Any = None,
+) -> ndarray:  # fmt: skip
+    """Covariance matrix of variables in rows (or columns), with optional weights of observations.
+
+    Raises:
+        ValueError: for more than two axes, a `ddof` that is not an integer, or negative weights.
+        RuntimeError: for weights of another shape.
+        TypeError: for `fweights` that are not integers.
+    """
+    m = array(m)
+    if m.ndim > 2:
+        raise ValueError("m has more than 2 dimensions")
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("ddof must be integer")
+    x = m.reshape((1, -1)) if m.ndim < 2 else m if rowvar else m.T
+    if y is not None:
+        y = array(y)
+        if y.ndim > 2:
+            raise ValueError("y has more than 2 dimensions")
+        x = concatenate((x, y.reshape((1, -1)) if y.ndim < 2 else y if rowvar else y.T), 0)
+    x = astype(x, _core.promote_types(x.dtype_name, "float64") if dtype is None else dtypes.name_of(dtype))
+    check_casting("float64", x.dtype_name, "same_kind", "ufunc 'subtract' output")
+    if ddof is None:
+        ddof = 0 if bias else 1
+    w: Any = None
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        part = astype(array(given), "float64")
+        if name == "fweights" and bool(any_(part != _core.map("rint", part))):
+            raise TypeError("fweights must be integer")
+        if part.ndim > 1:
+            raise RuntimeError(f"cannot handle multidimensional {name}")
+        if part.size != x.shape[1]:
+            raise RuntimeError(f"incompatible numbers of samples and {name}")
+        if bool(any_(part < 0)):
+            raise ValueError(f"{name} cannot be negative")
+        w = part if w is None else w * part
+    if w is None:
+        average = mean(x, 1, keepdims=True)
+        factor: Any = x.shape[1] - ddof
+    else:
+        total = sum_(w)
+        average = sum_(x * w, 1, keepdims=True) / total
+        factor = total - ddof * sum_(w * array(aweights)) / total if aweights is not None and ddof else total - ddof
+    centered = x - average
+    weighted = centered if w is None else centered * w
+    right = _core.map("conjugate", weighted).T if dtypes.kind(x.dtype_name) == "c" else weighted.T
+    if not isinstance(factor, ndarray):
+        factor = max(factor, 0)
+    result = matmul(centered, right) / factor
+    return result.reshape(()) if result.shape == (1, 1) else result
+
+
+def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: Any = None) -> ndarray:
+    """Matrix of Pearson's correlation coefficients."""
+    c = cov(x, y, rowvar, dtype=dtype)
+    if c.ndim == 0:
+        return c / c
+    deviation = _core.map("sqrt", real(diagonal_view(c)))
+    result = c / deviation.reshape((-1, 1)) / deviation
+    parts = (real(result), imag(result)) if dtypes.kind(result.dtype_name) == "c" else (result,)
+    for part in parts:
+        _core.update(part, clip(part, -1, 1))
+    return result
+
+
+def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi) -> ndarray:
+    """Phases with jumps of more than half a period taken out along an axis."""
+    p = array(p)
+    i = normalize_axis(axis, p.ndim)
+    steps = diff(p, axis=i)
+    name = result_name(steps, period)
+    integral = dtypes.kind(name) in "iu"
+    if discont is None:
+        discont = period / 2
+    if integral:
+        high, ambiguous = period // 2, period % 2 == 0
+    else:
+        high, ambiguous = period / 2, True
+    low = -high
+    folded = _core.map("remainder", steps - low, period) + low
+    if ambiguous:
+        folded = _core.map("where", _core.map("logical_and", folded == low, steps > 0), high, folded)
+    correction = folded - steps
+    correction = _core.map("where", _core.map("absolute", steps) < discont, _core.full((), 0, correction.dtype_name),
+                           correction)  # fmt: skip
+    result = astype(p, name).copy("K")
+    tail = result[(slice(None),) * i + (slice(1, None),)]
+    _core.update(tail, tail + cumsum(correction, axis=i))
+    return result
+
+
+__all__ = ["convolve", "corrcoef", "correlate", "cov", "diff", "ediff1d", "gradient", "interp", "trapezoid", "unwrap"]

@@ -1,0 +1,46 @@
+"""Counts and positions of nonzero elements. Results whose shape depends on the data read their length."""
+
+from __future__ import annotations
+
+from cuprous import _core
+from cuprous._common.arguments import ArrayLike, Axes, array, ndarray
+from cuprous._common.casting import astype
+from cuprous._common.masks import flatnonzero, split_index
+from cuprous._functions.reductions import sum as sum_
+
+
+def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
+    """Indices of the nonzero elements, one array (int64) per axis.
+
+    Raises:
+        ValueError: for 0-d arrays.
+    """
+    a = array(a)
+    if a.ndim == 0:
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead. "
+            "If the context of this error is of the form `arr[nonzero(cond)]`, just use `arr[cond]`."
+        )
+    if 0 in a.shape:
+        return tuple(_core.empty((0,), "int64") for _ in a.shape)
+    return split_index(flatnonzero(a), a.shape)
+
+
+def argwhere(a: ArrayLike) -> ndarray:
+    """Indices of the nonzero elements, one row per element."""
+    a = array(a)
+    if a.ndim == 0:
+        return _core.empty((int(bool(a)), 0), "int64")
+    parts = nonzero(a)
+    rows = _core.empty((a.ndim, parts[0].size), "int64")
+    for i, part in enumerate(parts):
+        rows[i] = part
+    return rows.T
+
+
+def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> ndarray:
+    """Number of nonzero elements over axes."""
+    return sum_(astype(array(a), "bool"), axis, keepdims=keepdims)
+
+
+__all__ = ["argwhere", "count_nonzero", "nonzero"]

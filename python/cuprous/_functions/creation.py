@@ -1,0 +1,593 @@
+"""Arrays from nothing: filled, ranged, triangular and diagonal ones; and from other objects."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import ArrayLike, Shape, as_shape, ndarray, normalize_axis, result_name
+from cuprous._common.arguments import array as as_array
+from cuprous._common.casting import warn_of_lost_parts
+from cuprous._common.convert import check_range, convert
+from cuprous._common.device import device_word
+from cuprous._common.layout import axis_order, inverse, laid_out, order_letter
+from cuprous._common.layout import with_order as _with_order
+from cuprous._common.operands import is_scalar
+from cuprous._functions.manipulation import moveaxis
+
+
+def _filled(shape: Shape, value: Any, dtype: Any, order: str) -> ndarray:
+    dims = as_shape(shape)
+    name = "float64" if dtype is None else dtypes.name_of(dtype)
+    if order_letter(order, "CF", "C") == "C":
+        return _core.full(dims, value, name)
+    return _core.owner(_core.full(dims[::-1], value, name).T)
+
+
+def empty(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
+    """A new array with arbitrary contents."""
+    order = order_letter(order, "CF", "C")
+    dims = as_shape(shape)
+    if device is not None:
+        return _on_device(empty(shape, dtype, order), device)
+    return laid_out(dims, dtypes.name_of(dtype), None if order == "C" else range(len(dims) - 1, -1, -1))
+
+
+def zeros(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
+    """A new array of zeros."""
+    if order == "C" and device is None:
+        return _core.full(as_shape(shape), 0, dtypes.name_of(dtype))
+    return _on_device(_filled(shape, 0, dtype, order), device)
+
+
+def ones(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
+    """A new array of ones."""
+    if order == "C" and device is None:
+        return _core.full(as_shape(shape), 1, dtypes.name_of(dtype))
+    return _on_device(_filled(shape, 1, dtype, order), device)
+
+
+def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> ndarray:
+    """A new array filled with a value (a scalar, or an array that broadcasts to the shape)."""
+    if is_scalar(fill_value):
+        if dtype is None:
+            dtype = convert(fill_value).dtype_name
+        if not hasattr(fill_value, "dtype"):
+            if type(fill_value) is int:
+                check_range(fill_value, dtypes.name_of(dtype))
+            return _on_device(_filled(shape, fill_value, dtype, order), device)
+    source = convert(fill_value)
+    result = empty(shape, source.dtype_name if dtype is None else dtype, order)
+    _core.update(result, source)
+    return _on_device(result, device)
+
+
+def _like(a: ArrayLike, value: Any, dtype: Any, order: str, subok: Any, shape: Shape | None, device: Any) -> ndarray:
+    a = as_array(a)
+    if subok is not None:
+        operator.index(subok)  # checked as NumPy does; there are no subclasses to ask for
+    dims = a.shape if shape is None else as_shape(shape)
+    order = order_letter(order)
+    name = a.dtype_name if dtype is None else dtypes.name_of(dtype)
+    axes: tuple[int, ...] | None = None
+    if order == "F" or (order == "A" and a.is_f_contiguous and not a.is_c_contiguous):
+        axes = tuple(range(len(dims) - 1, -1, -1))
+    elif order == "K" and len(dims) == a.ndim:
+        axes = axis_order(a, order)
+    laid = dims if axes is None else tuple(dims[i] for i in axes)
+    result = _core.empty(laid, name) if value is None else full(laid, value, name)
+    return _on_device(result if axes is None else _core.owner(result.transpose(inverse(axes))), device)
+
+
+def empty_like(
+    prototype: ArrayLike, dtype: Any = None, order: str = "K", subok: Any = None, shape: Shape | None = None,
+    *, device: Any = None,
+) -> ndarray:  # fmt: skip
+    """A new array with another's shape and dtype and arbitrary contents."""
+    return _like(prototype, None, dtype, order, subok, shape, device)
+
+
+def zeros_like(
+    a: ArrayLike, dtype: Any = None, order: str = "K", subok: Any = None, shape: Shape | None = None,
+    *, device: Any = None,
+) -> ndarray:  # fmt: skip
+    """A new array of zeros with another's shape and dtype."""
+    return _like(a, 0, dtype, order, subok, shape, device)
+
+
+def ones_like(
+    a: ArrayLike, dtype: Any = None, order: str = "K", subok: Any = None, shape: Shape | None = None,
+    *, device: Any = None,
+) -> ndarray:  # fmt: skip
+    """A new array of ones with another's shape and dtype."""
+    return _like(a, 1, dtype, order, subok, shape, device)
+
+
+def full_like(
+    a: ArrayLike, fill_value: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Shape | None = None,
+    *, device: Any = None,
+) -> ndarray:  # fmt: skip
+    """A new array with another's shape and dtype, filled with a value."""
+    return _like(a, fill_value, dtype, order, subok, shape, device)
+
+
+def _on_device(a: ndarray, device: Any) -> ndarray:
+    if device is None:
+        return a
+
+    return _core.to_device(a, device_word(device))
+
+
+def asarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, blocking: bool = True, copy: bool | None = None,
+    device: Any = None,
+) -> ndarray:  # fmt: skip
+    """A device array of anything array-like: lists, NumPy arrays, buffers, DLPack, other libraries' GPU arrays.
+
+    What already lives on the device is shared, not copied, unless `copy` is True. Elements `a[i]` and 0-d results are
+    immutable, like NumPy's scalars, so of them it is a copy. `blocking` is accepted for CuPy's sake: a transfer never
+    outlives the call.
+    """
+    if type(a) is ndarray and dtype is None and order is None and device is None and (copy is None or copy is False):
+        return array(a) if a.is_value and copy is None else a
+    return _on_device(convert(a, dtype, order or "K", copy), device)
+
+
+def asanyarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, blocking: bool = True, copy: bool | None = None,
+    device: Any = None,
+) -> ndarray:  # fmt: skip
+    """The same as `asarray`: there are no subclasses."""
+    return asarray(a, dtype, order, blocking=blocking, copy=copy, device=device)
+
+
+def asfarray(a: Any, dtype: Any = float) -> ndarray:
+    """An array of a floating dtype."""
+    name = dtypes.name_of(dtype)
+    return convert(a, name if dtypes.kind(name) in "fc" else "float64")
+
+
+def array(
+    obj: Any, dtype: Any = None, copy: bool | None = True, order: str = "K", subok: bool = False, ndmin: int = 0,
+    *, blocking: bool = True, device: Any = None,
+) -> ndarray:  # fmt: skip
+    """A new array from anything array-like; `ndmin` puts axes of length one in front.
+
+    There are no subclasses that `subok` could pass on, and a transfer never outlives the call, `blocking` or not.
+    """
+    result = convert(obj, dtype, order or "K", copy)
+    if result.ndim < ndmin:
+        result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
+    return _on_device(result, device)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
+    """A C-contiguous array of at least one dimension."""
+    result = convert(a, dtype, "C")
+    return result if result.ndim else result.reshape((1,))
+
+
+def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
+    """A Fortran-contiguous array of at least one dimension."""
+    result = convert(a, dtype, "F")
+    return result if result.ndim else result.reshape((1,))
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> ndarray:
+    """As `asarray`, but raises ValueError where a value is infinite or NaN."""
+    result = asarray(a, dtype, order)
+    if dtypes.kind(result.dtype_name) in "fc" and not bool(_core.map("isfinite", result).all()):  # type: ignore[attr-defined]
+        raise ValueError("array must not contain infs or NaNs")
+    return result
+
+
+def astype(x: ArrayLike, dtype: Any, /, *, copy: bool = True, device: Any = None) -> ndarray:
+    """The elements cast to a dtype; a copy unless `copy` is False and none is needed."""
+    x, name = as_array(x), dtypes.name_of(dtype)
+    warn_of_lost_parts(x.dtype_name, name)
+    return _on_device(_core.cast(x, name) if copy or x.dtype_name != name else x, device)
+
+
+#: The names of `require`'s requirements. Those of alignment, writing and class always hold.
+_REQUIREMENTS = {
+    "C": "C", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F": "F", "F_CONTIGUOUS": "F", "FORTRAN": "F", "A": "A",
+    "ALIGNED": "A", "W": "W", "WRITEABLE": "W", "O": "O", "OWNDATA": "O", "E": "E", "ENSUREARRAY": "E",
+}  # fmt: skip
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
+    """An array that is contiguous in the required order ("C" or "F") and owns its memory if "O" is required.
+
+    Raises:
+        ValueError: if both orders are required.
+        KeyError: for a requirement that NumPy does not have.
+    """
+    words = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}
+    if words >= {"C", "F"}:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    result = convert(a, dtype, "F" if "F" in words else "C" if "C" in words else "K")
+    return result.copy("K") if "O" in words and result.base is not None else result
+
+
+def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> ndarray:
+    """A copy of an array. There are no subclasses that `subok` could keep."""
+    return _with_order(as_array(a), order, fresh=True)
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> ndarray:
+    """A one-dimensional array from an object with Python's buffer protocol (copied to the device)."""
+    import numpy as np
+
+    return _core.from_numpy(np.frombuffer(buffer, dtypes.numpy_dtype(dtypes.name_of(dtype)), count, offset))
+
+
+def fromiter(iter: Any, dtype: Any, count: int = -1) -> ndarray:
+    """A one-dimensional array from an iterable."""
+    import numpy as np
+
+    return _core.from_numpy(np.fromiter(iter, dtypes.numpy_dtype(dtypes.name_of(dtype)), count))
+
+
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str = "") -> ndarray:
+    """A one-dimensional array from numbers in a text, separated by `sep`.
+
+    Raises:
+        ValueError: without a separator: bytes are for `frombuffer`.
+    """
+    import numpy as np
+
+    return _core.from_numpy(np.fromstring(string, dtypes.numpy_dtype(dtypes.name_of(dtype)), count, sep=sep))
+
+
+def fromfunction(function: Any, shape: Shape, *, dtype: Any = float, **kwargs: Any) -> Any:
+    """`function` called once with the index arrays of a shape."""
+    return function(*indices(as_shape(shape), dtype=dtype), **kwargs)
+
+
+# --- ranges
+
+
+def arange(
+    start_or_stop: Any = None, /, stop: Any = None, step: Any = None, dtype: Any = None, *, start: Any = None,
+    device: Any = None,
+) -> ndarray:  # fmt: skip
+    """Evenly spaced values from `start` up to, without, `stop`; the first argument is the stop if it is the only one.
+
+    Raises:
+        ZeroDivisionError: for a step of zero.
+        TypeError: without a stop, or for what is no real number.
+        ValueError: for arrays of several elements.
+    """
+    if start is not None:
+        if start_or_stop is not None:
+            raise TypeError("argument for arange() given by name ('start') and position (position 0)")
+    elif stop is None:
+        start, stop = 0, start_or_stop
+    else:
+        start = 0 if start_or_stop is None else start_or_stop
+    if stop is None:
+        raise TypeError("arange() requires stop to be specified.")
+    step = 1 if step is None else step
+    if dtype is device is None and type(start) is type(stop) is type(step) is int and step:
+        return _core.iota((max(0, -((start - stop) // step)),), (step,), start)
+    if not all(map(is_scalar, (start, stop, step))):
+        start, stop, step = map(_number, (start, stop, step))
+    if step == 0:
+        raise ZeroDivisionError("[arange] step must not be zero")
+    length = _length(start, stop, step)
+    if dtype is None:
+        name = "int64" if all(isinstance(x, int) for x in (start, stop, step)) else _range_dtype(start, stop, step)
+    else:
+        name = dtypes.name_of(dtype)
+    letter = dtypes.kind(name)
+    if letter == "b" and length > 2:
+        raise TypeError("arange() is only supported for booleans when the result has at most length 2.")
+    if letter == "b":  # the first two elements, each converted by itself
+        return _on_device(convert([bool(start), bool(start + step)][:length], "bool"), device)
+    if letter in "iu" and all(isinstance(x, int) for x in (start, step)):
+        for x in (start, start + step)[:length]:
+            if not dtypes.lowest(name) <= x <= dtypes.highest(name):
+                raise OverflowError(f"Python integer {x} out of bounds for {name}")
+        result = _core.iota((length,), (step,), start)
+        return _on_device(result if name == "int64" else _core.cast(result, name), device)
+    if letter in "iu":
+        # NumPy's fill: the first two elements are cast, the rest follow from their difference.
+        first = int(start)
+        return _on_device(_core.cast(_core.iota((length,), (int(start + step) - first,), first), name), device)
+    delta = (start + step) - start
+    result = _ramp(length, start, delta, name)
+    return _on_device(result, device)
+
+
+def _number(x: Any) -> Any:
+    """One bound or step of a range.
+
+    Raises:
+        ValueError: for arrays of several elements, and lists that are no arrays.
+        TypeError: for other lists, and text.
+    """
+    if isinstance(x, str):
+        raise TypeError("arange() not supported for text")
+    if isinstance(x, (list, tuple)):
+        as_array(x)  # whose own errors come first
+        raise TypeError(f"arange() takes numbers, not {type(x).__name__}")
+    return x.item() if isinstance(x, ndarray) else x
+
+
+def _length(start: Any, stop: Any, step: Any) -> int:
+    count = (stop - start) / step
+    if count != count:
+        raise ValueError("arange: cannot compute length")
+    if abs(count) >= 2**63:
+        raise ValueError("Maximum allowed size exceeded")
+    return max(0, math.ceil(count))
+
+
+def _range_dtype(*values: Any) -> str:
+    """The dtype of a range by its numbers: the default one of integers takes part, as in NumPy."""
+    import numpy as np
+
+    return dtypes.name_of(
+        np.result_type(int, *(type(v) if type(v) in (bool, int, float, complex) else v for v in values))
+    )
+
+
+def _ramp(length: int, start: Any, delta: Any, name: str) -> ndarray:
+    """start + i * delta, computed in double precision."""
+    wide = "complex128" if dtypes.kind(name) == "c" else "float64"
+    index = _core.cast(_core.iota((length,), (1,), 0), wide)
+    scalar = complex if wide == "complex128" else float
+    values = _core.map("add", _core.map("multiply", index, scalar(delta)), scalar(start))
+    return values if name == wide else _core.cast(values, name)
+
+
+def linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
+    axis: int = 0, *, device: Any = None,
+) -> Any:  # fmt: skip
+    """`num` evenly spaced values from `start` to `stop`, with or without the end point.
+
+    Raises:
+        ValueError: for a negative number of values.
+        TypeError: for one that is no integer.
+    """
+    num = operator.index(num)
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    parts = num - 1 if endpoint else num
+    first, last = (convert(x) for x in (start, stop))
+    wide = dtypes.inexact(result_name(*(x if is_scalar(x) else y for x, y in ((start, first), (stop, last)))))
+    name = wide if dtype is None else dtypes.name_of(dtype)
+    low, high = _core.cast(first, wide), _core.cast(last, wide)
+    delta = _core.map("subtract", high, low)
+    index = _core.cast(_core.iota((num,), (1,), 0), "float64").reshape((num,) + (1,) * delta.ndim)
+    if dtypes.itemsize(dtypes.component(delta.dtype_name)) < 8:
+        index = _core.cast(index, dtypes.component(delta.dtype_name))
+    step = _core.map("divide", delta, parts) if parts > 0 else None
+    if step is None:
+        result = _core.map("multiply", index, delta)
+    else:  # a step that underflowed to zero is taken from the far end instead, as NumPy does
+        direct = _core.map("multiply", index, step)
+        scaled = _core.map("multiply", _core.map("divide", index, parts), delta)
+        result = _core.map("where", _core.map("equal", step, 0), scaled, direct)
+    result = _core.map("add", result, low)
+    if endpoint and num > 1:
+        result[-1] = high
+    if axis != 0:
+        result = moveaxis(result, 0, axis)
+    if dtypes.kind(name) in "iu":
+        result = _core.map("floor", result)
+    if result.dtype_name != name:
+        result = _core.cast(result, name)
+    result = _on_device(result, device)
+    if not retstep:
+        return result
+    return result, (_core.full((), math.nan, "float64") if step is None else step)
+
+
+def _with_axis(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    """The shape with an axis of length one more."""
+    place = normalize_axis(axis, len(shape) + 1)
+    return (*shape[:place], 1, *shape[place:])
+
+
+def logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> ndarray:
+    """`num` values evenly spaced on a logarithmic scale, from base**start to base**stop; `base` may be an array that
+    broadcasts with them."""
+    if not is_scalar(base):
+        base, start, stop = convert(base), convert(start), convert(stop)
+        ndim = max(base.ndim, start.ndim, stop.ndim)
+        base, start, stop = (x.reshape((1,) * (ndim - x.ndim) + x.shape) for x in (base, start, stop))
+        base = base.reshape(_with_axis(base.shape, axis))
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    result = _core.map("power", base, exponents)
+    return result if dtype is None else _core.cast(result, dtypes.name_of(dtype))
+
+
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> ndarray:
+    """`num` values in geometric progression from `start` to `stop`, which must have one sign and not be zero.
+
+    Raises:
+        ValueError: for an end that is zero, or a negative number of values.
+    """
+    first, last = convert(start), convert(stop)
+    if any(bool((x == 0).any()) for x in (first, last)):  # type: ignore[attr-defined]
+        raise ValueError("Geometric sequence cannot include zero")
+    name = "float64" if dtype is None else dtypes.inexact(dtypes.name_of(dtype))
+    for x in (first, last):
+        name = _core.promote_types(name, x.dtype_name)
+    first, last = _core.cast(first, name), _core.cast(last, name)
+    sign = _core.map("sign", first)
+    exponents = linspace(
+        _core.map("log10", _core.map("divide", first, sign)), _core.map("log10", _core.map("divide", last, sign)),
+        num, endpoint,
+    )  # fmt: skip
+    result = _core.map("multiply", _core.map("power", 10.0, exponents), sign)
+    if num > 0:
+        _core.update(result[:1], first)
+        if num > 1 and endpoint:
+            _core.update(result[-1:], last)
+    if axis != 0:
+        result = moveaxis(result, 0, axis)
+    return result if dtype is None else _core.cast(result, dtypes.name_of(dtype))
+
+
+# --- matrices
+
+
+def eye(
+    N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str = "C", *, device: Any = None
+) -> ndarray:
+    """An N x M matrix with ones on the k-th diagonal."""
+    result = zeros((N, N if M is None else M), dtype, order)
+    _core.update(diagonal_view(result, operator.index(k)), 1)
+    return _on_device(result, device)
+
+
+def identity(n: int, dtype: Any = float) -> ndarray:
+    """The n x n identity matrix."""
+    return eye(n, dtype=dtype)
+
+
+def diagonal_view(a: ndarray, offset: int = 0, axis1: int = -2, axis2: int = -1) -> ndarray:
+    """A writable view of a's diagonals, along a new last axis."""
+    axis1, axis2 = (normalize_axis(x, a.ndim) for x in (axis1, axis2))
+    if axis1 == axis2:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    shape, strides = a.shape, a.element_strides
+    rows, columns = shape[axis1], shape[axis2]
+    start = -offset * strides[axis1] if offset < 0 else offset * strides[axis2]
+    length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    rest = [i for i in range(a.ndim) if i not in (axis1, axis2)]
+    return _core.as_strided(
+        a,
+        (*(shape[i] for i in rest), length),
+        (*(strides[i] for i in rest), strides[axis1] + strides[axis2]),
+        start if length else 0,
+    )
+
+
+def diag(v: ArrayLike, k: int = 0) -> ndarray:
+    """A copy of the k-th diagonal of a matrix, or a matrix with a vector on its k-th diagonal.
+
+    Raises:
+        ValueError: unless the input is 1-d or 2-d.
+    """
+    v = as_array(v)
+    if v.ndim == 2:
+        return diagonal_view(v, k).copy()
+    if v.ndim != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    n = v.size + abs(k)
+    result = zeros((n, n), v.dtype_name)
+    _core.update(diagonal_view(result, k), v)
+    return result
+
+
+def diagflat(v: ArrayLike, k: int = 0) -> ndarray:
+    """A matrix with the flattened input on its k-th diagonal."""
+    return diag(as_array(v).reshape(-1), k)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> ndarray:
+    """A matrix with ones at and below the k-th diagonal."""
+    rows, columns = max(N, 0), max(N if M is None else M, 0)
+    return _core.cast(_core.map("less_equal", _core.iota((rows, columns), (-1, 1), 0), k),
+                      dtypes.name_of(dtype))  # fmt: skip
+
+
+def _triangle(m: ArrayLike, k: int, lower: bool) -> ndarray:
+    m = as_array(m)
+    if m.ndim == 0:
+        raise ValueError("Input must be at least 1-d.")
+    shape = m.shape[-2:] if m.ndim > 1 else m.shape * 2
+    below = _core.map("less_equal", _core.iota(shape, (-1, 1), 0), k if lower else k - 1)
+    zero = _core.full((), 0, m.dtype_name)
+    return _core.map("where", below, m, zero) if lower else _core.map("where", below, zero, m)
+
+
+def tril(m: ArrayLike, k: int = 0) -> ndarray:
+    """A copy with zeros above the k-th diagonal."""
+    return _triangle(m, k, True)
+
+
+def triu(m: ArrayLike, k: int = 0) -> ndarray:
+    """A copy with zeros below the k-th diagonal."""
+    return _triangle(m, k, False)
+
+
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> ndarray:
+    """A Vandermonde matrix: the powers of a vector, column by column.
+
+    Raises:
+        ValueError: unless the input is 1-d.
+    """
+    x = as_array(x)
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    n = x.size if N is None else N
+    powers = _core.iota((n,), (1,), 0) if increasing else _core.iota((n,), (-1,), n - 1)
+    name = _core.promote_types(x.dtype_name, "int64")
+    return _core.map("power", _core.cast(x, name).reshape((x.size, 1)), _core.cast(powers, name))
+
+
+# --- index grids
+
+
+def indices(dimensions: Shape, dtype: Any = int, sparse: bool = False) -> Any:
+    """The index of every element of a shape: an array (ndim, *shape), or a tuple of open grids if `sparse`."""
+    shape = as_shape(dimensions)
+    name = dtypes.name_of(dtype)
+    grids = []
+    for axis, n in enumerate(shape):
+        if sparse:
+            grid = _core.iota((1,) * axis + (n,) + (1,) * (len(shape) - axis - 1),
+                              (0,) * axis + (1,) + (0,) * (len(shape) - axis - 1), 0)  # fmt: skip
+        else:
+            grid = _core.iota(shape, tuple(int(i == axis) for i in range(len(shape))), 0)
+        grids.append(grid if name == "int64" else _core.cast(grid, name))
+    if sparse:
+        return tuple(grids)
+    if not grids:
+        return empty((0,), name)
+    result = _core.empty((len(shape), *shape), name)
+    for axis, grid in enumerate(grids):
+        _core.update(result[axis], grid)
+    return result
+
+
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[ndarray, ...]:
+    """Coordinate matrices from coordinate vectors.
+
+    Raises:
+        ValueError: for another `indexing` than "xy" and "ij".
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    vectors = [as_array(x).reshape(-1) for x in xi]
+    n = len(vectors)
+    places = list(range(n))
+    if indexing == "xy" and n > 1:
+        places[0], places[1] = 1, 0
+    grids = [
+        v.reshape(tuple(-1 if i == place else 1 for i in range(n))) for v, place in zip(vectors, places, strict=True)
+    ]
+    if not sparse:
+        sizes = [0] * n
+        for v, place in zip(vectors, places, strict=True):
+            sizes[place] = v.size
+        grids = [_core.broadcast_to(g, sizes) for g in grids]
+    return tuple(g.copy() for g in grids) if copy else tuple(grids)
+
+
+__all__ = [
+    "arange", "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfarray", "asfortranarray",
+    "astype", "copy", "diag", "diagflat", "empty", "empty_like", "eye", "frombuffer", "fromfunction",
+    "fromiter", "fromstring", "full", "full_like", "geomspace", "identity", "indices", "linspace", "logspace",
+    "meshgrid", "ones", "ones_like", "require", "tri", "tril", "triu", "vander", "zeros", "zeros_like",
+]  # fmt: skip

@@ -1,0 +1,200 @@
+"""Functions of one element at a time that are not ufuncs: rounding, clipping, selecting, named functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import (
+    ArrayLike,
+    array,
+    broadcast_shapes,
+    ndarray,
+    operand,
+    result_name,
+    write_exactly,
+    write_out,
+)
+from cuprous._common.casting import astype, check_casting
+from cuprous._functions.complex_parts import imag, real
+from cuprous._functions.counting import nonzero
+from cuprous._functions.reductions import all as all_
+
+
+def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
+    """Elements of `x` where the condition holds, of `y` elsewhere; with the condition alone, its nonzero indices.
+
+    Raises:
+        ValueError: if only one of `x` and `y` is given, and for operands that do not broadcast.
+    """
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ValueError("either both or neither of x and y should be given")
+    result = _core.map("where", operand(condition), operand(x), operand(y))
+    # NumPy gives an array, also without axes, where a ufunc gives a scalar.
+    return result if result.ndim else _core.cast(result, result.dtype_name).reshape(())
+
+
+def clip(
+    a: ArrayLike, min: Any = None, max: Any = None, out: ndarray | None = None, *, a_min: Any = None,
+    a_max: Any = None, casting: str = "same_kind",
+) -> ndarray:  # fmt: skip
+    """Elements limited to an interval; either bound may be None. (`a_min` and `a_max` are the bounds' older names.)
+
+    `casting` says which conversions to the dtype of `out` are allowed.
+
+    Raises:
+        ValueError: if bounds are given by both pairs of names, and for operands that do not broadcast.
+    """
+    if a_min is not None or a_max is not None:
+        if min is not None or max is not None:
+            raise ValueError(
+                "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden."
+            )
+        min, max = a_min, a_max
+    result = a = array(a)
+    if dtypes.kind(a.dtype_name) in "iu":  # Python integers out of reach bound nothing
+        min = None if type(min) is int and min <= dtypes.lowest(a.dtype_name) else min
+        max = None if type(max) is int and max >= dtypes.highest(a.dtype_name) else max
+    bounds = [(name, operand(x)) for name, x in (("maximum", min), ("minimum", max)) if x is not None]
+    if not bounds:
+        return write_out(out, _core.map("positive", a), "clip", casting)
+    common = result_name(a, *(bound for _, bound in bounds))  # of all three: the first step must not widen further
+    for name, bound in bounds:
+        result = _core.map(name, result, bound, dtype=common)
+    return write_out(out, result, "clip", casting)
+
+
+def round(a: ArrayLike, decimals: int = 0, out: ndarray | None = None) -> ndarray:
+    """Elements rounded to a number of decimals, halves to even."""
+    a = array(a)
+    name = a.dtype_name
+    letter = dtypes.kind(name)
+    if letter == "c":
+        parts = (round(part, decimals) for part in (real(a), imag(a)))
+        result = _core.map("make_complex", *parts)
+    elif letter == "b":
+        if decimals != 0:
+            check_casting("float64", name, "same_kind", "ufunc 'multiply' output")
+        result = _core.cast(a, "float16")
+    elif letter in "iu":
+        if decimals >= 0:
+            result = a.copy("K")
+        else:
+            unit = 10.0**-decimals
+            result = _core.cast(_core.map("rint", _core.cast(a, "float64") / unit) * unit, name)
+    elif decimals == 0:
+        result = _core.map("rint", a)
+    elif decimals > 0:
+        result = _core.map("rint", a * 10.0**decimals) / 10.0**decimals
+    else:
+        result = _core.map("rint", a / 10.0**-decimals) * 10.0**-decimals
+    return write_exactly(out, result, "round")
+
+
+around = round
+
+
+def fix(x: ArrayLike, out: ndarray | None = None) -> ndarray:
+    """Elements rounded towards zero."""
+    return write_out(out, _core.map("trunc", array(x)), "fix")
+
+
+def _signed_infinity(x: ArrayLike, out: ndarray | None, name: str, negative: bool) -> ndarray:
+    x = array(x)
+    if dtypes.kind(x.dtype_name) == "c":
+        raise TypeError(f"This operation is not supported for {x.dtype_name} values because it would be ambiguous.")
+    if dtypes.kind(x.dtype_name) != "f":
+        return write_out(out, _core.full(x.shape, False, "bool"), name)
+    return write_out(out, x == (-math.inf if negative else math.inf), name)
+
+
+def isposinf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
+    """Where elements are plus infinity."""
+    return _signed_infinity(x, out, "isposinf", False)
+
+
+def isneginf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
+    """Where elements are minus infinity."""
+    return _signed_infinity(x, out, "isneginf", True)
+
+
+def nan_to_num(x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> ndarray:
+    """NaN and infinities replaced by numbers (by default zero and the dtype's extremes).
+
+    Raises:
+        ValueError: for replacements that do not broadcast to the array.
+        TypeError: for complex replacements in a real array.
+    """
+    x = array(x)
+    letter = dtypes.kind(x.dtype_name)
+    if letter == "c":
+        result = x.copy("K") if copy else x
+        for part in (real(result), imag(result)):
+            nan_to_num(part, False, nan, posinf, neginf)
+        return result
+    if letter != "f":
+        return x.copy("K") if copy else x
+    greatest = _finite_max(x.dtype_name)
+    numbers = nan, greatest if posinf is None else posinf, -greatest if neginf is None else neginf
+    result = x
+    for where, given in zip((_core.map("isnan", x), x == math.inf, x == -math.inf), numbers, strict=True):
+        number = array(given)
+        check_casting(number.dtype_name, x.dtype_name, "same_kind", "scalar" if number.ndim == 0 else "array data")
+        if broadcast_shapes(number.shape, x.shape) != x.shape:
+            shapes = " into shape ".join(str(s).replace(" ", "") for s in (number.shape, x.shape))
+            raise ValueError(f"could not broadcast input array from shape {shapes}")
+        result = _core.map("where", where, astype(number, x.dtype_name), result)
+    if copy or x.is_value:
+        return result
+    _core.update(x, result)
+    return x
+
+
+def _finite_max(name: str) -> float:
+    return {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}.get(
+        name, 1.7976931348623157e308
+    )
+
+
+def real_if_close(a: ArrayLike, tol: float = 100) -> ndarray:
+    """The real part if all imaginary parts are within `tol` machine epsilons of zero, otherwise the array."""
+    a = array(a)
+    if dtypes.kind(a.dtype_name) != "c":
+        return a
+    if tol > 1:
+        tol = tol * (2.0**-23 if a.dtype_name == "complex64" else 2.0**-52)
+    return real(a).copy() if bool(all_(_core.map("absolute", imag(a)) < tol)) else a
+
+
+# --- named functions
+
+
+def sinc(x: ArrayLike) -> ndarray:
+    """sin(pi x) / (pi x)."""
+    x = array(x)
+    if dtypes.kind(x.dtype_name) == "c":
+        angle = x * math.pi
+        one = _core.full((), 1, x.dtype_name)
+        return _core.map("where", x == 0, one, _core.map("sin", angle) / _core.map("where", x == 0, one, angle))
+    return _core.map("sinc", x if dtypes.kind(x.dtype_name) == "f" else _core.cast(x, "float64"))
+
+
+def i0(x: ArrayLike) -> ndarray:
+    """Modified Bessel function of the first kind, order 0.
+
+    Raises:
+        TypeError: for complex numbers.
+    """
+    x = array(x)
+    if dtypes.kind(x.dtype_name) == "c":
+        raise TypeError("i0 not supported for complex values")
+    return _core.map("i0", x if dtypes.kind(x.dtype_name) == "f" else _core.cast(x, "float64"))
+
+
+__all__ = [
+    "around", "clip", "fix", "i0", "isneginf", "isposinf", "nan_to_num", "real_if_close", "round", "sinc", "where",
+]  # fmt: skip

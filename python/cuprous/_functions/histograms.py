@@ -1,0 +1,267 @@
+"""Counting into bins."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import ArrayLike, array, ndarray, result_name
+from cuprous._common.casting import astype, common_dtype
+from cuprous._common.operands import is_scalar
+from cuprous._functions import creation
+from cuprous._functions.bin_widths import count
+from cuprous._functions.reductions import any as any_
+from cuprous._functions.sorting import searchsorted
+
+
+def bincount(x: ArrayLike, weights: ArrayLike = None, minlength: int = 0) -> ndarray:
+    """How often each value occurs in an array of non-negative integers, or the sum of weights (float64) of each.
+
+    Raises:
+        TypeError: if the array is not integer.
+        ValueError: if it is not 1-d or holds negative values.
+    """
+    given = x
+    x = array(given)
+    if x.ndim != 1:
+        raise ValueError(
+            "object too deep for desired array" if x.ndim else "object of too small depth for desired array"
+        )
+    if dtypes.kind(x.dtype_name) not in "biu" and (x.size or x is given):
+        raise TypeError(
+            f"Cannot cast array data from dtype('{x.dtype_name}') to dtype('int64') according to the rule 'safe'"
+        )
+    minlength = operator.index(minlength)
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
+    x = astype(x, "int64")
+    length = minlength
+    if x.size:
+        least, most = _core.reduce("min", x, None), _core.reduce("max", x, None)  # both in one pass
+        if int(least) < 0:
+            raise ValueError("'list' argument must have no negative elements")
+        length = max(minlength, int(most) + 1)
+    w: Any = 1
+    if weights is not None:
+        w = astype(array(weights), "float64")
+        if w.shape != x.shape:
+            raise ValueError("The weights and list don't have the same length.")
+    result = _core.full((length,), 0, "int64" if weights is None or not x.size else "float64")
+    if x.size:
+        _core.scatter(result, x, w, "add")
+    return result
+
+
+def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike = None) -> ndarray:
+    """The edges that `histogram` uses: `bins` equal ones over the range of the data (as many as an estimator says,
+    for its name: "auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges"), or those given.
+
+    Raises:
+        TypeError: for weights with an estimator.
+        ValueError: for edges that do not rise, a bad range, or an unknown name.
+    """
+    a = array(a)
+    if weights is not None and array(weights).shape != a.shape:
+        raise ValueError("weights should have the same shape as a.")
+    if isinstance(bins, str):
+        bins = count(a, bins, None if range is None else _outer_edges(a, range), weights, histogram)
+    if getattr(bins, "ndim", 0) == 1 or isinstance(bins, (list, tuple)):
+        edges = creation.asarray(bins)
+        if edges.ndim != 1:
+            raise ValueError("`bins` must be 1d, when an array")
+        if bool(_core.reduce("max", edges[1:] < edges[:-1], None)) if edges.size > 1 else False:
+            raise ValueError("`bins` must increase monotonically, when an array")
+        return edges
+    if getattr(bins, "ndim", 0) > 1:
+        raise ValueError("`bins` must be 1d, when an array")
+    try:
+        number = operator.index(bins)
+    except TypeError:
+        raise TypeError("`bins` must be an integer, a string, or an array") from None
+    if number < 1:
+        raise ValueError("`bins` must be positive, when an integer")
+    first, last = _outer_edges(a, range)
+    name = dtypes.inexact(result_name(a, *(() if range is None else range)))
+    # Edges may only be equal where they lie as near as floats do; then they are looked at.
+    too_close = not (last - first) / number > 2 * _SPACING.get(name, 2.0**-52) * max(abs(first), abs(last))
+    if range is None and a.size and dtypes.kind(a.dtype_name) == "f":  # the data's own extremes are of its dtype
+        first, last = (_core.full((), x, a.dtype_name) for x in (first, last))
+    edges = creation.linspace(first, last, number + 1, dtype=name)
+    if too_close and bool(any_(edges[1:] <= edges[:-1])):
+        raise ValueError(f"Too many bins for data range. Cannot create {number} finite-sized bins.")
+    return edges
+
+
+#: Half the distance of a float's neighbours, relative to it, at most.
+_SPACING = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23}
+
+
+def _outer_edges(a: ndarray, range: Any) -> tuple[Any, Any]:
+    if range is not None:
+        first, last = (x.item() if hasattr(x, "item") else x for x in range)
+        if first > last:
+            raise ValueError("max must be larger than min in range parameter.")
+        if not (abs(first) < float("inf") and abs(last) < float("inf")):
+            raise ValueError(f"supplied range of [{first}, {last}] is not finite")
+    elif a.size == 0:
+        first, last = 0, 1
+    else:
+        first, last = _core.reduce("min", a, None).item(), _core.reduce("max", a, None).item()
+        if not (abs(first) < float("inf") and abs(last) < float("inf")):
+            raise ValueError(f"autodetected range of [{first}, {last}] is not finite")
+    if first == last:
+        first, last = first - 0.5, last + 0.5
+    return first, last
+
+
+def _are_equal(bins: Any) -> bool:
+    """Are bins of equal width asked for, by a number or a name?"""
+    return isinstance(bins, str) or not hasattr(bins, "__len__")
+
+
+def _bin_of(values: ndarray, edges: ndarray, equal: bool = False) -> ndarray:
+    """Index of the half-open bin of each value (the last bin is closed); -1 and len(edges) - 1 outside.
+
+    Where bins are `equal` but for rounding, the index is calculated and then corrected by the edges beside it.
+    """
+    name = common_dtype((values, edges))
+    values, edges = astype(values, name), astype(edges, name)
+    if equal and dtypes.kind(name) == "f":
+        first, bins = edges[0], edges.size - 1
+        last = edges[bins]
+        inside = (values >= first) & (values <= last)
+        # In float64 a quotient of float32 bins is right but for the neighbour.
+        place = (_core.cast(values, "float64") - first) / (_core.cast(last, "float64") - first) * bins
+        index = _core.cast(_core.map("where", inside, place, 0.0), "int64")
+        index = _core.map("minimum", index, bins - 1)
+        index = index - _core.cast(values < _core.gather(edges, index), "int64")
+        index = index + _core.cast((values >= _core.gather(edges, index + 1)) & (index < bins - 1), "int64")
+        return _core.map("where", inside, index, bins)
+    index = searchsorted(edges, values, "right") - 1
+    last = edges[edges.size - 1]
+    return _core.map("where", values == last, edges.size - 2, index)
+
+
+def _counts(index: ndarray, inside: ndarray, size: int, weights: ndarray | None) -> ndarray:
+    """Bins summed up; what is outside goes to one bin more, which is dropped."""
+    index = _core.map("where", inside, index, size).reshape(-1)
+    name = "int64" if weights is None else weights.dtype_name
+    if weights is not None and dtypes.kind(name) in "biu":
+        name = "int64" if dtypes.kind(name) != "u" else "uint64"
+        weights = _core.cast(weights, name)
+    result = _core.full((size + 1,), 0, name)
+    if index.size:
+        _core.scatter(result, index, 1 if weights is None else weights.reshape(-1), "add")
+    return result[:size]
+
+
+def histogram(
+    a: ArrayLike, bins: Any = 10, range: Any = None, density: bool | None = None, weights: ArrayLike = None
+) -> tuple[ndarray, ndarray]:
+    """How many values, or what weight, fall into each bin; and the edges of the bins.
+
+    Raises:
+        ValueError: for edges that do not rise, a bad range, or weights of another shape.
+    """
+    a = array(a)
+    w = None if weights is None else array(weights)
+    if w is not None and w.shape != a.shape:
+        raise ValueError("weights should have the same shape as a.")
+    if a.dtype_name == "bool":
+        a = _core.cast(a, "uint8")
+    edges = histogram_bin_edges(a, bins, range, weights)
+    flat = a.reshape(-1)
+    index = _bin_of(flat, edges, _are_equal(bins))
+    inside = (index >= 0) & (index < edges.size - 1)
+    counts = _counts(index, inside, edges.size - 1, None if w is None else w.reshape(-1))
+    if not density:
+        return counts, edges
+    widths = _core.cast(edges[1:] - edges[:-1], "float64")
+    return counts / widths / _core.reduce("sum", counts, None), edges
+
+
+def _edges_of_axis(column: ndarray, bins: Any, limits: Any) -> ndarray:
+    """As `histogram_bin_edges`, but a given range makes float64 edges whatever the sample is."""
+    if (limits is None and column.size) or isinstance(bins, (list, tuple)) or getattr(bins, "ndim", 0) > 0:
+        return histogram_bin_edges(column, bins, limits)
+    return histogram_bin_edges(_core.cast(column, "float64"), bins, limits)
+
+
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: ArrayLike = None
+) -> tuple[ndarray, list[ndarray]]:
+    """Counts in boxes of a D-dimensional sample (N, D), or a list of D coordinates; and the edges per dimension.
+
+    Raises:
+        ValueError: for other shapes, and where bins or ranges do not fit the dimensions.
+    """
+    if isinstance(sample, ndarray):
+        if sample.ndim < 2:
+            sample = sample.reshape((-1, 1))
+        if sample.ndim > 2:
+            raise ValueError(f"[histogramdd] the sample must be (N, D), not of {sample.ndim} dimensions")
+        columns = [sample[:, i] for i in builtins.range(sample.shape[1])]
+    else:
+        columns = [array(x) for x in sample]
+        if any(x.ndim > 1 for x in columns):
+            raise ValueError("[histogramdd] the coordinates must be 1-d")
+        name = common_dtype(columns)
+        columns = [astype(x.reshape(-1), name) for x in columns]
+        if len({x.size for x in columns}) > 1:
+            raise ValueError(f"[histogramdd] the coordinates have lengths {[x.size for x in columns]}; they must agree")
+    dims = len(columns)
+    per_axis = list(bins) if isinstance(bins, (list, tuple)) else [bins] * dims
+    if len(per_axis) != dims:
+        raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
+    ranges = [None] * dims if range is None else list(range)
+    if len(ranges) != dims:
+        raise ValueError("range argument must have one entry per dimension")
+    index: Any = 0
+    inside: Any = True
+    edges = []
+    for i, (column, how, limits) in enumerate(zip(columns, per_axis, ranges, strict=True)):
+        if is_scalar(how) and how < 1:
+            raise ValueError(f"`bins[{i}]` must be positive, when an integer")
+        axis_edges = _edges_of_axis(column, how, limits)
+        place = _bin_of(column, axis_edges, _are_equal(how))
+        size = axis_edges.size - 1
+        fits = (place >= 0) & (place < size)
+        inside = fits if inside is True else inside & fits
+        index = index * size + place
+        edges.append(axis_edges)
+    shape = tuple(e.size - 1 for e in edges)
+    total = 1
+    for n in shape:
+        total *= n
+    w = None if weights is None else array(weights)
+    counts = _core.cast(_counts(index, inside, total, w), "float64").reshape(shape)
+    if density:
+        volume: Any = _core.reduce("sum", counts, None)
+        for i, e in enumerate(edges):
+            counts = counts / (e[1:] - e[:-1]).reshape(tuple(-1 if j == i else 1 for j in builtins.range(dims)))
+        counts = counts / volume
+    return counts, edges
+
+
+def histogram2d(
+    x: ArrayLike, y: ArrayLike, bins: Any = 10, range: Any = None, density: bool | None = None,
+    weights: ArrayLike = None,
+) -> tuple[ndarray, ndarray, ndarray]:  # fmt: skip
+    """Counts in rectangles of points (x, y); and the edges along both axes.
+
+    Raises:
+        ValueError: for x and y of different lengths.
+    """
+    x, y = array(x), array(y)
+    if len(x) != len(y):
+        raise ValueError("x and y must have the same length.")
+    if (isinstance(bins, (list, tuple)) and len(bins) not in (1, 2)) or getattr(bins, "ndim", 0) == 1:
+        bins = [bins, bins]
+    counts, (first, second) = histogramdd([x, y], bins, range, density, weights)
+    return counts, first, second
+
+
+__all__ = ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]

@@ -1,0 +1,480 @@
+"""Index arrays and what is built on them: grids, diagonals, triangles, flat and multi-axis indices, selection."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import (
+    ArrayLike,
+    Shape,
+    array,
+    as_shape,
+    broadcast_shapes,
+    ndarray,
+    normalize_axis,
+    operand,
+    result_name,
+    target,
+    write_out,
+)
+from cuprous._common.casting import astype, check_casting, common_dtype
+from cuprous._common.convert import asnumpy, convert
+from cuprous._common.indexing import bounded, flat_offsets
+from cuprous._common.layout import order_letter, with_order
+from cuprous._common.masks import flatnonzero, split_index
+from cuprous._common.operands import is_scalar
+from cuprous._functions import creation
+from cuprous._functions.counting import nonzero
+from cuprous._functions.joining import concatenate, stack
+from cuprous._functions.manipulation import expand_dims, moveaxis
+
+
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
+    """A view of an array's diagonals, along a new last axis (writable, unlike NumPy's).
+
+    Raises:
+        ValueError: for fewer than two axes, or the same axis twice.
+    """
+    a = array(a)
+    if a.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    return creation.diagonal_view(a, offset, axis1, axis2)
+
+
+def fill_diagonal(a: ndarray, val: ArrayLike, wrap: bool = False) -> None:
+    """Writes values on the main diagonal of an array, in place; values repeat as needed.
+
+    Raises:
+        TypeError: unless `a` is an array.
+        ValueError: unless it has two axes, or more of one length.
+    """
+    if target(a, "fill_diagonal").ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if a.ndim > 2 and len(set(a.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    rows, columns = a.shape[:2]
+    step = columns + 1 if a.ndim == 2 else sum(columns**i for i in range(a.ndim))
+    end = a.size if wrap or a.ndim > 2 or rows <= columns else columns * columns
+    count = -(-end // step)
+    value = operand(val)
+    index = _core.iota((count,), (step,), 0)
+    if isinstance(value, ndarray) and value.size != 1:
+        flat = astype(value, a.dtype_name).reshape(-1)
+        value = _core.gather(flat, index // step % flat.size)
+    elif isinstance(value, ndarray):
+        value = astype(value.reshape(()), a.dtype_name)
+    _core.scatter(a, flat_offsets(a, index), value, "set")
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
+    """Indices of the main diagonal of an array with `ndim` axes of length `n`."""
+    index = _core.iota((max(n, 0),), (1,), 0)
+    return (index,) * max(ndim, 0)
+
+
+def diag_indices_from(arr: ArrayLike) -> tuple[ndarray, ...]:
+    """Indices of the main diagonal of an array.
+
+    Raises:
+        ValueError: unless the array has two or more axes of one length.
+    """
+    arr = array(arr)
+    if arr.ndim < 2:
+        raise ValueError("input array must be at least 2-d")
+    if len(set(arr.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    return diag_indices(arr.shape[0], arr.ndim)
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
+    """Indices of the lower triangle of an n x m matrix."""
+    return nonzero(creation.tri(n, m, k, bool))
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
+    """Indices of the upper triangle of an n x m matrix."""
+    return nonzero(_core.map("logical_not", creation.tri(n, m, k - 1, bool)))
+
+
+def _matrix_shape(arr: ArrayLike) -> tuple[int, int]:
+    arr = array(arr)
+    if arr.ndim != 2:
+        raise ValueError("input array must be 2-d")
+    return arr.shape[0], arr.shape[1]
+
+
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[ndarray, ...]:
+    """Indices of the lower triangle of a matrix."""
+    rows, columns = _matrix_shape(arr)
+    return tril_indices(rows, k, columns)
+
+
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[ndarray, ...]:
+    """Indices of the upper triangle of a matrix."""
+    rows, columns = _matrix_shape(arr)
+    return triu_indices(rows, k, columns)
+
+
+def mask_indices(n: int, mask_func: Any, k: Any = 0) -> tuple[ndarray, ...]:
+    """Indices of what a function such as `triu` leaves of an n x n matrix."""
+    return nonzero(mask_func(creation.ones((n, n), int), k))
+
+
+def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[ndarray, ...]:
+    """Indices into a flattened array as one index array per axis.
+
+    Raises:
+        ValueError: if an index is out of bounds, and for more elements than int64 counts.
+    """
+    index, dims = array(indices), as_shape(shape)
+    _check_size(
+        dims, "dimensions are too large; arrays and shapes with a total size greater than 'intp' are not supported."
+    )
+    if dtypes.kind(index.dtype_name) not in "biu":
+        raise TypeError("only int indices permitted")
+    index = astype(index, "int64")
+    size = math.prod(dims)
+    if index.size:
+        for extreme in (int(_core.reduce("min", index, None)), int(_core.reduce("max", index, None))):
+            if not 0 <= extreme < size:
+                raise ValueError(f"index {extreme} is out of bounds for array with size {size}")
+    if not dims:
+        if index.ndim:
+            raise ValueError("multiple indices are not supported for 0d arrays")
+        return ()
+    if _letter(order) == "F":
+        return split_index(index, dims[::-1])[::-1]
+    return split_index(index, dims)
+
+
+def _check_size(dims: Sequence[int], message: str) -> None:
+    """Raises ValueError if extents, or a product of the first ones, do not fit into int64."""
+    size = 1
+    for n in dims:
+        size *= n
+        if max(n, size) >= 1 << 63:
+            raise ValueError(message)
+
+
+def _letter(order: str) -> str:
+    try:
+        return order_letter(order, "CF", "C")
+    except ValueError:
+        raise ValueError("only 'C' or 'F' order is permitted") from None
+
+
+def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order: str = "C") -> ndarray:
+    """One index array per axis as indices into the flattened array.
+
+    Raises:
+        ValueError: if an index is out of bounds and the mode is "raise", and for more elements than int64 counts.
+    """
+    shape = as_shape(dims)
+    order = _letter(order)
+    inner_first = shape if order == "F" else shape[::-1]
+    _check_size(inner_first, "invalid dims: array size defined by dims is larger than the maximum possible size.")
+    given = [array(m) for m in multi_index]
+    if len(given) != len(shape):
+        raise ValueError(f"parameter multi_index must be a sequence of length {len(shape)}")
+    if any(dtypes.kind(m.dtype_name) not in "biu" for m in given):
+        raise TypeError("only int indices permitted")
+    parts = [astype(m, "int64") for m in given]
+    modes = (mode,) * len(parts) if isinstance(mode, str) else tuple(mode)
+    if 0 in shape and all(part.size for part in parts):
+        raise ValueError("cannot unravel if shape has zero entries (is empty).")
+    result: Any = _core.full((), 0, "int64")
+    stride = 1
+    axes = list(zip(parts, shape, modes, strict=True))
+    for part, n, how in axes if order == "F" else reversed(axes):
+        if how == "wrap":
+            part = part % n
+        elif how == "clip":
+            part = _core.map("minimum", _core.map("maximum", part, 0), n - 1)
+        elif how != "raise":
+            raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got '{how}')")
+        elif part.size and not (int(_core.reduce("min", part, None)) >= 0 and int(_core.reduce("max", part, None)) < n):
+            raise ValueError("invalid entry in coordinates array")
+        result = part * stride + result
+        stride *= n
+    return result
+
+
+# --- selection
+
+
+def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "raise") -> ndarray:
+    """For each element, the element of the choice that its value names.
+
+    Raises:
+        ValueError: without choices, and for an element that names none (mode "raise").
+        TypeError: for elements that are no integers, and an `out` of another shape.
+    """
+    index = array(a)
+    check_casting(index.dtype_name, "int64", "safe", "array data")
+    given = [choices[i] for i in range(len(choices))] if isinstance(choices, ndarray) else [operand(c) for c in choices]
+    if not given:
+        raise ValueError("0-length sequence.")
+    name = result_name(*given)
+    exact = dtypes.kind(name) not in "fc"  # integers wrap, and may be any float
+    parts = [c if isinstance(c, ndarray) else astype(array(c), name) if exact else convert(c, name) for c in given]
+    if mode == "raise" and index.size and int(_core.reduce("min", index, None)) < 0:
+        raise ValueError("invalid entry in choice array")
+    try:
+        index = bounded(index, len(parts), 0, mode)
+    except IndexError:
+        raise ValueError("invalid entry in choice array") from None
+    shape = broadcast_shapes(index.shape, *(p.shape for p in parts))
+    result = _core.broadcast_to(astype(parts[0], name), shape)
+    for i, part in enumerate(parts[1:], 1):
+        result = _core.map("where", index == i, astype(part, name), result)
+    if isinstance(out, ndarray) and out.shape != shape:
+        raise TypeError("choose: invalid shape for output array.")
+    return write_out(out, result.copy() if len(parts) == 1 else with_order(result, "C"), "choose")
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> ndarray:
+    """For each element, the choice of the first condition that holds, or the default.
+
+    Raises:
+        ValueError: without conditions, or with another number of choices.
+        TypeError: for conditions that are not bool.
+    """
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not condlist:
+        raise ValueError("select with an empty condition list is not possible")
+    conditions = [array(c) for c in condlist]
+    for i, c in enumerate(conditions):
+        if c.dtype_name != "bool":
+            raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
+    choices = [operand(c) for c in (*choicelist, default)]
+    name = result_name(*choices)  # Python's scalars promote weakly, in every position
+    choices = [astype(array(c), name) for c in choices]
+    result = choices.pop()
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        result = _core.map("where", condition, choice, result)
+    return with_order(result, "C")
+
+
+def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> ndarray:
+    """A function defined in pieces: for each condition a scalar, or a function called with the elements it selects.
+
+    Raises:
+        ValueError: unless there are as many functions as conditions, or one more.
+    """
+    x = array(x)
+    if (
+        isinstance(condlist, bool)
+        or not isinstance(condlist, (list, tuple, ndarray))
+        or (isinstance(condlist, ndarray) and condlist.ndim <= x.ndim)
+        or (isinstance(condlist, (list, tuple)) and not isinstance(condlist[0], (list, tuple, ndarray)) and x.ndim)
+    ):
+        condlist = [condlist]
+    conditions = [astype(array(c), "bool") for c in condlist]
+    n = len(conditions)
+    if len(funclist) == n + 1:
+        covered = conditions[0]
+        for c in conditions[1:]:
+            covered = covered | c
+        conditions.append(~covered)
+    elif len(funclist) != n:
+        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
+    result = creation.zeros_like(x)
+    for condition, function in zip(conditions, funclist, strict=True):
+        if callable(function):
+            chosen = x[condition]
+            if chosen.size:
+                result[condition] = function(chosen, *args, **kw)
+        else:
+            result[condition] = function
+    return result
+
+
+# --- functions of slices
+
+
+def apply_along_axis(func1d: Any, axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> ndarray:
+    """A function of a 1-d array called with every slice along an axis; calls are recorded one by one.
+
+    Raises:
+        ValueError: if the other axes are empty.
+    """
+    arr = array(arr)
+    axis = normalize_axis(axis, arr.ndim)
+    moved = moveaxis(arr, axis, -1)
+    outer = moved.shape[:-1]
+    if 0 in outer:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    results = [array(func1d(moved[place], *args, **kwargs)) for place in ndindex(outer)]
+    inner = results[0].shape
+    joined = stack(results).reshape(outer + inner)
+    axes = [len(outer) + i for i in range(len(inner))]
+    return moveaxis(joined, axes, [axis + i for i in range(len(inner))]) if inner else joined
+
+
+def apply_over_axes(func: Any, a: ArrayLike, axes: Any) -> ndarray:
+    """A fold called for one axis after another, keeping the axes."""
+    result = array(a)
+    for axis in [axes] if isinstance(axes, int) else axes:
+        folded = func(result, normalize_axis(axis, result.ndim))
+        result = folded if folded.ndim == result.ndim else expand_dims(folded, normalize_axis(axis, result.ndim))
+    return result
+
+
+def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
+    """Every index of a shape, in C order (on the host).
+
+    Raises:
+        ValueError: for negative extents.
+    """
+    import itertools
+
+    dims = as_shape(shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape)
+    return itertools.product(*map(range, dims))
+
+
+def ndenumerate(arr: ArrayLike) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Every index of an array with its element, as Python scalars; copies the array to the host once."""
+    host = asnumpy(array(arr))
+    return ((place, host[place].item()) for place in ndindex(host.shape))
+
+
+# --- index tricks
+
+
+def ix_(*args: ArrayLike) -> tuple[ndarray, ...]:
+    """Index arrays that together name the cross product of sequences (integers, or masks).
+
+    Raises:
+        ValueError: for sequences that are not 1-d.
+    """
+    result = []
+    for i, item in enumerate(args):
+        a = creation.asarray(item)
+        if a.ndim != 1:
+            raise ValueError("Cross index must be 1 dimensional")
+        if a.size == 0 and not hasattr(item, "dtype"):
+            a = astype(a, "int64")
+        if a.dtype_name == "bool":
+            a = flatnonzero(a)
+        result.append(a.reshape((1,) * i + (a.size,) + (1,) * (len(args) - i - 1)))
+    return tuple(result)
+
+
+class _Grid:
+    """`mgrid` and `ogrid`: coordinate arrays by slice notation; an imaginary step counts points."""
+
+    def __init__(self, sparse: bool) -> None:
+        self._sparse = sparse
+
+    def __getitem__(self, key: Any) -> Any:
+        single = not isinstance(key, tuple)
+        if single:
+            return _line(key)
+        sizes = [_points(s) for s in key]
+        name = result_name(0, *(x for s in key for x in _numbers(s)))
+        if self._sparse:
+            lines = (_between(creation.arange(n, dtype=name), s, n) for s, n in zip(key, sizes, strict=True))
+            alone = [(None,) * i + (slice(None),) + (None,) * (len(key) - i - 1) for i in range(len(key))]
+            return tuple(line[place] for line, place in zip(lines, alone, strict=True))
+        indices = tuple(creation.indices(sizes, name))
+        grids = [_between(x, s, n) for x, s, n in zip(indices, key, sizes, strict=True)]
+        result = creation.empty((len(grids), *sizes), name)
+        for i, grid in enumerate(grids):
+            result[i] = grid
+        return result
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _numbers(s: slice) -> tuple[Any, Any, Any]:
+    """What a slice of a grid has a dtype by: start, stop and step, or instead of that the number of points."""
+    start, step = 0 if s.start is None else s.start, 1 if s.step is None else s.step
+    return start, s.stop, abs(step) if _counts_points(step) else step
+
+
+def _counts_points(step: Any) -> bool:
+    return isinstance(step, complex) or getattr(getattr(step, "dtype", None), "kind", "") == "c"
+
+
+def _points(s: slice) -> int:
+    """Returns how many points a slice of a grid has."""
+    start, step = 0 if s.start is None else s.start, 1 if s.step is None else s.step
+    return int(abs(step)) if _counts_points(step) else max(0, math.ceil((s.stop - start) / step))
+
+
+def _between(index: ndarray, s: slice, count: int) -> ndarray:
+    """Returns the coordinates of a slice for the indices of its points; bounds that are arrays broadcast with them."""
+    start, step = 0 if s.start is None else s.start, 1 if s.step is None else s.step
+    if _counts_points(step):
+        step = (s.stop - start) / (count - 1) if count != 1 else 1
+    return index * step + start
+
+
+def _line(s: slice) -> ndarray:
+    """Returns the coordinates of a slice alone, as `mgrid[0:1:5j]`."""
+    if _counts_points(s.step):
+        count = _points(s)
+        return _between(creation.arange(count, dtype=result_name(*_numbers(s))), s, count)
+    return creation.arange(0 if s.start is None else s.start, s.stop, 1 if s.step is None else s.step)
+
+
+def _stretch(s: slice) -> ndarray:
+    """Returns the numbers of a slice in `r_`; points end exactly at the slice's stop, unlike those of a grid."""
+    return creation.linspace(s.start or 0, s.stop, _points(s)) if _counts_points(s.step) else _line(s)
+
+
+class _Joiner:
+    """`r_` and `c_`: arrays, scalars and slices joined by index notation."""
+
+    def __init__(self, axis: int, columns: bool) -> None:
+        self._axis = axis
+        self._columns = columns
+
+    def __getitem__(self, key: Any) -> ndarray:
+        axis, ndmin, place = self._axis, 2 if self._columns else 1, 0 if self._columns else -1
+        items = list(key) if isinstance(key, tuple) else [key]
+        if items and isinstance(items[0], str):
+            words = [int(w) for w in items.pop(0).split(",")]
+            axis, ndmin, place = (words + [axis, ndmin, place][len(words) :])[:3]
+        parts, strong, weak = [], [], []
+        for item in items:
+            if is_scalar(item):
+                weak.append(item)
+            part = _stretch(item) if isinstance(item, slice) else creation.asarray(item)
+            if not is_scalar(item):
+                strong.append(part)
+            if part.ndim < ndmin:
+                new = ndmin - part.ndim
+                front = new if place < 0 else min(place, new)
+                if place < -1:
+                    front = max(0, new + place + 1)
+                part = part.reshape((1,) * front + part.shape + (1,) * (new - front))
+            parts.append(part)
+        if strong and weak:  # scalars promote weakly
+            name = common_dtype(strong)
+            for item in weak:
+                name = _core.result_dtype("maximum", _core.empty((), name), item)
+            parts = [astype(part, name) for part in parts]
+        return concatenate(parts, axis)
+
+    def __len__(self) -> int:
+        return 0
+
+
+mgrid = _Grid(sparse=False)
+ogrid = _Grid(sparse=True)
+r_ = _Joiner(0, columns=False)
+c_ = _Joiner(-1, columns=True)
+
+__all__ = [
+    "apply_along_axis", "apply_over_axes", "c_", "choose", "diag_indices", "diag_indices_from", "diagonal",
+    "fill_diagonal", "ix_", "mask_indices", "mgrid", "ndenumerate", "ndindex", "ogrid", "piecewise", "r_",
+    "ravel_multi_index", "select", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from",
+    "unravel_index",
+]  # fmt: skip

@@ -1,0 +1,202 @@
+"""Files: NumPy's formats, and text. Data passes through the host."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from cuprous import _core
+from cuprous._common.arguments import ndarray
+from cuprous._common.convert import convert
+from cuprous._common.dtypes import name_of, numpy_dtype
+from cuprous._functions.zip import entry_size
+
+
+def _host(a: Any) -> Any:
+    return _core.to_numpy(a) if isinstance(a, ndarray) else a
+
+
+def _to_device(a: Any) -> ndarray:
+    return convert(a)
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
+    """Converts the errors that NumPy raises for damaged files to ValueError."""
+    import tokenize
+    import zlib
+
+    try:
+        yield
+    except (tokenize.TokenError, zlib.error, OverflowError, struct.error) as error:
+        raise ValueError(f"[load] the file is damaged: {error}") from error
+
+
+def _check(stream: Any, size: int, max_header_size: int) -> None:
+    """Raises ValueError if the header of an `.npy` stream of `size` bytes declares more elements than follow it. NumPy
+    would allocate them first."""
+    from numpy.lib import format as npy
+
+    # Version 3 differs from version 2 only in the encoding of field names.
+    read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0, (3, 0): npy.read_array_header_2_0}
+    version = npy.read_magic(stream) if size >= npy.MAGIC_LEN else None
+    if version not in read:
+        return
+    shape, _, dtype = read[version](stream, max_header_size)
+    count, left = math.prod(shape), size - stream.tell()
+    if not dtype.hasobject and (count * dtype.itemsize > left or any(n < 0 for n in shape)):
+        raise ValueError(f"[load] the header declares an array of shape {shape} and dtype {dtype}, but {left} bytes "
+                         "follow it: the file is damaged")  # fmt: skip
+
+
+def _check_file(file: Any, max_header_size: int) -> None:
+    if isinstance(file, (str, os.PathLike)):
+        with open(file, "rb") as opened:
+            _check_file(opened, max_header_size)
+        return
+    if not (hasattr(file, "seek") and hasattr(file, "tell")):
+        return
+    start = file.tell()
+    if file.read(6) == b"\x93NUMPY":
+        end = file.seek(0, io.SEEK_END)
+        file.seek(start)
+        # A file may hold several arrays; this one starts here.
+        _check(_From(file, start), (file.tell() if end is None else end) - start, max_header_size)
+    file.seek(start)
+
+
+class _From:
+    """A file whose positions count from `start`."""
+
+    def __init__(self, file: Any, start: int) -> None:
+        self._file, self._start = file, start
+        self.read = file.read
+
+    def tell(self) -> int:
+        """The position, counted from `start`."""
+        return int(self._file.tell()) - self._start
+
+
+class NpzFile:
+    """The arrays of an `.npz` file, copied to the device as they are asked for. Close it, or use `with`."""
+
+    def __init__(self, npz: Any) -> None:
+        self.npz_file = npz
+        self.files: list[str] = npz.files
+
+    def __getitem__(self, key: str) -> ndarray:
+        archive = self.npz_file.zip
+        name = key if key in archive.NameToInfo else f"{key}.npy"
+        with _damage():
+            if name in archive.NameToInfo:
+                size = entry_size(archive, name)
+                with archive.open(name) as stream:
+                    _check(stream, size, self.npz_file.max_header_size)
+            return _to_device(self.npz_file[key])
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.files
+
+    def __iter__(self) -> Any:
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def keys(self) -> list[str]:
+        """Names of the arrays."""
+        return self.files
+
+    def close(self) -> None:
+        """Closes the file."""
+        self.npz_file.close()
+
+    def __enter__(self) -> NpzFile:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.close()
+
+
+def load(
+    file: Any, mmap_mode: Any = None, allow_pickle: bool = False, fix_imports: bool = True, encoding: Any = "ASCII", *,
+    max_header_size: int = 10000,
+) -> Any:  # fmt: skip
+    """An array from an `.npy` file, or an `NpzFile`. Pickled objects are refused unless allowed.
+
+    `mmap_mode` is how the file is read on its way to the device; writes to the array do not reach the file.
+    """
+    import numpy as np
+
+    with _damage():
+        _check_file(file, max_header_size)
+        loaded: Any = np.load(file, mmap_mode, allow_pickle, fix_imports, encoding, max_header_size=max_header_size)
+    if isinstance(loaded, np.lib.npyio.NpzFile):
+        return NpzFile(loaded)
+    return _to_device(_with_bfloat16(loaded)) if isinstance(loaded, np.ndarray) else loaded
+
+
+def _with_bfloat16(host: Any) -> Any:
+    """`.npy` files keep ml_dtypes' bfloat16 as two anonymous bytes."""
+    if host.dtype.kind == "V" and host.dtype.itemsize == 2 and host.dtype.names is None:
+        import ml_dtypes
+
+        return host.view(ml_dtypes.bfloat16)
+    return host
+
+
+def save(file: Any, arr: Any, allow_pickle: bool = False) -> None:
+    """Writes an array to an `.npy` file."""
+    import numpy as np
+
+    np.save(file, _host(arr), allow_pickle=allow_pickle)
+
+
+def savez(file: Any, *args: Any, **kwds: Any) -> None:
+    """Writes several arrays to an `.npz` file, uncompressed."""
+    import numpy as np
+
+    np.savez(file, *map(_host, args), **{k: _host(v) for k, v in kwds.items()})
+
+
+def savez_compressed(file: Any, *args: Any, **kwds: Any) -> None:
+    """Writes several arrays to an `.npz` file, compressed."""
+    import numpy as np
+
+    np.savez_compressed(file, *map(_host, args), **{k: _host(v) for k, v in kwds.items()})
+
+
+def savetxt(fname: Any, X: Any, *args: Any, **kwargs: Any) -> None:
+    """Writes an array to a text file, with NumPy's `savetxt`."""
+    import numpy as np
+
+    np.savetxt(fname, _host(X), *args, **kwargs)
+
+
+def loadtxt(*args: Any, **kwargs: Any) -> ndarray:
+    """An array from a text file, with NumPy's `loadtxt`."""
+    import numpy as np
+
+    return _to_device(np.loadtxt(*args, **kwargs))
+
+
+def genfromtxt(*args: Any, **kwargs: Any) -> ndarray:
+    """An array from a text file with missing values, with NumPy's `genfromtxt`."""
+    import numpy as np
+
+    return _to_device(np.genfromtxt(*args, **kwargs))
+
+
+def fromfile(file: Any, dtype: Any = float, count: int = -1, sep: str = "", offset: int = 0) -> ndarray:
+    """A 1-d array from a file of raw elements or separated numbers."""
+    import numpy as np
+
+    return _to_device(np.fromfile(file, numpy_dtype(name_of(dtype)), count, sep, offset=offset))
+
+
+__all__ = ["fromfile", "genfromtxt", "load", "loadtxt", "save", "savetxt", "savez", "savez_compressed"]

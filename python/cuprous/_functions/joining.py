@@ -1,0 +1,427 @@
+"""Joining, splitting and repeating arrays."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import ArrayLike, Axis, array, beside_arrays, ndarray, normalize_axis, write_out
+from cuprous._common.casting import astype, check_casting, check_rule, common_dtype
+from cuprous._common.convert import asnumpy, convert
+from cuprous._common.indexing import mask_of
+from cuprous._common.layout import axis_order, fortran_or_c, joint_order, laid_out, with_order
+from cuprous._common.operands import is_scalar
+from cuprous._common.overrides import dispatched
+from cuprous._functions.manipulation import atleast_1d, atleast_2d, atleast_3d, moveaxis
+from cuprous._functions.selection import take
+
+#: As many arrays as NumPy joins.
+_MOST = 2**31 - 1
+
+
+def _arrays(sequence: Any) -> list[ndarray]:
+    return [array(x) for x in beside_arrays(sequence)]
+
+
+@dispatched
+def concatenate(
+    arrays: Sequence[ArrayLike], /, axis: Axis = 0, out: ndarray | None = None, *, dtype: Any = None,
+    casting: str = "same_kind",
+) -> ndarray:  # fmt: skip
+    """Arrays joined along an existing axis (None: flattened first).
+
+    Raises:
+        ValueError: if there are none, or their other extents differ, and for an `out` of another shape.
+        TypeError: for both `out` and `dtype`, and a cast that `casting` forbids.
+    """
+    check_rule(casting)
+    if hasattr(arrays, "__len__") and len(arrays) > _MOST:
+        raise ValueError(f"concatenate() only supports up to {_MOST} arrays but got {len(arrays)}.")
+    if out is not None and dtype is not None:
+        raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
+    parts = _arrays(arrays)
+    if not parts:
+        raise ValueError("need at least one array to concatenate")
+    if axis is None:
+        parts, axis = [p.reshape(-1) for p in parts], 0
+    ndim = parts[0].ndim
+    if ndim == 0:
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    axis = normalize_axis(axis, ndim)
+    first = parts[0].shape
+    length = 0
+    for i, part in enumerate(parts):
+        shape = part.shape
+        if len(shape) != ndim:
+            raise ValueError(
+                "all the input array dimensions except for the concatenation axis must match exactly, but along "
+                f"dimension 0, the array at index 0 has {ndim} dimension(s) "
+                f"and the array at index {i} has {len(shape)} dimension(s)"
+            )
+        for j in range(ndim):
+            if j != axis and shape[j] != first[j]:
+                raise ValueError(
+                    "all the input array dimensions except for the concatenation axis must match exactly, but along "
+                    f"dimension {j}, the array at index 0 has size {first[j]} "
+                    f"and the array at index {i} has size {shape[j]}"
+                )
+        length += shape[axis]
+    name = common_dtype(parts) if dtype is None else dtypes.name_of(dtype)
+    if dtype is not None or casting != "same_kind":
+        for part in parts:
+            check_casting(part.dtype_name, name, casting, "array data")
+    shape = (*first[:axis], length, *first[axis + 1 :])
+    if isinstance(out, ndarray) and out.shape != shape:
+        wrong = "has wrong dimensionality" if out.ndim != ndim else "is the wrong shape"
+        raise ValueError(f"Output array {wrong}: {out.shape} instead of {shape}")
+    result = laid_out(shape, name, joint_order(parts))
+    front = (slice(None),) * axis
+    start = 0
+    for part in parts:
+        stop = start + part.shape[axis]
+        if stop > start:
+            _core.update(result[(*front, slice(start, stop))], part)
+        start = stop
+    return write_out(out, result, "concatenate", casting)
+
+
+concat = concatenate
+
+
+@dispatched
+def stack(
+    arrays: Sequence[ArrayLike], axis: int = 0, out: ndarray | None = None, *, dtype: Any = None,
+    casting: str = "same_kind",
+) -> ndarray:  # fmt: skip
+    """Arrays of one shape joined along a new axis.
+
+    Raises:
+        ValueError: if there are none, or their shapes differ.
+    """
+    parts = _arrays(arrays)
+    if not parts:
+        raise ValueError("need at least one array to stack")
+    shape = parts[0].shape
+    if any(p.shape != shape for p in parts):
+        raise ValueError("all input arrays must have the same shape")
+    axis = normalize_axis(axis, len(shape) + 1)
+    new = (*shape[:axis], 1, *shape[axis:])
+    return concatenate([p.reshape(new) for p in parts], axis, out, dtype=dtype, casting=casting)
+
+
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[ndarray, ...]:
+    """Views of the slices along an axis.
+
+    Raises:
+        ValueError: for a 0-d array.
+    """
+    x = array(x)
+    if x.ndim == 0:
+        raise ValueError("Input array must be at least 1-d.")
+    front = (slice(None),) * normalize_axis(axis, x.ndim)
+    return tuple(x[(*front, i)] for i in range(x.shape[axis]))
+
+
+@dispatched
+def vstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
+    """Arrays joined along the first axis, vectors as rows."""
+    return concatenate([atleast_2d(a) for a in _arrays(tup)], 0, dtype=dtype, casting=casting)
+
+
+row_stack = vstack
+
+
+@dispatched
+def hstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
+    """Arrays joined along the second axis, vectors along their only one."""
+    parts = [atleast_1d(a) for a in _arrays(tup)]
+    return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+
+
+@dispatched
+def dstack(tup: Sequence[ArrayLike]) -> ndarray:
+    """Arrays joined along the third axis."""
+    return concatenate([atleast_3d(a) for a in _arrays(tup)], 2)
+
+
+@dispatched
+def column_stack(tup: Sequence[ArrayLike]) -> ndarray:
+    """Vectors as columns, joined with matrices along the second axis."""
+    parts = _arrays(tup)
+    return concatenate([p.reshape((-1, 1)) if p.ndim < 2 else p for p in parts], 1)
+
+
+def block(arrays: Any) -> ndarray:
+    """An array from nested lists of blocks: the innermost lists join along the last axis, and so on outwards.
+
+    Raises:
+        ValueError: for empty lists, depths that differ, and shapes that do not fit.
+    """
+
+    def depth(x: Any) -> int:
+        return 1 + max((depth(y) for y in x), default=0) if isinstance(x, list) else 0
+
+    levels = depth(arrays)
+
+    def leaves(x: Any) -> Any:
+        return [leaves(y) for y in x] if isinstance(x, list) else array(x)
+
+    def most(x: Any) -> int:
+        return max(map(most, x)) if isinstance(x, list) else x.ndim
+
+    tree = leaves(arrays)
+    ndim = max(levels, most(tree))
+
+    def join(x: Any, level: int) -> ndarray:
+        if not isinstance(x, list):
+            if level != levels:
+                raise ValueError(f"List depths are mismatched: depth {level} where {levels} was expected")
+            return x.reshape((1,) * (ndim - x.ndim) + x.shape)
+        if not x:
+            raise ValueError("List at arrays cannot be empty")
+        return concatenate([join(y, level + 1) for y in x], ndim - levels + level)
+
+    return join(tree, 0).copy() if levels == 0 else join(tree, 0)
+
+
+# --- splitting
+
+
+def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
+    """Views of consecutive parts along an axis: a number of parts of nearly equal length, or where to cut.
+
+    Raises:
+        ValueError: for fewer parts than one.
+    """
+    ary = array(ary)
+    if ary.ndim == 0:
+        raise IndexError("tuple index out of range")
+    axis = normalize_axis(axis, ary.ndim)
+    n = ary.shape[axis]
+    if hasattr(indices_or_sections, "__index__") and not getattr(indices_or_sections, "ndim", 0):
+        sections = operator.index(indices_or_sections)
+        if sections <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        each, extra = divmod(n, sections)
+        cuts = [each * i + min(i, extra) for i in range(sections + 1)]
+        bounds = list(pairwise(cuts))
+    else:
+        given = indices_or_sections
+        places = [operator.index(i) for i in (asnumpy(given) if isinstance(given, ndarray) else given)]
+        bounds = list(zip([0, *places], [*places, n], strict=True))
+    front = (slice(None),) * axis
+    return [ary[(*front, slice(start, stop))] for start, stop in bounds]
+
+
+def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
+    """As `array_split`, but parts of a number of sections must have equal length.
+
+    Raises:
+        ValueError: if equal parts are asked for and the length does not divide.
+        ZeroDivisionError: for a number of zero.
+    """
+    ary = array(ary)
+    sections = indices_or_sections if isinstance(indices_or_sections, int) else 1
+    if sections == 0 and ary.ndim:
+        raise ZeroDivisionError("integer modulo by zero")
+    if ary.ndim and ary.shape[normalize_axis(axis, ary.ndim)] % sections:
+        raise ValueError("array split does not result in an equal division")
+    return array_split(ary, indices_or_sections, axis)
+
+
+def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
+    """Parts along the first axis of an array with at least two.
+
+    Raises:
+        ValueError: for fewer than two axes.
+    """
+    ary = array(ary)
+    if ary.ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return split(ary, indices_or_sections, 0)
+
+
+def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
+    """Parts along the second axis, or the only one.
+
+    Raises:
+        ValueError: for a 0-d array.
+    """
+    ary = array(ary)
+    if ary.ndim == 0:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
+
+
+def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
+    """Parts along the third axis.
+
+    Raises:
+        ValueError: for fewer than three axes.
+    """
+    ary = array(ary)
+    if ary.ndim < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+    return split(ary, indices_or_sections, 2)
+
+
+# --- repeating
+
+
+def tile(A: ArrayLike, reps: Any) -> ndarray:
+    """Copies of an array laid side by side, `reps` times along each axis."""
+    A = array(A)
+    times = tuple(operator.index(r) for r in reps) if isinstance(reps, (tuple, list)) else (operator.index(reps),)
+    ndim = max(A.ndim, len(times))
+    times = (1,) * (ndim - len(times)) + times
+    shape = (1,) * (ndim - A.ndim) + A.shape
+    if times == (1,) * ndim:
+        return A.copy("K").reshape(shape)
+    paired = [k for r, n in zip(times, shape, strict=True) for k in (r, n)]
+    source = A.reshape(tuple(k for n in shape for k in (1, n)))
+    return _core.broadcast_to(source, paired).copy().reshape(tuple(r * n for r, n in zip(times, shape, strict=True)))
+
+
+def repeat(a: ArrayLike, repeats: Any, axis: Axis = None) -> ndarray:
+    """Each element (or slice along an axis) repeated; one count for all, or a count for each.
+
+    Raises:
+        TypeError: for counts that are no integers.
+        ValueError: for negative ones, or another number of them than the axis has elements.
+    """
+    a = array(a)
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    a = a if a.ndim else a.reshape(1)
+    axis = normalize_axis(axis, a.ndim)
+    n = a.shape[axis]
+    if isinstance(repeats, (list, tuple)) and len(repeats) == 1:
+        repeats = repeats[0]
+    if isinstance(repeats, int) or not getattr(repeats, "ndim", 1):
+        count = operator.index(repeats)
+        if count < 0:
+            raise ValueError("repeats may not contain negative values.")
+        before, after = a.shape[: axis + 1], a.shape[axis + 1 :]
+        wide = _core.broadcast_to(a.reshape((*before, 1, *after)), (*before, count, *after))
+        return wide.copy().reshape((*a.shape[:axis], n * count, *after))
+    given = convert(repeats)
+    if given.size:  # an empty list has no dtype of its own
+        check_casting(given.dtype_name, "int64", "safe", "array data")
+    counts = astype(given, "int64")
+    if counts.shape == (1,):
+        return repeat(a, int(counts[0]), axis)
+    if counts.shape != (n,):
+        raise ValueError(f"operands could not be broadcast together with shape {(n,)} {counts.shape}")
+    if n == 0:
+        return a.copy()
+    if int(_core.reduce("min", counts, None)) < 0:
+        raise ValueError("repeats may not contain negative values.")
+    ends = _core.scan("sum", counts, 0)
+    total = int(ends[-1])
+    return take(a, _core.searchsorted(ends, _core.iota((total,), (1,), 0), True), axis)
+
+
+def append(arr: ArrayLike, values: ArrayLike, axis: Axis = None) -> ndarray:
+    """An array with values added at its end; flattened unless an axis is named."""
+    arr, values = array(arr), array(values)
+    if axis is None:
+        return concatenate((arr.reshape(-1), values.reshape(-1)))
+    return concatenate((arr, values), axis)
+
+
+def _positions(obj: Any, n: int) -> list[int]:
+    """Index-like `obj` as host integers, unchecked."""
+    import numpy as np
+
+    if isinstance(obj, slice):
+        return list(range(*obj.indices(n)))
+    host = np.asarray(asnumpy(obj) if isinstance(obj, ndarray) else obj)
+    if host.dtype.kind == "b" and host.ndim:
+        host = host.nonzero()[0]
+    empty_list = not host.size and not hasattr(obj, "dtype")
+    if host.dtype.kind not in "iub" and not empty_list:
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    return [int(i) for i in host.reshape(-1)]
+
+
+def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
+    """An array without the slices at some positions; flattened unless an axis is named.
+
+    Raises:
+        ValueError: for a mask of another length than the axis.
+        IndexError: for a position out of bounds.
+    """
+    import numpy as np
+
+    arr = array(arr)
+    if axis is None:
+        arr, axis = arr.reshape(-1), 0
+    axis = normalize_axis(axis, arr.ndim)
+    n = arr.shape[axis]
+    front = (slice(None),) * axis
+    mask = mask_of(obj)
+    if mask is not None:
+        if mask.shape != (n,):
+            raise ValueError(
+                f"boolean array argument obj to delete must be one dimensional and match the axis length of {n}"
+            )
+        return arr[(*front, _core.map("logical_not", mask))]
+    places = [_checked(i, n, axis) for i in _positions(obj, n)]
+    result = arr[(*front, np.delete(np.arange(n), places))]
+    # NumPy indexes for several places, and copies into a new array otherwise.
+    return with_order(result, fortran_or_c(arr)) if len(places) == 1 or isinstance(obj, slice) else result
+
+
+def _checked(i: int, n: int, axis: int, inclusive: bool = False) -> int:
+    if not -n <= i < n + inclusive:
+        raise IndexError(f"index {i} is out of bounds for axis {axis} with size {n}")
+    return i + n if i < 0 else i
+
+
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> ndarray:
+    """An array with values put in before some positions; flattened unless an axis is named."""
+    arr = array(arr)
+    if axis is None:
+        arr, axis = arr.reshape(-1), 0
+    axis = normalize_axis(axis, arr.ndim)
+    n = arr.shape[axis]
+    scalar = not isinstance(obj, slice) and not hasattr(obj, "__len__")
+    places = [_checked(i, n, axis, inclusive=True) for i in _positions(obj, n)]
+
+    source = convert(values, arr.dtype_name) if is_scalar(values) else astype(array(values), arr.dtype_name)
+    if len(places) == 1:
+        place = places[0]
+        if scalar and source.ndim:
+            source = source.reshape((1,) * (arr.ndim - source.ndim) + source.shape)
+            source = moveaxis(source, 0, axis)
+        count = source.shape[axis - arr.ndim] if source.ndim >= arr.ndim - axis else 1
+        result = laid_out((*arr.shape[:axis], n + count, *arr.shape[axis + 1 :]), arr.dtype_name, axis_order(arr, "A"))
+        front = (slice(None),) * axis
+        _core.update(result[(*front, slice(None, place))], arr[(*front, slice(None, place))])
+        _core.update(result[(*front, slice(place, place + count))], source)
+        _core.update(result[(*front, slice(place + count, None))], arr[(*front, slice(place, None))])
+        return result
+    total = n + len(places)
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    new = [0] * len(places)
+    for rank, i in enumerate(order):
+        new[i] = places[i] + rank
+    taken = set(new)
+    old = [i for i in range(total) if i not in taken]
+    result = laid_out((*arr.shape[:axis], total, *arr.shape[axis + 1 :]), arr.dtype_name, axis_order(arr, "A"))
+    front = (slice(None),) * axis
+    result[(*front, old)] = arr
+    if new:
+        result[(*front, new)] = source
+    return result
+
+
+__all__ = [
+    "append", "array_split", "block", "column_stack", "concat", "concatenate", "delete", "dsplit", "dstack",
+    "hsplit", "hstack", "insert", "repeat", "row_stack", "split", "stack", "tile", "unstack", "vsplit",
+    "vstack",
+]  # fmt: skip

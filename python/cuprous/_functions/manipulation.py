@@ -1,0 +1,461 @@
+"""Shapes: views that reshape, permute, insert, drop, flip and broadcast axes; roll and its like."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import (
+    ArrayLike,
+    Axes,
+    Shape,
+    array,
+    as_shape,
+    axis_error,
+    ndarray,
+    normalize_axes,
+    normalize_axis,
+    operand,
+    truth_mask,
+)
+from cuprous._common.arguments import array as _as_array
+from cuprous._common.arguments import broadcast_shapes as _broadcast_shapes
+from cuprous._common.casting import astype, check_casting, check_rule
+from cuprous._common.convert import convert
+from cuprous._common.indexing import gather_flat
+from cuprous._common.layout import axis_order, laid_out, order_letter
+from cuprous._common.operands import is_numpy_array
+from cuprous._functions.counting import argwhere
+
+
+def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: bool | None = None) -> ndarray:
+    """The same elements in another shape; -1 stands for what is left. A view where strides allow.
+
+    Raises:
+        ValueError: if the sizes differ, or `copy` is False and no view is possible.
+    """
+    return array(a).reshape(shape, order=order_letter(order, "CFA", "C"), copy=copy)
+
+
+def _memory_order(a: ndarray) -> tuple[int, ...] | None:
+    """The axes in the order in which NumPy's iterator visits memory: axes without strides stay where they are."""
+    if a.is_c_contiguous:
+        return None
+    strides = [0 if n == 1 else abs(s) for n, s in zip(a.shape, a.element_strides, strict=True)]
+    order: list[int] = []
+    for axis in range(a.ndim - 1, -1, -1):  # from the fastest
+        place = len(order)
+        for i in range(len(order) - 1, -1, -1):
+            if strides[axis] and strides[order[i]]:
+                if strides[order[i]] <= strides[axis]:
+                    break
+                place = i
+        order.insert(place, axis)
+    return tuple(reversed(order))
+
+
+def ravel(a: ArrayLike, order: str = "C") -> ndarray:
+    """The elements in one dimension; a view where they lie in memory in that order, otherwise a copy."""
+    a = array(a)
+    order = order_letter(order)
+    axes = _memory_order(a) if order == "K" else axis_order(a, order)
+    laid = a if axes is None else a.transpose(axes)
+    return laid.reshape(-1) if laid.is_c_contiguous else _core.owner(laid.copy().reshape(-1))
+
+
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ndarray:
+    """A view with the axes permuted, reversed by default."""
+    a = array(a)
+    return a.T if axes is None else a.transpose(tuple(axes))
+
+
+permute_dims = transpose
+
+
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ndarray:
+    """A view with two axes exchanged."""
+    a = array(a)
+    i, j = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
+    order = list(range(a.ndim))
+    order[i], order[j] = j, i
+    return a.transpose(tuple(order)) if order else a
+
+
+def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> ndarray:
+    """A view with axes moved to other places, the rest in order.
+
+    Raises:
+        ValueError: for another number of places than axes.
+        AxisError: for an axis out of bounds.
+    """
+    a = array(a)
+    if source is None or destination is None:
+        raise TypeError("'NoneType' object is not iterable")
+    sources = normalize_axes(source, a.ndim, "source")
+    targets = normalize_axes(destination, a.ndim, "destination")
+    if len(sources) != len(targets):
+        raise ValueError("`source` and `destination` arguments must have the same number of elements")
+    order = [i for i in range(a.ndim) if i not in sources]
+    for target, origin in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, origin)
+    return a.transpose(tuple(order)) if order else a
+
+
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> ndarray:
+    """A view with one axis moved before position `start`.
+
+    Raises:
+        AxisError: for an axis or a position out of bounds.
+    """
+    a = array(a)
+    i = normalize_axis(axis, a.ndim)
+    stop = start + a.ndim if start < 0 else start
+    if not 0 <= stop <= a.ndim:
+        raise axis_error(start, a.ndim + 1, "start")
+    return moveaxis(a, i, stop - 1 if i < stop else stop)
+
+
+def matrix_transpose(x: ArrayLike, /) -> ndarray:
+    """A view with the last two axes exchanged.
+
+    Raises:
+        ValueError: for fewer than two axes.
+    """
+    x = array(x)
+    if x.ndim < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
+    return swapaxes(x, -1, -2)
+
+
+def expand_dims(a: ArrayLike, axis: Axes) -> ndarray:
+    """A view with axes of length one inserted.
+
+    Raises:
+        TypeError: for an axis that is no integer.
+        AxisError: for one out of bounds, or given twice.
+    """
+    a = array(a)
+    if axis is None:
+        raise TypeError("'NoneType' object cannot be interpreted as an integer")
+    count = len(axis) if isinstance(axis, (tuple, list)) else 1
+    places = normalize_axes(axis, a.ndim + count)
+    rest = iter(a.shape)
+    return a.reshape(tuple(1 if i in places else next(rest) for i in range(a.ndim + count)))
+
+
+def squeeze(a: ArrayLike, axis: Axes = None) -> ndarray:
+    """A view without axes of length one (all, or those named).
+
+    Raises:
+        ValueError: if a named axis is longer.
+    """
+    a = array(a)
+    if axis is None:
+        dropped = tuple(i for i, n in enumerate(a.shape) if n == 1)
+    else:
+        dropped = () if not a.ndim and axis in (0, -1) else normalize_axes(axis, a.ndim)
+        if any(a.shape[i] != 1 for i in dropped):
+            raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    kept = [i for i in range(a.ndim) if i not in dropped]
+    strides = a.element_strides
+    return _core.as_strided(a, [a.shape[i] for i in kept], [strides[i] for i in kept], 0)
+
+
+def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> ndarray:
+    """A view of an array repeated to a shape, with zero strides. (There are no subclasses that `subok` could pass on.)
+
+    Raises:
+        ValueError: if the shape does not fit.
+    """
+    return _core.broadcast_to(_as_array(array), as_shape(shape))
+
+
+def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[ndarray, ...]:
+    """Views of arrays repeated to their common shape. (There are no subclasses that `subok` could pass on.)"""
+    arrays = [array(a) for a in args]
+    shape = _broadcast_shapes(*(a.shape for a in arrays))
+    return tuple(a if a.shape == shape else _core.broadcast_to(a, shape) for a in arrays)
+
+
+def broadcast_shapes(*args: Shape) -> tuple[int, ...]:
+    """The shape that these shapes broadcast to."""
+    return _broadcast_shapes(*(as_shape(s) for s in args))
+
+
+def _at_least(arys: tuple[Any, ...], shape_of: Any) -> Any:
+    results = tuple(a.reshape(shape_of(a.shape)) for a in map(array, arys))
+    return results[0] if len(results) == 1 else results
+
+
+def atleast_1d(*arys: ArrayLike) -> Any:
+    """Arrays with at least one axis."""
+    return _at_least(arys, lambda s: s or (1,))
+
+
+def atleast_2d(*arys: ArrayLike) -> Any:
+    """Arrays with at least two axes, new ones in front."""
+    return _at_least(arys, lambda s: (1,) * (2 - len(s)) + s)
+
+
+def atleast_3d(*arys: ArrayLike) -> Any:
+    """Arrays with at least three axes: (N,) becomes (1, N, 1) and (M, N) becomes (M, N, 1)."""
+    return _at_least(arys, lambda s: {0: (1, 1, 1), 1: (1, *s, 1), 2: (*s, 1)}.get(len(s), s))
+
+
+def flip(m: ArrayLike, axis: Axes = None) -> ndarray:
+    """A view with the order of elements along axes (by default all) reversed."""
+    m = array(m)
+    axes = normalize_axes(axis, m.ndim)
+    return m[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(m.ndim))]
+
+
+def flipud(m: ArrayLike) -> ndarray:
+    """A view with the first axis reversed.
+
+    Raises:
+        ValueError: for a 0-d array.
+    """
+    m = array(m)
+    if m.ndim < 1:
+        raise ValueError("Input must be >= 1-d.")
+    return flip(m, 0)
+
+
+def fliplr(m: ArrayLike) -> ndarray:
+    """A view with the second axis reversed.
+
+    Raises:
+        ValueError: for fewer than two axes.
+    """
+    m = array(m)
+    if m.ndim < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return flip(m, 1)
+
+
+def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
+    """A view rotated by k quarter turns in the plane of two axes, from the first towards the second.
+
+    Raises:
+        ValueError: unless the axes are two different ones of the array.
+    """
+    m = array(m)
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    i, j = axes
+    if i == j or abs(i - j) == m.ndim:
+        raise ValueError("Axes must be different.")
+    if not (-m.ndim <= i < m.ndim and -m.ndim <= j < m.ndim):
+        raise ValueError(f"Axes={axes} out of range for array of ndim={m.ndim}.")
+    turns = k % 4
+    if turns == 0:
+        return m[...]
+    if turns == 2:
+        return flip(m, (i, j))
+    return swapaxes(flip(m, j), i, j) if turns == 1 else flip(swapaxes(m, i, j), j)
+
+
+def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray:
+    """Elements moved along axes; what leaves at one end comes back at the other.
+
+    Raises:
+        ValueError: for shifts and axes that do not broadcast to one dimension.
+    """
+    a = array(a)
+    if axis is None:
+        return roll(a.reshape(-1), sum(_shifts(shift)), 0).reshape(a.shape)
+    axes = (axis,) if not isinstance(axis, Sequence) else tuple(axis)
+    if not axes:
+        return a.copy("K")
+    shifts = _shifts(shift)
+    if len(shifts) != len(axes):
+        if 1 not in (len(shifts), len(axes)):
+            raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+        shifts, axes = shifts * max(1, len(axes) // len(shifts)), axes * max(1, len(shifts) // len(axes))
+    total: dict[int, int] = {}
+    for s, i in zip(shifts, axes, strict=True):
+        i = normalize_axis(i, a.ndim)
+        total[i] = total.get(i, 0) + s
+    result = a
+    for i, s in total.items():
+        n = a.shape[i]
+        if n and s % n:
+            s %= n
+            front = (slice(None),) * i
+            rolled = laid_out(a.shape, a.dtype_name, axis_order(a, "K"))
+            _core.update(rolled[(*front, slice(s, None))], result[(*front, slice(0, n - s))])
+            _core.update(rolled[(*front, slice(0, s))], result[(*front, slice(n - s, None))])
+            result = rolled
+    return a.copy("K") if result is a else result
+
+
+def _shifts(shift: Any) -> tuple[int, ...]:
+    values = shift.tolist() if hasattr(shift, "tolist") else shift
+    single = isinstance(values, str) or not isinstance(values, Sequence)
+    return tuple(map(int, (values,) if single else values))
+
+
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
+    """A view without the zeros in front ("f") and at the back ("b") of axes, by default all; where they end is read
+    back. Of a list or tuple the same part of that.
+
+    Raises:
+        ValueError: for other letters in `trim`.
+    """
+    given, filt = filt, array(filt)
+    trim = trim.lower()
+    if trim not in ("fb", "bf", "f", "b"):
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    axes = normalize_axes(axis, filt.ndim, "axis")
+    if not axes:
+        return filt
+    places = argwhere(filt)
+    if places.shape[0] == 0:
+        parts = [slice(0, 0) if i in axes else slice(None) for i in range(filt.ndim)]
+    else:
+        bounds = [_core.reduce(op, places, (0,)).get().tolist() for op in ("min", "max")]  # type: ignore[attr-defined]
+        parts = [
+            slice(first if "f" in trim else None, last + 1 if "b" in trim else None) if i in axes else slice(None)
+            for i, (first, last) in enumerate(zip(*bounds, strict=True))
+        ]
+    return given[parts[0]] if len(parts) == 1 and isinstance(given, (list, tuple)) else filt[tuple(parts)]
+
+
+def resize(a: ArrayLike, new_shape: Shape) -> ndarray:
+    """A new array of any shape, filled with repeated copies of the elements."""
+    shape = as_shape(new_shape)
+    flat = array(a).reshape(-1)
+    size = 1
+    for n in shape:
+        size *= n
+    if flat.size == 0 or size == 0:
+        return _core.full(shape, 0, flat.dtype_name)
+    return gather_flat(flat, _core.map("remainder", _core.iota((size,), (1,), 0), flat.size)).reshape(shape)
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """The shape of an array, or of anything that NumPy converts to one. Nothing is copied to a device."""
+    if isinstance(a, ndarray):
+        return a.shape
+    import numpy
+
+    return numpy.shape(a)
+
+
+def ndim(a: Any) -> int:
+    """Number of axes. Takes what `shape` takes."""
+    return len(shape(a))
+
+
+def size(a: Any, axis: Axes = None) -> int:
+    """Number of elements, in all or along axes. Takes what `shape` takes."""
+    extents = shape(a)
+    return math.prod(extents[i] for i in normalize_axes(axis, len(extents)))
+
+
+def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
+    """Returns whether two arrays' byte ranges overlap in one storage; more exactly, if `max_work` candidates decide it.
+
+    A NumPy array counts too: `np.asarray(a)` shares the memory of an array on the CPU. Of an array on another device
+    NumPy gets a read-only copy; any read-only NumPy array may be that one, so that code which asks before it writes
+    makes a copy of its own.
+    """
+    if is_numpy_array(a) or is_numpy_array(b):
+        return _shared_with_host("may_share_memory", a, b, max_work)
+    if max_work is None or not _bounds_overlap(a, b):
+        return _bounds_overlap(a, b)
+    from numpy.exceptions import TooHardError
+
+    try:
+        return shares_memory(a, b, max_work)
+    except TooHardError:
+        return True
+
+
+def _shared_with_host(question: str, a: Any, b: Any, max_work: int | None) -> bool:
+    """Returns NumPy's answer about one of its arrays and one of ours."""
+    import numpy as np
+
+    for mine, other in ((a, b), (b, a)):
+        if isinstance(mine, ndarray) and mine.device_name != "cpu":
+            return question == "may_share_memory" and not other.flags.writeable
+    a, b = (np.asarray(x) if isinstance(x, ndarray) else x for x in (a, b))
+    return bool(getattr(np, question)(a, b, max_work))
+
+
+def _bounds_overlap(a: Any, b: Any) -> bool:
+    if not (isinstance(a, ndarray) and isinstance(b, ndarray)) or not a.shares_storage(b) or not (a.size and b.size):
+        return False
+    (low, high), (first, last) = a.span(), b.span()
+    return low < last and first < high
+
+
+def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
+    """Returns whether two arrays have an element's memory in common. A NumPy array may be one of them.
+
+    Raises:
+        numpy.exceptions.TooHardError: if `max_work` candidates do not decide it (None: it is always decided).
+    """
+    if is_numpy_array(a) or is_numpy_array(b):
+        return _shared_with_host("shares_memory", a, b, max_work)
+    if max_work is not None and not hasattr(max_work, "__index__"):
+        raise ValueError("max_work must be an integer")
+    if not _bounds_overlap(a, b):
+        return False
+    if a.is_c_contiguous and b.is_c_contiguous:
+        return True
+    import numpy as np
+
+    # Same strides on a pretended storage: NumPy's solver only looks at addresses.
+    low = min(a.span()[0], b.span()[0])
+    high = max(a.span()[1], b.span()[1])
+    storage = np.lib.stride_tricks.as_strided(np.empty(1, np.uint8), (high - low,), (1,))
+    views = [np.ndarray(x.shape, np.dtype(f"V{x.itemsize}"), storage, _first(x) - low, x.strides) for x in (a, b)]
+    work: Any = max_work  # NumPy's stubs know two numbers only
+    return bool(np.shares_memory(views[0], views[1], work))
+
+
+def _first(a: ndarray) -> int:
+    """Byte offset of the first element in the storage."""
+    return a.span()[0] - sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True) if s < 0)
+
+
+def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any = True) -> None:
+    """Writes an array into another, where the mask holds.
+
+    Raises:
+        TypeError: unless `dst` is an array, and for a cast that `casting` forbids.
+        ValueError: for shapes that do not broadcast.
+    """
+    check_rule(casting)
+    if not isinstance(where, ndarray) and not is_numpy_array(where):
+        where = where is True or astype(array(where), "bool")
+    where = truth_mask(where)
+    if not isinstance(dst, ndarray):
+        raise TypeError(f"copyto() argument 1 must be a cuprous.ndarray, not {type(dst).__name__}")
+    source = operand(src) if isinstance(src, ndarray) or not hasattr(src, "__array_interface__") else convert(src)
+    if isinstance(source, ndarray):
+        check_casting(source.dtype_name, dst.dtype_name, casting, "array data")
+        while source.ndim > dst.ndim and source.shape[0] == 1:
+            source = source[0]
+        if _broadcast_shapes(dst.shape, source.shape) != dst.shape:
+            raise ValueError(f"could not broadcast input array from shape {source.shape} into shape {dst.shape}")
+    else:
+        name = {bool: "bool", int: dst.dtype_name if dtypes.kind(dst.dtype_name) != "b" else "int64",
+                float: "float64", complex: "complex128"}.get(type(source))  # fmt: skip
+        check_casting(name or source.dtype.name, dst.dtype_name, casting, "scalar")
+        source = _core.full((), source, dst.dtype_name, casting != "unsafe" or type(source) is int)
+    if where is not True:
+        source = _core.map("where", where, _core.cast(source, dst.dtype_name), dst)
+    _core.update(dst, source)
+
+
+__all__ = [
+    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "copyto",
+    "expand_dims", "flip", "fliplr", "flipud", "matrix_transpose", "may_share_memory", "moveaxis", "ndim",
+    "permute_dims", "ravel", "reshape", "resize", "roll", "rollaxis", "rot90", "shape", "shares_memory", "size",
+    "squeeze", "swapaxes", "transpose", "trim_zeros",
+]  # fmt: skip

@@ -1,0 +1,264 @@
+"""Polynomials as 1-d arrays of coefficients, that of the highest power first: `numpy.poly*`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import ArrayLike, array, ndarray
+from cuprous._common.casting import astype, common_dtype
+from cuprous._common.masks import flatnonzero
+from cuprous._functions.calculus import convolve
+from cuprous._functions.complex_parts import real
+from cuprous._functions.creation import eye, vander
+from cuprous._functions.joining import concatenate
+from cuprous._functions.logic import isclose
+from cuprous._functions.manipulation import atleast_1d, trim_zeros
+from cuprous._functions.reductions import all as all_
+from cuprous._functions.reductions import sum as sum_
+from cuprous.linalg._decompositions import eigvals, real_if_all_are
+from cuprous.linalg._solving import inv, lstsq
+
+
+def _powers(n: int) -> ndarray:
+    """n, n - 1, …, 1."""
+    return _core.iota((n,), (-1,), n)
+
+
+def _padded(a: ndarray, n: int) -> ndarray:
+    """Coefficients with zeros in front, n in all."""
+    return concatenate((_core.full((n - a.shape[0],), 0, a.dtype_name), a)) if a.shape[0] < n else a
+
+
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> ndarray:
+    """Sum of two polynomials."""
+    a1, a2 = atleast_1d(a1), atleast_1d(a2)
+    n = max(a1.shape[0], a2.shape[0])
+    return _core.map("add", _padded(a1, n), _padded(a2, n))
+
+
+def polysub(a1: ArrayLike, a2: ArrayLike) -> ndarray:
+    """Difference of two polynomials."""
+    a1, a2 = atleast_1d(a1), atleast_1d(a2)
+    n = max(a1.shape[0], a2.shape[0])
+    return _core.map("subtract", _padded(a1, n), _padded(a2, n))
+
+
+def _trimmed(a: ArrayLike) -> ndarray:
+    """Coefficients from the first that is not zero on; one zero if all are."""
+    a = atleast_1d(a)
+    if a.ndim > 1:
+        raise ValueError("Polynomial must be 1d only.")
+    kept = trim_zeros(a, "f")
+    return kept if kept.size else _core.full((1,), 0, a.dtype_name)
+
+
+def polymul(a1: ArrayLike, a2: ArrayLike) -> ndarray:
+    """Product of two polynomials, of whose leading zeros nothing is left: their number is read back.
+
+    Raises:
+        ValueError: for more than one axis.
+    """
+    return convolve(_trimmed(a1), _trimmed(a2))
+
+
+def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[ndarray, ndarray]:
+    """Quotient and remainder of two polynomials, in floating point. The number of the remainder's leading zeros is
+    read back.
+
+    Raises:
+        IndexError: for a divisor without coefficients.
+    """
+    u, v = (_core.map("add", atleast_1d(x), 0.0) for x in (u, v))
+    name = common_dtype((u, v))
+    n = v.shape[0]
+    steps = u.shape[0] - n + 1
+    scale = _core.map("divide", 1.0, v[0])
+    if not u.shape[0]:
+        raise IndexError("index 0 is out of bounds for axis 0 with size 0")
+    quotient = _core.full((max(steps, 1),), 0, name)
+    rest = u.copy() if u.dtype_name == name else _core.cast(u, name)
+    for k in range(steps):
+        digit = scale * rest[k]
+        quotient[k] = digit
+        stretch = rest[k : k + n]
+        _core.update(stretch, stretch - digit * v)
+    left = flatnonzero(~isclose(rest, 0, rtol=1e-14))
+    first = int(left[0]) if left.size else rest.shape[0] - 1
+    return quotient, rest[first:]
+
+
+def polyder(p: ArrayLike, m: int = 1) -> ndarray:
+    """Derivative of order m.
+
+    Raises:
+        ValueError: for a negative order.
+    """
+    if m < 0:
+        raise ValueError("Order of derivative must be positive (see polyint)")
+    p = array(p)
+    for _ in range(int(m)):
+        p = p[:-1] * _powers(max(len(p) - 1, 0))
+    return p
+
+
+def polyint(p: ArrayLike, m: int = 1, k: ArrayLike = None) -> ndarray:
+    """Antiderivative of order m with integration constants k (by default zeros), the first integration's first.
+
+    Raises:
+        ValueError: for a negative order, or fewer than m constants.
+    """
+    m = int(m)
+    if m < 0:
+        raise ValueError("Order of integral must be positive (see polyder)")
+    constants = _core.full((m,), 0, "float64") if k is None else atleast_1d(k)
+    if constants.shape[0] == 1 and m > 1:
+        constants = constants * _core.full((m,), 1, "float64")
+    if constants.shape[0] < m:
+        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
+    p = array(p)
+    for i in range(m):
+        p = concatenate((p / _powers(len(p)), constants[i : i + 1]))
+    return p
+
+
+def poly(seq_of_zeros: ArrayLike) -> ndarray:
+    """The polynomial with these roots (or a square matrix's eigenvalues) and leading coefficient one; real where
+    complex roots come in conjugate pairs, which is read back.
+
+    Raises:
+        ValueError: for other arrays that are not 1-d.
+    """
+    roots = atleast_1d(seq_of_zeros)
+    if roots.ndim == 2 and roots.shape[0] == roots.shape[1] != 0:
+        real_matrix = dtypes.kind(roots.dtype_name) != "c"
+        roots = real_if_all_are(eigvals(roots)) if real_matrix else eigvals(roots)
+    if roots.ndim != 1:
+        raise ValueError("input must be 1d or non-empty square 2d array.")
+    name = roots.dtype_name if roots.dtype_name in ("float32", "complex64", "complex128") else "float64"
+    roots = astype(roots, name)
+    n = roots.shape[0]
+    if n == 0:
+        return _core.full((), 1.0, "float64")
+    result = _core.full((n + 1,), 0, name)
+    result[0] = 1
+    for i in range(n):  # times (x - root), in place: each coefficient loses root times the one before
+        lower = result[1 : i + 2]
+        _core.update(lower, lower - roots[i] * result[: i + 1])
+    if dtypes.kind(name) == "c" and _conjugate_pairs(roots):
+        return real(result).copy()
+    return result
+
+
+def _conjugate_pairs(roots: ndarray) -> bool:
+    wide = astype(roots, "complex128")
+    return bool(all_(_core.sort(wide) == _core.sort(_core.map("conjugate", wide))))
+
+
+def polyval(p: ArrayLike, x: ArrayLike) -> ndarray:
+    """A polynomial at points, by Horner's scheme."""
+    p, x = array(p), array(x)
+    result = _core.full(x.shape, 0, x.dtype_name)
+    for i in range(len(p)):
+        result = result * x + p[i]
+    return result
+
+
+def roots(p: ArrayLike) -> ndarray:
+    """Where a polynomial is zero: the eigenvalues of its companion matrix. Which coefficients are zero is read back.
+
+    Raises:
+        ValueError: for more than one axis.
+    """
+    p = atleast_1d(p)
+    if p.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    found = flatnonzero(p)
+    if not found.size:
+        return _core.full((0,), 0, "float64")
+    first, last = int(found[0]), int(found[-1])
+    zeros = p.shape[0] - last - 1
+    p = astype(p, dtypes.inexact(p.dtype_name))[first : last + 1]
+    n = p.shape[0] - 1
+    if n == 0:
+        return _core.full((zeros,), 0, "float64")
+    companion = _core.cast(eye(n, k=-1), p.dtype_name)
+    companion[0] = -p[1:] / p[0]
+    result = eigvals(companion)
+    result = result if dtypes.kind(p.dtype_name) == "c" else real_if_all_are(result)
+    return concatenate((result, _core.full((zeros,), 0, result.dtype_name))) if zeros else result
+
+
+def polyfit(
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: ArrayLike = None,
+    cov: Any = False,
+) -> Any:
+    """The polynomial of degree `deg` that fits points best by least squares.
+
+    Args:
+        x: the points, 1-d.
+        y: their values, or one column for each of several polynomials.
+        deg: the degree.
+        rcond: of `linalg.lstsq`; by default the number of points times the dtype's epsilon.
+        full: returns the residuals, rank, singular values and `rcond` as well.
+        w: weights of the residuals.
+        cov: returns the covariance of the coefficients as well, not scaled by the residuals if "unscaled".
+
+    Raises:
+        TypeError: where shapes do not fit.
+        ValueError: for a negative degree, or too few points for the covariance.
+    """
+    order = int(deg) + 1
+    x = _core.map("add", array(x), 0.0)
+    y = _core.map("add", array(y), 0.0)
+    if deg < 0:
+        raise ValueError("expected deg >= 0")
+    if x.ndim != 1:
+        raise TypeError("expected 1D vector for x")
+    if x.size == 0:
+        raise TypeError("expected non-empty vector for x")
+    if y.ndim < 1 or y.ndim > 2:
+        raise TypeError("expected 1D or 2D array for y")
+    n = x.shape[0]
+    if n != y.shape[0]:
+        raise TypeError("expected x and y to have same length")
+    if rcond is None:
+        rcond = n * (2.0**-23 if dtypes.component(x.dtype_name) == "float32" else 2.0**-52)
+    left, right = vander(x, order), y
+    if w is not None:
+        w = _core.map("add", array(w), 0.0)
+        if w.ndim != 1:
+            raise TypeError("expected a 1-d array for weights")
+        if w.shape[0] != n:
+            raise TypeError("expected w and y to have the same length")
+        left = left * w[:, None]
+        right = right * (w[:, None] if y.ndim == 2 else w)
+    scale = _core.map("sqrt", sum_(left * left, 0))
+    left = left / scale
+    c, residuals, rank, s = lstsq(left, right, rcond)
+    c = (c.T / scale).T
+    if rank != order and not full:
+        from numpy.exceptions import RankWarning
+
+        warnings.warn("Polyfit may be poorly conditioned", RankWarning, stacklevel=2)
+    if full:
+        return c, residuals, rank, s, rcond
+    if not cov:
+        return c
+    covariance = inv(left.T @ left) / (scale[:, None] * scale)
+    if cov != "unscaled":
+        if n <= order:
+            raise ValueError("the number of data points must exceed order to scale the covariance matrix")
+        factor = residuals / (n - order)
+        return c, covariance * factor if y.ndim == 1 else covariance[:, :, None] * factor
+    return c, covariance if y.ndim == 1 else covariance[:, :, None] * 1
+
+
+__all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots"]

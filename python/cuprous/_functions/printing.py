@@ -1,0 +1,89 @@
+"""Text of arrays: NumPy's own, on a host copy that has only the elements that are shown."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from cuprous import _core
+from cuprous._common.arguments import ArrayLike, array, ndarray
+
+
+def shown(a: ndarray, threshold: int | None = None, edgeitems: int | None = None) -> Any:
+    """A host array that prints as `a` does: of large arrays only the corners are copied, the rest stays unwritten."""
+    import numpy as np
+
+    options = np.get_printoptions()
+    threshold = options["threshold"] if threshold is None else threshold
+    edge = options["edgeitems"] if edgeitems is None else edgeitems
+    if a.size <= threshold or edge <= 0:
+        return _core.to_numpy(a)
+    host = np.zeros(a.shape, a.dtype)
+    sides = [(slice(None),) if n <= 2 * edge + 1 else (slice(0, edge), slice(n - edge, n)) for n in a.shape]
+    for corner in itertools.product(*sides):
+        host[corner] = _core.to_numpy(a[corner])
+    return host
+
+
+def array_repr(arr: ArrayLike, max_line_width: int | None = None, precision: int | None = None,
+               suppress_small: bool | None = None) -> str:  # fmt: skip
+    """The text of `repr(array)`, as NumPy writes it."""
+    import numpy as np
+
+    return np.array_repr(shown(array(arr)), max_line_width, precision, suppress_small)
+
+
+def array_str(a: ArrayLike, max_line_width: int | None = None, precision: int | None = None,
+              suppress_small: bool | None = None) -> str:  # fmt: skip
+    """The text of `str(array)`, as NumPy writes it."""
+    import numpy as np
+
+    return np.array_str(shown(array(a)), max_line_width, precision, suppress_small)
+
+
+def array2string(a: ArrayLike, *args: Any, **kwargs: Any) -> str:
+    """NumPy's `array2string` of an array."""
+    import numpy as np
+
+    return np.array2string(shown(array(a), kwargs.get("threshold"), kwargs.get("edgeitems")), *args, **kwargs)
+
+
+def format_array(a: ndarray, spec: str) -> str:
+    """`format(array, spec)`: of the element for 0-d arrays, otherwise only without a specification."""
+    if a.ndim == 0:
+        return format(a.item(), spec)
+    if spec:
+        raise TypeError("unsupported format string passed to cuprous.ndarray.__format__")
+    return array_str(a)
+
+
+def who(vardict: Mapping[str, Any] | None = None) -> None:
+    """
+    Prints name, shape, size in bytes and dtype of arrays, and their sum.
+
+    Parameters
+    ----------
+    vardict : mapping of str to object, optional
+        The variables; by default the caller's global ones. Only arrays are listed. An array with several names is
+        counted once.
+    """
+    names = sys._getframe(1).f_globals if vardict is None else vardict
+    first: dict[int, str] = {}
+    rows = [("Name", "Shape", "Bytes", "Type")]
+    total = 0
+    for name, a in names.items():
+        if isinstance(a, ndarray):
+            same = first.setdefault(id(a), name)
+            total += a.nbytes if same == name else 0
+            size = str(a.nbytes) if same == name else f"{a.nbytes} ({same})"
+            rows.append((name, " x ".join(map(str, a.shape)), size, a.dtype_name))
+    if len(rows) > 1:
+        widths = [max(map(len, column)) + 10 for column in zip(*rows, strict=True)]
+        lines = ["".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        print("\n".join([lines[0], "=" * (sum(widths) - 10), "", *lines[1:]]))
+    print(f"\nUpper bound on total bytes  =       {total}")
+
+
+__all__ = ["array2string", "array_repr", "array_str", "who"]

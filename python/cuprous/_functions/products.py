@@ -1,0 +1,219 @@
+"""Products of vectors, matrices and tensors."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import (
+    ArrayLike,
+    array,
+    beside_arrays,
+    broadcast_shapes,
+    ndarray,
+    normalize_axis,
+    write_out,
+)
+from cuprous._common.casting import astype
+from cuprous._common.operands import host_operand, is_scalar
+from cuprous._functions.index_routines import diagonal
+from cuprous._functions.manipulation import moveaxis
+from cuprous._functions.reductions import sum as sum_
+
+
+def matrix_product(a: ndarray, b: ndarray) -> ndarray:
+    """Matrix product with broadcast batch axes; vectors are rows on the left and columns on the right."""
+    if a.ndim == 0 or b.ndim == 0:
+        which = 0 if a.ndim == 0 else 1
+        raise ValueError(
+            f"matmul: Input operand {which} does not have enough dimensions (has 0, gufunc core with signature "
+            "(n?,k),(k,m?)->(n?,m?) requires 1)"
+        )
+    name = a.dtype_name
+    if name != b.dtype_name:
+        name = _core.promote_types(name, b.dtype_name)
+        a, b = astype(a, name), astype(b, name)
+    row, column = a.ndim == 1, b.ndim == 1
+    if row:
+        a = a.reshape((1, a.shape[0]))
+    if column:
+        b = b.reshape((b.shape[0], 1))
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError(
+            "matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
+            f"(n?,k),(k,m?)->(n?,m?) (size {b.shape[-2]} is different from {a.shape[-1]})"
+        )
+    if a.shape[:-2] != b.shape[:-2]:
+        batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        a, b = _core.broadcast_to(a, batch + a.shape[-2:]), _core.broadcast_to(b, batch + b.shape[-2:])
+    if name == "bool":
+        result = _core.map("not_equal", _core.dot(_core.cast(a, "int32"), _core.cast(b, "int32")), 0)
+    elif a.shape[-1] == 0:
+        result = _core.full((*a.shape[:-1], b.shape[-1]), 0, name)
+    else:
+        result = _core.dot(a, b)
+    if row or column:
+        shape = result.shape
+        shape = shape[:-1] if column else shape
+        if row:
+            shape = shape[:-2] + shape[-1:] if not column else shape[:-1]
+        result = result.reshape(shape)
+    return result
+
+
+def dot(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
+    """Inner product of vectors, product of matrices, or sum over a's last and b's second to last axes.
+
+    Raises:
+        ValueError: for extents that do not match, and an `out` of another shape, dtype or order than the result.
+    """
+    a, b = array(a), array(b)
+    if a.ndim == 0 or b.ndim == 0:
+        result = _core.map("multiply", a, b)
+    elif a.ndim <= 2 and b.ndim <= 2:
+        if a.shape[-1] != b.shape[0 if b.ndim == 1 else -2]:
+            raise ValueError(_misaligned(a, b, a.ndim - 1, max(b.ndim - 2, 0)))
+        result = matrix_product(a, b)
+    else:
+        contracted = max(b.ndim - 2, 0)
+        if a.shape[-1] != b.shape[contracted]:
+            raise ValueError(_misaligned(a, b, a.ndim - 1, contracted))
+        result = tensordot(a, b, ((a.ndim - 1,), (contracted,)))
+    if isinstance(out, ndarray):
+        if out.shape != result.shape or out.dtype_name != result.dtype_name:
+            raise ValueError(f"[dot] output array is not acceptable: it has shape {out.shape} and dtype "
+                             f"{out.dtype_name}, expected {result.shape} and {result.dtype_name}")  # fmt: skip
+        if not out.is_c_contiguous:
+            raise ValueError("[dot] output array is not acceptable: it must be C-contiguous")
+    return write_out(out, result, "dot")
+
+
+def _misaligned(a: ndarray, b: ndarray, i: int, j: int) -> str:
+    shapes = [f"({','.join(map(str, x.shape))}{',' if x.ndim == 1 else ''})" for x in (a, b)]
+    return f"shapes {shapes[0]} and {shapes[1]} not aligned: {a.shape[i]} (dim {i}) != {b.shape[j]} (dim {j})"
+
+
+def vdot(a: ArrayLike, b: ArrayLike) -> ndarray:
+    """Inner product of two flattened arrays, the first conjugated.
+
+    Raises:
+        ValueError: for sizes that differ.
+    """
+    a, b = array(a).reshape(-1), array(b).reshape(-1)
+    if a.size != b.size:
+        raise ValueError("cannot reshape array: vdot needs arrays of equal size")
+    if dtypes.kind(a.dtype_name) == "c":
+        a = _core.map("conjugate", a)
+    return matrix_product(a, b)
+
+
+def inner(a: ArrayLike, b: ArrayLike) -> ndarray:
+    """Sum of products over the last axes of both arrays.
+
+    Raises:
+        ValueError: for last extents that differ.
+    """
+    a, b = array(a), array(b)
+    if a.ndim == 0 or b.ndim == 0:
+        return _core.map("multiply", a, b)
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(_misaligned(a, b, a.ndim - 1, b.ndim - 1))
+    return tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
+
+
+def outer(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
+    """Product of every element of a with every element of b; a matrix."""
+    a, b = array(a).reshape((-1, 1)), array(b).reshape(-1)
+    return write_out(out, _core.map("multiply", a, b), "outer")
+
+
+def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> ndarray:
+    """Sum of products over pairs of axes: the last n of a with the first n of b, or two lists of axes.
+
+    Raises:
+        ValueError: if paired axes differ in length.
+    """
+    a, b = array(a), array(b)
+    if isinstance(axes, (tuple, list)) or hasattr(axes, "__len__"):
+        first, second = ([x] if isinstance(x, int) else list(x) for x in axes)
+    else:
+        n = operator.index(axes)
+        first, second = list(range(-n, 0)), list(range(n))
+    if len(first) != len(second):
+        raise ValueError("shape-mismatch for sum")
+    for i, j in zip(first, second, strict=True):
+        if a.shape[i] != b.shape[j]:  # or IndexError
+            raise ValueError("shape-mismatch for sum")
+    first, second = [i % a.ndim for i in first], [i % b.ndim for i in second]
+    left = [i for i in range(a.ndim) if i not in first]
+    right = [i for i in range(b.ndim) if i not in second]
+    k = math.prod(a.shape[i] for i in first)
+    rows, columns = [a.shape[i] for i in left], [b.shape[i] for i in right]
+    matrix = a.transpose((*left, *first)).reshape((math.prod(rows), k)) if a.ndim else a.reshape((1, 1))
+    other = b.transpose((*second, *right)).reshape((k, math.prod(columns))) if b.ndim else b.reshape((1, 1))
+    return matrix_product(matrix, other).reshape((*rows, *columns))
+
+
+def kron(a: ArrayLike, b: ArrayLike) -> ndarray:
+    """Kronecker product: copies of b scaled by the elements of a."""
+    a, b = array(a), array(b)
+    ndim = max(a.ndim, b.ndim)
+    left, right = ((1,) * (ndim - x.ndim) + x.shape for x in (a, b))
+    wide = a.reshape(tuple(k for n in left for k in (n, 1)))
+    fine = b.reshape(tuple(k for n in right for k in (1, n)))
+    return _core.map("multiply", wide, fine).reshape(tuple(n * m for n, m in zip(left, right, strict=True)))
+
+
+def trace(
+    a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: ndarray | None = None
+) -> ndarray:
+    """Sum along diagonals."""
+    return sum_(diagonal(a, offset, axis1, axis2), -1, dtype, out)
+
+
+def cross(
+    a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> ndarray:
+    """Cross product of vectors of length 3 (or 2: the third component is zero, and alone if both have 2).
+
+    Raises:
+        ValueError: for vectors of another length, or shapes that do not broadcast.
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = array(a), array(b)
+    if not a.ndim or not b.ndim:
+        raise ValueError("At least one array has zero dimension")
+    a = moveaxis(a, normalize_axis(axisa, a.ndim, "axisa"), -1)
+    b = moveaxis(b, normalize_axis(axisb, b.ndim, "axisb"), -1)
+    if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
+            f"{a.shape[-1]} and {b.shape[-1]} dimensional instead."
+        )
+    a0, a1 = a[..., 0], a[..., 1]
+    b0, b1 = b[..., 0], b[..., 1]
+    third = a0 * b1 - a1 * b0
+    if a.shape[-1] == b.shape[-1] == 2:
+        return third
+    a2 = a[..., 2] if a.shape[-1] == 3 else a0 * 0
+    b2 = b[..., 2] if b.shape[-1] == 3 else b0 * 0
+    result = _core.empty((*third.shape, 3), third.dtype_name)
+    for i, part in enumerate((a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, third)):
+        _core.update(result[..., i], part)
+    return moveaxis(result, -1, normalize_axis(axisc, result.ndim, "axisc"))
+
+
+def matmul_operator(a: Any, b: Any) -> Any:
+    """`a @ b`, whatever the other operand is."""
+    for x in (a, b):
+        if not isinstance(x, ndarray) and not is_scalar(x) and not host_operand(x):
+            return NotImplemented  # it may implement the operator
+    a, b = beside_arrays((a, b))
+    return matrix_product(array(a), array(b))
+
+
+__all__ = ["cross", "dot", "inner", "kron", "outer", "tensordot", "trace", "vdot"]

@@ -1,0 +1,354 @@
+"""Quantiles, percentiles and medians, with and without NaN."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import (
+    NO_BOOLEAN_SUBTRACT,
+    ArrayLike,
+    Axes,
+    array,
+    ndarray,
+    normalize_axes,
+    write_exactly,
+    write_out,
+)
+from cuprous._common.casting import astype
+from cuprous._functions.joining import stack
+from cuprous._functions.nan_reductions import nanmean
+from cuprous._functions.reductions import any as any_
+from cuprous._functions.reductions import mean
+from cuprous._functions.selection import take_along_axis
+
+#: The continuous methods: (alpha, beta) of Hyndman and Fan; the rank is n q + alpha + q (1 - alpha - beta) - 1.
+_CONTINUOUS = {
+    "linear": (1.0, 1.0), "weibull": (0.0, 0.0), "hazen": (0.5, 0.5), "interpolated_inverted_cdf": (0.0, 1.0),
+    "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
+}  # fmt: skip
+#: Rounded linear ranks.
+_DISCRETE: dict[str, Callable[[Any, Any], Any]] = {
+    "lower": lambda of, r: of.floor(r),
+    "higher": lambda of, r: of.ceil(r),
+    "nearest": lambda of, r: of.rint(r),
+    "midpoint": lambda of, r: 0.5 * (of.floor(r) + of.ceil(r)),
+}
+_STEPPED = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
+#: Methods whose results are elements.
+_EXACT = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
+
+
+class _Numbers:
+    """What ranks need, of Python's numbers."""
+
+    floor, ceil, rint = math.floor, math.ceil, round
+
+    @staticmethod
+    def where(test: bool, a: float, b: float) -> float:
+        return a if test else b
+
+
+class _Arrays:
+    """The same of arrays."""
+
+    floor, ceil, rint, where = (staticmethod(partial(_core.map, name)) for name in ("floor", "ceil", "rint", "where"))
+
+
+def _rank(of: Any, method: str, n: Any, q: float) -> Any:
+    """Rank (from 0, may be fractional and outside) of the q-quantile among n sorted values: one number, or one for each
+    slice."""
+    if method in _CONTINUOUS:
+        alpha, beta = _CONTINUOUS[method]
+        return n * q + (alpha + q * (1 - alpha - beta)) - 1
+    if method in _DISCRETE:
+        return _DISCRETE[method](of, (n - 1) * q)
+    position = n * q - (1.5 if method == "closest_observation" else 1)
+    low = of.floor(position)
+    if method == "closest_observation":
+        return of.where((position == low) & (low % 2 == 1), low, low + 1)
+    return of.where(position > low, low + 1, low + 0.5 if method == "averaged_inverted_cdf" else low)
+
+
+def _check_method(method: str) -> None:
+    known = (*_CONTINUOUS, *_DISCRETE, *_STEPPED)
+    if method not in known:
+        raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join(known)}")
+
+
+def _host_q(q: Any, scale: float, what: str) -> tuple[list[float], tuple[int, ...], str | None]:
+    """The wanted quantiles on the host, as fractions; their shape; and the dtype that they bring along."""
+    import numpy as np
+
+    given = np.asarray(_core.to_numpy(q) if isinstance(q, ndarray) else q)
+    if given.ndim > 2:
+        raise ValueError("q must be a scalar or 1d")
+    name = given.dtype.name if given.dtype.kind == "f" else "int64" if given.dtype.kind in "biu" else "float64"
+    brought = None if type(q) is float else name  # Python's floats promote weakly
+    host = given.astype(np.float64)
+    if host.size and not (host.min() >= 0 and host.max() <= scale):
+        raise ValueError(f"{what} must be in the range [0, {scale:g}]")
+    return (host.reshape(-1) / scale).tolist(), host.shape, brought
+
+
+def _folded_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
+    """The folded axes as one last axis."""
+    kept = [i for i in range(a.ndim) if i not in axes]
+    moved = a.transpose((*kept, *axes)) if a.ndim else a
+    return moved.reshape((*(a.shape[i] for i in kept), math.prod(a.shape[i] for i in axes)))
+
+
+def _sorted_last(a: ndarray, axes: tuple[int, ...]) -> ndarray:
+    """The folded axes as one last axis, sorted."""
+    return _core.sort(_folded_last(a, axes))
+
+
+#: Rows of so many elements are worth selecting from, for so many ranks; otherwise they are sorted.
+_LONG, _FEW = 1 << 16, 2
+
+
+class _Ranked:
+    """Rows (along the last axis) of which elements are read by rank, in another dtype that keeps their order. `ranks`
+    are those that will be asked for."""
+
+    __slots__ = ("_chosen", "_dtype", "_rows", "_sorted")
+
+    def __init__(self, rows: ndarray, ranks: set[int], dtype: str) -> None:
+        self._dtype = dtype
+        few = _LONG <= rows.shape[-1] < 1 << 31 and len(ranks) <= _FEW and dtypes.kind(rows.dtype_name) != "c"
+        self._sorted = not (few and rows.size)
+        self._rows = _core.sort(rows) if self._sorted else rows
+        self._chosen = {} if self._sorted else {rank: _core.select(rows, rank) for rank in ranks}
+
+    def at(self, rank: int) -> ndarray:
+        """The elements of that rank."""
+        found = self._rows[..., rank].copy() if self._sorted else self._chosen[rank]
+        return astype(found, self._dtype)
+
+    def last(self) -> ndarray:
+        """The greatest elements: NaN if there is one."""
+        if self._sorted:
+            return astype(self._rows[..., self._rows.shape[-1] - 1], self._dtype)
+        return astype(_core.reduce("max", self._rows, (self._rows.ndim - 1,)), self._dtype)
+
+
+def _weights(w: ndarray, a: ndarray, axes: tuple[int, ...] | None) -> ndarray:
+    """Weights in the shape of `a`: given so, or for the folded axes alone.
+
+    Raises:
+        TypeError: without axes that tell where they belong.
+        ValueError: for other shapes and negative weights, for which they are read.
+    """
+    if w.shape != a.shape:
+        if axes is None:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        if w.shape != tuple(a.shape[i] for i in axes):
+            raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+        w = w.transpose(sorted(range(len(axes)), key=axes.__getitem__))
+        w = w.reshape(tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
+    if w.size and bool(any_(w < 0)):
+        raise ValueError("Weights must be non-negative.")
+    return _core.broadcast_to(w, a.shape)
+
+
+def _weighted(ordered: ndarray, w: ndarray, fractions: list[float], skip_nan: bool) -> list[ndarray]:
+    """For each fraction the first value at which the weights so far reach it. NaN, sorted last, weighs nothing if
+    skipped.
+
+    Raises:
+        ValueError: if the weights of a slice are infinite, NaN or all zero, for which they are read.
+    """
+    w = astype(w, "float64")
+    n = ordered.shape[-1]
+    valid = ~_core.map("isnan", ordered) if skip_nan else None
+    if valid is not None:
+        w = _core.map("where", valid, w, 0.0)
+    running = _core.scan("sum", w, w.ndim - 1)
+    share = running / running[..., n - 1 :]
+    bad = _core.map("isnan", share[..., n - 1])
+    if bool(any_(bad if valid is None else bad & valid[..., 0])):
+        raise ValueError("Weights included NaN, inf or were all zero.")
+    share = _core.map("where", share == 0, -1.0, share)  # what weighs nothing is no quantile, not even of zero
+    parts = []
+    for q in fractions:
+        below = _core.reduce("sum", _core.cast(share < q, "int64"), (share.ndim - 1,), True)
+        parts.append(take_along_axis(ordered, _core.map("minimum", below, n - 1))[..., 0])
+    return parts
+
+
+def _lerp(low: ndarray, high: ndarray, weight: Any) -> ndarray:
+    """low + (high - low) * weight, monotonic as NumPy's."""
+    step = high - low
+    result = low + step * weight
+    if isinstance(weight, ndarray):
+        return _core.map("where", weight >= 0.5, high - step * (1 - weight), result)
+    return high - step * (1 - weight) if weight >= 0.5 else result
+
+
+def _quantile(
+    a: ArrayLike, q: Any, axis: Axes, out: Any, overwrite_input: bool, method: str, keepdims: bool, scale: float,
+    what: str, skip_nan: bool, weights: Any,
+) -> ndarray:  # fmt: skip
+    _check_method(method)
+    a = array(a)
+    if dtypes.kind(a.dtype_name) == "c":
+        raise TypeError("a must be an array of real numbers")
+    fractions, shape, q_dtype = _host_q(q, scale, what)
+    if q_dtype == "int64" and scale == 1 and method == "linear":
+        method = "lower"  # minimum or maximum: nothing is interpolated, so the dtype stays
+    axes = normalize_axes(axis, a.ndim)
+    if skip_nan and not a.size:  # as NumPy: the quantiles asked for leave no axis
+        return nanmean(a, axes, out=out, keepdims=keepdims)
+    w = None
+    if weights is not None:
+        if method != "inverted_cdf":
+            raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+        w = _weights(array(weights), a, None if axis is None else axes)
+    floating = dtypes.kind(a.dtype_name) == "f"
+    if method not in _EXACT:
+        if a.dtype_name == "bool" and all(a.shape[i] for i in axes):
+            raise TypeError(NO_BOOLEAN_SUBTRACT)
+        wide = a.dtype_name if floating else "float64"
+        if q_dtype is not None and type(q) is not int:
+            wide = _core.promote_types(a.dtype_name, "float64" if q_dtype == "int64" else q_dtype)
+    else:
+        wide = a.dtype_name
+    by_rank = w is None and not (skip_nan and floating)
+    # What is read by rank is cast when it is found: half as wide elements sort in half the time.
+    rows = _folded_last(a if by_rank else astype(a, wide), axes)
+    n = rows.shape[-1]
+    if n == 0:
+        raise IndexError("index -1 is out of bounds for axis 0 with size 0")
+    last = None
+    if w is not None:
+        order = _core.argsort(rows)
+        ordered, w = take_along_axis(rows, order), take_along_axis(_folded_last(w, axes), order)
+        parts = _weighted(ordered, w, fractions, skip_nan and floating)
+        last = ordered[..., n - 1]
+    elif skip_nan and floating:
+        ordered = _core.sort(rows)
+        parts = [_skipping(ordered, f, method) for f in fractions]
+    else:
+        ranks = [min(max(_rank(_Numbers, method, n, f), 0), n - 1) for f in fractions]
+        ranked = _Ranked(rows, {whole for r in ranks for whole in (math.floor(r), math.ceil(r))}, wide)
+        parts = [_at_rank(ranked, r) for r in ranks]
+        last = ranked.last()
+    if floating and not skip_nan and last is not None:
+        nan = _core.map("isnan", last)
+        parts = [_core.map("where", nan, last, part) for part in parts]
+    kept = tuple(1 if i in axes else m for i, m in enumerate(a.shape)) if keepdims else rows.shape[:-1]
+    if not shape:
+        return write_out(out, parts[0].reshape(kept), "quantile")
+    result = stack(parts) if parts else _core.empty((0,), wide)
+    return write_out(out, result.reshape((*shape, *kept)), "quantile")
+
+
+def _at_rank(ranked: _Ranked, rank: float) -> ndarray:
+    low = math.floor(rank)
+    if rank == low:
+        return ranked.at(low)
+    return _lerp(ranked.at(low), ranked.at(low + 1), rank - low)
+
+
+def _skipping(ordered: ndarray, q: float, method: str) -> ndarray:
+    """The quantile of what is not NaN (sorted to the front); the rank differs from slice to slice."""
+    n = _core.reduce("sum", _core.cast(~_core.map("isnan", ordered), "int64"), (ordered.ndim - 1,), True)
+    rank = _core.map("maximum", _core.map("minimum", _rank(_Arrays, method, n, q), n - 1), 0)
+    low = _core.map("floor", rank)
+    index = _core.cast(low, "int64")
+    if method in _EXACT:
+        return take_along_axis(ordered, index)[..., 0]
+    above = _core.map("maximum", _core.map("minimum", index + 1, n - 1), 0)
+    weight = rank - low
+    if ordered.dtype_name != "float64":
+        weight = _core.cast(weight, ordered.dtype_name)
+    result = _lerp(take_along_axis(ordered, index), take_along_axis(ordered, above), weight)
+    return result[..., 0]
+
+
+def quantile(
+    a: ArrayLike, q: Any, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False,
+    method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None,
+) -> ndarray:  # fmt: skip
+    """The q-quantiles (q in 0..1) over axes; several q give a leading axis. NaN if there is one.
+
+    Raises:
+        ValueError: for q outside 0..1 or an unknown method.
+    """
+    return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 1, "Quantiles", False, weights)
+
+
+def percentile(
+    a: ArrayLike, q: Any, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False,
+    method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None,
+) -> ndarray:  # fmt: skip
+    """The percentiles (q in 0..100) over axes; several q give a leading axis. NaN if there is one.
+
+    Raises:
+        ValueError: for q outside 0..100 or an unknown method.
+    """
+    return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 100, "Percentiles", False, weights)
+
+
+def nanquantile(
+    a: ArrayLike, q: Any, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False,
+    method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None,
+) -> ndarray:  # fmt: skip
+    """The q-quantiles over axes of what is not NaN."""
+    return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 1, "Quantiles", True, weights)
+
+
+def nanpercentile(
+    a: ArrayLike, q: Any, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False,
+    method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None,
+) -> ndarray:  # fmt: skip
+    """The percentiles over axes of what is not NaN."""
+    return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 100, "Percentiles", True, weights)
+
+
+def median(
+    a: ArrayLike, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> ndarray:
+    """The middle value over axes, or the mean of the two middle ones. NaN if there is one."""
+    a = array(a)
+    axes = normalize_axes(axis, a.ndim)
+    rows = _folded_last(a, axes)
+    n = rows.shape[-1]
+    if n == 0:
+        result = mean(rows, -1)
+    else:
+        ranks = sorted({(n - 1) // 2, n // 2})
+        ranked = _Ranked(rows, set(ranks), a.dtype_name)
+        result = mean(stack([ranked.at(rank) for rank in ranks], -1), -1)
+        if dtypes.kind(a.dtype_name) in "fc":
+            last = ranked.last()
+            result = _core.map("where", _core.map("isnan", last), last, result)
+    if keepdims:
+        result = result.reshape(tuple(1 if i in axes else m for i, m in enumerate(a.shape)))
+    return write_exactly(out, result, "median", "unsafe")
+
+
+def nanmedian(
+    a: ArrayLike, axis: Axes = None, out: ndarray | None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> ndarray:
+    """The median over axes of what is not NaN."""
+    a = array(a)
+    if dtypes.kind(a.dtype_name) not in "fc" or not a.size:
+        return median(a, axis, out, overwrite_input, keepdims)
+    axes = normalize_axes(axis, a.ndim)
+    ordered = _sorted_last(a, axes)
+    n = _core.reduce("sum", _core.cast(~_core.map("isnan", ordered), "int64"), (ordered.ndim - 1,), True)
+    low, high = (_core.map("maximum", n - k, 0) // 2 for k in (1, 0))
+    # Two equal middles must not be added first: they may be infinite, or near the end of the dtype's range.
+    middles = take_along_axis(ordered, low), take_along_axis(ordered, _core.map("minimum", high, ordered.shape[-1] - 1))
+    result = _core.map("where", low == high, middles[0], (middles[0] + middles[1]) / 2)[..., 0]
+    if keepdims:
+        result = result.reshape(tuple(1 if i in axes else m for i, m in enumerate(a.shape)))
+    return write_out(out, result, "nanmedian")
+
+
+__all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]

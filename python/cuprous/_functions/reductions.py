@@ -1,0 +1,429 @@
+"""Folds over axes: sums, extremes, moments, truth; and the running folds. Results are arrays, 0-d ones for all axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import (
+    ArrayLike,
+    Axes,
+    Axis,
+    array,
+    ndarray,
+    normalize_axes,
+    normalize_axis,
+    reduction_mask,
+    truth_mask,
+    write_exactly,
+)
+from cuprous._common.casting import astype, check_casting, starting_value, sum_dtype, warn_of_lost_parts
+from cuprous._common.layout import axis_order, laid_out
+from cuprous._functions.complex_parts import imag, real
+
+_reduce = _core.reduce
+
+
+def _axes(axis: Any, ndim: int, lenient: bool = True) -> tuple[int, ...] | None:
+    """`axis` as `_core.reduce` takes it."""
+    if axis is None:
+        return None
+    if ndim == 0 and lenient and axis in (0, -1):  # NumPy lets a 0-d array have an axis here, except for moments
+        return ()
+    if type(axis) is int:
+        return (axis,) if 0 <= axis < ndim else (normalize_axis(axis, ndim),)
+    return normalize_axes(axis, ndim)
+
+
+def _masked(a: ndarray, where: Any, filler: Any) -> ndarray:
+    """`a` where the mask holds, `filler` elsewhere."""
+    if where is True:
+        return a
+    return _core.map("where", reduction_mask(where, a.shape), a, _core.full((), filler, a.dtype_name))
+
+
+def _finish(result: ndarray, ufunc: str, initial: ndarray | None, out: Any, casting: str = "unsafe") -> ndarray:
+    if initial is not None:
+        result = _core.map(ufunc, result, initial)
+    return result if out is None else write_exactly(out, result, ufunc, casting)
+
+
+def _total(
+    op: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any, ufunc: str, empty: int
+) -> ndarray:
+    """Sum or product: widens small integers."""
+    if not isinstance(a, ndarray):
+        a = array(a)
+    name = a.dtype_name
+    wide = dtypes.accumulator(name) if dtype is out is None else sum_dtype(name, dtype, out)
+    if wide != name:
+        warn_of_lost_parts(name, wide)
+        a = _core.cast(a, wide)
+    if where is not True:
+        a = _masked(a, where, empty)
+    axes = _axes(axis, a.ndim)
+    if wide == "bool":  # any or all
+        result = _extreme(a, axis, None, keepdims, bool(empty), True, op == "sum")
+    else:
+        result = _reduce(op, a, axes, keepdims) if axes != () else a.copy("K")
+    if initial is None:
+        return result if out is None else _finish(result, ufunc, None, out)
+    start = starting_value(initial, wide)
+    if op == "sum" and dtypes.kind(wide) == "f":
+        # The engine's sums start from 0, which takes the sign of -0 away; only a sum of nothing but -0 has it.
+        plain = ~_core.map("signbit", a) | (a != 0)
+        if where is not True:
+            plain = plain & truth_mask(where)
+        if axes != ():
+            plain = _extreme(plain, axis, None, keepdims, False, True, True)
+        result = _core.map("where", plain, result, -0.0)
+    return _finish(result, ufunc, start, out)
+
+
+def sum(
+    a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
+    initial: Any = None, where: Any = True,
+) -> ndarray:  # fmt: skip
+    """Sum over axes. Integers narrower than 64 bits are summed in 64 bits."""
+    return _total("sum", a, axis, dtype, out, keepdims, initial, where, "add", 0)
+
+
+def prod(
+    a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False,
+    initial: Any = None, where: Any = True,
+) -> ndarray:  # fmt: skip
+    """Product over axes. Integers narrower than 64 bits are multiplied in 64 bits."""
+    return _total("prod", a, axis, dtype, out, keepdims, initial, where, "multiply", 1)
+
+
+def reduced_by(
+    ufunc: str, a: ndarray, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any
+) -> ndarray:
+    """`reduce` of a ufunc for which the engine has a reduction: add, multiply, maximum or minimum."""
+    if ufunc == "add":
+        return _total("sum", a, axis, dtype, out, keepdims, initial, where, ufunc, 0)
+    if ufunc == "multiply":
+        return _total("prod", a, axis, dtype, out, keepdims, initial, where, ufunc, 1)
+    a = a if dtype is None else astype(a, dtypes.name_of(dtype))
+    return _extreme(a, axis, out, keepdims, initial, where, ufunc == "maximum")
+
+
+def _extreme(a: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any, greatest: bool) -> ndarray:
+    if not isinstance(a, ndarray):
+        a = array(a)
+    if isinstance(out, ndarray):  # it takes part in the promotion
+        a = astype(a, _core.promote_types(a.dtype_name, out.dtype_name))
+    initial = None if initial is None else starting_value(initial, a.dtype_name)
+    ufunc = "maximum" if greatest else "minimum"
+    axes = _axes(axis, a.ndim)
+    if where is not True:
+        where = reduction_mask(where, a.shape)
+        if initial is None:
+            raise ValueError(
+                f"reduction operation '{ufunc}' does not have an identity, "
+                "so to use a where mask one has to specify 'initial'"
+            )
+        a = _core.map("where", where, a, initial)
+    if axes == ():
+        result = a.copy("K")
+    elif a.size == 0 and _folded(a.shape, axes) == 0:
+        if initial is None:
+            raise ValueError(f"zero-size array to reduction operation {ufunc} which has no identity")
+        result = _core.empty(_reduced_shape(a.shape, axes, keepdims), a.dtype_name)
+        _core.update(result, initial)
+    else:
+        result = _reduce("max" if greatest else "min", a, axes, keepdims)
+    return result if initial is None and out is None else _finish(result, ufunc, initial, out)
+
+
+def _folded(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> int:
+    """How many elements fold into one."""
+    n = 1
+    for i in range(len(shape)) if axes is None else axes:
+        n *= shape[i]
+    return n
+
+
+def _reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...] | None, keepdims: bool) -> tuple[int, ...]:
+    gone = range(len(shape)) if axes is None else axes
+    if keepdims:
+        return tuple(1 if i in gone else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in gone)
+
+
+def max(
+    a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, initial: Any = None,
+    where: Any = True,
+) -> ndarray:  # fmt: skip
+    """Greatest element over axes; NaN if there is one.
+
+    Raises:
+        ValueError: if no element is folded and there is no `initial`.
+    """
+    return _extreme(a, axis, out, keepdims, initial, where, True)
+
+
+def min(
+    a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, initial: Any = None,
+    where: Any = True,
+) -> ndarray:  # fmt: skip
+    """Least element over axes; NaN if there is one.
+
+    Raises:
+        ValueError: if no element is folded and there is no `initial`.
+    """
+    return _extreme(a, axis, out, keepdims, initial, where, False)
+
+
+amax = max
+amin = min
+
+
+def ptp(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:
+    """Greatest minus least element over axes."""
+    a = array(a)
+    high = max(a, axis, keepdims=keepdims)
+    if isinstance(out, ndarray):  # as in NumPy, the greatest element is written to it first
+        check_casting(high.dtype_name, out.dtype_name, "same_kind", "ufunc 'maximum' output")
+        high = astype(high, out.dtype_name)
+    return _finish(high - min(a, axis, keepdims=keepdims), "subtract", None, out, "same_kind")
+
+
+def _arg(op: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool, dtype: Any) -> ndarray:
+    a = array(a)
+    axes = None if axis is None or (a.ndim == 0 and axis in (0, -1)) else (normalize_axis(axis, a.ndim),)
+    if _folded(a.shape, axes) == 0:
+        raise ValueError(f"attempt to get {op} of an empty sequence")
+    result = _reduce(op, a, axes, keepdims)
+    return _finish(result if dtype is None else astype(result, dtypes.name_of(dtype)), op, None, out)
+
+
+def argmax(
+    a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False, dtype: Any = None
+) -> ndarray:
+    """Index of the first greatest element, along an axis or in the flattened array: int64, or the `dtype` given."""
+    return _arg("argmax", a, axis, out, keepdims, dtype)
+
+
+def argmin(
+    a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False, dtype: Any = None
+) -> ndarray:
+    """Index of the first least element, along an axis or in the flattened array: int64, or the `dtype` given."""
+    return _arg("argmin", a, axis, out, keepdims, dtype)
+
+
+def _truth(a: ArrayLike, axis: Any, out: Any, keepdims: bool, where: Any, every: bool) -> ndarray:
+    a = astype(array(a), "bool")
+    a = _masked(a, where, every)
+    axes = _axes(axis, a.ndim)
+    if axes == ():
+        result = a.copy("K")
+    elif a.size == 0 and _folded(a.shape, axes) == 0:
+        result = _core.full(_reduced_shape(a.shape, axes, keepdims), every, "bool")
+    else:
+        result = _reduce("min" if every else "max", a, axes, keepdims)
+    return _finish(result, "all" if every else "any", None, out)
+
+
+def all(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, *,
+        where: Any = True) -> ndarray:  # fmt: skip
+    """Whether all elements over axes are true."""
+    return _truth(a, axis, out, keepdims, where, True)
+
+
+def any(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False, *,
+        where: Any = True) -> ndarray:  # fmt: skip
+    """Whether any element over axes is true."""
+    return _truth(a, axis, out, keepdims, where, False)
+
+
+# --- moments
+
+
+def _working(name: str, dtype: Any) -> tuple[str, str]:
+    """(dtype to compute in, dtype to return) of a mean."""
+    result = dtypes.inexact(name) if dtype is None else dtypes.name_of(dtype)
+    return ("float32" if dtypes.itemsize(result) == 2 and dtype is None else result), result
+
+
+def _count(a: ndarray, axes: tuple[int, ...] | None, keepdims: bool, where: Any) -> Any:
+    """Elements per fold: an int, or an array where a mask decides."""
+    if where is True:
+        return _folded(a.shape, axes)
+    mask = _core.broadcast_to(truth_mask(where), a.shape)
+    return _reduce("sum", _core.cast(mask, "int64"), axes, keepdims)
+
+
+def mean(
+    a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, keepdims: bool = False, *,
+    where: Any = True,
+) -> ndarray:  # fmt: skip
+    """Arithmetic mean over axes; float64 for integers. Half precision is averaged in single precision."""
+    if not isinstance(a, ndarray):
+        a = array(a)
+    name = a.dtype_name
+    wide, returned = _working(name, dtype)
+    if wide != name:
+        a = _core.cast(a, wide)
+    a = _masked(a, where, 0)
+    axes = _axes(axis, a.ndim, where is not True)
+    total = _reduce("sum", a, axes, keepdims) if axes != () else a
+    result = total / _count(a, axes, keepdims, where)
+    if result.dtype_name != returned:
+        result = _core.cast(result, returned)
+    return result if out is None else write_exactly(out, result, "mean", "unsafe")
+
+
+def _spread(
+    name: str, a: ArrayLike, axis: Any, dtype: Any, out: Any, ddof: float, keepdims: bool, where: Any, known: Any,
+    correction: Any, root: bool,
+) -> ndarray:  # fmt: skip
+    if correction is not None:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    given = a = array(a)
+    wide, returned = _working(a.dtype_name, dtype)
+    returned = dtypes.component(returned)
+    if wide != a.dtype_name:
+        a = _core.cast(a, wide)
+    axes = _axes(axis, a.ndim, where is not True)
+    count = _count(a, axes, keepdims, where)
+    plain = where is True and known is None and axes != () and dtypes.kind(wide) == "f" and count
+    if plain:
+        squares = _reduce("m2", a, axes, keepdims)
+    else:
+        center = mean(given, axis, dtype, keepdims=True, where=where) if known is None else array(known)
+        deviations = (a if dtypes.kind(wide) in "fc" else given) - center  # an integer dtype is that of sums, as NumPy
+        if dtypes.kind(wide) == "c":
+            squares = real(deviations) * real(deviations) + imag(deviations) * imag(deviations)
+        else:
+            squares = deviations * deviations
+        squares = astype(_masked(squares, where, 0), dtypes.component(wide))
+        squares = _reduce("sum", squares, axes, keepdims) if axes != () else squares
+    freedom = _core.map("maximum", count - ddof, 0) if isinstance(count, ndarray) else count - ddof
+    if not isinstance(freedom, ndarray) and freedom < 0:
+        freedom = 0
+    result = squares / freedom
+    if root:
+        if dtypes.kind(returned) not in "fc":  # NumPy's odd one: the variance is an integer, too
+            result = _core.cast(result, returned)
+            if result.ndim:
+                check_casting("float64", returned, "same_kind", "ufunc 'sqrt' output")
+        result = _core.map("sqrt", result)
+    if result.dtype_name != returned:
+        result = _core.cast(result, returned)
+    return result if out is None else write_exactly(out, result, name, "same_kind" if root else "unsafe")
+
+
+def var(
+    a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, ddof: float = 0,
+    keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
+) -> ndarray:  # fmt: skip
+    """Variance over axes, with `n - ddof` degrees of freedom; real also for complex arrays."""
+    return _spread("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction, False)
+
+
+def std(
+    a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | None = None, ddof: float = 0,
+    keepdims: bool = False, *, where: Any = True, mean: Any = None, correction: Any = None,
+) -> ndarray:  # fmt: skip
+    """Standard deviation over axes, with `n - ddof` degrees of freedom; real also for complex arrays."""
+    return _spread("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction, True)
+
+
+def average(
+    a: ArrayLike, axis: Axes = None, weights: ArrayLike = None, returned: bool = False, *, keepdims: bool = False
+) -> Any:
+    """Weighted mean over axes; with `returned` also the sum of the weights.
+
+    Raises:
+        ZeroDivisionError: if weights sum to zero.
+        ValueError: if the weights' shape does not fit the axes.
+    """
+    a = array(a)
+    if weights is None:
+        result = mean(a, axis, keepdims=keepdims)
+        total = _core.full(result.shape, a.size / result.size if result.size else 0, result.dtype_name)
+        return (result, total) if returned else result
+    w = array(weights)
+    if w.shape != a.shape:
+        if axis is None:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        axes = normalize_axes(axis, a.ndim)
+        if w.shape != tuple(a.shape[i] for i in axes):
+            raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+        order = sorted(range(len(axes)), key=lambda i: axes[i])
+        w = w.transpose(order).reshape(tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
+    name = _core.promote_types(a.dtype_name, w.dtype_name)
+    if dtypes.kind(a.dtype_name) in "biu":
+        name = _core.promote_types(name, "float64")
+    a, w = astype(a, name), astype(w, name)
+    total = sum(w, axis, keepdims=keepdims)
+    if bool(any(total == 0)):
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    result = sum(a * w, axis, keepdims=keepdims) / total
+    return (result, _core.broadcast_to(total, result.shape).copy()) if returned else result
+
+
+# --- running folds
+
+
+def _running(op: str, a: ArrayLike, axis: Axis, dtype: Any, out: Any, name: str) -> ndarray:
+    a = array(a)
+    if axis is None or (a.ndim == 0 and axis in (0, -1)):
+        a, axis = a.reshape(-1), 0
+    i = normalize_axis(axis, a.ndim)
+    if op in ("sum", "prod") or dtype is not None:
+        a = astype(a, sum_dtype(a.dtype_name, dtype, out))
+    if a.dtype_name == "bool":
+        op = {"sum": "max", "prod": "min"}.get(op, op)
+    return _finish(_core.scan(op, a, i), name, None, out)
+
+
+def cumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
+    """Running sum along an axis, or of the flattened array."""
+    return _running("sum", a, axis, dtype, out, "cumsum")
+
+
+def cumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
+    """Running product along an axis, or of the flattened array."""
+    return _running("prod", a, axis, dtype, out, "cumprod")
+
+
+def _cumulative(op: str, x: ArrayLike, axis: Axis, dtype: Any, out: Any, include_initial: bool, first: int) -> ndarray:
+    x = array(x)
+    if axis is None:
+        if x.ndim > 1:
+            raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+        axis = 0
+    x = x if x.ndim else x.reshape((1,))
+    if not include_initial:
+        return _running(op, x, axis, dtype, out, op)
+    result = _running(op, x, axis, sum_dtype(x.dtype_name, dtype, out), None, op)
+    i = normalize_axis(axis, x.ndim)
+    shape = (*x.shape[:i], x.shape[i] + 1, *x.shape[i + 1 :])
+    longer = laid_out(shape, result.dtype_name, axis_order(result, "K"))
+    front = (slice(None),) * i
+    _core.update(longer[(*front, slice(0, 1))], first)
+    _core.update(longer[(*front, slice(1, None))], result)
+    return _finish(longer, op, None, out)
+
+
+def cumulative_sum(x: ArrayLike, /, *, axis: Axis = None, dtype: Any = None, out: ndarray | None = None,
+                   include_initial: bool = False) -> ndarray:  # fmt: skip
+    """Running sum along an axis, which only 1-d arrays may leave out; optionally led by zero."""
+    return _cumulative("sum", x, axis, dtype, out, include_initial, 0)
+
+
+def cumulative_prod(x: ArrayLike, /, *, axis: Axis = None, dtype: Any = None, out: ndarray | None = None,
+                    include_initial: bool = False) -> ndarray:  # fmt: skip
+    """Running product along an axis, which only 1-d arrays may leave out; optionally led by one."""
+    return _cumulative("prod", x, axis, dtype, out, include_initial, 1)
+
+
+__all__ = [
+    "all", "amax", "amin", "any", "argmax", "argmin", "average", "cumprod", "cumsum", "cumulative_prod",
+    "cumulative_sum", "max", "mean", "min", "prod", "ptp", "std", "sum", "var",
+]  # fmt: skip

@@ -1,0 +1,229 @@
+"""Elements picked and written by index (`take`, `put` and their like) and by mask (`compress`, `place`, `putmask`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import (
+    ArrayLike,
+    Axis,
+    array,
+    broadcast_shapes,
+    ndarray,
+    normalize_axis,
+    operand,
+    target,
+    write_exactly,
+)
+from cuprous._common.casting import astype, check_casting
+from cuprous._common.convert import convert
+from cuprous._common.indexing import assigned_value, bounded, flat_offsets, gather_flat, scatter_into, wrapped
+from cuprous._common.masks import flatnonzero
+from cuprous._common.operands import is_numpy_array
+
+
+def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray | None = None) -> ndarray:
+    """Slices of an array along an axis (or elements of the flattened one) where a 1-d condition holds.
+
+    Raises:
+        ValueError: unless the condition is 1-d.
+        IndexError: if it holds beyond the axis.
+    """
+    mask, a = array(condition), array(a)
+    if mask.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    a = a if a.ndim else a.reshape(1)
+    axis = normalize_axis(axis, a.ndim)
+    n = a.shape[axis]
+    if mask.size > n:
+        beyond = flatnonzero(mask[n:])
+        if beyond.size:
+            raise IndexError(f"index {n + int(beyond[0])} is out of bounds for axis {axis} with size {n}")
+        mask = mask[:n]
+    return write_exactly(out, take(a, flatnonzero(mask), axis), "compress")
+
+
+def extract(condition: ArrayLike, arr: ArrayLike) -> ndarray:
+    """Elements of the flattened array where the flattened condition holds."""
+    return compress(array(condition).reshape(-1), array(arr).reshape(-1))
+
+
+def _values(values: ArrayLike, dtype: str) -> ndarray:
+    """Values for an array of a dtype: arrays must cast to it safely, numbers and lists become it."""
+    if not isinstance(values, ndarray) and not is_numpy_array(values):
+        return convert(values, dtype)
+    values = array(values)
+    check_casting(values.dtype_name, dtype, "safe", "array data")
+    return values
+
+
+def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
+    """Writes values, in turn and repeated as needed, where the mask holds.
+
+    Raises:
+        ValueError: if there are places to fill but no values.
+    """
+    where = astype(array(mask), "bool").reshape(-1)
+    values = _values(vals, arr.dtype_name).reshape(-1)
+    if where.size != arr.size:
+        raise ValueError("place: mask and data must be the same size")
+    if not where.size:
+        return
+    running = _core.scan("sum", _core.cast(where, "int64"), 0)
+    if values.size == 0:
+        if int(running[-1]):
+            raise ValueError("Cannot insert from an empty array!")
+        return
+    chosen = gather_flat(values, _core.map("remainder", _core.map("maximum", running - 1, 0), values.size))
+    _core.update(
+        arr, _core.map("where", where.reshape(arr.shape), astype(chosen, arr.dtype_name).reshape(arr.shape), arr)
+    )
+
+
+def putmask(a: ndarray, /, mask: ArrayLike, values: ArrayLike) -> None:
+    """Writes `values[i mod n]` at each flat index i where the mask holds.
+
+    Raises:
+        ValueError: for a mask of another size.
+    """
+    where, source = astype(array(mask), "bool"), _values(values, a.dtype_name)
+    if where.size != a.size:
+        raise ValueError("putmask: mask and data must be the same size")
+    if source.size == 0 or a.size == 0:
+        return
+    flat = source.reshape(-1)
+    if flat.size != 1 and source.shape != a.shape:
+        flat = gather_flat(flat, _core.map("remainder", _core.iota((a.size,), (1,), 0), flat.size))
+    chosen: Any = flat.reshape(a.shape) if flat.size == a.size else flat.reshape(())
+    _core.update(a, _core.map("where", where.reshape(a.shape), astype(chosen, a.dtype_name), a))
+
+
+def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = None, mode: str = "raise") -> ndarray:
+    """Elements of the flattened array, or slices along an axis, at indices.
+
+    Raises:
+        IndexError: for an index out of bounds (mode "raise"; on a GPU indices held there wrap instead).
+    """
+    a = array(a)
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    if a.ndim == 0:
+        a = a.reshape((1,))
+    axis = normalize_axis(axis, a.ndim)
+    n = a.shape[axis]
+    index = bounded(indices, n, axis, mode)
+    if n == 0 and index.size:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    strides = a.element_strides
+    before, after = axis, a.ndim - axis - 1
+    scaled = index if strides[axis] == 1 else index * strides[axis]
+    if before or after:
+        shape = (*a.shape[:axis], *index.shape, *a.shape[axis + 1 :])
+        grid = _core.iota(shape, (*strides[:axis], *(0,) * index.ndim, *strides[axis + 1 :]), 0)
+        scaled = grid + scaled.reshape(index.shape + (1,) * after)
+    return write_exactly(out, _core.gather(a, scaled), "take")
+
+
+def put(a: ndarray, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
+    """Writes values at indices into the flattened array; values repeat as needed.
+
+    Raises:
+        TypeError: unless `a` is an array, and for indices that are no integers.
+        IndexError: for an index out of bounds (mode "raise"; on a GPU indices held there wrap instead), and for any
+            index of an empty array.
+    """
+    target(a, "put")
+    index = bounded(ind, a.size, 0, mode).reshape(-1)
+    if not index.size:
+        return
+    if not a.size:
+        raise IndexError("cannot replace elements of an empty array")
+    values: Any = operand(v) if not is_numpy_array(v) else assigned_value(a, v)
+    if isinstance(values, ndarray):
+        flat = astype(values, a.dtype_name).reshape(-1)
+        if flat.size == 0:
+            return
+        values = flat if flat.size == index.size else gather_flat(
+            flat, _core.map("remainder", _core.iota((index.size,), (1,), 0), flat.size)
+        )  # fmt: skip
+    _core.scatter(a, flat_offsets(a, index), values, "set")
+
+
+def _along_axis(a: ndarray, indices: Any, axis: int) -> ndarray:
+    """Offsets for take_along_axis and put_along_axis."""
+    index = array(indices) if not is_numpy_array(indices) else assigned_value(a, indices)
+    if dtypes.kind(index.dtype_name) not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if index.ndim != a.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    index = wrapped(index, a.shape[axis], axis)
+    strides = list(a.element_strides)
+    others = tuple(1 if i == axis else n for i, n in enumerate(a.shape))
+    try:
+        shape = list(broadcast_shapes(others, index.shape))
+    except ValueError:
+        raise IndexError(
+            f"shape mismatch: indices of shape {index.shape} could not be broadcast to the slices {others} of the array"
+        ) from None
+    own = strides[axis]
+    strides[axis] = 0
+    for i, n in enumerate(a.shape):
+        if i != axis and n == 1:
+            strides[i] = 0
+    return _core.iota(shape, strides, 0) + index * own
+
+
+def _check_flat(indices: Any) -> None:
+    if getattr(indices, "ndim", 1) != 1:
+        raise ValueError("when axis=None, `indices` must have a single dimension.")
+
+
+def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> ndarray:
+    """For each 1-d slice along an axis, its elements at that slice's indices.
+
+    Raises:
+        IndexError: unless the indices are integers, within bounds (on a GPU they wrap instead), and broadcast to the
+            other axes.
+        ValueError: unless they have as many axes as the array.
+    """
+    a = array(arr)
+    if axis is None:
+        _check_flat(indices)
+        a, axis = a.reshape(-1), 0
+    return _core.gather(a, _along_axis(a, indices, normalize_axis(axis, a.ndim)))
+
+
+def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: Axis) -> None:
+    """For each 1-d slice along an axis, writes values at that slice's indices. Errors as `take_along_axis`."""
+    target(arr, "put_along_axis")
+    if axis is None:
+        _check_flat(indices)
+        put(arr, indices, values)
+        return
+    offsets = _along_axis(arr, indices, normalize_axis(axis, arr.ndim))
+    values = assigned_value(arr, values)
+    if isinstance(values, ndarray):
+        values = _core.broadcast_to(astype(values, arr.dtype_name), offsets.shape)
+    _core.scatter(arr, offsets, values, "set")
+
+
+def scatter_add(a: ndarray, slices: Any, value: ArrayLike) -> None:
+    """Adds values at an index; one that occurs twice is added to twice."""
+    scatter_into(a, slices, operand(value), "add")
+
+
+def scatter_max(a: ndarray, slices: Any, value: ArrayLike) -> None:
+    """Raises elements at an index to values."""
+    scatter_into(a, slices, operand(value), "maximum")
+
+
+def scatter_min(a: ndarray, slices: Any, value: ArrayLike) -> None:
+    """Lowers elements at an index to values."""
+    scatter_into(a, slices, operand(value), "minimum")
+
+
+__all__ = ["compress", "extract", "place", "put", "put_along_axis", "putmask", "take", "take_along_axis"]

@@ -1,0 +1,261 @@
+"""Arrays as sets."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import ArrayLike, Axis, array, ndarray, normalize_axis
+from cuprous._common.casting import astype, common_dtype
+from cuprous._common.indexing import gather_flat
+from cuprous._common.masks import flatnonzero, select_flat
+from cuprous._functions.joining import concatenate
+from cuprous._functions.manipulation import moveaxis
+from cuprous._functions.selection import take
+
+
+def _changes(ordered: ndarray, equal_nan: bool) -> ndarray:
+    """Where a sorted 1-d array differs from the element before (the first always does)."""
+    mask = _core.full((ordered.size,), True, "bool")
+    if ordered.size > 1:
+        differs = ordered[1:] != ordered[:-1]
+        if equal_nan and dtypes.kind(ordered.dtype_name) in "fc":
+            both = _core.map("isnan", ordered[1:]) & _core.map("isnan", ordered[:-1])
+            differs = differs & ~both
+        _core.update(mask[1:], differs)
+    return mask
+
+
+def unique(
+    ar: ArrayLike, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+    axis: Axis = None, *, equal_nan: bool = True, sorted: bool = True,
+) -> Any:  # fmt: skip
+    """The distinct elements in order; on request where each first occurs, how to rebuild the input, and how often.
+
+    With an axis, the distinct slices along it. The result is sorted also where `sorted` is False.
+    """
+    ar = array(ar)
+    if axis is not None and normalize_axis(axis, ar.ndim) >= 0 and ar.ndim > 1:
+        return _unique_slices(ar, return_index, return_inverse, return_counts, normalize_axis(axis, ar.ndim))
+    flat = ar.reshape(-1)
+    if return_inverse and not return_index and flat.size and flat.device_name != "cpu":
+        found = _with_inverse(flat, ar.shape, return_counts, equal_nan)
+        if found is not None:
+            return found
+    order = _core.argsort(flat) if return_index or return_inverse else None
+    ordered = _core.sort(flat) if order is None else gather_flat(flat, order)
+    mask = _changes(ordered, equal_nan)
+    if not (return_index or return_inverse or return_counts):
+        return select_flat(mask, ordered)
+    if not (return_index or return_counts):
+        values = select_flat(mask, ordered)
+        return (values, *_extras(order, mask, values, ar.shape, False, True, False))
+    starts = flatnonzero(mask)
+    extras = _extras(order, mask, starts, ar.shape, return_index, return_inverse, return_counts)
+    return (gather_flat(ordered, starts), *extras)
+
+
+#: So many distinct values are found in each other's order faster than sorted positions are written back, on a GPU.
+_FEW = 1 << 22
+#: Elements that are looked at to guess how many distinct values there are.
+_SAMPLE = 1 << 16
+
+
+def _many(flat: ndarray) -> bool:
+    """Whether there are likely more than `_FEW` distinct values: of k drawn among d, k² / 2d pairs are equal. A wrong
+    guess costs time only."""
+    if flat.size <= max(2 * _FEW, _SAMPLE):
+        return False
+    drawn = _core.sort(flat[:: flat.size // _SAMPLE][:_SAMPLE])
+    pairs = int(_core.reduce("sum", _core.cast(drawn[1:] == drawn[:-1], "int64"), None))
+    return 2 * _FEW * pairs < _SAMPLE**2
+
+
+def _with_inverse(flat: ndarray, shape: tuple[int, ...], counts: bool, equal_nan: bool) -> tuple[ndarray, ...] | None:
+    """Values and inverse by searching for each element among the distinct ones; None where those are many, and where
+    elements need not be equal to one of them."""
+    kind = dtypes.kind(flat.dtype_name)
+    if kind == "c" or (kind == "f" and not equal_nan) or _many(flat):
+        return None
+    ordered = _core.sort(flat)
+    mask = _changes(ordered, equal_nan)
+    starts = flatnonzero(mask)
+    values = gather_flat(ordered, starts)
+    if starts.size > _FEW:
+        return (values, *_extras(_core.argsort(flat), mask, starts, shape, False, True, counts))
+    inverse = _core.searchsorted(values, flat, False).reshape(shape)
+    return (values, inverse, *_extras(None, mask, starts, shape, False, False, counts))
+
+
+def _extras(
+    order: ndarray | None, mask: ndarray, starts: ndarray, shape: tuple[int, ...], index: bool, inverse: bool,
+    counts: bool,
+) -> list[ndarray]:  # fmt: skip
+    """What else is wanted of sorted elements: `mask` tells where they change, `starts` its places (for the inverse only
+    their number matters)."""
+    n = mask.size
+    extras = []
+    if order is not None and index:
+        extras.append(gather_flat(order, starts))
+    if order is not None and inverse:
+        # Numbers of four bytes where they are enough: that is what is written all over memory.
+        name = "int32" if n <= dtypes.highest("int32") else "int64"
+        if starts.size < n:
+            groups = _core.scan("sum", _core.cast(mask, name), 0) - 1
+        else:
+            groups = _core.cast(_core.iota((n,), (1,), 0), name)
+        # No place is met twice, so the greatest is what is there; "set" would have to find the last first.
+        places = _core.full((n,), 0, name)
+        _core.scatter(places, order, groups, "maximum")
+        extras.append(_core.cast(places, "int64").reshape(shape))
+    if counts:
+        ends = concatenate((starts, _core.full((1,), n, "int64")))
+        extras.append(ends[1:] - ends[:-1] if n else _core.empty((0,), "int64"))
+    return extras
+
+
+def _unique_slices(ar: ndarray, index: bool, inverse: bool, counts: bool, axis: int) -> Any:
+    moved = moveaxis(ar, axis, 0)
+    n = moved.shape[0]
+    rows = moved.reshape((n, moved.size // n)) if n else moved.reshape((0, -1) if moved.size else (0, 0))
+    order = _core.iota((n,), (1,), 0)
+    for column in range(rows.shape[1] - 1, -1, -1):
+        order = gather_flat(order, _core.argsort(gather_flat(rows[:, column], order)))
+    mask = _core.full((n,), True, "bool")
+    ordered = take(rows, order, 0) if n else rows
+    if n > 1:
+        _core.update(mask[1:], _core.reduce("max", ordered[1:] != ordered[:-1], (1,)) if rows.shape[1] else False)
+    starts = flatnonzero(mask)
+    kept = take(ordered, starts, 0)
+    result = moveaxis(kept.reshape((kept.shape[0], *moved.shape[1:])), 0, axis)
+    extras = _extras(order, mask, starts, (n,), index, inverse, counts)
+    return (result, *extras) if extras else result
+
+
+class UniqueAllResult(NamedTuple):
+    """What `unique_all` returns."""
+
+    values: ndarray
+    indices: ndarray
+    inverse_indices: ndarray
+    counts: ndarray
+
+
+class UniqueCountsResult(NamedTuple):
+    """What `unique_counts` returns."""
+
+    values: ndarray
+    counts: ndarray
+
+
+class UniqueInverseResult(NamedTuple):
+    """What `unique_inverse` returns."""
+
+    values: ndarray
+    inverse_indices: ndarray
+
+
+def unique_all(x: ArrayLike) -> UniqueAllResult:
+    """Distinct elements, first occurrences, inverse and counts; every NaN counts as distinct."""
+    return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
+
+
+def unique_counts(x: ArrayLike) -> UniqueCountsResult:
+    """Distinct elements and counts; every NaN counts as distinct."""
+    return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x: ArrayLike) -> UniqueInverseResult:
+    """Distinct elements and inverse; every NaN counts as distinct."""
+    return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
+
+
+def unique_values(x: ArrayLike) -> ndarray:
+    """Distinct elements; every NaN counts as distinct."""
+    return unique(x, equal_nan=False)
+
+
+def isin(
+    element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = False, invert: bool = False, *,
+    kind: str | None = None,
+) -> ndarray:  # fmt: skip
+    """Whether each element occurs among others; `kind` and `assume_unique` choose no other algorithm here: they change
+    NumPy's speed and memory, not its result.
+
+    Raises:
+        ValueError: for another `kind`.
+    """
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
+    element, tests = array(element), array(test_elements).reshape(-1)
+    if tests.size == 0:
+        return _core.full(element.shape, invert, "bool")
+    name = common_dtype((element, tests))
+    if name == "float64" and {dtypes.kind(element.dtype_name), dtypes.kind(tests.dtype_name)} == {"i", "u"}:
+        # Compared in the dtype of the tests, without rounding: values that it cannot hold are not among them.
+        name = tests.dtype_name
+        held = element >= 0 if name == "uint64" else element <= dtypes.highest(name)
+        found = isin(_core.cast(element, name), tests) & held
+        return ~found if invert else found
+    element, ordered = astype(element, name), _core.sort(astype(tests, name))
+    place = _core.map("minimum", _core.searchsorted(ordered, element, False), tests.size - 1)
+    found = gather_flat(ordered, place)
+    return found != element if invert else found == element
+
+
+def in1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, invert: bool = False) -> ndarray:
+    """`isin` of the flattened first array."""
+    return isin(array(ar1).reshape(-1), ar2, assume_unique, invert)
+
+
+def _distinct(a: ArrayLike, assume_unique: bool) -> ndarray:
+    return array(a).reshape(-1) if assume_unique else unique(a)
+
+
+def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    """The distinct elements that occur in both arrays, in order; on request where they first occur in each."""
+    ar1, ar2 = array(ar1), array(ar2)
+    name = common_dtype((ar1, ar2))
+    ar1, ar2 = astype(ar1, name), astype(ar2, name)
+    if return_indices:
+        a, first = unique(ar1, return_index=True)
+        b, second = unique(ar2, return_index=True)
+        mask_a, mask_b = isin(a, b), isin(b, a)
+        return (
+            select_flat(mask_a, astype(a, common_dtype((a, b)))),
+            select_flat(mask_a, first),
+            select_flat(mask_b, second),
+        )
+    a, b = _distinct(ar1, assume_unique), _distinct(ar2, assume_unique)
+    name = common_dtype((a, b))
+    result = select_flat(isin(a, b), astype(a, name))
+    return _core.sort(result) if assume_unique else result
+
+
+def union1d(ar1: ArrayLike, ar2: ArrayLike) -> ndarray:
+    """The distinct elements of either array, in order."""
+    return unique(concatenate((ar1, ar2), axis=None))
+
+
+def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
+    """The distinct elements of the first array that do not occur in the second."""
+    a = _distinct(ar1, assume_unique)
+    return select_flat(isin(a, ar2, invert=True), a)
+
+
+def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
+    """The distinct elements that occur in exactly one of the arrays, in order."""
+    a, b = _distinct(ar1, assume_unique), _distinct(ar2, assume_unique)
+    ordered = _core.sort(concatenate((a, b)))
+    first = _changes(ordered, equal_nan=False)
+    last = _core.full((ordered.size,), True, "bool")
+    if ordered.size > 1:
+        _core.update(last[:-1], first[1:])
+    return select_flat(first & last, ordered)
+
+
+__all__ = [
+    "in1d", "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values",
+]  # fmt: skip

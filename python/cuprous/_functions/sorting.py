@@ -1,0 +1,252 @@
+"""Sorting, ordering and searching. Every sort is stable and puts NaN last."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import ArrayLike, Axis, array, ndarray, normalize_axis, write_out
+from cuprous._common.casting import astype, check_casting, common_dtype
+from cuprous._common.layout import axis_order, inverse
+from cuprous._functions.manipulation import flip, moveaxis
+from cuprous._functions.reductions import any as any_
+from cuprous._functions.selection import take, take_along_axis
+
+#: First letters of the kinds of sorts.
+_KINDS = ("q", "h", "m", "s")
+
+
+def _check(kind: str | None, order: Any, stable: bool | None) -> None:
+    if order is not None:
+        raise ValueError("Cannot specify order when the array has no fields.")
+    if kind is not None:
+        if not isinstance(kind, str):
+            raise TypeError(f"sort kind must be str, not {type(kind).__name__}")
+        if kind[:1].lower() not in _KINDS:  # NumPy compares the first letter only
+            raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got '{kind}')")
+    if stable is not None and kind is not None:
+        raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
+
+
+def _along(function: Any, a: ArrayLike, axis: Axis) -> ndarray:
+    a = array(a)
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    if a.ndim == 0 and function is _core.argsort:  # NumPy orders scalars, but does not sort them
+        a = a.reshape(1)
+    axis = normalize_axis(axis, a.ndim)
+    if a.size == 0 or a.ndim - 1 == axis:
+        return function(a)
+    return moveaxis(function(moveaxis(a, axis, -1)), -1, axis).copy()  # in C order
+
+
+def _sorted(a: ArrayLike, axis: Axis, function: Any = _core.sort) -> ndarray:
+    """A sorted (or, by `function`, otherwise ordered) copy that lies in memory as `a` does."""
+    a = array(a)
+    axes = None if axis is None or not a.ndim else axis_order(a, "K")
+    if axes is None:
+        return _along(function, a, axis)
+    return _along(function, a.transpose(axes), axes.index(normalize_axis(axis, a.ndim))).transpose(inverse(axes))
+
+
+def sort(
+    a: ArrayLike, axis: Axis = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None,
+    descending: bool = False,
+) -> ndarray:  # fmt: skip
+    """A sorted copy along an axis (None: flattened). All kinds are one stable sort. Falling order has NaN first."""
+    _check(kind, order, stable)
+    result = _sorted(a, axis)
+    return _reversed(result, axis).copy() if descending else result
+
+
+def argsort(
+    a: ArrayLike, axis: Axis = -1, kind: str | None = None, order: Any = None, *, stable: bool | None = None,
+    descending: bool = False,
+) -> ndarray:  # fmt: skip
+    """Indices (int64) that sort along an axis (None: of the flattened array). Equal elements keep their order, also
+    where it falls; that has NaN first."""
+    _check(kind, order, stable)
+    if not descending:
+        return _along(_core.argsort, a, axis)
+    a = array(a)
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    if a.ndim == 0:
+        return _along(_core.argsort, a, axis)
+    # Sorted backwards and read backwards, equal elements are in order again.
+    backwards = _along(_core.argsort, _reversed(a, axis), axis)
+    return a.shape[axis] - 1 - _reversed(backwards, axis)
+
+
+def _reversed(a: ndarray, axis: Axis) -> ndarray:
+    return flip(a, 0 if axis is None else axis) if a.ndim else a
+
+
+def _places(kth: Any, n: int) -> set[int]:
+    """The places that must be right, counted from the front.
+
+    Raises:
+        TypeError: for what are no integers.
+        ValueError: for bools, places out of bounds, and nested lists.
+    """
+    given = kth.tolist() if hasattr(kth, "tolist") else kth
+    places = set()
+    for k in given if isinstance(given, (list, tuple, range)) else [given]:
+        if isinstance(k, bool):
+            raise ValueError("Booleans unacceptable as partition index")
+        if isinstance(k, (list, tuple)):
+            raise ValueError("kth must be an integer or a sequence of integers")
+        if not hasattr(k, "__index__"):
+            raise TypeError("Partition index must be integer")
+        if not -n <= operator.index(k) < n and n:
+            raise ValueError(f"kth(={k}) out of bounds ({n})")
+        places.add(operator.index(k) % max(n, 1))
+    if not places:
+        raise TypeError("Partition index must be integer")
+    return places
+
+
+def _partition(a: ndarray, kth: Any, axis: Axis, kind: str, order: Any, indices: bool) -> ndarray:
+    _check(None if kind == "introselect" else kind, order, None)
+    places = _places(kth, a.size if axis is None else a.shape[normalize_axis(axis, a.ndim)])
+    if len(places) != 1 or not a.size:
+        return _along(_core.argsort, a, axis) if indices else _sorted(a, axis)
+    (place,) = places
+    if indices:
+        return _along(lambda rows: _core.partition(rows, place, True), a, axis)
+    return _sorted(a, axis, lambda rows: _core.partition(rows, place, False))
+
+
+def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> ndarray:
+    """A copy whose kth elements are where sorting would put them, with none greater before and none less behind."""
+    return _partition(array(a), kth, axis, kind, order, False)
+
+
+def argpartition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> ndarray:
+    """Indices of `partition`."""
+    a = array(a)
+    return _partition(a if a.ndim else a.reshape(1), kth, axis, kind, order, True)
+
+
+def topk(a: ArrayLike, k: int, axis: int = -1, largest: bool = True) -> tuple[ndarray, ndarray]:
+    """The first k elements along an axis in falling order (NaN first), or in rising order (NaN last), and their indices
+    (int64). Equal elements come in the order of their indices.
+
+    Raises:
+        ValueError: for k not in 0..n.
+        TypeError: for complex numbers.
+    """
+    a = array(a)
+    a = a if a.ndim else a.reshape(1)
+    axis = normalize_axis(axis, a.ndim)
+    rows, n = moveaxis(a, axis, -1), a.shape[axis]
+    if not 0 <= operator.index(k) <= n:
+        raise ValueError(f"[topk] k = {k} is not in 0..{n}")
+    if dtypes.kind(a.dtype_name) == "c":
+        raise TypeError("[topk] complex numbers have no order by size")
+    if k == 0 or not a.size or 2 * k > n or n >= 1 << 31:
+        order = argsort(rows, -1, descending=largest)[..., :k]
+    else:
+        order = _core.topk(rows, k, largest)
+    strides = rows.element_strides
+    offsets = order * strides[-1]
+    if rows.ndim > 1:
+        offsets = _core.iota(order.shape, (*strides[:-1], 0), 0) + offsets
+    return moveaxis(_core.gather(rows, offsets), -1, axis), moveaxis(order, -1, axis)
+
+
+def lexsort(keys: Any, axis: int = -1) -> ndarray:
+    """Indices that sort by several keys, the last one first.
+
+    Raises:
+        TypeError: without keys.
+        ValueError: for keys of different shapes.
+    """
+    parts = [array(k) for k in keys]
+    if not parts:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if any(p.shape != parts[0].shape for p in parts):
+        raise ValueError("all keys need to be the same shape")
+    if parts[0].ndim == 0:
+        return _core.full((), 0, "int64")
+    axis = normalize_axis(axis, parts[0].ndim)
+    order = argsort(parts[0], axis)
+    for key in parts[1:]:
+        order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)
+    return order
+
+
+def sort_complex(a: ArrayLike) -> ndarray:
+    """The elements as complex numbers, sorted by real, then imaginary part."""
+    a = array(a)
+    if dtypes.kind(a.dtype_name) != "c":
+        narrow = a.dtype_name in ("int8", "uint8", "int16", "uint16")
+        a = _core.cast(a, "complex64" if narrow else "complex128")
+    return sort(a)
+
+
+def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike = None) -> ndarray:
+    """Indices (int64) where values would be inserted in a sorted 1-d array.
+
+    Raises:
+        ValueError: for an array that is not 1-d, another `side`, or a sorter of another length.
+        TypeError: for a sorter that is not of integers.
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"search side must be 'left' or 'right' (got '{side}')")
+    a = array(a)
+    v = array(v)
+    if a.ndim != 1:
+        raise ValueError(
+            "object too deep for desired array" if a.ndim else "object of too small depth for desired array"
+        )
+    if sorter is not None:
+        order = array(sorter)
+        if dtypes.kind(order.dtype_name) not in "iu":
+            raise TypeError("sorter must only contain integers")
+        if order.shape != a.shape:
+            raise ValueError("sorter.size must equal len(a)")
+        a = take(a, order)
+    name = common_dtype((a, v))
+    return _core.searchsorted(astype(a, name), astype(v, name), side == "right")
+
+
+def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
+    """Index of the bin of each value; bins are edges in rising or falling order.
+
+    Raises:
+        TypeError: for complex values.
+        ValueError: for bins that are not 1-d, or in no order.
+    """
+    edges = array(bins)
+    if edges.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    x = array(x)
+    if dtypes.kind(x.dtype_name) == "c":
+        raise TypeError("x may not be complex")
+    check_casting(edges.dtype_name, "float64", "same_kind", "array data")
+    rising = True
+    if edges.size > 1:
+        up, down, differ = edges[1:] > edges[:-1], edges[1:] < edges[:-1], edges[1:] != edges[:-1]
+        # The first two edges that differ decide the order; a NaN makes it decreasing, as in NumPy.
+        first = _core.reduce("argmax", differ, None)
+        rising = not bool(any_(differ)) or bool(_core.gather(up, first))
+        if bool(any_(down if rising else up)):
+            raise ValueError("bins must be monotonically increasing or decreasing")
+    side = "left" if right else "right"
+    if rising:
+        return searchsorted(edges, x, side)
+    return edges.size - searchsorted(edges[::-1], x, side)
+
+
+def write_sorted(a: ndarray, axis: int = -1, kind: str | None = None, order: Any = None, *,
+                 stable: bool | None = None) -> None:  # fmt: skip
+    """Sorts in place along an axis (`ndarray.sort`)."""
+    write_out(a, sort(a, operator.index(axis), kind, order, stable=stable), "sort")
+
+
+__all__ = [
+    "argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort", "sort_complex", "topk",
+]  # fmt: skip

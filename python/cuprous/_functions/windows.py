@@ -1,0 +1,144 @@
+"""Window functions, and bits packed into bytes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core
+from cuprous._common.arguments import ArrayLike, Axis, array, ndarray, normalize_axis
+from cuprous._common.casting import astype
+from cuprous._common.layout import fortran_or_c, with_order
+from cuprous._common.operands import is_scalar
+from cuprous._functions import creation
+from cuprous._functions.manipulation import moveaxis
+from cuprous._functions.reductions import sum as sum_
+
+
+def _points(M: Any) -> float:
+    """The number of points as a Python float; NumPy's integers would wrap around."""
+    if isinstance(M, ndarray):
+        if M.ndim:
+            raise ValueError("[windows] the number of points must be a number, not an array of several")
+        M = M.item()
+    if isinstance(M, complex) or not is_scalar(M):
+        raise TypeError(f"[windows] the number of points must be a real number, not {type(M).__name__}")
+    return float(M)
+
+
+def _phase(M: float, end: float) -> ndarray:
+    """Returns 1 - M, 3 - M, …, one value for each whole number from 0 below `end`; M - 1 is the last if M is whole."""
+    if not end < 2**63:
+        raise ValueError("Maximum allowed size exceeded")
+    return _core.cast(_core.iota((max(0, math.ceil(end)),), (2,), 0), "float64") + (1 - M)
+
+
+def _cosines(M: Any, *weights: float) -> ndarray:
+    """A sum of cosines that is symmetric about the middle."""
+    M = _points(M)
+    if M <= 1:
+        return creation.ones(int(M == 1))
+    phase = _phase(M, M - 0.5)
+    result: Any = weights[0]
+    for k, weight in enumerate(weights[1:], 1):
+        result = result + weight * _core.map("cos", phase * (k * math.pi / (M - 1)))
+    return result
+
+
+def hanning(M: Any) -> ndarray:
+    """Hann's window of M points: a raised cosine that reaches zero."""
+    return _cosines(M, 0.5, 0.5)
+
+
+def hamming(M: Any) -> ndarray:
+    """Hamming's window of M points: a raised cosine on a pedestal."""
+    return _cosines(M, 0.54, 0.46)
+
+
+def blackman(M: Any) -> ndarray:
+    """Blackman's window of M points: three terms of cosines."""
+    return _cosines(M, 0.42, 0.5, 0.08)
+
+
+def bartlett(M: Any) -> ndarray:
+    """Bartlett's window of M points: a triangle that reaches zero."""
+    M = _points(M)
+    if M <= 1:
+        return creation.ones(int(M == 1))
+    return 1 - _core.map("absolute", _phase(M, M - 0.5)) / (M - 1)
+
+
+def kaiser(M: Any, beta: Any) -> ndarray:
+    """Kaiser's window of M points, by the Bessel function I0."""
+    M, beta = _points(M), _points(beta)
+    if M == 1:
+        return creation.ones(1)
+    ratio = _phase(M, M) / (M - 1)
+    return _core.map("i0", beta * _core.map("sqrt", 1 - ratio * ratio)) / _core.map(
+        "i0", _core.full((), beta, "float64")
+    )
+
+
+def _bit_weights(bitorder: str) -> list[int]:
+    if not isinstance(bitorder, str):
+        raise TypeError(f"'order' must be 'little' or 'big', not {type(bitorder).__name__}")
+    if bitorder not in ("big", "little"):
+        raise ValueError("'order' must be either 'little' or 'big'")
+    return [1 << i for i in (range(7, -1, -1) if bitorder == "big" else range(8))]
+
+
+def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarray:
+    """Truth values packed eight to a byte (uint8) along an axis, the last byte filled with zeros.
+
+    Raises:
+        TypeError: unless the input is bool or of integers.
+        ValueError: for another `bitorder`.
+    """
+    weights = _core.cast(array(_bit_weights(bitorder)), "uint8")
+    a = array(a)
+    if a.dtype_name[:3] not in ("boo", "int", "uin"):
+        raise TypeError("Expected an input array of integer or boolean data type")
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    a = a if a.ndim else a.reshape(1)
+    axis = normalize_axis(axis, a.ndim)
+    moved = moveaxis(astype(a, "bool"), axis, -1)
+    n = moved.shape[-1]
+    bits = _core.full((*moved.shape[:-1], -(-n // 8) * 8), 0, "uint8")
+    _core.update(bits[..., :n], moved)
+    packed = sum_(bits.reshape((*moved.shape[:-1], -(-n // 8), 8)) * weights, -1, "uint8")
+    return with_order(moveaxis(packed, -1, axis), fortran_or_c(a))
+
+
+def unpackbits(a: ArrayLike, /, axis: Axis = None, count: int | None = None, bitorder: str = "big") -> ndarray:
+    """The bits of bytes (uint8) as zeros and ones along an axis; `count` limits how many, or fills up with zeros.
+
+    Raises:
+        TypeError: unless the input is uint8.
+        ValueError: for another `bitorder`, or a count below minus the length.
+    """
+    weights = _core.cast(array(_bit_weights(bitorder)), "uint8")
+    a = array(a)
+    if a.dtype_name != "uint8":
+        raise TypeError("Expected an input array of unsigned byte data type")
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    axis = normalize_axis(axis, a.ndim)
+    moved = moveaxis(a, axis, -1)
+    set_ = _core.cast((moved.reshape((*moved.shape, 1)) & weights) != 0, "uint8")
+    total = moved.shape[-1] * 8
+    bits = set_.reshape((*moved.shape[:-1], total))
+    if count is not None:
+        wanted = count if count >= 0 else total + count
+        if wanted < 0:
+            raise ValueError("-count larger than number of elements")
+        if wanted <= total:
+            bits = bits[..., :wanted]
+        else:
+            longer = _core.full((*moved.shape[:-1], wanted), 0, "uint8")
+            _core.update(longer[..., :total], bits)
+            bits = longer
+    return with_order(moveaxis(bits, -1, axis), fortran_or_c(a))
+
+
+__all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser", "packbits", "unpackbits"]

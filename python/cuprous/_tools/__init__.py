@@ -1,0 +1,1 @@
+"""Tools beside computing: estimates, profiles, timing, the report of kernels and the demonstration."""

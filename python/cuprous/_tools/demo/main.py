@@ -1,0 +1,115 @@
+"""The command line of `cuprous demo`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import cuprous as cp
+from cuprous._tools.demo.show import as_svg, as_text
+
+FOOTER = """\
+Each time is that of one result that was waited for, with NumPy and with Cuprous by the same loop. Each result was first
+compared with NumPy's. "At least" is what reading the inputs and writing the results once takes at the copy bandwidth
+measured here: a time well below it would be reported as an error."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the workloads; 1 where a result was wrong or a time impossible."""
+    arguments = parse(argv)
+    # NumPy and the rows are imported after the arguments are read, so that `--help` is quick.
+    import numpy as np
+
+    from cuprous._tools.demo.measure import Result, measure
+    from cuprous._tools.demo.rows import rows
+
+    chosen = rows(arguments.quick)
+    names = [row.name for row in chosen]
+    if arguments.only:
+        wanted = arguments.only.split(",")
+        unknown = [name for name in wanted if name not in names]
+        if unknown:
+            print(f"cuprous demo: there is no row {unknown[0]}; there are {', '.join(names)}", file=sys.stderr)
+            return 2
+        chosen = [row for row in chosen if row.name in wanted]
+    gpu, about = devices(cp)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    subtitle = f"NumPy {np.__version__}, {cores} CPU core{'s' * (cores != 1)}; {about}"
+    progress = Progress(len(chosen), sys.stderr.isatty() and not arguments.json)
+    results: list[Result] = []
+    for number, row in enumerate(chosen, 1):
+        results.append(measure(row, cp, gpu, arguments.quick, progress.of(number, row.title)))
+    progress.clear()
+    failed = any(result.failed for result in results)
+    if arguments.json:
+        print(json.dumps({"machine": subtitle, "gpu": gpu, "rows": [r.as_dict() for r in results]}, indent=2))
+    else:
+        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        print(subtitle + "\n")
+        print(as_text(results, color, shutil.get_terminal_size().columns), end="")
+        print(FOOTER)
+    if arguments.plot:
+        Path(arguments.plot).write_text(as_svg(results, subtitle), encoding="utf-8")
+        print(f"wrote {arguments.plot}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="cuprous demo", description="Well-known workloads: NumPy beside Cuprous on this machine's CPU and GPU."
+    )
+    parser.add_argument("--quick", action="store_true", help="small sizes: seconds in place of a minute or two")
+    parser.add_argument("--only", metavar="NAMES", help="rows to run, such as matmul,options")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--plot", metavar="FILE.svg", help="write a picture as well")
+    return parser.parse_args(argv)
+
+
+def devices(cp: object) -> tuple[bool, str]:
+    """Whether there is a usable GPU, and one line about it."""
+    core = cp._core  # type: ignore[attr-defined]
+    if core.device_count() == 0:
+        reason = core.unusable_gpu_reason()
+        if reason:
+            return False, f"the GPU cannot be used: {reason.splitlines()[0]} (`cuprous doctor` says more)"
+        kind = "Apple's GPUs are not supported yet" if platform.system() == "Darwin" else "no NVIDIA GPU was found"
+        return False, f"{kind}, so there are no GPU figures"
+    try:
+        properties = core.device_properties(0)
+    except RuntimeError as error:
+        return False, f"the GPU cannot be used: {str(error).splitlines()[0]} (`cuprous doctor` says more)"
+    name = properties.get("name", "GPU")
+    return True, name.decode() if isinstance(name, bytes) else str(name)
+
+
+class Progress:
+    """One line on the terminal that is written over; nothing where there is no terminal."""
+
+    def __init__(self, total: int, shown: bool) -> None:
+        self.total, self.shown = total, shown
+
+    def of(self, number: int, title: str) -> Step:
+        return Step(self, number, title)
+
+    def line(self, text: str) -> None:
+        if self.shown:
+            print(f"\r\x1b[2K{text}", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        self.line("")
+
+
+class Step:
+    """Called with what is being timed."""
+
+    def __init__(self, progress: Progress, number: int, title: str) -> None:
+        self.progress, self.number, self.title = progress, number, title
+
+    def __call__(self, what: str) -> None:
+        self.progress.line(f"[{self.number}/{self.progress.total}] {self.title}: {what}")

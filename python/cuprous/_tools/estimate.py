@@ -1,0 +1,254 @@
+"""What a function takes, and whether a GPU is worth it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from typing import Any
+
+from cuprous import _core
+from cuprous._common.device import device_word
+from cuprous._tools.estimate_result import Estimate, On, Program, SimpleEstimate, Step
+from cuprous._tools.timing import settled_seconds
+
+_hinted = False
+
+
+def _arrays(value: Any) -> Iterable[Any]:
+    """The arrays and tensors in what a function gave back."""
+    if isinstance(value, (_core.ndarray, _core.Tensor)):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _arrays(part)
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _arrays(part)
+
+
+def _sides(device: Any) -> tuple[str | None, str | None]:
+    """Names of the CPU and the GPU that were asked for."""
+    names = [] if device is None else list(device) if isinstance(device, (list, tuple)) else [device]
+    sides: list[str | None] = [None, None]
+    for name in names:
+        word = device_word(name)
+        side = _core.device_side(word)
+        if sides[side] is not None:
+            kind = ("CPUs", "GPUs")[side]
+            raise ValueError(f"[estimate] {word!r} and {sides[side]!r} are both {kind}; name one of each")
+        sides[side] = word
+    return sides[0], sides[1]
+
+
+def estimate(
+    fn: Callable[..., Any],
+    *args: Any,
+    device: Any = None,
+    repeats: int = 1,
+    measure: bool = False,
+    kwargs: Mapping[str, Any] | None = None,
+    pinned: bool = False,
+    tf32: bool = False,
+    startup: float = 0.0,
+) -> Estimate:
+    """What `fn(*args)` takes on the CPU and on a GPU, what bounds it, and from when on the GPU is worth it.
+
+    The function is called once, and what it records is planned and counted: operations, bytes between memory and chip,
+    kernels, copies. Nothing is computed for it unless it reads values on the host itself (`float(x)`, `if x.any()`, an
+    optimizer's step) or leaves something behind that others see; then the call has the effects of any other. What was
+    recorded before stays as it is. Figures are those of `cuprous calibrate` where it was run, else of data sheets.
+
+    Args:
+        fn: a function of arrays or tensors.
+        *args: what it is called with.
+        device: where: this machine's "cpu" and "cuda" by default; a GPU or a CPU of `cuprous estimate --list`, such as
+            "H200" or "EPYC 9654", or one of each.
+        repeats: how often it is to be done with the data staying where they are, 1 or more.
+        measure: times it here as well, for comparison.
+        kwargs: keyword arguments of the function.
+        pinned: copies are from pinned memory.
+        tf32: float32 products on a listed GPU may be rounded to TF32.
+        startup: seconds until the GPU can be used, where that is to be counted.
+
+    Returns:
+        An `Estimate`, which shows itself.
+
+    Raises:
+        TypeError: if `fn` is not callable, or calling it only makes a generator or a coroutine.
+        ValueError: for a device that is not listed, or a number out of range.
+        RuntimeError: for "cuda" on a machine without a usable GPU, or while another estimate is made, by `fn` itself or
+            by another thread.
+
+    Examples:
+        >>> import cuprous as cp
+        >>> a = cp.ones((1000, 1000))
+        >>> cp.estimate(lambda x: x @ x + 1, a).flops
+        2001000000.0
+    """
+    from numbers import Real
+
+    if not callable(fn):
+        raise TypeError(f"[estimate] the first argument is the function, not {type(fn).__name__}")
+    for name, value in (("repeats", repeats), ("start-up", startup)):
+        if not isinstance(value, Real):
+            raise TypeError(f"[estimate] {name} is a number, not {type(value).__name__}")
+    if not 1 <= repeats < float("inf"):
+        raise ValueError(f"[estimate] repeats is {repeats}, and must be 1 or more")
+    if not 0 <= startup < float("inf"):
+        raise ValueError(f"[estimate] start-up is {startup}, and must be a number that is not negative")
+    cpu_name, gpu_name = _sides(device)
+    options = dict(kwargs or {})
+    counting = _core.Counting()
+    try:
+        result = fn(*args, **options)
+        if isinstance(result, (Generator, Coroutine)):
+            kind = "generator" if isinstance(result, Generator) else "coroutine"
+            result.close()
+            raise TypeError(f"[estimate] calling it only makes a {kind}: give a function that runs it to its end")
+        found = list(_arrays(result))
+        counting.count(found)
+        homes = [x.device_name for x in (*_arrays(args), *_arrays(options), *found)]
+        del result, found
+    finally:
+        counting.end()
+    facts = counting.facts()
+    home = homes[0] if homes else _core.get_device()
+    cpu = _on(counting, cpu_name, False, tf32)
+    gpu = None
+    if gpu_name is not None or (device is None and _core.device_count()):
+        gpu = _on(counting, gpu_name, True, tf32)
+    programs = tuple(
+        Program(int(nodes), tuple(Step(n, f, r, w, s) for (n, f, r, w, _), s in zip(steps, times, strict=True)))
+        for (nodes, steps), times in zip(facts["programs"], (gpu or cpu)[1], strict=True)
+    )
+    more: dict[str, Any] = {"bound": cpu[0].bound}
+    if gpu is not None:
+        both = counting.compare(cpu_name, gpu_name, float(repeats), pinned, startup, tf32)
+        more = {
+            "total_cpu": both["cpu"], "total_gpu": both["gpu"], "copies": both["copies"], "speedup": both["speedup"],
+            "speedup_range": both["range"], "bound": both["bound"], "break_even_size": both["break_even_size"],
+            "break_even_repeats": both["break_even_repeats"], "sentence": both["sentence"],
+        }  # fmt: skip
+    if measure:
+        more |= {"measured": settled_seconds(lambda: fn(*args, **options)), "measured_on": home}
+    return Estimate(
+        name=getattr(fn, "__name__", type(fn).__name__), flops=facts["flops"], bytes_read=facts["read"],
+        bytes_written=facts["written"], launches=int(facts["launches"]), upload=facts["upload"],
+        download=facts["download"], programs=programs, ran=facts["ran"], own_kernels=facts["kernels"],
+        repeats=repeats, cpu=cpu[0], gpu=gpu[0] if gpu else None, notes=tuple(_notes(facts, cpu[0], gpu)), **more,
+    )  # fmt: skip
+
+
+def _on(counting: Any, name: str | None, gpu: bool, tf32: bool) -> tuple[On, Sequence[Sequence[float]]]:
+    told = counting.on(name, gpu, tf32)
+    return On(told["name"], told["seconds"], told["bound"], told["measured"], told["fits"]), told["steps"]
+
+
+def _notes(facts: Mapping[str, Any], cpu: On, gpu: Any) -> Iterable[str]:
+    global _hinted
+    hint = _core.Counting.hint()
+    if hint is not None and not _hinted:
+        _hinted = True
+        warnings.warn(hint, stacklevel=3)
+    if not facts["programs"] and not facts["kernels"]:
+        yield (
+            "it recorded no operation on this thread: NumPy computes NumPy's arrays (pass cuprous.asarray(x)), and "
+            "work of other threads is not counted"
+        )
+    if facts["kernels"]:
+        yield f"{facts['kernels']} kernels of your own were started; what they do is not counted"
+    if not cpu.measured and cpu.name not in _core.profiles():
+        yield "this machine has not been measured: `cuprous calibrate` makes estimates better"
+    if gpu is not None and not gpu[0].fits:
+        yield f"the data do not fit into the memory of {gpu[0].name}"
+
+
+def _quantity(value: float | str, kind: str, name: str) -> float:
+    """A number in SI units, or text such as "400 GFLOPS"."""
+    from numbers import Real
+
+    if isinstance(value, str):
+        try:
+            return _core.parse_quantity(value, kind)
+        except ValueError as error:
+            raise ValueError(f"[estimate_simple] {name}: {error}") from None
+    if not isinstance(value, Real):
+        raise TypeError(f"[estimate_simple] {name} must be a number or text with a unit, not {type(value).__name__}")
+    return float(value)
+
+
+def estimate_simple(
+    flops: float | str,
+    data: float | str = 0,
+    *,
+    cpu_rate: float | str | None = None,
+    gpu_rate: float | str | None = None,
+    bandwidth: float | str | None = None,
+    startup: float | str | None = None,
+    cpu: str | None = None,
+    gpu: str | None = None,
+) -> SimpleEstimate:
+    """Estimate a speed-up by the simple formula, from a count of operations and bytes.
+
+    The CPU takes ``flops / cpu_rate``. The GPU takes ``flops / gpu_rate + data / bandwidth + startup``. No hardware
+    needs to be named where rates and bandwidth are given. `estimate` knows more: memory, launches, and what a function
+    really does.
+
+    Parameters
+    ----------
+    flops : float or str
+        Operations, as a number or as text with a unit, such as ``"10,000 GFLOP"``.
+    data : float or str, optional
+        Bytes to copy to the GPU, such as ``"1 GB"``.
+    cpu_rate, gpu_rate : float or str, optional
+        Operations a second, such as ``"400 GFLOPS"``. By default the peak of `cpu` and `gpu`.
+    bandwidth : float or str, optional
+        Bytes a second to the GPU, such as ``"8 GB/s"``. By default the line rate of the GPU's slot.
+    startup : float or str, optional
+        Seconds until the GPU can be used, such as ``"375 ms"``. By default 0.4, or what `cuprous calibrate` measured.
+    cpu, gpu : str, optional
+        Names of the list of `cuprous estimate --list`. By default this machine's CPU and GPU.
+
+    Returns
+    -------
+    SimpleEstimate
+        The times, their parts, and the speed-up.
+
+    Raises
+    ------
+    ValueError
+        If a quantity is out of range or cannot be read without guessing, such as ``"400"`` or ``"1,5 GB"``, and if the
+        hardware is not in the list.
+
+    See Also
+    --------
+    estimate : Count what a function does, and estimate that.
+
+    Examples
+    --------
+    >>> import cuprous as cp
+    >>> got = cp.estimate_simple("10,000 GFLOP", "1 GB", cpu_rate="400 GFLOPS", gpu_rate="12.5 TFLOPS",
+    ...                          bandwidth="8 GB/s", startup="375 ms")
+    >>> got.cpu_seconds, got.gpu_seconds, round(got.speedup, 1)
+    (25.0, 1.3, 19.2)
+    """
+
+    def optional(value: float | str | None, kind: str, name: str) -> float | None:
+        return None if value is None else _quantity(value, kind, name)
+
+    answer = _core.estimate_simple(
+        _quantity(flops, "operations", "flops"),
+        _quantity(data, "bytes", "data"),
+        [
+            optional(cpu_rate, "rate", "cpu_rate"),
+            optional(gpu_rate, "rate", "gpu_rate"),
+            optional(bandwidth, "bandwidth", "bandwidth"),
+        ],
+        optional(startup, "seconds", "startup"),
+        cpu,
+        gpu,
+    )
+    return SimpleEstimate(**answer)
+
+
+__all__ = ["estimate", "estimate_simple"]

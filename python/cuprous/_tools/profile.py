@@ -1,0 +1,127 @@
+"""`cuprous.profile`: where the time of a program goes, line by line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import TracebackType
+
+from cuprous import _core
+from cuprous._tools.profile_rows import ProfileRow, ProfileTotal
+
+
+class profile:
+    """Notes what runs within a `with`: `with cuprous.profile() as p: …`, then `print(p)`.
+
+    All threads and devices are noted. The block ends with a wait for the devices, so that what it started counts. A
+    block that ends with an exception has its profile all the same.
+
+    Raises:
+        RuntimeError: a profile is being made already; or its figures are asked for before it has ended.
+    """
+
+    def __init__(self) -> None:
+        self._report: _core.Report | None = None
+        self._begun, self._process = False, 0
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        try:
+            self.stop()
+        except Exception:
+            if error is None:
+                raise  # else the block's own error is what the user must see
+
+    def start(self) -> None:
+        """Begins, as `with` does.
+
+        Raises:
+            RuntimeError: a profile is being made already.
+        """
+        _core.profile_begin()
+        self._begun, self._report, self._process = True, None, os.getpid()
+
+    def stop(self) -> None:
+        """Ends, as the end of a `with` does. In a forked child nothing ends: the profile is its parent's.
+
+        Raises:
+            RuntimeError: it had not begun.
+        """
+        if not self._begun:
+            raise RuntimeError("[profile] this profile has not begun")
+        self._begun = False
+        if self._process == os.getpid():
+            self._report = _core.profile_end()
+
+    def _done(self) -> _core.Report:
+        if self._report is None:
+            raise RuntimeError("[profile] there is nothing to tell yet: the profile has not ended")
+        return self._report
+
+    @property
+    def rows(self) -> list[ProfileRow]:
+        """A row a line, those with most time first."""
+        return [ProfileRow(**row) for row in self._done().rows()]
+
+    @property
+    def total(self) -> ProfileTotal:
+        """The sums of all rows."""
+        return ProfileTotal(**self._done().total())
+
+    @property
+    def parts(self) -> list[tuple[str, int, float]]:
+        """`(name, calls, seconds)` of what `torch.profiler.record_function` named."""
+        return self._done().parts()
+
+    @property
+    def spans(self) -> list[tuple[str, float, float, float]]:
+        """Each of them, in order: `(name, begin, seconds, device_seconds)`; the latter of what was submitted in it."""
+        return self._done().part_spans()
+
+    @property
+    def advice(self) -> list[str]:
+        """What to do about what is slow, a sentence or two each, the most important first."""
+        return self._done().advice()
+
+    @property
+    def events(self) -> int:
+        """How many events were noted; the timeline has the first million of them, the table all."""
+        return self._done().events()[0]
+
+    def table(self, limit: int = 20, sort_by: str = "time") -> str:
+        """The rows as text.
+
+        Args:
+            limit: rows shown; the others are one row.
+            sort_by: "time" (of devices, copies, waits and planning), or the name of a number in `ProfileRow`.
+
+        Raises:
+            ValueError: there is no such column, or `limit` is negative.
+        """
+        if limit < 0:
+            raise ValueError(f"[profile] limit={limit} is negative")
+        return self._done().table(min(limit, sys.maxsize), sort_by)
+
+    def save(self, path: str | bytes | os.PathLike[str]) -> None:
+        """Writes the timeline as JSON in Chrome's trace format, for `cuprous serve --profile` and https://ui.perfetto.dev;
+        where the name ends with ".svg", the flame graph.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        name = os.fsdecode(path)
+        if name.endswith(".svg"):
+            self._done().save_flame_graph(name)
+        else:
+            self._done().save_trace(name)
+
+    def __str__(self) -> str:
+        if self._report is None:
+            return "<cuprous.profile: not ended>"
+        return "\n".join([self.table(), *(f"* {sentence}" for sentence in self.advice)])
+
+
+__all__ = ["profile"]

@@ -1,0 +1,150 @@
+"""How long a call takes once things have settled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from cuprous import _core
+
+
+def settled_seconds(call: Callable[[], Any], *, settle: float = 0.0, budget: float = 1.0, most: int = 25) -> float:
+    """Seconds of one call, each waited for, in the quarter of runs that was least disturbed.
+
+    Args:
+        call: what is timed; what it returns is held until the device is done.
+        settle: seconds for which it is run at least before anything is timed; four runs are, but for long ones.
+        budget: seconds for which it is timed, at least three times.
+        most: runs that are timed at most.
+    """
+
+    def once() -> float:
+        begin = time.perf_counter()
+        kept = call()
+        _core.synchronize()
+        taken = time.perf_counter() - begin
+        del kept
+        return taken
+
+    _core.synchronize()
+    start, runs = time.perf_counter(), 0
+    while runs < 4 or time.perf_counter() - start < settle:
+        once()
+        runs += 1
+        if time.perf_counter() - start > 2 + settle:
+            break
+    times: list[float] = []
+    start = time.perf_counter()
+    while len(times) < most and (len(times) < 3 or time.perf_counter() - start < budget):
+        times.append(once())
+    return sorted(times)[len(times) // 4]
+
+
+class Timing(NamedTuple):
+    """Seconds of a call, computed and waited for: see `timeit`."""
+
+    runs: tuple[float, ...]
+    """Each run's seconds of one call."""
+    number: int
+    """Calls of one run."""
+
+    @property
+    def median(self) -> float:
+        """The median of the runs, in seconds."""
+        import statistics
+
+        return statistics.median(self.runs)
+
+    @property
+    def best(self) -> float:
+        """The shortest of the runs, in seconds."""
+        return min(self.runs)
+
+    def __repr__(self) -> str:
+        calls = f"{len(self.runs)} runs of {self.number} call{'s' * (self.number != 1)}"
+        median, best = (_core.quantity(seconds, "s") for seconds in (self.median, self.best))
+        return f"{median} a call, computed (median of {calls}; best {best})"
+
+
+def timeit(
+    fn: Callable[..., Any],
+    *args: Any,
+    repeat: int = 7,
+    number: int | None = None,
+    kwargs: Mapping[str, Any] | None = None,
+) -> Timing:
+    """Measure how long a call takes until its results are computed.
+
+    Operations on arrays are recorded and computed later, or never if the result is dropped. A clock around a call, such
+    as IPython's ``%timeit``, therefore measures the recording alone. This function holds what each call returns until
+    it is computed, and calls `fn` first until its programs are compiled.
+
+    Parameters
+    ----------
+    fn : callable
+        What to measure.
+    *args
+        Arguments of `fn`.
+    repeat : int, optional
+        Number of runs.
+    number : int, optional
+        Calls of one run. By default as many as take 50 milliseconds together.
+    kwargs : mapping, optional
+        Keyword arguments of `fn`.
+
+    Returns
+    -------
+    Timing
+        The seconds of one call in each run. Its representation shows the median and the best.
+
+    Raises
+    ------
+    TypeError
+        If `fn` is not callable.
+    ValueError
+        If `repeat` or `number` is below 1.
+
+    See Also
+    --------
+    synchronize : Compute what is recorded, and wait.
+    estimate : Estimate instead of measuring.
+
+    Notes
+    -----
+    Only results that `fn` returns, in tuples, lists or dicts too, or leaves somewhere are computed.
+
+    Examples
+    --------
+    >>> import cuprous as cp
+    >>> a = cp.ones((500, 500))
+    >>> cp.timeit(lambda x: x @ x, a).median > 0
+    True
+    """
+    if not callable(fn):
+        raise TypeError(f"[timeit] the first argument must be a function, not {type(fn).__name__}")
+    if repeat < 1 or (number is not None and number < 1):
+        raise ValueError(f"[timeit] repeat and number must be 1 or more, not {repeat} and {number}")
+    options = dict(kwargs or {})
+
+    def run(count: int) -> float:
+        kept = None
+        begin = time.perf_counter()
+        for _ in range(count):
+            kept = fn(*args, **options)
+            _core.synchronize()
+        taken = time.perf_counter() - begin
+        del kept
+        return taken / count
+
+    _core.synchronize()
+    start, once = time.perf_counter(), run(1)
+    for _ in range(3):
+        if time.perf_counter() - start < 2:
+            once = run(1)
+    if number is None:
+        number = max(1, min(int(0.05 / max(once, 1e-9)), 10_000))
+    return Timing(tuple(run(number) for _ in range(repeat)), number)
+
+
+__all__ = ["timeit"]

@@ -1,0 +1,1 @@
+"""Universal functions and generalized ones, with their methods (`reduce`, `accumulate`, `outer`, `reduceat`, `at`)."""

@@ -1,0 +1,219 @@
+"""Products as generalized ufuncs, `matmul` and its like, with NumPy's `axes=`, `axis=` and `keepdims=`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import (
+    ArrayLike,
+    array,
+    axis_error,
+    beside_arrays,
+    check_subok,
+    ndarray,
+    normalize_axis,
+    write_out,
+)
+from cuprous._common.casting import astype, check_casting, check_rule, common_dtype
+from cuprous._common.layout import fortran_or_c, order_letter, with_order
+from cuprous._common.overrides import like_ufunc
+from cuprous._functions.manipulation import moveaxis
+from cuprous._functions.products import matrix_product
+from cuprous._functions.reductions import sum as sum_
+
+
+class Rule(NamedTuple):
+    """What a product does with the last axes of its operands: its name and signature, how many axes of each operand
+    and of the result belong to it, and the product itself."""
+
+    name: str
+    signature: str
+    first: int
+    second: int
+    result: int
+    product: Callable[[ndarray, ndarray], ndarray]
+
+
+def call(
+    rule: Rule, x1: ArrayLike, x2: ArrayLike, out: Any = None, casting: str = "same_kind", order: str = "K",
+    dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None, keepdims: bool = False,
+) -> ndarray:  # fmt: skip
+    """The product with a ufunc's keywords.
+
+    Args:
+        axes: for each operand, and the result if it has any, the axes that the product is about.
+        axis: the one axis of all operands, where the signature has one.
+        keepdims: leaves that axis in the result, with length one.
+
+    Raises:
+        AxisError: for axes that an array has not, or of another number than the signature's.
+        TypeError: for keywords that the signature does not go with, and casts that the rule forbids.
+        ValueError: for extents that do not fit.
+    """
+    check_subok(subok)
+    check_rule(casting)
+    order = order_letter(order)
+    a, b = array(x1), array(x2)
+    common = common_dtype((a, b)) if dtype is None else dtypes.name_of(dtype)
+    for i, x in enumerate((a, b)):
+        check_casting(x.dtype_name, common, casting, f"ufunc '{rule.name}' input {i}")
+    for i, (x, count) in enumerate(((a, rule.first), (b, rule.second))):
+        if x.ndim < count:
+            raise ValueError(
+                f"{rule.name}: Input operand {i} does not have enough dimensions (has {x.ndim}, gufunc core with "
+                f"signature {rule.signature} requires {count})"
+            )
+    single = rule.signature == "(n),(n)->()"
+    places = _places(rule, axes, axis, single, keepdims)
+    left, right = (_at_end(astype(x, common), place) for x, place in zip((a, b), places, strict=False))
+    result = rule.product(left, right)
+    if keepdims and single:
+        result = result.reshape((*result.shape, 1))
+    if places and len(places) > 2 and places[2]:
+        result = moveaxis(result, tuple(range(-len(places[2]), 0)), places[2])
+    if out is not None:
+        target = out[0] if isinstance(out, tuple) and out else out
+        if isinstance(target, ndarray):
+            check_casting(result.dtype_name, target.dtype_name, casting, f"ufunc '{rule.name}' output")
+            _check_core(rule, target, result, places[2:])
+        return write_out(out, result, rule.name, casting)
+    return with_order(result, fortran_or_c(a, b) if order == "A" else order)
+
+
+def _check_core(rule: Rule, out: ndarray, result: ndarray, places: list[tuple[int, ...]]) -> None:
+    """Raises ValueError unless the result's own axes have the extents of `out`, which other axes broadcast to."""
+    for i, axis in enumerate(places[0] if places else ()):
+        if -out.ndim <= axis < out.ndim and out.shape[axis] != result.shape[axis]:
+            raise ValueError(
+                f"{rule.name}: Output operand 0 has a mismatch in its core dimension {i}, with gufunc signature "
+                f"{rule.signature} (size {out.shape[axis]} is different from {result.shape[axis]})"
+            )
+
+
+def _places(rule: Rule, axes: Any, axis: Any, single: bool, keepdims: bool) -> list[tuple[int, ...]]:
+    """The axes of each operand and of the result that the product is about; the last ones unless said."""
+    if not single:
+        what = "axis" if axis is not None else "keepdims" if keepdims else None
+        if what:
+            raise TypeError(f"{rule.name}: {what}= needs a single shared core dimension, not {rule.signature}")
+    if axis is not None:
+        if axes is not None:
+            raise TypeError("cannot specify both 'axis' and 'axes'")
+        i = operator.index(axis)
+        return [(i,), (i,), (i,) if keepdims else ()]
+    counts = [rule.first, rule.second, rule.result + (single and keepdims)]
+    if axes is None:
+        return [tuple(range(-n, 0)) for n in counts]
+    if not isinstance(axes, list):
+        raise TypeError("axes should be a list.")
+    if len(axes) == 2 and not rule.result:
+        axes = [*axes, tuple(range(-counts[2], 0))]
+    if len(axes) != 3:
+        raise ValueError(
+            "axes should be a list with an entry for all 3 inputs and outputs; entries for outputs can only be "
+            "omitted if none of them has core axes."
+        )
+    return [_entry(rule, i, entry, n) for i, (entry, n) in enumerate(zip(axes, counts, strict=True))]
+
+
+def _entry(rule: Rule, operand: int, entry: Any, count: int) -> tuple[int, ...]:
+    place = tuple(map(operator.index, entry)) if isinstance(entry, tuple) else (operator.index(entry),)
+    if len(place) != count:
+        raise _axis_error(
+            f"{rule.name}: operand {operand} has {count} core dimensions, but {len(place)} are named by axes."
+        )
+    return place
+
+
+def _axis_error(text: str) -> Exception:
+    """NumPy's AxisError with words of its own."""
+    return type(axis_error(0, 0))(text)
+
+
+def _at_end(x: ndarray, place: tuple[int, ...]) -> ndarray:
+    """The axes of `place` moved to the end."""
+    named = tuple(normalize_axis(i, x.ndim) for i in place)
+    last = tuple(range(x.ndim - len(named), x.ndim))
+    return x if named == last else moveaxis(x, named, last)
+
+
+# --- the products
+
+
+def _conjugated(a: ndarray) -> ndarray:
+    return _core.map("conjugate", a) if dtypes.kind(a.dtype_name) == "c" else a
+
+
+def _vecdot(a: ndarray, b: ndarray) -> ndarray:
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(
+            "vecdot: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (n),(n)->() "
+            f"(size {b.shape[-1]} is different from {a.shape[-1]})"
+        )
+    return sum_(_core.map("multiply", _conjugated(a), b), -1, a.dtype_name)
+
+
+def _matvec(a: ndarray, b: ndarray) -> ndarray:
+    return matrix_product(a, b.reshape((*b.shape, 1)))[..., 0]
+
+
+def _vecmat(a: ndarray, b: ndarray) -> ndarray:
+    return matrix_product(_conjugated(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b)[..., 0, :]
+
+
+_VECDOT = Rule("vecdot", "(n),(n)->()", 1, 1, 0, _vecdot)
+_MATVEC = Rule("matvec", "(m,n),(n)->(m)", 2, 1, 1, _matvec)
+_VECMAT = Rule("vecmat", "(n),(n,m)->(m)", 1, 2, 1, _vecmat)
+
+
+@like_ufunc
+def matmul(
+    x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
+    dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None, keepdims: bool = False,
+) -> ndarray:  # fmt: skip
+    """Matrix product with broadcast batch axes; vectors are rows on the left and columns on the right. Keywords: see
+    `call`.
+
+    Raises:
+        ValueError: for 0-d operands, or if the inner extents differ.
+    """
+    a, b = (array(x) for x in beside_arrays((x1, x2)))
+    if out is dtype is axes is axis is None and (casting, order, subok, keepdims) == ("same_kind", "K", True, False):
+        return matrix_product(a, b)  # the short way
+    first, second = (min(max(x.ndim, 1), 2) for x in (a, b))
+    rule = Rule("matmul", "(n?,k),(k,m?)->(n?,m?)", first, second, first + second - 2, matrix_product)
+    return call(rule, a, b, out, casting, order, dtype, subok, axes, axis, keepdims)
+
+
+@like_ufunc
+def vecdot(
+    x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
+    dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None, keepdims: bool = False,
+) -> ndarray:  # fmt: skip
+    """Inner products of vectors along an axis, the first conjugated; other axes broadcast. Keywords: see `call`."""
+    return call(_VECDOT, x1, x2, out, casting, order, dtype, subok, axes, axis, keepdims)
+
+
+@like_ufunc
+def matvec(
+    x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
+    dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None, keepdims: bool = False,
+) -> ndarray:  # fmt: skip
+    """Products of matrices with vectors; other axes broadcast. Keywords: see `call`."""
+    return call(_MATVEC, x1, x2, out, casting, order, dtype, subok, axes, axis, keepdims)
+
+
+@like_ufunc
+def vecmat(
+    x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
+    dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None, keepdims: bool = False,
+) -> ndarray:  # fmt: skip
+    """Products of conjugated vectors with matrices; other axes broadcast. Keywords: see `call`."""
+    return call(_VECMAT, x1, x2, out, casting, order, dtype, subok, axes, axis, keepdims)
+
+
+__all__ = ["matmul", "matvec", "vecdot", "vecmat"]

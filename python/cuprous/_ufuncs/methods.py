@@ -1,0 +1,366 @@
+"""What a ufunc does beyond a plain call: keywords, reduce, accumulate, outer, at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import (
+    ArrayLike,
+    Axes,
+    Axis,
+    array,
+    beside_arrays,
+    check_subok,
+    ndarray,
+    normalize_axes,
+    normalize_axis,
+    result_name,
+    truth_mask,
+    write_exactly,
+    write_out,
+)
+from cuprous._common.casting import astype, check_casting, check_rule, starting_value, sum_dtype
+from cuprous._common.layout import fortran_or_c, order_letter, with_order
+from cuprous._common.overrides import ufunc_result
+from cuprous._functions import reductions
+from cuprous._functions.joining import concatenate
+
+#: Folds that the engine has, by ufunc.
+_FOLDS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
+_LOGICAL = {"logical_and": "min", "logical_or": "max"}
+#: Value of an empty fold.
+_IDENTITIES: dict[str, Any] = {
+    "add": 0, "multiply": 1, "logical_and": True, "logical_or": False, "logical_xor": False, "bitwise_and": -1,
+    "bitwise_or": 0, "bitwise_xor": 0, "hypot": 0, "logaddexp": float("-inf"), "logaddexp2": float("-inf"),
+    "gcd": 0,
+}  # fmt: skip
+#: ufuncs that may be folded in any grouping.
+_ASSOCIATIVE = {*_FOLDS, *_IDENTITIES, "fmax", "fmin"}
+#: Kinds of dtypes that a Python scalar does not fit in.
+_NARROWER = {float: "biu", complex: "biuf"}
+#: Its own dtype, where casting asks for an equivalent one.
+_OWN_DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+_KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", "sig"}
+
+
+def keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str, str]:
+    """`where`, `casting` and `order` of a call, `order` resolved where it depends on the operands."""
+    if "subok" in kwargs:
+        check_subok(kwargs["subok"])
+    casting, order = kwargs.get("casting", "same_kind"), kwargs.get("order", "K")
+    check_rule(casting)
+    if order != "K" and order_letter(order) == "A":
+        order = fortran_or_c(*(x for x in args if isinstance(x, ndarray)))
+    return kwargs.get("where", True), casting, order
+
+
+def take_outs(name: str, nin: int, nout: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The caller's outputs, positional or by keyword; one None for each that was not given."""
+    unknown = kwargs.keys() - _KEYWORDS
+    if unknown:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{min(unknown)}'")
+    if not nin <= len(args) <= nin + nout:
+        counts = f"from {nin} to {nin + nout}"
+        raise TypeError(f"{name}() takes {counts} positional arguments but {len(args)} were given")
+    outs = args[nin:]
+    given = kwargs.get("out")
+    if outs and given is not None:
+        raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+    if given is not None:
+        if nout > 1 and not isinstance(given, tuple):
+            raise TypeError("'out' must be a tuple of arrays")
+        outs = given if isinstance(given, tuple) else (given,)
+    if len(outs) > nout or (isinstance(given, tuple) and len(given) != nout):
+        raise ValueError(f"[{name}] The 'out' tuple must have exactly {nout} entries")
+    return (*outs, *(None,) * (nout - len(outs)))
+
+
+def finish(name: str, result: ndarray, out: Any, where: Any, order: str, casting: str) -> ndarray:
+    """Applies `where=`, `out=` and `order=` to a computed result."""
+    if where is not True:
+        mask = truth_mask(where)
+        base = out if isinstance(out, ndarray) else _core.full((), 0, result.dtype_name)
+        if isinstance(out, ndarray):
+            check_casting(result.dtype_name, out.dtype_name, casting, f"ufunc '{name}' output")
+            result = astype(result, out.dtype_name)
+        result = _core.map("where", mask, result, base)
+    return with_order(result, order) if out is None else write_out(out, result, name, casting)
+
+
+def loop_dtype(name: str, args: tuple[Any, ...], dtype: Any, casting: str) -> str | None:
+    """The dtype to compute in for `dtype=`, after checking that the operands may be cast to it."""
+    if dtype is None:
+        return None
+    forced = dtypes.name_of(dtype)
+    for i, x in enumerate(args):
+        if hasattr(x, "dtype"):
+            own = x.dtype_name if isinstance(x, ndarray) else dtypes.name_of(x.dtype)
+            check_casting(own, forced, casting, f"ufunc '{name}' input {i}")
+        elif casting == "equiv" and forced != _OWN_DTYPES.get(type(x), forced):
+            raise TypeError(f"cannot cast Python {type(x).__name__} to {forced} under the casting rule 'equiv'")
+        elif type(x) is bool:
+            check_casting("bool", forced, casting, f"ufunc '{name}' input {i}")
+        elif casting != "unsafe" and dtypes.kind(forced) in _NARROWER.get(type(x), ""):
+            check_casting("float64" if type(x) is float else "complex128", forced, casting, f"ufunc '{name}' input {i}")
+    return forced
+
+
+def _natural_dtype(name: str, args: tuple[Any, ...]) -> str | None:
+    """The dtype of the result where none is asked for; None where the operands' dtypes have no loop."""
+    try:
+        return _core.result_dtype(name, *args)
+    except TypeError:
+        return None
+
+
+def check_loop(name: str, forced: str | None, found: str) -> None:
+    """`dtype=` names the result's dtype: no loop may give another one."""
+    if forced is not None and found != forced:
+        raise TypeError(f"No loop matching the specified signature and casting was found for ufunc {name}")
+
+
+def signature_dtype(kwargs: dict[str, Any]) -> Any:
+    signature = kwargs.get("signature", kwargs.get("sig"))
+    if signature is not None:
+        raise NotImplementedError(f"signature={signature!r} is not supported; use dtype=")
+    return kwargs.get("dtype")
+
+
+def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ndarray:
+    """A call with keywords or positional outputs (the native type's hook)."""
+    name = ufunc.__name__
+    out = take_outs(name, ufunc.nin, 1, args, kwargs)[0]
+    args = args[: ufunc.nin]
+    theirs = ufunc_result(ufunc, "__call__", args, (out,), kwargs)
+    if theirs is not NotImplemented:
+        return theirs
+    args = tuple(beside_arrays(args))
+    where, casting, order = keywords(args, kwargs)
+    dtype = signature_dtype(kwargs)
+    if dtype is not None and _natural_dtype(name, args) == dtypes.name_of(dtype):
+        dtype = None  # nothing is forced: comparisons give bool, magnitudes of complex numbers are real
+    if name == "absolute" and dtype is not None and isinstance(args[0], ndarray):
+        # `dtype` is that of the result: find the complex loop that returns it.
+        wanted = _core.promote_types(dtypes.name_of(dtype), "complex64")
+        real = dtypes.component(wanted) == dtypes.name_of(dtype)
+        if real and dtypes.kind(args[0].dtype_name) == "c" and _core.can_cast(args[0].dtype_name, wanted, "safe"):
+            args, dtype = (astype(args[0], wanted),), None
+    forced = loop_dtype(name, args, dtype, casting)
+    if casting in ("no", "equiv") and dtype is None and name != "ldexp" and not name.startswith("logical_"):
+        natural = _natural_dtype(name, args)
+        # Results of comparisons, magnitudes and bit counts differ in dtype from the operands.
+        own = natural == "bool" or name in ("absolute", "bitwise_count")
+        loop = result_name(*args) if own else natural
+        if loop is not None:
+            loop_dtype(name, args, loop, casting)
+    result = _core.map(name, *args, dtype=forced)
+    check_loop(name, forced, result.dtype_name)
+    return finish(name, result, out, where, order, casting)
+
+
+# --- reduce and its like
+
+
+def _require_binary(ufunc: Any, method: str) -> str:
+    if ufunc.nin != 2 or ufunc.nout != 1:
+        raise ValueError(f"{method} only supported for binary functions")
+    return str(ufunc.__name__)
+
+
+def _fold_dtype(name: str, a: ndarray, dtype: Any, out: Any) -> ndarray:
+    """`a` in the dtype that a fold of this ufunc computes in.
+
+    Raises:
+        TypeError: where the ufunc gives another dtype than it is given, so that its results cannot be folded again.
+    """
+    forced = None if dtype is None else dtypes.name_of(dtype)
+    if name.startswith("logical_"):
+        check_loop(name, forced, "bool")
+        return astype(a, "bool")
+    if name in ("add", "multiply"):
+        return astype(a, sum_dtype(a.dtype_name, dtype, out))
+    start = forced or a.dtype_name
+    if name in _FOLDS:
+        return astype(a, start)
+    one = _core.empty((), start)
+    found = _core.result_dtype(name, one, one)
+    check_loop(name, "bool" if found == "bool" else forced, start if found == "bool" else found)
+    return astype(a, found)
+
+
+def _fold_axis(name: str, a: ndarray, start: Any = None, mask: ndarray | None = None) -> ndarray:
+    """Folds the first axis (length at least 1) of `a`: by halves where grouping does not matter, else one by one, from
+    `start` if there is one, over the elements that the mask has."""
+    if name not in _ASSOCIATIVE:
+        first = 0 if start is not None else 1
+        result = a[0] if start is None else _core.broadcast_to(start, a.shape[1:])
+        for i in range(first, a.shape[0]):
+            folded = _core.map(name, result, a[i])
+            result = folded if mask is None else _core.map("where", mask[i], folded, result)
+        return result
+    while (n := a.shape[0]) > 1:
+        half = n // 2
+        folded = _core.map(name, a[:half], a[half : 2 * half])
+        if n % 2:
+            head = _core.map(name, folded[:1], a[n - 1 :])
+            if half == 1:
+                return head[0]
+            _core.update(folded[:1], head)
+        a = folded
+    return a[0]
+
+
+def reduce(
+    self: Any, array_: ArrayLike, axis: Axes = 0, dtype: Any = None, out: Any = None, keepdims: bool = False,
+    initial: Any = None, where: Any = True,
+) -> ndarray:  # fmt: skip
+    """Folds axes of an array with the ufunc.
+
+    Args:
+        array_: the array.
+        axis: an axis, several, or None for all.
+        dtype: dtype to compute in.
+        out: where to write the result.
+        keepdims: keep folded axes with length one.
+        initial: starts the fold.
+        where: which elements take part.
+
+    Raises:
+        ValueError: for an empty fold of a ufunc without identity, or a ufunc that is not binary.
+    """
+    name = _require_binary(self, "reduce")
+    a = array(array_)
+    if name in _FOLDS:
+        return reductions.reduced_by(name, a, axis, dtype, out, keepdims, initial, where)
+    # NumPy lets a 0-d array have an axis here.
+    axes = () if a.ndim == 0 and axis in (0, -1) else normalize_axes(axis, a.ndim)
+    a = _fold_dtype(name, a, dtype, out)
+    identity = _IDENTITIES.get(name)
+    if initial is not None or (identity == 0 and a.dtype_name != "bool"):
+        # The identity can change an element: gcd(0, -6) is 6.
+        initial = starting_value(identity if initial is None else initial, a.dtype_name)
+    mask = None
+    if where is not True:
+        if initial is None and identity is None:
+            raise ValueError(
+                f"reduction operation '{name}' does not have an identity, "
+                "so to use a where mask one has to specify 'initial'"
+            )
+        mask = _core.broadcast_to(truth_mask(where), a.shape)
+        if name in _ASSOCIATIVE:  # an element that changes nothing stands for those that take no part
+            filler = initial if identity is None else _core.full((), identity, a.dtype_name)
+            a = _core.map("where", mask, a, filler)
+    folded = 1
+    for i in axes:
+        folded *= a.shape[i]
+    if not axes and (initial is None or name in _ASSOCIATIVE):
+        result = a.copy("K")
+    elif not axes:
+        result = _fold_axis(name, a[None], initial, None if mask is None else mask[None])
+    elif folded == 0:
+        if identity is None and initial is None:
+            raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+        kept = [1 if i in axes else n for i, n in enumerate(a.shape)]
+        result = _core.full(kept, 0 if identity is None else identity, a.dtype_name)
+        if initial is not None:
+            _core.update(result, initial)
+        result = result if keepdims else _drop(result, axes)
+    elif name in _LOGICAL:
+        result = _core.reduce(_LOGICAL[name], a, axes, keepdims)
+    else:
+        if len(axes) > 1 and name not in _ASSOCIATIVE:
+            raise ValueError(f"reduction operation '{name}' is not reorderable, so at most one axis may be specified")
+        result = a
+        for i in axes:
+            order = (i, *(j for j in range(a.ndim) if j != i))
+            moved = None if mask is None else mask.transpose(order)
+            result = _fold_axis(name, result.transpose(order), initial, moved)
+            result = result.reshape((*a.shape[:i], 1, *a.shape[i + 1 :])) if len(axes) == 1 else result
+            if len(axes) > 1:
+                a_shape = list(a.shape)
+                a_shape[i] = 1
+                a = result = result.reshape(tuple(a_shape))
+        result = result if keepdims else _drop(result, axes)
+    if initial is not None and folded and name in _ASSOCIATIVE:
+        result = _core.map(name, result, initial)
+    return write_exactly(out, result, name, "unsafe")
+
+
+def _drop(a: ndarray, axes: tuple[int, ...]) -> ndarray:
+    return a.reshape(tuple(n for i, n in enumerate(a.shape) if i not in axes))
+
+
+def accumulate(self: Any, array_: ArrayLike, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
+    """Running fold along an axis.
+
+    Raises:
+        ValueError: for a ufunc that is not binary.
+    """
+    name = _require_binary(self, "accumulate")
+    a = array(array_)
+    if a.ndim == 0 and axis in (0, -1):
+        raise TypeError("cannot accumulate on a scalar")
+    i = normalize_axis(axis, a.ndim)
+    a = _fold_dtype(name, a, dtype, out)
+    scans = {**_FOLDS, **_LOGICAL}
+    if name in scans and not (a.dtype_name == "bool" and name in ("add", "multiply")):
+        return write_exactly(out, _core.scan(scans[name], a, i), name, "unsafe")
+    n = a.shape[i]
+    order = (i, *(j for j in range(a.ndim) if j != i))
+    result = a.copy("K")
+    moved = result.transpose(order)
+    if name in _ASSOCIATIVE:
+        step = 1
+        while step < n:
+            _core.update(moved[step:], _core.map(name, moved[:-step], moved[step:]))
+            step *= 2
+    else:
+        for j in range(1, n):
+            _core.update(moved[j : j + 1], _core.map(name, moved[j - 1 : j], moved[j : j + 1]))
+    return write_exactly(out, result, name, "unsafe")
+
+
+def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
+    """The ufunc of every pair of an element of A and an element of B; shape A.shape + B.shape."""
+    _require_binary(self, "outer")
+    theirs = ufunc_result(self, "outer", (A, B), (kwargs.get("out"),), kwargs)
+    if theirs is not NotImplemented:
+        return theirs
+    a, b = map(array, beside_arrays((A, B)))  # scalars become arrays of their default dtype, which promote as arrays do
+    return self(a.reshape(a.shape + (1,) * b.ndim), b, **kwargs)
+
+
+def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
+    """Folds of the slices that begin at `indices` along an axis; each index costs one fold.
+
+    Raises:
+        IndexError: for an index out of bounds.
+        ValueError: for a ufunc that is not binary.
+    """
+    name = _require_binary(self, "reduceat")
+    a = array(array_)
+    if axis is None and a.ndim > 1:
+        raise ValueError("reduceat does not allow multiple axes")
+    i = normalize_axis(0 if axis is None else axis, a.ndim)
+    starts = [int(s) for s in (indices.get() if isinstance(indices, ndarray) else indices)]  # type: ignore[attr-defined]
+    n = a.shape[i]
+    for s in starts:
+        if not 0 <= s < n:
+            raise IndexError(f"index {s} out-of-bounds in {name}.reduceat [0, {n})")
+    a = _fold_dtype(name, a, dtype, out)
+    front = (slice(None),) * i
+    parts = []
+    for k, s in enumerate(starts):
+        e = starts[k + 1] if k + 1 < len(starts) else n
+        part = a[(*front, slice(s, max(e, s + 1)))]
+        parts.append(part if part.shape[i] == 1 else reduce(self, part, i, dtype, keepdims=True))
+
+    result = concatenate(parts, i) if parts else a[(*front, slice(0, 0))].copy("K")
+    return write_exactly(out, result, name, "unsafe")
+
+
+def identity(self: Any) -> Any:
+    """What an empty fold with the ufunc gives, or None."""
+    return _IDENTITIES.get(self.__name__)

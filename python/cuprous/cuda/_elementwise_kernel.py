@@ -1,0 +1,316 @@
+"""CuPy's `ElementwiseKernel`: a few lines of CUDA C++ for each element, with types filled in."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import cuprous
+from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.arguments import ndarray
+from cuprous._common.convert import _shared
+from cuprous.cuda._headers import COMPLEX
+from cuprous.cuda._raw_kernels import RawKernel
+
+
+class _Names(dict[str, str]):
+    def __missing__(self, dtype: str) -> str:
+        raise NotImplementedError(f"{dtype} is not supported in kernels of CUDA C++ for elements")
+
+
+#: Dtypes' names in C++.
+C_TYPES = _Names({
+    "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long long",
+    "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long long",
+    "float16": "__half",
+    "float32": "float", "float64": "double", "complex64": "complex<float>", "complex128": "complex<double>",
+})  # fmt: skip
+#: C's names as parameters' types.
+_FROM_C = {
+    "int": "int32", "float": "float32", "double": "float64", "char": "int8", "short": "int16", "long": "int64",
+    "longlong": "int64", "uint": "uint32", "size_t": "uint64", "ptrdiff_t": "int64", "half": "float16",
+}  # fmt: skip
+
+_PRELUDE = """
+template <class T, int N, bool Contiguous> struct CArray {
+    T* data;
+    const long long* shape_;
+    const long long* strides_;
+    long long size_;
+    __device__ long long size() const { return size_; }
+    __device__ const long long* shape() const { return shape_; }
+    __device__ const long long* strides() const { return strides_; }
+    __device__ T& operator[](long long i) const {
+        if (Contiguous) return data[i];
+        char* p = (char*)data;
+        for (int k = N - 1; k > 0; k--) {
+            p += i % shape_[k] * strides_[k];
+            i /= shape_[k];
+        }
+        if (N > 0) p += i * strides_[0];
+        return *(T*)p;
+    }
+    template <class I> __device__ T& operator[](const I* index) const {
+        char* p = (char*)data;
+        for (int k = 0; k < N; k++) p += index[k] * strides_[k];
+        return *(T*)p;
+    }
+};
+template <int N> struct Geometry { long long size, shape[N > 0 ? N : 1], strides[N > 0 ? N : 1]; };
+struct Indexer {
+    long long n;
+    __device__ long long size() const { return n; }
+};
+"""
+
+
+class Param:
+    """A parameter: `float32 x`, `T y`, `raw T z`."""
+
+    def __init__(self, text: str) -> None:
+        words = text.split()
+        self.raw = "raw" in words[:-1]
+        self.constant = "_non_const" not in words
+        words = [w for w in words if w not in ("raw", "const", "_non_const")]
+        if len(words) != 2:
+            raise ValueError(f'Invalid parameter: {text!r}; write "float32 x", "T y" or "raw T z"')
+        self.type, self.name = words
+        self.generic = len(self.type) == 1 and self.type.isupper()
+
+    def dtype(self, letters: dict[str, str]) -> str:
+        """The dtype's name."""
+        if self.generic:
+            if self.type not in letters:
+                raise TypeError(f"Ambiguous type of {self.name}: no argument has the type {self.type}")
+            return letters[self.type]
+        return _FROM_C.get(self.type) or _dtypes.name_of(self.type)
+
+
+def parse(text: str) -> list[Param]:
+    return [Param(part) for part in text.split(",") if part.strip()]
+
+
+def _scalar_dtype(value: Any) -> str:
+    dtype = getattr(value, "dtype", None)
+    if dtype is not None:
+        return _dtypes.name_of(dtype)
+    return {bool: "bool", int: "int64", float: "float64", complex: "complex128"}[type(value)]
+
+
+def check_name(name: str) -> None:
+    """Raises ValueError for what is no name in C."""
+    if not name.isidentifier():
+        raise ValueError(f"Invalid kernel name: {name!r}")
+
+
+class Typed:
+    """What both kinds of kernel do with types and arguments."""
+
+    name: str
+    _kernels: dict[tuple[Any, ...], RawKernel]
+
+    @property
+    def cached_codes(self) -> dict[tuple[Any, ...], str]:
+        """The CUDA C++ by what it was made for."""
+        return {key: kernel.code or "" for key, kernel in self._kernels.items()}
+
+    @property
+    def cached_code(self) -> str:
+        """The CUDA C++, where it was made for one kind of arguments.
+
+        Raises:
+            RuntimeError: if it was not called, or for several kinds of arguments.
+        """
+        if len(self._kernels) != 1:
+            raise RuntimeError(f"{self.name} was made for {len(self._kernels)} kinds of arguments: see cached_codes")
+        return next(iter(self.cached_codes.values()))
+
+    def _letters(self, params: list[Param], args: list[Any]) -> dict[str, str]:
+        """The dtype of each type letter, by the arrays first, then by numbers."""
+        letters: dict[str, str] = {}
+        pairs = list(zip(params, args, strict=True))
+        for arrays in (True, False):
+            for param, arg in pairs:
+                if not param.generic or isinstance(arg, ndarray) is not arrays:
+                    continue
+                found = arg.dtype_name if arrays else _scalar_dtype(arg)
+                if arrays and letters.setdefault(param.type, found) != found:
+                    raise TypeError(
+                        f"Type is mismatched. {param.name} {found} {letters[param.type]}: "
+                        f"all arguments of type {param.type} must have one dtype"
+                    )
+                letters.setdefault(param.type, found)
+        return letters
+
+    def _arguments(self, args: tuple[Any, ...]) -> list[Any]:
+        result = []
+        for arg in args:
+            shared = None if type(arg) in (bool, int, float, complex) else _shared(arg)
+            if shared is None and type(arg) not in (bool, int, float, complex) and not hasattr(arg, "item"):
+                raise TypeError(f"Unsupported type {type(arg)}")
+            if shared is None and getattr(arg, "ndim", 0) > 0:
+                raise TypeError(f"Unsupported type {type(arg)}: move it with cuprous.asarray first")
+            result.append(arg if shared is None else shared)
+        return result
+
+
+def _geometry(array: ndarray) -> bytes:
+    shape, strides = array.shape or (1,), array.strides or (0,)
+    size = 1
+    for n in array.shape:
+        size *= n
+    return struct.pack(f"{1 + 2 * len(shape)}q", size, *shape, *strides)
+
+
+def source(preamble: str, dtypes: list[str]) -> str:
+    half = "#include <cuda_fp16.h>\n" if "float16" in dtypes else ""
+    return half + (COMPLEX if "complex" in preamble + " ".join(dtypes) else "") + _PRELUDE
+
+
+class ElementwiseKernel(Typed):
+    """A kernel that does the same with each element: `ElementwiseKernel("float32 x, T y", "T z", "z = x * y", "k")`.
+
+    A parameter is `dtype name`; a capital letter stands for a dtype that the arguments decide; of `raw` ones the code
+    indexes what it wants, with `i` as the element's number. Arguments broadcast.
+
+    Args:
+        in_params, out_params: the parameters.
+        operation: the code for one element.
+        name: the kernel's name.
+        preamble: code before the kernel.
+        loop_prep, after_loop: code before and after the loop over a thread's elements.
+        options: options for the compiler.
+
+    Raises:
+        NotImplementedError: where the device is a CPU.
+    """
+
+    def __init__(
+        self,
+        in_params: str,
+        out_params: str,
+        operation: str,
+        name: str = "kernel",
+        reduce_dims: bool = True,
+        preamble: str = "",
+        no_return: bool = False,
+        return_tuple: bool = False,
+        *,
+        loop_prep: str = "",
+        after_loop: str = "",
+        options: tuple[str, ...] = (),
+    ) -> None:
+        check_name(name)
+        self.in_params, self.out_params = parse(in_params), parse(out_params)
+        self.params = self.in_params + self.out_params
+        self.nin, self.nout, self.nargs = len(self.in_params), len(self.out_params), len(self.params)
+        self.operation, self.name, self.preamble = operation, name, preamble
+        self.loop_prep, self.after_loop, self.options = loop_prep, after_loop, tuple(options)
+        self.no_return, self.return_tuple = no_return, return_tuple
+        self._kernels = {}
+
+    def __call__(self, *args: Any, size: int | None = None, block_size: int = 128, stream: Any = None) -> Any:
+        """Runs it; without output arguments the results are new arrays.
+
+        Raises:
+            TypeError: for another number of arguments, or dtypes that do not agree with the letters.
+            ValueError: if no shape is known: give `size=`.
+        """
+        if len(args) not in (self.nin, self.nargs):
+            raise TypeError(f"Wrong number of arguments for {self.name!r}: {self.nin} or {self.nargs}, got {len(args)}")
+        given = self._arguments(args)
+        letters = self._letters(self.params[: len(given)], given)
+        spread = [a for p, a in zip(self.params, given, strict=False) if isinstance(a, ndarray) and not p.raw]
+        if size is not None:
+            if spread:
+                raise ValueError("Specified 'size' can be used only if all of the ndarray are 'raw'.")
+            shape: tuple[int, ...] = (size,)
+        elif spread:
+            shape = cuprous.broadcast_shapes(*(a.shape for a in spread))
+        else:
+            raise ValueError("Loop size is undecided.")
+        for param in self.out_params[len(given) - self.nin :]:
+            given.append(_core.empty(shape, param.dtype(letters)))
+        for param, out in zip(self.out_params, given[self.nin :], strict=True):
+            if not param.raw and out.shape != shape:
+                raise ValueError("Out shape is mismatched")
+        if block_size <= 0:
+            raise ValueError(f"block_size must be positive, not {block_size}")
+        count = 1
+        for n in shape:
+            count *= n
+        if count:
+            self._launch(given, letters, shape, count, block_size)
+        outs = given[self.nin :]
+        if self.no_return or not outs:
+            return None
+        return tuple(outs) if len(outs) > 1 or self.return_tuple else outs[0]
+
+    def _launch(
+        self, given: list[Any], letters: dict[str, str], shape: tuple[int, ...], count: int, block_size: int
+    ) -> None:
+        arrays = [
+            _core.broadcast_to(a, shape) if isinstance(a, ndarray) and not p.raw else a
+            for p, a in zip(self.params, given, strict=True)
+        ]
+        # Of a contiguous array only the element's number matters; of a raw one the code sees the axes.
+        arrays = [
+            a.reshape(-1) if isinstance(a, ndarray) and a.is_c_contiguous and not p.raw else a
+            for p, a in zip(self.params, arrays, strict=True)
+        ]
+        key = (
+            tuple((a.dtype_name, a.ndim, a.is_c_contiguous) if isinstance(a, ndarray) else None for a in arrays),
+            tuple(sorted(letters.items())),
+        )
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            kernel = self._kernels[key] = self._make(arrays, letters)
+        values: list[Any] = []
+        for param, a in zip(self.params, arrays, strict=True):
+            if isinstance(a, ndarray):
+                values += [a, _geometry(a)]
+            else:
+                values.append(_dtypes.numpy_dtype(param.dtype(letters)).type(a))
+        blocks = min(-(-count // block_size), 1 << 20)
+        import numpy as np
+
+        kernel((blocks,), (block_size,), (*values, np.int64(count)))
+
+    def _make(self, arrays: list[Any], letters: dict[str, str]) -> RawKernel:
+        heads, views, elements, dtypes = [], [], [], []
+        for param, a in zip(self.params, arrays, strict=True):
+            c_type = C_TYPES[a.dtype_name if isinstance(a, ndarray) else param.dtype(letters)]
+            dtypes.append(a.dtype_name if isinstance(a, ndarray) else param.dtype(letters))
+            if not isinstance(a, ndarray):
+                heads.append(f"{c_type} {param.name}")
+                continue
+            n, contiguous = a.ndim, str(a.is_c_contiguous).lower()
+            heads += [f"{c_type}* {param.name}_data", f"Geometry<{n}> {param.name}_geometry"]
+            array = param.name if param.raw else f"_raw_{param.name}"
+            views.append(
+                f"const CArray<{c_type}, {n}, {contiguous}> {array} = {{{param.name}_data, "
+                f"{param.name}_geometry.shape, {param.name}_geometry.strides, {param.name}_geometry.size}};"
+            )
+            if not param.raw:
+                const = "const " if param in self.in_params and param.constant else ""
+                elements.append(f"{const}{c_type}& {param.name} = {array}[i];")
+        types = "".join(f"typedef {C_TYPES[d]} {letter};\n" for letter, d in letters.items())
+        code = f"""{source(self.preamble + self.operation, dtypes)}
+{types}{self.preamble}
+extern "C" __global__ void {self.name}({", ".join([*heads, "long long _count"])}) {{
+    const Indexer _ind = {{_count}};
+    {" ".join(views)}
+    {self.loop_prep};
+    const long long _step = (long long)gridDim.x * blockDim.x;
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < _ind.size(); i += _step) {{
+        {" ".join(elements)}
+        {self.operation};
+    }}
+    {self.after_loop};
+}}
+"""
+        return RawKernel(code, self.name, self.options)
+
+
+__all__ = ["ElementwiseKernel"]

@@ -1,0 +1,166 @@
+"""NVRTC from Python, for what the engine does not ask of it: PTX, names of templates, code for a GPU that is not here.
+
+Kernels that run here are compiled by the engine. The library is the one in NVIDIA's wheel, or the system's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cuprous import _core
+
+_MISSING = "NVRTC was not found: pip install nvidia-cuda-nvrtc"
+
+
+class Compiled(NamedTuple):
+    """What a source became: device code or PTX, what the compiler said, and names as the linker knows them."""
+
+    code: bytes
+    log: str
+    names: dict[str, str]
+
+
+def wheel_roots() -> list[Path]:
+    """Where NVIDIA's wheels are."""
+    import importlib.util
+
+    given = os.environ.get("CUPROUS_NVIDIA_ROOTS")
+    if given:
+        return [Path(root) for root in given.split(os.pathsep)]
+    spec = importlib.util.find_spec("nvidia")
+    return [Path(root) for root in (spec.submodule_search_locations or [])] if spec else []
+
+
+def toolkits() -> list[Path]:
+    """Where toolkits are: CUDA_HOME, CUDA_PATH, the usual place."""
+    named = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    return [*named, Path("/usr/local/cuda")]
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    pattern = "*/bin/**/nvrtc64_*.dll" if sys.platform == "win32" else "*/lib/libnvrtc.so.*"
+    found = [str(f) for root in wheel_roots() for f in sorted(root.glob(pattern)) if "alt" not in f.name]
+    system = ["nvrtc64_130_0.dll", "nvrtc64_120_0.dll"] if sys.platform == "win32" else [
+        "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
+    ]  # fmt: skip
+    for path in [*reversed(found), *system]:
+        try:
+            return ctypes.CDLL(path)
+        except OSError:
+            continue
+    raise RuntimeError(_MISSING)
+
+
+def _described(status: int) -> str:
+    describe = _library().nvrtcGetErrorString
+    describe.restype = ctypes.c_char_p
+    text: str = describe(status).decode()
+    return text
+
+
+def _call(name: str, *args: Any) -> None:
+    status = getattr(_library(), name)(*args)
+    if status:
+        raise RuntimeError(f"{name}: {_described(status)}")
+
+
+def version() -> tuple[int, int]:
+    """NVRTC's version.
+
+    Raises:
+        RuntimeError: if there is no NVRTC; it says what to install.
+    """
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    _call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
+    return major.value, minor.value
+
+
+def architectures() -> list[int]:
+    """The targets that it compiles for: 90 for sm_90."""
+    count = ctypes.c_int()
+    _call("nvrtcGetNumSupportedArchs", ctypes.byref(count))
+    found = (ctypes.c_int * count.value)()
+    _call("nvrtcGetSupportedArchs", found)
+    return list(found)
+
+
+def _text(program: ctypes.c_void_p, size: str, get: str) -> bytes:
+    length = ctypes.c_size_t()
+    _call(size, program, ctypes.byref(length))
+    buffer = ctypes.create_string_buffer(max(length.value, 1))
+    _call(get, program, buffer)
+    return buffer.raw[: length.value]
+
+
+def compile_source(
+    source: str,
+    name: str,
+    target: str,
+    options: Sequence[str] = (),
+    expressions: Sequence[str] = (),
+    kind: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Compiled:
+    """Compiles CUDA C++: to device code for a target as `sm_90`, to PTX for one as `compute_90`.
+
+    Args:
+        source: the source.
+        name: what messages call it.
+        target: what to compile for.
+        options: further options of the compiler.
+        kind: "PTX", "CUBIN" or "LTOIR" (link-time code); what the target says if it is None.
+        headers: what files of these names hold that the source includes.
+        expressions: names such as `sum<float>` that are wanted as the linker knows them; templates are instantiated.
+
+    Raises:
+        RuntimeError: if there is no NVRTC, or the source has errors: the message is the compiler's log with the lines
+            around the first error.
+    """
+    said = [option.lstrip("-") for option in options]
+    defaults = [] if any(o.startswith("std") for o in said) else ["--std=c++17"]
+    lto = ["-dlto"] if kind == "LTOIR" else []
+    arguments = [f"--gpu-architecture={target}", "-default-device", *lto, *defaults, *options]
+    encoded = (ctypes.c_char_p * len(arguments))(*(a.encode() for a in arguments))
+    program = ctypes.c_void_p()
+    given = headers or {}
+    texts = (ctypes.c_char_p * len(given))(*(text.encode() for text in given.values()))
+    names_of = (ctypes.c_char_p * len(given))(*(file.encode() for file in given))
+    _call("nvrtcCreateProgram", ctypes.byref(program), source.encode(), name.encode(), len(given), texts, names_of)
+    try:
+        for expression in expressions:
+            _call("nvrtcAddNameExpression", program, expression.encode())
+        failed = _library().nvrtcCompileProgram(program, len(arguments), encoded)
+        log = _text(program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog").rstrip(b"\0\n").decode(errors="replace")
+        if failed:
+            what = f"[{name}] the source does not compile ({_described(failed)})"
+
+            shown = [excerpt(source, log, name), _core.missing_header(log)]
+            raise RuntimeError("\n".join([what, log, *filter(None, shown)]).rstrip())
+        names = {}
+        for expression in expressions:
+            lowered = ctypes.c_char_p()
+            _call("nvrtcGetLoweredName", program, expression.encode(), ctypes.byref(lowered))
+            names[expression] = (lowered.value or b"").decode()
+        kind = kind or ("PTX" if target.startswith("compute_") else "CUBIN")
+        return Compiled(_text(program, f"nvrtcGet{kind}Size", f"nvrtcGet{kind}"), log, names)
+    finally:
+        _call("nvrtcDestroyProgram", ctypes.byref(program))
+
+
+def excerpt(source: str, log: str, name: str) -> str:
+    """The lines around the first error, with their numbers."""
+    import re
+
+    found = re.search(rf"{re.escape(name)}\((\d+)\): error", log)
+    if not found:
+        return ""
+    line = int(found[1])
+    shown = list(enumerate(source.splitlines(), 1))[max(line - 5, 0) : line + 4]
+    return "\n".join(f"{'>' if n == line else ' '}{n:5} | {text}" for n, text in shown)

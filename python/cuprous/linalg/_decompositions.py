@@ -1,0 +1,254 @@
+"""Decompositions of matrices in the last two axes: Cholesky, QR, eigenvalues, determinants.
+
+Computed in the array's own precision (NumPy computes float32 in float64); integers in float64.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import ArrayLike, array, ndarray
+from cuprous._common.casting import astype
+from cuprous._functions.complex_parts import imag, real
+from cuprous._functions.creation import eye
+from cuprous._functions.reductions import all as all_
+
+
+class EigResult(NamedTuple):
+    """Of `eig`."""
+
+    eigenvalues: ndarray
+    eigenvectors: ndarray
+
+
+class EighResult(NamedTuple):
+    """Of `eigh`."""
+
+    eigenvalues: ndarray
+    eigenvectors: ndarray
+
+
+class QRResult(NamedTuple):
+    """Of `qr`."""
+
+    Q: ndarray
+    R: ndarray
+
+
+class SlogdetResult(NamedTuple):
+    """Of `slogdet`."""
+
+    sign: ndarray
+    logabsdet: ndarray
+
+
+_NOT_CONVERGED = "Eigenvalues did not converge"
+
+
+def linalg_error(text: str) -> Exception:
+    """NumPy's LinAlgError."""
+    from numpy.linalg import LinAlgError
+
+    return LinAlgError(text)
+
+
+def inexact(*arrays: ArrayLike) -> list[ndarray]:
+    """Arrays of one dtype that decompositions are computed in.
+
+    Raises:
+        TypeError: for 16-bit floating point.
+    """
+    made = [array(a) for a in arrays]
+    name = dtypes.inexact(made[0].dtype_name)
+    for a in made:
+        if a.dtype_name in ("float16", "bfloat16"):
+            raise TypeError(f"array type {a.dtype_name} is unsupported in linalg")
+        name = _core.promote_types(name, dtypes.inexact(a.dtype_name))
+    return [astype(a, name) for a in made]
+
+
+def stacked(a: ndarray, square: bool = True) -> None:
+    """Checks for matrices.
+
+    Raises:
+        LinAlgError: for fewer than two axes, or matrices that should be square and are not.
+    """
+    if a.ndim < 2:
+        raise linalg_error(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
+    if square and a.shape[-1] != a.shape[-2]:
+        raise linalg_error("Last 2 dimensions of the array must be square")
+
+
+def results(
+    name: str, a: ndarray, shapes: list[tuple[int, ...]], error: str | None = None, b: ndarray | None = None
+) -> list[ndarray]:
+    """The results of a decomposition, each of the batch's shape and its own.
+
+    Raises:
+        LinAlgError: with that text where one of the matrices has no such decomposition; without a text, its results
+            are NaN.
+    """
+    batch = a.shape[:-2]
+    if not a.size or not math.prod(batch + shapes[0]):
+        return [_of_nothing(batch, shape, a.dtype_name) for shape in shapes]
+    flat = _core.decompose(name, a, b)
+    if error is not None and flat[-1].item() != 0:
+        raise linalg_error(error)
+    made, at = [], 0
+    for shape in shapes:
+        size = math.prod(batch + shape)
+        made.append(_core.owner(flat[at : at + size].reshape(batch + shape)))
+        at += size
+    return made
+
+
+def _of_nothing(batch: tuple[int, ...], shape: tuple[int, ...], name: str) -> ndarray:
+    """What is left of a decomposition without elements: empty, or (singular vectors, Q) an identity."""
+    if len(shape) == 2 and shape[0] == shape[1]:
+        return _core.broadcast_to(eye(shape[0], dtype=name), batch + shape).copy()
+    return _core.full(batch + shape, 0, name)
+
+
+def adjoint(a: ndarray) -> ndarray:
+    """Transposed in the last two axes, and conjugated."""
+    turned = a.transpose(*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)
+    return _core.map("conjugate", turned) if dtypes.kind(a.dtype_name) == "c" else turned
+
+
+def cholesky(a: ArrayLike, /, *, upper: bool = False) -> ndarray:
+    """L with A = L Lᴴ for Hermitian positive definite matrices, of which only the lower triangle is read; with `upper`,
+    U with A = Uᴴ U from the upper one.
+
+    Raises:
+        LinAlgError: for matrices that are not positive definite, or not square.
+    """
+    (a,) = inexact(a)
+    stacked(a)
+    name = "cholesky_upper" if upper else "cholesky"
+    return results(name, a, [a.shape[-2:]], "Matrix is not positive definite")[0]
+
+
+def qr(a: ArrayLike, mode: str = "reduced") -> Any:
+    """A = Q R with orthonormal columns in Q and R upper triangular, by Householder reflections.
+
+    Args:
+        a: matrices of M x N; K = min(M, N).
+        mode: "reduced" for Q of M x K and R of K x N, "complete" for M x M and M x N, "r" for R of K x N alone, "raw"
+            for the reflectors (N x M) and their K factors as LAPACK's geqrf has them.
+
+    Raises:
+        LinAlgError: for fewer than two axes.
+        ValueError: for another mode.
+    """
+    if mode not in ("reduced", "complete", "r", "raw"):
+        raise ValueError(f"Unrecognized mode '{mode}'")
+    (a,) = inexact(a)
+    stacked(a, square=False)
+    m, n = a.shape[-2:]
+    k = min(m, n)
+    if mode == "r":
+        return results("qr_r", a, [(k, n)])[0]
+    if mode == "raw":
+        return tuple(results("qr_raw", a, [(n, m), (k,)]))
+    if mode == "complete":
+        return QRResult(*results("qr_complete", a, [(m, m), (m, n)]))
+    return QRResult(*results("qr", a, [(m, k), (k, n)]))
+
+
+def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
+    """Eigenvalues, ascending, and eigenvectors (orthonormal, in columns) of Hermitian matrices, of which only the
+    lower ("L") or upper ("U") triangle is read. Infinity or NaN in it makes NaN.
+
+    Raises:
+        LinAlgError: for matrices that are not square, or where the iteration does not converge.
+        ValueError: for another UPLO.
+    """
+    a, upper = _hermitian(a, UPLO)
+    n = a.shape[-1]
+    w, v = results("eigh" + upper, a, [(n,), (n, n)], _NOT_CONVERGED)
+    return EighResult(real_part(w), v)
+
+
+def eigvalsh(a: ArrayLike, UPLO: str = "L") -> ndarray:
+    """Eigenvalues, ascending, of Hermitian matrices; see `eigh`."""
+    a, upper = _hermitian(a, UPLO)
+    return real_part(results("eigvalsh" + upper, a, [a.shape[-1:]], _NOT_CONVERGED)[0])
+
+
+def _hermitian(a: ArrayLike, triangle: str) -> tuple[ndarray, str]:
+    triangle = triangle.upper()
+    if triangle not in ("L", "U"):
+        raise ValueError("UPLO argument must be 'L' or 'U'")
+    (a,) = inexact(a)
+    stacked(a)
+    return a, "_upper" if triangle == "U" else ""
+
+
+def eig(a: ArrayLike) -> EigResult:
+    """Eigenvalues, in no order, and eigenvectors (of norm 1, in columns): complex, also where all are real, as in NumPy
+    from 2.5 on and in the array API standard.
+
+    Raises:
+        LinAlgError: for matrices that are not square or not finite.
+    """
+    w, v = _general("eig", a, vectors=True)
+    return EigResult(w, v)
+
+
+def eigvals(a: ArrayLike) -> ndarray:
+    """Eigenvalues, in no order; see `eig`."""
+    return _general("eigvals", a, vectors=False)[0]
+
+
+def _general(name: str, a: ArrayLike, vectors: bool) -> list[ndarray]:
+    (a,) = inexact(a)
+    stacked(a)
+    if not bool(all_(_core.map("isfinite", a))):
+        raise linalg_error("Array must not contain infs or NaNs")
+    n = a.shape[-1]
+    made = results(name, a, [(n,), (n, n)] if vectors else [(n,)], _NOT_CONVERGED)
+    return [astype(x, _core.promote_types(a.dtype_name, "complex64")) for x in made]
+
+
+def real_if_all_are(values: ndarray) -> ndarray:
+    """Complex numbers without their imaginary parts where all of those are zero, which is read back."""
+    return real_part(values) if bool(all_(imag(values) == 0)) else values
+
+
+def slogdet(a: ArrayLike) -> SlogdetResult:
+    """The determinant's sign (for complex matrices its phase) and the logarithm of its absolute value, (0, -inf) for
+    zero.
+
+    Raises:
+        LinAlgError: for matrices that are not square.
+    """
+    (a,) = inexact(a)
+    stacked(a)
+    if not a.size:
+        component = dtypes.component(a.dtype_name)
+        return SlogdetResult(_core.full(a.shape[:-2], 1, a.dtype_name), _core.full(a.shape[:-2], 0, component))
+    sign, logarithm = results("slogdet", a, [(), ()])
+    return SlogdetResult(sign, real_part(logarithm))
+
+
+def det(a: ArrayLike) -> ndarray:
+    """The determinant.
+
+    Raises:
+        LinAlgError: for matrices that are not square.
+    """
+    sign, logarithm = slogdet(a)
+    return sign * _core.map("exp", logarithm)
+
+
+def real_part(x: ndarray) -> ndarray:
+    return real(x).copy() if dtypes.kind(x.dtype_name) == "c" else x
+
+
+__all__ = [
+    "EigResult", "EighResult", "QRResult", "SlogdetResult", "adjoint", "cholesky", "det", "eig", "eigh", "eigvals",
+    "eigvalsh", "inexact", "linalg_error", "qr", "real_if_all_are", "real_part", "results", "slogdet", "stacked",
+]  # fmt: skip

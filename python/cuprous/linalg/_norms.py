@@ -1,0 +1,108 @@
+"""Norms of vectors and matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cuprous import _core
+from cuprous._common import dtypes
+from cuprous._common.arguments import ArrayLike, Axes, array, ndarray, normalize_axes
+from cuprous._functions.complex_parts import imag, real
+from cuprous._functions.reductions import max as max_
+from cuprous._functions.reductions import min as min_
+from cuprous._functions.reductions import sum as sum_
+from cuprous.linalg._svd import svdvals
+
+
+def _inexact(x: ArrayLike) -> ndarray:
+    x = array(x)
+    return x if dtypes.kind(x.dtype_name) in "fc" else _core.cast(x, "float64")
+
+
+def norm(x: ArrayLike, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> ndarray:
+    """Norm of vectors (one axis) or matrices (two); without arguments, of the flattened array.
+
+    Raises:
+        LinAlgError: for infinity or NaN in a matrix norm by singular values (2, -2, "nuc").
+        ValueError: for an order that does not exist.
+    """
+    x = _inexact(x)
+    if axis is None:
+        if ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1):
+            result = _core.map("sqrt", sum_(_squares(x.reshape(-1))))
+            return result.reshape((1,) * x.ndim) if keepdims else result
+        axes = tuple(range(x.ndim))
+    else:
+        axes = normalize_axes(axis, x.ndim)
+    if len(axes) == 1:
+        return _vector(x, ord, axes[0], keepdims)
+    if len(axes) == 2:
+        return _matrix(x, ord, axes[0], axes[1], keepdims)
+    raise ValueError("Improper number of dimensions to norm.")
+
+
+def vector_norm(x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, ord: Any = 2) -> ndarray:
+    """Norm over one or more axes, by default all, taken as one vector. Integers are computed in float64.
+
+    Raises:
+        ValueError: for an order that is not a number.
+    """
+    x = _inexact(x)
+    return _vector(x, ord, normalize_axes(axis, x.ndim), keepdims)
+
+
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> ndarray:
+    """Norms of the matrices in the last two axes. Integers are computed in float64.
+
+    Raises:
+        LinAlgError: for infinity or NaN in a norm by singular values (2, -2, "nuc").
+        ValueError: for an order that does not exist, or fewer than two axes.
+    """
+    x = _inexact(x)
+    row, column = normalize_axes((-2, -1), x.ndim)
+    return _matrix(x, ord, row, column, keepdims)
+
+
+def _squares(x: ndarray) -> ndarray:
+    if dtypes.kind(x.dtype_name) == "c":
+        return real(x) * real(x) + imag(x) * imag(x)
+    return x * x
+
+
+def _vector(x: ndarray, ord: Any, axes: Any, keepdims: bool) -> ndarray:
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+    if ord is None or ord == 2:
+        return _core.map("sqrt", sum_(_squares(x), axes, keepdims=keepdims))
+    size = _core.map("absolute", x)
+    if ord == math.inf:
+        return max_(size, axes, keepdims=keepdims, initial=0)
+    if ord == -math.inf:
+        return min_(size, axes, keepdims=keepdims)
+    if ord == 0:
+        return sum_(_core.cast(x != 0, size.dtype_name), axes, keepdims=keepdims)
+    if ord == 1:
+        return sum_(size, axes, keepdims=keepdims)
+    return _core.map("power", sum_(_core.map("power", size, ord), axes, keepdims=keepdims), 1 / ord)
+
+
+def _matrix(x: ndarray, ord: Any, row: int, column: int, keepdims: bool) -> ndarray:
+    if row == column:
+        raise ValueError("Duplicate axes given.")
+    if ord in (None, "f", "fro"):
+        return _core.map("sqrt", sum_(_squares(x), (row, column), keepdims=keepdims))
+    if ord not in (1, -1, 2, -2, math.inf, -math.inf, "nuc"):
+        raise ValueError("Invalid norm order for matrices.")
+    if ord in (2, -2, "nuc"):
+        s = svdvals(x.transpose(*(k for k in range(x.ndim) if k not in (row, column)), row, column))
+        result = sum_(s, -1) if ord == "nuc" else max_(s, -1, initial=0) if ord == 2 else min_(s, -1)
+        kept = tuple(1 if k in (row, column) else n for k, n in enumerate(x.shape))
+        return result.reshape(kept) if keepdims else result
+    folded, rest = (row, column) if abs(ord) == 1 else (column, row)
+    sums = sum_(_core.map("absolute", x), folded, keepdims=True)
+    extreme = max_(sums, rest, keepdims=True, initial=0) if ord > 0 else min_(sums, rest, keepdims=True)
+    return extreme if keepdims else extreme.reshape(tuple(n for i, n in enumerate(x.shape) if i not in (row, column)))
+
+
+__all__ = ["matrix_norm", "norm", "vector_norm"]

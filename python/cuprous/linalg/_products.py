@@ -1,0 +1,149 @@
+"""`numpy.linalg`'s own versions of products and diagonals (of the last two axes), powers and chains of matrices."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from cuprous import _core
+from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis, write_out
+from cuprous._functions import products
+from cuprous._functions.creation import eye
+from cuprous._functions.index_routines import diagonal as _diagonal
+from cuprous._functions.reductions import sum as sum_
+from cuprous._ufuncs import gufuncs
+from cuprous.linalg._decompositions import linalg_error
+from cuprous.linalg._solving import inv
+
+
+def matmul(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
+    """Matrix product with broadcast batch axes (`cuprous.matmul`)."""
+    return gufuncs.matmul(x1, x2)
+
+
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
+    """Product of every element of one vector with every element of another.
+
+    Raises:
+        ValueError: unless both are 1-d.
+    """
+    x1, x2 = array(x1), array(x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(f"Input arrays must be one-dimensional, but they are {x1.ndim=} and {x2.ndim=}.")
+    return products.outer(x1, x2)
+
+
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> ndarray:
+    """Cross product of vectors of length 3 along an axis; other axes broadcast.
+
+    Raises:
+        ValueError: for other lengths.
+    """
+    x1, x2 = array(x1), array(x2)
+    n, m = (x.shape[normalize_axis(axis, x.ndim)] for x in (x1, x2))
+    if n != 3 or m != 3:
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
+            f"{n} and {m} dimensional instead."
+        )
+    return products.cross(x1, x2, axis=axis)
+
+
+def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2) -> ndarray:
+    """Sum of products over pairs of axes (`cuprous.tensordot`)."""
+    return products.tensordot(x1, x2, axes)
+
+
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> ndarray:
+    """Inner products of vectors along an axis, the first conjugated (`cuprous.vecdot`)."""
+    return gufuncs.vecdot(x1, x2, axis=axis)
+
+
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> ndarray:
+    """Diagonals of the matrices in the last two axes, as views."""
+    return _diagonal(x, offset, -2, -1)
+
+
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: Any = None) -> ndarray:
+    """Sums of the diagonals of the matrices in the last two axes."""
+    return sum_(diagonal(x, offset=offset), -1, dtype)
+
+
+def matrix_power(a: ArrayLike, n: int) -> ndarray:
+    """Square matrices, in the last two axes, to an integer power, by repeated squaring.
+
+    Raises:
+        LinAlgError: unless they are square, and for a negative power invertible.
+        TypeError: unless `n` is an integer.
+    """
+    a = array(a)
+    if a.ndim < 2:
+        raise linalg_error(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
+    if a.shape[-1] != a.shape[-2]:
+        raise linalg_error("Last 2 dimensions of the array must be square")
+    try:
+        n = operator.index(n)
+    except TypeError as error:
+        raise TypeError("exponent must be an integer") from error
+    if n < 0:
+        a, n = inv(a), -n
+    if n == 0:
+        return _core.broadcast_to(eye(a.shape[-1], dtype=a.dtype_name), a.shape).copy()
+    result: ndarray | None = None
+    while n:
+        if n & 1:
+            result = a if result is None else result @ a
+        n >>= 1
+        a = a @ a if n else a
+    assert result is not None  # n was positive
+    return result
+
+
+def multi_dot(arrays: Any, *, out: ndarray | None = None) -> ndarray:
+    """Product of a chain of matrices, in the order that needs the fewest multiplications. The first and the last may
+    be vectors.
+
+    Raises:
+        LinAlgError: for operands of other dimensions.
+        ValueError: for fewer than two operands, or extents that do not fit.
+    """
+    chain = [array(a) for a in arrays]
+    if len(chain) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    first, last = chain[0].ndim, chain[-1].ndim
+    if first == 1:
+        chain[0] = chain[0].reshape((1, -1))
+    if last == 1:
+        chain[-1] = chain[-1].reshape((-1, 1))
+    for a in chain:
+        if a.ndim != 2:
+            raise linalg_error(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
+    splits = _best_splits([chain[0].shape[0], *(a.shape[1] for a in chain)])
+
+    def product(i: int, j: int) -> ndarray:
+        return chain[i] if i == j else product(i, splits[i, j]) @ product(splits[i, j] + 1, j)
+
+    result = product(0, len(chain) - 1)
+    if first == 1 or last == 1:
+        kept = [n for n, ndim in zip(result.shape, (first, last), strict=True) if ndim == 2]
+        result = result.reshape(tuple(kept))
+    return write_out(out, result, "multi_dot")
+
+
+def _best_splits(extents: list[int]) -> dict[tuple[int, int], int]:
+    """Where to split each stretch of a chain (Cormen et al., Introduction to Algorithms, 3rd ed., section 15.2)."""
+    n = len(extents) - 1
+    cost = {(i, i): 0 for i in range(n)}
+    splits = {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            cost[i, j], splits[i, j] = min(
+                (cost[i, k] + cost[k + 1, j] + extents[i] * extents[k + 1] * extents[j + 1], k) for k in range(i, j)
+            )
+    return splits
+
+
+__all__ = [
+    "cross", "diagonal", "matmul", "matrix_power", "multi_dot", "outer", "tensordot", "trace", "vecdot",
+]  # fmt: skip

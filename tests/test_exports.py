@@ -1,0 +1,53 @@
+"""The table of public names agrees with the modules that define them, and with what type checkers see."""
+
+from __future__ import annotations
+
+import ast
+import pickle
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import cuprous as cp
+
+TABLE = {module: names.split() for module, names in cp._PUBLIC.items()}
+
+
+@pytest.mark.parametrize("module", TABLE)
+def test_modules_give_what_the_table_says(module: str) -> None:
+    assert sorted(import_module(module, "cuprous").__all__) == sorted(TABLE[module])
+
+
+def test_type_checkers_see_the_modules_of_the_table() -> None:
+    tree = ast.parse(Path(str(cp.__file__)).read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    stars = [node.module for node in block.body if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"]
+    assert stars == sorted(f"cuprous{module}" for module in TABLE)
+
+
+def test_every_name_is_there_once() -> None:
+    assert len(cp.__all__) == len({*cp.__all__})
+    assert {*cp.__all__} <= {*dir(cp)}
+    assert all(getattr(cp, name) is vars(cp)[name] for name in cp.__all__)
+    assert not hasattr(cp, "no_such_name")
+
+
+@pytest.mark.parametrize("name", ["add", "array", "divmod", "matmul", "sum"])
+def test_functions_are_pickled_by_name(name: str) -> None:
+    function = getattr(cp, name)
+    assert pickle.loads(pickle.dumps(function)) is function
+
+
+@pytest.mark.slow
+def test_a_star_import_has_every_name_and_an_import_is_lazy() -> None:
+    code = (
+        "import sys, cuprous\n"
+        "assert not {'numpy', 'ml_dtypes', 'cuprous.cuda', 'cuprous.linalg'} & {*sys.modules}\n"
+        "names = {}\n"
+        "exec('from cuprous import *', names)\n"
+        "assert {*cuprous.__all__} <= {*names}\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
