@@ -74,7 +74,7 @@ def loops(cp: Any) -> dict[str, Callable[[Any], tuple[int, int]]]:
 
 def empty_call(cp: Any) -> Callable[[Any], tuple[int, int]]:
     """The same kind of loop over a native function that does nothing."""
-    nothing = cp._core.nothing
+    nothing = cp._core.no_op
 
     def loop(x: Any) -> tuple[int, int]:
         begin = CLOCK()

@@ -38,7 +38,7 @@ def test_without_a_gpu_it_is_the_cpu_and_explain_says_so() -> None:
     """
     lines = output(code).splitlines()
     assert lines[0] == "cpu cpu 3.0"
-    assert lines[1] == "auto: everything runs on the CPU: there is no GPU here"
+    assert lines[1] == "auto: everything runs on the CPU: no GPU was found"
 
 
 def test_it_moves_once_and_says_why() -> None:

@@ -33,7 +33,7 @@ class ndarray:
     def T(self) -> ndarray: ...
     @property
     def base(self) -> ndarray | None:
-        """Of a view the array whose memory it shows; None for an array that was the first to show its memory."""
+        """For a view, the array that owns the memory; None for an array that owns its memory."""
 
     # --- what only the engine knows
     @property
@@ -48,7 +48,7 @@ class ndarray:
     def is_external(self) -> bool: ...
     @property
     def is_value(self) -> bool:
-        """True for what NumPy gives as a scalar, an element or the 0-d result of an operation."""
+        """True for a scalar in NumPy's sense: an element or the 0-d result of an operation."""
     @property
     def is_element(self) -> bool:
         """True for an element `a[i]`, which is immutable; its views are views of a copy."""
@@ -56,11 +56,11 @@ class ndarray:
     def device_name(self) -> str:
         """ "cpu", "cuda:0" or "auto"."""
     def address(self) -> int:
-        """Address of the first element, after running what is pending. The storage counts as shared with the outside
-        from then on: whatever touches it runs at once."""
+        """Address of the first element, after running what is pending. The memory counts as shared with other
+        libraries from then on: operations on it run immediately."""
     def shares_storage(self, other: ndarray) -> bool: ...
     def span(self) -> tuple[int, int]:
-        """First and last byte (exclusive) of the storage that the view touches, relative to the storage."""
+        """First and last byte (exclusive) that the view touches, relative to its memory."""
 
     # --- native methods
     def item(self, *args: Any) -> Scalar: ...
@@ -118,7 +118,7 @@ class ndarray:
 
 class ufunc:
     """A NumPy universal function. A call without keywords is native; with keywords it goes to the hook "ufunc_call"
-    as hook(ufunc, args, kwargs). `reduce` and its like are added by the Python face."""
+    as hook(ufunc, args, kwargs). `reduce` and the other methods are added in Python."""
 
     def __init__(self, name: str, nin: int, doc: str) -> None: ...
     @property
@@ -131,18 +131,19 @@ class ufunc:
 
 def set_hook(name: str, hook: Callable[..., Any]) -> None:
     """ "getitem"(array, key), "setitem"(array, key, value), "matmul"(a, b), "ufunc_call"(ufunc, args, kwargs),
-    "operand"(array, other): what stands beside an array in an operator, or None; "compare"(array, other, equal);
-    "buffer"(array): raises where an array on the CPU does not show its memory."""
+    "operand"(array, other): converts the other operand of an operator, or returns None; "compare"(array, other, equal);
+    "buffer"(array): raises if an array on the CPU does not export its memory."""
 
 # --- elementwise: rows of the operation table by name ("add", "exp", "where", …). Broadcasts, promotes by NEP 50 and
 # applies the row's dtype rule; `dtype` forces the dtype it computes in (operands are cast to it).
 def map(name: str, *operands: Operand, dtype: str | None = None) -> ndarray: ...
 def result_dtype(name: str, *operands: Operand) -> str:
-    """The dtype that `map` would return. Raises TypeError where NumPy has no loop."""
+    """Returns the dtype that `map` would return. Raises TypeError if NumPy has no loop."""
 
 def cast(a: ndarray, dtype: str) -> ndarray:
-    """A new array of that dtype by C's casts (complex -> real drops the imaginary part); always a fresh storage, whose
-    axes lie in memory in the order of a's."""
+    """Returns a new array of that dtype by C's casts (complex -> real drops the imaginary part). The storage is always
+    new,
+    and its axes have the order of a's axes in memory."""
 
 def promote_types(a: str, b: str) -> str: ...
 def can_cast(a: str, b: str, casting: str) -> bool:
@@ -152,7 +153,7 @@ def can_cast(a: str, b: str, casting: str) -> bool:
 def empty(shape: Sequence[int], dtype: str) -> ndarray: ...
 def full(shape: Sequence[int], value: Scalar, dtype: str, strict: bool = False) -> ndarray: ...
 def iota(shape: Sequence[int], strides: Sequence[int], offset: int) -> ndarray:
-    """int64: element i is offset + sum(strides * i). Costs no memory until it must."""
+    """int64: element i is offset + sum(strides * i). Needs no memory while it is fused."""
 
 def random(
     name: str, shape: Sequence[int], seed: int, offset: int, parameter: ndarray | Scalar | None = None
@@ -168,7 +169,7 @@ def from_numpy(a: np.ndarray[Any, Any], device: str | None = None) -> ndarray:
 
 def to_numpy(a: ndarray, out: np.ndarray[Any, Any] | None = None) -> np.ndarray[Any, Any]: ...
 def to_bytes(a: ndarray) -> bytes:
-    """The elements in C order; needs no NumPy."""
+    """Returns the elements in C order; does not need NumPy."""
 
 def to_device(a: ndarray, device: str) -> ndarray: ...
 def decompose(name: str, a: ndarray, b: ndarray | None = None) -> ndarray:
@@ -176,8 +177,8 @@ def decompose(name: str, a: ndarray, b: ndarray | None = None) -> ndarray:
     name: "cholesky[_upper]", "solve" (b: the right sides, of the same batch), "slogdet", "qr[_complete|_r|_raw]",
     "svd[_full]", "svdvals", "eigh[_upper]", "eigvalsh[_upper]", "eig", "eigvals". The result is flat: each result in
     turn for the whole batch (singular values before U and Vh), real vectors with zeros for imaginary parts, then one
-    element that is not 0 where one of the matrices failed; its results are NaN. That of "eig" and "eigvals" is
-    complex."""
+    element that is nonzero if one of the matrices failed; the results of that matrix are NaN. The result of "eig" and
+    "eigvals" is complex."""
 
 def sparse_dot(values: ndarray, pattern: ndarray, dense: ndarray, rows: int, transposed: bool) -> ndarray:
     """A sparse matrix (compressed rows; columns, if transposed) times a dense one (n x k): rows x k.
@@ -190,13 +191,13 @@ def as_strided(
     a: ndarray, shape: Sequence[int], strides: Sequence[int], offset: int, dtype: str | None = None
 ) -> ndarray:
     """A view of a's storage; strides in elements of the view's dtype, `offset` relative to a's first element in
-    elements of the view's dtype. ValueError where it would leave the storage."""
+    elements of the view's dtype. ValueError if it exceeds the storage."""
 
 def broadcast_to(a: ndarray, shape: Sequence[int]) -> ndarray:
     """A view with zero strides."""
 
-def owner(a: ndarray) -> ndarray:
-    """The same array without a base: for a result that was laid out as a view of a hidden array."""
+def without_base(a: ndarray) -> ndarray:
+    """The same array without a base, for a result that is a view of an internal array."""
 
 def update(a: ndarray, value: Operand) -> None:
     """a[...] = value: broadcasts, casts unsafely; overlapping source and target behave as if copied first."""
@@ -206,16 +207,16 @@ def gather(a: ndarray, index: ndarray) -> ndarray:
     Result has index's shape."""
 
 def scatter(a: ndarray, index: ndarray, value: Operand, op: str = "set") -> None:
-    """Writes there; "set" (of equal indices the last wins), "add", "multiply", "maximum", "minimum"."""
+    """Writes by index: "set" (of equal indices the last wins), "add", "multiply", "maximum", "minimum"."""
 
-# --- folds
+# --- reductions
 def reduce(op: str, a: ndarray, axes: Sequence[int] | None, keepdims: bool = False) -> ndarray:
     """ "sum", "prod", "max", "min", "argmax", "argmin" (int64), "m2" (sum of squared deviations from the mean).
-    Computes in a's dtype (float16 accumulates in float32). None folds all axes. An empty max raises ValueError.
-    What is left lies in memory in the order of a's axes ("argmax" and "argmin" in C order)."""
+    Computes in a's dtype (float16 accumulates in float32). None reduces all axes. An empty max raises ValueError.
+    The remaining axes keep their order in memory ("argmax" and "argmin": C order)."""
 
 def scan(op: str, a: ndarray, axis: int) -> ndarray:
-    """Running "sum", "prod", "max", "min" in a's dtype; lies in memory as a does."""
+    """Scan: "sum", "prod", "max", "min" in a's dtype; the result has a's memory order."""
 
 # --- whole-array routines
 def dot(a: ndarray, b: ndarray) -> ndarray:
@@ -232,20 +233,22 @@ def partition(a: ndarray, kth: int, indices: bool) -> ndarray:
     """Along the last axis; with `indices` the positions (int64)."""
 
 def topk(a: ndarray, k: int, largest: bool) -> ndarray:
-    """Positions (int64) of the first k along the last axis in order, or in falling order; not for complex numbers."""
+    """Positions (int64) of the k smallest along the last axis in ascending order, or of the k largest in descending
+    order.
+    Not for complex numbers."""
 
 def select(a: ndarray, rank: int) -> ndarray:
-    """What sorting puts at that rank of the last axis, which the result has not; not for complex numbers."""
+    """The element that sorting puts at that rank of the last axis, which is removed; not for complex numbers."""
 
 def pack_mask(mask: ndarray) -> ndarray:
-    """A 1-d mask as `compact` reads it (int64). Element (n + 4095) // 4096 - 1 says how many of its n elements hold."""
+    """A 1-d mask in the format of `compact` (int64). Element (n + 4095) // 4096 - 1 is the number of true elements."""
 
 def compact(packed: ndarray, n: int, count: int, values: ndarray | None) -> ndarray:
-    """The `count` values (1-d) of n at which the packed mask holds, or the indices."""
+    """The `count` values (1-d) of n where the packed mask is true, or their indices."""
 
 def components(edges: ndarray, steps: Sequence[int]) -> ndarray:
-    """The first element (int32 where that is enough, else int64) of each one's component. edges: words x n, unsigned;
-    element i is joined to element i - steps[b] where bit b is set in its words."""
+    """The first element of each element's component (int32 if it suffices, else int64). edges: words x n, unsigned;
+    element i is joined to element i - steps[b] if bit b is set in its words."""
 
 def correlate(a: ndarray, weights: ndarray, edge: str, constant: float, origin: Sequence[int]) -> ndarray:
     """out[i] = sum_j weights[j] * a[i + j - origin]; equal ndim and equal dtypes (float32 or float64); edge:
@@ -253,54 +256,54 @@ def correlate(a: ndarray, weights: ndarray, edge: str, constant: float, origin: 
 
 def pad(a: ndarray, before: Sequence[int], after: Sequence[int], edge: str, constant: float) -> ndarray: ...
 def fft(a: ndarray, kind: str, axes: Sequence[int], n: int, divisor: str) -> ndarray:
-    """Discrete Fourier transform along axes, of n points along the last, which must have just as many elements as it
-    reads, and of all elements along the others.
+    """Discrete Fourier transform along axes, of n points along the last of them, whose extent must equal the number of
+    elements read, and of all elements along the others.
 
     kind: "forward", "backward" (complex -> complex), "whole" (real -> all values of "forward"), "real" (real -> the
     first n // 2 + 1 values of "forward" along the last axis; then "forward"), "half" ("backward"; then such values ->
     real along the last axis). divisor, along each: "one", "root" (of n), "points" (n). float32, float64, complex64 and
-    complex128; lies in memory as a does."""
+    complex128; the result has a's memory order."""
 
 # --- running
 def flush() -> None:
-    """Submits what this thread has recorded."""
+    """Submits the recorded operations."""
 
 def synchronize() -> None:
-    """Submits it and waits."""
+    """Submits the recorded operations and waits for them."""
 
 def explain() -> str:
-    """Why the last programs were replayed or planned anew."""
+    """Explains why the last programs were replayed or planned again."""
 
 def show_code(a: ndarray | None = None, device: str | None = None) -> str:
     """Generated code of the pending program (or of the last one)."""
 
 def set_device(name: str) -> None:
-    """Device of new arrays: "cpu", "cuda", "cuda:0". Raises RuntimeError with the cause where it cannot work."""
+    """Device of new arrays: "cpu", "cuda", "cuda:0". Raises RuntimeError with the cause if it is unusable."""
 
 def get_device() -> str: ...
 def device_count() -> int:
-    """Usable GPUs, asked without starting CUDA."""
+    """Number of usable GPUs, determined without initializing CUDA."""
 
 def unusable_gpu_reason() -> str | None:
-    """Why a visible GPU cannot be used; None where there is none or it works."""
+    """Why a visible GPU cannot be used; None if it works or no GPU is visible."""
 
 def set_library_roots(roots: Sequence[str]) -> None:
     """Directories of the `nvidia` package, where NVIDIA's wheels put their libraries."""
 
 def set_replay(mode: str) -> None:
-    """ "auto" (the default), "single" (each operation on its own, at once), "fused" (no graph replay); for tests."""
+    """ "auto" (the default), "single" (each operation by itself, immediately), "fused" (no graph replay); for tests."""
 
 def check_in_batches(size: int) -> None:
-    """With CUPROUS_CHECK_CUDA: compiles the kernels that wait; from now on so many wait for one another. For tests."""
+    """With CUPROUS_CHECK_CUDA: compiles the queued kernels and sets how many are compiled together. For tests."""
 
 def stand_in_auto(faster: float, copies: float, launch: float) -> None:
-    """Makes "auto" a device of two CPUs, of which the second is said to be `faster` times as fast, for tests."""
+    """Makes "auto" a device of two CPUs, the second of which counts as `faster` times as fast. For tests."""
 
 def stand_in_device() -> str:
-    """The name of a device that is a second CPU, for tests of what mixes devices."""
+    """The name of a device that is a second CPU, for tests with several devices."""
 
-def nothing(a: object) -> None:
-    """Does nothing: the yardstick for the cost of a call."""
+def no_op(a: object) -> None:
+    """Does nothing: the baseline for the cost of a call."""
 
 def stats() -> dict[str, int]:
     """Counters: programs planned, replayed, launched, kernels compiled, nodes recorded, graph launches, …"""
@@ -310,7 +313,7 @@ def memory_stats(device: str) -> dict[str, int]:
 
 def set_memory_limit(device: str, limit: int) -> None: ...
 def reset_peak_memory(device: str) -> None:
-    """Starts `peak_bytes` anew from what is in use."""
+    """Resets `peak_bytes` to the bytes in use."""
 
 def trim_memory(device: str) -> None: ...
 def device_properties(index: int = 0) -> dict[str, Any]: ...
@@ -321,21 +324,21 @@ def from_dlpack(capsule: Any) -> ndarray: ...
 def from_address(
     address: int, shape: Sequence[int], strides: Sequence[int], dtype: str, device: str, owner: Any
 ) -> ndarray:
-    """A view (strides in elements) of memory that `owner` keeps alive; whatever touches it runs at once."""
+    """A view (strides in elements) of memory that `owner` keeps alive; operations on it run immediately."""
 
 # --- the command line
 def cli(argv: Sequence[str]) -> int: ...
 
 class Counter:
-    """A 64-bit number that counts modulo 2**64; threads may share it."""
+    """An atomic 64-bit counter that wraps around."""
 
     def __init__(self, value: int = 0) -> None: ...
     def take(self, count: int) -> int:
-        """Adds `count` and returns the number before."""
+        """Adds `count` and returns the previous value."""
     value: int
 
-class Counting:
-    """What the calling thread records from its making to `end()`, counted."""
+class WorkCounter:
+    """Counts the work that the calling thread records until `end()`."""
 
     def __init__(self) -> None: ...
     def count(self, results: list[Any]) -> None: ...
@@ -349,24 +352,24 @@ class Counting:
     def hint() -> str | None: ...
 
 def device_side(name: str) -> int:
-    """0 for the name of a CPU, 1 for that of a GPU."""
+    """Returns 0 for the name of a CPU and 1 for that of a GPU."""
 
 def quantity(value: float, unit: str) -> str:
-    """A quantity for people, such as "12.5 ms", "6 h 56 min" or "1.50 GB"."""
+    """Formats a quantity, such as "12.5 ms", "6 h 56 min" or "1.50 GB"."""
 
 def parse_quantity(text: str, kind: str) -> float:
-    """A quantity such as "10,000 GFLOP" in SI units."""
+    """Parses a quantity such as "10,000 GFLOP" into SI units."""
 
 def estimate_simple(
     flops: float, data: float, given: Sequence[float | None], startup: float | None, cpu: str | None, gpu: str | None
 ) -> dict[str, Any]:
-    """The simple formula, in SI units. `given` are the CPU's and the GPU's rate and the bandwidth."""
+    """Evaluates the simple formula, in SI units. `given` holds the CPU's and the GPU's rate and the bandwidth."""
 
 def profiles() -> list[str]:
     """The names of all listed devices."""
 
 class Report:
-    """What a profile says, once it has ended."""
+    """The report of a profile that has ended."""
 
     def rows(self) -> list[dict[str, Any]]: ...
     def total(self) -> dict[str, Any]: ...
@@ -379,38 +382,38 @@ class Report:
     def save_flame_graph(self, path: str) -> None: ...
 
 def profile_begin() -> None:
-    """Begins a profile of the whole process; RuntimeError where one is being made."""
+    """Starts a profile of the whole process; RuntimeError if one is being recorded."""
 
 def profile_end() -> Report:
-    """Ends it."""
+    """Stops the profile."""
 
-def profile_on() -> bool:
-    """Is a profile being made?"""
+def is_profiling() -> bool:
+    """Returns true while a profile is recorded."""
 
 def profile_now() -> int:
-    """The profile's clock, for the beginning of a part."""
+    """The current time of the profile's clock, for the start of a part."""
 
 def nvtx_push(name: str, color: int | None = None) -> int | None:
-    """Begins a range for NVIDIA's tools; how deep it lies, none where no tool listens."""
+    """Begins a range for NVIDIA's tools and returns its depth; None if no tool listens."""
 
 def nvtx_pop() -> int | None:
-    """Ends the range that was begun last; how deep it lay."""
+    """Ends the range that was begun last and returns its depth."""
 
 def nvtx_mark(name: str, color: int | None = None) -> None:
-    """Something took place."""
+    """Marks an event."""
 
 def nvtx_start(name: str, color: int | None = None) -> int | None:
-    """Begins a range that any thread may end, by the number that this gives."""
+    """Begins a range that any thread may end with the number that is returned."""
 
 def nvtx_end(range: int) -> None:
-    """Ends it."""
+    """Ends a range by its number."""
 
 def profile_part(name: str, start: int) -> None:
-    """A part of the program, named by the user, that began at `start` ends now."""
+    """Records a part of the program that began at `start` and ends now."""
 
 class Stream:
     """A CUDA stream. All of Cuprous' work runs in order on one stream; other streams are for hand-over and waiting.
-    `synchronize` and `query` ask about Cuprous' work and what others gave to this stream."""
+    `synchronize` and `query` cover Cuprous' work and the work of others on this stream."""
 
     def __init__(self, pointer: int | None = None, non_blocking: bool = False) -> None: ...
     @property
@@ -427,7 +430,7 @@ class Event:
     def query(self) -> bool: ...
     def elapsed_ms(self, later: Event) -> float: ...
 
-# --- tensors: what `cuprous.torch` is made of. Methods and attributes that Python adds (cuprous/torch/_tensor.py) are
+# --- tensors, for `cuprous.torch`. Methods and attributes that Python adds (cuprous/torch/_tensor.py) are
 # not declared here one by one.
 
 class Node:
@@ -438,7 +441,7 @@ class Node:
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]: ...
 
 class Tensor:
-    """An array and its place in the graph of what was computed."""
+    """An array and its position in the autograd graph."""
 
     def __new__(cls, *args: Any, requires_grad: bool = False, **kwargs: Any) -> Any: ...
     @property
@@ -471,7 +474,7 @@ class Tensor:
     def remove_hook(self, id: int) -> None: ...
     def item(self) -> Any: ...
     def detach(self) -> Tensor: ...
-    def forget_origin(self) -> None: ...
+    def leave_graph(self) -> None: ...
     def numel(self) -> int: ...
     def __getattr__(self, name: str) -> Any: ...
     def __len__(self) -> int: ...
@@ -518,8 +521,8 @@ def t_random(name: str, shape: Sequence[int], seed: int, offset: int, device: st
 def t_map(name: str, a: Any, b: Any = None, c: Any = None, dtype: str | None = None) -> Tensor:
     """A scalar function, in the dtype that PyTorch computes it in, or in `dtype`."""
 
-def t_overwrite(name: str, target: Tensor, a: Any = None, b: Any = None) -> None:
-    """Writes a function of a tensor and others into the tensor."""
+def t_map_inplace(name: str, target: Tensor, a: Any = None, b: Any = None) -> None:
+    """Writes a function of a tensor and other operands into the tensor."""
 
 def t_result_type(*args: Any) -> str: ...
 def t_promote_types(a: str, b: str) -> str: ...
@@ -530,7 +533,7 @@ def t_cast(t: Tensor, dtype: str) -> Tensor:
 
 def t_to_device(t: Tensor, device: str, non_blocking: bool = False) -> Tensor: ...
 def t_pin(t: Tensor) -> Tensor:
-    """A copy of a tensor on the host in page-locked memory, from which the GPU copies by itself."""
+    """A copy of a tensor in page-locked host memory, from which the GPU copies asynchronously."""
 
 def t_is_pinned(t: Tensor) -> bool: ...
 def t_contiguous(t: Tensor) -> Tensor: ...
@@ -546,11 +549,11 @@ def t_gather(t: Tensor, index: ndarray) -> Tensor:
     """Elements by offset (int64) from the first of a tensor from `t_indexable`, in its storage."""
 
 def t_indexable(t: Tensor) -> Tensor:
-    """The tensor, or a copy where gradients by index will be noted and elements share memory."""
+    """The tensor, or a copy if gradients by index will be recorded and elements share memory."""
 
 def t_scatter(t: Tensor, index: ndarray, value: Any, op: str = "set") -> None: ...
 def t_update(t: Tensor, value: Any) -> None: ...
-def t_join(tensors: Sequence[Tensor], dim: int) -> Tensor: ...
+def t_cat(tensors: Sequence[Tensor], dim: int) -> Tensor: ...
 def t_matmul(a: Tensor, b: Tensor) -> Tensor: ...
 def t_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor: ...
 def t_convolution(
@@ -561,49 +564,53 @@ def t_convolution(
     "weight" (of output and input); extents and widths for each spatial axis."""
 
 def t_attention(q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float) -> Tensor | None:
-    """`softmax(scale * q @ k.T) @ v` of halves (batch, heads, rows, features) by a routine of the device; None where it
-    has none for these."""
+    """`softmax(scale * q @ k.T) @ v` of float16 or bfloat16 (batch, heads, rows, features) by a routine of the device;
+    None if it has no routine for these operands."""
 
 def t_recurrent(
     mode: str, x: Tensor, states: Sequence[Tensor], parameters: Sequence[Tensor], layers: int, both: bool
 ) -> list[Tensor] | None:
-    """Layers of a recurrence over (steps, batch, features) by a routine of the device: outputs and last states; None
-    where it has none for these."""
+    """Recurrent layers over (steps, batch, features) by a routine of the device: outputs and last states; None if it
+    has
+    no routine for these operands."""
 
 def t_check_classes(target: Tensor, classes: int, ignore: int) -> None:
-    """Refuses targets that are no classes, on the CPU and where they are in memory already."""
+    """Raises for targets out of bounds, on the CPU and if they are in memory already."""
 
-def t_steps(reverse: bool, training: bool, x: Tensor, weight: Tensor, h: Tensor, c: Tensor) -> list[Tensor] | None:
-    """The steps of one direction of an LSTM layer by a routine of the device, not noted: outputs, h, c, and what
-    `t_steps_back` wants; None where it has none for these."""
+def t_lstm_steps(reverse: bool, training: bool, x: Tensor, weight: Tensor, h: Tensor, c: Tensor) -> list[Tensor] | None:
+    """The steps of one direction of an LSTM layer by a routine of the device, not recorded for gradients: outputs, h,
+    c,
+    and the residual for `t_lstm_steps_backward`; None if it has no routine for these operands."""
 
-def t_steps_back(
+def t_lstm_steps_backward(
     reverse: bool, weight: Tensor, done: Tensor, outputs: Tensor, dh: Tensor, dc: Tensor, c: Tensor
 ) -> list[Tensor]:
-    """Their way back: the gradients of the inputs' part, of h and of c."""
+    """The backward pass: the gradients of the input's part, of h and of c."""
 
 def has_cudnn() -> bool: ...
 def set_convolution_tf32(on: bool) -> bool:
-    """Lets convolutions of float32 round their operands to TF32 on GPUs, or not; what it was before."""
+    """Sets whether float32 convolutions may round their operands to TF32 on GPUs; returns the previous setting."""
 
 def t_adam(
     params: list[Tensor], gradients: list[Tensor] | None, means: list[Tensor], squares: list[Tensor],
     tops: list[Tensor] | None, settings: tuple[float, float, float, float, float, float, float],
 ) -> None:  # fmt: skip
     """One step of Adam, by the parameters' own gradients unless others are given; settings: beta1, beta2, eps,
-    lr / (1 - beta1^t), sqrt(1 - beta2^t), decay, what is left."""
+    lr / (1 - beta1^t), sqrt(1 - beta2^t), decay, and the factor of the
+    parameters by decoupled decay."""
 
-def t_ready(params: list[Tensor]) -> list[Tensor]:
-    """Those that have a gradient; the list itself if all have."""
+def t_with_gradients(params: list[Tensor]) -> list[Tensor]:
+    """The parameters that have a gradient; the list itself if all have."""
 
-def t_mean_square(a: Tensor, b: Tensor) -> Tensor | None:
-    """The mean of the squared differences of floats of one shape; None for others."""
+def t_mse_loss(a: Tensor, b: Tensor) -> Tensor | None:
+    """The mean of the squared differences of float tensors of one shape; None for other tensors."""
 
 def t_softmax(t: Tensor, dim: int, log: bool) -> Tensor:
-    """The softmax along a dimension, or its logarithm; halves are computed in float32 and rounded once."""
+    """The softmax along a dimension, or its logarithm; float16 and bfloat16 are computed in float32 and rounded
+    once."""
 
-def t_likelihood(t: Tensor, index: Tensor, dim: int, dtype: str) -> Tensor:
-    """The logarithm of the softmax along a dimension at the places in `index` (int64, all other dimensions)."""
+def t_log_likelihood(t: Tensor, index: Tensor, dim: int, dtype: str) -> Tensor:
+    """The logarithm of the softmax along a dimension at the positions in `index` (int64, all other dimensions)."""
 
 def t_cross_entropy(t: Tensor, target: Tensor, ignore: int, dtype: str) -> Tensor | None:
     """The mean of `-log(softmax(t))` at the targets (int64; classes are dimension 1 of 2), of those that are not
@@ -612,12 +619,13 @@ def t_cross_entropy(t: Tensor, target: Tensor, ignore: int, dtype: str) -> Tenso
 def t_relu(t: Tensor) -> Tensor: ...
 def t_gelu(t: Tensor) -> Tensor: ...
 def t_layer_norm(t: Tensor, dims: int, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
-    """The last `dims` dimensions brought to mean 0 and variance 1, then scaled and shifted."""
+    """The last `dims` dimensions normalized to mean 0 and variance 1, then scaled and shifted."""
 
 def t_max_pool(t: Tensor, kernel: Sequence[int]) -> Tensor | None:
-    """The largest element of each window, side by side, along the last dimensions; None where that is not done here."""
+    """The largest element of each window, without overlap, along the last dimensions; None if it is not supported
+    here."""
 
-def t_forget_gradients(params: list[Tensor]) -> None: ...
+def t_clear_gradients(params: list[Tensor]) -> None: ...
 def t_backward(
     tensors: Sequence[Tensor], gradients: Sequence[Tensor | None], retain_graph: bool | None, create_graph: bool,
     inputs: Sequence[Tensor] | None,
@@ -637,25 +645,26 @@ class Saved:
     def tensor(self) -> Tensor: ...
 
 def t_save(t: Tensor) -> Saved:
-    """The tensor as it is now, whatever is written to it later."""
+    """Saves the tensor as it is now; later writes do not change what was saved."""
 
 def t_mark() -> int:
-    """A mark in time for `t_checkpoint`."""
+    """The current point in time for `t_checkpoint`."""
 
 def t_checkpoint(
     outputs: Sequence[Tensor], start: int, again: Callable[[], list[Tensor]], saved: list[Any]
 ) -> list[Tensor]:
-    """Results, computed after a mark, that `again` computes again when their gradients arrive. `saved` is emptied when
-    the graph is freed."""
+    """Checkpoints results that were computed after `start`: `again` recomputes them when their gradients arrive.
+    `saved`
+    is cleared when the graph is freed."""
 
 def t_other_leaves(results: Sequence[Tensor], inputs: Sequence[Tensor]) -> bool:
-    """Whether results depend on leaves that are not among the inputs."""
+    """Returns true if results depend on leaves that are not among the inputs."""
 
 def set_anomaly(to: str) -> str:
-    """What is looked after in walks: "off", "lines" or "nan"; the state before."""
+    """Sets what is checked during backward passes: "off", "lines" or "nan"; returns the previous setting."""
 
 def set_grad_enabled(on: bool) -> bool:
-    """Turns noting for gradients on or off; the state before."""
+    """Enables or disables recording for gradients; returns the previous setting."""
 
 def is_grad_enabled() -> bool: ...
 
@@ -687,13 +696,14 @@ class Kernel:
     def compile_for(self, keys: Sequence[tuple[Any, ...]], kernel: bool = True) -> None: ...
     def compiled_types(self) -> list[tuple[tuple[Any, ...], ...]]: ...
     def listing(self) -> list[tuple[tuple[tuple[Any, ...], ...], str, dict[str, int], str]]:
-        """Types, CUDA C++, what the device says, and the code that runs, of each overload."""
+        """For each overload: types, CUDA C++, attributes reported by the device, and the code that runs."""
     def resident_blocks(self, overload: int, threads: int, shared: int) -> int:
-        """How many blocks may wait for one another, of the overload with that place in the listing."""
+        """How many blocks can be resident at once, for the overload at that index of the listing."""
     def device_code(
         self, keys: Sequence[tuple[Any, ...]], name: str
     ) -> tuple[str, str, str, list[str], tuple[Any, ...]]:
-        """CUDA C++ with the prelude, name there, C++ types of the result and the parameters, and the former's key."""
+        """CUDA C++ with the prelude, name there, C++ types of the result and the parameters, and the result type's
+        key."""
     def cuda_code(self, keys: Sequence[tuple[Any, ...]], whole: bool = False, kernel: bool = True) -> str: ...
 
 class Launcher:
@@ -714,7 +724,7 @@ class NativeKernel:
 def kernel_builtins() -> list[str]: ...
 def missing_header(log: str) -> str | None: ...
 def link_code(code: bytes, objects: Sequence[tuple[str, str, bytes]], name: str) -> bytes: ...
-def kept_code(parts: Sequence[bytes]) -> bytes | None: ...
-def keep_code(parts: Sequence[bytes], code: bytes) -> None: ...
+def load_cached_code(parts: Sequence[bytes]) -> bytes | None: ...
+def store_cached_code(parts: Sequence[bytes], code: bytes) -> None: ...
 def declare_linked(name: str, params: Sequence[tuple[Any, ...]], ret: tuple[Any, ...], pointer: bool) -> str: ...
 def kernel_warnings(few_blocks: bool, host_arrays: bool) -> None: ...

@@ -134,7 +134,7 @@ def test_an_old_driver(machine: Machine) -> None:
         (803, "different versions", "restart the machine"),
         (802, "switch", "nvidia-fabricmanager"),
         (999, "nvidia-uvm", "nvidia-modprobe"),
-        (46, "for itself", "nvidia-smi -c DEFAULT"),
+        (46, "exclusively", "nvidia-smi -c DEFAULT"),
         (4711, "simulated fault", "nvidia-smi"),
     ],
 )
@@ -179,7 +179,7 @@ def test_missing_wheels(machine: Machine) -> None:
 
 def test_the_wrong_cuda_major(machine: Machine) -> None:
     report = doctor(machine.card().nodes().driver(cuda=12040), nvrtc_root())
-    assert "of CUDA 13, and the driver is for CUDA 12.4" in report["NVRTC"]["found"]
+    assert "belongs to CUDA 13, but the driver supports CUDA 12.4" in report["NVRTC"]["found"]
     assert report["NVRTC"]["cure"] == "pip install nvidia-cuda-nvrtc-cu12"
 
 
@@ -210,7 +210,7 @@ def test_a_library_that_lacks_another(machine: Machine, tmp_path: Path, gpu: boo
         machine.card().nodes().driver()
     check = doctor(machine, [str(tmp_path / "nvidia")])["cuSOLVER"]
     assert check["state"] == ("broken" if gpu else "note")
-    assert "found and does not load" in check["found"] and "libnvJitLink.so.13" in check["found"]
+    assert "found but cannot be loaded" in check["found"] and "libnvJitLink.so.13" in check["found"]
     assert "not installed" not in check["found"]
     assert check["cure"] == 'pip install "nvidia-nvjitlink>=13,<14"'
 
@@ -220,7 +220,7 @@ def test_a_library_cut_short(machine: Machine, tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "libcufft.so.12").write_bytes(b"\x7fELF")
     check = doctor(machine.card().nodes().driver(), [str(tmp_path / "nvidia")])["cuFFT"]
-    assert "found and does not load" in check["found"]
+    assert "found but cannot be loaded" in check["found"]
     assert check["cure"] == 'pip install --force-reinstall --no-deps "nvidia-cufft>=12,<13"'
 
 
@@ -238,11 +238,11 @@ def test_steps_in_words(machine: Machine) -> None:
     assert done.returncode == 1
     titles = [
         "1. This machine",
-        "2. An NVIDIA GPU",
-        "3. Its driver",
-        "4. CUDA's libraries",
+        "2. NVIDIA GPU",
+        "3. Driver",
+        "4. CUDA libraries",
         "5. cuDNN",
-        "6. Python's packages",
+        "6. Python packages",
     ]
     assert sorted(titles, key=done.stdout.index) == titles
     assert done.stdout.count('pip install "cuprous[cuda]"') <= 1

@@ -267,7 +267,7 @@ def test_the_screen_ends_with_its_terminal(two_gpus: dict[str, str | None]) -> N
     ("options", "named"),
     [
         (("--watch", "0"), "86400"),
-        (("--watch", "x"), "no number"),
+        (("--watch", "x"), "not a number"),
         (("--prometheus", "nowhere"), "port"),
         (("--once", "--watch", "1"), "--once"),
     ],

@@ -10,6 +10,7 @@ pub mod dtype;
 pub mod error;
 pub mod interrupt;
 pub mod layout;
+mod named;
 pub mod node;
 pub mod nvtx;
 pub mod ops;

@@ -1,6 +1,7 @@
 //! The nodes of a tape: recorded operations.
 
 use crate::Fun;
+use crate::named::named;
 
 /// What a node does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -60,16 +61,26 @@ pub enum ScatterOp {
     Minimum,
 }
 
-impl ReduceOp {
-    /// Every reduction, in declaration order.
-    pub const ALL: [ReduceOp; 7] =
-        [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min, ReduceOp::ArgMax, ReduceOp::ArgMin, ReduceOp::M2];
+named! {
+    ReduceOp {
+        Sum = "sum",
+        Prod = "prod",
+        Max = "max",
+        Min = "min",
+        ArgMax = "argmax",
+        ArgMin = "argmin",
+        M2 = "m2",
+    }
 }
 
-impl ScatterOp {
-    /// Every scatter operation, in declaration order.
-    pub const ALL: [ScatterOp; 5] =
-        [ScatterOp::Set, ScatterOp::Add, ScatterOp::Multiply, ScatterOp::Maximum, ScatterOp::Minimum];
+named! {
+    ScatterOp {
+        Set = "set",
+        Add = "add",
+        Multiply = "multiply",
+        Maximum = "maximum",
+        Minimum = "minimum",
+    }
 }
 
 /// Where an operand's value comes from: a kind in the top two bits, an index in the rest.

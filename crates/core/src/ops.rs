@@ -332,6 +332,20 @@ impl Fun {
         }
     }
 
+    /// Returns, for a function that draws random numbers, the dtypes of its result and of its parameter, if it has one.
+    pub fn random_dtypes(self) -> Option<(DType, Option<DType>)> {
+        Some(match self {
+            Fun::RandomBits32 => (U32, None),
+            Fun::RandomBits64 => (U64, None),
+            Fun::RandomUnit32 | Fun::RandomNormal32 => (F32, None),
+            Fun::RandomUnit64 | Fun::RandomNormal64 => (F64, None),
+            Fun::RandomGamma => (F64, Some(F64)),
+            Fun::RandomPoisson => (I64, Some(F64)),
+            Fun::RandomBinomial => (I64, Some(C128)),
+            _ => return None,
+        })
+    }
+
     /// Returns the function that NumPy computes instead if all operands are bool (`+` is `or`, `*` is `and`), or `None`
     /// if it computes the same.
     pub fn for_bool(self) -> Option<Fun> {

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use crate::attention::Attention;
 use crate::convolution::{Geometry, Part};
+use crate::named::named;
 use crate::recurrent::{Recurrence, Steps};
 use crate::{DType, Dims};
 
@@ -17,6 +18,15 @@ pub enum ScanOp {
     Prod,
     Max,
     Min,
+}
+
+named! {
+    ScanOp {
+        Sum = "sum",
+        Prod = "prod",
+        Max = "max",
+        Min = "min",
+    }
 }
 
 /// How an array continues beyond its edges, by SciPy's names.
@@ -33,6 +43,16 @@ pub enum Edge {
     Mirror,
     /// (a b c d | a b c d | a b c d)
     Wrap,
+}
+
+named! {
+    Edge {
+        Reflect = "reflect",
+        Constant = "constant",
+        Nearest = "nearest",
+        Mirror = "mirror",
+        Wrap = "wrap",
+    }
 }
 
 /// A kind of discrete Fourier transform. `n` is the number of points; half of a spectrum is its first `n / 2 + 1`
@@ -134,6 +154,30 @@ pub enum LinalgOp {
 }
 
 impl LinalgOp {
+    /// Returns the decomposition, with its options, by the name that Python uses.
+    pub fn from_name(name: &str) -> Option<LinalgOp> {
+        Some(match name {
+            "cholesky" => LinalgOp::Cholesky { upper: false },
+            "cholesky_upper" => LinalgOp::Cholesky { upper: true },
+            "solve" => LinalgOp::Solve,
+            "slogdet" => LinalgOp::Slogdet,
+            "qr" => LinalgOp::Qr(QrMode::Reduced),
+            "qr_complete" => LinalgOp::Qr(QrMode::Complete),
+            "qr_r" => LinalgOp::Qr(QrMode::R),
+            "qr_raw" => LinalgOp::Qr(QrMode::Raw),
+            "svdvals" => LinalgOp::Svd(Vectors::No),
+            "svd" => LinalgOp::Svd(Vectors::Thin),
+            "svd_full" => LinalgOp::Svd(Vectors::Full),
+            "eigh" => LinalgOp::Eigh { upper: false, vectors: true },
+            "eigh_upper" => LinalgOp::Eigh { upper: true, vectors: true },
+            "eigvalsh" => LinalgOp::Eigh { upper: false, vectors: false },
+            "eigvalsh_upper" => LinalgOp::Eigh { upper: true, vectors: false },
+            "eig" => LinalgOp::Eig { vectors: true },
+            "eigvals" => LinalgOp::Eig { vectors: false },
+            _ => return None,
+        })
+    }
+
     /// Returns the number of elements of each result for an m × n matrix (and a right side of k columns); 0 for a
     /// missing result.
     pub fn results(self, m: i64, n: i64, k: i64) -> [i64; 3] {

@@ -26,7 +26,7 @@ fn what_calibration_runs_compiles() {
         return;
     }
     let programs = calibration();
-    assert!(programs.len() > 200, "the rehearsal ended early: {} programs", programs.len());
+    assert!(programs.len() > 200, "the dry run ended early: {} programs", programs.len());
     let checker = Checker::new("compute_90");
     checker.in_batches(16).expect("nothing waits");
     programs.iter().for_each(|program| checker.check(program).expect("it compiles"));

@@ -19,15 +19,15 @@ fn step_of(step: &Step, program: &Program) -> (String, Load) {
     let mut load = Load { launches: 1.0, ..Load::default() };
     let name = match step {
         Step::Kernel(one) => {
-            kernel(one, program, &mut load);
+            add_kernel(one, program, &mut load);
             title(one)
         }
         Step::Pack(kernels) => {
-            kernels.iter().for_each(|one| kernel(one, program, &mut load));
+            kernels.iter().for_each(|one| add_kernel(one, program, &mut load));
             format!("{} kernels together", kernels.len())
         }
         Step::Routine(one) => {
-            routine(one, &mut load);
+            add_routine(one, &mut load);
             one.op.name().to_owned()
         }
         // The work of a user kernel is not known.
@@ -71,7 +71,7 @@ pub(crate) fn reduction_name(op: ReduceOp) -> &'static str {
 }
 
 /// Returns the number of real operations in an operation on this dtype.
-fn parts(fun: Fun, dtype: DType) -> f64 {
+fn real_operations(fun: Fun, dtype: DType) -> f64 {
     match (dtype.is_complex(), fun) {
         (false, _) => 1.0,
         (true, Fun::Add | Fun::Subtract | Fun::Negative | Fun::Where | Fun::Cast | Fun::MakeComplex) => 2.0,
@@ -79,7 +79,7 @@ fn parts(fun: Fun, dtype: DType) -> f64 {
     }
 }
 
-fn demand(load: &mut Load, what: &'static str, dtype: DType, amount: f64) {
+fn add_demand(load: &mut Load, what: &'static str, dtype: DType, amount: f64) {
     let group = Group::of(dtype);
     match load.demands.iter_mut().find(|d| d.what == what && d.group == group) {
         Some(known) => known.amount += amount,
@@ -91,16 +91,16 @@ fn demand(load: &mut Load, what: &'static str, dtype: DType, amount: f64) {
 const LINE: f64 = 64.0;
 
 /// Bytes that some cache of most processors holds.
-const NEAR: usize = 8 << 20;
+const CACHE_BYTES: usize = 8 << 20;
 
 /// Number of elements below which atomic updates are so dense that they wait for one another. Among more elements, the
 /// share that waits falls in proportion.
-pub(crate) const CROWD: f64 = 64.0;
+pub(crate) const CONTENDED_ELEMENTS: f64 = 64.0;
 
 /// Counts `count` accesses at indices that are data: each loads a cache line, unless a cache holds the lines. Returns
 /// the bytes that come from a cache.
 fn random_access(load: &mut Load, count: f64, size: f64, buffer: usize) -> f64 {
-    if buffer > NEAR {
+    if buffer > CACHE_BYTES {
         load.scattered += count;
         return 0.0;
     }
@@ -120,9 +120,9 @@ fn reduces_across(kernel: &Kernel) -> bool {
 }
 
 /// Elements of a single row below which a CPU reduces it on one thread.
-const SHORT: f64 = 32768.0;
+const SHORT_ROW: f64 = 32768.0;
 
-fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
+fn add_kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
     let outer = kernel.outer_size() as f64;
     let all = outer * kernel.inner_size() as f64;
     let across = reduces_across(kernel);
@@ -131,43 +131,48 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
     let mut written = vec![0.0; kernel.buffers.len()];
     let bytes_of = |buf: u16| program.buffers[kernel.buffers[buf as usize] as usize].bytes;
     for typed in &kernel.body {
-        let level = typed.level == Level::Full;
-        let count = if level { all } else { outer };
+        let full = typed.level == Level::Full;
+        let count = if full { all } else { outer };
         let size = typed.dtype.size() as f64;
         match &typed.inst {
             Inst::Load { buf, access } | Inst::Store { buf, access, .. } => {
-                let extents = kernel.outer.iter().chain(if level { kernel.inner.iter() } else { [].iter() });
+                let extents = kernel.outer.iter().chain(if full { kernel.inner.iter() } else { [].iter() });
                 let pairs = extents.zip(&access.strides);
                 let elements: f64 = pairs.clone().filter(|p| *p.1 != 0).map(|p| *p.0 as f64).product();
                 let last = pairs.last().map_or(1, |p| p.1.abs());
                 let nearest = access.strides.iter().map(|s| s.abs()).filter(|&s| s != 0).min().unwrap_or(1);
                 let bytes = elements * size * (nearest as f64).min((LINE / size).max(1.0));
-                let place = if matches!(typed.inst, Inst::Load { .. }) { &mut read } else { &mut written };
-                place[*buf as usize] += bytes;
+                let moved = if matches!(typed.inst, Inst::Load { .. }) { &mut read } else { &mut written };
+                moved[*buf as usize] += bytes;
                 if last > 1 && elements > 1.0 && !across {
-                    demand(load, if bytes_of(*buf) > NEAR { "strided far" } else { "strided" }, typed.dtype, elements);
+                    add_demand(
+                        load,
+                        if bytes_of(*buf) > CACHE_BYTES { "strided far" } else { "strided" },
+                        typed.dtype,
+                        elements,
+                    );
                 }
             }
             Inst::Gather { buf, .. } => {
-                demand(load, "gather", typed.dtype, count);
-                let near = random_access(load, count, size, bytes_of(*buf));
-                load.read += near;
+                add_demand(load, "gather", typed.dtype, count);
+                let cached = random_access(load, count, size, bytes_of(*buf));
+                load.read += cached;
             }
             Inst::Scatter { buf, .. } => {
-                let crowded = (CROWD * size / (bytes_of(*buf) as f64).max(1.0)).min(1.0);
-                demand(load, "crowded scatter", typed.dtype, count * crowded);
+                let crowded = (CONTENDED_ELEMENTS * size / (bytes_of(*buf) as f64).max(1.0)).min(1.0);
+                add_demand(load, "crowded scatter", typed.dtype, count * crowded);
                 if crowded < 1.0 {
-                    demand(load, "scatter", typed.dtype, count * (1.0 - crowded));
+                    add_demand(load, "scatter", typed.dtype, count * (1.0 - crowded));
                 }
-                let near = random_access(load, count, size, bytes_of(*buf));
-                load.written += near;
+                let cached = random_access(load, count, size, bytes_of(*buf));
+                load.written += cached;
             }
             Inst::Map { fun, args } => {
                 let from = args.first().map_or(typed.dtype, |&a| kernel.body[a as usize].dtype);
                 let special =
                     matches!(fun, Fun::Cast | Fun::Bitcast | Fun::MakeComplex) || fun.op().name.starts_with("random");
                 let dtype = if special { typed.dtype } else { from };
-                demand(load, fun.op().name, dtype, count * parts(*fun, dtype));
+                add_demand(load, fun.op().name, dtype, count * real_operations(*fun, dtype));
             }
             Inst::Reduce { op, arg } => {
                 let from = &kernel.body[*arg as usize];
@@ -177,7 +182,7 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
                     (true, ReduceOp::M2) => "m2 across",
                     (true, _) => "fold across",
                 };
-                demand(load, what, from.dtype, width * if from.level == Level::Full { all } else { outer });
+                add_demand(load, what, from.dtype, width * if from.level == Level::Full { all } else { outer });
             }
             Inst::Scalar { .. } | Inst::Iota { .. } => {}
         }
@@ -189,7 +194,7 @@ fn kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
     }
     load.loops += 1.0;
     let reduces = kernel.body.iter().any(|t| matches!(t.inst, Inst::Reduce { .. }));
-    load.whole = reduces && outer == 1.0 && all < SHORT;
+    load.whole = reduces && outer == 1.0 && all < SHORT_ROW;
 }
 
 /// Returns the number of elements that a layout refers to, each counted once.
@@ -197,7 +202,7 @@ fn elements(layout: &LayoutRef) -> f64 {
     layout.shape.iter().zip(&layout.strides).filter(|p| *p.1 != 0).map(|p| *p.0 as f64).product()
 }
 
-fn routine(call: &RoutineCall, load: &mut Load) {
+fn add_routine(call: &RoutineCall, load: &mut Load) {
     for (_, layout) in call.reads() {
         load.read += elements(layout) * layout.dtype.size() as f64;
     }
@@ -207,13 +212,13 @@ fn routine(call: &RoutineCall, load: &mut Load) {
     load.loops += 1.0;
     let first = call.ins.first().map_or(out, |(_, layout)| layout);
     for (what, dtype, amount) in routine_work(&call.op, first, call.ins.get(1).map(|i| &i.1), out) {
-        demand(load, what, dtype, amount);
+        add_demand(load, what, dtype, amount);
     }
     let extras = usize::from(!call.epilogue.scale.eq(&Default::default()))
         + 2 * usize::from(call.epilogue.addend.is_some())
         + usize::from(call.epilogue.bias.is_some());
     if extras > 0 {
-        demand(load, "add", out.dtype, size * extras as f64);
+        add_demand(load, "add", out.dtype, size * extras as f64);
     }
     if let RoutineOp::Fft { rank, .. } = call.op {
         // Each axis is a pass.

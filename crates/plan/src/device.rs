@@ -340,7 +340,7 @@ pub fn no_linker(name: &str, device: &str) -> Error {
 /// Returns the error of requests for an address on a device whose arrays have none.
 pub fn no_addresses() -> Error {
     Error::not_implemented(
-        "[auto] arrays on the device \"auto\" have no fixed address, because they move between the CPU and the GPU; copy \
+        "[auto] arrays on the device \"auto\" have no address, because they move between the CPU and the GPU; copy \
          the array to one of them first, with x.to_device(\"cpu\") or x.to_device(\"cuda\")",
     )
 }

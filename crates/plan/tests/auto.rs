@@ -36,11 +36,11 @@ fn bench_with(id: u8, latency: f64) -> Bench {
         ..paper.clone()
     };
     let [host, gpu] = [(); 2].map(|()| Arc::new(Recorder { real: true, ..Recorder::default() }));
-    let seen = [&host, &gpu].map(|side| side.seen.clone());
-    seen[1].asynchronous.store(true, Relaxed);
+    let log = [&host, &gpu].map(|side| side.log.clone());
+    log[1].asynchronous.store(true, Relaxed);
     let names = ["cpu".to_owned(), "gpu".to_owned()];
     let auto = AutoDevice::new(host, gpu, names, [rates(1e9, 1e-6, None), rates(1e10, 2e-5, Some(1e8))]);
-    let [host, gpu] = seen;
+    let [host, gpu] = log;
     Bench { engine: Engine::new(id, Arc::new(auto)), host, gpu }
 }
 
@@ -78,7 +78,7 @@ fn large_work_moves_once_when_staying_has_cost_as_much() {
     (0..50).for_each(|_| b.run(Fun::Add, &x));
     let [host, gpu] = b.ran();
     assert!((5..=8).contains(&host), "40 ms at 7.2 ms a run: {host}");
-    assert_eq!([&b.gpu.prepared, &b.gpu.elsewhere].map(|n| n.load(Relaxed)), [1, 1], "once, beside the host's work");
+    assert_eq!([&b.gpu.prepared, &b.gpu.elsewhere].map(|n| n.load(Relaxed)), [1, 1], "once, on a background thread");
     assert_eq!(host + gpu, 51);
     assert_eq!((b.gpu.uploads.load(Relaxed), b.gpu.downloads.load(Relaxed)), (1, 0));
     assert!(b.engine.explain().contains("staying has cost as much as the move"), "{}", b.engine.explain());
@@ -89,17 +89,17 @@ fn programs_of_a_loop_wait_for_their_compiler_together() {
     // Each program loses 0.72 ms per iteration, and none is worth 30 ms of waiting by itself before 40 iterations.
     let b = bench(6);
     let x = b.array(100_000);
-    let turn = || [Fun::Add, Fun::Multiply, Fun::Subtract].into_iter().for_each(|fun| b.run(fun, &x));
+    let iteration = || [Fun::Add, Fun::Multiply, Fun::Subtract].into_iter().for_each(|fun| b.run(fun, &x));
     let mut iterations = 0;
     while b.ran()[1] == 0 {
-        turn();
+        iteration();
         iterations += 1;
         assert!(iterations < 40, "{}", b.engine.explain());
     }
     // Three iterations until they are worth compiling, then 30 ms at 2.4 ms per iteration.
     assert!((12..=22).contains(&iterations), "{iterations}");
     let before = b.ran();
-    (0..10).for_each(|_| turn());
+    (0..10).for_each(|_| iteration());
     assert_eq!(b.ran()[0] - before[0], 0, "all three moved: {}", b.engine.explain());
     assert_eq!((b.gpu.prepared.load(Relaxed), b.gpu.uploads.load(Relaxed)), (3, 1));
 }

@@ -28,7 +28,7 @@ fn a_chain_counts_each_operation_and_its_memory_once() {
     assert_eq!(got.sum(|l| l.flops()), 2000.0);
     assert_eq!((got.sum(|l| l.read), got.sum(|l| l.written), got.sum(|l| l.launches)), (4000.0, 4000.0, 1.0));
     assert_eq!((got.upload, got.download), (4000.0, 4000.0));
-    assert!(b.seen.programs.lock().unwrap().is_empty(), "nothing has run");
+    assert!(b.log.programs.lock().unwrap().is_empty(), "nothing has run");
 }
 
 #[test]
@@ -86,11 +86,11 @@ fn pending_values_stay_pending() {
     let mine = b.with(Fun::Multiply, &x, 2.0);
     let got = b.counted(|| vec![b.one(Fun::Exp, &x)]);
     assert_eq!(got.programs.len(), 1);
-    assert!(b.seen.programs.lock().unwrap().is_empty());
+    assert!(b.log.programs.lock().unwrap().is_empty());
     let more = b.with(Fun::Add, &mine, 1.0);
     drop(mine);
     let program = b.program();
-    assert_eq!((program.steps.len(), b.seen.programs.lock().unwrap().len()), (1, 1), "one program of both operations");
+    assert_eq!((program.steps.len(), b.log.programs.lock().unwrap().len()), (1, 1), "one program of both operations");
     drop(more);
 }
 
@@ -102,11 +102,11 @@ fn pending_values_are_computed_when_read_and_before_they_are_overwritten() {
     b.engine.begin_estimate().unwrap();
     b.engine.update(&x, Operand::Array(&b.array(&[100]))).unwrap();
     // The write is visible outside, so it is done at the end. What reads the old contents comes first.
-    assert!(b.seen.programs.lock().unwrap().is_empty());
+    assert!(b.log.programs.lock().unwrap().is_empty());
     b.engine.end_estimate().unwrap();
-    let programs = b.seen.programs.lock().unwrap().clone();
+    let programs = b.log.programs.lock().unwrap().clone();
     assert_eq!(programs.len(), 2);
-    assert_eq!(programs[0].outputs.len(), 1, "the product of the old contents");
+    assert_eq!(programs[0].outputs.len(), 1, "the matmul of the old contents");
     assert!(programs[1].outputs.is_empty(), "the write");
     drop(mine);
 }
@@ -123,7 +123,7 @@ fn programs_that_must_run_are_counted_as_they_run() {
     drop((y, z));
     let taken = b.engine.end_estimate().unwrap();
     assert_eq!((taken.counted.programs.len(), taken.ran), (2, 1));
-    assert_eq!(taken.counted.upload, 400.0, "what the first program made is not given");
+    assert_eq!(taken.counted.upload, 400.0, "results of the first program are not uploads");
 }
 
 #[test]
@@ -162,8 +162,8 @@ fn random_reads_move_a_line_each_unless_a_cache_holds_the_table() {
 #[test]
 fn updates_of_few_elements_wait_for_one_another() {
     let b = bench(11);
-    let amounts = |places: i64| {
-        let (target, index) = (b.array(&[places]), b.engine.empty(DType::I64, &[1000]).unwrap());
+    let amounts = |elements: i64| {
+        let (target, index) = (b.array(&[elements]), b.engine.empty(DType::I64, &[1000]).unwrap());
         let ones = b.array(&[1000]);
         let got = b.counted(|| {
             b.engine.scatter(&target, &index, &ones, ScatterOp::Add).unwrap();

@@ -23,7 +23,7 @@ impl Bench {
     }
     /// The number of reads that waited for a mark, and that waited for everything.
     fn reads(&self) -> [usize; 2] {
-        [self.seen.early.load(Relaxed), self.seen.downloads.load(Relaxed)]
+        [self.log.early.load(Relaxed), self.log.downloads.load(Relaxed)]
     }
 }
 
@@ -77,7 +77,7 @@ fn a_profile_waits_no_longer_than_what_it_measures() {
     let b = bench_on(144, true);
     let (loss, rest) = b.loss_and_rest(1 << 24);
     b.engine.flush().unwrap();
-    let waited = || [0, 1].map(|k: usize| b.seen.waited[k].load(Relaxed));
+    let waited = || [0, 1].map(|k: usize| b.log.waited[k].load(Relaxed));
     assert!(profile::begin());
     // For the loss alone, and only while it is not complete.
     b.read(&loss);

@@ -102,13 +102,13 @@ fn stays_plain(id: u8, record: impl Fn(&Bench, [&Array; 4]) -> Vec<Array>) {
 #[test]
 fn a_matmul_with_another_reader_stays_plain() {
     stays_plain(5, |b, [x, w, bias, _]| {
-        let product = b.dot(x, w);
-        let sum = b.map(Fun::Add, &product, bias);
-        vec![product, sum]
+        let matmul = b.dot(x, w);
+        let sum = b.map(Fun::Add, &matmul, bias);
+        vec![matmul, sum]
     });
     stays_plain(6, |b, [x, w, bias, c]| {
-        let product = b.dot(x, w);
-        vec![b.map(Fun::Add, &product, bias), b.map(Fun::Add, &product, c)]
+        let matmul = b.dot(x, w);
+        vec![b.map(Fun::Add, &matmul, bias), b.map(Fun::Add, &matmul, c)]
     });
 }
 
@@ -128,9 +128,9 @@ fn a_factor_of_zero_is_left_to_a_kernel() {
 #[test]
 fn nothing_moves_across_a_write_of_what_it_reads() {
     stays_plain(11, |b, [x, w, bias, _]| {
-        let product = b.dot(x, w);
+        let matmul = b.dot(x, w);
         b.engine.update(x, Operand::Weak(Number::Float(1.0))).unwrap();
-        vec![b.map(Fun::Add, &product, bias)]
+        vec![b.map(Fun::Add, &matmul, bias)]
     });
     // The addend is another part of the memory that is written.
     stays_plain(12, |b, [x, w, _, _]| {
@@ -143,15 +143,15 @@ fn nothing_moves_across_a_write_of_what_it_reads() {
 
 #[test]
 fn integers_and_biases_of_float64_are_left_to_kernels() {
-    for (id, dtype, folded) in
+    for (id, dtype, fused) in
         [(13, DType::I32, [false; 2]), (14, DType::F64, [false, true]), (15, DType::F16, [true; 2])]
     {
         let b = bench(id);
         let array = |shape: &[i64]| b.engine.empty(dtype, shape).unwrap();
         let (x, bias, c) = (array(&[8, 8]), array(&[8]), array(&[8, 8]));
-        for (other, folded) in [&bias, &c].into_iter().zip(folded) {
+        for (other, fused) in [&bias, &c].into_iter().zip(fused) {
             let sum = b.map(Fun::Add, &b.dot(&x, &x), other);
-            assert_eq!(b.program().steps.len() == 1, folded, "{dtype:?}");
+            assert_eq!(b.program().steps.len() == 1, fused, "{dtype:?}");
             drop(sum);
         }
     }
@@ -176,8 +176,8 @@ fn large_matmuls_wait_for_an_epilogue_but_not_for_the_next_matmul() {
     let h = b.map(Fun::Add, &b.dot(&x, &x), &bias);
     assert!(!b.engine.take_due());
     let mut y = b.dot(&h, &x);
-    assert_eq!(b.seen.programs.lock().unwrap().len(), 1, "the first product runs when the second is recorded");
-    assert!(only_routine(&b.seen.programs.lock().unwrap()[0]).epilogue.bias.is_some());
+    assert_eq!(b.log.programs.lock().unwrap().len(), 1, "the first matmul runs when the second is recorded");
+    assert!(only_routine(&b.log.programs.lock().unwrap()[0]).epilogue.bias.is_some());
     for k in 0..64 {
         assert!(!b.engine.take_due(), "{k}");
         y = b.one(Fun::Exp, &y);

@@ -17,10 +17,10 @@ fn a_write_in_place_is_not_repeated() {
     b.engine.update(&p, Operand::Array(&sum)).unwrap();
     drop(sum);
     let sorted = b.engine.record_routine(RoutineOp::Sort, &[&p], DType::F32, &[8]).unwrap();
-    b.seen.no_scratch.store(true, Relaxed);
+    b.log.no_scratch.store(true, Relaxed);
     let error = b.engine.realize(&sorted.storage).err().unwrap();
     assert_eq!(error.kind, ErrorKind::Memory);
-    assert_eq!(b.seen.ran.load(Relaxed), 1, "the program is not run again");
+    assert_eq!(b.log.ran.load(Relaxed), 1, "the program is not run again");
     // The first step has ended, so its results are kept.
     b.engine.realize(&p.storage).unwrap();
     assert!(b.engine.realize(&sorted.storage).is_err());
@@ -32,10 +32,10 @@ fn a_program_without_writes_in_place_runs_again_with_fewer_results() {
     let x = b.array(&[4, 8]);
     let twice = b.with(Fun::Multiply, &x, 2.0);
     let sorted = b.engine.record_routine(RoutineOp::Sort, &[&x], DType::F32, &[4, 8]).unwrap();
-    b.seen.no_scratch.store(true, Relaxed);
+    b.log.no_scratch.store(true, Relaxed);
     let error = b.engine.realize(&sorted.storage).err().unwrap();
     assert_eq!(error.kind, ErrorKind::Memory);
-    assert_eq!(b.seen.ran.load(Relaxed), 2);
+    assert_eq!(b.log.ran.load(Relaxed), 2);
     let there = [&twice, &sorted].map(|a| b.engine.realize(&a.storage).is_ok());
     assert_eq!(there.iter().filter(|&&there| there).count(), 1);
 }

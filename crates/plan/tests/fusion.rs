@@ -71,7 +71,7 @@ fn a_cast_is_written_where_its_operand_changes() {
     drop(wide);
     let program = b.program();
     let written: usize = kernels(&program).iter().map(|k| stores(k)).sum();
-    assert_eq!(written, 4, "the cast, the zeros and two folds: {program:#?}");
+    assert_eq!(written, 4, "the cast, the zeros and two reductions: {program:#?}");
     drop(results);
 }
 
@@ -83,7 +83,7 @@ fn a_column_mean_is_subtracted_in_a_second_kernel() {
     let out = b.map(Fun::Subtract, &x, &mean);
     drop(mean);
     let program = b.program();
-    assert_eq!(kernels(&program).len(), 2, "columns are not at hand in one block");
+    assert_eq!(kernels(&program).len(), 2, "one block does not hold whole columns");
     drop(out);
 }
 
@@ -142,7 +142,7 @@ fn a_read_before_a_write_stays_before_it() {
 fn a_write_stays_behind_readers_of_versions_that_are_never_written() {
     let b = bench(14);
     let x = b.array(&[4, 4]);
-    let product = b.engine.record_routine(RoutineOp::Dot, &[&x, &x], DType::F32, &[4, 4]).unwrap();
+    let matmul = b.engine.record_routine(RoutineOp::Dot, &[&x, &x], DType::F32, &[4, 4]).unwrap();
     // The write of everything replaces the write of a row.
     let row = x.view(x.layout.with(&[4], &[1], 4));
     b.engine.update(&row, Operand::Weak(Number::Float(1.0))).unwrap();
@@ -150,7 +150,7 @@ fn a_write_stays_behind_readers_of_versions_that_are_never_written() {
     let program = b.program();
     assert_eq!(program.steps.len(), 2);
     assert!(matches!(program.steps[0], Step::Routine(_)), "{program:#?}");
-    drop(product);
+    drop(matmul);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn scratch_is_shared_by_values_of_disjoint_lifetimes() {
     }
     let program = b.program();
     assert_eq!(program.steps.len(), 6);
-    assert_eq!(program.arena_bytes, 2 * 256 * 256 * 4, "two blocks take turns");
+    assert_eq!(program.arena_bytes, 2 * 256 * 256 * 4, "two blocks alternate");
     drop(y);
 }
 
@@ -292,10 +292,10 @@ fn a_map_is_packed_across_steps_that_it_does_not_depend_on() {
     let b = bench(18);
     let (x, y, z) = (b.array(&[10]), b.array(&[64, 64]), b.array(&[30]));
     let first = b.with(Fun::Multiply, &x, 2.0);
-    let product = b.engine.record_routine(RoutineOp::Dot, &[&y, &y], DType::F32, &[64, 64]).unwrap();
+    let matmul = b.engine.record_routine(RoutineOp::Dot, &[&y, &y], DType::F32, &[64, 64]).unwrap();
     let second = b.with(Fun::Multiply, &z, 2.0);
     assert_eq!(packs(&b.program()), [2, 0]);
-    drop((first, product, second));
+    drop((first, matmul, second));
 }
 
 #[test]

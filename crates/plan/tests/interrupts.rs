@@ -26,7 +26,7 @@ impl Bench {
         Token::MAIN.within(|| self.engine.download(a, &mut [0; 4]))
     }
     fn downloads(&self) -> usize {
-        self.seen.downloads.load(Relaxed)
+        self.log.downloads.load(Relaxed)
     }
 }
 
@@ -67,7 +67,7 @@ fn a_copy_after_little_work_is_submitted_at_once() {
         let x = b.passes(1);
         b.engine.download(&x, &mut [0; 4]).unwrap();
     }
-    assert_eq!((b.downloads(), b.seen.waited[1].load(Relaxed)), (9, 0));
+    assert_eq!((b.downloads(), b.log.waited[1].load(Relaxed)), (9, 0));
 }
 
 #[test]
@@ -78,10 +78,10 @@ fn operations_of_an_ended_thread_outlive_an_interrupt() {
     b.engine.realize(&b.one(Fun::Exp, &x).storage).unwrap();
     let theirs = thread::scope(|scope| scope.spawn(|| b.one(Fun::Negative, &x)).join().unwrap());
     let own = b.one(Fun::Sqrt, &x);
-    b.seen.interrupts.store(1, Relaxed);
+    b.log.interrupts.store(1, Relaxed);
     assert_eq!(b.engine.realize(&own.storage).err().unwrap().kind, ErrorKind::Interrupted);
     for a in [&theirs, &own] {
         b.engine.realize(&a.storage).unwrap();
     }
-    assert_eq!(b.seen.ran.load(Relaxed), 3);
+    assert_eq!(b.log.ran.load(Relaxed), 3);
 }

@@ -33,8 +33,8 @@ fn shape(blocks: u32) -> Launch {
 /// Returns a launch with `arrays` arrays, whose addresses are at the start of its block of arguments.
 fn launch(arrays: usize) -> Arc<UserLaunch> {
     let kernel: KernelRef = Arc::new(Fake);
-    let places: Vec<u32> = (0..arrays as u32).map(|k| 8 * k).collect();
-    UserLaunch::new(kernel, shape(1), &places).unwrap()
+    let offsets: Vec<u32> = (0..arrays as u32).map(|k| 8 * k).collect();
+    UserLaunch::new(kernel, shape(1), &offsets).unwrap()
 }
 
 fn block(arrays: usize) -> Vec<Scalar> {
@@ -98,17 +98,17 @@ fn a_matmul_does_not_wait_past_a_launch_that_changes_its_operand() {
     let b = bench(123);
     b.engine.set_replay(Replay::Fused);
     let (x, y, z) = (b.array(&[256, 256]), b.array(&[256, 256]), b.array(&[256, 256]));
-    let product = b.engine.dot(&x, &y).unwrap();
+    let matmul = b.engine.dot(&x, &y).unwrap();
     b.engine.launch(&launch(1), &block(1), &[&x], |_| true).unwrap();
-    let sum: Array = b.map(Fun::Add, &product, &z);
-    drop(product);
+    let sum: Array = b.map(Fun::Add, &matmul, &z);
+    drop(matmul);
     assert_eq!(letters(&b.program().steps), "clk");
     drop(sum);
 }
 
 /// Returns the number of launches of each program.
 fn sizes(b: &common::Bench) -> Vec<usize> {
-    b.seen.programs.lock().unwrap().iter().map(|p| p.steps.len()).collect()
+    b.log.programs.lock().unwrap().iter().map(|p| p.steps.len()).collect()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Python's buffer protocol: `memoryview`, NumPy and others read and write the memory of an array on the CPU.
 //!
-//! PyO3 supports the protocol for the stable ABI of Python 3.11 and newer. This extension is built for that of 3.10, where
-//! the two slots exist but the struct is not declared, so it is declared here.
+//! PyO3 supports the protocol for the stable ABI of Python 3.11 and newer. This extension is built for the stable ABI
+//! of 3.10, where the two slots exist but the struct is not declared. It is declared here.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -42,8 +42,8 @@ const C_CONTIGUOUS: c_int = 0x20 | STRIDES;
 const F_CONTIGUOUS: c_int = 0x40 | STRIDES;
 const ANY_CONTIGUOUS: c_int = 0x80 | STRIDES;
 
-/// What a view of the memory keeps alive: the memory, the loan that marks it as shared, and the extents and strides that
-/// the view points to.
+/// What a buffer view keeps alive: the memory, the loan that marks it as shared, and the extents and strides that the
+/// view points to.
 struct Export {
     shape: Dims,
     strides: Dims,
@@ -51,7 +51,7 @@ struct Export {
     _loan: SharedGuard,
 }
 
-/// The letter of a dtype in Python's `struct` module; none for bfloat16.
+/// Returns the format character of a dtype in Python's `struct` module; `None` for bfloat16.
 fn format(dtype: DType) -> Option<&'static CStr> {
     Some(match dtype {
         DType::Bool => c"?",
@@ -74,10 +74,10 @@ fn format(dtype: DType) -> Option<&'static CStr> {
 
 fn fill(slf: &Bound<'_, PyArray>, view: &mut PyBuffer, flags: c_int) -> PyResult<()> {
     let py = slf.py();
-    let array: &Array = &slf.get().0;
+    let array: &Array = &slf.get().array;
     let engine = devices::of(array);
     let letter = format(array.dtype()).filter(|_| engine.id == 0).ok_or_else(|| {
-        // Callers such as Numba expect the TypeError that a class without the protocol raises.
+        // Callers such as Numba expect the TypeError of a class without the protocol.
         PyTypeError::new_err(format!(
             "a bytes-like object is required, not a cuprous.ndarray of {} on {}; use .get()",
             array.dtype().name(),
@@ -106,7 +106,7 @@ fn fill(slf: &Bound<'_, PyArray>, view: &mut PyBuffer, flags: c_int) -> PyResult
     let mut export =
         Box::new(Export { shape: layout.shape.clone(), strides: byte_strides(layout), _memory: memory, _loan: loan });
     *view = PyBuffer {
-        // Readers may refuse null, which is the address of an empty storage.
+        // Some readers reject a null pointer, which is the address of an empty storage.
         buf: if first == 0 { size as usize as *mut c_void } else { first as *mut c_void },
         obj: slf.clone().into_any().into_ptr(),
         len: (layout.size * size) as ffi::Py_ssize_t,
@@ -124,7 +124,7 @@ fn fill(slf: &Bound<'_, PyArray>, view: &mut PyBuffer, flags: c_int) -> PyResult
 }
 
 unsafe extern "C" fn get_buffer(slf: *mut ffi::PyObject, view: *mut PyBuffer, flags: c_int) -> c_int {
-    // SAFETY: Python calls the slot with a PyArray, with its lock held, and with a struct to fill; after an error `obj`
+    // SAFETY: Python calls the slot with a PyArray, with the GIL held, and with a struct to fill; after an error `obj`
     // must be null. A panic becomes an exception, since it must not unwind into Python.
     unsafe {
         (*view).obj = std::ptr::null_mut();
@@ -134,7 +134,7 @@ unsafe extern "C" fn get_buffer(slf: *mut ffi::PyObject, view: *mut PyBuffer, fl
                 fill(slf.cast::<PyArray>()?, &mut *view, flags)
             });
             let result = std::panic::catch_unwind(run)
-                .unwrap_or_else(|_| Err(PyBufferError::new_err("an internal error of Cuprous, please report it")));
+                .unwrap_or_else(|_| Err(PyBufferError::new_err("internal error of Cuprous; please report it")));
             match result {
                 Ok(()) => 0,
                 Err(error) => {

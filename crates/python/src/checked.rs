@@ -1,4 +1,4 @@
-//! For tests on machines without a GPU: the CPU device, with all CUDA code that a GPU would run compiled beside it.
+//! For tests on machines without a GPU: a CPU device that also compiles all CUDA code that a GPU would run.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,20 +13,20 @@ use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
 
-/// The environment variable that asks for it: targets such as `sm_80,sm_90`, or `sm_80|sm_90` for machine code of one of
-/// them and PTX of the others.
+/// The environment variable that enables it. Its value is a list of targets: `sm_80,sm_90`, or `sm_80|sm_90` for
+/// machine code of one of them and PTX of the others.
 const VARIABLE: &str = "CUPROUS_CHECK_CUDA";
 
-/// Runs programs on the CPU and compiles them for GPUs as well; what does not compile is an error.
+/// Runs programs on the CPU and compiles them for GPUs as well. A compile error is an error of the program.
 struct Checked {
     cpu: CpuDevice,
     checker: &'static Checker,
 }
 
-/// The process's checker, once there is one.
+/// The checker of this process, if checking is enabled.
 static CHECKER: OnceLock<Checker> = OnceLock::new();
 
-/// The CPU device, checked where the environment asks for it.
+/// Returns the CPU device, with CUDA checks if the environment enables them.
 pub(crate) fn cpu() -> Arc<dyn Device> {
     match std::env::var(VARIABLE) {
         Ok(targets) if !targets.is_empty() => {
@@ -36,7 +36,8 @@ pub(crate) fn cpu() -> Arc<dyn Device> {
     }
 }
 
-/// Compiles the kernels that wait; from now on so many wait for one another. Nothing where nothing is checked.
+/// Compiles the queued kernels and sets how many are compiled together from now on. Does nothing if checking is
+/// disabled.
 #[pyfunction]
 pub(crate) fn check_in_batches(py: Python<'_>, size: usize) -> PyResult<()> {
     let Some(checker) = CHECKER.get() else { return Ok(()) };

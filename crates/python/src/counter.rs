@@ -1,10 +1,10 @@
-//! The place in a stream of random numbers: threads that share it never draw the same block.
+//! The position in a stream of random numbers. Threads that share it never draw the same block.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use pyo3::prelude::*;
 
-/// A 64-bit number that counts modulo 2⁶⁴.
+/// An atomic 64-bit counter that wraps around.
 #[pyclass(frozen, module = "cuprous._core")]
 pub(crate) struct Counter(AtomicU64);
 
@@ -16,7 +16,7 @@ impl Counter {
         Counter(AtomicU64::new(value))
     }
 
-    /// Adds `count` and returns the number before.
+    /// Adds `count` and returns the previous value.
     fn take(&self, count: u64) -> u64 {
         self.0.fetch_add(count, Relaxed)
     }

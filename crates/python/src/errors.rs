@@ -3,8 +3,8 @@
 use cuprous_core::Error;
 use cuprous_core::error::ErrorKind;
 use pyo3::exceptions::{
-    PyImportError, PyIndexError, PyMemoryError, PyNotImplementedError, PyOverflowError, PyRecursionError,
-    PyRuntimeError, PyTypeError, PyValueError,
+    PyImportError, PyIndexError, PyKeyboardInterrupt, PyMemoryError, PyNotImplementedError, PyOverflowError,
+    PyRecursionError, PyRuntimeError, PyTypeError, PyValueError,
 };
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -14,10 +14,10 @@ pyo3::create_exception!(
     cuprous,
     OutOfMemoryError,
     PyMemoryError,
-    "The device has no room: the message names the bytes requested, in use and allowed."
+    "The device is out of memory: the message has the bytes requested, in use and allowed."
 );
 
-/// The Python exception for an engine's error.
+/// Returns the Python exception for an engine error.
 pub(crate) fn raise(error: Error) -> PyErr {
     let message = error.message;
     match error.kind {
@@ -32,13 +32,18 @@ pub(crate) fn raise(error: Error) -> PyErr {
         ErrorKind::Recursion => PyRecursionError::new_err(message),
         ErrorKind::Device => device_error(message),
         ErrorKind::MissingLibrary => PyImportError::new_err(message),
-        ErrorKind::Interrupted | ErrorKind::Aborted => crate::interrupt::raised(message),
+        ErrorKind::Interrupted | ErrorKind::Aborted => interrupted(message),
     }
+}
+
+/// Returns the exception for interrupted work: the one that Python's signal handler raises, else `KeyboardInterrupt`.
+fn interrupted(message: String) -> PyErr {
+    Python::attach(|py| py.check_signals().err().unwrap_or_else(|| PyKeyboardInterrupt::new_err(message)))
 }
 
 static DEVICE_ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// `DeviceError(RuntimeError, ValueError)`.
+/// Returns an instance of `DeviceError(RuntimeError, ValueError)`.
 fn device_error(message: String) -> PyErr {
     Python::attach(|py| {
         let class = DEVICE_ERROR.get_or_try_init(py, || {
@@ -64,9 +69,9 @@ fn axis_error(message: String) -> PyErr {
     })
 }
 
-/// `?` for engine results in functions that Python calls.
+/// Converts engine results for `?` in functions that Python calls.
 pub(crate) trait OrRaise<T> {
-    /// The value, or the exception.
+    /// Returns the value or the exception.
     fn or_raise(self) -> PyResult<T>;
 }
 

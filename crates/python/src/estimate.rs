@@ -1,4 +1,4 @@
-//! Estimates: what a function records, as seconds on this machine or a listed one, and the simple formula.
+//! Estimates: the work that a function records, as seconds on this machine or a listed one, and the simple formula.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,9 +19,9 @@ use crate::errors::OrRaise;
 use crate::tensor::PyTensor;
 use crate::{devices, machine};
 
-/// A function's work, while and after it is counted.
-#[pyclass(frozen, name = "Counting", module = "cuprous._core")]
-pub(crate) struct Counting(Mutex<State>);
+/// Counts the work of a function and keeps the result.
+#[pyclass(frozen, name = "WorkCounter", module = "cuprous._core")]
+pub(crate) struct WorkCounter(Mutex<State>);
 
 #[derive(Default)]
 struct State {
@@ -29,10 +29,10 @@ struct State {
     taken: Estimate,
 }
 
-/// Rates of a device by its name: one of this machine's, or one of the lists. `gpu` says which of this machine's where
-/// no name is given.
+/// Returns the rates of a device of this machine or of a listed one, and whether they were measured. Without a name,
+/// `gpu` chooses between this machine's devices.
 fn rates(name: Option<&str>, gpu: bool, tf32: bool) -> Result<(Rates, bool)> {
-    let found = machine::found();
+    let found = machine::read_measured();
     let measured = |is_gpu: bool| found.machine.as_ref().is_some_and(|m| !is_gpu || m.gpu.is_some());
     let here = |is_gpu: bool| {
         if is_gpu { machine::gpu(&found) } else { Some(machine::host(&found)) }.map(|rates| (rates, measured(is_gpu)))
@@ -41,12 +41,12 @@ fn rates(name: Option<&str>, gpu: bool, tf32: bool) -> Result<(Rates, bool)> {
         let several = profile::candidates(profile::gpus(), |g| g.name, name);
         if several.len() > 1 {
             let names: Vec<&str> = several.iter().map(|g| g.name).collect();
-            return Error::value(format!("[estimate] {name:?} may be {}; name one of them", names.join(", ")));
+            return Error::value(format!("[estimate] {name:?} is ambiguous; use one of {}", names.join(", ")));
         }
         let names = profile::gpus().iter().map(|g| g.name).chain(profile::cpus().iter().map(|c| c.name));
         let names: Vec<&str> = names.collect();
         Error::value(format!(
-            "[estimate] there is no profile of {name:?}; there are \"cpu\" and \"cuda\" of this machine, {}",
+            "[estimate] unknown device {name:?}; use \"cpu\" or \"cuda\" of this machine, {}",
             names.join(", ")
         ))
     };
@@ -68,13 +68,13 @@ fn rates(name: Option<&str>, gpu: bool, tf32: bool) -> Result<(Rates, bool)> {
     }
 }
 
-impl Counting {
+impl WorkCounter {
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 }
 
-fn add(all: &mut Estimate, one: Estimate) {
+fn merge(all: &mut Estimate, one: Estimate) {
     let counted = &mut all.counted;
     counted.programs.extend(one.counted.programs);
     counted.upload += one.counted.upload;
@@ -85,29 +85,29 @@ fn add(all: &mut Estimate, one: Estimate) {
 }
 
 #[pymethods]
-impl Counting {
-    /// Begins: what the calling thread records from now on is counted, on every device that has been started.
+impl WorkCounter {
+    /// Starts counting what the calling thread records, on every device that has been started.
     #[new]
-    fn new() -> PyResult<Counting> {
+    fn new() -> PyResult<WorkCounter> {
         devices::default_engine().or_raise()?;
         let engines: Vec<_> = devices::all_started().collect();
         for (k, engine) in engines.iter().enumerate() {
             if let Err(e) = engine.begin_estimate() {
-                for begun in &engines[..k] {
-                    begun.end_estimate().or_raise()?;
+                for started in &engines[..k] {
+                    started.end_estimate().or_raise()?;
                 }
                 return Err(e).or_raise();
             }
         }
-        Ok(Counting(Mutex::new(State { engines, taken: Estimate::default() })))
+        Ok(WorkCounter(Mutex::new(State { engines, taken: Estimate::default() })))
     }
 
-    /// Counts what is recorded and has not run, with these results wanted.
+    /// Counts what is recorded and has not run; `results` are the wanted results.
     fn count(&self, results: Vec<Bound<'_, PyAny>>) {
         let arrays: Vec<Array> = results
             .iter()
             .filter_map(|object| {
-                let array = object.cast::<PyArray>().map(|a| a.get().0.clone()).ok();
+                let array = object.cast::<PyArray>().map(|a| a.get().array.clone()).ok();
                 array.or_else(|| object.cast::<PyTensor>().map(|t| t.get().array()).ok())
             })
             .collect();
@@ -115,7 +115,7 @@ impl Counting {
         self.state().engines.iter().for_each(|engine| engine.estimate_results(&arrays));
     }
 
-    /// Ends it; the results must be gone. Once.
+    /// Stops counting. The results must have been dropped. Called once.
     fn end(&self, py: Python<'_>) -> PyResult<()> {
         let engines = std::mem::take(&mut self.state().engines);
         let taken = py.detach(|| {
@@ -123,7 +123,7 @@ impl Counting {
             let mut result = Ok(());
             for engine in engines {
                 match engine.end_estimate() {
-                    Ok(one) => add(&mut all, one),
+                    Ok(one) => merge(&mut all, one),
                     Err(e) => result = Err(e),
                 }
             }
@@ -133,7 +133,7 @@ impl Counting {
         Ok(())
     }
 
-    /// What was counted.
+    /// Returns what was counted.
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let Estimate { counted, ran, kernels } = self.state().taken.clone();
         let dict = PyDict::new(py);
@@ -155,7 +155,8 @@ impl Counting {
         Ok(dict)
     }
 
-    /// Seconds of one run on a device, without copies: `name`, `measured`, `seconds`, `bound`, and those of each step.
+    /// Returns the seconds of one run on a device, without copies: `name`, `measured`, `seconds`, `bound`, and the
+    /// seconds of each step.
     fn on<'py>(&self, py: Python<'py>, device: Option<&str>, gpu: bool, tf32: bool) -> PyResult<Bound<'py, PyDict>> {
         let (rates, measured) = rates(device, gpu, tf32).or_raise()?;
         let counted: Counted = self.state().taken.counted.clone();
@@ -175,7 +176,7 @@ impl Counting {
         Ok(dict)
     }
 
-    /// Both devices beside one another, with copies.
+    /// Compares both devices, with copies.
     #[allow(clippy::too_many_arguments, reason = "one for each of Python's")]
     #[pyo3(signature = (cpu, gpu, repeats, pinned, startup, tf32))]
     fn compare<'py>(
@@ -203,14 +204,14 @@ impl Counting {
         Ok(dict)
     }
 
-    /// Why figures that were measured are not used, if there are such.
+    /// Returns why existing measurements are not used, if that is the case.
     #[staticmethod]
     fn hint() -> Option<String> {
-        machine::found().hint
+        machine::read_measured().hint
     }
 }
 
-/// 0 for the name of a CPU, 1 for that of a GPU.
+/// Returns 0 for the name of a CPU and 1 for that of a GPU.
 #[pyfunction]
 pub(crate) fn device_side(name: &str) -> PyResult<usize> {
     if name == "cpu" || name == "cuda" || name == "gpu" || name.starts_with("cuda:") {
@@ -223,13 +224,14 @@ pub(crate) fn device_side(name: &str) -> PyResult<usize> {
     Ok(usize::from(gpu))
 }
 
-/// The names of all listed devices.
+/// Returns the names of all listed devices.
 #[pyfunction]
 pub(crate) fn profiles() -> Vec<&'static str> {
     profile::gpus().iter().map(|g| g.name).chain(profile::cpus().iter().map(|c| c.name)).collect()
 }
 
-/// A quantity such as "10,000 GFLOP" in SI units; `kind` is "operations", "bytes", "seconds", "rate" or "bandwidth".
+/// Parses a quantity such as "10,000 GFLOP" into SI units; `kind` is "operations", "bytes", "seconds", "rate" or
+/// "bandwidth".
 #[pyfunction]
 pub(crate) fn parse_quantity(text: &str, kind: &str) -> PyResult<f64> {
     let kind = match kind {
@@ -238,18 +240,18 @@ pub(crate) fn parse_quantity(text: &str, kind: &str) -> PyResult<f64> {
         "seconds" => Kind::Seconds,
         "rate" => Kind::Rate,
         "bandwidth" => Kind::Bandwidth,
-        _ => return Err(PyValueError::new_err(format!("[parse_quantity] no quantity is called {kind:?}"))),
+        _ => return Err(PyValueError::new_err(format!("[parse_quantity] unknown kind of quantity {kind:?}"))),
     };
     parse(text, kind).or_raise()
 }
 
-/// A quantity for people: "12.5 ms", "6 h 56 min", "1.50 GB".
+/// Formats a quantity: "12.5 ms", "6 h 56 min", "1.50 GB".
 #[pyfunction]
 pub(crate) fn quantity(value: f64, unit: &str) -> String {
     if unit == "s" { units::seconds(value) } else { units::quantity(value, unit) }
 }
 
-/// The simple formula, in SI units. `given` are the CPU's and the GPU's rate and the bandwidth.
+/// Evaluates the simple formula, in SI units. `given` holds the CPU's rate, the GPU's rate and the bandwidth.
 #[pyfunction]
 pub(crate) fn estimate_simple<'py>(
     py: Python<'py>,
@@ -261,7 +263,7 @@ pub(crate) fn estimate_simple<'py>(
     gpu: Option<String>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let question = Question { flops, data, given, startup, cpu, gpu, simple: true, ..Question::default() };
-    let answer = ask(&question, machine::here).or_raise()?;
+    let answer = ask(&question, machine::estimator_machine).or_raise()?;
     let dict = PyDict::new(py);
     dict.set_item("cpu_seconds", answer.cpu_seconds)?;
     dict.set_item("gpu_seconds", answer.gpu_seconds)?;

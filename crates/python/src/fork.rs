@@ -1,5 +1,5 @@
-//! Forks while other threads compute. The forking thread takes every lock first, so that the child finds the locks free and
-//! the engines in a valid state. An engine whose lock it does not get in time cannot be used in the child.
+//! Forks while other threads compute. The forking thread takes every lock first, so that the child finds the locks free
+//! and the engines in a valid state. An engine whose lock is not acquired in time cannot be used in the child.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -13,15 +13,15 @@ use cuprous_plan::engine::ForkGuard;
 use crate::devices;
 
 /// How long a fork waits for the programs of other threads.
-const PATIENCE: Duration = Duration::from_secs(1);
-
-/// Number of forks between the process that loaded the library and this one.
-static FORKS: AtomicU32 = AtomicU32::new(0);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The number of forks between the process that loaded the library and this one.
+static FORK_COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// Returns the number of forks between the process that loaded the library and this one.
 #[inline]
 pub(crate) fn count() -> u32 {
-    FORKS.load(Relaxed)
+    FORK_COUNT.load(Relaxed)
 }
 
 /// The locks that are held during a fork.
@@ -34,13 +34,13 @@ thread_local! {
     static LOCKS: RefCell<Option<Locks>> = const { RefCell::new(None) };
 }
 
-extern "C" fn before() {
-    let until = Instant::now() + PATIENCE;
+extern "C" fn before_fork() {
+    let until = Instant::now() + LOCK_TIMEOUT;
     let engines: Vec<_> = devices::all_started().map(|engine| (&**engine, engine.lock_for_fork(until))).collect();
     if engines.is_empty() {
         return;
     }
-    // Threads take these while they hold an engine's lock, in this order; another order could deadlock.
+    // Threads that hold an engine's lock take these in this order; another order could deadlock.
     let locks = Locks {
         engines,
         _tables: [
@@ -56,12 +56,12 @@ fn release() -> Option<Locks> {
     LOCKS.try_with(|held| held.take()).ok().flatten()
 }
 
-extern "C" fn in_parent() {
+extern "C" fn after_in_parent() {
     drop(release());
 }
 
-extern "C" fn in_child() {
-    FORKS.fetch_add(1, Relaxed);
+extern "C" fn after_in_child() {
+    FORK_COUNT.fetch_add(1, Relaxed);
     for (engine, held) in release().map(|locks| locks.engines).into_iter().flatten() {
         if held.is_none() {
             engine.orphan();
@@ -69,13 +69,13 @@ extern "C" fn in_child() {
     }
 }
 
-/// Registers the handlers, once.
-pub(crate) fn watch() {
-    static WATCHING: Once = Once::new();
-    WATCHING.call_once(|| {
-        // SAFETY: the handlers do not unwind, and what they do in the child is to free locks that their own thread holds.
+/// Registers the handlers once.
+pub(crate) fn install() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        // SAFETY: the handlers do not unwind, and in the child they only release locks that their own thread holds.
         unsafe {
-            libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child));
+            libc::pthread_atfork(Some(before_fork), Some(after_in_parent), Some(after_in_child));
         }
     });
 }

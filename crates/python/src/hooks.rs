@@ -1,4 +1,4 @@
-//! Python functions that the native types call for what is not native.
+//! Hooks: Python functions that the native types call for behavior that is implemented in Python.
 
 use std::sync::RwLock;
 
@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// The places where a hook is called.
+/// The operations that call a hook.
 #[derive(Clone, Copy)]
 pub(crate) enum Hook {
     GetItem,
@@ -58,10 +58,8 @@ pub(crate) fn call<'py>(
 /// Sets the hook of that name.
 #[pyfunction]
 pub(crate) fn set_hook(name: &str, hook: Py<PyAny>) -> PyResult<()> {
-    let k = NAMES
-        .iter()
-        .position(|n| *n == name)
-        .ok_or_else(|| PyValueError::new_err(format!("no hook is called {name:?}")))?;
-    *HOOKS[k].write().map_err(|_| PyRuntimeError::new_err("the hooks are broken"))? = Some(hook);
+    let k =
+        NAMES.iter().position(|n| *n == name).ok_or_else(|| PyValueError::new_err(format!("unknown hook {name:?}")))?;
+    *HOOKS[k].write().map_err(|_| PyRuntimeError::new_err("a thread panicked while it set a hook"))? = Some(hook);
     Ok(())
 }

@@ -16,7 +16,7 @@ enum Part<'py> {
     Ellipsis,
 }
 
-/// A part of a key; `None` where it is not basic.
+/// Converts a part of a key; `None` if it is not basic.
 fn part<'py>(key: &Bound<'py, PyAny>) -> PyResult<Option<Part<'py>>> {
     if key.is_exact_instance_of::<PyInt>() {
         return Ok(Some(Part::At(
@@ -32,7 +32,7 @@ fn part<'py>(key: &Bound<'py, PyAny>) -> PyResult<Option<Part<'py>>> {
     if key.is_instance_of::<PyEllipsis>() {
         return Ok(Some(Part::Ellipsis));
     }
-    // NumPy's integer scalars; bool is a mask.
+    // NumPy's integer scalars are indices; a bool is a mask.
     if !key.is_instance_of::<PyBool>()
         && !key.is_instance_of::<PyList>()
         && !key.is_instance_of::<crate::array::PyArray>()
@@ -51,25 +51,26 @@ fn part<'py>(key: &Bound<'py, PyAny>) -> PyResult<Option<Part<'py>>> {
     Ok(None)
 }
 
-/// What a basic key selects.
-pub(crate) enum Basic {
+/// The selection of a basic key.
+pub(crate) enum Selection {
     View(LayoutRef),
-    /// An integer for each axis and nothing else: NumPy gives the element itself, not a view of it. Its offset.
+    /// The offset of an element: the key is an integer for each axis and nothing else. NumPy returns the element
+    /// itself, not a view of it.
     Element(i64),
 }
 
-impl Basic {
-    /// The layout of the view, or of the element as a view.
+impl Selection {
+    /// Returns the layout of the view, or of the element as a view.
     pub(crate) fn layout(self, of: &Layout) -> LayoutRef {
         match self {
-            Basic::View(layout) => layout,
-            Basic::Element(offset) => of.with(&[], &[], offset),
+            Selection::View(layout) => layout,
+            Selection::Element(offset) => of.with(&[], &[], offset),
         }
     }
 }
 
-/// What a basic key selects; `None` where the key is not basic.
-pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<Basic>> {
+/// Returns the selection of a key; `None` if the key is not basic.
+pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<Selection>> {
     let mut parts: smallvec::SmallVec<[Part; 4]> = smallvec::SmallVec::new();
     if let Ok(tuple) = key.cast::<PyTuple>() {
         for item in tuple.iter() {
@@ -114,7 +115,7 @@ pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<
                 let n = layout.shape[axis];
                 let s = slice.indices(n as isize)?;
                 shape.push(s.slicelength as i64);
-                // The stride of up to one element is not used, so it may leave 64 bits.
+                // The stride of an axis of at most one element is not used, so saturation does no harm.
                 strides.push(layout.strides[axis].saturating_mul(s.step as i64));
                 if s.slicelength > 0 {
                     offset += s.start as i64 * layout.strides[axis];
@@ -137,7 +138,7 @@ pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<
     shape.extend_from_slice(&layout.shape[axis..]);
     strides.extend_from_slice(&layout.strides[axis..]);
     if shape.is_empty() && !parts.iter().any(|p| matches!(p, Part::Ellipsis)) {
-        return Ok(Some(Basic::Element(offset)));
+        return Ok(Some(Selection::Element(offset)));
     }
     if shape.len() > MAX_NDIM {
         return Err(PyIndexError::new_err(format!(
@@ -146,22 +147,22 @@ pub(crate) fn basic(layout: &Layout, key: &Bound<'_, PyAny>) -> PyResult<Option<
         )));
     }
     let view = Layout::try_new(layout.dtype, &shape, &strides, offset).or_raise()?;
-    Ok(Some(Basic::View(view)))
+    Ok(Some(Selection::View(view)))
 }
 
-/// The element at a flat index or at one index an axis.
+/// Returns the element at a flat index or at one index per axis.
 pub(crate) fn element(array: &Array, args: &Bound<'_, PyTuple>) -> PyResult<Array> {
-    let given = dims_argument(args)?;
+    let indices = dims_argument(args)?;
     let layout = &array.layout;
     let ndim = layout.ndim();
     let mut at: Dims = Dims::new();
-    match given.len() {
+    match indices.len() {
         1 if ndim != 1 => {
-            let mut flat = if given[0] < 0 { given[0] + layout.size } else { given[0] };
+            let mut flat = if indices[0] < 0 { indices[0] + layout.size } else { indices[0] };
             if flat < 0 || flat >= layout.size {
                 return Err(PyIndexError::new_err(format!(
                     "index {} is out of bounds for size {}",
-                    given[0], layout.size
+                    indices[0], layout.size
                 )));
             }
             at.resize(ndim, 0);
@@ -171,7 +172,7 @@ pub(crate) fn element(array: &Array, args: &Bound<'_, PyTuple>) -> PyResult<Arra
             }
         }
         n if n == ndim => {
-            for (k, &i) in given.iter().enumerate() {
+            for (k, &i) in indices.iter().enumerate() {
                 let n = layout.shape[k];
                 let j = if i < 0 { i + n } else { i };
                 if j < 0 || j >= n {
@@ -188,7 +189,7 @@ pub(crate) fn element(array: &Array, args: &Bound<'_, PyTuple>) -> PyResult<Arra
     Ok(array.view(layout.with(&[], &[], offset)))
 }
 
-/// Integers given one by one or as one sequence.
+/// Returns integers that were given one by one or as one sequence.
 pub(crate) fn dims_argument(args: &Bound<'_, PyTuple>) -> PyResult<Dims> {
     if args.len() == 1 {
         let first = args.get_item(0)?;
@@ -198,7 +199,7 @@ pub(crate) fn dims_argument(args: &Bound<'_, PyTuple>) -> PyResult<Dims> {
         if let Ok(items) = first.cast::<PyList>() {
             return items.iter().map(|i| integer(&i)).collect();
         }
-        // Another sequence, such as an array of one axis.
+        // Another sequence, such as a 1-d array.
         if first.extract::<i64>().is_err()
             && let Ok(items) = first.try_iter()
         {
@@ -220,7 +221,8 @@ fn integer(object: &Bound<'_, PyAny>) -> PyResult<i64> {
     })
 }
 
-/// An axis number, negative counted from the end, not yet in `seen`.
+/// Returns an axis number, counted from the end if negative, and marks it in `seen`. An axis that is already marked is
+/// an error.
 pub(crate) fn axis(k: i64, ndim: usize, seen: &mut [bool]) -> PyResult<usize> {
     let at = if k < 0 { k + ndim as i64 } else { k };
     if at < 0 || at >= ndim as i64 {
@@ -233,8 +235,8 @@ pub(crate) fn axis(k: i64, ndim: usize, seen: &mut [bool]) -> PyResult<usize> {
     Ok(at as usize)
 }
 
-/// The layout that `as_strided` and files ask for, if all its elements lie in the array's storage: the one check of
-/// views over a storage that come from outside.
+/// Returns the layout that `as_strided` and files request if all its elements are within the array's storage. Every
+/// view that is defined outside of this crate is checked here.
 pub(crate) fn strided(
     array: &Array,
     dtype: DType,
@@ -242,7 +244,8 @@ pub(crate) fn strided(
     strides: &[i64],
     offset: i64,
 ) -> cuprous_core::Result<LayoutRef> {
-    // A view of no elements reads none, wherever it starts, such as the imaginary parts of an empty array.
+    // A view without elements reads no memory, so any offset is valid, such as that of the imaginary parts of an empty
+    // array.
     let offset = if shape.contains(&0) { 0 } else { offset };
     let layout = Layout::try_new(dtype, shape, strides, offset)?;
     let bytes = array.storage.bytes;
@@ -250,7 +253,7 @@ pub(crate) fn strided(
         return Ok(layout);
     }
     Err(Error::value(format!(
-        "[as_strided] a view of shape {} with strides {} from element {offset} leaves the array's storage of {bytes} bytes",
+        "[as_strided] a view of shape {} with strides {} from element {offset} exceeds the array's storage of {bytes} bytes",
         show(shape),
         show(strides),
     )))

@@ -1,4 +1,4 @@
-//! Memory shared with others: DLPack (versions 0 and 1) and plain addresses.
+//! Memory shared with other libraries: DLPack (versions 0 and 1) and plain addresses.
 
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
+use crate::arguments::dtype_argument;
 use crate::array::{PyArray, first_byte};
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::functions::dtype_argument;
 use crate::interrupt;
 
 const CPU: i32 = 1;
@@ -47,25 +47,26 @@ struct DLTensor {
 
 /// `DLManagedTensor` of dlpack.h, before version 1.
 #[repr(C)]
-struct Managed {
+struct ManagedTensor {
     tensor: DLTensor,
     context: *mut c_void,
-    deleter: Option<unsafe extern "C" fn(*mut Managed)>,
+    deleter: Option<unsafe extern "C" fn(*mut ManagedTensor)>,
 }
 
 /// `DLManagedTensorVersioned` of dlpack.h.
 #[repr(C)]
-struct Versioned {
+struct VersionedTensor {
     major: u32,
     minor: u32,
     context: *mut c_void,
-    deleter: Option<unsafe extern "C" fn(*mut Versioned)>,
+    deleter: Option<unsafe extern "C" fn(*mut VersionedTensor)>,
     flags: u64,
     tensor: DLTensor,
 }
 
 const READ_ONLY: u64 = 1;
-const NAMES: [[&CStr; 2]; 2] = [[c"dltensor", c"used_dltensor"], [c"dltensor_versioned", c"used_dltensor_versioned"]];
+const CAPSULE_NAMES: [[&CStr; 2]; 2] =
+    [[c"dltensor", c"used_dltensor"], [c"dltensor_versioned", c"used_dltensor_versioned"]];
 
 /// What an exported tensor keeps alive: the array and its extents.
 struct Export {
@@ -75,7 +76,7 @@ struct Export {
     _buffer: cuprous_core::Buffer,
 }
 
-fn code(dtype: DType) -> DLDataType {
+fn dlpack_type(dtype: DType) -> DLDataType {
     let code = match (dtype, dtype.kind()) {
         (DType::BF16, _) => 4,
         (_, Kind::Int) => 0,
@@ -87,30 +88,30 @@ fn code(dtype: DType) -> DLDataType {
     DLDataType { code, bits: dtype.size() as u8 * 8, lanes: 1 }
 }
 
-unsafe extern "C" fn delete_managed(tensor: *mut Managed) {
-    // SAFETY: made by `to_dlpack` from two boxes, deleted once.
+unsafe extern "C" fn delete_managed(tensor: *mut ManagedTensor) {
+    // SAFETY: `to_dlpack` created the struct from two boxes, and it is deleted once.
     unsafe {
         let tensor = Box::from_raw(tensor);
         drop(Box::from_raw(tensor.context.cast::<Export>()));
     }
 }
 
-unsafe extern "C" fn delete_versioned(tensor: *mut Versioned) {
-    // SAFETY: as above.
+unsafe extern "C" fn delete_versioned(tensor: *mut VersionedTensor) {
+    // SAFETY: `to_dlpack` created the struct from two boxes, and it is deleted once.
     unsafe {
         let tensor = Box::from_raw(tensor);
         drop(Box::from_raw(tensor.context.cast::<Export>()));
     }
 }
 
-/// A capsule that nobody consumed gives its tensor back.
+/// Frees the tensor of a capsule that was not consumed.
 unsafe extern "C" fn forget_capsule(capsule: *mut ffi::PyObject) {
-    // SAFETY: called by Python with the capsule; the names tell which struct it holds and whether it is still ours.
+    // SAFETY: Python calls it with the capsule; the name identifies the struct and whether it is still ours.
     unsafe {
-        if ffi::PyCapsule_IsValid(capsule, NAMES[0][0].as_ptr()) == 1 {
-            delete_managed(ffi::PyCapsule_GetPointer(capsule, NAMES[0][0].as_ptr()).cast());
-        } else if ffi::PyCapsule_IsValid(capsule, NAMES[1][0].as_ptr()) == 1 {
-            delete_versioned(ffi::PyCapsule_GetPointer(capsule, NAMES[1][0].as_ptr()).cast());
+        if ffi::PyCapsule_IsValid(capsule, CAPSULE_NAMES[0][0].as_ptr()) == 1 {
+            delete_managed(ffi::PyCapsule_GetPointer(capsule, CAPSULE_NAMES[0][0].as_ptr()).cast());
+        } else if ffi::PyCapsule_IsValid(capsule, CAPSULE_NAMES[1][0].as_ptr()) == 1 {
+            delete_versioned(ffi::PyCapsule_GetPointer(capsule, CAPSULE_NAMES[1][0].as_ptr()).cast());
         }
     }
 }
@@ -123,8 +124,8 @@ pub(crate) fn to_dlpack(
     stream: Option<i64>,
     copy: bool,
 ) -> PyResult<Py<PyAny>> {
-    let engine = devices::of(&a.0);
-    let array = if copy { engine.cast(&a.0, a.0.dtype()).or_raise()? } else { a.0.clone() };
+    let engine = devices::of(&a.array);
+    let array = if copy { engine.cast(&a.array, a.array.dtype()).or_raise()? } else { a.array.clone() };
     let buffer = interrupt::run(py, || {
         let buffer = if copy { engine.realize(&array.storage)? } else { engine.export(&array.storage)? };
         engine.device.hand_over(stream)?;
@@ -145,27 +146,28 @@ pub(crate) fn to_dlpack(
         data: data as *mut c_void,
         device,
         ndim: export.shape.len() as i32,
-        dtype: code(export.array.dtype()),
+        dtype: dlpack_type(export.array.dtype()),
         shape: export.shape.as_mut_ptr(),
         strides: export.strides.as_mut_ptr(),
         byte_offset: 0,
     };
     let context = Box::into_raw(export).cast();
     let (pointer, name) = if versioned {
-        let managed = Versioned { major: 1, minor: 0, context, deleter: Some(delete_versioned), flags: 0, tensor };
-        (Box::into_raw(Box::new(managed)).cast::<c_void>(), NAMES[1][0])
+        let managed =
+            VersionedTensor { major: 1, minor: 0, context, deleter: Some(delete_versioned), flags: 0, tensor };
+        (Box::into_raw(Box::new(managed)).cast::<c_void>(), CAPSULE_NAMES[1][0])
     } else {
-        let managed = Managed { tensor, context, deleter: Some(delete_managed) };
-        (Box::into_raw(Box::new(managed)).cast::<c_void>(), NAMES[0][0])
+        let managed = ManagedTensor { tensor, context, deleter: Some(delete_managed) };
+        (Box::into_raw(Box::new(managed)).cast::<c_void>(), CAPSULE_NAMES[0][0])
     };
-    // SAFETY: the pointer is a live box, the name lives for ever, and the destructor knows both structs.
+    // SAFETY: the pointer is a live box, the name is static, and the destructor handles both structs.
     unsafe {
         let capsule = ffi::PyCapsule_New(pointer, name.as_ptr(), Some(forget_capsule));
         Bound::from_owned_ptr_or_err(py, capsule).map(Bound::unbind)
     }
 }
 
-/// A tensor taken over from somebody else; given back when dropped.
+/// A tensor that was imported from another library. Its deleter is called on drop.
 struct Import {
     managed: *mut c_void,
     versioned: bool,
@@ -173,10 +175,10 @@ struct Import {
     bytes: usize,
 }
 
-// SAFETY: the tensor is only read, and its deleter may be called from any thread (the producer's promise; Python's
-// lock is taken for it).
+// SAFETY: the tensor is only read, and its deleter may be called from any thread with the GIL held, as the producer
+// promises.
 unsafe impl Send for Import {}
-// SAFETY: as above.
+// SAFETY: the tensor is only read.
 unsafe impl Sync for Import {}
 
 impl Memory for Import {
@@ -190,17 +192,17 @@ impl Memory for Import {
 
 impl Drop for Import {
     fn drop(&mut self) {
-        // Producers written in Python expect to be called with its lock held.
+        // Producers written in Python expect to be called with the GIL held.
         Python::attach(|_| {
-            // SAFETY: the struct was taken from a capsule that was marked as used, so it is ours to delete, once.
+            // SAFETY: the capsule was marked as used when the struct was taken from it, so it is ours to delete, once.
             unsafe {
                 if self.versioned {
-                    let managed = self.managed.cast::<Versioned>();
+                    let managed = self.managed.cast::<VersionedTensor>();
                     if let Some(deleter) = (*managed).deleter {
                         deleter(managed);
                     }
                 } else {
-                    let managed = self.managed.cast::<Managed>();
+                    let managed = self.managed.cast::<ManagedTensor>();
                     if let Some(deleter) = (*managed).deleter {
                         deleter(managed);
                     }
@@ -213,32 +215,32 @@ impl Drop for Import {
 #[pyfunction]
 pub(crate) fn from_dlpack(capsule: &Bound<'_, PyAny>) -> PyResult<PyArray> {
     let object = capsule.as_ptr();
-    // SAFETY: PyCapsule functions accept any object and say whether it is a capsule of that name.
-    let versioned = unsafe { ffi::PyCapsule_IsValid(object, NAMES[1][0].as_ptr()) } == 1;
-    let names = NAMES[usize::from(versioned)];
-    // SAFETY: as above; on a wrong object it returns null and sets an error.
+    // SAFETY: PyCapsule functions accept any object and check whether it is a capsule of that name.
+    let versioned = unsafe { ffi::PyCapsule_IsValid(object, CAPSULE_NAMES[1][0].as_ptr()) } == 1;
+    let names = CAPSULE_NAMES[usize::from(versioned)];
+    // SAFETY: PyCapsule functions accept any object; for a wrong one they return null and set an error.
     let pointer = unsafe { ffi::PyCapsule_GetPointer(object, names[0].as_ptr()) };
     if pointer.is_null() {
-        // SAFETY: clears the error just set.
+        // SAFETY: clears the error that was just set.
         unsafe { ffi::PyErr_Clear() };
         return Err(PyValueError::new_err("[from_dlpack] not a DLPack capsule, or one that was used before"));
     }
-    // SAFETY: the capsule's name says which struct it holds.
+    // SAFETY: the capsule's name identifies the struct.
     let (tensor, flags) = unsafe {
         if versioned {
-            let managed = &*pointer.cast::<Versioned>();
+            let managed = &*pointer.cast::<VersionedTensor>();
             if managed.major != 1 {
                 return Err(PyBufferError::new_err(format!("[from_dlpack] unknown DLPack version {}", managed.major)));
             }
             (&managed.tensor, managed.flags)
         } else {
-            (&(*pointer.cast::<Managed>()).tensor, 0)
+            (&(*pointer.cast::<ManagedTensor>()).tensor, 0)
         }
     };
     let dtype = DType::ALL
         .into_iter()
         .find(|&d| {
-            let c = code(d);
+            let c = dlpack_type(d);
             (c.code, c.bits, c.lanes) == (tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes)
         })
         .ok_or_else(|| {
@@ -279,7 +281,8 @@ pub(crate) fn from_dlpack(capsule: &Bound<'_, PyAny>) -> PyResult<PyArray> {
     if tensor.data.is_null() && !shape.contains(&0) {
         return Err(PyBufferError::new_err("[from_dlpack] the tensor has elements and no memory"));
     }
-    let view = |owner: &dyn Fn(u64, usize) -> Arc<dyn Memory>| foreign(first, shape, &strides, dtype, &device, owner);
+    let view =
+        |owner: &dyn Fn(u64, usize) -> Arc<dyn Memory>| wrap_memory(first, shape, &strides, dtype, &device, owner);
     let array = view(&|address, bytes| Arc::new(Import { managed: pointer, versioned, address, bytes }))?;
     // SAFETY: the capsule is valid; from now on the struct belongs to the array.
     unsafe {
@@ -289,9 +292,9 @@ pub(crate) fn from_dlpack(capsule: &Bound<'_, PyAny>) -> PyResult<PyArray> {
     Ok(array)
 }
 
-/// An array over memory that somebody else owns. `owner` is called with the lowest address and the size, once all
-/// checks have passed.
-fn foreign(
+/// Returns an array over memory that another library owns. `owner` is called with the lowest address and the size after
+/// all checks.
+fn wrap_memory(
     first: u64,
     shape: &[i64],
     strides: &[i64],
@@ -304,7 +307,7 @@ fn foreign(
     if !first.is_multiple_of(component) {
         return Err(PyBufferError::new_err(format!("the memory at {first:#x} is not aligned for {}", dtype.name())));
     }
-    let engine = devices::named(device).or_raise()?;
+    let engine = devices::by_name(device).or_raise()?;
     let (lo, hi) = Layout::try_new(dtype, shape, strides, 0).or_raise()?.span().unwrap_or((0, -1));
     let memory = || {
         let start = first.checked_add_signed(lo.checked_mul(size)?)?;
@@ -320,9 +323,10 @@ fn foreign(
     })?;
     let layout = Layout::try_new(dtype, shape, strides, -lo).or_raise()?;
     if dtype == DType::Bool && engine.device.is_host() && bytes > 0 {
-        // SAFETY: whoever hands the memory over says that it can be read from the lowest to the highest element.
+        // SAFETY: the producer promises that the memory is readable from the lowest to the highest element.
         let seen = unsafe { std::slice::from_raw_parts(start as *const u8, bytes) };
-        // Other libraries take any byte but 0 for true, routines here only 1: such memory is copied instead of shared.
+        // Other libraries treat any nonzero byte as true, but routines here require 1. Such memory is copied instead of
+        // shared.
         if seen.iter().any(|&byte| byte > 1) {
             let copy = engine.upload(seen, dtype, &[bytes as i64]).or_raise()?;
             drop(owner(start, bytes));
@@ -335,13 +339,13 @@ fn foreign(
 }
 
 /// Memory that a Python object keeps alive.
-struct Held {
+struct PythonMemory {
     address: u64,
     bytes: usize,
     _owner: Py<PyAny>,
 }
 
-impl Memory for Held {
+impl Memory for PythonMemory {
     fn address(&self) -> u64 {
         self.address
     }
@@ -363,7 +367,7 @@ pub(crate) fn from_address(
     if shape.len() != strides.len() {
         return Err(PyValueError::new_err("shape and strides must have the same length"));
     }
-    foreign(address, &shape, &strides, dtype_argument(dtype)?, device, &|address, bytes| {
-        Arc::new(Held { address, bytes, _owner: owner.clone_ref(py) })
+    wrap_memory(address, &shape, &strides, dtype_argument(dtype)?, device, &|address, bytes| {
+        Arc::new(PythonMemory { address, bytes, _owner: owner.clone_ref(py) })
     })
 }

@@ -1,41 +1,42 @@
 //! Ctrl-C while the engine works: a signal handler around Python's, and waits that it ends.
 //!
-//! Python's own handler only records the signal; the main thread raises `KeyboardInterrupt` when it runs Python code again.
-//! To make this soon, a handler of ours calls Python's and then requests an interrupt from the engine
-//! ([`cuprous_core::interrupt`]). Waits listen to the request only if Python's answer is `KeyboardInterrupt`: a handler of
-//! the user's own may want the work to continue, and is called when it is done.
+//! Python's own handler only records the signal; the main thread raises `KeyboardInterrupt` when it runs Python code
+//! again. To make this happen soon, our handler calls Python's and then requests an interrupt from the engine
+//! ([`cuprous_core::interrupt`]). Waits respond to the request only if Python's reaction is `KeyboardInterrupt`. A
+//! handler of the user's may want the work to continue; it is called when the work is done.
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
 use cuprous_core::Result;
 use cuprous_core::interrupt::{self, Token};
-use pyo3::exceptions::PyKeyboardInterrupt;
+use cuprous_plan::Engine;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 
 use crate::errors::OrRaise;
 
-/// True if Python's answer to SIGINT was `KeyboardInterrupt` when the main thread last waited for the engine.
-static RAISES: AtomicBool = AtomicBool::new(false);
+/// True if Python's reaction to SIGINT was `KeyboardInterrupt` when the main thread last waited for the engine.
+static RAISES_KEYBOARD_INTERRUPT: AtomicBool = AtomicBool::new(false);
 
-/// A handler that ours replaced, and calls.
-struct Replaced {
-    /// 0 for none.
+/// A handler that ours replaced and calls.
+struct ReplacedHandler {
+    /// Address of the function, 0 for none.
     address: AtomicUsize,
-    /// True if it takes the signal alone, false if it was installed with `SA_SIGINFO`.
+    /// True if the handler takes only the signal, false if it was installed with `SA_SIGINFO`.
     simple: AtomicBool,
 }
 
-/// The one that was there first, usually Python's.
-static FIRST: Replaced = Replaced::none();
-/// The one that was there last: the first, or that of a library which replaced ours.
-static LAST: Replaced = Replaced::none();
+/// The first handler that was replaced, usually Python's.
+static FIRST: ReplacedHandler = ReplacedHandler::none();
+/// The latest handler that was replaced: the first one, or that of a library which replaced ours.
+static LAST: ReplacedHandler = ReplacedHandler::none();
 
-impl Replaced {
-    const fn none() -> Replaced {
-        Replaced { address: AtomicUsize::new(0), simple: AtomicBool::new(false) }
+impl ReplacedHandler {
+    const fn none() -> ReplacedHandler {
+        ReplacedHandler { address: AtomicUsize::new(0), simple: AtomicBool::new(false) }
     }
 
     fn set(&self, handler: &libc::sigaction) {
@@ -44,36 +45,36 @@ impl Replaced {
     }
 
     fn call(&self, signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-        type Informed = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+        type SigactionHandler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
         match self.address.load(Relaxed) {
             0 => {}
-            // SAFETY: the address of a handler that was installed for this signal, with or without SA_SIGINFO.
+            // SAFETY: the address of a handler that was installed for this signal without SA_SIGINFO.
             address if self.simple.load(Relaxed) => unsafe {
                 std::mem::transmute::<usize, extern "C" fn(libc::c_int)>(address)(signal);
             },
-            // SAFETY: as above.
-            address => unsafe { std::mem::transmute::<usize, Informed>(address)(signal, info, context) },
+            // SAFETY: the address of a handler that was installed for this signal with SA_SIGINFO.
+            address => unsafe { std::mem::transmute::<usize, SigactionHandler>(address)(signal, info, context) },
         }
     }
 }
 
 extern "C" fn on_interrupt(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     static DEPTH: AtomicUsize = AtomicUsize::new(0);
-    // A library's handler may call ours, which it replaced: then it is the turn of the first.
+    // A library's handler may call ours, which it replaced. The nested call then goes to the first handler.
     match DEPTH.fetch_add(1, Relaxed) {
         0 => LAST.call(signal, info, context),
         1 => FIRST.call(signal, info, context),
         _ => {}
     }
     DEPTH.fetch_sub(1, Relaxed);
-    // After Python's handler, so that Python knows of the signal when a wait sees the request.
+    // After Python's handler, so that Python has recorded the signal when a wait sees the request.
     interrupt::request();
 }
 
-/// Replaces the installed handler by ours, if it is not ours already.
+/// Installs our handler unless it is already installed.
 fn arm() {
     let ours = on_interrupt as *const () as usize;
-    // SAFETY: both calls get valid memory, all of whose fields are filled in.
+    // SAFETY: both calls get valid memory, and every field is initialized.
     unsafe {
         let mut now: libc::sigaction = std::mem::zeroed();
         if libc::sigaction(libc::SIGINT, std::ptr::null(), &mut now) != 0 {
@@ -94,8 +95,8 @@ fn arm() {
 }
 
 thread_local! {
-    /// True on the process's first thread, with the number of forks until this was found out: after a fork the thread that
-    /// forked is the first.
+    /// The number of forks when this was determined, and true on the process's main thread. After a fork, the thread
+    /// that forked is the main thread.
     static IS_MAIN: Cell<Option<(u32, bool)>> = const { Cell::new(None) };
 }
 
@@ -110,7 +111,7 @@ fn is_main() -> bool {
             #[cfg(target_os = "linux")]
             let main = unsafe { libc::syscall(libc::SYS_gettid) == libc::c_long::from(libc::getpid()) };
             #[cfg(not(target_os = "linux"))]
-            // SAFETY: as above.
+            // SAFETY: the call takes no arguments and cannot fail.
             let main = unsafe { libc::pthread_main_np() != 0 };
             IS_MAIN.set(Some((forks, main)));
             main
@@ -118,22 +119,22 @@ fn is_main() -> bool {
     }
 }
 
-fn answers() -> bool {
-    RAISES.load(Relaxed) && is_main()
+fn answers_interrupt() -> bool {
+    RAISES_KEYBOARD_INTERRUPT.load(Relaxed) && is_main()
 }
 
-/// Gives the engine what [`cuprous_core::interrupt`] wants to know of Python.
+/// Registers the functions through which [`cuprous_core::interrupt`] queries Python.
 pub(crate) fn install(py: Python<'_>) {
-    RAISES.store(raises(py).unwrap_or(false), Relaxed);
+    RAISES_KEYBOARD_INTERRUPT.store(raises_keyboard_interrupt(py).unwrap_or(false), Relaxed);
     let _ = interrupt::ARM.set(arm);
-    let _ = interrupt::ANSWERS.set(answers);
+    let _ = interrupt::ANSWERS.set(answers_interrupt);
 }
 
-/// Returns true if Python's answer to SIGINT is `KeyboardInterrupt`.
-fn raises(py: Python<'_>) -> PyResult<bool> {
-    // The arguments are kept, because this is asked whenever the main thread waits.
-    static KNOWN: PyOnceLock<(Py<PyAny>, Py<PyTuple>, Py<PyAny>)> = PyOnceLock::new();
-    let (get, arguments, default) = KNOWN.get_or_try_init(py, || {
+/// Returns true if Python's reaction to SIGINT is `KeyboardInterrupt`.
+fn raises_keyboard_interrupt(py: Python<'_>) -> PyResult<bool> {
+    // The objects are cached, because this runs whenever the main thread waits.
+    static SIGNAL_FUNCTIONS: PyOnceLock<(Py<PyAny>, Py<PyTuple>, Py<PyAny>)> = PyOnceLock::new();
+    let (get, arguments, default) = SIGNAL_FUNCTIONS.get_or_try_init(py, || {
         let signal = py.import("_signal")?;
         let arguments = (libc::SIGINT,).into_pyobject(py)?.unbind();
         Ok::<_, PyErr>((
@@ -145,32 +146,36 @@ fn raises(py: Python<'_>) -> PyResult<bool> {
     Ok(get.bind(py).call(arguments.bind(py), None)?.is(default.bind(py)))
 }
 
-/// The token of work for which this thread is about to wait.
+/// Returns the token for work that this thread is about to wait for.
 fn token(py: Python<'_>) -> PyResult<Token> {
     if !is_main() {
         return Ok(Token::NONE);
     }
-    // Python raises for signals from before the work; requests are for those that come during it.
+    // Python raises for signals from before the work; requests are for those that arrive during it.
     interrupt::clear();
     py.check_signals()?;
-    // While the interpreter shuts down, the module may be gone.
-    let raises = raises(py).unwrap_or(false);
-    RAISES.store(raises, Relaxed);
-    Ok(if raises { Token::MAIN } else { Token::NONE })
+    // The module may be gone while the interpreter shuts down.
+    let raises_keyboard_interrupt = raises_keyboard_interrupt(py).unwrap_or(false);
+    RAISES_KEYBOARD_INTERRUPT.store(raises_keyboard_interrupt, Relaxed);
+    Ok(if raises_keyboard_interrupt { Token::MAIN } else { Token::NONE })
 }
 
-/// Runs `work` without Python's lock; on the main thread Ctrl-C ends it.
+/// Runs `work` without the GIL. On the main thread, Ctrl-C ends it.
 pub(crate) fn detach<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> PyResult<R> {
     let token = token(py)?;
     Ok(py.detach(|| token.within(work)))
 }
 
-/// As [`detach`], for work that may fail: raises its error.
+/// Like [`detach`], for work that may fail: raises its error.
 pub(crate) fn run<R: Send>(py: Python<'_>, work: impl FnOnce() -> Result<R> + Send) -> PyResult<R> {
     detach(py, work)?.or_raise()
 }
 
-/// The exception for work that was interrupted: what Python makes of the signal.
-pub(crate) fn raised(message: String) -> PyErr {
-    Python::attach(|py| py.check_signals().err().unwrap_or_else(|| PyKeyboardInterrupt::new_err(message)))
+/// Runs the tape if the last operation ended it.
+#[inline]
+pub(crate) fn run_due_tape(py: Python<'_>, engine: &'static Arc<Engine>) -> PyResult<()> {
+    if engine.take_due() {
+        run(py, || engine.flush())?;
+    }
+    Ok(())
 }

@@ -4,16 +4,16 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use cuprous_advisor::machine::{Found, file};
+use cuprous_advisor::machine::{StoredMachine, file};
 use cuprous_advisor::profile::{self, Level};
-use cuprous_advisor::question::Here;
+use cuprous_advisor::question::ThisMachine;
 use cuprous_advisor::{Machine, rates::Rates};
 use cuprous_cuda::cache::DiskCache;
 use pyo3::prelude::*;
 
 use crate::cli::probe;
 
-/// Where the figures are kept, or why they cannot be.
+/// Returns the path of the measurements file, or why there is none.
 pub(crate) fn path() -> Result<PathBuf, String> {
     let cache = DiskCache::open_default();
     match cache.folder() {
@@ -22,7 +22,7 @@ pub(crate) fn path() -> Result<PathBuf, String> {
     }
 }
 
-/// The first GPU that this process may use, with its driver, without starting it.
+/// Returns the name of the first GPU that this process may use, with its driver, without initializing CUDA.
 pub(crate) fn board() -> Option<String> {
     if cuprous_cuda::device_count() == 0 {
         return None;
@@ -38,17 +38,17 @@ pub(crate) fn board() -> Option<String> {
     Some(format!("{}, driver {}", model.as_deref().unwrap_or("NVIDIA GPU"), driver.trim()))
 }
 
-/// What was measured here.
-pub(crate) fn found() -> Found {
+/// Reads the measurements of this machine.
+pub(crate) fn read_measured() -> StoredMachine {
     match path() {
         Ok(path) => Machine::read(&path, &probe::cpu(), board().as_deref()),
-        Err(_) => Found::default(),
+        Err(_) => StoredMachine::default(),
     }
 }
 
-/// All that estimates know of it.
-pub(crate) fn here() -> Here {
-    let found = found();
+/// Returns what estimates know about this machine.
+pub(crate) fn estimator_machine() -> ThisMachine {
+    let found = read_measured();
     let measured = found.machine.as_ref().map_or([false; 2], |machine| [true, machine.gpu.is_some()]);
     let source = [false, true].map(|is_gpu| {
         if measured[usize::from(is_gpu)] {
@@ -56,12 +56,12 @@ pub(crate) fn here() -> Here {
         }
         let like = if is_gpu { board().map(|board| like_gpu(&board).name) } else { Some(like_cpu().name) };
         let like = like.unwrap_or_default();
-        format!("not measured, taken to be like the {like} (`cuprous calibrate` measures it)")
+        format!("not measured, assumed to be similar to the {like} (run `cuprous calibrate` to measure it)")
     });
-    Here { host: host(&found), gpu: gpu(&found), measured, source, hint: found.hint }
+    ThisMachine { host: host(&found), gpu: gpu(&found), measured, source, hint: found.hint }
 }
 
-/// The CPU of the list that is most like this one: of the same number, such as `9654` or `12400`.
+/// Returns the listed CPU that is most similar to this one: one of the same model number, such as `9654` or `12400`.
 fn like_cpu() -> &'static profile::Cpu {
     let name = probe::cpu();
     let model = name.split(',').next().unwrap_or_default();
@@ -73,15 +73,15 @@ fn like_cpu() -> &'static profile::Cpu {
     known.or_else(|| listed.iter().find(|cpu| cpu.name.contains("7763"))).unwrap_or(&listed[0])
 }
 
-/// The GPU of the list that is most like a board; a small one if none is.
+/// Returns the listed GPU that is most similar to a board; a small one if no GPU is similar.
 fn like_gpu(board: &str) -> &'static profile::Gpu {
     let model = board.split(',').next().unwrap_or_default();
     let small = || profile::find(profile::gpus(), |gpu| gpu.name, "T4");
     profile::like(model).or_else(small).unwrap_or(&profile::gpus()[0])
 }
 
-/// The host: measured, or as a CPU like it.
-pub(crate) fn host(found: &Found) -> Rates {
+/// Returns the host's rates: measured, or those of a similar CPU.
+pub(crate) fn host(found: &StoredMachine) -> Rates {
     if let Some(machine) = &found.machine {
         return machine.cpu.clone();
     }
@@ -89,8 +89,8 @@ pub(crate) fn host(found: &Found) -> Rates {
     Rates::of_cores(&probe::cpu(), like_cpu(), cores as f64)
 }
 
-/// The GPU: measured, or as one of the list; none where there is no usable one.
-pub(crate) fn gpu(found: &Found) -> Option<Rates> {
+/// Returns the GPU's rates: measured, or those of a similar listed GPU; `None` without a usable GPU.
+pub(crate) fn gpu(found: &StoredMachine) -> Option<Rates> {
     if let Some(gpu) = found.machine.as_ref().and_then(|machine| machine.gpu.clone()) {
         return Some(gpu);
     }
@@ -99,7 +99,7 @@ pub(crate) fn gpu(found: &Found) -> Option<Rates> {
     Some(Rates { name, ..Rates::of_gpu(like_gpu(&board), false, Level::Typical) })
 }
 
-/// Seconds that recording an operation takes from Python.
+/// Measures the seconds that recording an operation from Python takes.
 pub(crate) fn time_recording(py: Python<'_>) -> f64 {
     let code = c"
 import time

@@ -1,4 +1,4 @@
-//! NumPy arrays and dtypes, through Python attributes only: NumPy is imported when it is first needed.
+//! NumPy arrays and dtypes, through Python attributes only. NumPy is imported when it is first needed.
 
 use cuprous_core::layout::show;
 use cuprous_core::{Array, DType, Layout, ReduceOp};
@@ -13,12 +13,12 @@ use crate::errors::OrRaise;
 use crate::index;
 use crate::interrupt;
 
-/// NumPy's own objects for its dtypes, which arrays of native byte order share; none for bfloat16.
+/// NumPy's own dtype objects, which arrays of native byte order share; `None` for bfloat16.
 static NATIVE: PyOnceLock<Vec<Option<Py<PyAny>>>> = PyOnceLock::new();
-/// That of `ml_dtypes`, which is imported when it is first needed.
+/// The dtype object of `ml_dtypes`, which is imported when it is first needed.
 static BFLOAT16: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-fn native(py: Python<'_>) -> PyResult<&Vec<Option<Py<PyAny>>>> {
+fn native_dtypes(py: Python<'_>) -> PyResult<&Vec<Option<Py<PyAny>>>> {
     NATIVE.get_or_try_init(py, || {
         let make = py.import("numpy")?.getattr("dtype")?;
         let one = |d: &DType| (*d != DType::BF16).then(|| make.call1((d.name(),)).map(Bound::unbind)).transpose();
@@ -26,9 +26,9 @@ fn native(py: Python<'_>) -> PyResult<&Vec<Option<Py<PyAny>>>> {
     })
 }
 
-/// `numpy.dtype` of one of our dtypes.
+/// Returns the `numpy.dtype` of a dtype.
 pub(crate) fn dtype(py: Python<'_>, dtype: DType) -> PyResult<Py<PyAny>> {
-    let known = match &native(py)?[dtype as usize] {
+    let known = match &native_dtypes(py)?[dtype as usize] {
         Some(known) => known,
         None => BFLOAT16.get_or_try_init(py, || {
             let bfloat16 = py.import("ml_dtypes")?.getattr("bfloat16")?;
@@ -38,23 +38,23 @@ pub(crate) fn dtype(py: Python<'_>, dtype: DType) -> PyResult<Py<PyAny>> {
     Ok(known.clone_ref(py))
 }
 
-/// Address and byte count of a C-contiguous NumPy array.
-fn memory(array: &Bound<'_, PyAny>) -> PyResult<(u64, usize)> {
+/// Returns the address and byte count of a C-contiguous NumPy array.
+fn data_pointer(array: &Bound<'_, PyAny>) -> PyResult<(u64, usize)> {
     let interface = array.getattr("__array_interface__")?;
     let data = interface
         .cast::<PyDict>()?
         .get_item("data")?
-        .ok_or_else(|| PyValueError::new_err("the NumPy array has no memory of its own"))?;
+        .ok_or_else(|| PyValueError::new_err("the NumPy array has no data pointer"))?;
     let (address, _read_only): (u64, bool) = data.extract()?;
     Ok((address, array.getattr("nbytes")?.extract()?))
 }
 
-/// The dtype of a NumPy array or dtype, if it is one of ours. A name takes NumPy microseconds to put together, so the
-/// common objects are known by themselves.
+/// Returns the dtype of a NumPy dtype, if it is supported. NumPy needs microseconds to build a name, so the common
+/// dtype objects are recognized by identity.
 pub(crate) fn dtype_of(dtype: &Bound<'_, PyAny>) -> PyResult<DType> {
-    let known = native(dtype.py())?.iter().position(|known| known.as_ref().is_some_and(|known| dtype.is(known)));
-    if let Some(place) = known {
-        return Ok(DType::ALL[place]);
+    let known = native_dtypes(dtype.py())?.iter().position(|known| known.as_ref().is_some_and(|known| dtype.is(known)));
+    if let Some(index) = known {
+        return Ok(DType::ALL[index]);
     }
     let name: String = dtype.getattr("name")?.extract()?;
     DType::from_name(&name).ok_or_else(|| {
@@ -73,20 +73,20 @@ pub(crate) fn from_numpy(py: Python<'_>, a: &Bound<'_, PyAny>, device: Option<&s
     let numpy = py.import("numpy")?;
     let mut packed = numpy.getattr("ascontiguousarray")?.call1((a,))?;
     if !packed.getattr("dtype")?.getattr("isnative")?.extract::<bool>()? {
-        let native = packed.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
-        packed = packed.call_method1("astype", (native,))?;
+        let native_dtype = packed.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
+        packed = packed.call_method1("astype", (native_dtype,))?;
     }
     let engine = match device {
-        Some(name) => devices::named(name).or_raise()?,
+        Some(name) => devices::by_name(name).or_raise()?,
         None => devices::default_engine().or_raise()?,
     };
-    let (address, bytes) = memory(&packed)?;
+    let (address, bytes) = data_pointer(&packed)?;
     let array = py
         .detach(|| {
             let host: &[u8] = if bytes == 0 {
                 &[]
             } else {
-                // SAFETY: `packed` is a live, C-contiguous array of that many bytes for the length of this call.
+                // SAFETY: `packed` is a live, C-contiguous array of that many bytes for the duration of this call.
                 unsafe { std::slice::from_raw_parts(address as *const u8, bytes) }
             };
             engine.upload(host, dtype, &shape)
@@ -103,16 +103,16 @@ pub(crate) fn to_numpy<'py>(
     a: &PyArray,
     out: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let shape: Vec<i64> = a.0.shape().to_vec();
+    let shape: Vec<i64> = a.array.shape().to_vec();
     if let Some(target) = &out {
         let have: Vec<i64> = target.getattr("shape")?.extract()?;
-        if have != shape || dtype_of(&target.getattr("dtype")?)? != a.0.dtype() {
+        if have != shape || dtype_of(&target.getattr("dtype")?)? != a.array.dtype() {
             return Err(PyValueError::new_err(format!(
                 "out has shape {} and dtype {}, but the array has shape {} and dtype {}",
                 show(&have),
                 target.getattr("dtype")?,
                 show(&shape),
-                a.0.dtype().name()
+                a.array.dtype().name()
             )));
         }
     }
@@ -125,19 +125,19 @@ pub(crate) fn to_numpy<'py>(
     };
     let host = match (&out, contiguous) {
         (Some(target), true) => target.clone(),
-        _ => py.import("numpy")?.getattr("empty")?.call1((shape, dtype(py, a.0.dtype())?))?,
+        _ => py.import("numpy")?.getattr("empty")?.call1((shape, dtype(py, a.array.dtype())?))?,
     };
-    let (address, bytes) = memory(&host)?;
-    let engine = devices::of(&a.0);
+    let (address, bytes) = data_pointer(&host)?;
+    let engine = devices::of(&a.array);
     interrupt::run(py, || {
         let to: &mut [u8] = if bytes == 0 {
             &mut []
         } else {
-            // SAFETY: `host` is a live, writable, C-contiguous array of that many bytes; if others write to it
-            // meanwhile they race with a copy that they asked for.
+            // SAFETY: `host` is a live, writable, C-contiguous array of that many bytes. A thread that writes to it
+            // meanwhile races with a copy that the user requested.
             unsafe { std::slice::from_raw_parts_mut(address as *mut u8, bytes) }
         };
-        engine.download(&a.0, to)
+        engine.download(&a.array, to)
     })?;
     match out {
         Some(target) if !contiguous => {
@@ -148,21 +148,21 @@ pub(crate) fn to_numpy<'py>(
     }
 }
 
-/// The elements in C order.
+/// Returns the elements in C order.
 #[pyfunction]
 pub(crate) fn to_bytes<'py>(py: Python<'py>, a: &PyArray) -> PyResult<Bound<'py, PyBytes>> {
-    let engine = devices::of(&a.0);
-    // Allocated by Python, which raises where there is no memory.
-    PyBytes::new_with(py, a.0.layout.size as usize * a.0.dtype().size(), |bytes| {
-        interrupt::run(py, || engine.download(&a.0, bytes))
+    let engine = devices::of(&a.array);
+    // Allocated by Python, which raises MemoryError if necessary.
+    PyBytes::new_with(py, a.array.layout.size as usize * a.array.dtype().size(), |bytes| {
+        interrupt::run(py, || engine.download(&a.array, bytes))
     })
 }
 
-/// The array on another device; itself where it is there already.
+/// Returns the array on another device, or the array itself if it is there already.
 #[pyfunction]
 pub(crate) fn to_device<'py>(a: &Bound<'py, PyArray>, device: &str) -> PyResult<Bound<'py, PyArray>> {
-    let array = &a.get().0;
-    let (from, to) = (devices::of(array), devices::named(device).or_raise()?);
+    let array = &a.get().array;
+    let (from, to) = (devices::of(array), devices::by_name(device).or_raise()?);
     if from.id == to.id {
         return Ok(a.clone());
     }
@@ -172,7 +172,7 @@ pub(crate) fn to_device<'py>(a: &Bound<'py, PyArray>, device: &str) -> PyResult<
 }
 
 /// Raises for bytes other than 0 and 1, which routines on bools do not expect.
-fn bools(py: Python<'_>, bytes: &Array) -> PyResult<()> {
+fn check_bools(py: Python<'_>, bytes: &Array) -> PyResult<()> {
     let engine = devices::of(bytes);
     let mut most = [0];
     let flat = engine.cast(bytes, DType::U8).or_raise()?;
@@ -180,14 +180,14 @@ fn bools(py: Python<'_>, bytes: &Array) -> PyResult<()> {
     interrupt::run(py, || engine.download(&engine.reduce(ReduceOp::Max, &flat, 1)?, &mut most))?;
     if most[0] > 1 {
         return Err(PyValueError::new_err(format!(
-            "[view] a byte is {}, and bools are bytes of 0 and 1; use `a != 0`, or astype(bool)",
+            "[view] a byte is {}, but bools must be 0 or 1; use `a != 0`, or astype(bool)",
             most[0]
         )));
     }
     Ok(())
 }
 
-/// A view of a storage by strides.
+/// Returns a strided view of a storage.
 #[pyfunction]
 #[pyo3(signature = (a, shape, strides, offset, dtype = None))]
 pub(crate) fn as_strided(
@@ -200,23 +200,23 @@ pub(crate) fn as_strided(
     if shape.len() != strides.len() {
         return Err(PyValueError::new_err("as_strided: shape and strides must have the same length"));
     }
-    let array = &a.get().0;
+    let array = &a.get().array;
     let old = array.dtype();
     let new = match dtype {
-        Some(name) => crate::functions::dtype_argument(name)?,
+        Some(name) => crate::arguments::dtype_argument(name)?,
         None => old,
     };
     let start = array.layout.offset * old.size() as i64;
     if start % new.size() as i64 != 0 {
         return Err(PyValueError::new_err(format!(
-            "[view] the first element stands at byte {start} of its storage, which is not a multiple of {}'s size",
+            "[view] the first element is at byte {start} of its storage, which is not a multiple of {}'s size",
             new.name()
         )));
     }
     let offset = (start / new.size() as i64).saturating_add(offset);
     let layout = index::strided(array, new, &shape, &strides, offset).or_raise()?;
     if new == DType::Bool && old != DType::Bool && !layout.shape.contains(&0) {
-        bools(a.py(), &array.view(Layout::try_new(DType::U8, &shape, &strides, offset).or_raise()?))?;
+        check_bools(a.py(), &array.view(Layout::try_new(DType::U8, &shape, &strides, offset).or_raise()?))?;
     }
     Ok(PyArray::alias(a, array.view(layout)))
 }

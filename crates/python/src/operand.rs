@@ -3,41 +3,41 @@
 use std::sync::Arc;
 
 use cuprous_core::scalar::Number;
-use cuprous_core::{Array, DType, Fun, Kind, Result};
+use cuprous_core::{Array, DType, Fun, Kind};
 use cuprous_plan::{Engine, Operand, elementwise};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 use smallvec::SmallVec;
 
-use crate::array::PyArray;
+use crate::array::{PyArray, finish};
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::interrupt;
 
-/// An operand on its way from Python.
+/// An operand, converted from a Python value.
 pub(crate) enum Value<'py> {
-    /// One of our arrays.
+    /// An array.
     Array(Bound<'py, PyArray>),
     /// A Python scalar.
     Weak(Number),
     /// A NumPy scalar.
     Typed(Number, DType),
-    /// A Python integer beyond 128 bits, which no integer dtype holds, as the nearest float; infinite beyond all floats.
+    /// A Python integer beyond 128 bits, which no integer dtype holds, as the nearest float; infinite if it exceeds all
+    /// floats.
     Huge(f64),
 }
 
 impl Value<'_> {
     pub(crate) fn operand(&self) -> Operand<'_> {
         match self {
-            Value::Array(a) => Operand::Array(&a.get().0),
+            Value::Array(a) => Operand::Array(&a.get().array),
             Value::Weak(n) => Operand::Weak(*n),
             Value::Typed(n, d) => Operand::Typed(*n, *d),
             Value::Huge(x) => Operand::Weak(Number::Int(if *x > 0.0 { i128::MAX } else { i128::MIN })),
         }
     }
 
-    /// What a write into an array of this dtype stores: a Python number must fit, as in NumPy.
+    /// Returns the operand for a write into an array of this dtype. A Python number must fit, as in NumPy.
     pub(crate) fn stored(&self, dtype: DType) -> PyResult<Operand<'_>> {
         if matches!(dtype.kind(), Kind::Bool) {
             return Ok(self.operand());
@@ -47,7 +47,7 @@ impl Value<'_> {
                 return Ok(self.operand());
             }
             Value::Weak(n) | Value::Typed(n, _) => *n,
-            Value::Huge(x) if !dtype.is_int() => return Ok(Operand::Weak(as_float(*x)?)),
+            Value::Huge(x) if !dtype.is_int() => return Ok(Operand::Weak(huge_as_float(*x)?)),
             Value::Huge(_) => return Err(too_large()),
         };
         let whole = match number {
@@ -82,7 +82,7 @@ impl Value<'_> {
 
     fn is_inexact(&self) -> bool {
         match self {
-            Value::Array(a) => inexact(a.get().0.dtype()),
+            Value::Array(a) => inexact(a.get().array.dtype()),
             Value::Weak(n) => matches!(n, Number::Float(_) | Number::Complex(..)),
             Value::Typed(_, d) => inexact(*d),
             Value::Huge(_) => false,
@@ -91,7 +91,7 @@ impl Value<'_> {
 
     pub(crate) fn array(&self) -> Option<&Array> {
         match self {
-            Value::Array(a) => Some(&a.get().0),
+            Value::Array(a) => Some(&a.get().array),
             _ => None,
         }
     }
@@ -101,21 +101,21 @@ fn inexact(dtype: DType) -> bool {
     dtype.is_float() || dtype.is_complex()
 }
 
-/// A huge integer as a float, refused as Python refuses it.
-pub(crate) fn as_float(huge: f64) -> PyResult<Number> {
+/// Returns a huge integer as a float, or Python's error if it is too large.
+pub(crate) fn huge_as_float(huge: f64) -> PyResult<Number> {
     if huge.is_infinite() {
         return Err(PyOverflowError::new_err("int too large to convert to float"));
     }
     Ok(Number::Float(huge))
 }
 
-/// For an integer that nothing here can hold.
+/// Returns the error for an integer that no dtype can hold.
 pub(crate) fn too_large() -> PyErr {
     PyOverflowError::new_err("Python int too large to convert to C long")
 }
 
-/// The operands of a function of which one is an integer beyond 128 bits: a float among floats, and else only to be
-/// compared with.
+/// Returns the operands of a function if one of them is an integer beyond 128 bits. It becomes a float if other
+/// operands are floats; otherwise only comparisons accept it.
 #[cold]
 pub(crate) fn with_huge<'a>(
     fun: Fun,
@@ -132,13 +132,13 @@ pub(crate) fn with_huge<'a>(
     }
     for (operand, value) in operands.iter_mut().zip(values) {
         if let (Value::Huge(x), true) = (value, float) {
-            *operand = Operand::Weak(as_float(*x)?);
+            *operand = Operand::Weak(huge_as_float(*x)?);
         }
     }
     Ok(operands)
 }
 
-/// The operand that a Python value is; `None` for anything but arrays and scalars.
+/// Converts a Python value to an operand; `None` for anything but arrays and scalars.
 #[inline]
 pub(crate) fn value<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
     if let Ok(array) = object.cast_exact::<PyArray>() {
@@ -148,20 +148,23 @@ pub(crate) fn value<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'p
         return Ok(Some(Value::Weak(Number::Float(x.value()))));
     }
     if object.is_exact_instance_of::<PyInt>() {
-        return integer(object).map(Some);
+        return integer_value(object).map(Some);
     }
-    other(object)
+    other_value(object)
 }
 
-/// The operand that a list or another library's array is beside one of our arrays, as the Python face converts it;
-/// `None` where the operator is left to the other object.
+/// Converts a list or another library's array, the other operand of an operator, through the Python API. `None` leaves
+/// the operator to the other object.
 #[cold]
-pub(crate) fn converted<'py>(beside: &Bound<'py, PyAny>, object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
-    let found = crate::hooks::call(object.py(), crate::hooks::Hook::Operand, (beside, object))?;
+pub(crate) fn convert_beside<'py>(
+    array: &Bound<'py, PyAny>,
+    object: &Bound<'py, PyAny>,
+) -> PyResult<Option<Value<'py>>> {
+    let found = crate::hooks::call(object.py(), crate::hooks::Hook::Operand, (array, object))?;
     if found.is_none(object.py()) { Ok(None) } else { value(found.bind(object.py())) }
 }
 
-fn integer<'py>(object: &Bound<'py, PyAny>) -> PyResult<Value<'py>> {
+fn integer_value<'py>(object: &Bound<'py, PyAny>) -> PyResult<Value<'py>> {
     if let Ok(i) = object.extract::<i64>() {
         return Ok(Value::Weak(Number::Int(i.into())));
     }
@@ -176,7 +179,7 @@ fn integer<'py>(object: &Bound<'py, PyAny>) -> PyResult<Value<'py>> {
 }
 
 #[cold]
-fn other<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
+fn other_value<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
     if let Ok(array) = object.cast::<PyArray>() {
         return Ok(Some(Value::Array(array.clone())));
     }
@@ -188,19 +191,19 @@ fn other<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
         return Ok(Some(Value::Weak(Number::Complex(z.real(), z.imag()))));
     }
     if object.is_instance_of::<crate::tensor::PyTensor>() {
-        return Ok(None); // which leaves operators to the tensor
+        return Ok(None); // the tensor handles the operator
     }
-    // NumPy scalars (and ml_dtypes') have a dtype and an item, and are not arrays.
+    // NumPy scalars (and ml_dtypes') have a dtype and an item, but are not arrays.
     let (Ok(dtype), Ok(item)) = (object.getattr("dtype"), object.getattr("item")) else {
         if object.is_instance_of::<PyInt>() {
-            return integer(object).map(Some);
+            return integer_value(object).map(Some);
         }
         if object.is_instance_of::<PyFloat>() {
             return Ok(Some(Value::Weak(Number::Float(object.extract()?))));
         }
         return Ok(None);
     };
-    // CuPy's arrays have both and no `__array_interface__`; asking for the item would copy it.
+    // CuPy's arrays have both and lack `__array_interface__`; reading the item would copy it.
     if object.hasattr("__setitem__")? {
         return Ok(None);
     }
@@ -218,7 +221,15 @@ fn other<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Value<'py>>> {
     Ok(Some(Value::Typed(number, dtype)))
 }
 
-/// The engine for some operands: that of the first array, else the default.
+/// Converts an operand, or raises a TypeError that says what to do.
+pub(crate) fn operand_argument<'py>(object: &Bound<'py, PyAny>) -> PyResult<Value<'py>> {
+    value(object)?.ok_or_else(|| {
+        let class = object.get_type().repr().map(|r| r.to_string()).unwrap_or_default();
+        PyTypeError::new_err(format!("Unsupported type {class}: convert it with cuprous.asarray first"))
+    })
+}
+
+/// Returns the engine for some operands: that of the first array, else the default.
 #[inline]
 pub(crate) fn engine_of<'a>(values: impl IntoIterator<Item = &'a Value<'a>>) -> PyResult<&'static Arc<Engine>> {
     for value in values {
@@ -229,7 +240,7 @@ pub(crate) fn engine_of<'a>(values: impl IntoIterator<Item = &'a Value<'a>>) -> 
     devices::default_engine().or_raise()
 }
 
-/// Records a function of some operands.
+/// Records an elementwise function.
 #[inline]
 pub(crate) fn map(py: Python<'_>, fun: Fun, values: &[Value], dtype: Option<DType>) -> PyResult<PyArray> {
     let engine = engine_of(values)?;
@@ -242,19 +253,17 @@ pub(crate) fn map(py: Python<'_>, fun: Fun, values: &[Value], dtype: Option<DTyp
     finish(py, engine, result)
 }
 
-/// The recorded array for Python; runs the tape where the operation ended it.
+/// Warns like NumPy if an assignment drops imaginary parts.
 #[inline]
-pub(crate) fn finish(py: Python<'_>, engine: &'static Arc<Engine>, result: Result<Array>) -> PyResult<PyArray> {
-    let array = result.or_raise()?;
-    settle(py, engine)?;
-    Ok(PyArray::result(array))
-}
-
-/// Runs the tape where the last operation ended it.
-#[inline]
-pub(crate) fn settle(py: Python<'_>, engine: &'static Arc<Engine>) -> PyResult<()> {
-    if engine.take_due() {
-        interrupt::run(py, || engine.flush())?;
+pub(crate) fn warn_of_complex(py: Python<'_>, value: &Value, to: DType) -> PyResult<()> {
+    let from = match value {
+        Value::Array(from) => from.get().array.dtype(),
+        Value::Typed(_, from) => *from,
+        _ => return Ok(()),
+    };
+    if !from.is_complex() || to.is_complex() || to == DType::Bool {
+        return Ok(());
     }
-    Ok(())
+    let class = py.import("numpy.exceptions")?.getattr("ComplexWarning")?;
+    PyErr::warn(py, &class, c"Casting complex values to real discards the imaginary part", 1)
 }

@@ -1,4 +1,4 @@
-//! `cuprous.profile`: begins and ends, and hands out what the report says.
+//! `cuprous.profile`: starts and stops profiles and returns their reports.
 
 use std::path::PathBuf;
 
@@ -11,18 +11,18 @@ use pyo3::types::PyDict;
 
 use crate::errors::OrRaise;
 use crate::interrupt;
-use crate::{devices, places};
+use crate::{devices, source_locations};
 
-/// What a profile says, once it has ended.
+/// The report of a profile that has ended.
 #[pyclass(frozen, name = "Report", module = "cuprous._core")]
 pub(crate) struct PyReport(Report);
 
-/// Begins a profile of the whole process.
+/// Starts a profile of the whole process.
 #[pyfunction]
 pub(crate) fn profile_begin(py: Python<'_>) -> PyResult<()> {
     let nested = || {
         PyRuntimeError::new_err(
-            "[profile] a profile is being made already: profiles cannot be nested, nor can two threads make one each",
+            "[profile] a profile is already being recorded; profiles cannot be nested or run in two threads",
         )
     };
     if profile::on() {
@@ -33,14 +33,14 @@ pub(crate) fn profile_begin(py: Python<'_>) -> PyResult<()> {
     if !profile::begin() {
         return Err(nested());
     }
-    let begun = py.detach(|| devices::all_started().try_for_each(|e| e.begin_profile()));
-    if begun.is_err() {
+    let started = py.detach(|| devices::all_started().try_for_each(|e| e.begin_profile()));
+    if started.is_err() {
         profile::end();
     }
-    begun.or_raise()
+    started.or_raise()
 }
 
-/// Ends it.
+/// Stops the profile and returns its report.
 #[pyfunction]
 pub(crate) fn profile_end(py: Python<'_>) -> PyResult<PyReport> {
     let done = py.detach(|| {
@@ -50,27 +50,27 @@ pub(crate) fn profile_end(py: Python<'_>) -> PyResult<PyReport> {
         }
         result
     });
-    let taken = profile::end();
+    let recording = profile::end();
     done.or_raise()?;
-    let taken = taken.ok_or_else(|| PyRuntimeError::new_err("[profile] no profile is being made"))?;
+    let recording = recording.ok_or_else(|| PyRuntimeError::new_err("[profile] no profile is being recorded"))?;
     let names = devices::all_started().map(|engine| (engine.id, devices::name(engine))).collect();
-    let places = places::all();
-    Ok(PyReport(py.detach(|| Report::new(*taken, places, names))))
+    let locations = source_locations::all();
+    Ok(PyReport(py.detach(|| Report::new(*recording, locations, names))))
 }
 
-/// Is a profile being made?
+/// Returns true while a profile is recorded.
 #[pyfunction]
-pub(crate) fn profile_on() -> bool {
+pub(crate) fn is_profiling() -> bool {
     profile::on()
 }
 
-/// A part of the program, named by the user, began; gives what `profile_part` wants at its end.
+/// Returns the start time of a part of the program that the user names, for `profile_part`.
 #[pyfunction]
 pub(crate) fn profile_now() -> u64 {
     profile::now()
 }
 
-/// A part that began at `start` ends now.
+/// Records a part of the program that began at `start` and ends now.
 #[pyfunction]
 pub(crate) fn profile_part(name: &str, start: u64) {
     if profile::on() {
@@ -80,34 +80,34 @@ pub(crate) fn profile_part(name: &str, start: u64) {
     }
 }
 
-/// Begins a range for NVIDIA's tools; how deep it lies, none where no tool listens.
+/// Begins a range for NVIDIA's tools and returns its depth; `None` if no tool listens.
 #[pyfunction]
 #[pyo3(signature = (name, color=None))]
 pub(crate) fn nvtx_push(name: &str, color: Option<u32>) -> Option<i32> {
     nvtx::push(name, color)
 }
 
-/// Ends the range that was begun last; how deep it lay.
+/// Ends the range that was begun last and returns its depth.
 #[pyfunction]
 pub(crate) fn nvtx_pop() -> Option<i32> {
     nvtx::pop()
 }
 
-/// Something took place.
+/// Marks an event.
 #[pyfunction]
 #[pyo3(signature = (name, color=None))]
 pub(crate) fn nvtx_mark(name: &str, color: Option<u32>) {
     nvtx::mark(name, color);
 }
 
-/// Begins a range that any thread may end, by the number that this gives.
+/// Begins a range that any thread may end with the number that is returned.
 #[pyfunction]
 #[pyo3(signature = (name, color=None))]
 pub(crate) fn nvtx_start(name: &str, color: Option<u32>) -> Option<u64> {
     nvtx::start(name, color)
 }
 
-/// Ends it.
+/// Ends a range by its number.
 #[pyfunction]
 pub(crate) fn nvtx_end(range: u64) {
     nvtx::end(range);
@@ -128,18 +128,18 @@ fn row<'py>(py: Python<'py>, row: &Row) -> PyResult<Bound<'py, PyDict>> {
     Ok(dict)
 }
 
-fn written(path: &std::path::Path, done: std::io::Result<()>) -> PyResult<()> {
+fn raise_io_error(path: &std::path::Path, done: std::io::Result<()>) -> PyResult<()> {
     done.map_err(|e| PyOSError::new_err((e.raw_os_error().unwrap_or(0), e.to_string(), path.to_path_buf())))
 }
 
 #[pymethods]
 impl PyReport {
-    /// A dict a line, those with most time first.
+    /// Returns one dict per line, the slowest first.
     fn rows<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         self.0.rows.iter().map(|r| row(py, r)).collect()
     }
 
-    /// Sums of all lines, and `wall`.
+    /// Returns the sums of all lines, and `wall`.
     fn total<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = row(py, &self.0.total)?;
         for name in ["file", "line", "function", "reasons"] {
@@ -150,12 +150,12 @@ impl PyReport {
         Ok(dict)
     }
 
-    /// `(name, calls, seconds)` of the parts that the user named.
+    /// Returns `(name, calls, seconds)` of the parts that the user named.
     fn parts(&self) -> Vec<(String, u64, f64)> {
         self.0.parts()
     }
 
-    /// `(name, begin, seconds, seconds on the device)` of each, in order.
+    /// Returns `(name, begin, seconds, seconds on the device)` of each part, in order.
     fn part_spans(&self) -> Vec<(String, f64, f64, f64)> {
         self.0.part_spans()
     }
@@ -169,16 +169,16 @@ impl PyReport {
         self.0.table(limit, sort_by).map_err(PyValueError::new_err)
     }
 
-    /// Events in all, and how many of them are only in the sums.
+    /// Returns the number of events, and how many of them are only in the sums.
     fn events(&self) -> (u64, u64) {
         self.0.events()
     }
 
     fn save_trace(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        written(&path, py.detach(|| self.0.save_trace(&path)))
+        raise_io_error(&path, py.detach(|| self.0.save_trace(&path)))
     }
 
     fn save_flame_graph(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        written(&path, py.detach(|| self.0.save_flame_graph(&path)))
+        raise_io_error(&path, py.detach(|| self.0.save_flame_graph(&path)))
     }
 }

@@ -11,7 +11,7 @@ use crate::devices;
 use crate::errors::OrRaise;
 use crate::interrupt;
 
-/// A CUDA stream, for hand-over and waiting: Cuprous' own work runs in order on one stream.
+/// A CUDA stream, for hand-over and waiting. Cuprous' own work runs in order on one stream.
 #[pyclass(frozen, module = "cuprous")]
 pub(crate) struct Stream {
     pointer: u64,
@@ -22,7 +22,7 @@ impl Stream {
     #[new]
     #[pyo3(signature = (pointer = None, non_blocking = false))]
     fn new(pointer: Option<u64>, non_blocking: bool) -> PyResult<Stream> {
-        let _ = non_blocking; // Every stream is: nothing runs on the legacy default stream.
+        let _ = non_blocking; // Every stream is non-blocking: nothing runs on the legacy default stream.
         let pointer = match pointer {
             Some(p) => p,
             None => devices::default_engine().or_raise()?.device.stream(),
@@ -56,7 +56,7 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// The point that was recorded last.
+    /// Returns the latest recorded point.
     fn mark(&self) -> PyResult<Arc<dyn Mark>> {
         let mark = self.mark.lock().unwrap_or_else(|e| e.into_inner());
         mark.clone().ok_or_else(|| PyValueError::new_err("[Event] record() has not been called"))
@@ -68,7 +68,7 @@ impl Event {
     #[new]
     #[pyo3(signature = (timing = true))]
     fn new(timing: bool) -> Event {
-        let _ = timing; // Every event can time.
+        let _ = timing; // Every event can measure time.
         Event { mark: None.into() }
     }
 

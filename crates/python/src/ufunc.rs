@@ -1,4 +1,4 @@
-//! `ufunc` objects: the call without keywords is native.
+//! `ufunc` objects: calls without keywords are native.
 
 use cuprous_core::Fun;
 use pyo3::exceptions::PyValueError;
@@ -13,7 +13,7 @@ use crate::operand;
 #[pyclass(frozen, name = "ufunc", module = "cuprous", dict)]
 pub(crate) struct PyUfunc {
     name: String,
-    /// The table's function; none for those that the Python face composes.
+    /// The function of the operation table; `None` for ufuncs that the Python API composes.
     fun: Option<Fun>,
     nin: usize,
     doc: String,

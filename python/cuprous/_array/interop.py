@@ -336,4 +336,4 @@ def _rebuild(data: Any, shape: tuple[int, ...], dtype: str) -> ndarray:
 
 
 def _rebuild_transposed(data: Any, shape: tuple[int, ...], dtype: str, axes: tuple[int, ...]) -> ndarray:
-    return _core.owner(_rebuild(data, shape, dtype).transpose(axes))
+    return _core.without_base(_rebuild(data, shape, dtype).transpose(axes))

@@ -114,7 +114,7 @@ def _copied(x: Any, name: str | None, order: str) -> ndarray:
     if not host.dtype.isnative:
         host = host.astype(host.dtype.newbyteorder("="))
     if order == "F" or (order in "AK" and host.flags.f_contiguous and not host.flags.c_contiguous):
-        return _core.owner(_core.from_numpy(host.T).T)
+        return _core.without_base(_core.from_numpy(host.T).T)
     return _core.from_numpy(host)
 
 

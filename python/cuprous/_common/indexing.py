@@ -301,7 +301,7 @@ def getitem(a: ndarray, key: Any) -> ndarray:
         return select_flat(mask.reshape(-1), a.reshape(-1))
     read = _Plan(a, key, for_read=True)
     result = _core.gather(read.view, read.offsets)
-    return result if read.axes is None else _core.owner(result.transpose(read.axes))
+    return result if read.axes is None else _core.without_base(result.transpose(read.axes))
 
 
 def _basic_key(key: Any) -> tuple[Any, ...] | None:

@@ -96,4 +96,4 @@ def laid_out(shape: Sequence[int], dtype: str, axes: Sequence[int] | None) -> nd
     if axes is None:
         return _core.empty(shape, dtype)
     upright = _core.empty([shape[i] for i in axes], dtype)
-    return _core.owner(upright.transpose(inverse(tuple(axes))))
+    return _core.without_base(upright.transpose(inverse(tuple(axes))))

@@ -24,7 +24,7 @@ def _filled(shape: Shape, value: Any, dtype: Any, order: str) -> ndarray:
     name = "float64" if dtype is None else dtypes.name_of(dtype)
     if order_letter(order, "CF", "C") == "C":
         return _core.full(dims, value, name)
-    return _core.owner(_core.full(dims[::-1], value, name).T)
+    return _core.without_base(_core.full(dims[::-1], value, name).T)
 
 
 def empty(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
@@ -79,7 +79,7 @@ def _like(a: ArrayLike, value: Any, dtype: Any, order: str, subok: Any, shape: S
         axes = axis_order(a, order)
     laid = dims if axes is None else tuple(dims[i] for i in axes)
     result = _core.empty(laid, name) if value is None else full(laid, value, name)
-    return _on_device(result if axes is None else _core.owner(result.transpose(inverse(axes))), device)
+    return _on_device(result if axes is None else _core.without_base(result.transpose(inverse(axes))), device)
 
 
 def empty_like(

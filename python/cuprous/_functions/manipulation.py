@@ -63,7 +63,7 @@ def ravel(a: ArrayLike, order: str = "C") -> ndarray:
     order = order_letter(order)
     axes = _memory_order(a) if order == "K" else axis_order(a, order)
     laid = a if axes is None else a.transpose(axes)
-    return laid.reshape(-1) if laid.is_c_contiguous else _core.owner(laid.copy().reshape(-1))
+    return laid.reshape(-1) if laid.is_c_contiguous else _core.without_base(laid.copy().reshape(-1))
 
 
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ndarray:

@@ -88,7 +88,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
         if a.size == 0:
             return _frame(a, widths)[0]
         if axis_order(a, "A") is not None:  # the engine writes in C order
-            return _core.owner(pad(a.T, widths[::-1], mode).T)
+            return _core.without_base(pad(a.T, widths[::-1], mode).T)
         return _core.pad(a, [w[0] for w in widths], [w[1] for w in widths], _EDGES[mode], 0.0)
     result, center = _frame(a, widths)
     if mode == "empty":

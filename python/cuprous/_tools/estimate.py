@@ -98,7 +98,7 @@ def estimate(
         raise ValueError(f"[estimate] start-up is {startup}, and must be a number that is not negative")
     cpu_name, gpu_name = _sides(device)
     options = dict(kwargs or {})
-    counting = _core.Counting()
+    counting = _core.WorkCounter()
     try:
         result = fn(*args, **options)
         if isinstance(result, (Generator, Coroutine)):
@@ -146,7 +146,7 @@ def _on(counting: Any, name: str | None, gpu: bool, tf32: bool) -> tuple[On, Seq
 
 def _notes(facts: Mapping[str, Any], cpu: On, gpu: Any) -> Iterable[str]:
     global _hinted
-    hint = _core.Counting.hint()
+    hint = _core.WorkCounter.hint()
     if hint is not None and not _hinted:
         _hinted = True
         warnings.warn(hint, stacklevel=3)

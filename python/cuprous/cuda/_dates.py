@@ -40,7 +40,7 @@ class DeviceDateArray:
     @property
     def _launch_dates(self) -> tuple[ndarray, str]:
         if self._nat[0]:
-            raise ValueError("[cuda.jit] NaT is not supported in kernels: fill it, or give a mask beside")
+            raise ValueError("[cuda.jit] NaT is not supported in kernels; fill it, or pass a mask as well")
         return self._counts, repr(np.datetime_data(self.dtype))
 
     @property

@@ -80,7 +80,7 @@ def compile_source(source: str, name: str, target: str, options: Sequence[str] =
     program = Path(shutil.which(nvcc[0]) or nvcc[0])
     stamp = f"{program} {program.stat().st_mtime_ns}" if program.exists() else shlex.join(nvcc)
     parts = [part.encode() for part in ("nvcc", stamp, shlex.join(nvcc), target, source, *options)]
-    kept = _core.kept_code(parts)
+    kept = _core.load_cached_code(parts)
     if kept is not None:
         said, _, code = kept.partition(b"\0")
         return Compiled(code, said.decode(), {})
@@ -100,5 +100,5 @@ def compile_source(source: str, name: str, target: str, options: Sequence[str] =
             log = _run([*nvcc, arch, *plain, "-cubin", file, "-o", out], name, source, file)
         code = Path(out).read_bytes()
         log = log.replace(file, name)
-    _core.keep_code(parts, log.encode() + b"\0" + code)
+    _core.store_cached_code(parts, log.encode() + b"\0" + code)
     return Compiled(code, log, {})

@@ -157,7 +157,7 @@ class RawModule:
             return _nvcc.compile_source(code, name, target, options)
         asked = [f"{_nvrtc.version()}", target, str(self.jitify), code, *options, "names", *self.name_expressions]
         parts = [part.encode() for part in asked]
-        kept = _core.kept_code(parts)
+        kept = _core.load_cached_code(parts)
         if kept is not None:
             facts, _, rest = kept.partition(b"\0")
             return _nvrtc.Compiled(rest, *json.loads(facts))
@@ -167,7 +167,7 @@ class RawModule:
             whole = _core.link_code(compiled.code, [("a", library.name, library.read_bytes())], name)
             compiled = compiled._replace(code=whole)
         facts = json.dumps((compiled.log, compiled.names)).encode()
-        _core.keep_code(parts, facts + b"\0" + compiled.code)
+        _core.store_cached_code(parts, facts + b"\0" + compiled.code)
         return compiled
 
     def _by_nvrtc(self, code: str, name: str, options: list[str], target: str) -> Any:

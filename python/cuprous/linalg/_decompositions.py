@@ -100,7 +100,7 @@ def results(
     made, at = [], 0
     for shape in shapes:
         size = math.prod(batch + shape)
-        made.append(_core.owner(flat[at : at + size].reshape(batch + shape)))
+        made.append(_core.without_base(flat[at : at + size].reshape(batch + shape)))
         at += size
     return made
 

@@ -40,7 +40,7 @@ BINARY = {
 }  # fmt: skip
 
 _map = _core.t_map
-_overwrite = _core.t_overwrite
+_overwrite = _core.t_map_inplace
 
 
 def _unary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor], Callable[..., Tensor]]:

@@ -174,7 +174,7 @@ def _common(tensors: Sequence[Tensor]) -> list[Tensor]:
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors one behind the other along a dimension. An empty one of one dimension fits everywhere."""
     parts = [x for x in tensors if x.dims != (0,)] or list(tensors)
-    return write_out(out, _core.t_join(_common(parts), dim))
+    return write_out(out, _core.t_cat(_common(parts), dim))
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:

@@ -179,7 +179,7 @@ def detach_(self: Tensor) -> Tensor:
     Raises:
         RuntimeError: for a view of a tensor that was computed from one that wants a gradient.
     """
-    self.forget_origin()
+    self.leave_graph()
     return self
 
 

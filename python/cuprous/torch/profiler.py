@@ -90,12 +90,12 @@ class record_function:
         self.name = name
 
     def __enter__(self) -> record_function:
-        self._start = _mark() if _core.profile_on() else None
+        self._start = _mark() if _core.is_profiling() else None
         self._range = _core.nvtx_push(self.name)
         return self
 
     def __exit__(self, *_: Any) -> None:
-        if self._start is not None and _core.profile_on():
+        if self._start is not None and _core.is_profiling():
             _core.flush()
             _core.profile_part(self.name, self._start)
         if self._range is not None:

@@ -15,7 +15,7 @@ pub(super) struct TwinBuffer {
     pub(super) memory: [Option<Buffer>; 2],
     /// The sides that hold the present contents. Before the first write, neither does.
     pub(super) valid: [bool; 2],
-    /// The side that it was copied to or written on last. A write on the other side costs the way back.
+    /// The side that it was copied to or written on last. A write on the other side costs the copy back.
     pub(super) home: usize,
     /// Seconds that programs have lost because the data stayed where they are.
     pub(super) loss: f64,

@@ -77,7 +77,7 @@ impl Executable for DryExecutable {
 
 impl Device for DryDevice {
     fn name(&self) -> &'static str {
-        "rehearsal"
+        "dry-run"
     }
 }
 

@@ -172,9 +172,9 @@ impl Programs {
             // Memory that is shared with code outside may change before the program continues, so such a program never
             // does.
             let interrupted = error.kind == ErrorKind::Interrupted;
-            let goes_on = interrupted && !tape.leaves.iter().any(|leaf| leaf.is_external());
+            let continues = interrupted && !tape.leaves.iter().any(|leaf| leaf.is_external());
             let done = entry.executable.done();
-            if !goes_on && (interrupted || error.kind == ErrorKind::Aborted) {
+            if !continues && (interrupted || error.kind == ErrorKind::Aborted) {
                 keep_finished(&program, &outputs, tape, done);
             } else if error.kind == ErrorKind::Memory {
                 give_up_if_written(&program, &outputs, tape, done);
@@ -182,19 +182,19 @@ impl Programs {
             if interrupted {
                 // Its executable is in the middle of a run, so no other tape may use it.
                 let entry = self.take(hash, at);
-                if goes_on || entry.executable.is_busy() {
+                if continues || entry.executable.is_busy() {
                     let addresses = std::mem::take(&mut self.addresses);
-                    let tape = goes_on.then_some(tape.index);
+                    let tape = continues.then_some(tape.index);
                     self.suspended.push(Suspended { tape, entry, addresses, outputs, _memory: (arena, leaf_buffers) });
                 }
             }
-            let kind = if interrupted && !goes_on { ErrorKind::Aborted } else { error.kind };
+            let kind = if interrupted && !continues { ErrorKind::Aborted } else { error.kind };
             return Err(Error { kind, ..error });
         }
         if let Some(span) = span {
             span.end();
         }
-        self.note_early(hash, at, &program, &leaf_buffers, &outputs);
+        self.remember_early(hash, at, &program, &leaf_buffers, &outputs);
         hand_over(&program, outputs, tape);
         self.last = Some(program);
         Ok(())
@@ -239,7 +239,7 @@ impl Programs {
     }
 
     /// Renumbers the tape of a suspended program.
-    pub(crate) fn parked(&mut self, tape: u32, to: u32) {
+    pub(crate) fn renumber_suspended(&mut self, tape: u32, to: u32) {
         self.suspended.iter_mut().filter(|s| s.tape == Some(tape)).for_each(|s| s.tape = Some(to));
     }
 
@@ -257,7 +257,14 @@ impl Programs {
 
     /// Remembers which of a program's outputs are complete early. Forgets those that the program wrote again, and those
     /// that only the cache still holds.
-    fn note_early(&mut self, hash: u64, at: usize, program: &Program, leaves: &[Option<Buffer>], outputs: &[Buffer]) {
+    fn remember_early(
+        &mut self,
+        hash: u64,
+        at: usize,
+        program: &Program,
+        leaves: &[Option<Buffer>],
+        outputs: &[Buffer],
+    ) {
         if !self.early.is_empty() {
             let written = |buffer: &Buffer| {
                 let mut those = program.written.iter().filter_map(|&slot| leaves[slot as usize].as_ref());
@@ -265,9 +272,9 @@ impl Programs {
             };
             self.early.retain(|(buffer, _)| Arc::strong_count(buffer) > 1 && !written(buffer));
         }
-        for (place, &(buffer, _)) in program.early.iter().enumerate() {
+        for (index, &(buffer, _)) in program.early.iter().enumerate() {
             let Assignment::Output(k) = program.buffers[buffer as usize].assignment else { continue };
-            if let Some(mark) = self.table[&hash][at].executable.early(place) {
+            if let Some(mark) = self.table[&hash][at].executable.early(index) {
                 if self.early.len() == MAX_EARLY {
                     self.early.remove(0);
                 }
@@ -296,7 +303,7 @@ impl Programs {
     }
 
     fn hash(&self, nodes: &[Node]) -> u64 {
-        let mut h = Mix(0x243f_6a88_85a3_08d3);
+        let mut h = MixHasher(0x243f_6a88_85a3_08d3);
         for node in nodes {
             h.write_u64(
                 u64::from(node.kind as u8)
@@ -320,7 +327,7 @@ impl Programs {
     }
 
     fn plan(&self, hash: u64, tape: &Tape, device: &dyn Device) -> Result<Entry> {
-        let program = Arc::new(self.program(tape));
+        let program = Arc::new(self.plan_tape(tape));
         #[cfg(debug_assertions)]
         if let Err(fault) = crate::program::verify::check(&program) {
             panic!("the planner broke its own rules: {fault}");
@@ -340,7 +347,7 @@ impl Programs {
     }
 
     /// Plans a tape whose liveness has been taken.
-    fn program(&self, tape: &Tape) -> Program {
+    fn plan_tape(&self, tape: &Tape) -> Program {
         let layouts: HashMap<u32, LayoutRef> = tape.layouts.iter().map(|l| (l.id, l.clone())).collect();
         let mut storage_bytes: Vec<usize> = tape.leaves.iter().map(|s| s.bytes).collect();
         let mut known: HashMap<usize, u32> =
@@ -383,7 +390,7 @@ impl Programs {
         // SAFETY: the engine calls this with its lock held.
         unsafe { tape.liveness(&mut self.live) };
         self.leaves.clear();
-        (self.live.contains(&true) || !tape.launches.is_empty()).then(|| self.program(tape))
+        (self.live.contains(&true) || !tape.launches.is_empty()).then(|| self.plan_tape(tape))
     }
 
     /// Returns the generated code of the tape's program if something is recorded, or else of the program that ran last.
@@ -392,7 +399,7 @@ impl Programs {
             // SAFETY: the engine calls this with its lock held.
             unsafe { tape.liveness(&mut self.live) };
             self.leaves.clear();
-            let program = self.program(tape);
+            let program = self.plan_tape(tape);
             if !program.steps.is_empty() {
                 return show(&program);
             }
@@ -479,9 +486,9 @@ pub(super) fn lost_value() -> Error {
 }
 
 /// A program's arena and outputs.
-type Memories = (Option<Buffer>, Vec<Buffer>);
+type Allocations = (Option<Buffer>, Vec<Buffer>);
 
-fn allocate(program: &Program, tape: &Tape, device: &dyn Device) -> Result<Memories> {
+fn allocate(program: &Program, tape: &Tape, device: &dyn Device) -> Result<Allocations> {
     let arena = if program.arena_bytes > 0 { Some(device.alloc(program.arena_bytes)?) } else { None };
     let outputs = program
         .outputs
@@ -492,9 +499,9 @@ fn allocate(program: &Program, tape: &Tape, device: &dyn Device) -> Result<Memor
 }
 
 /// A multiply-xor hash. Keys are compared in full, so it only needs to be fast and even.
-struct Mix(u64);
+struct MixHasher(u64);
 
-impl Hasher for Mix {
+impl Hasher for MixHasher {
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|&b| self.write_u64(b.into()));
     }

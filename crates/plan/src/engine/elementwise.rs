@@ -110,13 +110,13 @@ impl Memo {
                 &uncached
             }
             Some(entry) if entry.key == key => &self.entries[slot].as_ref().expect("just seen").rule,
-            place => {
+            entry => {
                 let rule = Rule::derive(fun, operands, forced)?;
                 let held = std::array::from_fn(|i| match operands.get(i) {
                     Some(Operand::Array(a)) => Some(a.layout.clone()),
                     _ => None,
                 });
-                &place.insert(Entry { key, rule, _held: held }).rule
+                &entry.insert(Entry { key, rule, _held: held }).rule
             }
         };
         let mut ins = [In::default(); 3];
@@ -342,8 +342,8 @@ pub fn axis_order(a: &Array) -> Option<SmallVec<[usize; 6]>> {
 /// Returns the inverse of a permutation.
 pub fn inverse_permutation(order: &[usize]) -> SmallVec<[usize; 6]> {
     let mut at: SmallVec<[usize; 6]> = SmallVec::from_elem(0, order.len());
-    for (place, &axis) in order.iter().enumerate() {
-        at[axis] = place;
+    for (k, &axis) in order.iter().enumerate() {
+        at[axis] = k;
     }
     at
 }
@@ -424,19 +424,14 @@ fn types(fun: Fun, operands: &[Operand], forced: Option<DType>) -> Result<(Fun, 
             name = fun.op().name
         ))
     };
-    let seed = [DType::I64, DType::U64, DType::U64];
+    if let Some((dtype, parameter)) = fun.random_dtypes() {
+        return Ok((fun, [DType::I64, DType::U64, parameter.unwrap_or(DType::U64)], dtype));
+    }
     Ok(match fun {
         Fun::Where => {
             let d = forced.unwrap_or_else(|| common_dtype(&operands[1..]));
             (fun, [DType::Bool, d, d], d)
         }
-        Fun::RandomBits32 => (fun, seed, DType::U32),
-        Fun::RandomBits64 => (fun, seed, DType::U64),
-        Fun::RandomUnit32 | Fun::RandomNormal32 => (fun, seed, DType::F32),
-        Fun::RandomUnit64 | Fun::RandomNormal64 => (fun, seed, DType::F64),
-        Fun::RandomGamma => (fun, [DType::I64, DType::U64, DType::F64], DType::F64),
-        Fun::RandomPoisson => (fun, [DType::I64, DType::U64, DType::F64], DType::I64),
-        Fun::RandomBinomial => (fun, [DType::I64, DType::U64, DType::C128], DType::I64),
         Fun::Ldexp => {
             let d = forced.unwrap_or_else(|| common_dtype(&operands[..1]));
             let d = fun.op().class.compute(d).ok_or_else(|| no_loop(d))?;

@@ -1,4 +1,13 @@
 //! The engine of one device: the tapes of all threads, the programs that they became, and the lock around both.
+//!
+//! - Recording: `operations`, `elementwise`, `routines`, `random`, `formula` and `launches`, through the guard in
+//!   `recording`.
+//! - Running: `run`, the program cache in `cache`, and interrupted programs in `suspended`.
+//! - Memory: `transfer`.
+//! - State: `state` is what the lock guards, `lock` takes it, `lease` gives each thread its tape, `replay` has settings
+//!   and counters.
+//! - Explanations: `journal` for `explain()`, `profiling` and `program_span` for profiles, `counting` and `estimate`
+//!   for the cost of a function.
 
 mod cache;
 mod counting;

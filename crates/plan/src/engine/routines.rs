@@ -17,7 +17,7 @@ use super::{BIG_WORK, Engine};
 /// may become its epilogue, or one kernel, such as the backward pass through a softmax with its scale and mask.
 /// Recording them takes some microseconds.
 const EPILOGUE_NODES: usize = 64;
-/// Work of a matmul for which the tape stays open. A smaller one would save little beside the rest of the tape.
+/// Work of a matmul for which the tape stays open. A smaller one would save little compared with the rest of the tape.
 const BIG_MATMUL: u64 = BIG_WORK / 8;
 /// Multiplications of a matmul up to which a GPU computes it in a fused kernel: that saves a launch if what follows is
 /// fused with it.

@@ -29,7 +29,7 @@ impl State {
         self.tapes[to as usize] = parked;
         // A storage may be a leaf of both tapes from now on.
         self.tapes.iter_mut().for_each(|tape| tape.contended = true);
-        self.programs.parked(tape, to);
+        self.programs.renumber_suspended(tape, to);
     }
 
     /// Drops suspended programs whose values are no longer referenced.

@@ -502,13 +502,13 @@ impl<'a> Fusion<'a> {
                 let base = node.is_write() && k == 0;
                 let in_memory = node.kind == NodeKind::Gather && k == 0;
                 let needs = if base {
-                    let again = self.node(p).kind == NodeKind::Update && self.node(p).out == node.out;
-                    !(self.overwrites(i) || again && !across && node.kind == NodeKind::Update)
+                    let rewritten = self.node(p).kind == NodeKind::Update && self.node(p).out == node.out;
+                    !(self.overwrites(i) || rewritten && !across && node.kind == NodeKind::Update)
                 } else {
                     // Routines and their epilogues read memory.
                     let kernel = node.kind != NodeKind::Routine && !self.matmul_of.contains_key(&i);
-                    let again = kernel && !in_memory && self.recomputed_cast(p, operand.layout).is_some();
-                    in_memory || if across { !again } else { !self.passes(p, operand.layout, i) }
+                    let recomputed = kernel && !in_memory && self.recomputed_cast(p, operand.layout).is_some();
+                    in_memory || if across { !recomputed } else { !self.passes(p, operand.layout, i) }
                 };
                 stays[p as usize] |= needs;
             }

@@ -1,5 +1,5 @@
 //! A device that records plans, and helpers for recording operations.
-#![allow(dead_code, reason = "not every test file uses every word")]
+#![allow(dead_code, reason = "not every test file uses every helper")]
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -48,7 +48,7 @@ pub(crate) struct DeviceLog {
 /// A device that records what it is given and computes nothing. Its memory is real where contents matter.
 #[derive(Default)]
 pub(crate) struct Recorder {
-    pub(crate) seen: Arc<DeviceLog>,
+    pub(crate) log: Arc<DeviceLog>,
     pub(crate) real: bool,
 }
 
@@ -141,26 +141,26 @@ impl DeviceMemory for Recorder {
         true
     }
     fn alloc(&self, bytes: usize) -> Result<Buffer> {
-        if self.seen.full.load(Relaxed) {
+        if self.log.full.load(Relaxed) {
             return Err(Error::memory("no room"));
         }
         if self.real {
             return Ok(Arc::new(Block((0..bytes.max(1)).map(|_| 0.into()).collect())));
         }
-        let address = 4096 * (1 + self.seen.blocks.fetch_add(1, Relaxed) as u64);
+        let address = 4096 * (1 + self.log.blocks.fetch_add(1, Relaxed) as u64);
         Ok(Arc::new(Nowhere { bytes, address }))
     }
     fn upload(&self, from: &[u8], _: bool) -> Result<Buffer> {
-        let made = self.alloc(from.len())?;
-        self.seen.uploads.fetch_add(1, Relaxed);
+        let buffer = self.alloc(from.len())?;
+        self.log.uploads.fetch_add(1, Relaxed);
         if self.real {
             // SAFETY: new memory of that size.
-            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), made.address() as *mut u8, from.len()) };
+            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), buffer.address() as *mut u8, from.len()) };
         }
-        Ok(made)
+        Ok(buffer)
     }
     fn download(&self, from: u64, to: &mut [u8]) -> Result<()> {
-        self.seen.downloads.fetch_add(1, Relaxed);
+        self.log.downloads.fetch_add(1, Relaxed);
         if self.real {
             // SAFETY: the caller holds memory of that size.
             unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to.as_mut_ptr(), to.len()) };
@@ -168,7 +168,7 @@ impl DeviceMemory for Recorder {
         Ok(())
     }
     fn download_after(&self, _: &dyn Mark, _: u64, _: &mut [u8]) -> Result<()> {
-        self.seen.early.fetch_add(1, Relaxed);
+        self.log.early.fetch_add(1, Relaxed);
         Ok(())
     }
     fn page_locked(&self, _: usize) -> Result<Buffer> {
@@ -189,13 +189,13 @@ impl DevicePrograms for Recorder {
     }
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
         verify::check(program).expect("the plan follows the rules");
-        self.seen.programs.lock().unwrap().push(program.clone());
-        Ok(Box::new(LogExecutable(self.seen.clone())))
+        self.log.programs.lock().unwrap().push(program.clone());
+        Ok(Box::new(LogExecutable(self.log.clone())))
     }
     fn prepare(&self, programs: &[Arc<Program>], _: &mut dyn FnMut(usize, usize)) {
-        self.seen.prepared.fetch_add(programs.len(), Relaxed);
+        self.log.prepared.fetch_add(programs.len(), Relaxed);
         let own = std::thread::current().name().is_some_and(|name| name == "cuprous compile");
-        self.seen.elsewhere.fetch_add(usize::from(own), Relaxed);
+        self.log.elsewhere.fetch_add(usize::from(own), Relaxed);
     }
     fn source(&self, _: &Program) -> Result<String> {
         Ok(String::new())
@@ -216,13 +216,13 @@ impl DeviceKernels for Recorder {
 
 impl DeviceOrder for Recorder {
     fn is_asynchronous(&self) -> bool {
-        self.seen.asynchronous.load(Relaxed)
+        self.log.asynchronous.load(Relaxed)
     }
     fn is_asynchronous_at(&self, _: u64) -> bool {
         self.is_asynchronous()
     }
     fn synchronize(&self) -> Result<()> {
-        self.seen.waited[1].fetch_add(1, Relaxed);
+        self.log.waited[1].fetch_add(1, Relaxed);
         Ok(())
     }
     fn mark(&self) -> Result<Box<dyn Mark>> {
@@ -230,7 +230,7 @@ impl DeviceOrder for Recorder {
         Ok(Box::new(HostMark::now()))
     }
     fn is_idle(&self) -> Result<bool> {
-        Ok(self.seen.waited[1].load(Relaxed) > 0)
+        Ok(self.log.waited[1].load(Relaxed) > 0)
     }
     fn wait_for_stream(&self, _: u64) -> Result<()> {
         Ok(())
@@ -264,7 +264,7 @@ impl DeviceStatistics for Recorder {
 
 pub(crate) struct Bench {
     pub(crate) engine: Arc<Engine>,
-    pub(crate) seen: Arc<DeviceLog>,
+    pub(crate) log: Arc<DeviceLog>,
 }
 
 /// Returns an engine on a recorder. Each test has a device number of its own, because threads keep one tape for each.
@@ -275,9 +275,9 @@ pub(crate) fn bench(id: u8) -> Bench {
 /// The same on a device that works while the host goes on, or not.
 pub(crate) fn bench_on(id: u8, asynchronous: bool) -> Bench {
     let recorder = Recorder::default();
-    let seen = recorder.seen.clone();
-    seen.asynchronous.store(asynchronous, Relaxed);
-    Bench { engine: Engine::new(id, Arc::new(recorder)), seen }
+    let log = recorder.log.clone();
+    log.asynchronous.store(asynchronous, Relaxed);
+    Bench { engine: Engine::new(id, Arc::new(recorder)), log }
 }
 
 impl Bench {
@@ -296,7 +296,7 @@ impl Bench {
     /// Runs what is recorded and returns the program that was planned last.
     pub(crate) fn program(&self) -> Arc<Program> {
         self.engine.flush().unwrap();
-        self.seen.programs.lock().unwrap().last().expect("something was planned").clone()
+        self.log.programs.lock().unwrap().last().expect("something was planned").clone()
     }
 }
 

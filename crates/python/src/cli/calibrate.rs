@@ -1,4 +1,4 @@
-//! `cuprous calibrate`: what this machine really does.
+//! `cuprous calibrate`: measures this machine.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -17,28 +17,28 @@ use crate::{devices, machine};
 
 #[derive(Args)]
 pub(super) struct Options {
-    /// Shows what was measured before, and measures nothing
+    /// Shows the stored figures without measuring
     #[arg(long)]
     show: bool,
-    /// For programs
+    /// Prints JSON
     #[arg(long)]
     json: bool,
-    /// Measures each figure once, on small arrays: in a second, and not to be trusted
+    /// Measures each figure once, on small arrays: takes a second, and the figures are inaccurate
     #[arg(long, hide = true)]
     quick: bool,
 }
 
-/// Measures, keeps and shows; the exit code.
+/// Measures, stores and shows the figures; returns the exit code.
 pub(super) fn run(options: &Options, host: &Host<'_>, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<i32> {
     let path = match machine::path() {
         Ok(path) => path,
         Err(why) => {
-            writeln!(err, "cuprous: there is nowhere to keep the figures: {why}; name a folder in CUPROUS_CACHE_DIR")?;
+            writeln!(err, "cuprous: the figures cannot be stored: {why}; set CUPROUS_CACHE_DIR to a folder")?;
             return Ok(1);
         }
     };
     if options.show {
-        let found = machine::found();
+        let found = machine::read_measured();
         if let Some(hint) = &found.hint {
             writeln!(err, "cuprous: {hint}")?;
         }
@@ -50,12 +50,12 @@ pub(super) fn run(options: &Options, host: &Host<'_>, out: &mut dyn Write, err: 
     }
     let start = Instant::now();
     let record = (host.time_recording)();
-    super::let_ctrl_c_end_it();
-    let measured = match all(options.quick, record, &path, err) {
+    super::restore_default_sigint();
+    let measured = match measure_machine(options.quick, record, &path, err) {
         Ok(measured) => measured,
         Err(Fault::Measuring(e)) => return writeln!(err, "cuprous: {}", e.message).map(|()| 1),
         Err(Fault::Keeping(e)) => {
-            writeln!(err, "cuprous: {} cannot be written: {e}", path.display())?;
+            writeln!(err, "cuprous: cannot write {}: {e}", path.display())?;
             return Ok(1);
         }
     };
@@ -66,7 +66,7 @@ pub(super) fn run(options: &Options, host: &Host<'_>, out: &mut dyn Write, err: 
         return json(out, &measured).map(|()| 0);
     }
     show(out, &measured)?;
-    writeln!(out, "\nMeasured in {} and kept in {}.", seconds(start.elapsed().as_secs_f64()), path.display())?;
+    writeln!(out, "\nMeasured in {} and stored in {}.", seconds(start.elapsed().as_secs_f64()), path.display())?;
     Ok(0)
 }
 
@@ -81,8 +81,8 @@ impl From<cuprous_core::Error> for Fault {
     }
 }
 
-/// Says what comes next: over itself on a terminal, else on lines.
-fn say(device: &str, what: &str, err: &mut dyn Write) {
+/// Reports the next step: on a terminal it overwrites the previous one, otherwise on lines.
+fn report_progress(device: &str, what: &str, err: &mut dyn Write) {
     let _ = if io::stderr().is_terminal() {
         write!(err, "\r{device}: {what:<40}\r").and_then(|()| err.flush())
     } else {
@@ -90,14 +90,14 @@ fn say(device: &str, what: &str, err: &mut dyn Write) {
     };
 }
 
-/// The greatest ratio between times of the same work on an idle machine.
+/// The highest ratio between times of the same work on an idle machine.
 const SPREAD: f64 = 1.3;
 
-/// The greatest part of the CPU that other programs may take.
+/// The highest share of the CPU that other programs may take.
 const OTHERS: f64 = 0.1;
 
-/// Measures everything and writes the file once, at the end: an interrupted run leaves the file from before, or none.
-fn all(quick: bool, record: f64, path: &Path, err: &mut dyn Write) -> Result<Machine, Fault> {
+/// Measures everything and writes the file once, at the end. An interrupted run leaves the previous file.
+fn measure_machine(quick: bool, record: f64, path: &Path, err: &mut dyn Write) -> Result<Machine, Fault> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
     let name = probe::cpu();
     let about = DeviceSetup {
@@ -112,9 +112,12 @@ fn all(quick: bool, record: f64, path: &Path, err: &mut dyn Write) -> Result<Mac
         quick,
     };
     let before = probe::CpuTime::now();
-    let cpu = measure(devices::named("cpu")?, &about, &mut |what| say("CPU", what, err))?;
+    let cpu = measure(devices::by_name("cpu")?, &about, &mut |what| report_progress("CPU", what, err))?;
     let board = machine::board();
-    let gpu = board.as_ref().map(|board| on_gpu(board, record, quick, &mut |what| say("GPU", what, err))).transpose();
+    let gpu = board
+        .as_ref()
+        .map(|board| on_gpu(board, record, quick, &mut |what| report_progress("GPU", what, err)))
+        .transpose();
     let mut disturbed = Vec::new();
     if let Some(others) = probe::CpuTime::now().others_since(&before).filter(|&others| others > OTHERS) {
         disturbed.push(format!("other programs took {:.0} % of the CPU", 100.0 * others));
@@ -137,25 +140,25 @@ fn all(quick: bool, record: f64, path: &Path, err: &mut dyn Write) -> Result<Mac
         disturbed: (!disturbed.is_empty()).then(|| disturbed.join(", and ")),
     };
     whole.write(path).map_err(Fault::Keeping)?;
-    // Where the GPU failed, the file has the figures of the CPU.
+    // If the GPU failed, the file has the figures of the CPU.
     gpu?;
     Ok(whole)
 }
 
 fn on_gpu(board: &str, record: f64, quick: bool, progress: Progress) -> cuprous_core::Result<Measured> {
     let start = Instant::now();
-    let engine = devices::named("cuda")?;
+    let engine = devices::by_name("cuda")?;
     let startup = start.elapsed().as_secs_f64();
     let properties = cuprous_cuda::properties(0)?;
-    let number = |wanted: &str| {
+    let number = |key: &str| {
         properties.iter().find_map(|(name, value)| match value {
-            Property::Number(n) if *name == wanted => Some(*n as f64),
+            Property::Number(n) if *name == key => Some(*n as f64),
             _ => None,
         })
     };
     let about = DeviceSetup {
         name: board.split(',').next().unwrap_or("GPU").to_owned(),
-        // Half of it: what was written stays there as well.
+        // Half of the cache, because written data occupies it as well.
         caches: number("l2CacheSize").filter(|&n| n > 0.0).map(|n| n / 2.0).into_iter().collect(),
         memory: number("totalGlobalMem").unwrap_or(0.0),
         threads: 1.0,
@@ -168,7 +171,7 @@ fn on_gpu(board: &str, record: f64, quick: bool, progress: Progress) -> cuprous_
     measure(engine, &about, progress)
 }
 
-/// Bytes a second from and to pinned memory.
+/// Measures the bytes per second of copies from and to pinned memory.
 fn pinned() -> Option<[f64; 2]> {
     const BYTES: usize = 64 << 20;
     let context = driver::Context::of_device(0).ok()?;
@@ -180,7 +183,7 @@ fn pinned() -> Option<[f64; 2]> {
     for _ in 0..5 {
         for (way, rate) in best.iter_mut().enumerate() {
             let start = Instant::now();
-            // SAFETY: both ranges are live and of that size, and are waited for before they go.
+            // SAFETY: both ranges are live and of that size, and the copy has finished before they are freed.
             let copied = unsafe {
                 match way {
                     0 => driver::memcpy_htod_async(device, host.as_ptr(), BYTES, &stream),
@@ -192,12 +195,12 @@ fn pinned() -> Option<[f64; 2]> {
             }
         }
     }
-    // SAFETY: it came from `mem_alloc` and nothing uses it any more.
+    // SAFETY: it came from `mem_alloc` and is no longer used.
     let _ = unsafe { driver::mem_free(context, device) };
     best.iter().all(|&rate| rate > 0.0).then_some(best)
 }
 
-/// What people want to see first.
+/// The work items that are shown.
 const SHOWN: [&str; 19] = [
     "add",
     "divide",
@@ -224,7 +227,7 @@ fn show(out: &mut dyn Write, it: &Machine) -> io::Result<()> {
     for rates in std::iter::once(&it.cpu).chain(&it.gpu) {
         writeln!(out, "{}", rates.name)?;
         let mut rooms: Vec<String> = Vec::new();
-        for room in &rates.rooms {
+        for room in &rates.memory_levels {
             let size = if room.bytes > 0.0 { quantity(room.bytes, "B") } else { "memory".into() };
             rooms.push(format!("{size} {}", quantity(room.bandwidth, "B/s")));
         }

@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal, Write};
 
 use clap::{Args, ValueEnum};
 use cuprous_advisor::lists::lists;
-use cuprous_advisor::question::{Answer, Question, ask, is_here};
+use cuprous_advisor::question::{Answer, Question, ask, uses_this_machine};
 use cuprous_advisor::units::{Kind, parse, quantity, seconds};
-use cuprous_advisor::{Unit, profile};
+use cuprous_advisor::{ComputeUnit, profile};
 use cuprous_core::DType;
 
 use super::report::json;
@@ -53,34 +53,34 @@ pub(super) struct Options {
     /// Operations of one repeat, such as 10 TFLOP
     #[arg(long, value_parser = flops, required_unless_present = "list")]
     flops: Option<f64>,
-    /// Data that goes to the GPU, such as 1 GB
+    /// Data copied to the GPU, such as 1 GB
     #[arg(long, value_parser = bytes, default_value = "0")]
     data: f64,
-    /// Data that comes back
+    /// Data copied back
     #[arg(long, value_parser = bytes, default_value = "0")]
     result: f64,
-    /// Bytes that go between memory and chip in one repeat; what goes to the GPU and back, unless given
+    /// Bytes between memory and chip in one repeat [default: the data copied to the GPU and back]
     #[arg(long, value_parser = bytes)]
     traffic: Option<f64>,
-    /// Bytes that must be in the GPU's memory at once; what goes to the GPU and back, unless given
+    /// Bytes in the GPU's memory at once [default: the data copied to the GPU and back]
     #[arg(long, value_parser = bytes)]
     footprint: Option<f64>,
-    /// A GPU of the list, such as "RTX 3080"; this machine's, unless given
+    /// A listed GPU, such as "RTX 3080" [default: this machine's]
     #[arg(long)]
     gpu: Option<String>,
-    /// A CPU of the list, such as "EPYC 9654"; this machine's, unless given
+    /// A listed CPU, such as "EPYC 9654" [default: this machine's]
     #[arg(long)]
     cpu: Option<String>,
     /// Element type
     #[arg(long, value_enum, default_value = "float32")]
     dtype: Precision,
-    /// The operations are those of matrix products
+    /// The operations are matrix products
     #[arg(long)]
     matrix: bool,
     /// Products of float32 may be rounded to TF32
     #[arg(long)]
     tf32: bool,
-    /// How often it is done
+    /// Number of repeats
     #[arg(long, value_parser = count, default_value = "1")]
     repeats: f64,
     /// The data is copied for each repeat
@@ -89,58 +89,58 @@ pub(super) struct Options {
     /// Kernels of one repeat
     #[arg(long, value_parser = count, default_value = "1")]
     launches: f64,
-    /// Part of the CPU's time that can run in parallel, 0 to 1
+    /// Share of the CPU's time that can run in parallel, 0 to 1
     #[arg(long, value_parser = count, default_value = "1")]
     parallel: f64,
     /// Copies from pinned memory
     #[arg(long)]
     pinned: bool,
-    /// Copies run beside the arithmetic
+    /// Copies overlap with the arithmetic
     #[arg(long)]
     overlapped: bool,
     /// GPUs that share the work
     #[arg(long, value_parser = count, default_value = "1")]
     gpus: f64,
-    /// Part of its boost clock that the GPU holds, 0 to 1
+    /// Share of its boost clock that the GPU sustains, 0 to 1
     #[arg(long, value_parser = count, default_value = "1")]
     throttle: f64,
-    /// Until the GPU can be used, once, such as "375 ms"; what was measured of this machine's GPU, else 400 ms, unless given
+    /// One-time start-up of the GPU, such as "375 ms" [default: as measured on this machine's GPU, else 400 ms]
     #[arg(long, value_parser = time)]
     startup: Option<f64>,
-    /// Each launch; 7 us, unless given
+    /// Time of each launch [default: 7 us]
     #[arg(long, value_parser = time)]
     launch: Option<f64>,
     /// Price of a kilowatt-hour
     #[arg(long, value_parser = count)]
     energy_price: Option<f64>,
-    /// Price of an hour of the machine without GPU
+    /// Price per hour of the machine without GPU
     #[arg(long, value_parser = count)]
     cpu_price: Option<f64>,
-    /// Price of an hour of the machine with the GPUs
+    /// Price per hour of the machine with the GPUs
     #[arg(long, value_parser = count)]
     gpu_price: Option<f64>,
-    /// The simple formula: operations / throughput + data / bandwidth + overhead. Needs no hardware of the list where rates
-    /// and bandwidth are given
+    /// The simple formula: operations / throughput + data / bandwidth + overhead. Needs no listed hardware if rates and
+    /// bandwidth are given
     #[arg(long)]
     simple: bool,
-    /// With --simple: the CPU's throughput, such as "400 GFLOPS"; its peak, unless given
+    /// With --simple: the CPU's throughput, such as "400 GFLOPS" [default: its peak]
     #[arg(long, value_parser = rate, requires = "simple")]
     cpu_rate: Option<f64>,
-    /// With --simple: the GPU's throughput, such as "12.5 TFLOPS"; its peak, unless given
+    /// With --simple: the GPU's throughput, such as "12.5 TFLOPS" [default: its peak]
     #[arg(long, value_parser = rate, requires = "simple")]
     gpu_rate: Option<f64>,
-    /// With --simple: what the PCIe slot carries, such as "8 GB/s"; its line rate, unless given
+    /// With --simple: bandwidth of the PCIe slot, such as "8 GB/s" [default: its line rate]
     #[arg(long, value_parser = bandwidth, requires = "simple")]
     bandwidth: Option<f64>,
-    /// The GPUs and CPUs there are, with the sources of their figures
+    /// Lists the known GPUs and CPUs, with the sources of their figures
     #[arg(long)]
     list: bool,
-    /// For programs
+    /// Prints JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Answers one command line; the exit code.
+/// Runs one command line and returns the exit code.
 pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<i32> {
     if options.list {
         let [gpus, cpus] = lists();
@@ -148,11 +148,11 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
         return if options.json { json(out, &figures) } else { list(out) }.map(|()| 0);
     }
     let question = options.question();
-    let here = is_here(&question).then(machine::here);
+    let here = uses_this_machine(&question).then(machine::estimator_machine);
     if let Some(hint) = here.as_ref().and_then(|here| here.hint.as_ref()) {
         writeln!(err, "cuprous: {hint}")?;
     }
-    match ask(&question, || here.clone().unwrap_or_else(machine::here)) {
+    match ask(&question, || here.clone().unwrap_or_else(machine::estimator_machine)) {
         Ok(answer) if options.json => json(out, &answer).map(|()| 0),
         Ok(answer) => text(out, &answer).map(|()| 0),
         Err(e) => writeln!(err, "cuprous: {}", e.message).map(|()| 2),
@@ -189,7 +189,7 @@ impl Options {
     }
 }
 
-/// The longest bar, in letters.
+/// The longest bar, in characters.
 const BAR: f64 = 48.0;
 
 fn text(out: &mut dyn Write, a: &Answer) -> io::Result<()> {
@@ -225,7 +225,7 @@ fn text(out: &mut dyn Write, a: &Answer) -> io::Result<()> {
     writeln!(out, "Figures: CPU: {}; GPU: {}.", a.figures[0], a.figures[1])
 }
 
-/// At least three significant digits.
+/// Formats a price with at least three significant digits.
 fn money(price: f64) -> String {
     let digits = if price > 0.0 { (2 - price.log10().floor() as i32).clamp(0, 12) as usize } else { 0 };
     format!("{price:.digits$}")
@@ -239,7 +239,7 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
     )?;
     let tera = |value: f64| format!("{:.4}", value / 1e12).trim_end_matches('0').trim_end_matches('.').to_owned();
     for gpu in profile::gpus() {
-        let peak = |dtype| tera(gpu.peak(dtype, Unit::Matrix, false));
+        let peak = |dtype| tera(gpu.peak(dtype, ComputeUnit::Matrix, false));
         let memory = quantity(gpu.memory.value, "B");
         let bandwidth = quantity(gpu.bandwidth.value, "B/s");
         let power = quantity(gpu.power.value, "W");

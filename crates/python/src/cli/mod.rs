@@ -1,4 +1,4 @@
-//! The `cuprous` command. `demo`, `kernels` and `profile` are Python's; all else is here.
+//! The `cuprous` command. `demo`, `kernels` and `profile` are written in Python; the other commands are here.
 
 mod calibrate;
 mod doctor;
@@ -13,15 +13,15 @@ use std::io::{self, Write};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
-/// What the command is told by the extension module.
+/// What the extension module provides to the command.
 pub(crate) struct Host<'a> {
     /// Python's version, such as `3.12.3`.
     pub(crate) python: String,
-    /// Computes something small on the device of this name and checks the result; says what ran, or what failed.
+    /// Runs a small computation on the device of this name and checks the result; returns what ran, or what failed.
     pub(crate) run_kernel: &'a (dyn Fn(&str) -> Result<String, String> + Sync),
     /// The version of an installed Python package.
     pub(crate) package: &'a (dyn Fn(&str) -> Option<String> + Sync),
-    /// Seconds that recording an operation takes from Python.
+    /// Measures the seconds that recording an operation from Python takes.
     pub(crate) time_recording: &'a (dyn Fn() -> f64 + Sync),
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Host<'a> {
     version,
     after_help = "Exit codes: 0 all well (no GPU is well), 1 something is broken, 2 the command line was not understood."
 )]
-struct Line {
+struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -41,57 +41,58 @@ struct Line {
 enum Command {
     /// Measures this machine, for estimates and placement
     ///
-    /// Arithmetic, memory, routines, launches and copies of the CPU, and of the first GPU where there is one, in less than
-    /// a minute. The figures are kept in the user's cache folder.
+    /// Measures arithmetic, memory, routines, launches and copies of the CPU, and of the first GPU if there is one, in
+    /// less than a minute. The figures are stored in the user's cache folder.
     Calibrate(calibrate::Options),
-    /// What works here, what does not, and the cure
+    /// Checks the installation and suggests fixes
     ///
-    /// The steps of an installation as checks: NVIDIA's GPU, its driver, CUDA's libraries, cuDNN, Python's packages; then
-    /// a kernel runs on each device. Each fault comes with its cause and one cure. Having no GPU breaks nothing.
+    /// Checks the steps of an installation: NVIDIA's GPU, its driver, CUDA's libraries, cuDNN, Python packages; then
+    /// runs a kernel on each device. Each fault is shown with its cause and a fix. A machine without a GPU is not an
+    /// error.
     Doctor {
-        /// For programs
+        /// Prints JSON
         #[arg(long)]
         json: bool,
     },
-    /// NumPy beside Cuprous on this machine
+    /// Compares NumPy and Cuprous on this machine
     #[command(disable_help_flag = true)]
     Demo {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
         _options: Vec<String>,
     },
-    /// Is the GPU worth it? Times on a CPU and a GPU, and what bounds them
+    /// Estimates the time of a computation on a CPU and a GPU, and its bottleneck
     Estimate(Box<estimate::Options>),
-    /// What each kernel of a program costs on a GPU
+    /// Reports what each kernel of a program costs on a GPU
     #[command(disable_help_flag = true)]
     Kernels {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
         _options: Vec<String>,
     },
-    /// Runs a Python script and tells, line by line, where its time went
+    /// Profiles a Python script line by line
     #[command(disable_help_flag = true)]
     Profile {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
         _options: Vec<String>,
     },
-    /// Calculator, monitor and viewer of profiles as a web page of this machine
+    /// Serves the calculator, the monitor and the profile viewer as a web page of this machine
     Serve(serve::Options),
-    /// What GPUs, CPU and processes do now
+    /// Shows what GPUs, CPU and processes are doing
     Top(top::Options),
-    /// The version, as --version
+    /// Prints the version, like --version
     Version,
 }
 
-/// Runs one command line, without the program's own name; the answer is the exit code.
+/// Runs one command line, without the program's own name, and returns the exit code.
 pub(crate) fn run(argv: Vec<String>, host: &Host<'_>) -> i32 {
     let (out, err) = (io::stdout(), io::stderr());
     let code = dispatch(argv, host, &mut out.lock(), &mut err.lock());
-    // A reader that went away (`cuprous doctor | head`) is no failure of ours.
+    // A closed pipe (`cuprous doctor | head`) is not a failure.
     code.unwrap_or_else(|e| i32::from(e.kind() != io::ErrorKind::BrokenPipe))
 }
 
-/// Python's handler of Ctrl-C would wait for us: what runs until it is ended is ended by the system.
-fn let_ctrl_c_end_it() {
-    // SAFETY: the default action, which runs no code of ours.
+/// Restores the default action of Ctrl-C, which ends the process. Python's handler would wait for this call to return.
+fn restore_default_sigint() {
+    // SAFETY: the default action runs no code of ours.
     #[cfg(unix)]
     unsafe {
         libc::signal(libc::SIGINT, libc::SIG_DFL);
@@ -99,7 +100,7 @@ fn let_ctrl_c_end_it() {
 }
 
 fn dispatch(argv: Vec<String>, host: &Host<'_>, out: &mut dyn Write, err: &mut dyn Write) -> io::Result<i32> {
-    let line = match Line::try_parse_from(std::iter::once("cuprous".to_owned()).chain(argv)) {
+    let line = match CommandLine::try_parse_from(std::iter::once("cuprous".to_owned()).chain(argv)) {
         Ok(line) => line,
         Err(e) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             return write!(out, "{e}").map(|()| 0);
@@ -107,7 +108,7 @@ fn dispatch(argv: Vec<String>, host: &Host<'_>, out: &mut dyn Write, err: &mut d
         Err(e) => return write!(err, "{e}").map(|()| 2),
     };
     match line.command {
-        None => write!(out, "{}", Line::command().render_help()).map(|()| 0),
+        None => write!(out, "{}", CommandLine::command().render_help()).map(|()| 0),
         Some(Command::Doctor { json }) => doctor::run(host, json, out),
         Some(Command::Calibrate(options)) => calibrate::run(&options, host, out, err),
         Some(Command::Demo { .. }) => {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The operating system as it calls itself.
+/// Returns the operating system's own description.
 pub(super) fn system() -> String {
     let name = fs::read_to_string("/etc/os-release").ok().and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
@@ -20,7 +20,7 @@ pub(super) fn system() -> String {
     text
 }
 
-/// What the process runs inside of, where that decides which devices it sees.
+/// Returns the environment that contains the process, if it affects which devices the process sees.
 pub(super) fn inside() -> Option<&'static str> {
     let version = fs::read_to_string("/proc/version").unwrap_or_default().to_lowercase();
     if version.contains("microsoft") {
@@ -34,7 +34,8 @@ pub(super) fn inside() -> Option<&'static str> {
     container.then_some("a container")
 }
 
-/// The processor: its name, the threads that this process may use, and what its code is compiled for at run time.
+/// Returns the processor: its name, the threads that this process may use, and the instruction set selected at run
+/// time.
 pub(crate) fn cpu() -> String {
     let model = fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("model name"))?;
@@ -61,21 +62,21 @@ fn features() -> &'static str {
     if cfg!(target_arch = "aarch64") { "NEON" } else { "portable code" }
 }
 
-/// True for the node of a GPU; there are others for all GPUs together.
+/// Returns true for the device node of a GPU, as opposed to nodes that all GPUs share.
 pub(super) fn is_gpu_node(path: &str) -> bool {
     let name = path.trim_start_matches("/dev/");
     let numbered = name.strip_prefix("nvidia").is_some_and(|n| n.parse::<u32>().is_ok());
     numbered || name == "dxg" || name == "nvgpu"
 }
 
-/// The version of NVIDIA's kernel module, where it is loaded.
+/// Returns the version of NVIDIA's kernel module if it is loaded.
 pub(super) fn kernel_module() -> Option<String> {
     let text = fs::read_to_string("/proc/driver/nvidia/version").ok()?;
     let is_version = |word: &&str| word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     text.lines().next()?.split_whitespace().find(is_version).map(str::to_owned)
 }
 
-/// NVIDIA's device nodes: those of the GPUs, and those that all of them share.
+/// Returns NVIDIA's device nodes: those of the GPUs, and those that all of them share.
 pub(super) fn nvidia_nodes() -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir("/dev")
         .into_iter()
@@ -89,18 +90,18 @@ pub(super) fn nvidia_nodes() -> Vec<String> {
     names
 }
 
-/// The nodes among these that this process may not open, with the reason.
+/// Returns the nodes that this process may not open, with the reason.
 pub(super) fn unreadable(nodes: &[String]) -> Vec<String> {
     let open = |node: &String| fs::OpenOptions::new().read(true).write(true).open(node).err();
     nodes.iter().filter_map(|node| open(node).map(|e| format!("{node}: {e}"))).collect()
 }
 
-/// Makers of the graphics processors on the PCI bus.
+/// Returns the vendors of the graphics processors on the PCI bus.
 pub(super) fn pci_gpus() -> Vec<&'static str> {
     let mut makers = Vec::new();
     for entry in fs::read_dir("/sys/bus/pci/devices").into_iter().flatten().flatten() {
         let read = |file: &str| fs::read_to_string(entry.path().join(file)).unwrap_or_default();
-        // Class 03 is display; 0x12 holds accelerators.
+        // Class 03 is display; 0x12 is processing accelerators.
         let class = read("class");
         if !(class.starts_with("0x03") || class.starts_with("0x12")) {
             continue;
@@ -121,7 +122,7 @@ pub(super) fn pci_gpus() -> Vec<&'static str> {
     makers
 }
 
-/// Where a library that is loaded in this process came from.
+/// Returns the file of a library that is loaded in this process.
 pub(super) fn loaded_from(file_name_start: &str) -> Option<PathBuf> {
     let maps = fs::read_to_string("/proc/self/maps").ok()?;
     maps.lines().filter_map(|line| line.find('/').map(|at| Path::new(&line[at..]))).find_map(|path| {
@@ -130,7 +131,7 @@ pub(super) fn loaded_from(file_name_start: &str) -> Option<PathBuf> {
     })
 }
 
-/// Files and bytes in a folder, not counting what it may not read.
+/// Returns the number of files and bytes in a folder, without what is not readable.
 pub(super) fn folder_size(folder: &Path) -> (usize, u64) {
     let mut total = (0, 0);
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -147,11 +148,11 @@ pub(super) fn folder_size(folder: &Path) -> (usize, u64) {
 
 /// CPU time since the machine started, in seconds.
 pub(super) struct CpuTime {
-    /// Of all CPUs together.
+    /// All CPUs together.
     all: f64,
-    /// All but idle: programs, the kernel, and virtual machines on the same hardware.
+    /// All but idle time: programs, the kernel, and virtual machines on the same hardware.
     busy: f64,
-    /// Of this process.
+    /// This process.
     own: f64,
 }
 
@@ -164,7 +165,7 @@ impl CpuTime {
         let second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1) as f64;
         let all: f64 = ticks.iter().sum();
         let idle: f64 = ticks.iter().skip(3).take(2).sum();
-        // SAFETY: all zeros is a valid value of it, to which the call writes.
+        // SAFETY: all zeros is a valid value of the struct, which the call overwrites.
         let used = unsafe {
             let mut used: libc::rusage = std::mem::zeroed();
             libc::getrusage(libc::RUSAGE_SELF, &raw mut used);
@@ -174,7 +175,7 @@ impl CpuTime {
         CpuTime { all: all / second, busy: (all - idle) / second, own: seconds(used.ru_utime) + seconds(used.ru_stime) }
     }
 
-    /// The part of all CPUs that other processes took since `before`; none where it is not known.
+    /// Returns the share of all CPUs that other processes took since `before`; `None` if it is unknown.
     pub(super) fn others_since(&self, before: &CpuTime) -> Option<f64> {
         let all = self.all - before.all;
         let others = (self.busy - before.busy) - (self.own - before.own);
@@ -182,7 +183,7 @@ impl CpuTime {
     }
 }
 
-/// Bytes of the processor's caches, nearest first, as far as so many threads may use them at once.
+/// Returns the bytes of the processor's caches, nearest first, as far as `threads` threads can use them at once.
 pub(super) fn caches(threads: f64) -> Vec<f64> {
     let mut sizes = Vec::new();
     for entry in fs::read_dir("/sys/devices/system/cpu/cpu0/cache").into_iter().flatten().flatten() {
@@ -199,7 +200,7 @@ pub(super) fn caches(threads: f64) -> Vec<f64> {
         sizes = vec![threads * 32_768.0, threads * 524_288.0, 8_388_608.0];
     }
     sizes.sort_by(f64::total_cmp);
-    // One that is hardly larger than the one before says nothing of its own.
+    // A cache that is hardly larger than the one before is not worth a separate figure.
     sizes.dedup_by(|larger, smaller| *larger < 2.0 * *smaller);
     sizes
 }

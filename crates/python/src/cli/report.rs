@@ -1,17 +1,17 @@
-//! A doctor's findings, as text for people and as JSON for programs.
+//! The doctor's findings, as text and as JSON.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 
-/// How one thing stands.
+/// The state of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum State {
     Ok,
-    /// Absent or not used, and that is all right.
+    /// Absent or unused, which is not a fault.
     Note,
-    /// There, and it does not work.
+    /// Present but not working.
     Broken,
 }
 
@@ -25,18 +25,18 @@ impl State {
     }
 }
 
-/// The steps of an installation, in the order in which one needs the other.
+/// The steps of an installation. Each depends on those before it.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Step {
-    /// What needs no GPU.
+    /// Checks that do not involve a GPU.
     Machine,
     Gpu,
     Driver,
     Libraries,
     Cudnn,
     Packages,
-    /// A kernel that runs.
+    /// Running a kernel.
     Run,
 }
 
@@ -44,17 +44,17 @@ impl Step {
     fn title(self) -> &'static str {
         match self {
             Step::Machine => "This machine",
-            Step::Gpu => "An NVIDIA GPU",
-            Step::Driver => "Its driver",
-            Step::Libraries => "CUDA's libraries",
+            Step::Gpu => "NVIDIA GPU",
+            Step::Driver => "Driver",
+            Step::Libraries => "CUDA libraries",
             Step::Cudnn => "cuDNN",
-            Step::Packages => "Python's packages",
-            Step::Run => "It runs",
+            Step::Packages => "Python packages",
+            Step::Run => "Kernels",
         }
     }
 }
 
-/// One finding: what was looked at, what was found, and where it is broken the one cure.
+/// One finding: what was checked, what was found, and a fix if it is broken.
 #[derive(Serialize)]
 pub(super) struct Check {
     pub(super) name: String,
@@ -83,7 +83,7 @@ impl Check {
         }
     }
 
-    /// The same, as a part of that step.
+    /// Returns the check as a part of that step.
     pub(super) fn of(mut self, step: Step) -> Self {
         self.step = step;
         self
@@ -93,14 +93,14 @@ impl Check {
         self.state == State::Broken
     }
 
-    /// A note that names what would make it work.
+    /// Returns the check with a fix, for a note about something optional.
     pub(super) fn with_cure(mut self, cure: impl Into<String>) -> Self {
         self.cure = Some(cure.into());
         self
     }
 }
 
-/// True where something is broken.
+/// Returns true if something is broken.
 pub(super) fn any_broken(checks: &[Check]) -> bool {
     checks.iter().any(Check::is_broken)
 }
@@ -110,7 +110,7 @@ pub(super) fn write_text(out: &mut dyn Write, checks: &[Check], summary: &str) -
     let (mut step, mut number) = (None, 0);
     for (at, check) in checks.iter().enumerate() {
         if step.replace(check.step) != Some(check.step) {
-            // Steps without checks have no number.
+            // Steps without checks are not numbered.
             number += 1;
             writeln!(out, "{number}. {}", check.step.title())?;
         }
@@ -119,7 +119,7 @@ pub(super) fn write_text(out: &mut dyn Write, checks: &[Check], summary: &str) -
         for line in lines {
             writeln!(out, "  {:<7}{:<width$}  {line}", "", "")?;
         }
-        // A cure that several checks share is shown once, under the last of them.
+        // A fix that several checks share is shown once, under the last of them.
         let next = checks.get(at + 1).filter(|next| next.step == check.step);
         if let Some(cure) = check.cure.as_ref().filter(|_| next.is_none_or(|next| next.cure != check.cure)) {
             writeln!(out, "  {:<7}{:<width$}  -> {cure}", "", "")?;
@@ -128,7 +128,7 @@ pub(super) fn write_text(out: &mut dyn Write, checks: &[Check], summary: &str) -
     writeln!(out, "\n{summary}")
 }
 
-/// All findings as one JSON object.
+/// Writes all findings as one JSON object.
 pub(super) fn write_json(out: &mut dyn Write, checks: &[Check], summary: &str) -> io::Result<()> {
     #[derive(Serialize)]
     struct Report<'a> {
@@ -140,7 +140,7 @@ pub(super) fn write_json(out: &mut dyn Write, checks: &[Check], summary: &str) -
     json(out, &Report { version: env!("CARGO_PKG_VERSION"), ok: !any_broken(checks), summary, checks })
 }
 
-/// Writes a value as indented JSON and a line end.
+/// Writes a value as indented JSON and a newline.
 pub(super) fn json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, value)?;
     writeln!(out)

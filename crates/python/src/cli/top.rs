@@ -1,4 +1,4 @@
-//! `cuprous top`: the machine now, in a terminal, as text, as JSON or for Prometheus.
+//! `cuprous top`: the current state of the machine, in a terminal, as text, as JSON or for Prometheus.
 
 use std::io::{self, IsTerminal, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -11,27 +11,27 @@ use super::report::json;
 use crate::machine;
 
 fn seconds(text: &str) -> Result<f64, String> {
-    let value: f64 = text.parse().map_err(|_| format!("{text:?} is no number"))?;
-    if (0.1..=86_400.0).contains(&value) { Ok(value) } else { Err("from 0.1 to 86400 seconds".into()) }
+    let value: f64 = text.parse().map_err(|_| format!("{text:?} is not a number"))?;
+    if (0.1..=86_400.0).contains(&value) { Ok(value) } else { Err("must be from 0.1 to 86400 seconds".into()) }
 }
 
-/// `:9100` and `9100` are ports of this machine alone.
+/// Parses an address. `:9100` and `9100` are ports that only this machine can reach.
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     let port =
         text.strip_prefix(':').unwrap_or(text).parse::<u16>().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
     port.or_else(|_| text.replace("localhost", "127.0.0.1").parse())
-        .map_err(|_| "an address is 127.0.0.1:9100, [::1]:9100 or a port".into())
+        .map_err(|_| "an address must be like 127.0.0.1:9100, [::1]:9100 or a port".into())
 }
 
 #[derive(Args)]
 pub(super) struct Options {
-    /// One look as text; so too where the output is no terminal
+    /// Prints one sample as text; the default if the output is not a terminal
     #[arg(long)]
     once: bool,
-    /// For programs: one object, or with --watch one a line
+    /// Prints JSON: one object, or with --watch one object per line
     #[arg(long)]
     json: bool,
-    /// Seconds between looks
+    /// Seconds between samples
     #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with = "once")]
     watch: Option<f64>,
     /// Serves metrics for Prometheus under http://ADDRESS/metrics: a port of this machine, or an address with a port
@@ -49,7 +49,7 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
             only_metrics: true,
             profile: None,
             interval,
-            here: Box::new(machine::here),
+            here: Box::new(machine::estimator_machine),
         };
         return serving(options, monitor, out, err, "metrics for Prometheus", "/metrics");
     }
@@ -57,7 +57,7 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
     if terminal && !options.once && !options.json {
         return top::run(monitor, interval, std::env::var_os("NO_COLOR").is_none()).map(|()| 0);
     }
-    super::let_ctrl_c_end_it();
+    super::restore_default_sigint();
     // Rates need two readings.
     std::thread::sleep(Duration::from_millis(200));
     loop {
@@ -75,13 +75,13 @@ pub(super) fn run(options: &Options, out: &mut dyn Write, err: &mut dyn Write) -
     }
 }
 
-/// Returns an address that a browser can open. For all addresses (`0.0.0.0`) that is the one by which other machines reach
-/// this one.
+/// Returns an address that a browser can open. For the unspecified address (`0.0.0.0`), that is the address by which
+/// other machines reach this one.
 fn reachable(address: SocketAddr) -> SocketAddr {
     if !address.ip().is_unspecified() {
         return address;
     }
-    // Nothing is sent: connecting makes the kernel choose the address that it would send from.
+    // No packet is sent: connecting makes the kernel choose the address that it would send from.
     let (any, other): (IpAddr, IpAddr) = match address {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into()),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into()),
@@ -94,7 +94,7 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(outward.map_or(home, |own| own.ip()), address.port())
 }
 
-/// Serves until somebody ends the process.
+/// Serves until the process is ended.
 pub(super) fn serving(
     options: serve::Options,
     monitor: Monitor,
@@ -103,7 +103,7 @@ pub(super) fn serving(
     what: &str,
     path: &str,
 ) -> io::Result<i32> {
-    super::let_ctrl_c_end_it();
+    super::restore_default_sigint();
     let done = serve::run(options, monitor, |address| {
         let address = reachable(address);
         let _ = writeln!(out, "{what}: http://{address}{path}\nCtrl-C ends it.").and_then(|()| out.flush());

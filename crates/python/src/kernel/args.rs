@@ -1,4 +1,4 @@
-//! Arguments of a launch: their types, and their bytes.
+//! Arguments of a launch: their types and their bytes.
 
 use cuprous_core::layout::contiguous_strides;
 use cuprous_core::scalar::Number;
@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use crate::array::PyArray;
 use crate::{numpy, operand};
 
-/// What tells types of arguments apart, quickly: a word for a number or array, more for a tuple.
+/// The key of argument types, for fast look-up of overloads: one word for a number or an array, more for a tuple.
 pub(super) type Key = SmallVec<[u32; 16]>;
 
 const NONE: u32 = 1;
@@ -24,15 +24,15 @@ const NAME: u32 = 5 << 24;
 
 type Names = Option<std::sync::Arc<[String]>>;
 
-/// An argument on its way to a device.
+/// An argument of a launch, converted from a Python object.
 pub(super) enum Arg<'py> {
     None,
     Number(Number, DType),
-    /// One of our arrays, and whether it may be written.
+    /// An array, and true if it may be written.
     Array(Array, bool),
-    /// A NumPy array. Boxed, so that numbers, of which there may be hundreds, stay small.
+    /// A NumPy array. Boxed, so that numbers, of which a launch may have hundreds, stay small.
     Host(Box<HostArray<'py>>),
-    /// Records on a device.
+    /// An array of records on a device.
     Records(Box<Records>),
     Tuple(Vec<Arg<'py>>, Names),
 }
@@ -48,9 +48,9 @@ pub(super) struct HostArray<'py> {
     pub(super) writable: bool,
 }
 
-/// An array of records, copied to a device: the elements of a device's own arrays are numbers.
+/// An array of records that was copied to a device as bytes, because a device array holds numbers.
 pub(super) struct Records {
-    /// Its bytes, in C order.
+    /// The bytes, in C order.
     bytes: Array,
     elem: Ty,
     shape: Vec<i64>,
@@ -58,18 +58,18 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// The copy of an array of the host, if that is one of records.
+    /// Returns a copy of a host array on the device if it is an array of records.
     pub(super) fn of(py: Python<'_>, host: &HostArray<'_>, device: &str) -> PyResult<Option<Records>> {
         if !matches!(host.elem, Ty::Record(_)) {
             return Ok(None);
         }
         let packed = py.import("numpy")?.call_method1("ascontiguousarray", (&host.object,))?;
         let bytes = packed.call_method1("reshape", (-1,))?.call_method1("view", ("u1",))?;
-        let bytes = numpy::from_numpy(py, &bytes, Some(device))?.0;
+        let bytes = numpy::from_numpy(py, &bytes, Some(device))?.array;
         Ok(Some(Records { bytes, elem: host.elem.clone(), shape: host.shape.clone(), writable: host.writable }))
     }
 
-    /// Writes them back, field by field, which single records can too.
+    /// Writes the records back field by field, which works for a single record too.
     pub(super) fn copy_to(py: Python<'_>, bytes: &Array, host: &Bound<'_, PyAny>) -> PyResult<()> {
         let copy = Py::new(py, PyArray::own(bytes.clone()))?;
         let dtype = host.getattr("dtype")?;
@@ -86,7 +86,7 @@ impl Records {
 }
 
 impl HostArray<'_> {
-    /// How its elements lie.
+    /// Returns the memory order of the elements.
     pub(super) fn order(&self) -> Order {
         order(&self.shape, &self.strides, self.elem.item_size() as i64)
     }
@@ -97,7 +97,7 @@ impl HostArray<'_> {
     }
 }
 
-/// How elements lie, by their strides in bytes.
+/// Returns the memory order of elements with these strides in bytes.
 fn order(shape: &[i64], strides: &[i64], size: i64) -> Order {
     let packed = |axes: &mut dyn Iterator<Item = usize>| {
         let mut expected = size;
@@ -131,20 +131,20 @@ pub(super) fn layout_order(layout: &Layout) -> Order {
     }
 }
 
-/// Nesting of tuples.
+/// The deepest nesting of tuples.
 const MAX_DEPTH: u32 = 100;
 
 impl<'py> Arg<'py> {
-    /// The argument that a Python object is; its type goes to the end of the key.
+    /// Converts a Python object to an argument; its type is appended to the key.
     #[inline]
     pub(super) fn new(object: &Bound<'py, PyAny>, key: &mut Key) -> PyResult<Arg<'py>> {
         Arg::nested(object, key, 0)
     }
 
-    /// The same inside of so many tuples.
+    /// Converts an object inside of `depth` tuples.
     #[inline]
     fn nested(object: &Bound<'py, PyAny>, key: &mut Key, depth: u32) -> PyResult<Arg<'py>> {
-        // Python's own numbers first: their classes are found most quickly, and a launch may have hundreds.
+        // Python's own numbers first: their classes are the fastest to recognize, and a launch may have hundreds.
         if let Ok(x) = object.cast_exact::<PyFloat>() {
             key.push(SCALAR | DType::F64 as u32);
             return Ok(Arg::Number(Number::Float(x.value()), DType::F64));
@@ -156,12 +156,12 @@ impl<'py> Arg<'py> {
             return Ok(Arg::Number(Number::Int(n.into()), DType::I64));
         }
         if let Ok(array) = object.cast_exact::<PyArray>() {
-            return Ok(Arg::ours(array.get().0.clone(), key));
+            return Ok(Arg::from_array(array.get().array.clone(), key));
         }
         Arg::other(object, key, depth)
     }
 
-    fn ours(array: Array, key: &mut Key) -> Arg<'py> {
+    fn from_array(array: Array, key: &mut Key) -> Arg<'py> {
         let layout = &array.layout;
         key.push(key_of_array(layout.dtype, layout.ndim(), layout_order(layout)));
         Arg::Array(array, true)
@@ -202,12 +202,12 @@ impl<'py> Arg<'py> {
         }
         if object.hasattr("_launch_dates")? {
             let (counts, unit): (Bound<'py, PyAny>, String) = object.getattr("_launch_dates")?.extract()?;
-            super::dates::note(unit);
+            super::dates::record_unit(unit);
             return Arg::new(&counts, key);
         }
         if let Some(value) = operand::value(object)? {
             let (n, d) = match value {
-                operand::Value::Array(array) => return Ok(Arg::ours(array.get().0.clone(), key)),
+                operand::Value::Array(array) => return Ok(Arg::from_array(array.get().array.clone(), key)),
                 operand::Value::Weak(Number::Int(n)) if n < i64::MIN.into() || n > u64::MAX.into() => {
                     return Err(operand::too_large());
                 }
@@ -227,8 +227,8 @@ impl<'py> Arg<'py> {
                 Some("M" | "m") => ("cuprous.cuda._dates", "of_interface"),
                 _ => ("cuprous._common.convert", "from_cuda_interface"),
             };
-            let made = object.py().import(module)?.getattr(name)?.call1((object, interface))?;
-            return Arg::new(&made, key);
+            let converted = object.py().import(module)?.getattr(name)?.call1((object, interface))?;
+            return Arg::new(&converted, key);
         }
         if let Some(d) = super::types::class_argument(object)? {
             return Ok(Arg::class(d, key));
@@ -241,12 +241,12 @@ impl<'py> Arg<'py> {
             return Arg::new(&object.getattr("value")?, key);
         }
         Err(PyTypeError::new_err(format!(
-            "[cuda.jit] an object of class {} cannot be an argument of a kernel: arrays, numbers, tuples of them and None can",
+            "[cuda.jit] an object of class {} cannot be an argument of a kernel; pass arrays, numbers, tuples of them or None",
             object.get_type().name()?
         )))
     }
 
-    /// A class of numbers, which is known when the kernel is compiled.
+    /// A class of numbers, which is a constant when the kernel is compiled.
     fn class(d: DType, key: &mut Key) -> Arg<'py> {
         let names = super::types::class_names(d);
         key.push(TUPLE);
@@ -254,12 +254,12 @@ impl<'py> Arg<'py> {
         Arg::Tuple(Vec::new(), names)
     }
 
-    /// An array of records that lies on a device: its bytes, its dtype, its extents.
+    /// Converts an array of records on a device: its bytes, its dtype, its extents.
     fn records(object: &Bound<'py, PyAny>, key: &mut Key) -> PyResult<Arg<'py>> {
         let (bytes, dtype, shape): (Bound<'py, PyAny>, Bound<'py, PyAny>, Vec<i64>) = object.extract()?;
-        let bytes = bytes.cast::<PyArray>()?.get().0.clone();
+        let bytes = bytes.cast::<PyArray>()?.get().array.clone();
         let Some(elem) = super::record::element(&dtype)? else {
-            return Err(PyTypeError::new_err("[cuda.jit] an array of records has a structured dtype"));
+            return Err(PyTypeError::new_err("[cuda.jit] an array of records must have a structured dtype"));
         };
         array_key(&elem, shape.len(), Order::C, true, key);
         Ok(Arg::Records(Box::new(Records { bytes, elem, shape, writable: true })))
@@ -278,13 +278,15 @@ impl<'py> Arg<'py> {
             },
         };
         if !dtype.getattr("isnative")?.extract::<bool>()? {
-            return Err(PyTypeError::new_err("[cuda.jit] an array of foreign byte order; convert it with astype"));
+            return Err(PyTypeError::new_err(
+                "[cuda.jit] arrays of foreign byte order are not supported; convert the array with astype",
+            ));
         }
         let shape: Vec<i64> = object.getattr("shape")?.extract()?;
         let strides: Vec<i64> = object.getattr("strides")?.extract()?;
         let data = object.getattr("__array_interface__")?.get_item("data")?;
         let (address, read_only): (u64, bool) = data.extract()?;
-        // A record by itself takes values by field; what NumPy 2.5 says of its memory is that of a copy.
+        // A single record is written field by field. What NumPy 2.5 reports about its memory is true of a copy.
         let writable = !read_only
             || matches!(elem, Ty::Record(_)) && object.getattr("dtype")?.getattr("type")?.is(object.get_type());
         let array = HostArray { object: object.clone(), address, elem, shape, strides, writable };
@@ -292,12 +294,12 @@ impl<'py> Arg<'py> {
         Ok(Arg::Host(Box::new(array)))
     }
 
-    /// The type of one of our arrays.
+    /// Returns the type of an array.
     pub(super) fn type_of(a: &Array) -> Ty {
         Ty::Array(ArrayTy::new(a.dtype(), a.layout.ndim(), layout_order(&a.layout)))
     }
 
-    /// Its type, as a kernel for it alone would have it.
+    /// Returns the type of the argument, as a kernel compiled for it alone has it.
     pub(super) fn ty(&self) -> Ty {
         match self {
             Arg::None => Ty::None,
@@ -318,8 +320,8 @@ impl<'py> Arg<'py> {
         }
     }
 
-    /// Replaces arrays of the host whose elements are not aligned, as in views of bytes and packed records, by copies;
-    /// `back` gets what is written again after the launch.
+    /// Replaces host arrays whose elements are not aligned, as in views of bytes and packed records, by copies. `back`
+    /// gets the arrays to write back after the launch.
     #[allow(clippy::type_complexity, reason = "an array and its copy")]
     pub(super) fn align(&mut self, back: &mut Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>) -> PyResult<()> {
         match self {
@@ -344,7 +346,7 @@ impl<'py> Arg<'py> {
         Ok(())
     }
 
-    /// The arrays in it, in order.
+    /// Calls `f` with each array in the argument, in order.
     pub(super) fn arrays<'a>(&'a self, f: &mut dyn FnMut(&'a Array)) {
         match self {
             Arg::Array(a, _) => f(a),
@@ -355,7 +357,7 @@ impl<'py> Arg<'py> {
     }
 }
 
-/// The names of a named tuple's items.
+/// Returns the field names of a named tuple.
 pub(super) fn field_names(tuple: &Bound<'_, PyAny>) -> PyResult<Names> {
     match tuple.getattr("_fields") {
         Ok(fields) => Ok(Some(fields.extract::<Vec<String>>()?.into())),
@@ -363,7 +365,7 @@ pub(super) fn field_names(tuple: &Bound<'_, PyAny>) -> PyResult<Names> {
     }
 }
 
-/// Names decide what code means by an attribute: they are part of a tuple's key, as they are.
+/// Field names decide what attributes mean, so they are part of a tuple's key in full.
 fn names_key(names: &Names, key: &mut Key) {
     for name in names.iter().flat_map(|names| names.iter()) {
         key.push(NAME | name.len() as u32);
@@ -371,7 +373,7 @@ fn names_key(names: &Names, key: &mut Key) {
     }
 }
 
-/// The key of an array of numbers that may be written.
+/// Returns the key of a writable array of numbers.
 pub(super) fn key_of_array(d: DType, ndim: usize, order: Order) -> u32 {
     number_array_key(d, ndim, order, true)
 }
@@ -380,7 +382,7 @@ fn number_array_key(d: DType, ndim: usize, order: Order, mutable: bool) -> u32 {
     ARRAY | d as u32 | (ndim as u32) << 8 | (order as u32) << 16 | u32::from(mutable) << 18
 }
 
-/// An array of records has a second word.
+/// The key of an array of records has a second word.
 fn array_key(elem: &Ty, ndim: usize, order: Order, mutable: bool, key: &mut Key) {
     match elem {
         Ty::Record(record) => {
@@ -391,7 +393,7 @@ fn array_key(elem: &Ty, ndim: usize, order: Order, mutable: bool, key: &mut Key)
     }
 }
 
-/// The key of a type, equal to that of arguments of exactly that type.
+/// Appends the key of a type, which equals that of arguments of exactly that type.
 pub(super) fn key_of(ty: &Ty, key: &mut Key) {
     match ty {
         Ty::Scalar(d) => key.push(SCALAR | *d as u32),
@@ -405,16 +407,16 @@ pub(super) fn key_of(ty: &Ty, key: &mut Key) {
     }
 }
 
-/// The bytes of arguments, aligned to 16, with the places where addresses of our arrays are to be filled in.
-pub(super) struct Packed {
+/// The bytes of arguments, aligned to 16, and the offsets where addresses of arrays are filled in.
+pub(super) struct ArgumentBlock {
     words: SmallVec<[Scalar; 32]>,
     /// Byte offsets, in the order of the arrays.
     pub(super) addresses: SmallVec<[u32; 16]>,
 }
 
-impl Packed {
-    pub(super) fn new(bytes: usize) -> Packed {
-        Packed { words: SmallVec::from_elem(Scalar::default(), bytes.div_ceil(16)), addresses: SmallVec::new() }
+impl ArgumentBlock {
+    pub(super) fn new(bytes: usize) -> ArgumentBlock {
+        ArgumentBlock { words: SmallVec::from_elem(Scalar::default(), bytes.div_ceil(16)), addresses: SmallVec::new() }
     }
 
     pub(super) fn block(&self) -> &[Scalar] {
@@ -423,7 +425,7 @@ impl Packed {
 
     #[inline]
     pub(super) fn put(&mut self, at: usize, bytes: &[u8]) {
-        // SAFETY: scalars are bytes too; the slice is this value's alone.
+        // SAFETY: scalars are plain bytes, and the slice is borrowed from this value alone.
         let all =
             unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast::<u8>(), self.words.len() * 16) };
         all[at..at + bytes.len()].copy_from_slice(bytes);
@@ -434,24 +436,24 @@ impl Packed {
         self.put(at, &n.to_ne_bytes());
     }
 
-    /// Writes one of our arrays of numbers as a parameter of its own type.
+    /// Writes an array of numbers as a parameter of its own type.
     pub(super) fn array(&mut self, at: usize, layout: &Layout) {
         self.addresses.push(at as u32);
         let size = layout.dtype.size() as i64;
-        self.places(at + 8, layout_order(layout), &layout.shape, &layout.strides, size);
+        self.put_extents(at + 8, layout_order(layout), &layout.shape, &layout.strides, size);
     }
 
-    /// Writes an array's extents and, unless its order is C, its strides, which count in units of so many bytes; false
-    /// for another number of axes.
-    fn extents(&mut self, at: usize, wanted: &ArrayTy, shape: &[i64], strides: &[i64], unit: i64) -> bool {
-        let same = wanted.ndim as usize == shape.len();
+    /// Writes an array's extents and, unless its order is C, its strides, which count in units of `unit` bytes. Returns
+    /// false if the number of axes differs.
+    fn extents(&mut self, at: usize, param: &ArrayTy, shape: &[i64], strides: &[i64], unit: i64) -> bool {
+        let same = param.ndim as usize == shape.len();
         if same {
-            self.places(at, wanted.order, shape, strides, unit);
+            self.put_extents(at, param.order, shape, strides, unit);
         }
         same
     }
 
-    fn places(&mut self, at: usize, order: Order, shape: &[i64], strides: &[i64], unit: i64) {
+    fn put_extents(&mut self, at: usize, order: Order, shape: &[i64], strides: &[i64], unit: i64) {
         let axes = shape.len().max(1);
         for k in 0..axes {
             self.word(at + 8 * k, shape.get(k).copied().unwrap_or(1));
@@ -461,7 +463,7 @@ impl Packed {
         }
     }
 
-    /// Writes an argument as a parameter of that type; false where it does not fit.
+    /// Writes an argument as a parameter of that type. Returns false if it does not fit.
     pub(super) fn write(&mut self, at: usize, ty: &Ty, arg: &Arg<'_>) -> bool {
         match (ty, arg) {
             (Ty::None, Arg::None) => true,
@@ -482,38 +484,38 @@ impl Packed {
                 self.put(at, &scalar.0[..to.size()]);
                 true
             }
-            (Ty::Array(wanted), Arg::Array(a, mutable)) => {
+            (Ty::Array(param), Arg::Array(a, mutable)) => {
                 let layout = &a.layout;
                 let size = layout.dtype.size() as i64;
                 self.addresses.push(at as u32);
-                wanted.dtype() == Some(layout.dtype)
-                    && (*mutable || !wanted.mutable)
-                    && (wanted.order == Order::A || wanted.order == layout_order(layout))
-                    && self.extents(at + 8, wanted, &layout.shape, &layout.strides, size)
+                param.dtype() == Some(layout.dtype)
+                    && (*mutable || !param.mutable)
+                    && (param.order == Order::A || param.order == layout_order(layout))
+                    && self.extents(at + 8, param, &layout.shape, &layout.strides, size)
             }
-            (Ty::Array(wanted), Arg::Host(a)) => {
+            (Ty::Array(param), Arg::Host(a)) => {
                 self.put(at, &a.address.to_ne_bytes());
-                *wanted.elem == a.elem
-                    && (a.writable || !wanted.mutable)
-                    && (wanted.order == Order::A || wanted.order == a.order())
-                    && self.extents(at + 8, wanted, &a.shape, &a.strides, 1)
+                *param.elem == a.elem
+                    && (a.writable || !param.mutable)
+                    && (param.order == Order::A || param.order == a.order())
+                    && self.extents(at + 8, param, &a.shape, &a.strides, 1)
             }
-            (Ty::Array(wanted), Arg::Records(a)) => {
+            (Ty::Array(param), Arg::Records(a)) => {
                 self.addresses.push(at as u32);
-                *wanted.elem == a.elem
-                    && (a.writable || !wanted.mutable)
-                    && wanted.order != Order::F
-                    && self.extents(at + 8, wanted, &a.shape, &contiguous_strides(&a.shape), a.elem.item_size() as i64)
+                *param.elem == a.elem
+                    && (a.writable || !param.mutable)
+                    && param.order != Order::F
+                    && self.extents(at + 8, param, &a.shape, &contiguous_strides(&a.shape), a.elem.item_size() as i64)
             }
             (Ty::Tuple(types, _), Arg::Tuple(items, _)) if types.len() == items.len() => {
-                let mut place = 0usize;
+                let mut offset = 0usize;
                 for (ty, item) in types.iter().zip(items) {
                     let (size, align) = cuprous_kernel::abi::size_align(ty);
-                    place = place.next_multiple_of(align);
-                    if !self.write(at + place, ty, item) {
+                    offset = offset.next_multiple_of(align);
+                    if !self.write(at + offset, ty, item) {
                         return false;
                     }
-                    place += size;
+                    offset += size;
                 }
                 true
             }

@@ -1,4 +1,4 @@
-//! NumPy's dates and durations: kernels compute with their counts, which have no unit and no NaT.
+//! NumPy's dates and durations: kernels compute with their integer counts, which have no unit and no NaT.
 
 use std::cell::{Cell, RefCell};
 
@@ -6,46 +6,47 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 thread_local! {
-    /// Units among the arguments of the launch that is being prepared.
+    /// Units of the arguments of the launch that is being prepared.
     static UNITS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
-    /// Whether there are any: all that most launches look at.
+    /// True if there are any units. Most launches check only this.
     static ANY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Remembers the unit of an argument.
-pub(super) fn note(unit: String) {
+/// Records the unit of an argument.
+pub(super) fn record_unit(unit: String) {
     ANY.set(true);
     UNITS.with_borrow_mut(|units| units.push(unit));
 }
 
-/// The counts of an array or number of dates or durations, as integers in the same memory; `None` for anything else.
+/// Returns the counts of an array or number of dates or durations, as integers in the same memory; `None` for anything
+/// else.
 pub(super) fn counts<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Ok(dtype) = object.getattr("dtype") else { return Ok(None) };
-    // Dtypes of other libraries have no kind.
+    // Dtypes of other libraries may lack a kind.
     let kind = dtype.getattr("kind").and_then(|kind| kind.extract::<String>()).unwrap_or_default();
     if kind != "M" && kind != "m" {
         return Ok(None);
     }
     let numpy = object.py().import("numpy")?;
     let unit = numpy.getattr("datetime_data")?.call1((dtype,))?.repr()?.to_string();
-    note(unit);
+    record_unit(unit);
     if numpy.getattr("isnat")?.call1((object,))?.call_method0("any")?.is_truthy()? {
         return Err(PyValueError::new_err(
-            "[cuda.jit] NaT is not supported in kernels: fill it, or give a mask beside",
+            "[cuda.jit] NaT is not supported in kernels; fill it, or pass a mask as well",
         ));
     }
     object.call_method1("view", ("i8",)).map(Some)
 }
 
-/// Forgets what an earlier launch that failed left.
+/// Drops the units that a failed launch has left.
 #[inline]
-pub(super) fn begin() {
+pub(super) fn reset() {
     if ANY.replace(false) {
         UNITS.with_borrow_mut(Vec::clear);
     }
 }
 
-/// Refuses arguments of several units: their counts do not go together.
+/// Raises for arguments with different units, because their counts are not comparable.
 #[inline]
 pub(super) fn check() -> PyResult<()> {
     if !ANY.get() {
@@ -53,7 +54,7 @@ pub(super) fn check() -> PyResult<()> {
     }
     UNITS.with_borrow(|units| match units.iter().find(|unit| **unit != units[0]) {
         Some(other) => Err(PyTypeError::new_err(format!(
-            "[cuda.jit] dates and durations of one unit go together, not {} and {other}; convert with astype",
+            "[cuda.jit] dates and durations must have one unit, not {} and {other}; convert with astype",
             units[0]
         ))),
         None => Ok(()),

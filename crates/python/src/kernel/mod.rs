@@ -1,12 +1,12 @@
-//! `cuda.jit`: Python functions to the kernel crate, Python arguments to launches.
+//! `cuda.jit`: passes Python functions to the kernel crate and Python arguments to launches.
 
 mod args;
 mod dates;
 mod dispatch;
-mod entity;
-mod names;
+mod fast_path;
+mod grid;
 mod parse;
-mod quick;
+
 mod raw;
 mod record;
 mod types;
@@ -17,15 +17,15 @@ use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
 
 pub(crate) use dispatch::{Kernel, Launcher};
-pub(crate) use raw::{NativeKernel, NativeModule, keep_code, kept_code, link_code, missing_header};
+pub(crate) use raw::{NativeKernel, NativeModule, link_code, load_cached_code, missing_header, store_cached_code};
 
-/// The builtins that kernels know, for tests and for the names of `cuprous.cuda`.
+/// Returns the builtins of the kernel language, for tests and for the names of `cuprous.cuda`.
 #[pyfunction]
 pub(crate) fn kernel_builtins() -> Vec<String> {
     cuprous_kernel::table::names()
 }
 
-/// Declares a function of CUDA C++; the name that kernels know.
+/// Declares a function of CUDA C++ and returns its name in the kernel language.
 #[pyfunction]
 pub(crate) fn declare_linked(
     name: &str,
@@ -37,7 +37,7 @@ pub(crate) fn declare_linked(
         Ty::Scalar(d) => Ok(Some(d)),
         Ty::None => Ok(None),
         ty => Err(PyNotImplementedError::new_err(format!(
-            "[cuda.declare_device] {ty} is not supported; functions of CUDA C++ take and give numbers"
+            "[cuda.declare_device] {ty} is not supported; parameters and results of CUDA C++ functions must be numbers"
         ))),
     };
     let mut all = Vec::new();
@@ -47,13 +47,13 @@ pub(crate) fn declare_linked(
     Ok(cuprous_kernel::linked::declare(name, &all, number(ret)?, pointer))
 }
 
-/// Switches what Numba warns of: launches of too few blocks, and of arrays of the host.
+/// Enables or disables Numba's warnings: of launches with few blocks, and of host arrays.
 #[pyfunction]
 pub(crate) fn kernel_warnings(few_blocks: bool, host_arrays: bool) {
     dispatch::warn_of(few_blocks, host_arrays);
 }
 
-/// A diagnostic as the exception of `cuprous.cuda.errors`.
+/// Returns a diagnostic as an exception of `cuprous.cuda.errors`.
 fn raise(py: Python<'_>, diagnostic: &Diagnostic) -> PyErr {
     let class = match diagnostic.class {
         Class::Typing => "TypingError",

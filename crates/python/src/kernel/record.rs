@@ -8,14 +8,14 @@ use cuprous_kernel::types::{Field, RecordTy, TEXT};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyDict;
 
-/// Records that arguments of launches had; a number stands for one in keys.
+/// Records in arguments of launches so far. A record's index stands for it in keys.
 static KNOWN: Mutex<Vec<Arc<RecordTy>>> = Mutex::new(Vec::new());
-/// The same by NumPy's dtype.
+/// The same, by NumPy dtype.
 static BY_DTYPE: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 
-/// The number of a record.
+/// Returns the number of a record.
 pub(super) fn number(record: &Arc<RecordTy>) -> u32 {
     let mut known = KNOWN.lock().unwrap_or_else(|e| e.into_inner());
     let at = known.iter().position(|r| r == record).unwrap_or_else(|| {
@@ -25,7 +25,7 @@ pub(super) fn number(record: &Arc<RecordTy>) -> u32 {
     at as u32
 }
 
-/// The type of elements that a structured dtype says; `None` where it is none.
+/// Returns the element type of a structured dtype; `None` for other dtypes.
 pub(super) fn element(dtype: &Bound<'_, PyAny>) -> PyResult<Option<Ty>> {
     if dtype.getattr("names")?.is_none() {
         return text(dtype);
@@ -41,9 +41,10 @@ pub(super) fn element(dtype: &Bound<'_, PyAny>) -> PyResult<Option<Ty>> {
     Ok(Some(Ty::Record(record)))
 }
 
-/// Text of a fixed length: a record of its characters, under a name that no field has.
+/// Returns the type of text of a fixed length: a record of its characters, under a field name that no user's field can
+/// have.
 fn text(dtype: &Bound<'_, PyAny>) -> PyResult<Option<Ty>> {
-    // Dtypes of other libraries have no kind.
+    // Dtypes of other libraries may lack a kind.
     let kind = dtype.getattr("kind").and_then(|kind| kind.extract::<String>()).unwrap_or_default();
     let d = match kind.as_str() {
         "U" => DType::U32,
@@ -58,16 +59,16 @@ fn text(dtype: &Bound<'_, PyAny>) -> PyResult<Option<Ty>> {
 
 fn parse(dtype: &Bound<'_, PyAny>) -> PyResult<RecordTy> {
     let names: Vec<String> = dtype.getattr("names")?.extract()?;
-    let places = dtype.getattr("fields")?;
+    let fields_by_name = dtype.getattr("fields")?;
     let mut fields = Vec::new();
     for name in names {
-        let place = places.get_item(&name)?;
-        let (of, offset) = (place.get_item(0)?, place.get_item(1)?.extract::<usize>()?);
+        let entry = fields_by_name.get_item(&name)?;
+        let (of, offset) = (entry.get_item(0)?, entry.get_item(1)?.extract::<usize>()?);
         let (base, shape) = match of.getattr("subdtype")? {
             pair if pair.is_none() => (of, Vec::new()),
             pair => (pair.get_item(0)?, pair.get_item(1)?.extract::<Vec<i64>>()?),
         };
-        // Bytes without a meaning are carried along.
+        // Padding bytes are kept in the record but have no field.
         if base.getattr("kind")?.extract::<String>().is_ok_and(|kind| kind == "V") && base.getattr("names")?.is_none() {
             continue;
         }
@@ -77,7 +78,7 @@ fn parse(dtype: &Bound<'_, PyAny>) -> PyResult<RecordTy> {
                 Some(d) => Ty::Scalar(d),
                 None => {
                     return Err(PyTypeError::new_err(format!(
-                        "[cuda.jit] the field {name:?} is of dtype {base}; fields are numbers, records and arrays of them"
+                        "[cuda.jit] the field {name:?} has the dtype {base}; fields must be numbers, records or arrays of them"
                     )));
                 }
             },
@@ -85,30 +86,4 @@ fn parse(dtype: &Bound<'_, PyAny>) -> PyResult<RecordTy> {
         fields.push(Field { name, offset, elem, shape });
     }
     Ok(RecordTy { size: dtype.getattr("itemsize")?.extract()?, fields })
-}
-
-/// `("record", size, ((name, offset, type, shape), …))`, from such a key.
-pub(super) fn from_key(key: &Bound<'_, PyTuple>) -> PyResult<RecordTy> {
-    let mut fields = Vec::new();
-    for item in key.get_item(2)?.try_iter()? {
-        let (name, offset, elem, shape): (String, usize, Bound<'_, PyAny>, Vec<i64>) = item?.extract()?;
-        // A record by itself is an array without axes; as a field it is the element.
-        let elem = match super::types::from_key(&elem)? {
-            Ty::Array(a) if a.ndim == 0 && a.record().is_some() => *a.elem,
-            ty => ty,
-        };
-        fields.push(Field { name, offset, elem, shape });
-    }
-    Ok(RecordTy { size: key.get_item(1)?.extract()?, fields })
-}
-
-/// The key of a record.
-pub(super) fn to_key<'py>(py: Python<'py>, record: &RecordTy) -> PyResult<Bound<'py, PyTuple>> {
-    let mut fields = Vec::new();
-    for field in &record.fields {
-        let elem = super::types::to_key(py, &field.elem)?;
-        let shape = PyTuple::new(py, &field.shape)?;
-        fields.push((field.name.as_str(), field.offset, elem, shape).into_pyobject(py)?);
-    }
-    ("record", record.size, PyTuple::new(py, fields)?).into_pyobject(py)
 }

@@ -1,26 +1,27 @@
-//! Types between Python and the kernel crate: `("float32",)`, `("array", "float32", 2, "C")`, `("tuple", a, b)`.
+//! Conversion of types between Python and the kernel crate: `("float32",)`, `("array", "float32", 2, "C")`, `("tuple",
+//! a, b)`.
 
 use std::sync::Arc;
 
 use cuprous_core::DType;
+use cuprous_kernel::types::{Field, RecordTy};
 use cuprous_kernel::{ArrayTy, Order, Ty};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
-use super::record;
-use crate::functions::dtype_argument;
+use crate::arguments::dtype_argument;
 
-/// The type that `key` of a type object of `cuprous.cuda.types` says.
+/// Returns the type for the `key` of a type object of `cuprous.cuda.types`.
 pub(super) fn from_key(key: &Bound<'_, PyAny>) -> PyResult<Ty> {
-    let key = key.cast::<PyTuple>().map_err(|_| PyTypeError::new_err("a type's key is a tuple"))?;
+    let key = key.cast::<PyTuple>().map_err(|_| PyTypeError::new_err("a type's key must be a tuple"))?;
     let kind: String = key.get_item(0)?.extract()?;
     Ok(match kind.as_str() {
         "none" => Ty::None,
         "array" => {
             let elem = match key.get_item(1)?.extract::<String>() {
                 Ok(name) => Ty::Scalar(dtype_argument(&name)?),
-                Err(_) => Ty::Record(Arc::new(record::from_key(key.get_item(1)?.cast()?)?)),
+                Err(_) => Ty::Record(Arc::new(record_from_key(key.get_item(1)?.cast()?)?)),
             };
             let order = match key.get_item(3)?.extract::<String>()?.as_str() {
                 "C" => Order::C,
@@ -34,23 +35,24 @@ pub(super) fn from_key(key: &Bound<'_, PyAny>) -> PyResult<Ty> {
             Ty::Tuple(items, None)
         }
         "dtype" => Ty::Tuple(Vec::new(), class_names(dtype_argument(&key.get_item(1)?.extract::<String>()?)?)),
-        // By itself a record is an array without axes.
+        // A record by itself is an array without axes.
         "record" => {
-            let elem = Ty::Record(Arc::new(record::from_key(key)?));
+            let elem = Ty::Record(Arc::new(record_from_key(key)?));
             Ty::Array(ArrayTy { elem: Box::new(elem), ndim: 0, order: Order::C, mutable: true })
         }
         name => Ty::Scalar(dtype_argument(name)?),
     })
 }
 
-/// A class of numbers as an argument of a kernel is a tuple of nothing with this name, which no tuple of Python's has.
+/// Prefix of the name for a class of numbers. As an argument of a kernel, the class is an empty tuple with that name,
+/// which no Python tuple has.
 const CLASS: &str = "@dtype ";
 
 pub(super) fn class_names(d: DType) -> Option<Arc<[String]>> {
     Some(vec![format!("{CLASS}{}", d.name())].into())
 }
 
-/// The class of numbers that an argument of that type is.
+/// Returns the class of numbers that an argument of that type is.
 pub(super) fn class_of(ty: &Ty) -> Option<DType> {
     match ty {
         Ty::Tuple(items, Some(names)) if items.is_empty() && names.len() == 1 => {
@@ -60,7 +62,7 @@ pub(super) fn class_of(ty: &Ty) -> Option<DType> {
     }
 }
 
-/// The numbers that a class, a dtype or a type of ours stands for.
+/// Returns the dtype that a class, a dtype or one of our type objects stands for.
 pub(super) fn class_argument(object: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
     if let Ok(key) = object.getattr("_kernel_type") {
         return Ok(from_key(&key)?.scalar());
@@ -77,7 +79,7 @@ pub(super) fn class_argument(object: &Bound<'_, PyAny>) -> PyResult<Option<DType
     Ok(DType::from_name(&name))
 }
 
-/// The same, from a type.
+/// Returns the key of a type.
 pub(super) fn to_key<'py>(py: Python<'py>, ty: &Ty) -> PyResult<Bound<'py, PyTuple>> {
     match ty {
         Ty::Scalar(d) => PyTuple::new(py, [d.name()]),
@@ -88,8 +90,8 @@ pub(super) fn to_key<'py>(py: Python<'py>, ty: &Ty) -> PyResult<Bound<'py, PyTup
                 Order::A => "A",
             };
             match a.record() {
-                Some(record) if a.ndim == 0 => record::to_key(py, record),
-                Some(record) => ("array", record::to_key(py, record)?, a.ndim, order).into_pyobject(py),
+                Some(record) if a.ndim == 0 => record_to_key(py, record),
+                Some(record) => ("array", record_to_key(py, record)?, a.ndim, order).into_pyobject(py),
                 None => ("array", a.dtype().map_or("?", DType::name), a.ndim, order).into_pyobject(py),
             }
         }
@@ -101,7 +103,33 @@ pub(super) fn to_key<'py>(py: Python<'py>, ty: &Ty) -> PyResult<Bound<'py, PyTup
             }
             PyTuple::new(py, all)
         }
-        Ty::Record(record) => record::to_key(py, record),
+        Ty::Record(record) => record_to_key(py, record),
         Ty::None | Ty::Unknown => PyTuple::new(py, ["none"]),
     }
+}
+
+/// Returns the record for a key `("record", size, ((name, offset, type, shape), …))`.
+fn record_from_key(key: &Bound<'_, PyTuple>) -> PyResult<RecordTy> {
+    let mut fields = Vec::new();
+    for item in key.get_item(2)?.try_iter()? {
+        let (name, offset, elem, shape): (String, usize, Bound<'_, PyAny>, Vec<i64>) = item?.extract()?;
+        // A record by itself is an array without axes; as a field it is the element.
+        let elem = match from_key(&elem)? {
+            Ty::Array(a) if a.ndim == 0 && a.record().is_some() => *a.elem,
+            ty => ty,
+        };
+        fields.push(Field { name, offset, elem, shape });
+    }
+    Ok(RecordTy { size: key.get_item(1)?.extract()?, fields })
+}
+
+/// Returns the key of a record.
+fn record_to_key<'py>(py: Python<'py>, record: &RecordTy) -> PyResult<Bound<'py, PyTuple>> {
+    let mut fields = Vec::new();
+    for field in &record.fields {
+        let elem = to_key(py, &field.elem)?;
+        let shape = PyTuple::new(py, &field.shape)?;
+        fields.push((field.name.as_str(), field.offset, elem, shape).into_pyobject(py)?);
+    }
+    ("record", record.size, PyTuple::new(py, fields)?).into_pyobject(py)
 }

@@ -1,4 +1,4 @@
-//! Attention by a routine of the device.
+//! Attention by a library routine of the device.
 
 use cuprous_autograd::attention;
 use pyo3::prelude::*;
@@ -6,9 +6,10 @@ use pyo3::prelude::*;
 use super::PyTensor;
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::operand::settle;
+use crate::interrupt::run_due_tape;
 
-/// `softmax(scale · q kᵀ) v` of (batch, heads, rows, features) by a routine of the device; None where it has none for these.
+/// Returns `softmax(scale · q kᵀ) v` of (batch, heads, rows, features) by a routine of the device; None if it has no
+/// routine for these operands.
 #[pyfunction]
 pub(crate) fn t_attention(
     py: Python<'_>,
@@ -20,6 +21,6 @@ pub(crate) fn t_attention(
 ) -> PyResult<Option<PyTensor>> {
     let (q, k, v) = (q.tensor(), k.tensor(), v.tensor());
     let out = attention::attend(&q, &k, &v, causal, scale as f32).or_raise()?;
-    settle(py, devices::of(&q.array))?;
+    run_due_tape(py, devices::of(&q.array))?;
     Ok(out.map(PyTensor::wrap))
 }

@@ -1,4 +1,4 @@
-//! Convolutions: how windows lie, worked out by the Python face, goes to `cuprous_autograd::conv`.
+//! Convolutions: the Python API computes the geometry of the windows and passes it to `cuprous_autograd::conv`.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 
 use super::{PyTensor, finish};
 
-/// One of the three products of a convolution ("output", "input" or "weight") of two operands; extents, strides and
-/// widths for each spatial axis.
+/// Computes one of the three products of a convolution ("output", "input" or "weight") of two operands. Extents,
+/// strides and widths are given for each spatial axis.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "one for each part of the geometry")]
 pub(crate) fn t_convolution(
@@ -42,20 +42,20 @@ pub(crate) fn t_convolution(
         "output" => (conv::forward, a_shape[1], b_shape[0]),
         "input" => (conv::to_input, b_shape[1].saturating_mul(groups), a_shape[1]),
         "weight" => (conv::to_weight, b_shape[1], a_shape[1]),
-        _ => return Err(PyValueError::new_err(format!("[convolution] no part is called {part:?}"))),
+        _ => return Err(PyValueError::new_err(format!("[convolution] unknown part {part:?}"))),
     };
     let geometry =
         Geometry { images, inputs, outputs, input, kernel, output, stride, dilation, before, groups, dtype, tf32 };
     finish(py, product(&a, &b, &Arc::new(geometry)))
 }
 
-/// Is cuDNN installed?
+/// Returns true if cuDNN is installed.
 #[pyfunction]
 pub(crate) fn has_cudnn() -> bool {
     cuprous_cuda_sys::cudnn().is_ok()
 }
 
-/// Lets convolutions of float32 round their operands to TF32 on GPUs, or not; what it was before.
+/// Sets whether float32 convolutions may round their operands to TF32 on GPUs, and returns the previous setting.
 #[pyfunction]
 pub(crate) fn set_convolution_tf32(on: bool) -> bool {
     conv::set_tf32(on)

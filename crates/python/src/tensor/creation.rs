@@ -1,37 +1,38 @@
-//! New tensors, on a device given by name.
+//! Creation of tensors on a device given by name.
 
 use cuprous_autograd::Tensor;
 use cuprous_core::layout::{MAX_NDIM, checked_size};
-use cuprous_core::{DType, Fun, Layout, Scalar};
+use cuprous_core::{DType, Layout, Scalar};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
-use super::{PyTensor, Value, finish, operand_argument};
+use super::operand::{Value, operand_argument};
+use super::{PyTensor, finish};
+use crate::arguments::{dtype_argument, fun_argument};
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::functions::{dtype_argument, fun_argument};
 
 fn check(shape: &[i64], dtype: DType) -> PyResult<()> {
     if let Some(n) = shape.iter().find(|&&n| n < 0) {
         return Err(PyRuntimeError::new_err(format!("Trying to create tensor with negative dimension {n}: {shape:?}")));
     }
-    // The engine's error for too many axes says so.
+    // For too many axes, the engine raises its own error.
     if shape.len() <= MAX_NDIM && checked_size(dtype, shape).is_err() {
         return Err(PyRuntimeError::new_err(format!("Storage size calculation overflowed with sizes={shape:?}")));
     }
     Ok(())
 }
 
-/// Memory as it is.
+/// Returns a tensor of uninitialized memory.
 #[pyfunction]
 pub(crate) fn t_empty(shape: Vec<i64>, dtype: &str, device: &str) -> PyResult<PyTensor> {
     let dtype = dtype_argument(dtype)?;
     check(&shape, dtype)?;
-    let engine = devices::named(device).or_raise()?;
+    let engine = devices::by_name(device).or_raise()?;
     Ok(PyTensor::wrap(Tensor::new(engine.empty(dtype, &shape).or_raise()?)))
 }
 
-/// A tensor of one value.
+/// Returns a tensor of one value.
 #[pyfunction]
 pub(crate) fn t_full(
     py: Python<'_>,
@@ -45,11 +46,11 @@ pub(crate) fn t_full(
     let Value::Number(number) = operand_argument(value)? else {
         return Err(PyTypeError::new_err("full(): argument 'fill_value' must be a number"));
     };
-    let engine = devices::named(device).or_raise()?;
+    let engine = devices::by_name(device).or_raise()?;
     finish(py, engine.full(&shape, Scalar::new(number, dtype), dtype).map(Tensor::new))
 }
 
-/// Index values through strides (int64).
+/// Returns index values with the given strides (int64).
 #[pyfunction]
 pub(crate) fn t_iota(
     py: Python<'_>,
@@ -62,12 +63,12 @@ pub(crate) fn t_iota(
         return Err(PyRuntimeError::new_err("[iota] shape and strides must have the same length"));
     }
     check(&shape, DType::I64)?;
-    let engine = devices::named(device).or_raise()?;
+    let engine = devices::by_name(device).or_raise()?;
     let layout = Layout::try_new(DType::I64, &shape, &strides, offset).or_raise()?;
     finish(py, engine.iota(&layout).map(Tensor::new))
 }
 
-/// Random numbers without parameters: element i of the stream (seed, offset).
+/// Returns random numbers of a distribution without parameters: element i of the stream (seed, offset).
 #[pyfunction]
 pub(crate) fn t_random(
     py: Python<'_>,
@@ -78,18 +79,10 @@ pub(crate) fn t_random(
     device: &str,
 ) -> PyResult<PyTensor> {
     let fun = fun_argument(name)?;
-    if !matches!(
-        fun,
-        Fun::RandomBits32
-            | Fun::RandomBits64
-            | Fun::RandomUnit32
-            | Fun::RandomUnit64
-            | Fun::RandomNormal32
-            | Fun::RandomNormal64
-    ) {
-        return Err(PyTypeError::new_err(format!("{name:?} makes no random numbers without parameters")));
+    if !matches!(fun.random_dtypes(), Some((_, None))) {
+        return Err(PyTypeError::new_err(format!("{name:?} is not a distribution without parameters")));
     }
     check(&shape, DType::F64)?;
-    let engine = devices::named(device).or_raise()?;
+    let engine = devices::by_name(device).or_raise()?;
     finish(py, engine.random(fun, &shape, seed, offset, None).map(Tensor::new))
 }

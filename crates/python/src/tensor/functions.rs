@@ -1,36 +1,36 @@
-//! The functions over tensors that the Python face is made of: arguments in, `cuprous_autograd` calls out.
+//! The functions on tensors that the Python API is built on: they convert arguments and call `cuprous_autograd`.
 
 use std::collections::BTreeSet;
 
 use cuprous_autograd::engine::engine_of;
 use cuprous_autograd::{Arg, Tensor, activation, layer_norm, loss, ops, optim, pool, promote, softmax};
 use cuprous_core::layout::checked_size;
-use cuprous_core::{Array, DType, Dims, Result, ScanOp, ScatterOp};
+use cuprous_core::{Array, DType, Dims, Result};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
 
-use super::{PyTensor, Value, finish, finish_some, map, operand_argument};
+use super::operand::{Value, map, operand_argument};
+use super::{PyTensor, finish, finish_some};
+use crate::arguments::{dtype_argument, fun_argument, reduce_argument, scan_argument, scatter_argument};
 use crate::array::PyArray;
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::functions::{dtype_argument, fun_argument, reduce_op_named};
-use crate::interrupt;
-use crate::operand::settle;
+use crate::interrupt::{self, run_due_tape};
 
-/// A tensor on an array's memory.
+/// Returns a tensor on an array's memory.
 #[pyfunction]
 pub(crate) fn t_wrap(a: &PyArray) -> PyTensor {
-    PyTensor::wrap(Tensor::new(a.0.clone()))
+    PyTensor::wrap(Tensor::new(a.array.clone()))
 }
 
-/// The operands that were given.
-fn given(args: [Option<&Bound<'_, PyAny>>; 3]) -> PyResult<SmallVec<[Value; 3]>> {
+/// Converts the operands that are not None.
+fn present(args: [Option<&Bound<'_, PyAny>>; 3]) -> PyResult<SmallVec<[Value; 3]>> {
     args.into_iter().flatten().map(operand_argument).collect()
 }
 
-/// A scalar function of tensors and numbers.
+/// Records a scalar function of tensors and numbers.
 #[pyfunction]
 #[pyo3(signature = (name, a, b = None, c = None, dtype = None))]
 pub(crate) fn t_map(
@@ -41,23 +41,23 @@ pub(crate) fn t_map(
     c: Option<&Bound<'_, PyAny>>,
     dtype: Option<&str>,
 ) -> PyResult<PyTensor> {
-    map(py, fun_argument(name)?, &given([Some(a), b, c])?, dtype.map(dtype_argument).transpose()?)
+    map(py, fun_argument(name)?, &present([Some(a), b, c])?, dtype.map(dtype_argument).transpose()?)
 }
 
-/// Writes a function of a tensor and others into the tensor.
+/// Writes a function of a tensor and other operands into the tensor.
 #[pyfunction]
 #[pyo3(signature = (name, target, a = None, b = None))]
-pub(crate) fn t_overwrite(
+pub(crate) fn t_map_inplace(
     py: Python<'_>,
     name: &str,
     target: &PyTensor,
     a: Option<&Bound<'_, PyAny>>,
     b: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
-    super::operators::overwrite(py, fun_argument(name)?, target, &given([a, b, None])?)
+    super::operators::overwrite(py, fun_argument(name)?, target, &present([a, b, None])?)
 }
 
-/// The dtype of some operands together.
+/// Returns the result dtype of some operands.
 #[pyfunction]
 #[pyo3(signature = (*args))]
 pub(crate) fn t_result_type(args: &Bound<'_, PyTuple>) -> PyResult<&'static str> {
@@ -66,31 +66,31 @@ pub(crate) fn t_result_type(args: &Bound<'_, PyTuple>) -> PyResult<&'static str>
     Ok(promote::result_type(&args).name())
 }
 
-/// Two dtypes together.
+/// Returns the promotion of two dtypes.
 #[pyfunction]
 pub(crate) fn t_promote_types(a: &str, b: &str) -> PyResult<&'static str> {
     Ok(promote::promote_types(dtype_argument(a)?, dtype_argument(b)?).name())
 }
 
-/// The dtype of floats that say none.
+/// Returns the default dtype of floats.
 #[pyfunction]
 pub(crate) fn t_default_dtype() -> &'static str {
     promote::default_dtype().name()
 }
 
-/// Sets it.
+/// Sets the default dtype of floats.
 #[pyfunction]
 pub(crate) fn t_set_default_dtype(name: &str) -> PyResult<()> {
     promote::set_default_dtype(dtype_argument(name)?).or_raise()
 }
 
-/// A copy in a dtype.
+/// Returns a copy in a dtype.
 #[pyfunction]
 pub(crate) fn t_cast(py: Python<'_>, t: &PyTensor, dtype: &str) -> PyResult<PyTensor> {
     finish(py, ops::cast(&t.tensor(), dtype_argument(dtype)?))
 }
 
-/// A copy on a device; the tensor itself where it is there already.
+/// Returns a copy on a device; the tensor itself if it is there already.
 #[pyfunction]
 #[pyo3(signature = (t, device, non_blocking = false))]
 pub(crate) fn t_to_device<'py>(
@@ -99,7 +99,7 @@ pub(crate) fn t_to_device<'py>(
     non_blocking: bool,
 ) -> PyResult<Bound<'py, PyTensor>> {
     let (py, tensor) = (t.py(), t.get().tensor());
-    let to = devices::named(device).or_raise()?;
+    let to = devices::by_name(device).or_raise()?;
     if to.id == tensor.array.storage.device {
         return Ok(t.clone());
     }
@@ -107,23 +107,23 @@ pub(crate) fn t_to_device<'py>(
     Bound::new(py, PyTensor::wrap(moved))
 }
 
-/// A copy of a tensor on the host in page-locked memory, from which the GPU copies by itself.
+/// Returns a copy of a tensor in page-locked host memory, from which the GPU copies asynchronously.
 #[pyfunction]
 pub(crate) fn t_pin(t: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
     let (py, tensor) = (t.py(), t.get().tensor());
-    let gpu = devices::named("cuda").or_raise()?;
+    let gpu = devices::by_name("cuda").or_raise()?;
     let array = interrupt::run(py, || devices::of(&tensor.array).pin(&tensor.array, gpu))?;
     Ok(PyTensor::wrap(Tensor::new(array)))
 }
 
-/// Is it in page-locked memory?
+/// Returns true for a tensor in page-locked memory.
 #[pyfunction]
 pub(crate) fn t_is_pinned(t: &PyTensor) -> bool {
     let array = t.array();
     devices::of(&array).peek(&array.storage, |buffer| buffer.is_page_locked()).unwrap_or(false)
 }
 
-/// The tensor, or a copy of it in row-major order.
+/// Returns the tensor, or a copy of it in row-major order.
 #[pyfunction]
 pub(crate) fn t_contiguous<'py>(t: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTensor>> {
     let tensor = t.get().tensor();
@@ -133,7 +133,7 @@ pub(crate) fn t_contiguous<'py>(t: &Bound<'py, PyTensor>) -> PyResult<Bound<'py,
     Bound::new(t.py(), finish(t.py(), ops::contiguous(&tensor))?)
 }
 
-/// A dimension, negative counted from the end.
+/// Returns the index of a dimension, which may be negative.
 fn dimension(dim: i64, ndim: usize) -> PyResult<usize> {
     let n = ndim.max(1) as i64;
     if !(-n..n).contains(&dim) {
@@ -146,7 +146,7 @@ fn dimension(dim: i64, ndim: usize) -> PyResult<usize> {
     Ok((if dim < 0 { dim + n } else { dim }) as usize)
 }
 
-/// Folds dimensions (all without `dims`).
+/// Reduces dimensions (all without `dims`).
 #[pyfunction]
 #[pyo3(signature = (op, t, dims = None, keepdim = false))]
 pub(crate) fn t_reduce(
@@ -156,11 +156,13 @@ pub(crate) fn t_reduce(
     dims: Option<Vec<i64>>,
     keepdim: bool,
 ) -> PyResult<PyTensor> {
-    let op = reduce_op_named(op)?;
+    let op = reduce_argument(op)?;
     let tensor = t.tensor();
     let ndim = tensor.array.layout.ndim();
     if ndim > 32 {
-        return Err(pyo3::exceptions::PyNotImplementedError::new_err("tensors of more than 32 dimensions"));
+        return Err(pyo3::exceptions::PyNotImplementedError::new_err(
+            "tensors of more than 32 dimensions are not supported",
+        ));
     }
     let all = ((1u64 << ndim) - 1) as u32;
     let mut mask = 0;
@@ -171,27 +173,21 @@ pub(crate) fn t_reduce(
         }
         mask |= 1 << k;
     }
-    // A tensor without axes may be folded along dimension 0.
+    // A tensor without axes may be reduced along dimension 0.
     let mask = if dims.is_none() { all } else { mask & all };
     finish(py, ops::reduce(op, &tensor, mask, keepdim))
 }
 
-/// A running fold along a dimension.
+/// Scans along a dimension.
 #[pyfunction]
 pub(crate) fn t_scan(py: Python<'_>, op: &str, t: &PyTensor, dim: i64) -> PyResult<PyTensor> {
-    let op = match op {
-        "sum" => ScanOp::Sum,
-        "prod" => ScanOp::Prod,
-        "max" => ScanOp::Max,
-        "min" => ScanOp::Min,
-        _ => return Err(PyValueError::new_err(format!("no running fold is called {op:?}"))),
-    };
+    let op = scan_argument(op)?;
     let tensor = t.tensor();
     let axis = dimension(dim, tensor.array.layout.ndim())?;
     finish(py, ops::scan(op, &tensor, axis))
 }
 
-/// A view by element strides; the offset counts from the tensor's first element.
+/// Returns a view by element strides; the offset counts from the tensor's first element.
 #[pyfunction]
 #[pyo3(signature = (t, shape, strides, offset = 0))]
 pub(crate) fn t_strided(t: &PyTensor, shape: Vec<i64>, strides: Vec<i64>, offset: i64) -> PyResult<PyTensor> {
@@ -205,7 +201,7 @@ pub(crate) fn t_strided(t: &PyTensor, shape: Vec<i64>, strides: Vec<i64>, offset
     Ok(PyTensor::wrap(tensor.view(layout)))
 }
 
-/// The elements in another shape: a view, or a copy where strides cannot say it (an error with `view`).
+/// Returns the elements in another shape: a view, or a copy if strides cannot express it (an error with `view`).
 #[pyfunction]
 pub(crate) fn t_reshape(py: Python<'_>, t: &PyTensor, shape: Vec<i64>, view: bool) -> PyResult<PyTensor> {
     let tensor = t.tensor();
@@ -231,7 +227,7 @@ pub(crate) fn t_reshape(py: Python<'_>, t: &PyTensor, shape: Vec<i64>, view: boo
     finish(py, ops::reshape(&tensor, &dims))
 }
 
-/// The dimensions in another order.
+/// Returns the dimensions in another order.
 #[pyfunction]
 pub(crate) fn t_permute(t: &PyTensor, dims: Vec<i64>) -> PyResult<PyTensor> {
     let tensor = t.tensor();
@@ -249,7 +245,7 @@ pub(crate) fn t_permute(t: &PyTensor, dims: Vec<i64>) -> PyResult<PyTensor> {
     Ok(PyTensor::wrap(tensor.view(tensor.array.layout.permute(&order))))
 }
 
-/// A view stretched to a shape; -1 keeps an extent.
+/// Returns a view broadcast to a shape; -1 keeps an extent.
 #[pyfunction]
 pub(crate) fn t_expand(t: &PyTensor, shape: Vec<i64>) -> PyResult<PyTensor> {
     let tensor = t.tensor();
@@ -264,8 +260,8 @@ pub(crate) fn t_expand(t: &PyTensor, shape: Vec<i64>) -> PyResult<PyTensor> {
     })?;
     let full: Vec<i64> =
         shape.iter().enumerate().map(|(k, &n)| if n == -1 && k >= lead { own[k - lead] } else { n }).collect();
-    let fits = full.iter().all(|&n| n >= 0).then(|| ops::expand(&tensor, &full).ok()).flatten();
-    fits.map(PyTensor::wrap).ok_or_else(|| {
+    let expanded = full.iter().all(|&n| n >= 0).then(|| ops::expand(&tensor, &full).ok()).flatten();
+    expanded.map(PyTensor::wrap).ok_or_else(|| {
         PyRuntimeError::new_err(format!(
             "The expanded size of the tensor ({shape:?}) must match the existing size ({own:?}) at non-singleton \
              dimensions"
@@ -273,19 +269,19 @@ pub(crate) fn t_expand(t: &PyTensor, shape: Vec<i64>) -> PyResult<PyTensor> {
     })
 }
 
-/// Elements by offset from the tensor's first (int64).
+/// Returns elements by their offset from the tensor's first (int64).
 #[pyfunction]
 pub(crate) fn t_gather(py: Python<'_>, t: &PyTensor, index: &PyArray) -> PyResult<PyTensor> {
-    finish(py, ops::gather(&t.tensor(), &Tensor::new(index.0.clone())))
+    finish(py, ops::gather(&t.tensor(), &Tensor::new(index.array.clone())))
 }
 
-/// The tensor, or a copy in which each element has memory of its own where `t_gather` of it will be noted.
+/// Returns the tensor, or a copy in which each element has memory of its own if the graph will record `t_gather` of it.
 #[pyfunction]
 pub(crate) fn t_indexable(py: Python<'_>, t: &PyTensor) -> PyResult<PyTensor> {
     finish(py, ops::indexable(&t.tensor()))
 }
 
-/// Writes values by offset from the tensor's first element (int64).
+/// Writes values by their offset from the tensor's first element (int64).
 #[pyfunction]
 #[pyo3(signature = (t, index, value, op = "set"))]
 pub(crate) fn t_scatter(
@@ -295,14 +291,7 @@ pub(crate) fn t_scatter(
     value: &Bound<'_, PyAny>,
     op: &str,
 ) -> PyResult<()> {
-    let op = match op {
-        "set" => ScatterOp::Set,
-        "add" => ScatterOp::Add,
-        "multiply" => ScatterOp::Multiply,
-        "maximum" => ScatterOp::Maximum,
-        "minimum" => ScatterOp::Minimum,
-        _ => return Err(PyValueError::new_err(format!("[scatter] no combination is called {op:?}"))),
-    };
+    let op = scatter_argument(op)?;
     let tensor = t.tensor();
     let write = |value: Value| -> Result<()> {
         let value = match value {
@@ -312,10 +301,10 @@ pub(crate) fn t_scatter(
                 Tensor::new(engine_of(&tensor.array).full(&[], bits, tensor.dtype())?)
             }
         };
-        ops::scatter(&tensor, &Tensor::new(index.0.clone()), &value, op)
+        ops::scatter(&tensor, &Tensor::new(index.array.clone()), &value, op)
     };
     write(operand_argument(value)?).or_raise()?;
-    settle(py, devices::of(&tensor.array))
+    run_due_tape(py, devices::of(&tensor.array))
 }
 
 /// Writes a value into a tensor, with broadcasting and casting.
@@ -323,19 +312,19 @@ pub(crate) fn t_scatter(
 pub(crate) fn t_update(py: Python<'_>, t: &PyTensor, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let tensor = t.tensor();
     ops::update(&tensor, operand_argument(value)?.arg()).or_raise()?;
-    settle(py, devices::of(&tensor.array))
+    run_due_tape(py, devices::of(&tensor.array))
 }
 
-/// Tensors of one dtype one behind the other along a dimension.
+/// Concatenates tensors of one dtype along a dimension.
 #[pyfunction]
-pub(crate) fn t_join(py: Python<'_>, tensors: Vec<Bound<'_, PyTensor>>, dim: i64) -> PyResult<PyTensor> {
+pub(crate) fn t_cat(py: Python<'_>, tensors: Vec<Bound<'_, PyTensor>>, dim: i64) -> PyResult<PyTensor> {
     let tensors: Vec<Tensor> = tensors.iter().map(|t| t.get().tensor()).collect();
     let all: Vec<&Tensor> = tensors.iter().collect();
     let axis = dimension(dim, all.first().map_or(0, |t| t.shape().len()))?;
     finish(py, ops::concatenate(&all, axis))
 }
 
-/// The softmax along a dimension, or its logarithm.
+/// Returns the softmax along a dimension, or its logarithm.
 #[pyfunction]
 pub(crate) fn t_softmax(py: Python<'_>, t: &PyTensor, dim: i64, log: bool) -> PyResult<PyTensor> {
     let t = t.tensor();
@@ -343,9 +332,9 @@ pub(crate) fn t_softmax(py: Python<'_>, t: &PyTensor, dim: i64, log: bool) -> Py
     finish(py, softmax::softmax(&t, axis, log))
 }
 
-/// The logarithm of the softmax along a dimension at the places in `index` (int64), in a dtype.
+/// Returns the logarithm of the softmax along a dimension at the positions in `index` (int64), in a dtype.
 #[pyfunction]
-pub(crate) fn t_likelihood(
+pub(crate) fn t_log_likelihood(
     py: Python<'_>,
     t: &PyTensor,
     index: &PyTensor,
@@ -356,12 +345,12 @@ pub(crate) fn t_likelihood(
     let axis = dimension(dim, t.array.layout.ndim())?;
     let rest = t.shape().iter().enumerate().filter(|(k, _)| *k != axis).map(|(_, &n)| n);
     if t.shape().is_empty() || !rest.eq(index.shape().iter().copied()) || index.dtype() != DType::I64 {
-        return Err(PyValueError::new_err("[likelihood] the index (int64) has all but one of the dimensions"));
+        return Err(PyValueError::new_err("[likelihood] the index (int64) must have all dimensions but one"));
     }
     finish(py, softmax::log_likelihood(&t, &index, axis, dtype_argument(dtype)?))
 }
 
-/// The mean of `-log(softmax(t))` at the targets: see [`loss::cross_entropy`].
+/// Returns the mean of `-log(softmax(t))` at the targets: see [`loss::cross_entropy`].
 #[pyfunction]
 pub(crate) fn t_cross_entropy(
     py: Python<'_>,
@@ -379,8 +368,8 @@ pub(crate) fn t_cross_entropy(
     finish_some(py, loss::cross_entropy(&t, &target, ignore, dtype_argument(dtype)?))
 }
 
-/// Refuses targets (int64) that are no classes, where that costs next to nothing: on the CPU, of targets in memory. Those
-/// that are still to be computed are not waited for.
+/// Raises for targets (int64) out of bounds if the check is cheap: on the CPU, for targets in memory. Pending targets
+/// are not waited for.
 #[pyfunction]
 pub(crate) fn t_check_classes(target: &PyTensor, classes: i64, ignore: i64) -> PyResult<()> {
     check_classes(&target.tensor(), classes, ignore)
@@ -393,7 +382,8 @@ fn check_classes(target: &Tensor, classes: i64, ignore: i64) -> PyResult<()> {
     }
     let found = devices::of(array).peek(&array.storage, |buffer| {
         let first = (buffer.address() as *const i64).wrapping_offset(array.layout.offset as isize);
-        // SAFETY: the layout lies in the buffer, and programs, which might write it, run under the lock that is held.
+        // SAFETY: the layout is within the buffer, and programs, which might write it, run under the lock that `peek`
+        // holds.
         let targets = unsafe { std::slice::from_raw_parts(first, array.layout.size as usize) };
         targets.iter().copied().find(|&t| t != ignore && !(0..classes).contains(&t))
     });
@@ -403,13 +393,13 @@ fn check_classes(target: &Tensor, classes: i64, ignore: i64) -> PyResult<()> {
     }
 }
 
-/// x times the normal distribution function of x.
+/// Returns x times the normal distribution function of x.
 #[pyfunction]
 pub(crate) fn t_gelu(py: Python<'_>, t: &PyTensor) -> PyResult<PyTensor> {
     finish(py, activation::gelu(&t.tensor()))
 }
 
-/// The last `dims` dimensions brought to mean 0 and variance 1, then scaled and shifted.
+/// Normalizes the last `dims` dimensions to mean 0 and variance 1, then scales and shifts them.
 #[pyfunction]
 pub(crate) fn t_layer_norm(
     py: Python<'_>,
@@ -421,18 +411,18 @@ pub(crate) fn t_layer_norm(
 ) -> PyResult<PyTensor> {
     let (t, weight, bias) = (t.tensor(), weight.map(PyTensor::tensor), bias.map(PyTensor::tensor));
     let first = t.shape().len().checked_sub(dims).filter(|_| t.shape().len() < 32);
-    let first = first.ok_or_else(|| PyValueError::new_err("[layer_norm] that many dimensions are not supported"))?;
+    let first = first.ok_or_else(|| PyValueError::new_err("[layer_norm] the number of dimensions is not supported"))?;
     finish(py, layer_norm::layer_norm(&t, first, weight.as_ref(), bias.as_ref(), eps))
 }
 
-/// The larger of each element and 0.
+/// Returns the larger of each element and 0.
 #[pyfunction]
 pub(crate) fn t_relu(py: Python<'_>, t: &PyTensor) -> PyResult<PyTensor> {
     finish(py, activation::relu(&t.tensor()))
 }
 
-/// The largest element of each window of `kernel` elements, side by side, along the last dimensions; None where that is not
-/// done here.
+/// Returns the largest element of each window of `kernel` elements, without overlap, along the last dimensions; None if
+/// this case is not supported here.
 #[pyfunction]
 pub(crate) fn t_max_pool(py: Python<'_>, t: &PyTensor, kernel: Vec<i64>) -> PyResult<Option<PyTensor>> {
     let t = t.tensor();
@@ -442,13 +432,14 @@ pub(crate) fn t_max_pool(py: Python<'_>, t: &PyTensor, kernel: Vec<i64>) -> PyRe
     finish(py, pool::max_pool(&t, &kernel)).map(Some)
 }
 
-/// The mean of the squared differences of two tensors of floats and of one shape; None for others.
+/// Returns the mean of the squared differences of two float tensors of one shape; None for other tensors.
 #[pyfunction]
-pub(crate) fn t_mean_square(py: Python<'_>, a: &PyTensor, b: &PyTensor) -> PyResult<Option<PyTensor>> {
+pub(crate) fn t_mse_loss(py: Python<'_>, a: &PyTensor, b: &PyTensor) -> PyResult<Option<PyTensor>> {
     finish_some(py, loss::mean_square(&a.tensor(), &b.tensor()))
 }
 
-/// One step of Adam for some parameters: see `cuprous_autograd::optim::Adam`. Without `gradients` they are the parameters' own.
+/// Runs one step of Adam for some parameters: see `cuprous_autograd::optim::Adam`. Without `gradients`, the parameters'
+/// own gradients are used.
 #[pyfunction]
 #[pyo3(signature = (params, gradients, means, squares, tops, settings))]
 pub(crate) fn t_adam(
@@ -482,14 +473,14 @@ pub(crate) fn t_adam(
         let own = arrays.iter().filter(|row| row[0].storage.device == device);
         let rows: Vec<optim::Row> = own.map(|row| row.iter().collect()).collect();
         adam.steps(&rows).or_raise()?;
-        settle(py, devices::of(rows[0][0]))?;
+        run_due_tape(py, devices::of(rows[0][0]))?;
     }
     Ok(())
 }
 
-/// Those of some parameters that have a gradient; all of them are given back as they are.
+/// Returns the parameters that have a gradient; the same list if all of them have.
 #[pyfunction]
-pub(crate) fn t_ready<'py>(params: &Bound<'py, PyList>) -> PyResult<Bound<'py, PyList>> {
+pub(crate) fn t_with_gradients<'py>(params: &Bound<'py, PyList>) -> PyResult<Bound<'py, PyList>> {
     let mut without = false;
     let mut ready = Vec::with_capacity(params.len());
     for p in params.iter() {
@@ -502,8 +493,8 @@ pub(crate) fn t_ready<'py>(params: &Bound<'py, PyList>) -> PyResult<Bound<'py, P
     if without { PyList::new(params.py(), ready) } else { Ok(params.clone()) }
 }
 
-/// Forgets the gradients of some parameters.
+/// Clears the gradients of some parameters.
 #[pyfunction]
-pub(crate) fn t_forget_gradients(params: &Bound<'_, PyList>) -> PyResult<()> {
+pub(crate) fn t_clear_gradients(params: &Bound<'_, PyList>) -> PyResult<()> {
     params.iter().try_for_each(|p| p.cast::<PyTensor>()?.get().tensor().set_grad(None).or_raise())
 }

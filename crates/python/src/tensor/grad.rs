@@ -1,8 +1,8 @@
-//! Gradients: the words of `torch.autograd`.
+//! Gradients: the API of `torch.autograd`.
 
 use std::cell::RefCell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, MutexGuard};
 
 use cuprous_autograd::backward::{self, Options};
 use cuprous_autograd::mode::Anomaly;
@@ -13,14 +13,13 @@ use pyo3::prelude::*;
 use pyo3::pyclass::{PyTraverseError, PyVisit};
 use pyo3::types::{PyList, PyTuple};
 
-use super::{PyTensor, leave_graph};
+use super::PyTensor;
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::interrupt;
-use crate::operand::settle;
+use crate::interrupt::{self, run_due_tape};
 
 thread_local! {
-    /// What a Python function raised in the middle of a walk, until the walk has ended.
+    /// The exception of a Python function that raised during a backward pass, until the pass has ended.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
@@ -29,7 +28,7 @@ fn raised(error: PyErr) -> Error {
     Error::runtime("a Python function called by backward raised")
 }
 
-/// The exception that Python raised, otherwise the engine's.
+/// Returns the exception that Python raised, otherwise the engine's error.
 fn answer<T>(result: cuprous_core::Result<T>) -> PyResult<T> {
     let raised = RAISED.take();
     match (result, raised) {
@@ -38,13 +37,13 @@ fn answer<T>(result: cuprous_core::Result<T>) -> PyResult<T> {
     }
 }
 
-/// A Python function that sees gradients.
+/// A Python function that is called with a gradient.
 struct GradientHook(Py<PyAny>);
 
 /// A Python function that is called after a leaf's gradient was accumulated.
 struct AfterHook(Py<PyAny>);
 
-/// A Python function of the backward pass, and what was saved for it.
+/// A Python function of the backward pass, and the list of what was saved for it.
 struct Function {
     call: Py<PyAny>,
     saved: Py<PyList>,
@@ -56,7 +55,7 @@ impl Foreign for Function {
     fn release(&self) {
         Python::attach(|py| {
             let saved = self.saved.bind(py);
-            // An error would leave what was saved in memory, nothing else.
+            // An error would only leave the saved objects in memory.
             let _ = saved.del_slice(0, saved.len());
         });
     }
@@ -86,7 +85,7 @@ impl Custom for Function {
         Python::attach(|py| -> PyResult<_> {
             let wrap = |g: &Option<Tensor>| g.clone().map(|g| Py::new(py, PyTensor::wrap(g))).transpose();
             let gs: Vec<Option<Py<PyTensor>>> = gs.iter().map(wrap).collect::<PyResult<_>>()?;
-            let node = PyNode(NodeOutput { node: node.clone(), index: 0 }, false);
+            let node = PyNode { head: NodeOutput { node: node.clone(), index: 0 }, is_view: false };
             let answer = self.call.bind(py).call1((PyList::new(py, gs)?, node))?;
             let grads: Vec<Option<Bound<'_, PyTensor>>> = answer.cast::<PyTuple>()?.extract()?;
             Ok(grads.iter().map(|g| g.as_ref().map(|g| g.get().tensor())).collect())
@@ -98,8 +97,8 @@ impl Custom for Function {
 impl Recompute for Function {
     fn compute(&self) -> cuprous_core::Result<Vec<Tensor>> {
         Python::attach(|py| -> PyResult<_> {
-            let made: Vec<Bound<'_, PyTensor>> = self.call.bind(py).call0()?.extract()?;
-            Ok(made.iter().map(|t| t.get().tensor()).collect())
+            let results: Vec<Bound<'_, PyTensor>> = self.call.bind(py).call0()?.extract()?;
+            Ok(results.iter().map(|t| t.get().tensor()).collect())
         })
         .map_err(raised)
     }
@@ -114,7 +113,7 @@ pub(crate) struct PySaved {
 
 #[pymethods]
 impl PySaved {
-    /// The tensor that was saved: the object itself if it still is as it was, otherwise a tensor of the old contents.
+    /// Returns the saved tensor: the object itself if it has not changed, otherwise a tensor of the old contents.
     fn tensor<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTensor>> {
         let object = self.object.bind(py);
         if self.saved.is_current(&object.get().tensor()) {
@@ -128,8 +127,8 @@ impl PySaved {
     }
 }
 
-/// Shows Python's collector the hooks and functions that only this tensor keeps alive.
-pub(super) fn traverse(t: &Tensor, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+/// Shows Python's garbage collector the hooks and functions that only this tensor keeps alive.
+fn traverse(t: &Tensor, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
     let mut outcome = Ok(());
     t.visit_owned(&mut |object| {
         let mut show = |object: &Py<PyAny>| {
@@ -149,31 +148,62 @@ pub(super) fn traverse(t: &Tensor, visit: &PyVisit<'_>) -> Result<(), PyTraverse
     outcome
 }
 
+/// Detaches a tensor. The part of the graph that it alone kept alive is dropped without the lock, because destructors
+/// of Python objects may use the tensor.
+fn leave_graph(mut tensor: MutexGuard<'_, Tensor>) {
+    let detached = tensor.detach();
+    let graph = std::mem::replace(&mut *tensor, detached);
+    drop(tensor);
+    drop(graph);
+}
+
+#[pymethods]
+impl PyTensor {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        if !self.is_initialized {
+            return Ok(());
+        }
+        match self.tensor.try_lock() {
+            Ok(tensor) => traverse(&tensor, &visit),
+            // The tensor is in use, so it is not garbage.
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn __clear__(&self) {
+        leave_graph(self.lock());
+    }
+}
+
 /// A node of the graph, as `grad_fn` shows it.
 #[pyclass(frozen, name = "Node", module = "cuprous.torch.autograd.graph")]
-pub(crate) struct PyNode(NodeOutput, bool);
+pub(crate) struct PyNode {
+    head: NodeOutput,
+    /// True for a view of a leaf, which PyTorch shows as a node of its own.
+    is_view: bool,
+}
 
 #[pymethods]
 impl PyNode {
     fn name(&self) -> String {
-        if self.1 { "ViewBackward0".into() } else { self.0.node.name() }
+        if self.is_view { "ViewBackward0".into() } else { self.head.node.name() }
     }
 
     fn __repr__(&self) -> String {
         format!("<{}>", self.name())
     }
 
-    /// The nodes that the gradients of the operands go to, with the number of their output.
+    /// The nodes that receive the gradients of the operands, with the number of their output.
     #[getter]
     fn next_functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        if self.1 {
-            return PyTuple::new(py, [(Some(PyNode(self.0.clone(), false)), self.0.index)]);
+        if self.is_view {
+            return PyTuple::new(py, [(Some(PyNode { head: self.head.clone(), is_view: false }), self.head.index)]);
         }
-        let sources: Vec<(Option<PyNode>, u32)> = (self.0.node.sources())
-            .map(|source| match source {
-                Some(source) => {
-                    let index = source.index;
-                    (Some(PyNode(source, false)), index)
+        let sources: Vec<(Option<PyNode>, u32)> = (self.head.node.sources())
+            .map(|head| match head {
+                Some(head) => {
+                    let out = head.index;
+                    (Some(PyNode { head, is_view: false }), out)
                 }
                 None => (None, 0),
             })
@@ -181,9 +211,9 @@ impl PyNode {
         PyTuple::new(py, sources)
     }
 
-    /// A detached result as that output of the node.
+    /// Returns a detached result as that output of the node.
     fn output(&self, result: &PyTensor, out: u32) -> PyTensor {
-        PyTensor::wrap(Tensor::output(result.array(), self.0.node.clone(), out))
+        PyTensor::wrap(Tensor::output(result.array(), self.head.node.clone(), out))
     }
 }
 
@@ -210,9 +240,9 @@ impl PyTensor {
         if tensor.is_leaf() {
             return None;
         }
-        let source = tensor.source()?;
-        let view = source.node.is_leaf();
-        Some(PyNode(source, view))
+        let head = tensor.source()?;
+        let is_view = head.node.is_leaf();
+        Some(PyNode { head, is_view })
     }
 
     #[getter]
@@ -240,8 +270,8 @@ impl PyTensor {
         PyTensor::wrap(self.tensor().detach())
     }
 
-    /// Makes the tensor a leaf: views of it made before keep the way it was computed.
-    fn forget_origin(&self) -> PyResult<()> {
+    /// Makes the tensor a leaf. Earlier views of it keep their history.
+    fn leave_graph(&self) -> PyResult<()> {
         let tensor = self.lock();
         if !tensor.is_whole() && tensor.requires_grad() {
             return Err(PyRuntimeError::new_err(
@@ -263,12 +293,12 @@ impl PyTensor {
         self.tensor().retains_grad()
     }
 
-    /// Calls a function with each gradient; the number by which `remove_hook` takes it away.
+    /// Registers a function that is called with each gradient, and returns a number for `remove_hook`.
     fn add_hook(&self, hook: Py<PyAny>) -> PyResult<u64> {
         self.tensor().register_hook(Arc::new(GradientHook(hook))).or_raise()
     }
 
-    /// Calls a function whenever the gradient of this leaf was summed up; see `add_hook`.
+    /// Registers a function that is called after the gradient of this leaf was accumulated; see `add_hook`.
     fn add_after_hook(&self, hook: Py<PyAny>) -> PyResult<u64> {
         self.tensor().register_post_accumulate(Arc::new(AfterHook(hook))).or_raise()
     }
@@ -291,7 +321,7 @@ impl PyTensor {
     }
 }
 
-/// Warns once, in PyTorch's words, that gradients with a graph keep their leaves alive.
+/// Warns once, with PyTorch's text, that gradients with a graph keep their leaves alive.
 fn warn_of_cycle(py: Python<'_>) -> PyResult<()> {
     static WARNED: AtomicBool = AtomicBool::new(false);
     if WARNED.swap(true, Relaxed) {
@@ -319,9 +349,9 @@ fn run(
     if create_graph {
         warn_of_cycle(py)?;
     }
-    // Python's lock is taken again for hooks alone: programs run without it.
+    // Programs run without the GIL; only hooks take it again.
     answer(interrupt::detach(py, || backward::backward(&pairs, inputs.as_deref(), options))?)?;
-    results.iter().try_for_each(|t| settle(py, devices::of(&t.array)))
+    results.iter().try_for_each(|t| run_due_tape(py, devices::of(&t.array)))
 }
 
 /// `torch.autograd.backward`.
@@ -358,13 +388,13 @@ pub(crate) fn t_grad(
     let options = Options { retain_graph: retain_graph.unwrap_or(create_graph), create_graph };
     let grads = answer(interrupt::detach(py, || backward::gradients(&pairs, &inputs, options))?)?;
     for output in &outputs {
-        settle(py, devices::of(&output.array))?;
+        run_due_tape(py, devices::of(&output.array))?;
     }
     Ok(grads.into_iter().map(|g| g.map(PyTensor::wrap)).collect())
 }
 
-/// Gives the outputs of a function a backward pass: `rule(list of gradients or None, node)` answers with one gradient or
-/// None for each input. The list `saved` is emptied when the graph is freed.
+/// Gives the outputs of a function a backward pass: `rule(list of gradients or None, node)` returns one gradient or
+/// None for each input. The list `saved` is cleared when the graph is freed.
 #[pyfunction]
 pub(crate) fn t_custom(
     name: &str,
@@ -380,20 +410,20 @@ pub(crate) fn t_custom(
     Ok(ops::custom(name, arrays, &inputs, rule).or_raise()?.into_iter().map(PyTensor::wrap).collect())
 }
 
-/// The tensor as it is now, whatever is written to it later.
+/// Saves the tensor as it is now; later writes do not change what was saved.
 #[pyfunction]
 pub(crate) fn t_save(t: &Bound<'_, PyTensor>) -> PySaved {
     PySaved { saved: SavedTensor::new(&t.get().tensor()), object: t.clone().unbind() }
 }
 
-/// A mark in time for `t_checkpoint`.
+/// Returns the current point in time for `t_checkpoint`.
 #[pyfunction]
 pub(crate) fn t_mark() -> u64 {
     ops::mark()
 }
 
-/// Results, computed after a mark, that `again()` (a list of them) computes again when their gradients arrive. The list
-/// `saved` is emptied when the graph is freed.
+/// Checkpoints results that were computed after `start`: `again()` computes the list of them again when their gradients
+/// arrive. The list `saved` is cleared when the graph is freed.
 #[pyfunction]
 pub(crate) fn t_checkpoint(
     outputs: Vec<Bound<'_, PyTensor>>,
@@ -406,7 +436,7 @@ pub(crate) fn t_checkpoint(
     Ok(ops::checkpoint(&outputs, start, again).or_raise()?.into_iter().map(PyTensor::wrap).collect())
 }
 
-/// Do results depend on leaves that are not among the inputs?
+/// Returns true if results depend on leaves that are not among the inputs.
 #[pyfunction]
 pub(crate) fn t_other_leaves(results: Vec<Bound<'_, PyTensor>>, inputs: Vec<Bound<'_, PyTensor>>) -> bool {
     let all = |tensors: &[Bound<'_, PyTensor>]| tensors.iter().map(|t| t.get().tensor()).collect::<Vec<Tensor>>();
@@ -414,14 +444,14 @@ pub(crate) fn t_other_leaves(results: Vec<Bound<'_, PyTensor>>, inputs: Vec<Boun
     ops::has_other_leaves(&results.iter().collect::<Vec<_>>(), &inputs.iter().collect::<Vec<_>>())
 }
 
-/// Sets what is looked after in walks: "off", "lines" or "nan"; the state before.
+/// Sets what is checked during backward passes ("off", "lines" or "nan") and returns the previous setting.
 #[pyfunction]
 pub(crate) fn set_anomaly(to: &str) -> PyResult<&'static str> {
     let to = match to {
         "off" => Anomaly::Off,
         "lines" => Anomaly::Lines,
         "nan" => Anomaly::Nan,
-        _ => return Err(pyo3::exceptions::PyValueError::new_err(format!("no anomaly mode is called {to:?}"))),
+        _ => return Err(pyo3::exceptions::PyValueError::new_err(format!("unknown anomaly mode {to:?}"))),
     };
     Ok(match mode::set_anomaly(to) {
         Anomaly::Off => "off",
@@ -430,13 +460,13 @@ pub(crate) fn set_anomaly(to: &str) -> PyResult<&'static str> {
     })
 }
 
-/// Turns noting for gradients on or off; the state before.
+/// Enables or disables recording for gradients and returns the previous setting.
 #[pyfunction]
 pub(crate) fn set_grad_enabled(on: bool) -> bool {
     mode::set(on)
 }
 
-/// Are operations noted for gradients?
+/// Returns true if operations are recorded for gradients.
 #[pyfunction]
 pub(crate) fn is_grad_enabled() -> bool {
     mode::enabled()

@@ -1,16 +1,17 @@
-//! `tensor[key]`: views natively, the rest by the Python face.
+//! `tensor[key]`: views and assignments are native, other keys are handled by the Python API.
 
 use cuprous_autograd::ops;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple};
 
-use super::{PyTensor, Value, value};
+use super::PyTensor;
+use super::operand::{Value, value};
 use crate::errors::OrRaise;
-use crate::operand::settle;
+use crate::interrupt::run_due_tape;
 use crate::{devices, hooks, index};
 
-/// Views of tensors have no negative steps.
+/// Raises for negative steps, which PyTorch does not allow.
 fn check_steps(key: &Bound<'_, PyAny>) -> PyResult<()> {
     if let Ok(slice) = key.cast_exact::<PySlice>() {
         let step = slice.getattr("step")?;
@@ -51,7 +52,7 @@ impl PyTensor {
             && let Some(to) = value(to)?
         {
             let layout = basic.layout(&tensor.array.layout);
-            // As `copy_`, an assignment takes values from any device.
+            // Like `copy_`, an assignment accepts values from any device.
             let to = match to {
                 Value::Tensor(v) if v.array.storage.device != tensor.array.storage.device => {
                     Value::Tensor(ops::to_device(&v, tensor.array.storage.device, true).or_raise()?)
@@ -59,7 +60,7 @@ impl PyTensor {
                 to => to,
             };
             ops::update(&tensor.view(layout), to.arg()).or_raise()?;
-            return settle(py, devices::of(&tensor.array));
+            return run_due_tape(py, devices::of(&tensor.array));
         }
         hooks::call(py, hooks::Hook::TensorSetItem, (slf, key, to)).map(drop)
     }

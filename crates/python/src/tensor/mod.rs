@@ -1,130 +1,68 @@
-//! The `Tensor` type of `cuprous.torch`: PyTorch's attributes and operators over `cuprous_autograd`.
+//! The `Tensor` type of `cuprous.torch`: the object and its attributes, over `cuprous_autograd`.
 
-mod attention;
-mod convolution;
-mod creation;
-mod functions;
-mod grad;
+pub(crate) mod attention;
+pub(crate) mod convolution;
+pub(crate) mod creation;
+pub(crate) mod functions;
+pub(crate) mod grad;
 mod indexing;
-#[allow(unsafe_op_in_unsafe_fn, reason = "what PyO3 makes of methods that a macro wrote")]
+mod operand;
+#[allow(unsafe_op_in_unsafe_fn, reason = "PyO3 expands methods from a macro to such code")]
 mod operators;
-mod products;
-mod recurrent;
+pub(crate) mod products;
+pub(crate) mod recurrent;
 
 use std::sync::{Mutex, MutexGuard};
 
-use cuprous_autograd::{Arg, Tensor, ops};
-use cuprous_core::scalar::Number;
-use cuprous_core::{Array, DType, Fun, Result};
+use cuprous_autograd::Tensor;
+use cuprous_core::{Array, Result};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::pyclass::{PyTraverseError, PyVisit};
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::array::{PyArray, first_byte, scalar};
 use crate::errors::OrRaise;
-use crate::interrupt;
-use crate::operand::{self, settle};
+use crate::interrupt::{self, run_due_tape};
 use crate::{devices, hooks};
 
-pub(crate) use attention::*;
-pub(crate) use convolution::*;
-pub(crate) use creation::*;
-pub(crate) use functions::*;
-pub(crate) use grad::*;
-pub(crate) use products::*;
-pub(crate) use recurrent::*;
-
-/// A tensor: an array and its place in the graph of what was computed.
+/// A tensor: an array and its position in the autograd graph.
 #[pyclass(frozen, subclass, dict, weakref, name = "Tensor", module = "cuprous.torch")]
-pub(crate) struct PyTensor(Mutex<Tensor>, Filled);
-
-/// True once the object has its contents. Before that it is all zero bytes: making its `__dict__` may start the garbage
-/// collector, which traverses it.
-struct Filled(bool);
-
-/// An operand on its way from Python.
-pub(crate) enum Value {
-    Tensor(Tensor),
-    Number(Number),
+pub(crate) struct PyTensor {
+    tensor: Mutex<Tensor>,
+    /// True once the object has its contents. Before that it is all zero bytes: creating its `__dict__` may start the garbage
+    /// collector, which traverses it.
+    is_initialized: bool,
 }
 
-impl Value {
-    pub(crate) fn arg(&self) -> Arg<'_> {
-        match self {
-            Value::Tensor(t) => Arg::Tensor(t),
-            Value::Number(n) => Arg::Number(*n),
-        }
-    }
-}
-
-/// The operand that a Python value is; `None` for anything but tensors, arrays and scalars.
-#[inline]
-pub(crate) fn value(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
-    if let Ok(t) = object.cast::<PyTensor>() {
-        return Ok(Some(Value::Tensor(t.get().tensor())));
-    }
-    Ok(match operand::value(object)? {
-        Some(operand::Value::Array(a)) => Some(Value::Tensor(Tensor::new(a.get().0.clone()))),
-        Some(operand::Value::Weak(n) | operand::Value::Typed(n, _)) => Some(Value::Number(n)),
-        Some(operand::Value::Huge(_)) => return Err(operand::too_large()),
-        None => None,
-    })
-}
-
-/// An operand, or a TypeError.
-pub(crate) fn operand_argument(object: &Bound<'_, PyAny>) -> PyResult<Value> {
-    value(object)?.ok_or_else(|| {
-        let class = object.get_type().name().map(|n| n.to_string()).unwrap_or_default();
-        PyTypeError::new_err(format!("expected a Tensor or a number, got {class}"))
-    })
-}
-
-/// The result for Python; runs the tape where the operation ended it.
+/// Returns a recorded tensor to Python and runs the tape if the operation ended it.
 #[inline]
 pub(crate) fn finish(py: Python<'_>, result: Result<Tensor>) -> PyResult<PyTensor> {
     let tensor = result.or_raise()?;
-    settle(py, devices::of(&tensor.array))?;
+    run_due_tape(py, devices::of(&tensor.array))?;
     Ok(PyTensor::wrap(tensor))
 }
 
-/// As [`finish`], of what is not done for all tensors.
+/// Like [`finish`], for functions that do not support all tensors.
 pub(crate) fn finish_some(py: Python<'_>, result: Result<Option<Tensor>>) -> PyResult<Option<PyTensor>> {
     result.transpose().map(|tensor| finish(py, tensor)).transpose()
 }
 
-/// Records a scalar function.
-#[inline]
-pub(crate) fn map(py: Python<'_>, fun: Fun, values: &[Value], dtype: Option<DType>) -> PyResult<PyTensor> {
-    let args: smallvec::SmallVec<[Arg; 3]> = values.iter().map(Value::arg).collect();
-    finish(py, ops::map(fun, &args, dtype))
-}
-
-/// Detaches a tensor. What it alone kept of the graph is dropped without the lock: destructors of Python objects may use the
-/// tensor.
-fn leave_graph(mut tensor: MutexGuard<'_, Tensor>) {
-    let detached = tensor.detach();
-    let graph = std::mem::replace(&mut *tensor, detached);
-    drop(tensor);
-    drop(graph);
-}
-
 impl PyTensor {
     pub(crate) fn wrap(tensor: Tensor) -> PyTensor {
-        PyTensor(Mutex::new(tensor), Filled(true))
+        PyTensor { tensor: Mutex::new(tensor), is_initialized: true }
     }
 
     fn lock(&self) -> MutexGuard<'_, Tensor> {
-        self.0.lock().unwrap_or_else(|e| e.into_inner())
+        self.tensor.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// The tensor: memory and place are shared.
+    /// Returns the tensor; memory and graph node are shared.
     #[inline]
     pub(crate) fn tensor(&self) -> Tensor {
         self.lock().clone()
     }
 
-    /// Memory and view.
+    /// Returns the memory and its view.
     #[inline]
     pub(crate) fn array(&self) -> Array {
         self.lock().array.clone()
@@ -133,21 +71,6 @@ impl PyTensor {
 
 #[pymethods]
 impl PyTensor {
-    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
-        if !self.1.0 {
-            return Ok(());
-        }
-        match self.0.try_lock() {
-            Ok(tensor) => grad::traverse(&tensor, &visit),
-            // The tensor is in use, so it is not garbage.
-            Err(_) => Ok(()),
-        }
-    }
-
-    fn __clear__(&self) {
-        leave_graph(self.lock());
-    }
-
     #[new]
     #[pyo3(signature = (*args, requires_grad = false, **kwargs))]
     fn new(
@@ -161,11 +84,11 @@ impl PyTensor {
                 first.cast::<PyTensor>()?.get().tensor().detach()
             }
             Ok(first) if args.len() == 1 && kwargs.is_none() && first.is_instance_of::<PyArray>() => {
-                Tensor::new(first.cast::<PyArray>()?.get().0.clone())
+                Tensor::new(first.cast::<PyArray>()?.get().array.clone())
             }
             _ => {
-                let made = hooks::call(py, hooks::Hook::TensorNew, (args, kwargs))?;
-                made.bind(py).cast::<PyTensor>()?.get().tensor()
+                let created = hooks::call(py, hooks::Hook::TensorNew, (args, kwargs))?;
+                created.bind(py).cast::<PyTensor>()?.get().tensor()
             }
         };
         tensor.set_requires_grad(requires_grad).or_raise()?;
@@ -275,7 +198,7 @@ impl PyTensor {
         Ok(PyTensor::wrap(tensor.view(tensor.array.layout.permute(&order))))
     }
 
-    /// The same memory as an array.
+    /// Returns the same memory as an array.
     fn as_array(&self) -> PyArray {
         PyArray::own(self.array())
     }

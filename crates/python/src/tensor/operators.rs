@@ -7,24 +7,27 @@ use pyo3::exceptions::{PyNotImplementedError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 
-use super::{PyTensor, Value, finish, map, operand_argument, value};
+use super::operand::{Value, map, operand_argument, value};
+use super::{PyTensor, finish};
 use crate::devices;
 use crate::errors::OrRaise;
-use crate::operand::settle;
+use crate::interrupt::run_due_tape;
+use crate::operators::{arithmetic_operators, comparison};
 
-/// A binary operator: records it, or leaves it to the other operand.
+/// Records a binary operator, or leaves it to the other operand.
 #[inline]
 fn binary(py: Python<'_>, fun: Fun, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     match (value(a)?, value(b)?) {
         (Some(x), Some(y)) => Ok(Py::new(py, map(py, fun, &[x, y], None)?)?.into_any()),
-        (Some(_), None) => left_to(b),
-        _ => left_to(a),
+        (Some(_), None) => leave_to_other(b),
+        _ => leave_to_other(a),
     }
 }
 
-/// Leaves the operator to the other operand; a host array would take it, with a result on the host.
+/// Leaves the operator to the other operand. A NumPy array would accept it and return a result on the host, so it
+/// raises.
 #[cold]
-fn left_to(other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+fn leave_to_other(other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     if !other.is_instance_of::<crate::array::PyArray>() && other.hasattr("__array_interface__")? {
         return Err(PyTypeError::new_err(
             "unsupported operands: a Tensor and a numpy.ndarray; convert the array with torch.from_numpy first",
@@ -37,7 +40,7 @@ fn unary(slf: &Bound<'_, PyTensor>, fun: Fun) -> PyResult<PyTensor> {
     finish(slf.py(), ops::map(fun, &[Arg::Tensor(&slf.get().tensor())], None))
 }
 
-/// Writes a function of a tensor and others into the tensor.
+/// Writes a function of a tensor and other operands into the tensor.
 pub(super) fn overwrite(py: Python<'_>, fun: Fun, target: &PyTensor, others: &[Value]) -> PyResult<()> {
     let target = target.tensor();
     let write = || -> Result<()> {
@@ -69,44 +72,17 @@ pub(super) fn overwrite(py: Python<'_>, fun: Fun, target: &PyTensor, others: &[V
         ops::update(&target, Arg::Tensor(&result))
     };
     write().or_raise()?;
-    settle(py, devices::of(&target.array))
+    run_due_tape(py, devices::of(&target.array))
 }
 
-fn in_place(slf: &Bound<'_, PyTensor>, fun: Fun, other: &Bound<'_, PyAny>) -> PyResult<()> {
+fn in_place(slf: Target<'_, '_>, fun: Fun, other: &Bound<'_, PyAny>) -> PyResult<()> {
     overwrite(slf.py(), fun, slf.get(), &[operand_argument(other)?])
 }
 
-macro_rules! operators {
-    ($($method:ident $reflected:ident $in_place:ident $fun:ident;)*) => {
-        #[pymethods]
-        impl PyTensor {
-            $(
-                fn $method<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
-                    binary(slf.py(), Fun::$fun, slf.as_any(), o)
-                }
-                fn $reflected<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
-                    binary(slf.py(), Fun::$fun, o, slf.as_any())
-                }
-                fn $in_place(slf: &Bound<'_, Self>, o: &Bound<'_, PyAny>) -> PyResult<()> {
-                    in_place(slf, Fun::$fun, o)
-                }
-            )*
-        }
-    };
-}
-operators! {
-    __add__ __radd__ __iadd__ Add;
-    __sub__ __rsub__ __isub__ Subtract;
-    __mul__ __rmul__ __imul__ Multiply;
-    __truediv__ __rtruediv__ __itruediv__ Divide;
-    __floordiv__ __rfloordiv__ __ifloordiv__ FloorDivide;
-    __mod__ __rmod__ __imod__ Remainder;
-    __and__ __rand__ __iand__ BitwiseAnd;
-    __or__ __ror__ __ior__ BitwiseOr;
-    __xor__ __rxor__ __ixor__ BitwiseXor;
-    __lshift__ __rlshift__ __ilshift__ LeftShift;
-    __rshift__ __rrshift__ __irshift__ RightShift;
-}
+/// The tensor that an in-place operator writes to.
+type Target<'a, 'py> = &'a Bound<'py, PyTensor>;
+
+arithmetic_operators!(PyTensor);
 
 #[pymethods]
 impl PyTensor {
@@ -174,14 +150,6 @@ impl PyTensor {
     }
 
     fn __richcmp__<'py>(slf: &Bound<'py, Self>, o: &Bound<'py, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
-        let fun = match op {
-            CompareOp::Lt => Fun::Less,
-            CompareOp::Le => Fun::LessEqual,
-            CompareOp::Eq => Fun::Equal,
-            CompareOp::Ne => Fun::NotEqual,
-            CompareOp::Gt => Fun::Greater,
-            CompareOp::Ge => Fun::GreaterEqual,
-        };
-        binary(slf.py(), fun, slf.as_any(), o)
+        binary(slf.py(), comparison(op), slf.as_any(), o)
     }
 }

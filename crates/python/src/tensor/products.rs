@@ -1,4 +1,4 @@
-//! Matrix products by PyTorch's rules for vectors, matrices and stacks of them.
+//! Matrix products by PyTorch's rules for vectors, matrices and batches of matrices.
 
 use cuprous_autograd::{Arg, Tensor, ops};
 use cuprous_core::layout::broadcast_shapes;
@@ -8,13 +8,13 @@ use smallvec::SmallVec;
 
 use super::{PyTensor, finish};
 
-fn mismatch(a: &Tensor, b: &Tensor) -> Error {
+fn shape_mismatch(a: &Tensor, b: &Tensor) -> Error {
     let show = |s: &[i64]| s.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
     Error::runtime(format!("mat1 and mat2 shapes cannot be multiplied ({} and {})", show(a.shape()), show(b.shape())))
 }
 
-/// An axis of extent 1 put in before axis `at`.
-fn unsqueezed(t: &Tensor, at: usize) -> Tensor {
+/// Inserts an axis of extent 1 before axis `at`.
+fn unsqueeze(t: &Tensor, at: usize) -> Tensor {
     let own = &t.array.layout;
     let (mut shape, mut strides) = (own.shape.clone(), own.strides.clone());
     shape.insert(at, 1);
@@ -22,14 +22,14 @@ fn unsqueezed(t: &Tensor, at: usize) -> Tensor {
     t.view(own.with(&shape, &strides, own.offset))
 }
 
-fn stretched(t: &Tensor, batch: &[i64]) -> Result<Tensor> {
+fn expand_batch(t: &Tensor, batch: &[i64]) -> Result<Tensor> {
     let n = t.shape().len();
     let mut shape: Dims = batch.into();
     shape.extend_from_slice(&t.shape()[n - 2..]);
     if shape.as_slice() == t.shape() { Ok(t.clone()) } else { ops::expand(t, &shape) }
 }
 
-/// `a @ b`.
+/// Computes `a @ b`.
 pub(super) fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     if a.dtype() != b.dtype() {
         return Err(Error::runtime(format!(
@@ -50,10 +50,10 @@ pub(super) fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         ))),
         (1, _) => {
             if b.shape()[m.max(2) - 2] != a.shape()[0] {
-                return Err(mismatch(a, b));
+                return Err(shape_mismatch(a, b));
             }
-            let b = if m == 1 { unsqueezed(b, 1) } else { b.clone() };
-            let product = matmul(&unsqueezed(a, 0), &b)?;
+            let b = if m == 1 { unsqueeze(b, 1) } else { b.clone() };
+            let product = matmul(&unsqueeze(a, 0), &b)?;
             let mut shape: Dims = product.shape().into();
             shape.remove(shape.len() - 2);
             if m == 1 {
@@ -63,15 +63,15 @@ pub(super) fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         }
         (_, 1) => {
             if a.shape()[n - 1] != b.shape()[0] {
-                return Err(mismatch(a, b));
+                return Err(shape_mismatch(a, b));
             }
-            let product = matmul(a, &unsqueezed(b, 1))?;
+            let product = matmul(a, &unsqueeze(b, 1))?;
             ops::reshape(&product, &product.shape()[..n - 1])
         }
-        _ if a.shape()[n - 1] != b.shape()[m - 2] => Err(mismatch(a, b)),
+        _ if a.shape()[n - 1] != b.shape()[m - 2] => Err(shape_mismatch(a, b)),
         (2, 2) => ops::dot(a, b),
         (_, 2) => {
-            // A stack of matrices times one is one product of more rows.
+            // A batch of matrices times one matrix is one product with more rows.
             let k = a.shape()[n - 1];
             let rows = a.shape()[..n - 1].iter().product();
             let product = ops::dot(&ops::reshape(a, &[rows, k])?, b)?;
@@ -80,19 +80,20 @@ pub(super) fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
             ops::reshape(&product, &shape)
         }
         _ => {
-            let batch = broadcast_shapes(&a.shape()[..n - 2], &b.shape()[..m - 2]).ok_or_else(|| mismatch(a, b))?;
-            ops::dot(&stretched(a, &batch)?, &stretched(b, &batch)?)
+            let batch =
+                broadcast_shapes(&a.shape()[..n - 2], &b.shape()[..m - 2]).ok_or_else(|| shape_mismatch(a, b))?;
+            ops::dot(&expand_batch(a, &batch)?, &expand_batch(b, &batch)?)
         }
     }
 }
 
-/// Matrix product by PyTorch's rules.
+/// Computes the matrix product by PyTorch's rules.
 #[pyfunction]
 pub(crate) fn t_matmul(py: Python<'_>, a: &PyTensor, b: &PyTensor) -> PyResult<PyTensor> {
     finish(py, matmul(&a.tensor(), &b.tensor()))
 }
 
-/// `x @ weight.T + bias`.
+/// Computes `x @ weight.T + bias`.
 #[pyfunction]
 #[pyo3(signature = (x, weight, bias = None))]
 pub(crate) fn t_linear(py: Python<'_>, x: &PyTensor, weight: &PyTensor, bias: Option<&PyTensor>) -> PyResult<PyTensor> {

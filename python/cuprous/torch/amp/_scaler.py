@@ -90,7 +90,7 @@ class GradScaler:
                     bad = found if bad is None else _core.t_map("maximum", bad, found.to(bad.device))
                     if g.device_name not in factors:
                         factors[g.device_name] = _core.t_map("reciprocal", self._on(g.device_name))
-                    _core.t_overwrite("multiply", g, factors[g.device_name])
+                    _core.t_map_inplace("multiply", g, factors[g.device_name])
         finally:
             _core.set_grad_enabled(before)
         if bad is None:

@@ -27,7 +27,7 @@ def _shorten(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -
     norms = _reductions.norm(table, norm_type, 1)
     factor = _map("divide", max_norm, _map("add", norms, 1e-7))
     factor = _map("where", _map("logical_and", used, _map("greater", norms, max_norm)), factor, 1)
-    _core.t_overwrite("multiply", table, factor.unsqueeze(1))
+    _core.t_map_inplace("multiply", table, factor.unsqueeze(1))
 
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,

@@ -54,7 +54,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: An
     if _lists.state.dtypes:
         input, target, weight = (_lists.to_float32(t) for t in (input, target, weight))
     if reduction == "mean" and weight is None and size_average is None and reduce is None:
-        mean = _core.t_mean_square(input, target)
+        mean = _core.t_mse_loss(input, target)
         if mean is not None:
             return mean
     alike(input, target)
@@ -172,7 +172,7 @@ def _likelihood(logs: Tensor, target: Tensor, weight: Tensor | None, ignore: int
 
 def _log_softmax_at(x: Tensor, index: Tensor, dim: int) -> Tensor:
     index = index if index.dtype_name == "int64" else _core.t_cast(index, "int64")
-    return _core.t_likelihood(x, index, dim, _lists.wide_name(x))
+    return _core.t_log_likelihood(x, index, dim, _lists.wide_name(x))
 
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,

@@ -73,7 +73,7 @@ def _before(all_steps: Tensor, first: Tensor, reverse: bool) -> Tensor:
     kept = _core.t_strided(
         all_steps, [count - n, all_steps.dims[1]], list(all_steps.stride_tuple()), n * all_steps.dims[1] * reverse
     )
-    return _core.t_join([kept, first] if reverse else [first, kept], 0)
+    return _core.t_cat([kept, first] if reverse else [first, kept], 0)
 
 
 # --- steps: of the inputs' part, the states' product, and the states: new states, and what is kept. Sums are taken of
@@ -203,7 +203,7 @@ class Recurrence(Function):
                 bias: Tensor | None, *first: Tensor) -> Parts:  # fmt: skip
         order = range(steps - 1, -1, -1) if reverse else range(steps)
         if mode == "LSTM" and bias is None:
-            done = _core.t_steps(reverse, any(ctx.needs_input_grad), x, weight, *first)
+            done = _core.t_lstm_steps(reverse, any(ctx.needs_input_grad), x, weight, *first)
             if done is not None:
                 ctx.rest = mode, order, plain, done[3]
                 ctx.save_for_backward(done[0], x, weight, bias, *first)
@@ -235,7 +235,7 @@ class Recurrence(Function):
         before = _before(outputs.detach(), first[0], order[0] > 0)
         if isinstance(kept, Tensor):  # by the device's routine
             to_h, to_c = last
-            to_q, *to_first = _core.t_steps_back(order[0] > 0, weight, kept, g, to_h, to_c, first[1])
+            to_q, *to_first = _core.t_lstm_steps_backward(order[0] > 0, weight, kept, g, to_h, to_c, first[1])
             to_x = to_q
         else:
             way = _Way(order, outputs.detach(), kept, tuple(first), _core.t_contiguous(g), weight)

@@ -36,7 +36,7 @@ class Adam(Optimizer):
         amsgrad, maximize, states = group["amsgrad"], group["maximize"], self.state
         # Parameters that have made as many steps share a call: parameters, gradients, means, squares, largest squares.
         batches: dict[int, tuple[list[Tensor], ...]] = {}
-        for p in _core.t_ready(group["params"]):
+        for p in _core.t_with_gradients(group["params"]):
             state = states[p]
             if not state:
                 self._start(state, p, amsgrad)

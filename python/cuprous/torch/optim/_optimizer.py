@@ -69,7 +69,7 @@ class Optimizer:
         """Forgets the gradients, or sets them to 0."""
         for group in self.param_groups:
             if set_to_none:
-                _core.t_forget_gradients(group["params"])
+                _core.t_clear_gradients(group["params"])
                 continue
             for p in group["params"]:
                 if p.grad is not None:

@@ -7,7 +7,7 @@ from typing import Any
 from cuprous import _core
 from cuprous.torch.optim._optimizer import Optimizer, check, gradients
 
-_map, _overwrite, _update = _core.t_map, _core.t_overwrite, _core.t_update
+_map, _overwrite, _update = _core.t_map, _core.t_map_inplace, _core.t_update
 
 
 class SGD(Optimizer):

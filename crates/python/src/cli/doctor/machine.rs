@@ -1,4 +1,4 @@
-//! The first two steps: is there an NVIDIA GPU that this process may use, and a driver that starts it?
+//! The first two steps: an NVIDIA GPU that this process may use, and a driver that starts it.
 
 use cuprous_cuda::driver;
 use cuprous_cuda::error::CudaError;
@@ -6,13 +6,13 @@ use cuprous_cuda::error::CudaError;
 use super::super::probe;
 use super::super::report::{Check, Step};
 
-/// GPUs on the bus, device nodes, permissions, and what the environment hides. True where a driver is worth asking;
-/// `Err` where something that is there does not work.
+/// Checks GPUs on the bus, device nodes, permissions, and environment variables that hide GPUs. Returns true if the
+/// driver should be checked, and `Err` if something that is present does not work.
 pub(super) fn hardware(checks: &mut Vec<Check>) -> Result<bool, ()> {
     let mut add = |check: Check| checks.push(check.of(Step::Gpu));
     let makers = probe::pci_gpus();
     for maker in makers.iter().filter(|maker| **maker != "NVIDIA") {
-        let found = format!("there is one, and Cuprous cannot use {maker} GPUs; the CPU computes in its place");
+        let found = format!("found, but Cuprous cannot use {maker} GPUs and computes on the CPU instead");
         add(Check::note(&format!("{maker} gpu"), found));
     }
     let nodes = probe::nvidia_nodes();
@@ -49,14 +49,14 @@ pub(super) fn hardware(checks: &mut Vec<Check>) -> Result<bool, ()> {
     Ok(true)
 }
 
-/// What to say where NVIDIA's nodes are missing.
+/// Returns the check for missing NVIDIA device nodes.
 fn no_node(on_the_bus: bool) -> Check {
     if !on_the_bus {
-        return Check::note("gpu", "none: there is no NVIDIA device here");
+        return Check::note("gpu", "none: no NVIDIA device was found");
     }
-    let found = "there is an NVIDIA GPU on the PCI bus, and no device node for it in /dev";
+    let found = "an NVIDIA GPU is on the PCI bus, but it has no device node in /dev";
     match (probe::inside(), probe::kernel_module()) {
-        // Inside a container the bus shows the host's devices, which may well be withheld on purpose.
+        // Inside a container the bus shows the host's devices, which may be withheld on purpose.
         (Some("a container"), _) => {
             Check::note("gpu", found).with_cure("start the container with the GPU (docker: `--gpus all`)")
         }
@@ -68,7 +68,7 @@ fn no_node(on_the_bus: bool) -> Check {
     }
 }
 
-/// NVIDIA's driver: its parts, its version, and that it starts. The answer is the number of GPUs.
+/// Checks NVIDIA's driver: its parts, its version, and that it starts. Returns the number of GPUs.
 pub(super) fn driver(checks: &mut Vec<Check>) -> Result<usize, ()> {
     let mut add = |check: Check| checks.push(check.of(Step::Driver));
     let module = probe::kernel_module().map_or(String::new(), |version| format!(", {version}"));
@@ -120,11 +120,11 @@ pub(super) fn driver(checks: &mut Vec<Check>) -> Result<usize, ()> {
     Ok(count)
 }
 
-/// Why there is no driver's library, and the cure.
+/// Returns why the driver's library is missing, and a fix.
 fn no_library(error: &CudaError) -> (String, &'static str) {
     let found = match error {
         CudaError::MissingLibrary(missing) => match &missing.refused {
-            Some((file, why)) => format!("{} is there and does not load: {why}", file.display()),
+            Some((file, why)) => format!("{} exists but cannot be loaded: {why}", file.display()),
             None => "its library, libcuda.so.1, was not found".to_owned(),
         },
         other => other.to_string(),
@@ -142,12 +142,12 @@ fn no_library(error: &CudaError) -> (String, &'static str) {
     (found, cure)
 }
 
-/// Statuses with which the driver refuses to start: what they mean here, and the cure.
+/// Statuses with which the driver refuses to start: the cause and a fix.
 const REFUSALS: [(u32, &str, &str); 8] = [
     (2, "another process holds all of the GPU's memory", "end it: `nvidia-smi` lists it"),
-    (46, "another process has the GPU for itself", "end it, or have an administrator run `nvidia-smi -c DEFAULT`"),
+    (46, "another process uses the GPU exclusively", "end it, or have an administrator run `nvidia-smi -c DEFAULT`"),
     (100, "the driver sees no GPU", "run `nvidia-smi -L`; restart the machine if it lists none"),
-    (802, "the switch between the GPUs is not ready", "sudo systemctl restart nvidia-fabricmanager"),
+    (802, "the switch between the GPUs (NVSwitch) is not ready", "sudo systemctl restart nvidia-fabricmanager"),
     (
         803,
         "the driver's library and its kernel module are of different versions, as after an update",
@@ -155,10 +155,10 @@ const REFUSALS: [(u32, &str, &str); 8] = [
     ),
     (
         804,
-        "a package cuda-compat stands in front of the driver's own library",
-        "take cuda-compat out of LD_LIBRARY_PATH",
+        "the package cuda-compat is loaded instead of the driver's own library",
+        "remove cuda-compat from LD_LIBRARY_PATH",
     ),
-    (805, "the service that shares the GPU does not answer", "restart nvidia-cuda-mps-control"),
+    (805, "the service that shares the GPU (MPS) does not respond", "restart nvidia-cuda-mps-control"),
     (
         999,
         "often the module nvidia-uvm is not loaded",
@@ -170,7 +170,7 @@ fn no_start(error: &CudaError) -> (String, &'static str) {
     let CudaError::Driver { code, .. } = error else { return (String::new(), "restart the machine") };
     let listed = std::env::var_os("CUDA_VISIBLE_DEVICES").is_some();
     if listed && matches!(code, 100 | 101) {
-        return ("\nCUDA_VISIBLE_DEVICES names no GPU that is there".into(), "unset CUDA_VISIBLE_DEVICES");
+        return ("\nCUDA_VISIBLE_DEVICES does not name an existing GPU".into(), "unset CUDA_VISIBLE_DEVICES");
     }
     match REFUSALS.iter().find(|row| row.0 == *code) {
         Some((_, cause, cure)) => (format!("\n{cause}"), cure),

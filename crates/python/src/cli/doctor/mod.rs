@@ -1,4 +1,4 @@
-//! `cuprous doctor`: the steps of an installation as checks, from the processor to a kernel that really runs.
+//! `cuprous doctor`: checks of the steps of an installation, from the processor to a kernel that runs.
 
 mod libraries;
 mod machine;
@@ -11,7 +11,7 @@ use cuprous_cuda::cache::DiskCache;
 use super::report::{Check, Step, any_broken, write_json, write_text};
 use super::{Host, probe};
 
-/// Looks at everything and writes what was found; the answer is the exit code.
+/// Runs all checks and writes the findings; returns the exit code.
 pub(super) fn run(host: &Host<'_>, json: bool, out: &mut dyn Write) -> io::Result<i32> {
     let mut checks = vec![
         Check::ok("cuprous", format!("{}, Python {}", env!("CARGO_PKG_VERSION"), host.python)),
@@ -19,26 +19,26 @@ pub(super) fn run(host: &Host<'_>, json: bool, out: &mut dyn Write) -> io::Resul
         Check::ok("cpu", probe::cpu()),
         kernel("cpu", host),
     ];
-    // A step is looked at where the one before it did not fail: what follows from a fault has no cure of its own.
-    let in_sight = machine::hardware(&mut checks);
-    let gpus = if in_sight == Ok(true) { machine::driver(&mut checks) } else { in_sight.map(|_| 0) };
-    let wanted = gpus.is_ok_and(|count| count > 0);
-    checks.extend(libraries::checks(wanted));
-    if wanted {
+    // A step is checked only if the previous one did not fail, because a consequence of a fault has no fix of its own.
+    let gpu_found = machine::hardware(&mut checks);
+    let gpus = if gpu_found == Ok(true) { machine::driver(&mut checks) } else { gpu_found.map(|_| 0) };
+    let has_gpu = gpus.is_ok_and(|count| count > 0);
+    checks.extend(libraries::checks(has_gpu));
+    if has_gpu {
         libraries::targets(&mut checks, gpus.unwrap_or(0));
     }
     checks.extend(packages::checks(host));
-    let mut last = vec![cache(wanted)];
+    let mut last = vec![cache(has_gpu)];
     last.extend((0..gpus.unwrap_or(0)).map(|ordinal| kernel(&format!("cuda:{ordinal}"), host)));
     checks.extend(last.into_iter().map(|check| check.of(Step::Run)));
-    let summary = summary(&checks, wanted);
+    let summary = summary(&checks, has_gpu);
     if json { write_json(out, &checks, summary) } else { write_text(out, &checks, summary) }?;
     Ok(i32::from(any_broken(&checks)))
 }
 
 fn summary(checks: &[Check], gpu: bool) -> &'static str {
     match (any_broken(checks), gpu) {
-        (true, _) => "Something is broken: see the lines marked BROKEN, the first of them first.",
+        (true, _) => "Something is broken: see the lines marked BROKEN, and begin with the first.",
         (false, true) => "All is well: the GPU is usable.",
         (false, false) => "All is well: no GPU is usable here, and Cuprous computes on the CPU.",
     }
@@ -60,12 +60,12 @@ fn kernel_cure(device: &str) -> &'static str {
     }
 }
 
-fn cache(wanted: bool) -> Check {
+fn cache(has_gpu: bool) -> Check {
     let cache = DiskCache::open_default();
     if let Some(reason) = cache.disabled_because() {
-        let cure = "name a folder of your own in CUPROUS_CACHE_DIR";
+        let cure = "set CUPROUS_CACHE_DIR to a folder of your own";
         let text = format!("off: {reason}");
-        return if wanted { Check::broken("kernel cache", text, cure) } else { Check::note("kernel cache", text) };
+        return if has_gpu { Check::broken("kernel cache", text, cure) } else { Check::note("kernel cache", text) };
     }
     let Some(folder) = cache.folder() else { return Check::note("kernel cache", "off") };
     let (files, bytes) = probe::folder_size(folder);

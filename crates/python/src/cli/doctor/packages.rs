@@ -1,9 +1,9 @@
-//! The fifth step: Python's packages.
+//! The fifth step: Python packages.
 
 use super::super::Host;
 use super::super::report::{Check, Step};
 
-/// What Cuprous needs of Python: package, least version, its cure.
+/// The required Python packages: name, minimum version, fix.
 const NEEDED: [(&str, [u32; 2], &str); 2] =
     [("numpy", [2, 0], "pip install \"numpy>=2.0\""), ("ml_dtypes", [0, 5], "pip install \"ml_dtypes>=0.5\"")];
 
@@ -25,12 +25,15 @@ pub(super) fn checks(host: &Host<'_>) -> Vec<Check> {
     let there: Vec<String> =
         NEIGHBORS.iter().filter_map(|name| Some(format!("{name} {}", (host.package)(name)?))).collect();
     if !there.is_empty() {
-        checks.push(Check::note("beside it", format!("{}: arrays are shared without a copy", there.join(", "))));
+        checks.push(Check::note(
+            "other packages",
+            format!("{}: share arrays with Cuprous without a copy", there.join(", ")),
+        ));
     }
     checks.into_iter().map(|check| check.of(Step::Packages)).collect()
 }
 
-/// The first two numbers of a version.
+/// Returns the first two numbers of a version.
 fn numbers(version: &str) -> [u32; 2] {
     let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
     [parts.next().unwrap_or(0), parts.next().unwrap_or(0)]

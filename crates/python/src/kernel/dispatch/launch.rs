@@ -1,9 +1,9 @@
-//! Launches: arguments by position and name, copies of the host's arrays there and back, exceptions.
+//! Launches: binding of arguments, copies of host arrays to the device and back, exceptions.
 
 use super::*;
 
 impl Kernel {
-    /// Arguments by position and name, with defaults.
+    /// Binds arguments by position and name, with defaults.
     #[cold]
     pub(super) fn bind<'py>(
         &self,
@@ -55,12 +55,12 @@ impl Kernel {
             bound = self.bind(args, named)?;
             &bound
         };
-        if self.launch_again(launch, args)? {
+        if self.launch_fast(launch, args)? {
             return Ok(());
         }
         let mut key = Key::with_capacity(args.len());
         let mut list: SmallVec<[Arg<'py>; 16]> = SmallVec::with_capacity(args.len());
-        dates::begin();
+        dates::reset();
         for object in args.iter_borrowed() {
             list.push(Arg::new(&object, &mut key)?);
         }
@@ -78,7 +78,7 @@ impl Kernel {
         if WARN.load(Relaxed) & HOST_ARRAYS != 0 {
             warn_of_host_arrays(py, &list)?;
         }
-        let (mut back, mut unaligned) = (Vec::new(), Vec::new());
+        let (mut copies_back, mut unaligned) = (Vec::new(), Vec::new());
         if engine.id == 0 {
             for arg in &mut list {
                 arg.align(&mut unaligned)?;
@@ -90,20 +90,20 @@ impl Kernel {
         } else {
             let mut count = 0;
             for arg in &mut list {
-                to_device(py, engine, arg, &mut count, &mut back)?;
+                to_device(py, engine, arg, &mut count, &mut copies_back)?;
             }
-            if !back.is_empty() {
-                // The copies are packed, so that types may have changed.
+            if !copies_back.is_empty() {
+                // The copies are contiguous, so types may have changed.
                 key.clear();
                 list.iter().for_each(|arg| key_of(&arg.ty(), &mut key));
             }
         }
         let overload = match self.find(&key, engine.id) {
             Some(found) => found,
-            None => self.make(py, engine, &list, key)?,
+            None => self.find_or_compile(py, engine, &list, key)?,
         };
         list.extend(overload.captured.iter().map(|a| Arg::Array(a.clone(), true)));
-        let mut packed = Packed::new(overload.bytes);
+        let mut packed = ArgumentBlock::new(overload.bytes);
         for ((arg, ty), &at) in list.iter().zip(&overload.types).zip(&overload.starts) {
             if !packed.write(at, ty, arg) {
                 return Err(PyTypeError::new_err(format!("[cuda.jit] {} does not fit the parameter {ty}", arg.ty())));
@@ -111,12 +111,12 @@ impl Kernel {
         }
         let mut arrays: SmallVec<[&Array; 16]> = SmallVec::new();
         list.iter().for_each(|arg| arg.arrays(&mut |a| arrays.push(a)));
-        // Arrays of the host are no arrays of the engine, but count among those that may be written.
+        // Host arrays are not arrays of the engine, but count in the list of arrays that may be written.
         let mut slots: SmallVec<[bool; 16]> = SmallVec::new();
         let mut next = 0;
-        list.iter().for_each(|arg| note(arg, &overload.writes, &mut next, &mut slots));
+        list.iter().for_each(|arg| collect_writable(arg, &overload.writes, &mut next, &mut slots));
         overload.submit(py, engine, launch, &packed, &arrays, &slots)?;
-        for Back { array, host, records } in back {
+        for CopyBack { array, host, records } in copies_back {
             match arrays.get(array) {
                 Some(copy) if slots.get(array).copied().unwrap_or(true) => {
                     if records {
@@ -135,16 +135,16 @@ impl Kernel {
         overload.report(py, engine)
     }
 
-    /// The launch, if its arguments are like those of the launch before.
-    fn launch_again(&self, launch: &Launch, args: &Bound<'_, PyTuple>) -> PyResult<bool> {
+    /// Launches on the fast path if the arguments are like those of the previous launch. Returns false otherwise.
+    fn launch_fast(&self, launch: &Launch, args: &Bound<'_, PyTuple>) -> PyResult<bool> {
         let recent = self.lock().get(self.recent.load(Relaxed)).map(|e| e.overload.clone());
         let Some(overload) = recent else { return Ok(false) };
         let Some((packed, arrays)) =
-            overload.table.as_ref().and_then(|t| t.pack(args, overload.bytes, overload.engine))
+            overload.fast_path.as_ref().and_then(|t| t.pack(args, overload.bytes, overload.engine))
         else {
             return Ok(false);
         };
-        let engine = devices::numbered(overload.engine);
+        let engine = devices::by_number(overload.engine);
         if arrays.is_empty() && devices::default_engine().or_raise()?.id != overload.engine {
             return Ok(false);
         }
@@ -169,14 +169,14 @@ fn warn_of_host_arrays(py: Python<'_>, args: &[Arg<'_>]) -> PyResult<()> {
 }
 
 impl Overload {
-    /// A launch of that shape, with addresses at these places.
-    pub(super) fn launch(&self, launch: &Launch, places: &[u32]) -> cuprous_core::Result<Arc<UserLaunch>> {
+    /// Returns a launch of that shape, with addresses at these offsets.
+    pub(super) fn launch(&self, launch: &Launch, offsets: &[u32]) -> cuprous_core::Result<Arc<UserLaunch>> {
         const KEPT: usize = 16;
         let mut known = self.launches.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(found) = known.iter().find(|known| known.config == *launch && *known.address_offsets == *places) {
+        if let Some(found) = known.iter().find(|known| known.config == *launch && *known.address_offsets == *offsets) {
             return Ok(found.clone());
         }
-        let new = UserLaunch::new(self.code.clone(), *launch, places)?;
+        let new = UserLaunch::new(self.code.clone(), *launch, offsets)?;
         if known.len() == KEPT {
             known.remove(0);
         }
@@ -184,22 +184,22 @@ impl Overload {
         Ok(new)
     }
 
-    /// Records a launch with arguments that are ready; `slots` says which of the arrays may be written.
+    /// Records a launch with packed arguments. `slots` has true for each array that may be written.
     fn submit(
         &self,
         py: Python<'_>,
         engine: &'static Arc<Engine>,
         launch: &Launch,
-        packed: &Packed,
+        packed: &ArgumentBlock,
         arrays: &[&Array],
         slots: &[bool],
     ) -> PyResult<()> {
         let named = self.launch(launch, &packed.addresses).or_raise()?;
         engine.launch(&named, packed.block(), arrays, |k| slots[k]).or_raise()?;
-        operand::settle(py, engine)
+        crate::interrupt::run_due_tape(py, engine)
     }
 
-    /// Raises what the kernel raised.
+    /// Raises the exception that the kernel raised, if any.
     fn report(&self, py: Python<'_>, engine: &'static Arc<Engine>) -> PyResult<()> {
         if self.module.reports
             && let Some(record) = crate::interrupt::run(py, || engine.flush().and_then(|()| self.code.fault()))?
@@ -209,12 +209,12 @@ impl Overload {
         Ok(())
     }
 
-    /// The exception that a kernel raised.
+    /// Returns the exception that a kernel raised.
     #[cold]
     fn exception(&self, py: Python<'_>, record: &Record) -> PyErr {
         let number = usize::try_from(record[0] - 1).unwrap_or(usize::MAX);
         let Some(fault) = self.module.faults.get(number) else {
-            return PyRuntimeError::new_err("[cuda.jit] a kernel left a broken record of an exception");
+            return PyRuntimeError::new_err("[cuda.jit] a kernel raised an exception, but its record is damaged");
         };
         let class = match &fault.kind {
             FaultKind::Raise(Some(k), _) => self.classes.get(*k).map(|class| class.bind(py).clone()),
@@ -227,50 +227,50 @@ impl Overload {
     }
 }
 
-/// For each of our arrays in an argument, whether it may be written.
-fn note(arg: &Arg<'_>, writes: &[bool], next: &mut usize, slots: &mut SmallVec<[bool; 16]>) {
+/// Appends, for each of our arrays in an argument, whether it may be written.
+fn collect_writable(arg: &Arg<'_>, writes: &[bool], next: &mut usize, slots: &mut SmallVec<[bool; 16]>) {
     match arg {
         Arg::Array(..) | Arg::Records(_) => {
             slots.push(writes.get(*next).copied().unwrap_or(true));
             *next += 1;
         }
         Arg::Host(_) => *next += 1,
-        Arg::Tuple(items, _) => items.iter().for_each(|item| note(item, writes, next, slots)),
+        Arg::Tuple(items, _) => items.iter().for_each(|item| collect_writable(item, writes, next, slots)),
         Arg::None | Arg::Number(..) => {}
     }
 }
 
-/// An array of the host that was copied to a device.
-struct Back<'py> {
-    /// Its number among the arrays.
+/// A host array that was copied to a device.
+struct CopyBack<'py> {
+    /// Its index among the arrays.
     array: usize,
     host: Bound<'py, PyAny>,
     records: bool,
 }
 
-/// Replaces an array of the host by a copy on the device; `back` gets what is copied back.
+/// Replaces a host array by a copy on the device. `copies_back` gets the arrays to copy back after the launch.
 fn to_device<'py>(
     py: Python<'py>,
     engine: &Arc<Engine>,
     arg: &mut Arg<'py>,
     count: &mut usize,
-    back: &mut Vec<Back<'py>>,
+    copies_back: &mut Vec<CopyBack<'py>>,
 ) -> PyResult<()> {
     match arg {
         Arg::Array(..) | Arg::Records(_) => *count += 1,
         Arg::Host(host) => {
             let device = devices::name(engine);
             let records = Records::of(py, host, &device)?;
-            back.push(Back { array: *count, host: host.object.clone(), records: records.is_some() });
+            copies_back.push(CopyBack { array: *count, host: host.object.clone(), records: records.is_some() });
             *count += 1;
             *arg = match records {
                 Some(records) => Arg::Records(Box::new(records)),
-                None => Arg::Array(copied(py, host, &device)?, host.writable),
+                None => Arg::Array(copy_to_device(py, host, &device)?, host.writable),
             };
         }
         Arg::Tuple(items, _) => {
             for item in items {
-                to_device(py, engine, item, count, back)?;
+                to_device(py, engine, item, count, copies_back)?;
             }
         }
         _ => {}
@@ -278,13 +278,13 @@ fn to_device<'py>(
     Ok(())
 }
 
-/// A copy of an array of the host whose elements lie in the same order, which a kernel's type may name.
-fn copied(py: Python<'_>, host: &HostArray<'_>, device: &str) -> PyResult<Array> {
+/// Returns a copy of a host array with the same order of elements, because a kernel's type may depend on the order.
+fn copy_to_device(py: Python<'_>, host: &HostArray<'_>, device: &str) -> PyResult<Array> {
     if host.order() != Order::F {
-        return Ok(crate::numpy::from_numpy(py, &host.object, Some(device))?.0);
+        return Ok(crate::numpy::from_numpy(py, &host.object, Some(device))?.array);
     }
-    let turned = crate::numpy::from_numpy(py, &host.object.getattr("T")?, Some(device))?.0;
-    let layout = &turned.layout;
+    let transposed = crate::numpy::from_numpy(py, &host.object.getattr("T")?, Some(device))?.array;
+    let layout = &transposed.layout;
     let reversed = |numbers: &[i64]| numbers.iter().rev().copied().collect::<Vec<_>>();
-    Ok(turned.view(layout.with(&reversed(&layout.shape), &reversed(&layout.strides), layout.offset)))
+    Ok(transposed.view(layout.with(&reversed(&layout.shape), &reversed(&layout.strides), layout.offset)))
 }

@@ -1,4 +1,4 @@
-//! Overloads: found by the types of arguments, fitted to signatures, compiled where there is none.
+//! Overloads: looked up by the types of arguments, matched to signatures, compiled if missing.
 
 use super::*;
 
@@ -14,19 +14,20 @@ impl Kernel {
         Some(entries[found].overload.clone())
     }
 
-    /// The types of the signature that arguments fit, where there are signatures.
-    fn fitting(&self, args: &[Arg<'_>]) -> PyResult<Option<Vec<Ty>>> {
+    /// Returns the types of the signature that matches the arguments best; `None` if the kernel has no signatures.
+    fn best_signature(&self, args: &[Arg<'_>]) -> PyResult<Option<Vec<Ty>>> {
         let signatures = self.signatures.lock().unwrap_or_else(|e| e.into_inner());
         if signatures.is_empty() {
             return Ok(None);
         }
         let have: Vec<Ty> = args.iter().map(Arg::ty).collect();
-        // What loses least: nothing, then no kind, then a kind, then a value. A signature is better where fewer do.
-        let loss = |wanted: &[Ty]| -> Option<usize> {
-            if wanted.len() != have.len() {
+        // The cost of a conversion, from lowest: same type, same kind, another kind, possible loss of the value. The
+        // signature with the lowest sum is the best.
+        let loss = |signature: &[Ty]| -> Option<usize> {
+            if signature.len() != have.len() {
                 return None;
             }
-            let each = have.iter().zip(wanted).map(|(have, want)| match (have, want) {
+            let each = have.iter().zip(signature).map(|(have, want)| match (have, want) {
                 _ if have == want => Some(0),
                 (Ty::Scalar(a), Ty::Scalar(b)) if cuprous_core::promote::promote(*a, *b) == *b => {
                     Some(if a.kind() == b.kind() { 1 } else { 2 })
@@ -63,19 +64,24 @@ impl Kernel {
         }
     }
 
-    /// The signatures of a function that kernels call.
+    /// Returns the signatures of a device function.
     pub(in crate::kernel) fn device_signatures(&self) -> Vec<Vec<Ty>> {
         let all = self.signatures.lock().unwrap_or_else(|e| e.into_inner());
         if self.device { all.clone() } else { Vec::new() }
     }
 
-    pub(super) fn compile(&self, py: Python<'_>, engine: &Arc<Engine>, given: Vec<Ty>) -> PyResult<Arc<Overload>> {
-        let (module, classes, captured) = self.module(py, &given, true)?;
-        let mut types = given.clone();
+    pub(super) fn compile(
+        &self,
+        py: Python<'_>,
+        engine: &Arc<Engine>,
+        launch_types: Vec<Ty>,
+    ) -> PyResult<Arc<Overload>> {
+        let (module, classes, captured) = self.module(py, &launch_types, true)?;
+        let mut types = launch_types.clone();
         types.extend(captured.iter().map(Arg::type_of));
         if let Some(other) = captured.iter().find(|a| devices::of(a).id != engine.id) {
             return Err(PyValueError::new_err(format!(
-                "[cuda.jit] the kernel runs on {} and uses an array on {} from outside; pass it as an argument",
+                "[cuda.jit] the kernel runs on {} and captures an array on {}; pass the array as an argument",
                 devices::name(engine),
                 devices::name(devices::of(other)),
             )));
@@ -83,7 +89,7 @@ impl Kernel {
         let (module, classes) = (Arc::new(module), classes.into());
         let code = py.detach(|| engine.device.user_kernel(&module, &self.options)).or_raise()?;
         let (starts, bytes) = abi::offsets(&types);
-        let table = if captured.is_empty() { Table::of(&types, &starts) } else { None };
+        let fast_path = if captured.is_empty() { FastPath::of(&types, &starts) } else { None };
         let kernel = module.kernel();
         let mut writes = Vec::new();
         for (k, ty) in types.iter().enumerate() {
@@ -91,7 +97,7 @@ impl Kernel {
         }
         Ok(Arc::new(Overload {
             engine: engine.id,
-            given,
+            launch_types,
             types,
             starts,
             bytes,
@@ -100,12 +106,12 @@ impl Kernel {
             classes,
             captured,
             code,
-            table,
+            fast_path,
             launches: Mutex::default(),
         }))
     }
 
-    /// All overloads.
+    /// Returns all overloads.
     pub(super) fn all(&self) -> Vec<Arc<Overload>> {
         self.lock().iter().map(|e| e.overload.clone()).collect()
     }
@@ -123,33 +129,31 @@ impl Kernel {
             match Arg::new(object.bind(py), &mut Key::new())? {
                 Arg::Array(array, _) => captured.push(array),
                 _ => {
-                    return Err(PyTypeError::new_err(
-                        "[cuda.jit] a kernel uses something from outside that is no array",
-                    ));
+                    return Err(PyTypeError::new_err("[cuda.jit] a captured object is not an array"));
                 }
             }
         }
-        // A class of numbers is known now.
+        // A class of numbers is a constant.
         let arg = |ty: &Ty| match types::class_of(ty) {
-            Some(d) => Given::Static(Value::Type(Ty::Scalar(d))),
-            None => Given::Ty(ty.clone()),
+            Some(d) => ParamKind::Static(Value::Type(Ty::Scalar(d))),
+            None => ParamKind::Ty(ty.clone()),
         };
-        let mut given: Vec<Given> = list.iter().map(arg).collect();
-        given.extend(captured.iter().map(|a| Given::Ty(Arg::type_of(a))));
-        let module = compile_function(&source, &given, kernel, self.options.checks).map_err(|e| raise(py, &e))?;
+        let mut params: Vec<ParamKind> = list.iter().map(arg).collect();
+        params.extend(captured.iter().map(|a| ParamKind::Ty(Arg::type_of(a))));
+        let module = compile_function(&source, &params, kernel, self.options.checks).map_err(|e| raise(py, &e))?;
         Ok((module, classes, captured))
     }
 
-    /// The overload for some arguments, compiled where there is none.
+    /// Returns the overload for some arguments and compiles it if necessary.
     #[cold]
-    pub(super) fn make(
+    pub(super) fn find_or_compile(
         &self,
         py: Python<'_>,
         engine: &Arc<Engine>,
         args: &[Arg<'_>],
         key: Key,
     ) -> PyResult<Arc<Overload>> {
-        let types = match self.fitting(args)? {
+        let types = match self.best_signature(args)? {
             Some(types) => types,
             None => args.iter().map(Arg::ty).collect(),
         };
@@ -161,42 +165,42 @@ impl Kernel {
             };
             return Ok(self.add(overload, exact, key));
         };
-        let mine = self.being_loaded();
-        if let Some(found) = mine.iter().find(|o| o.engine == engine.id && key_of_all(&o.given) == exact) {
+        let mine = self.loading_on_this_thread();
+        if let Some(found) = mine.iter().find(|o| o.engine == engine.id && key_of_all(&o.launch_types) == exact) {
             return Ok(found.clone());
         }
-        // Its globals are set before anybody launches it, but who sets them.
+        // No other thread may launch it before `on_load` has set its globals. The thread that runs `on_load` may.
         let attached = || self.compiling.lock_py_attached(py).unwrap_or_else(|e| e.into_inner());
         let _one_at_a_time = mine.is_empty().then(attached);
         let overload = match self.find(&exact, engine.id) {
             Some(found) => found,
             None => {
                 let new = self.compile(py, engine, types)?;
-                self.tell(py, on_load, &new)?;
+                self.notify(py, on_load, &new)?;
                 new
             }
         };
         Ok(self.add(overload, exact, key))
     }
 
-    /// What this thread tells somebody of just now, who may launch it.
-    fn being_loaded(&self) -> Vec<Arc<Overload>> {
+    /// Returns the overloads whose `on_load` callback runs on this thread, which may launch them.
+    fn loading_on_this_thread(&self) -> Vec<Arc<Overload>> {
         let all = self.loading.lock().unwrap_or_else(|e| e.into_inner());
         let me = std::thread::current().id();
         all.iter().filter(|(thread, _)| *thread == me).map(|(_, overload)| overload.clone()).collect()
     }
 
-    /// Tells of a module that was loaded.
-    pub(super) fn tell(&self, py: Python<'_>, on_load: &Py<PyAny>, overload: &Arc<Overload>) -> PyResult<()> {
+    /// Calls `on_load` with the module that was loaded.
+    pub(super) fn notify(&self, py: Python<'_>, on_load: &Py<PyAny>, overload: &Arc<Overload>) -> PyResult<()> {
         let Some(handle) = overload.code.module() else { return Ok(()) };
         let all = || self.loading.lock().unwrap_or_else(|e| e.into_inner());
         all().push((std::thread::current().id(), overload.clone()));
-        let told = on_load.call1(py, (handle,));
+        let result = on_load.call1(py, (handle,));
         all().retain(|(_, other)| !Arc::ptr_eq(other, overload));
-        told.map(drop)
+        result.map(drop)
     }
 
-    /// Keeps an overload, or the one that is known for its types; it serves arguments of that key too.
+    /// Stores an overload, or returns the existing one for its types. It accepts arguments with that key too.
     pub(super) fn add(&self, overload: Arc<Overload>, exact: Key, key: Key) -> Arc<Overload> {
         let mut entries = self.lock();
         let known = entries.iter().position(|e| e.overload.engine == overload.engine && e.keys[0] == exact);
@@ -226,14 +230,14 @@ fn arrays_in(ty: &Ty, f: &mut dyn FnMut(&ArrayTy)) {
     }
 }
 
-/// What a value that may not fit costs, among the costs of conversions.
+/// The cost of a conversion that may lose the value.
 const LOSSY: usize = 4;
 
 #[cold]
 fn ambiguous(have: &[Ty], best: &[&Vec<Ty>]) -> PyErr {
     let best: Vec<String> = best.iter().map(|types| show(types)).collect();
     PyTypeError::new_err(format!(
-        "Ambiguous overloading for argument type(s) {}: {} lose as much; add a signature, or convert the arguments",
+        "Ambiguous overloading for argument type(s) {}: {} match equally well; add a signature, or convert the arguments",
         show(have),
         best.join(" and ")
     ))

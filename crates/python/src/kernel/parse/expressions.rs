@@ -46,7 +46,7 @@ impl<'py> Translation<'py> {
                     }
                     return Ok(match object {
                         Ok(object) => ExprKind::Value(self.value(&object)?),
-                        Err(what) => lacks_value(what, None),
+                        Err(what) => unsupported_expr(what, None),
                     });
                 }
                 ExprKind::Attribute { value: boxed(self, "value", scope)?, name: node.getattr("attr")?.extract()? }
@@ -104,25 +104,25 @@ impl<'py> Translation<'py> {
                 if kind(&node.getattr("ctx")?)? == "Store" {
                     return Ok(ExprKind::Tuple(self.exprs(&list(node, "elts")?, scope)?));
                 }
-                lacks_value("a list", Some("use a tuple, or cuda.local.array(shape, dtype)"))
+                unsupported_expr("a list", Some("use a tuple, or cuda.local.array(shape, dtype)"))
             }
             "Lambda" => {
                 let hidden = format!("lambda_{}", self.source.functions.len());
                 self.nested(hidden.clone(), node, scope)?;
                 match scope.inner.get(&hidden).cloned() {
                     Some((function, captured)) => self.passed(function, captured, scope)?,
-                    None => lacks_value("a lambda here", Some("give it a name: f = lambda …")),
+                    None => unsupported_expr("a lambda here", Some("give it a name: f = lambda …")),
                 }
             }
             "ListComp" | "SetComp" | "DictComp" | "GeneratorExp" => {
-                lacks_value("a comprehension", Some("write a loop; for memory use cuda.local.array(shape, dtype)"))
+                unsupported_expr("a comprehension", Some("write a loop; for memory use cuda.local.array(shape, dtype)"))
             }
-            "Dict" | "Set" => lacks_value("a dict or set", Some("use arrays")),
-            "JoinedStr" => lacks_value("an f-string", Some("print takes several arguments: print(\"i\", i)")),
+            "Dict" | "Set" => unsupported_expr("a dict or set", Some("use arrays")),
+            "JoinedStr" => unsupported_expr("an f-string", Some("print takes several arguments: print(\"i\", i)")),
             "Starred" => ExprKind::Starred(boxed(self, "value", scope)?),
-            "NamedExpr" => lacks_value(":=", Some("assign in a statement of its own")),
-            "Yield" | "YieldFrom" | "Await" => lacks_value("yield and await", None),
-            other => lacks_value(other, None),
+            "NamedExpr" => unsupported_expr(":=", Some("assign in a statement of its own")),
+            "Yield" | "YieldFrom" | "Await" => unsupported_expr("yield and await", None),
+            other => unsupported_expr(other, None),
         })
     }
 
@@ -133,14 +133,14 @@ impl<'py> Translation<'py> {
             let value = self.field(&keyword, "value", scope)?;
             match optional(&keyword, "arg")? {
                 Some(name) => keywords.push((name.extract()?, value)),
-                None => return Ok(lacks_value("**", Some("write the arguments one by one"))),
+                None => return Ok(unsupported_expr("**", Some("write the arguments one by one"))),
             }
         }
         if let Some(test) = self.instance_test(&func, &list(node, "args")?, scope)? {
             return Ok(test);
         }
         let args = self.exprs(&list(node, "args")?, scope)?;
-        // A function defined inside gets what it captured.
+        // A nested function receives its captured variables as keywords.
         if kind(&func)? == "Name" {
             let name: String = func.getattr("id")?.extract()?;
             if let Some((number, captured)) = scope.inner.get(&name).cloned() {
@@ -159,7 +159,7 @@ impl<'py> Translation<'py> {
             return Ok(ExprKind::Call { func, args, keywords });
         }
         let func = self.expr(&func, scope)?;
-        // One that uses arrays of devices from outside gets them from here.
+        // A function that uses captured arrays receives them as keywords.
         if let ExprKind::Value(Value::Function(number)) = &func.kind {
             let texts = self.source.functions[*number].params.iter().map(|p| p.name.text.clone());
             for text in texts.filter(|text| is_captured_name(text)).collect::<Vec<_>>() {
@@ -169,7 +169,7 @@ impl<'py> Translation<'py> {
         Ok(ExprKind::Call { func: Box::new(func), args, keywords })
     }
 
-    /// `isinstance(x, classes)`: of the classes, only Python knows which they are.
+    /// Translates `isinstance(x, classes)`. The classes are resolved here, because only Python knows them.
     fn instance_test(
         &mut self,
         func: &Node<'py>,
@@ -190,7 +190,7 @@ impl<'py> Translation<'py> {
             }
             let mut found = match self.outside(&node, scope)? {
                 Some(Ok(object)) => vec![object],
-                _ => return Ok(Some(lacks_value("isinstance of a class that is not known", None))),
+                _ => return Ok(Some(unsupported_expr("isinstance with an unknown class", None))),
             };
             while let Some(object) = found.pop() {
                 if let Ok(items) = object.cast::<PyTuple>() {
@@ -198,11 +198,11 @@ impl<'py> Translation<'py> {
                     continue;
                 }
                 let Ok(name) = object.getattr("__name__").or_else(|_| object.getattr("name")) else {
-                    return Ok(Some(lacks_value("isinstance of what is no class", None)));
+                    return Ok(Some(unsupported_expr("isinstance with an object that is not a class", None)));
                 };
                 let name: String = name.extract()?;
                 let module: String = object.getattr("__module__").and_then(|m| m.extract()).unwrap_or_default();
-                // Types of `cuda.types` are exact, as NumPy's.
+                // Types of `cuda.types` match exactly, like NumPy's.
                 let plain = module == "builtins";
                 names.push(Value::Str(if plain { name } else { format!("np.{}", name.trim_end_matches('_')) }));
             }

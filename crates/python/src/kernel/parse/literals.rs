@@ -1,22 +1,22 @@
-//! Constant folding of integer literals, by Python's rules: with integers of any size, of which the result must fit.
+//! Constant folding of integer literals by Python's rules: integers are unbounded, but the result must fit.
 
 use cuprous_kernel::ast::BinOp;
 use pyo3::types::PyInt;
 
-use super::super::entity::fits;
+use super::values::fits;
 use super::*;
 
 /// The value does not fit.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct TooLarge;
 
-/// The value of an expression of integer literals, if int64 or uint64 holds it; `None` for other expressions.
+/// Returns the value of an expression of integer literals if int64 or uint64 holds it; `None` for other expressions.
 pub(super) fn integer(node: &Node<'_>) -> PyResult<Option<Result<i128, TooLarge>>> {
     let value = evaluated(node)?;
     Ok(value.map(|n| n.and_then(|n| if fits(n) { Ok(n) } else { Err(TooLarge) })))
 }
 
-/// The same with 128 bits, for parts of an expression.
+/// Evaluates with 128 bits, for parts of an expression.
 fn evaluated(node: &Node<'_>) -> PyResult<Option<Result<i128, TooLarge>>> {
     match kind(node)?.as_str() {
         "Constant" => {
@@ -43,7 +43,7 @@ fn evaluated(node: &Node<'_>) -> PyResult<Option<Result<i128, TooLarge>>> {
     }
 }
 
-/// The value of `a op b`; `None` where Python gives no integer.
+/// Returns the value of `a op b`; `None` if the result is not an integer in Python.
 fn applied(op: BinOp, a: i128, b: i128) -> Option<Result<i128, TooLarge>> {
     let value = match op {
         BinOp::Add => a.checked_add(b),

@@ -1,10 +1,12 @@
-//! Python's `ast` objects as the kernel crate's: a translation, node by node. Names that are not local are looked up
+//! Translation of Python's `ast` objects to the kernel crate's, node by node. Names that are not local are looked up
 //! here, in closures, globals and builtins.
 
 mod expressions;
 mod literals;
 mod outside;
 mod statements;
+mod syntax;
+mod values;
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,24 +17,22 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple, PyType};
 
-use super::names::{binary, comparison, lookup, text_of, unparse};
+use syntax::{Node, binary, comparison, kind, list, lookup, optional, text_of, unparse};
 
-/// A node of Python's syntax tree, or any object.
-pub(super) type Node<'py> = Bound<'py, PyAny>;
-
-/// Nesting of Python's nodes.
+/// The deepest nesting of Python's nodes.
 pub(super) const MAX_DEPTH: usize = 500;
 
-/// A kernel and the functions it reaches, as they are translated.
+/// A kernel and the functions it reaches, during translation.
 pub(super) struct Translation<'py> {
     pub(super) source: Source,
-    /// By the identity of Python's function and its types; these are kept alive meanwhile.
+    /// By the identity of Python's function and its types. The functions are kept alive, so that identities stay
+    /// unique.
     #[allow(clippy::type_complexity, reason = "a function and its types")]
-    known: HashMap<(usize, Vec<Vec<Ty>>), (usize, Node<'py>)>,
+    translated: HashMap<(usize, Vec<Vec<Ty>>), (usize, Node<'py>)>,
     pub(super) enum_class: Node<'py>,
-    /// Classes of exceptions that are raised.
+    /// Classes of the exceptions that are raised.
     classes: Vec<Node<'py>>,
-    /// Arrays of devices that functions use from outside, with their names as parameters: see [`captured_name`].
+    /// Captured arrays, with their names as parameters: see [`is_captured_name`].
     arrays: Vec<(String, Node<'py>)>,
     pub(super) depth: usize,
 }
@@ -40,41 +40,41 @@ pub(super) struct Translation<'py> {
 /// A function being translated.
 struct Scope<'py> {
     function: Node<'py>,
-    /// Names of its variables.
+    /// Names of local variables.
     locals: HashSet<String>,
     /// Functions defined inside, with the variables that they capture.
     inner: HashMap<String, (usize, Vec<String>)>,
     /// Occurrences of names so far.
     names: u32,
-    /// What the lines of nodes lack to the file's.
+    /// Offset from line numbers of nodes to those of the file.
     shift: i64,
-    /// Names of the functions around, which are captured where they are used.
+    /// Names of the enclosing functions, which are captured where they are used.
     outer: Vec<HashSet<String>>,
     captured: Vec<String>,
-    /// Whether it is the kernel itself.
+    /// True for the kernel itself.
     root: bool,
 }
 
-/// What a function is made of.
+/// A translated function.
 pub(super) struct Translated {
     pub(super) source: Source,
     /// Classes of the exceptions that it raises.
     pub(super) classes: Vec<Py<PyAny>>,
-    /// Arrays of devices that are its last arguments: those that it uses without being given them.
+    /// Captured arrays, which are its last arguments.
     pub(super) arrays: Vec<Py<PyAny>>,
 }
 
-/// The parameter that stands for an array of a device which a function uses from outside; no variable has such a name.
+/// Returns true for the parameter of a captured array. No variable has such a name.
 fn is_captured_name(text: &str) -> bool {
     text.starts_with('@')
 }
 
-/// Translates a function and what it calls.
+/// Translates a function and the functions it calls.
 pub(super) fn translate(function: &Node<'_>) -> PyResult<Translated> {
     let py = function.py();
     let mut translation = Translation {
         source: Source::default(),
-        known: HashMap::new(),
+        translated: HashMap::new(),
         enum_class: py.import("enum")?.getattr("Enum")?,
         classes: Vec::new(),
         arrays: Vec::new(),
@@ -88,29 +88,16 @@ pub(super) fn translate(function: &Node<'_>) -> PyResult<Translated> {
     Ok(Translated { source: translation.source, classes, arrays })
 }
 
-/// The class of a node.
-pub(super) fn kind(node: &Node<'_>) -> PyResult<String> {
-    node.get_type().name()?.extract()
-}
-
-fn list<'py>(node: &Node<'py>, field: &str) -> PyResult<Vec<Node<'py>>> {
-    Ok(node.getattr(field)?.cast::<PyList>()?.iter().collect())
-}
-
-fn optional<'py>(node: &Node<'py>, field: &str) -> PyResult<Option<Node<'py>>> {
-    let value = node.getattr(field)?;
-    Ok((!value.is_none()).then_some(value))
-}
-
-fn lacks(what: impl Into<String>, instead: Option<&str>) -> StmtKind {
+fn unsupported(what: impl Into<String>, instead: Option<&str>) -> StmtKind {
     StmtKind::Unsupported { what: what.into(), instead: instead.map(str::to_owned) }
 }
 
-fn lacks_value(what: impl Into<String>, instead: Option<&str>) -> ExprKind {
+fn unsupported_expr(what: impl Into<String>, instead: Option<&str>) -> ExprKind {
     ExprKind::Unsupported { what: what.into(), instead: instead.map(str::to_owned) }
 }
 
-/// Names that statements bind, not those of functions inside. (What binds in expressions is refused where it stands.)
+/// Collects the names that statements bind, except those of nested functions. (Expressions that bind names are not
+/// supported.)
 fn assigned(body: &[Node<'_>], into: &mut HashSet<String>) -> PyResult<()> {
     for node in body {
         let name = kind(node)?;
@@ -135,7 +122,7 @@ fn assigned(body: &[Node<'_>], into: &mut HashSet<String>) -> PyResult<()> {
     Ok(())
 }
 
-/// Names in a target of an assignment, or in a list of them.
+/// Collects the names in a target of an assignment, or in a list of targets.
 fn bound(target: &Node<'_>, into: &mut HashSet<String>) -> PyResult<()> {
     if let Ok(list) = target.cast::<PyList>() {
         return list.iter().try_for_each(|target| bound(&target, into));
@@ -152,20 +139,20 @@ fn bound(target: &Node<'_>, into: &mut HashSet<String>) -> PyResult<()> {
 }
 
 impl<'py> Translation<'py> {
-    /// The number of a Python function, translated unless it is known.
+    /// Returns the number of a Python function and translates it if necessary.
     pub(super) fn function(&mut self, function: &Node<'py>) -> PyResult<usize> {
         self.signed_function(function, Vec::new())
     }
 
-    /// The same, with the types that its decorator has.
+    /// Like [`Translation::function`], with the types of its decorator.
     pub(super) fn signed_function(&mut self, function: &Node<'py>, signatures: Vec<Vec<Ty>>) -> PyResult<usize> {
         let id = (function.as_ptr() as usize, signatures.clone());
-        if let Some((known, _)) = self.known.get(&id) {
-            return Ok(*known);
+        if let Some((translated, _)) = self.translated.get(&id) {
+            return Ok(*translated);
         }
         let number = self.source.functions.len();
         self.source.functions.push(Function::default());
-        self.known.insert(id, (number, function.clone()));
+        self.translated.insert(id, (number, function.clone()));
         let helper = function.py().import("cuprous.cuda._source")?;
         let parsed = helper.getattr("parse")?.call1((function,))?;
         let (node, lines, first_line, file, shift): (Node<'py>, Vec<String>, u32, String, i64) = parsed.extract()?;
@@ -180,15 +167,15 @@ impl<'py> Translation<'py> {
             root: number == 0,
         };
         let defaults = self.defaults(function)?;
-        let mut made = Function { file, lines, first_line, ..Function::default() };
-        made.name = function.getattr("__name__")?.extract()?;
-        self.body(&node, &mut scope, &mut made, defaults)?;
-        made.signatures = signatures;
-        self.source.functions[number] = made;
+        let mut result = Function { file, lines, first_line, ..Function::default() };
+        result.name = function.getattr("__name__")?.extract()?;
+        self.body(&node, &mut scope, &mut result, defaults)?;
+        result.signatures = signatures;
+        self.source.functions[number] = result;
         Ok(number)
     }
 
-    /// Default values of a function's parameters, by name.
+    /// Returns the default values of a function's parameters, by name.
     fn defaults(&mut self, function: &Node<'py>) -> PyResult<HashMap<String, Value>> {
         let mut result = HashMap::new();
         let module = function.py().import("cuprous.cuda._jit")?;
@@ -201,48 +188,48 @@ impl<'py> Translation<'py> {
         Ok(result)
     }
 
-    /// Parameters and statements of a function or lambda.
+    /// Translates the parameters and statements of a function or lambda.
     fn body(
         &mut self,
         node: &Node<'py>,
         scope: &mut Scope<'py>,
-        made: &mut Function,
+        result: &mut Function,
         mut defaults: HashMap<String, Value>,
     ) -> PyResult<()> {
         let args = node.getattr("args")?;
         let mut params = list(&args, "posonlyargs")?;
         params.extend(list(&args, "args")?);
-        // What a launch passes has names: only functions that kernels call take further arguments.
+        // Launches pass arguments to named parameters; only functions that kernels call may take *args.
         let rest = optional(&args, "vararg")?.filter(|_| !scope.root);
-        made.rest = rest.as_ref().map(|_| params.len());
+        result.rest = rest.as_ref().map(|_| params.len());
         params.extend(rest);
         params.extend(list(&args, "kwonlyargs")?);
         for param in &params {
             let text: String = param.getattr("arg")?.extract()?;
             scope.locals.insert(text.clone());
             let default = defaults.remove(&text);
-            made.params.push(Param { name: scope.name(text), default });
+            result.params.push(Param { name: scope.name(text), default });
         }
         let starred = ["vararg", "kwarg"].iter().any(|field| args.getattr(*field).is_ok_and(|a| !a.is_none()));
-        let starred = starred && (made.rest.is_none() || optional(&args, "kwarg")?.is_some());
+        let starred = starred && (result.rest.is_none() || optional(&args, "kwarg")?.is_some());
         let lambda = kind(node)? == "Lambda";
         let statements = if lambda { Vec::new() } else { list(node, "body")? };
         assigned(&statements, &mut scope.locals)?;
         if starred {
-            let kind = lacks("*args and **kwargs", Some("name the parameters"));
-            made.body.push(Stmt { pos: scope.pos(node)?, kind });
+            let kind = unsupported("*args and **kwargs", Some("name the parameters"));
+            result.body.push(Stmt { pos: scope.pos(node)?, kind });
         }
         if lambda {
             let value = node.getattr("body")?;
             let kind = StmtKind::Return(Some(self.expr(&value, scope)?));
-            made.body.push(Stmt { pos: scope.pos(&value)?, kind });
+            result.body.push(Stmt { pos: scope.pos(&value)?, kind });
         } else {
-            made.body.extend(self.block(&statements, scope)?);
+            result.body.extend(self.block(&statements, scope)?);
         }
         for text in std::mem::take(&mut scope.captured) {
-            made.params.push(Param { name: scope.name(text), default: None });
+            result.params.push(Param { name: scope.name(text), default: None });
         }
-        made.names = scope.names;
+        result.names = scope.names;
         Ok(())
     }
 
@@ -262,7 +249,7 @@ impl<'py> Translation<'py> {
 }
 
 impl<'py> Scope<'py> {
-    /// A variable that is a parameter more.
+    /// Captures a variable, which becomes an additional parameter.
     fn capture(&mut self, text: &str) -> ExprKind {
         if !self.captured.iter().any(|c| c == text) {
             self.captured.push(text.into());

@@ -1,23 +1,29 @@
-//! Names, and what lies outside of a function: closures, globals, captured arrays, functions of ours.
+//! Names, and what is defined outside of a function: closures, globals, captured arrays, replacements for library
+//! functions.
 
 use super::*;
 
 impl<'py> Translation<'py> {
-    /// The function of our own that stands for one of Python or NumPy which is called: see `cuprous.cuda._library`.
-    pub(super) fn library(&mut self, func: &Node<'py>, given: usize, scope: &Scope<'py>) -> PyResult<Option<usize>> {
+    /// Returns our function that replaces a function of Python or NumPy in a call: see `cuprous.cuda._library`.
+    pub(super) fn library(
+        &mut self,
+        func: &Node<'py>,
+        arg_count: usize,
+        scope: &Scope<'py>,
+    ) -> PyResult<Option<usize>> {
         let Some(Ok(object)) = self.outside(func, scope)? else { return Ok(None) };
         if !object.is_callable() || object.hasattr("__code__")? || object.is_instance_of::<PyType>() {
             return Ok(None);
         }
         let known = object.py().import("cuprous.cuda._library")?.getattr("FUNCTIONS")?;
-        // What has no hash is none of them.
+        // An unhashable object is not in the table.
         let Ok(found) = known.get_item(&object) else { return Ok(None) };
         let (count, function): (usize, Node<'py>) = found.extract()?;
-        if given < count {
+        if arg_count < count {
             return Ok(None);
         }
         let function = self.function(&function)?;
-        // Of integers it is something else.
+        // With integer arguments the call has another meaning.
         if count > 1 {
             self.source.round_to = Some(function);
             return Ok(None);
@@ -25,7 +31,7 @@ impl<'py> Translation<'py> {
         Ok(Some(function))
     }
 
-    /// A function defined inside, where it is not called.
+    /// Translates a nested function that is used as a value.
     pub(super) fn passed(
         &mut self,
         function: usize,
@@ -43,7 +49,7 @@ impl<'py> Translation<'py> {
         Ok(ExprKind::Closure { function, captured: all })
     }
 
-    /// A name: local, captured from a function around, or known now.
+    /// Translates a name: local, captured from an enclosing function, or a constant.
     pub(super) fn name(&mut self, text: &str, scope: &mut Scope<'py>) -> PyResult<ExprKind> {
         if is_captured_name(text) {
             return Ok(scope.capture(text));
@@ -62,7 +68,7 @@ impl<'py> Translation<'py> {
                 Some(param) => param,
                 None => ExprKind::Value(self.value(&object)?),
             },
-            // Compiled by its decorator, a function that calls itself has no name yet.
+            // A function that calls itself has no global name yet while its decorator compiles it.
             None if scope.function.getattr("__name__")?.extract::<String>()? == text => {
                 let function = scope.function.clone();
                 ExprKind::Value(Value::Function(self.function(&function)?))
@@ -71,7 +77,8 @@ impl<'py> Translation<'py> {
         })
     }
 
-    /// An array of a device, which a function is given as a further argument, so that it is read and written in place.
+    /// Captures a device array: the function receives it as an additional argument, so that it is read and written in
+    /// place.
     pub(super) fn captured_array(
         &mut self,
         name: &str,
@@ -96,7 +103,7 @@ impl<'py> Translation<'py> {
         Ok(Some(scope.capture(&text)))
     }
 
-    /// The object that a chain of attributes leads to from a name that is not local; what is wrong where it leads nowhere.
+    /// Resolves a chain of attributes of a name that is not local to a Python object, or to an error text.
     pub(super) fn outside(
         &mut self,
         node: &Node<'py>,
@@ -117,8 +124,8 @@ impl<'py> Translation<'py> {
             Some(Ok(base)) => base,
             other => return Ok(other),
         };
-        // Attributes of arrays and numbers are the language's own.
-        // A module is asked for nothing else: NumPy's runs Python for what it has not.
+        // Attributes of arrays and numbers belong to the kernel language. A module is not queried for other attributes,
+        // because NumPy's `__getattr__` runs Python code for unknown names.
         let is_array = base.cast::<PyModule>().is_err()
             && (base.cast::<crate::array::PyArray>().is_ok()
                 || base.hasattr("__array_interface__")?

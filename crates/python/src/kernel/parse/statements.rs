@@ -1,4 +1,4 @@
-//! Statements, and functions inside of functions.
+//! Statements and nested functions.
 
 use super::*;
 
@@ -62,22 +62,22 @@ impl<'py> Translation<'py> {
                 self.nested(node.getattr("name")?.extract()?, node, scope)?;
                 return Ok(None);
             }
-            // Importing inside a function binds names that Python would look up at run time.
-            "Import" | "ImportFrom" => lacks("import", Some("import at the top of the file")),
-            "Try" | "TryStar" => lacks("try", Some("test for the condition with `if`")),
-            "With" => lacks("with", None),
-            "Delete" => lacks("del", None),
-            "Global" | "Nonlocal" => lacks("global and nonlocal", Some("pass an array and write into it")),
-            "ClassDef" => lacks("class", None),
-            "Match" => lacks("match", Some("use if and elif")),
-            other => lacks(other, None),
+            // An import inside a function binds names that Python would look up at run time.
+            "Import" | "ImportFrom" => unsupported("import", Some("import at the top of the file")),
+            "Try" | "TryStar" => unsupported("try", Some("test for the condition with `if`")),
+            "With" => unsupported("with", None),
+            "Delete" => unsupported("del", None),
+            "Global" | "Nonlocal" => unsupported("global and nonlocal", Some("pass an array and write into it")),
+            "ClassDef" => unsupported("class", None),
+            "Match" => unsupported("match", Some("use if and elif")),
+            other => unsupported(other, None),
         }))
     }
 
-    /// `raise Class` and `raise Class("…")`.
+    /// Translates `raise Class` and `raise Class("…")`.
     fn raise(&mut self, exception: Option<Node<'py>>, scope: &mut Scope<'py>) -> PyResult<StmtKind> {
         let Some(exception) = exception else {
-            return Ok(lacks("raise without an exception", Some("name it: raise ValueError(\"…\")")));
+            return Ok(unsupported("raise without an exception", Some("name it: raise ValueError(\"…\")")));
         };
         let called = kind(&exception)? == "Call";
         let class = if called { exception.getattr("func")? } else { exception.clone() };
@@ -90,7 +90,7 @@ impl<'py> Translation<'py> {
             _ => unparse(&exception)?,
         };
         let Some(Ok(class)) = self.outside(&class, scope)? else {
-            return Ok(lacks("raise of what is no class of exceptions", None));
+            return Ok(unsupported("raise of an object that is not an exception class", None));
         };
         let number = self.classes.iter().position(|known| known.is(&class)).unwrap_or(self.classes.len());
         if number == self.classes.len() {
@@ -99,7 +99,7 @@ impl<'py> Translation<'py> {
         Ok(StmtKind::Raise(Some(number), message))
     }
 
-    /// A function inside another: a function of its own, to which calls pass what it captures.
+    /// Translates a nested function to a function of its own, to which calls pass its captured variables.
     pub(super) fn nested(&mut self, name: String, node: &Node<'py>, scope: &mut Scope<'py>) -> PyResult<()> {
         let number = self.source.functions.len();
         self.source.functions.push(Function::default());
@@ -115,18 +115,19 @@ impl<'py> Translation<'py> {
             captured: Vec::new(),
             root: false,
         };
-        // It may call itself.
+        // The function may call itself.
         inner.inner.insert(name.clone(), (number, Vec::new()));
-        let mut made = Function { name: name.clone(), ..Function::default() };
-        if let Some(around) = self.known.values().find(|(_, f)| f.is(&scope.function)).map(|(k, _)| *k) {
+        let mut result = Function { name: name.clone(), ..Function::default() };
+        if let Some(around) = self.translated.values().find(|(_, f)| f.is(&scope.function)).map(|(k, _)| *k) {
             let around = &self.source.functions[around];
-            (made.file, made.lines, made.first_line) = (around.file.clone(), around.lines.clone(), around.first_line);
+            (result.file, result.lines, result.first_line) =
+                (around.file.clone(), around.lines.clone(), around.first_line);
         }
-        if made.lines.is_empty() {
+        if result.lines.is_empty() {
             let helper = node.py().import("cuprous.cuda._source")?;
             let parsed = helper.getattr("parse")?.call1((&scope.function,))?;
             let (_, lines, first_line, file, _): (Node<'py>, Vec<String>, u32, String, i64) = parsed.extract()?;
-            (made.file, made.lines, made.first_line) = (file, lines, first_line);
+            (result.file, result.lines, result.first_line) = (file, lines, first_line);
         }
         let args = node.getattr("args")?;
         let mut defaults = HashMap::new();
@@ -138,10 +139,10 @@ impl<'py> Translation<'py> {
                 defaults.insert(param.getattr("arg")?.extract::<String>()?, value);
             }
         }
-        self.body(node, &mut inner, &mut made, defaults)?;
-        let own = params.len() + list(&args, "kwonlyargs")?.len() + usize::from(made.rest.is_some());
-        let captured = made.params[own..].iter().map(|p| p.name.text.clone()).collect();
-        self.source.functions[number] = made;
+        self.body(node, &mut inner, &mut result, defaults)?;
+        let own = params.len() + list(&args, "kwonlyargs")?.len() + usize::from(result.rest.is_some());
+        let captured = result.params[own..].iter().map(|p| p.name.text.clone()).collect();
+        self.source.functions[number] = result;
         scope.inner.insert(name, (number, captured));
         Ok(())
     }

@@ -46,7 +46,7 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, 
     factor = (max_norm / (total_norm + 1e-6)).clamp(max=1.0)
     for p in _tensors(parameters):
         if p.grad is not None:
-            _core.t_overwrite("multiply", p.grad.detach(), factor)
+            _core.t_map_inplace("multiply", p.grad.detach(), factor)
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:

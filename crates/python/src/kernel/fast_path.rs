@@ -1,6 +1,6 @@
-//! Launches with arguments of the very classes that the launch before had: Python's floats and integers, arrays of the
-//! same layout. A table of the overload says what is expected of each and where it goes; whatever else there is, the
-//! launch goes the usual way.
+//! Fast path for launches whose arguments have the same classes as in the previous launch: Python floats and integers,
+//! and arrays of the same layout. A table of the overload holds the expected argument kinds and their offsets. Any
+//! other launch takes the general path.
 
 use cuprous_core::{Array, DType};
 use cuprous_kernel::{Order, Ty};
@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyTuple};
 use smallvec::SmallVec;
 
-use super::args::{Packed, key_of_array, layout_order};
+use super::args::{ArgumentBlock, key_of_array, layout_order};
 use crate::array::PyArray;
 
-/// What an argument is expected to be, and where its bytes begin.
+/// The expected kind of an argument, and the offset of its bytes.
 enum Expected {
     Float(usize),
     Int(usize),
@@ -19,14 +19,14 @@ enum Expected {
 }
 
 /// The arguments that an overload expects.
-pub(super) struct Table(Vec<Expected>);
+pub(super) struct FastPath(Vec<Expected>);
 
-/// Arguments that are ready, and the arrays among them.
-pub(super) type Ready<'a> = (Packed, SmallVec<[&'a Array; 16]>);
+/// The packed arguments, and the arrays among them.
+pub(super) type PackedLaunch<'a> = (ArgumentBlock, SmallVec<[&'a Array; 16]>);
 
-impl Table {
-    /// Of parameters of such types, where all are numbers of Python's own types, or arrays of numbers.
-    pub(super) fn of(types: &[Ty], starts: &[usize]) -> Option<Table> {
+impl FastPath {
+    /// Returns the table for parameters of these types if all are Python numbers or arrays of numbers.
+    pub(super) fn of(types: &[Ty], starts: &[usize]) -> Option<FastPath> {
         let expected = |(ty, &at): (&Ty, &usize)| match ty {
             Ty::Scalar(DType::F64) => Some(Expected::Float(at)),
             Ty::Scalar(DType::I64) => Some(Expected::Int(at)),
@@ -35,15 +35,15 @@ impl Table {
             }
             _ => None,
         };
-        types.iter().zip(starts).map(expected).collect::<Option<Vec<_>>>().map(Table)
+        types.iter().zip(starts).map(expected).collect::<Option<Vec<_>>>().map(FastPath)
     }
 
-    /// The arguments of a launch on the device of that number, if they are as expected.
-    pub(super) fn pack<'a>(&self, args: &'a Bound<'_, PyTuple>, bytes: usize, device: u8) -> Option<Ready<'a>> {
+    /// Packs the arguments of a launch on the device of that number if they are as expected.
+    pub(super) fn pack<'a>(&self, args: &'a Bound<'_, PyTuple>, bytes: usize, device: u8) -> Option<PackedLaunch<'a>> {
         if args.len() != self.0.len() {
             return None;
         }
-        let mut packed = Packed::new(bytes);
+        let mut packed = ArgumentBlock::new(bytes);
         let mut arrays: SmallVec<[&'a Array; 16]> = SmallVec::new();
         for (object, expected) in args.iter_borrowed().zip(&self.0) {
             match *expected {
@@ -53,7 +53,7 @@ impl Table {
                     packed.word(at, number.extract().ok()?);
                 }
                 Expected::Array(key, at) => {
-                    let array: &'a Array = &object.cast_exact::<PyArray>().ok()?.get().0;
+                    let array: &'a Array = &object.cast_exact::<PyArray>().ok()?.get().array;
                     let layout = &array.layout;
                     let same = key_of_array(layout.dtype, layout.ndim(), layout_order(layout)) == key;
                     if !same || array.storage.device != device {

@@ -1,55 +1,7 @@
-//! What Python calls.
+//! The methods that Python calls.
 
 use super::overloads::key_of_all;
 use super::*;
-
-/// A number of blocks or threads, or up to three.
-pub(in crate::kernel) fn extents(what: &str, object: &Bound<'_, PyAny>) -> PyResult<[u32; 3]> {
-    let mut all = [1; 3];
-    if let Ok(n) = object.cast_exact::<PyInt>() {
-        all[0] = extent(what, n, object)?;
-        return Ok(all);
-    }
-    if let Ok(items) = object.cast::<PyTuple>()
-        && (1..=3).contains(&items.len())
-    {
-        for (n, item) in all.iter_mut().zip(items.iter()) {
-            *n = extent(what, &item, object)?;
-        }
-        return Ok(all);
-    }
-    let Ok(items) = object.try_iter() else {
-        all[0] = extent(what, object, object)?;
-        return Ok(all);
-    };
-    let items = items.collect::<PyResult<Vec<_>>>()?;
-    if !(1..=3).contains(&items.len()) {
-        let message = format!("{what} must be a sequence of 1, 2 or 3 integers, got {}", listed(object));
-        return Err(PyValueError::new_err(message));
-    }
-    for (n, item) in all.iter_mut().zip(&items) {
-        *n = extent(what, item, object)?;
-    }
-    Ok(all)
-}
-
-/// One of them.
-fn extent(what: &str, item: &Bound<'_, PyAny>, all: &Bound<'_, PyAny>) -> PyResult<u32> {
-    let number = item.extract::<i64>().or_else(|_| item.call_method0("__index__").and_then(|n| n.extract()));
-    let Ok(n) = number else {
-        return Err(PyTypeError::new_err(format!("{what} must be a sequence of integers, got {}", listed(all))));
-    };
-    u32::try_from(n).map_err(|_| PyValueError::new_err(format!("{what} cannot be {n}")))
-}
-
-/// What was given, as a list.
-fn listed(object: &Bound<'_, PyAny>) -> String {
-    let items = object.try_iter().and_then(|items| items.collect::<PyResult<Vec<_>>>());
-    match items.unwrap_or_else(|_| vec![object.clone()]) {
-        items if items.len() > 8 => format!("{} of them", items.len()),
-        items => format!("[{}]", items.iter().map(|item| item.to_string()).collect::<Vec<_>>().join(", ")),
-    }
-}
 
 #[pymethods]
 impl Kernel {
@@ -68,7 +20,7 @@ impl Kernel {
         device: bool,
         linked: String,
         extra: Vec<String>,
-        objects: Vec<crate::kernel::raw::GivenObject>,
+        objects: Vec<crate::kernel::raw::LinkInput>,
         on_load: Option<Py<PyAny>>,
     ) -> PyResult<Kernel> {
         let objects = objects.into_iter().map(crate::kernel::raw::object).collect::<PyResult<_>>()?;
@@ -103,7 +55,7 @@ impl Kernel {
         };
         if !(2..=4).contains(&parts.len()) {
             return Err(PyValueError::new_err(
-                "a launch takes two to four things: kernel[grid, block, stream, shared memory in bytes](…)",
+                "a launch configuration has two to four items: kernel[grid, block, stream, shared memory in bytes](…)",
             ));
         }
         let shared = if parts.len() == 4 { parts.get_item(3)?.extract()? } else { 0 };
@@ -119,7 +71,7 @@ impl Kernel {
         Ok(Launcher { kernel: slf.clone().unbind(), launch: Launch { grid, block, shared, cooperative: false } })
     }
 
-    /// Compiles for types and remembers them as a signature; `kernel` False for a device function.
+    /// Compiles for types and stores them as a signature; `kernel` is False for a device function.
     #[pyo3(signature = (keys, kernel = true))]
     fn compile_for(&self, py: Python<'_>, keys: Vec<Bound<'_, PyAny>>, kernel: bool) -> PyResult<()> {
         let types = keys.iter().map(types::from_key).collect::<PyResult<Vec<_>>>()?;
@@ -132,32 +84,34 @@ impl Kernel {
         let key = key_of_all(&types);
         let overload = self.compile(py, engine, types.clone())?;
         if let Some(on_load) = &self.on_load {
-            self.tell(py, on_load, &overload)?;
+            self.notify(py, on_load, &overload)?;
         }
         self.add(overload, key.clone(), key);
         self.declare(types);
         Ok(())
     }
 
-    /// Lets go of what it was compiled to: the next launch compiles, or reads from disk, and loads again.
+    /// Drops the compiled code. The next launch compiles or reads it from disk, and loads it again.
     fn forget(&self) {
         self.lock().clear();
     }
 
-    /// The types that it is compiled for.
+    /// The argument types for which the kernel is compiled.
     fn compiled_types<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         self.all()
             .iter()
-            .map(|o| PyTuple::new(py, o.given.iter().map(|t| types::to_key(py, t)).collect::<PyResult<Vec<_>>>()?))
+            .map(|o| {
+                PyTuple::new(py, o.launch_types.iter().map(|t| types::to_key(py, t)).collect::<PyResult<Vec<_>>>()?)
+            })
             .collect()
     }
 
-    /// For each overload: types, CUDA C++, what the device says of it, and the code that runs.
+    /// Returns, for each overload: types, CUDA C++, attributes reported by the device, and the code that runs.
     fn listing<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         self.all()
             .iter()
             .map(|o| {
-                let keys = o.given.iter().map(|t| types::to_key(py, t)).collect::<PyResult<Vec<_>>>()?;
+                let keys = o.launch_types.iter().map(|t| types::to_key(py, t)).collect::<PyResult<Vec<_>>>()?;
                 let cuda = cuprous_cuda::codegen::user::generate(&o.module, &self.options);
                 let facts = PyDict::new(py);
                 for (name, value) in o.code.attributes().or_raise()? {
@@ -169,16 +123,16 @@ impl Kernel {
             .collect()
     }
 
-    /// How many blocks may wait for one another, of the overload with that place in the listing.
+    /// Returns how many blocks can be resident at once, for the overload at that index of the listing.
     fn resident_blocks(&self, overload: usize, threads: u32, shared: u32) -> PyResult<u64> {
         match self.all().get(overload) {
             Some(found) => found.code.resident_blocks(threads, shared).or_raise(),
-            None => Err(PyValueError::new_err("the kernel has no such overload any more")),
+            None => Err(PyValueError::new_err("the kernel no longer has that overload")),
         }
     }
 
-    /// A function that kernels call, for types: its CUDA C++ with the prelude, its name there, the type of what it returns
-    /// and those of its parameters in C++, and the former as a key.
+    /// Returns a device function for these types: its CUDA C++ with the prelude, its name there, the types of its
+    /// result and parameters in C++, and the key of the result type.
     fn device_code<'py>(
         &self,
         py: Python<'py>,
@@ -192,7 +146,7 @@ impl Kernel {
         (code.source(), code.name, ret, params, key).into_pyobject(py)
     }
 
-    /// The CUDA C++ for types, with the prelude where `whole` is set; nothing is compiled by a device.
+    /// Returns the CUDA C++ for types, with the prelude if `whole` is set. No device compiles it.
     #[pyo3(signature = (keys, whole = false, kernel = true))]
     fn cuda_code(&self, py: Python<'_>, keys: Vec<Bound<'_, PyAny>>, whole: bool, kernel: bool) -> PyResult<String> {
         let types = keys.iter().map(types::from_key).collect::<PyResult<Vec<_>>>()?;
@@ -204,13 +158,13 @@ impl Kernel {
 
 #[pymethods]
 impl Launcher {
-    /// Blocks.
+    /// Number of blocks.
     #[getter]
     fn griddim(&self) -> (u32, u32, u32) {
         self.launch.grid.into()
     }
 
-    /// Threads of a block.
+    /// Threads per block.
     #[getter]
     fn blockdim(&self) -> (u32, u32, u32) {
         self.launch.block.into()

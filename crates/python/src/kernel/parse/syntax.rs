@@ -1,12 +1,27 @@
-//! What translation needs besides: looking names up, operators.
+//! Access to Python's syntax tree.
 
 use cuprous_kernel::ast::{BinOp, CmpOp};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyList, PyString};
 
-use super::parse::{Node, kind};
+/// A node of Python's syntax tree, or any object.
+pub(super) type Node<'py> = Bound<'py, PyAny>;
 
-/// What a name means to a function: in its closure, its module, or Python.
+/// Returns the class name of a node.
+pub(super) fn kind(node: &Node<'_>) -> PyResult<String> {
+    node.get_type().name()?.extract()
+}
+
+pub(super) fn list<'py>(node: &Node<'py>, field: &str) -> PyResult<Vec<Node<'py>>> {
+    Ok(node.getattr(field)?.cast::<PyList>()?.iter().collect())
+}
+
+pub(super) fn optional<'py>(node: &Node<'py>, field: &str) -> PyResult<Option<Node<'py>>> {
+    let value = node.getattr(field)?;
+    Ok((!value.is_none()).then_some(value))
+}
+
+/// Looks up a name for a function: in its closure, its module, or Python's builtins.
 pub(super) fn lookup<'py>(function: &Node<'py>, name: &str) -> PyResult<Option<Node<'py>>> {
     let free: Vec<String> = function.getattr("__code__")?.getattr("co_freevars")?.extract()?;
     if let Some(k) = free.iter().position(|f| f == name) {

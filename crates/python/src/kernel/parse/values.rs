@@ -1,4 +1,4 @@
-//! What a Python object means inside a kernel.
+//! The meaning of Python objects inside a kernel.
 
 use std::sync::Arc;
 
@@ -10,12 +10,13 @@ use pyo3::exceptions::PyRecursionError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyDict, PyFloat, PyInt, PyString, PyTuple, PyType};
 
-use super::args::field_names;
-use super::parse::{MAX_DEPTH, Translation};
+use super::super::args::field_names;
+use super::super::{Kernel, record, types};
+use super::{MAX_DEPTH, Translation};
 use crate::array::PyArray;
 use crate::{devices, numpy, operand};
 
-/// The number that a Python or NumPy number is.
+/// Converts a Python or NumPy number.
 fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     Ok(match operand::value(object)? {
         Some(operand::Value::Weak(n)) => Some(Value::Number(n)),
@@ -29,14 +30,14 @@ pub(super) fn fits(n: i128) -> bool {
     i64::try_from(n).is_ok() || u64::try_from(n).is_ok()
 }
 
-/// An integer that neither int64 nor uint64 holds.
+/// Returns the value for an integer that neither int64 nor uint64 holds.
 fn too_long(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let bits: u64 = object.call_method0("bit_length")?.extract()?;
     Ok(Value::Other(format!("an integer of {bits} bits, which is too large for 64,")))
 }
 
 impl<'py> Translation<'py> {
-    /// What an object means.
+    /// Returns the meaning of an object.
     pub(super) fn value(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Value> {
         let py = object.py();
         if object.is_none() {
@@ -79,7 +80,7 @@ impl<'py> Translation<'py> {
         }
         if let Ok(key) = object.getattr("_kernel_type") {
             // A record by itself is an array without axes; as a dtype it is the element.
-            return Ok(Value::Type(match super::types::from_key(&key)? {
+            return Ok(Value::Type(match types::from_key(&key)? {
                 Ty::Array(a) if a.ndim == 0 && a.record().is_some() => *a.elem,
                 ty => ty,
             }));
@@ -90,7 +91,7 @@ impl<'py> Translation<'py> {
         if let Ok(array) = object.cast::<PyArray>() {
             return self.array(array.get());
         }
-        if let Ok(kernel) = object.cast::<super::Kernel>() {
+        if let Ok(kernel) = object.cast::<Kernel>() {
             let (function, signatures) = (kernel.get().function(py), kernel.get().device_signatures());
             return self.signed_function(&function, signatures).map(Value::Function);
         }
@@ -104,7 +105,7 @@ impl<'py> Translation<'py> {
             return self.host_array(object);
         }
         if object.is_instance(&py.import("numpy")?.getattr("dtype")?)?
-            && let Some(record) = super::record::element(object)?
+            && let Some(record) = record::element(object)?
         {
             return Ok(Value::Type(record));
         }
@@ -117,7 +118,7 @@ impl<'py> Translation<'py> {
         self.callable(object)
     }
 
-    /// A class: a type of numbers, or something that only Python knows.
+    /// Returns the meaning of a class: a type of numbers, or an object that only Python knows.
     fn class(&self, class: &Bound<'py, PyType>) -> PyResult<Value> {
         let py = class.py();
         let name = class.name()?.to_str()?.to_owned();
@@ -150,7 +151,7 @@ impl<'py> Translation<'py> {
 
     fn array(&mut self, array: &PyArray) -> PyResult<Value> {
         use crate::errors::OrRaise;
-        let array = &array.0;
+        let array = &array.array;
         let mut bytes = vec![0; array.layout.size as usize * array.dtype().size()];
         devices::of(array).download(array, &mut bytes).or_raise()?;
         let shape = array.shape().to_vec();
@@ -159,7 +160,7 @@ impl<'py> Translation<'py> {
 
     fn host_array(&mut self, array: &Bound<'py, PyAny>) -> PyResult<Value> {
         let dtype = array.getattr("dtype")?;
-        if let Some(elem) = super::record::element(&dtype)? {
+        if let Some(elem) = record::element(&dtype)? {
             let bytes = array.call_method0("tobytes")?.cast::<PyBytes>()?.as_bytes().to_vec();
             return Ok(Value::Array(Arc::new(ConstArray { elem, shape: array.getattr("shape")?.extract()?, bytes })));
         }
@@ -176,7 +177,7 @@ impl<'py> Translation<'py> {
         Ok(Value::Array(Arc::new(ConstArray { elem: Ty::Scalar(d), shape: array.getattr("shape")?.extract()?, bytes })))
     }
 
-    /// A function that has no Python source: known by its module and name.
+    /// Returns the meaning of a function without Python source, by its module and name.
     fn callable(&self, object: &Bound<'py, PyAny>) -> PyResult<Value> {
         let class = object.get_type().name()?.to_str()?.to_owned();
         let Ok(name) = object.getattr("__name__").and_then(|n| n.extract::<String>()) else {
@@ -192,7 +193,7 @@ impl<'py> Translation<'py> {
             "math" | "cmath" => format!("{module}.{name}"),
             _ if class.ends_with("ufunc") || module.starts_with("numpy") => format!("np.{name}"),
             "" => name,
-            // What vectorize makes is called from the host.
+            // A function made by `vectorize` is called from the host.
             _ if object.hasattr("py_func")? => {
                 return Ok(Value::Other(format!("Untyped global name '{name}': a {class}, which the host calls,")));
             }

@@ -1,0 +1,40 @@
+//! `array[key]`: views, elements and assignments to them; the Python API handles the other keys.
+
+use pyo3::prelude::*;
+
+use super::{PyArray, Role, finish};
+use crate::errors::OrRaise;
+use crate::interrupt::run_due_tape;
+use crate::{devices, hooks, index, operand};
+
+#[pymethods]
+impl PyArray {
+    fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+        let array = &slf.get().array;
+        match index::basic(&array.layout, key)? {
+            Some(index::Selection::Element(offset)) => {
+                let engine = devices::of(array);
+                let element = finish(slf.py(), engine, engine.element(array, offset))?;
+                Ok(Py::new(slf.py(), PyArray { role: Role::Element, ..element })?.into_any())
+            }
+            Some(index::Selection::View(layout)) => {
+                Ok(Py::new(slf.py(), PyArray::view(slf, array.view(layout))?)?.into_any())
+            }
+            None => hooks::call(slf.py(), hooks::Hook::GetItem, (slf, key)),
+        }
+    }
+
+    fn __setitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<()> {
+        let array = slf.get().target()?;
+        if let Some(basic) = index::basic(&array.layout, key)?
+            && let Some(value) = operand::value(value)?
+        {
+            let layout = basic.layout(&array.layout);
+            let engine = devices::of(array);
+            operand::warn_of_complex(slf.py(), &value, array.dtype())?;
+            engine.update(&array.view(layout), value.stored(array.dtype())?).or_raise()?;
+            return run_due_tape(slf.py(), engine);
+        }
+        hooks::call(slf.py(), hooks::Hook::SetItem, (slf, key, value)).map(drop)
+    }
+}

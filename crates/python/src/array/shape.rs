@@ -1,0 +1,143 @@
+//! `reshape`, `transpose` and `copy`.
+
+use cuprous_core::layout::{checked_size, show};
+use cuprous_core::{Array, Dims};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::{PyArray, by_stride, copy_in_order, finish};
+use crate::errors::OrRaise;
+use crate::{devices, index};
+
+#[pymethods]
+impl PyArray {
+    /// Returns the elements in another shape, of which one extent may be -1: a view if strides can express it, otherwise a
+    /// copy. With `copy=True` it is always a copy, with `copy=False` never.
+    ///
+    /// Raises:
+    ///     ValueError: if the shape has another number of elements, and for `copy=False` if a copy is needed.
+    #[pyo3(signature = (*shape, order = "C", copy = None))]
+    fn reshape(
+        slf: &Bound<'_, Self>,
+        shape: &Bound<'_, PyTuple>,
+        order: &str,
+        copy: Option<bool>,
+    ) -> PyResult<PyArray> {
+        let array = &slf.get().array;
+        let dims = index::dims_argument(shape)?;
+        let dims = resolve_shape(&dims, array)?;
+        let column_major = match order {
+            "C" | "c" => false,
+            "F" | "f" => true,
+            "A" | "a" => array.layout.is_f_contiguous() && !array.layout.is_c_contiguous(),
+            "K" | "k" => return Err(PyValueError::new_err("order 'K' is not permitted for reshaping")),
+            _ => return Err(PyValueError::new_err(format!("order must be one of 'C', 'F', or 'A' (got '{order}')"))),
+        };
+        let result = if column_major {
+            // Column-major order is row-major order of the transposed array.
+            let reversed = |n: usize| (0..n).rev().collect::<Vec<_>>();
+            let t = array.view(array.layout.permute(&reversed(array.layout.ndim())));
+            let back: Dims = dims.iter().rev().copied().collect();
+            let r = reshape_or_copy(slf.py(), &t, &back)?;
+            r.view(r.layout.permute(&reversed(dims.len())))
+        } else {
+            reshape_or_copy(slf.py(), array, &dims)?
+        };
+        let shared = std::sync::Arc::ptr_eq(&result.storage, &array.storage);
+        match copy {
+            Some(false) if !shared => Err(PyValueError::new_err("Unable to avoid creating a copy while reshaping.")),
+            Some(true) if shared => {
+                let order: Vec<usize> = (0..dims.len()).collect();
+                let order = if column_major { order.into_iter().rev().collect() } else { order };
+                copy_in_order(slf.py(), &PyArray::own(result), array.dtype(), &order)
+            }
+            _ if shared => PyArray::view(slf, result),
+            _ => Ok(PyArray::own(result)),
+        }
+    }
+
+    /// Returns a view with its axes permuted; reversed if no order is given.
+    ///
+    /// Raises:
+    ///     ValueError: if the order is not a permutation of the axes.
+    #[pyo3(signature = (*axes))]
+    fn transpose(slf: &Bound<'_, Self>, axes: &Bound<'_, PyTuple>) -> PyResult<PyArray> {
+        let array = &slf.get().array;
+        let ndim = array.layout.ndim();
+        let order: Vec<usize> = if axes.is_empty() || (axes.len() == 1 && axes.get_item(0)?.is_none()) {
+            (0..ndim).rev().collect()
+        } else {
+            let requested = index::dims_argument(axes)?;
+            if requested.len() != ndim {
+                return Err(PyValueError::new_err("axes don't match array"));
+            }
+            let mut seen = vec![false; ndim];
+            let order: PyResult<_> = requested.iter().map(|&k| index::axis(k, ndim, &mut seen)).collect();
+            order.map_err(|error| match error.to_string().contains("repeated") {
+                true => PyValueError::new_err("repeated axis in transpose"),
+                false => error,
+            })?
+        };
+        PyArray::view(slf, array.view(array.layout.permute(&order)))
+    }
+
+    /// Returns a copy, computed when needed. Order "K" keeps the order of the axes in memory; None is "C".
+    ///
+    /// Raises:
+    ///     ValueError: for another order than "C", "F", "A" or "K".
+    #[pyo3(signature = (order = Some("C")))]
+    fn copy(slf: &Bound<'_, Self>, order: Option<&str>) -> PyResult<PyArray> {
+        let order = order.unwrap_or("C");
+        let array = &slf.get().array;
+        let layout = &array.layout;
+        let c_order: Vec<usize> = (0..layout.ndim()).collect();
+        let axes = match order {
+            "C" | "c" => c_order,
+            "A" | "a" if !layout.is_f_contiguous() || layout.is_c_contiguous() => c_order,
+            "F" | "f" | "A" | "a" => c_order.into_iter().rev().collect(),
+            "K" | "k" => by_stride(layout),
+            _ => {
+                return Err(PyValueError::new_err(format!(
+                    "order must be one of 'C', 'F', 'A', or 'K' (got '{order}')"
+                )));
+            }
+        };
+        // A copy is writable, that of a scalar too.
+        copy_in_order(slf.py(), slf.get(), array.dtype(), &axes).map(|copy| PyArray::own(copy.array))
+    }
+}
+
+/// Returns a view with another shape, or a copy if strides cannot express it.
+fn reshape_or_copy(py: Python<'_>, array: &Array, shape: &[i64]) -> PyResult<Array> {
+    if let Some(layout) = array.layout.reshape(shape) {
+        return Ok(array.view(layout));
+    }
+    let engine = devices::of(array);
+    let copy = finish(py, engine, engine.cast(array, array.dtype()))?.array;
+    let layout = copy.layout.reshape(shape).expect("a copy is contiguous");
+    Ok(copy.view(layout))
+}
+
+/// Fills in the one extent that may be -1.
+fn resolve_shape(dims: &[i64], array: &Array) -> PyResult<Dims> {
+    let dims = resolve_open_extent(dims, array.layout.size)?;
+    checked_size(array.dtype(), &dims).or_raise()?;
+    Ok(dims)
+}
+
+fn resolve_open_extent(dims: &[i64], size: i64) -> PyResult<Dims> {
+    let fail = || PyValueError::new_err(format!("cannot reshape array of size {size} into shape {}", show(dims)));
+    let mut out: Dims = dims.into();
+    let open: Vec<usize> = (0..dims.len()).filter(|&k| dims[k] < 0).collect();
+    let product = dims.iter().filter(|&&n| n >= 0).try_fold(1i64, |p, &n| p.checked_mul(n)).ok_or_else(fail)?;
+    match open[..] {
+        [] if product == size => Ok(out),
+        [k] if dims[k] == -1 && product > 0 && size % product == 0 => {
+            out[k] = size / product;
+            Ok(out)
+        }
+        [_, _, ..] => Err(PyValueError::new_err("can only specify one unknown dimension")),
+        _ => Err(fail()),
+    }
+}
