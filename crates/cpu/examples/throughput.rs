@@ -71,7 +71,7 @@ fn kernel(outer: &[i64], inner: &[i64], body: Vec<(Inst, DType)>, buffers: &[u32
     Step::Kernel(Kernel { outer: outer.into(), inner: inner.into(), body, buffers: buffers.to_vec() })
 }
 
-#[allow(clippy::print_stdout, reason = "it is what the example is for")]
+#[allow(clippy::print_stdout, reason = "the example prints its results")]
 fn main() {
     let one = [Scalar::new(Number::Float(1.5), DType::F64)];
     let n = 10_000_000;

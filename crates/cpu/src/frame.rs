@@ -24,7 +24,7 @@ pub(crate) struct Frame {
 /// The unit of a frame's memory. It has the alignment of memory blocks; registers within it are aligned to cache lines.
 #[derive(Clone, Copy)]
 #[repr(align(256))]
-struct Line(#[allow(dead_code, reason = "only its size counts")] [u8; ALIGN]);
+struct Line(#[allow(dead_code, reason = "only its size matters")] [u8; ALIGN]);
 
 // A thread may run another task while it waits within one, so it can need more than one frame.
 thread_local! {

@@ -15,7 +15,7 @@ mod device;
 mod frame;
 mod isa;
 mod kernel;
-#[allow(dead_code, reason = "the table of functions is wider than any one caller")]
+#[allow(dead_code, reason = "no caller uses the complete table of functions")]
 mod math;
 mod routines;
 mod run;

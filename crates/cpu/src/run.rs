@@ -480,7 +480,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the parts of one operation, taken apart by `op`")]
+    #[allow(clippy::too_many_arguments, reason = "the parts of one operation, destructured by `run_op`")]
     #[inline]
     fn run_map(
         &mut self,

@@ -75,6 +75,6 @@ pub(crate) fn routine(routine: &Routine) -> String {
     let RoutineCall { op, ins, out, epilogue } = &routine.call;
     let array = |(buffer, l): &(u32, LayoutRef)| format!("b{buffer}: {}{}", l.dtype.name(), show(&l.shape));
     let ins: Vec<_> = ins.iter().map(array).collect();
-    let prologue = routine.prologue.as_ref().map_or(String::new(), |code| format!("before it {}", kernel(code)));
+    let prologue = routine.prologue.as_ref().map_or(String::new(), |code| format!("prologue: {}", kernel(code)));
     format!("{op:?}({}){epilogue} -> {}\n{prologue}", ins.join(", "), array(out))
 }

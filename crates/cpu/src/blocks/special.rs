@@ -181,7 +181,7 @@ impl<F: Part, G: Part> UnaryFn<Cx<F>> for ComplexToComplex<G> {
 
 macro_rules! to {
     ($row:ident $S:ident $A:ty, $out:ident: $($dtype:ident $t:ty;)*) => {
-        match $out { $(DType::$dtype => S::entry::<Map1<$row<$t>, $A>>(),)* #[allow(unreachable_patterns, reason = "some lists are whole")] _ => return None }
+        match $out { $(DType::$dtype => S::entry::<Map1<$row<$t>, $A>>(),)* #[allow(unreachable_patterns, reason = "some lists have all dtypes")] _ => return None }
     };
 }
 

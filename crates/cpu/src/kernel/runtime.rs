@@ -13,7 +13,7 @@ use crate::blocks::MapArgs;
 macro_rules! functions {
     ($($name:ident($($arg:ident: $t:ty),*) -> $ret:ty $body:block)*) => {
         $(
-            #[allow(unused_unsafe, clippy::missing_safety_doc, reason = "called by generated code alone")]
+            #[allow(unused_unsafe, clippy::missing_safety_doc, reason = "only generated code calls them")]
             unsafe extern "C" fn $name($($arg: $t),*) -> $ret $body
         )*
         /// Returns the functions by symbol.

@@ -3,11 +3,11 @@
 //!
 //! The traits are named after [`cuprous_core::ops::Class`], so that rows of the table expand to bounds on them.
 
-#![allow(clippy::excessive_precision, clippy::approx_constant, reason = "coefficients stand as they were published")]
-#![allow(clippy::manual_range_contains, reason = "`&` between comparisons vectorises")]
-#![allow(clippy::eq_op, reason = "`v != v` asks for NaN, `v - v` keeps it, and both vectorise")]
-#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "a negated comparison is true for NaN, which is meant")]
-#![allow(clippy::manual_clamp, reason = "clamp would treat NaN as the chosen order of comparisons must not")]
+#![allow(clippy::excessive_precision, clippy::approx_constant, reason = "coefficients are written as published")]
+#![allow(clippy::manual_range_contains, reason = "`&` between comparisons vectorizes")]
+#![allow(clippy::eq_op, reason = "`v != v` tests for NaN, `v - v` keeps it, and both vectorize")]
+#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "a negated comparison is true for NaN, which is intended")]
+#![allow(clippy::manual_clamp, reason = "clamp treats NaN differently from the comparisons here")]
 
 pub(crate) mod cast;
 mod class;

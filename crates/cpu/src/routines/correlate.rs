@@ -270,7 +270,7 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
 }
 
 /// Writes one scratch row: the input row with `kw - 1` more elements.
-#[allow(clippy::too_many_arguments, reason = "one row of a padded copy")]
+#[allow(clippy::too_many_arguments, reason = "the parameters of a padded row")]
 unsafe fn padded_row(
     to: *mut u8,
     from: Option<*mut u8>,

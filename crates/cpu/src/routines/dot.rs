@@ -447,7 +447,7 @@ impl<E: Accumulate> Body for Integers<E> {
     }
 }
 
-#[allow(clippy::too_many_arguments, reason = "sizes and matrices of one product")]
+#[allow(clippy::too_many_arguments, reason = "the sizes and matrices of one product")]
 unsafe fn integers(dtype: DType, m: usize, n: usize, k: usize, a: SharedPtr, b: SharedPtr, c: SharedPtr, total: usize) {
     fn of<E: Accumulate>() -> Entry<RowsArgs> {
         entry::<Integers<E>, Integers<E>, Integers<E>>()

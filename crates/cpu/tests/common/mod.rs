@@ -1,5 +1,5 @@
 //! Builders for kernels and routines, and a device to run them.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 
 use std::sync::Arc;
 

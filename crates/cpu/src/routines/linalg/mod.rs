@@ -267,7 +267,7 @@ impl<T: Number, O: Number> Job<T, O> {
     }
 
     /// Returns the elements of a result of a matrix.
-    #[allow(clippy::mut_from_ref, reason = "every matrix of every result is written by the one thread that has it")]
+    #[allow(clippy::mut_from_ref, reason = "each matrix of a result is written by one thread")]
     fn result(&self, which: usize, index: usize) -> &mut [O] {
         let (SharedPtr(at), elements) = self.results[which];
         // SAFETY: the output has all results; no two threads process the same matrix.
