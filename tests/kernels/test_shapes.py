@@ -55,9 +55,9 @@ def test_reshape_of_nothing_and_of_what_does_not_fit() -> None:
     def two_axes(a, n, out):
         out[0] = a.reshape(n)[0, 0]
 
-    with pytest.raises(ValueError, match="another number of elements"):
+    with pytest.raises(ValueError, match="different number of elements"):
         run(kernel, np.zeros(6), 7, np.zeros(1))
-    with pytest.raises(ValueError, match="another number of elements"):
+    with pytest.raises(ValueError, match="different number of elements"):
         run(two_axes, np.zeros(6), (4, -1), np.zeros(1))
     if not cuda.is_available():  # copies on a GPU have no gaps
         with pytest.raises(cuda.errors.UnsupportedError, match=r"reshape\(\).*gaps"):
@@ -281,13 +281,13 @@ def test_text_is_written_into_arrays_of_text() -> None:
     assert a.tolist() == ["Xÿ€", "Xÿ€", "before"]
     assert b.tolist() == [b"XYZ too", b"XYZ too", b"before"]
     assert r.tolist() == [(0, "ABC"), (1, "ABC")]
-    with pytest.raises(cuda.errors.TypingError, match="text cannot be stored in"):
+    with pytest.raises(cuda.errors.TypingError, match="string cannot be stored in"):
         run(kernel, np.zeros(3), b, r)
 
     def wide(b):
         b[0] = "€"
 
-    with pytest.raises(cuda.errors.TypingError, match="no such character"):
+    with pytest.raises(cuda.errors.TypingError, match="cannot hold this character"):
         run(wide, b)
 
 

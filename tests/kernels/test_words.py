@@ -104,7 +104,7 @@ def test_loops_over_items_of_several_types() -> None:
             if out[0] == x:
                 break
 
-    with pytest.raises(cuda.errors.UnsupportedError, match="items of several types"):
+    with pytest.raises(cuda.errors.UnsupportedError, match="items of different types"):
         run(leaves, out)
 
 

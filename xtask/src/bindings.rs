@@ -1,4 +1,4 @@
-//! Bindings to NVIDIA's libraries: only the functions that we call.
+//! Generates bindings to NVIDIA's libraries, for the functions that Cuprous calls.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ struct Library {
     name: &'static str,
     source: &'static str,
     functions: &'static [&'static str],
-    /// Enums that no bound function names, because attributes are passed as bytes.
+    /// Enums that no bound function mentions, because attributes are passed as bytes.
     types: &'static [&'static str],
 }
 
 const DRIVER: Library = Library {
     file: "driver",
     name: "DriverApi",
-    // The `_v2` of cuEventElapsedTime needs a 12.8 driver; the first version is in every driver.
+    // The `_v2` of cuEventElapsedTime needs a 12.8 driver. All drivers have the first version.
     source: "#include <cuda.h>\n#undef cuEventElapsedTime\n\
              CUresult CUDAAPI cuEventElapsedTime(float *ms, CUevent start, CUevent end);\n",
     functions: &[
@@ -116,8 +116,8 @@ const NVRTC: Library = Library {
 const NVJITLINK: Library = Library {
     file: "nvjitlink",
     name: "NvJitLinkApi",
-    // The header's functions are inline and call symbols that have a version in their names; all versions of the
-    // library have these as well.
+    // The functions of the header are inline and call symbols with a version in their names. All versions of the
+    // library export the plain names too.
     source: "#define nvJitLinkCreate hidden0\n#define nvJitLinkDestroy hidden1\n#define nvJitLinkAddData hidden2\n\
              #define nvJitLinkComplete hidden3\n#define nvJitLinkGetLinkedCubinSize hidden4\n\
              #define nvJitLinkGetLinkedCubin hidden5\n#define nvJitLinkGetErrorLogSize hidden6\n\
@@ -150,7 +150,7 @@ const NVJITLINK: Library = Library {
 const CUBLASLT: Library = Library {
     file: "cublaslt",
     name: "CublasLtApi",
-    // The half-precision headers need CCCL; only their type names matter here.
+    // The half-precision headers need CCCL. Only the names of their types matter here.
     source: "#define __CUDA_FP16_H__\n#define __CUDA_BF16_H__\n\
              typedef struct { unsigned short x; } __half, __nv_bfloat16;\n\
              #include <cublasLt.h>\n",
@@ -194,7 +194,7 @@ const CUFFT: Library = Library {
 const CUSOLVER: Library = Library {
     file: "cusolver",
     name: "CusolverApi",
-    // As for cuBLASLt, which its header includes.
+    // Its header includes the half-precision headers, as cuBLASLt's does.
     source: "#define __CUDA_FP16_H__\n#define __CUDA_BF16_H__\n\
              typedef struct { unsigned short x; } __half, __nv_bfloat16;\n\
              #include <cusolverDn.h>\n",
@@ -304,7 +304,7 @@ const CUDNN: Library = Library {
     ],
 };
 
-/// Enums that grow with each CUDA release: the members we use.
+/// The members that are used of enums that grow with each CUDA release.
 const KEPT_MEMBERS: [(&str, &[&str]); 10] = [
     (
         "CU_JIT_",
@@ -544,7 +544,7 @@ fn bind(library: &Library, include: &[String]) -> Result<String> {
     let mut builder = bindgen::Builder::default()
         .header_contents("input.h", library.source)
         .clang_args(include.iter().map(|dir| format!("-I{dir}")))
-        // Not C++: nvrtc.h and the half-precision headers then pull in the standard library.
+        // C, because nvrtc.h and the half-precision headers include the standard library in C++.
         .clang_args(["-x", "c", "-std=c11"])
         .dynamic_library_name(library.name)
         .dynamic_link_require_all(false)
@@ -573,8 +573,8 @@ fn bind(library: &Library, include: &[String]) -> Result<String> {
     Ok(format!("{HEADER}\n\n{raw}\n"))
 }
 
-/// Removes bindgen's methods, which panic where a symbol is missing; callers use the `Result` fields.
-/// Works on rustfmt's layout: one method = from `    pub unsafe fn NAME(` to the next `    }` line.
+/// Removes bindgen's methods, which panic if a symbol is missing; callers use the `Result` fields. Relies on rustfmt's
+/// layout: a method starts with `    pub unsafe fn NAME(` and ends with the next line `    }`.
 fn without_panicking_methods(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut skipping = false;

@@ -8,7 +8,7 @@ use crate::simple::check;
 
 /// One program.
 #[derive(Clone, Debug, Default)]
-pub struct Piece {
+pub struct CountedProgram {
     /// Operations that Python recorded.
     pub nodes: f64,
     /// Its kernels and calls, by name, in order.
@@ -19,7 +19,7 @@ pub struct Piece {
 #[derive(Clone, Debug, Default)]
 pub struct Counted {
     /// Its programs, in order.
-    pub programs: Vec<Piece>,
+    pub programs: Vec<CountedProgram>,
     /// Bytes of what it was given.
     pub upload: f64,
     /// Bytes of what it gave back, or read on the host.
@@ -46,7 +46,7 @@ impl Counted {
 
     /// The same on `factor` times the data.
     pub fn scaled(&self, factor: f64) -> Counted {
-        let grown = |p: &Piece| Piece {
+        let grown = |p: &CountedProgram| CountedProgram {
             nodes: p.nodes,
             steps: p.steps.iter().map(|(name, load)| (name.clone(), load.scaled(factor))).collect(),
         };

@@ -5,7 +5,7 @@
 
 use cuprous_core::{DType, Result};
 
-use crate::profile::{Cpu, Gpu, Level, Rates, Unit};
+use crate::profile::{ComputeUnit, Cpu, Gpu, Level, Rates};
 use crate::simple::check;
 
 /// What is to be done once.
@@ -32,7 +32,7 @@ pub struct Work {
     /// Element type.
     pub dtype: DType,
     /// Kind of arithmetic.
-    pub unit: Unit,
+    pub unit: ComputeUnit,
     /// float32 products may be rounded to TF32.
     pub tf32: bool,
 }
@@ -51,7 +51,7 @@ impl Default for Work {
             repeats: 1.0,
             resident: true,
             dtype: DType::F32,
-            unit: Unit::Vector,
+            unit: ComputeUnit::Vector,
             tf32: false,
         }
     }

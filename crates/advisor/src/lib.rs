@@ -15,8 +15,9 @@ mod table;
 pub mod units;
 pub mod weights;
 
-pub use counted::{Counted, Piece};
+pub use counted::{Counted, CountedProgram};
 pub use estimate::{Bound, Estimate, Prices, Setting, Times, Work, estimate};
 pub use machine::Machine;
-pub use profile::{Cpu, Figure, Gpu, Level, Rates, Source, Unit};
+pub use profile::{ComputeUnit, Cpu, Gpu, Level, Rates};
 pub use rates::{Demand, Group, Load};
+pub use table::{Figure, Source};

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::profile::{self, Figure};
+use crate::profile;
+use crate::table::Figure;
 
 /// A figure on paper with its source, for the lists.
 #[derive(Serialize)]

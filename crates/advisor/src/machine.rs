@@ -34,7 +34,7 @@ pub struct Machine {
 
 /// What the user's cache folder has to say.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Found {
+pub struct StoredMachine {
     /// This machine's figures; those of the GPU only where they are of the one that is there.
     pub machine: Option<Machine>,
     /// Why some figures are not used or not to be relied on, and the cure.
@@ -48,14 +48,14 @@ pub fn file(folder: &Path) -> PathBuf {
 
 impl Machine {
     /// Reads what was measured on that host, with that GPU.
-    pub fn read(path: &Path, host: &str, board: Option<&str>) -> Found {
-        let unusable = |why: String| Found {
+    pub fn read(path: &Path, host: &str, board: Option<&str>) -> StoredMachine {
+        let unusable = |why: String| StoredMachine {
             machine: None,
             hint: Some(format!("{}: {why}; run `cuprous calibrate` again", path.display())),
         };
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Found::default(),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return StoredMachine::default(),
             Err(e) => return unusable(format!("it cannot be read ({e})")),
         };
         let parsed: serde_json::Result<Machine> = serde_json::from_str(&text);
@@ -81,7 +81,7 @@ impl Machine {
         if board.is_none() || hint.is_some() {
             (machine.gpu, machine.board) = (None, None);
         }
-        Found { machine: Some(machine), hint: hint.or(disturbed) }
+        StoredMachine { machine: Some(machine), hint: hint.or(disturbed) }
     }
 
     /// Are there figures enough to estimate with, and are they possible?
@@ -91,8 +91,8 @@ impl Machine {
         [Some(&self.cpu), self.gpu.as_ref()].into_iter().flatten().all(|r| {
             r.work.values().flatten().copied().all(natural)
                 && r.work.contains_key("add")
-                && r.rooms.iter().all(|room| positive(room.bandwidth) && natural(room.bytes))
-                && !r.rooms.is_empty()
+                && r.memory_levels.iter().all(|level| positive(level.bandwidth) && natural(level.bytes))
+                && !r.memory_levels.is_empty()
                 && [r.launch, r.program, r.record, r.startup, r.share, r.together, r.memory].into_iter().all(natural)
                 && r.threads.is_finite()
                 && r.threads >= 1.0
@@ -141,7 +141,7 @@ mod tests {
         assert!(!sound(|r| r.share = -1.0));
         assert!(!sound(|r| r.together = -2.0));
         assert!(!sound(|r| r.threads = 0.0));
-        assert!(!sound(|r| r.rooms[0].bytes = -1.0));
+        assert!(!sound(|r| r.memory_levels[0].bytes = -1.0));
         assert!(!sound(|r| r.memory = f64::NAN));
         assert!(!sound(|r| r.work.clear()));
     }

@@ -4,27 +4,7 @@ use std::sync::LazyLock;
 
 use cuprous_core::DType;
 
-use crate::table::{Cells, rows};
-
-/// Where figures come from.
-#[derive(Debug)]
-pub struct Source {
-    /// Short name, as the tables use it.
-    pub key: &'static str,
-    /// What it is.
-    pub title: &'static str,
-    /// Where it is.
-    pub address: &'static str,
-}
-
-/// One number and who says so.
-#[derive(Clone, Copy, Debug)]
-pub struct Figure {
-    /// In SI units.
-    pub value: f64,
-    /// Who says so.
-    pub source: &'static Source,
-}
+use crate::table::{Cells, Figure, Source, rows};
 
 /// A GPU on paper: dense peaks (without sparsity) at boost clock.
 #[derive(Debug)]
@@ -77,7 +57,7 @@ pub struct Cpu {
 
 /// Which units do the arithmetic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Unit {
+pub enum ComputeUnit {
     /// Element by element.
     Vector,
     /// Matrix products and what is made of them.
@@ -110,8 +90,8 @@ mod part {
 }
 
 /// The typical part of a peak.
-pub(crate) fn typical(unit: Unit) -> f64 {
-    (if unit == Unit::Matrix { part::MATRIX } else { part::VECTOR })[Level::Typical as usize]
+pub(crate) fn typical(unit: ComputeUnit) -> f64 {
+    (if unit == ComputeUnit::Matrix { part::MATRIX } else { part::VECTOR })[Level::Typical as usize]
 }
 
 /// What a device does in a second, for one kind of work.
@@ -128,13 +108,13 @@ pub struct Rates {
 impl Gpu {
     /// The peak for that arithmetic, in operations a second. Complex numbers count as the real operations they are made
     /// of, integers as float32. `tf32` says whether float32 products may be rounded.
-    pub fn peak(&self, dtype: DType, unit: Unit, tf32: bool) -> f64 {
+    pub fn peak(&self, dtype: DType, unit: ComputeUnit, tf32: bool) -> f64 {
         let figure = match (dtype, unit) {
-            (DType::F64 | DType::C128, Unit::Matrix) => self.fp64_matrix.unwrap_or(self.fp64),
-            (DType::F64 | DType::C128, Unit::Vector) => self.fp64,
-            (DType::F16, Unit::Matrix) => self.half.unwrap_or(self.fp32),
-            (DType::BF16, Unit::Matrix) => self.half.filter(|_| self.tf32.is_some()).unwrap_or(self.fp32),
-            (DType::F32 | DType::C64, Unit::Matrix) if tf32 => self.tf32.unwrap_or(self.fp32),
+            (DType::F64 | DType::C128, ComputeUnit::Matrix) => self.fp64_matrix.unwrap_or(self.fp64),
+            (DType::F64 | DType::C128, ComputeUnit::Vector) => self.fp64,
+            (DType::F16, ComputeUnit::Matrix) => self.half.unwrap_or(self.fp32),
+            (DType::BF16, ComputeUnit::Matrix) => self.half.filter(|_| self.tf32.is_some()).unwrap_or(self.fp32),
+            (DType::F32 | DType::C64, ComputeUnit::Matrix) if tf32 => self.tf32.unwrap_or(self.fp32),
             _ => self.fp32,
         };
         figure.value
@@ -169,10 +149,10 @@ impl Gpu {
     }
 
     /// What a program gets.
-    pub fn rates(&self, dtype: DType, unit: Unit, tf32: bool, pinned: bool, level: Level) -> Rates {
+    pub fn rates(&self, dtype: DType, unit: ComputeUnit, tf32: bool, pinned: bool, level: Level) -> Rates {
         let at = level as usize;
         let (arithmetic, copies) = (
-            if unit == Unit::Matrix { part::MATRIX } else { part::VECTOR },
+            if unit == ComputeUnit::Matrix { part::MATRIX } else { part::VECTOR },
             if pinned { part::PINNED } else { part::PAGEABLE },
         );
         Rates {
@@ -202,8 +182,8 @@ impl Cpu {
     }
 
     /// What a program gets.
-    pub fn rates(&self, dtype: DType, unit: Unit, level: Level) -> Rates {
-        let arithmetic = if unit == Unit::Matrix { part::MATRIX } else { part::VECTOR };
+    pub fn rates(&self, dtype: DType, unit: ComputeUnit, level: Level) -> Rates {
+        let arithmetic = if unit == ComputeUnit::Matrix { part::MATRIX } else { part::VECTOR };
         let at = level as usize;
         Rates {
             flops: self.peak(dtype) * arithmetic[at],
@@ -344,16 +324,16 @@ mod tests {
         let gpu = |name| find(gpus(), |g| g.name, name).unwrap();
         let h200 = gpu("h200");
         let tera = |gpu: &Gpu, dtype, unit, tf32| gpu.peak(dtype, unit, tf32) / 1e12;
-        assert_eq!(tera(h200, DType::F64, Unit::Vector, false), 34.0);
-        assert_eq!(tera(h200, DType::F64, Unit::Matrix, false), 67.0);
-        assert_eq!(tera(h200, DType::F32, Unit::Matrix, false), 67.0);
-        assert_eq!(tera(h200, DType::F32, Unit::Matrix, true), 494.5);
-        assert_eq!(tera(h200, DType::BF16, Unit::Matrix, false), 989.0);
+        assert_eq!(tera(h200, DType::F64, ComputeUnit::Vector, false), 34.0);
+        assert_eq!(tera(h200, DType::F64, ComputeUnit::Matrix, false), 67.0);
+        assert_eq!(tera(h200, DType::F32, ComputeUnit::Matrix, false), 67.0);
+        assert_eq!(tera(h200, DType::F32, ComputeUnit::Matrix, true), 494.5);
+        assert_eq!(tera(h200, DType::BF16, ComputeUnit::Matrix, false), 989.0);
         // No tensor cores, no bfloat16 on them, no TF32.
-        assert_eq!(tera(gpu("gtx 1080"), DType::F16, Unit::Matrix, true), 8.87);
-        assert_eq!(tera(gpu("t4"), DType::F16, Unit::Matrix, true), 65.0);
-        assert_eq!(tera(gpu("t4"), DType::BF16, Unit::Matrix, true), 8.1);
-        assert_eq!(tera(gpu("t4"), DType::F32, Unit::Matrix, true), 8.1);
+        assert_eq!(tera(gpu("gtx 1080"), DType::F16, ComputeUnit::Matrix, true), 8.87);
+        assert_eq!(tera(gpu("t4"), DType::F16, ComputeUnit::Matrix, true), 65.0);
+        assert_eq!(tera(gpu("t4"), DType::BF16, ComputeUnit::Matrix, true), 8.1);
+        assert_eq!(tera(gpu("t4"), DType::F32, ComputeUnit::Matrix, true), 8.1);
         assert_eq!((h200.slot() / 1e9).round(), 63.0);
     }
 

@@ -4,9 +4,9 @@ use cuprous_core::{DType, Error, Result};
 use serde::Serialize;
 
 use crate::advice;
-use crate::counted::{Counted, Piece, compare};
+use crate::counted::{Counted, CountedProgram, compare};
 use crate::estimate::{Estimate, Prices, Setting, Work, estimate};
-use crate::profile::{self, Cpu, Gpu, Level, Unit};
+use crate::profile::{self, ComputeUnit, Cpu, Gpu, Level};
 use crate::rates::{Demand, Group, Load, Rates};
 use crate::simple::simple;
 use crate::units::{quantity, seconds, times};
@@ -16,13 +16,13 @@ mod sides;
 use sides::{Figures, Side, comparable, kind, listed};
 
 /// What stands for this machine's own CPU or GPU.
-pub const HERE: &str = "this";
+pub const THIS_MACHINE: &str = "this";
 
 /// What somebody wants to know, in SI units. What is none has a default that depends on the rest.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "those of `Work`, `Setting` and `simple`")]
 pub struct Question {
-    /// A name of the list; none, or [`HERE`], is this machine's.
+    /// A name of the list; none, or [`THIS_MACHINE`], is this machine's.
     pub cpu: Option<String>,
     /// The same of a GPU.
     pub gpu: Option<String>,
@@ -83,7 +83,7 @@ impl Default for Question {
 
 /// This machine, as far as it is known.
 #[derive(Clone, Debug)]
-pub struct Here {
+pub struct ThisMachine {
     /// Its CPU: measured, or like one of the list.
     pub host: Rates,
     /// Its first GPU, where there is a usable one.
@@ -157,13 +157,13 @@ pub struct Roofline {
 }
 
 /// Returns true if this machine's figures are used.
-pub fn is_here(question: &Question) -> bool {
+pub fn uses_this_machine(question: &Question) -> bool {
     let [cpu, gpu] = question.needs();
     cpu && own(question.cpu.as_deref()) || gpu && own(question.gpu.as_deref())
 }
 
 fn own(name: Option<&str>) -> bool {
-    name.is_none_or(|name| name == HERE)
+    name.is_none_or(|name| name == THIS_MACHINE)
 }
 
 impl Question {
@@ -187,7 +187,7 @@ impl Question {
             repeats: self.repeats,
             resident: !self.copied,
             dtype: self.dtype,
-            unit: if self.matrix { Unit::Matrix } else { Unit::Vector },
+            unit: if self.matrix { ComputeUnit::Matrix } else { ComputeUnit::Vector },
             tf32: self.tf32,
         }
     }
@@ -231,7 +231,7 @@ impl Question {
 ///
 /// # Errors
 /// `ValueError` that names the quantity which is out of its range, or the hardware that is not known.
-pub fn ask(question: &Question, here: impl Fn() -> Here) -> Result<Answer> {
+pub fn ask(question: &Question, here: impl Fn() -> ThisMachine) -> Result<Answer> {
     let work = question.work();
     work.validate()?;
     question.setting(&profile::cpus()[0], &profile::gpus()[0]).validate()?;
@@ -240,14 +240,14 @@ pub fn ask(question: &Question, here: impl Fn() -> Here) -> Result<Answer> {
     let here = (needs_cpu && own_cpu || needs_gpu && own_gpu).then(here);
     let mut cpu = match &here {
         _ if !needs_cpu => None,
-        Some(here) if own_cpu => Some(Side::Here(here.host.clone(), here.source[0].clone())),
+        Some(here) if own_cpu => Some(Side::Own(here.host.clone(), here.source[0].clone())),
         _ => Some(listed("CPU", profile::cpus(), |c| c.name, question.cpu.as_deref().unwrap_or_default())?),
     };
     let mut gpu = match here {
         _ if !needs_gpu => None,
         Some(here) if own_gpu => {
             let [_, source] = here.source;
-            Some(Side::Here(here.gpu.ok_or_else(|| no_gpu(question.simple))?, source))
+            Some(Side::Own(here.gpu.ok_or_else(|| no_gpu(question.simple))?, source))
         }
         _ => Some(listed("GPU", profile::gpus(), |g| g.name, question.gpu.as_deref().unwrap_or_default())?),
     };
@@ -279,11 +279,11 @@ fn no_gpu(simple: bool) -> Error {
 fn measured(question: &Question, work: &Work, cpu: &Side<Cpu>, gpu: &Side<Gpu>) -> Result<Estimate> {
     question.refuse_what_was_not_measured()?;
     let host = match cpu {
-        Side::Here(rates, _) => rates.clone(),
+        Side::Own(rates, _) => rates.clone(),
         Side::Listed(cpu) => Rates::of_cpu(cpu, Level::Typical),
     };
     let gpu = match gpu {
-        Side::Here(rates, _) => rates.clone(),
+        Side::Own(rates, _) => rates.clone(),
         Side::Listed(gpu) => Rates::of_gpu(gpu, question.tf32, Level::Typical),
     };
     let demand = Demand { what: kind(work), group: Group::of(work.dtype), amount: work.flops };
@@ -298,7 +298,7 @@ fn measured(question: &Question, work: &Work, cpu: &Side<Cpu>, gpu: &Side<Gpu>) 
         ..Load::default()
     };
     let counted = Counted {
-        programs: vec![Piece { nodes: 0.0, steps: vec![(String::new(), load)] }],
+        programs: vec![CountedProgram { nodes: 0.0, steps: vec![(String::new(), load)] }],
         upload: work.upload,
         download: work.download,
         reads: 0.0,
@@ -310,7 +310,7 @@ fn measured(question: &Question, work: &Work, cpu: &Side<Cpu>, gpu: &Side<Gpu>) 
 fn by_formula(question: &Question, work: &Work, cpu: Option<&Side<Cpu>>, gpu: Option<&Side<Gpu>>) -> Result<Answer> {
     let [cpu_rate, gpu_rate, slot] = question.given;
     let own_startup = match gpu {
-        Some(Side::Here(rates, _)) => rates.startup,
+        Some(Side::Own(rates, _)) => rates.startup,
         _ => Setting::DEFAULT_STARTUP,
     };
     let startup = question.startup.unwrap_or(own_startup);

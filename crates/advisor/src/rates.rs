@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cuprous_core::DType;
 use serde::{Deserialize, Serialize};
 
-use crate::profile::{Cpu, Gpu, Level, Unit};
+use crate::profile::{ComputeUnit, Cpu, Gpu, Level};
 use crate::weights::weight;
 
 /// Dtypes that are computed at one rate.
@@ -118,7 +118,7 @@ impl Load {
 
 /// Memory that holds so many bytes.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Room {
+pub struct MemoryLevel {
     /// Bytes that fit; 0 for the last, which holds all.
     pub bytes: f64,
     /// Bytes read plus written in a second.
@@ -147,8 +147,9 @@ pub struct Rates {
     pub name: String,
     /// Units a second of each kind of work, by [`Group`]; 0 where nobody knows.
     pub work: BTreeMap<String, [f64; 5]>,
-    /// Memory, nearest first.
-    pub rooms: Vec<Room>,
+    /// Levels of the memory hierarchy, fastest first. The name in files is that of their first format.
+    #[serde(rename = "rooms")]
+    pub memory_levels: Vec<MemoryLevel>,
     /// Seconds that a kernel or call takes however small it is.
     pub launch: f64,
     /// Seconds that a program takes, whatever is in it, with the wait for its end.
@@ -210,14 +211,14 @@ impl Rates {
         };
         measured(what).unwrap_or_else(|| {
             let (weight, unit) = weight(what);
-            measured(if unit == Unit::Matrix { "dot" } else { "add" }).unwrap_or(1e9) / weight
+            measured(if unit == ComputeUnit::Matrix { "dot" } else { "add" }).unwrap_or(1e9) / weight
         })
     }
 
     /// Bytes a second between the memory that holds so many bytes and the chip.
     pub fn bandwidth(&self, footprint: f64) -> f64 {
-        let holds = |room: &&Room| room.bytes == 0.0 || footprint <= room.bytes;
-        self.rooms.iter().find(holds).or(self.rooms.last()).map_or(1e10, |room| room.bandwidth)
+        let holds = |level: &&MemoryLevel| level.bytes == 0.0 || footprint <= level.bytes;
+        self.memory_levels.iter().find(holds).or(self.memory_levels.last()).map_or(1e10, |level| level.bandwidth)
     }
 
     /// How long a kernel or call takes.
@@ -247,7 +248,7 @@ impl Rates {
         self.copies.as_ref().map_or(0.0, |c| if bytes > 0.0 { c.latency + bytes / rate(c) } else { 0.0 })
     }
 
-    fn on_paper(name: &str, rates: impl Fn(DType, Unit) -> f64) -> Rates {
+    fn on_paper(name: &str, rates: impl Fn(DType, ComputeUnit) -> f64) -> Rates {
         let row = |what: &'static str| {
             let (weight, unit) = weight(what);
             (what.to_owned(), Group::ALL.map(|group| rates(group.dtype(), unit) / weight))
@@ -255,7 +256,7 @@ impl Rates {
         Rates {
             name: name.to_owned(),
             work: crate::weights::all().filter(|what| weight(what).0 > 0.0).map(row).collect(),
-            rooms: Vec::new(),
+            memory_levels: Vec::new(),
             launch: 0.0,
             program: 0.0,
             record: 3e-7,
@@ -271,10 +272,10 @@ impl Rates {
     /// What a GPU of the list would do. The cost of launches is that of a replayed program on an H200.
     pub fn of_gpu(gpu: &Gpu, tf32: bool, level: Level) -> Rates {
         let rates = |dtype, unit, pinned| gpu.rates(dtype, unit, tf32, pinned, level);
-        let memory = rates(DType::F32, Unit::Vector, true).bandwidth;
-        let [pageable, pinned] = [false, true].map(|pinned| rates(DType::F32, Unit::Vector, pinned).copies);
+        let memory = rates(DType::F32, ComputeUnit::Vector, true).bandwidth;
+        let [pageable, pinned] = [false, true].map(|pinned| rates(DType::F32, ComputeUnit::Vector, pinned).copies);
         Rates {
-            rooms: vec![Room { bytes: 0.0, bandwidth: memory }],
+            memory_levels: vec![MemoryLevel { bytes: 0.0, bandwidth: memory }],
             launch: 2.5e-6,
             program: 1e-5,
             memory: gpu.memory.value,
@@ -292,12 +293,12 @@ impl Rates {
     }
 
     /// What the table of weights says, but for what GPUs do in ways of their own.
-    fn gpu_work(flops: impl Fn(DType, Unit) -> f64) -> BTreeMap<String, [f64; 5]> {
+    fn gpu_work(flops: impl Fn(DType, ComputeUnit) -> f64) -> BTreeMap<String, [f64; 5]> {
         let mut work = Rates::on_paper("", flops).work;
         for (what, row) in &mut work {
             let (weight, unit) = weight(what);
             // Units of their own do much of exponentials, logarithms and the like, in float32.
-            if unit == Unit::Vector && (20.0..=80.0).contains(&weight) && known_function(what) {
+            if unit == ComputeUnit::Vector && (20.0..=80.0).contains(&weight) && known_function(what) {
                 row[Group::F16 as usize] *= 2.0;
                 row[Group::F32 as usize] *= 2.0;
             }
@@ -310,11 +311,11 @@ impl Rates {
 
     /// What a CPU of the list would do.
     pub fn of_cpu(cpu: &Cpu, level: Level) -> Rates {
-        let memory = cpu.rates(DType::F32, Unit::Vector, level).bandwidth;
+        let memory = cpu.rates(DType::F32, ComputeUnit::Vector, level).bandwidth;
         // Each core has at least 512 KiB of its own, from which it reads some ten times as fast.
-        let near = Room { bytes: cpu.cores.value * 524_288.0, bandwidth: 10.0 * memory };
+        let near = MemoryLevel { bytes: cpu.cores.value * 524_288.0, bandwidth: 10.0 * memory };
         Rates {
-            rooms: vec![near, Room { bytes: 0.0, bandwidth: memory }],
+            memory_levels: vec![near, MemoryLevel { bytes: 0.0, bandwidth: memory }],
             launch: 1e-6,
             program: 1e-6,
             // Waking the others: 15 µs of 16 threads, measured.
@@ -333,10 +334,10 @@ impl Rates {
         Rates {
             name: name.to_owned(),
             work: whole.work.into_iter().map(|(what, row)| (what, row.map(|rate| rate * share))).collect(),
-            rooms: whole
-                .rooms
+            memory_levels: whole
+                .memory_levels
                 .into_iter()
-                .map(|room| Room { bytes: room.bytes * share, bandwidth: room.bandwidth * memory })
+                .map(|level| MemoryLevel { bytes: level.bytes * share, bandwidth: level.bandwidth * memory })
                 .collect(),
             threads: cores,
             together: whole.together,

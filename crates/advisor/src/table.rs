@@ -1,6 +1,24 @@
 //! The tables in `profiles`: lines of cells between bars, the first of them a name; `#` starts a remark.
 
-use crate::profile::{Figure, Source};
+/// Where figures come from.
+#[derive(Debug)]
+pub struct Source {
+    /// Short name, as the tables use it.
+    pub key: &'static str,
+    /// What it is.
+    pub title: &'static str,
+    /// Where it is.
+    pub address: &'static str,
+}
+
+/// One number and who says so.
+#[derive(Clone, Copy, Debug)]
+pub struct Figure {
+    /// In SI units.
+    pub value: f64,
+    /// Who says so.
+    pub source: &'static Source,
+}
 
 /// The rows of a table, with the name first.
 pub(crate) fn rows(text: &'static str) -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {

@@ -3,10 +3,10 @@
 //! `flops` are sums of these. Where a device's rates were measured, what was measured counts instead; the weights then
 //! stand in only for what was not.
 
-use crate::profile::Unit::{self, Matrix, Vector};
+use crate::profile::ComputeUnit::{self, Matrix, Vector};
 
 /// Kinds of work, the operations that one unit takes, and who does them. The unit is an element, unless said otherwise.
-const WEIGHTS: &[(&[&str], f64, Unit)] = &[
+const WEIGHTS: &[(&[&str], f64, ComputeUnit)] = &[
     (&["positive", "real", "imag", "conjugate", "make_complex", "cast", "bitcast"], 1.0, Vector),
     (&["add", "subtract", "multiply", "negative", "absolute", "fabs", "square", "maximum", "minimum"], 1.0, Vector),
     (&["fmax", "fmin", "sign", "copysign", "where", "heaviside", "rint", "floor", "ceil", "trunc"], 1.0, Vector),
@@ -71,7 +71,7 @@ const WEIGHTS: &[(&[&str], f64, Unit)] = &[
 ];
 
 /// Operations of one unit of that work, and the units that do them; those of an addition for what is not in the table.
-pub fn weight(what: &str) -> (f64, Unit) {
+pub fn weight(what: &str) -> (f64, ComputeUnit) {
     WEIGHTS.iter().find(|row| row.0.contains(&what)).map_or((1.0, Vector), |row| (row.1, row.2))
 }
 

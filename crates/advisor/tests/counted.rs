@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use cuprous_advisor::counted::{Counted, Piece, compare};
+use cuprous_advisor::counted::{Counted, CountedProgram, compare};
 use cuprous_advisor::machine::{FORMAT, file};
 use cuprous_advisor::profile::{self, Level};
-use cuprous_advisor::rates::{Copies, Rates, Room};
+use cuprous_advisor::rates::{Copies, MemoryLevel, Rates};
 use cuprous_advisor::{Bound, Demand, Group, Load, Machine, weights};
 
 fn find<T>(list: &'static [T], name: fn(&T) -> &'static str, asked: &str) -> &'static T {
@@ -29,7 +29,7 @@ fn one(what: &'static str, group: Group, amount: f64, bytes: f64) -> Counted {
         loops: 1.0,
         ..Load::default()
     };
-    let programs = vec![Piece { nodes: 1.0, steps: vec![(what.into(), load)] }];
+    let programs = vec![CountedProgram { nodes: 1.0, steps: vec![(what.into(), load)] }];
     Counted { programs, upload: bytes, download: 0.0, reads: 0.0 }
 }
 
@@ -108,7 +108,7 @@ fn the_file_is_read_on_the_machine_it_is_of() {
     let found = Machine::read(&path, "a host", None);
     assert!(found.machine.is_none() && found.hint.unwrap().contains("another version"));
     let mut wrong = machine();
-    wrong.cpu.rooms = vec![Room { bytes: 0.0, bandwidth: 0.0 }];
+    wrong.cpu.memory_levels = vec![MemoryLevel { bytes: 0.0, bandwidth: 0.0 }];
     for text in ["", "{}", "[1, 2]", "{\"format\": 1e999}", &serde_json::to_string(&wrong).unwrap()] {
         fs::write(&path, text).unwrap();
         let found = Machine::read(&path, "a host", None);

@@ -2,7 +2,7 @@
 
 use cuprous_advisor::profile::{cpus, find, gpus};
 use cuprous_advisor::simple::{Simple, simple};
-use cuprous_advisor::{Bound, Prices, Setting, Unit, Work, advice, estimate};
+use cuprous_advisor::{Bound, ComputeUnit, Prices, Setting, Work, advice, estimate};
 use cuprous_core::DType;
 
 fn setting(cpu: &str, gpu: &str) -> Setting {
@@ -73,7 +73,7 @@ fn a_product_of_large_matrices_is_the_gpus_work() {
         upload: 2.0 * bytes,
         download: bytes,
         footprint: 3.0 * bytes,
-        unit: Unit::Matrix,
+        unit: ComputeUnit::Matrix,
         ..Work::default()
     };
     let one = setting("7950X", "RTX 4090");

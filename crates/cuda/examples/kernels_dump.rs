@@ -1,5 +1,5 @@
-//! Writes the code and the launches of the kernels whose speed is promised, for timing and disassembly elsewhere:
-//! `kernels_dump FOLDER [knob=value …]`, with the knobs of [`Tuning`].
+//! Writes the code and the launches of the kernels with a documented speed, for timing and disassembly elsewhere:
+//! `kernels_dump FOLDER [knob=value …]`, where the knobs are the fields of [`Tuning`].
 #![allow(missing_docs, unreachable_pub, reason = "a tool, not an interface")]
 
 #[path = "../tests/common/mod.rs"]
@@ -72,7 +72,7 @@ fn normals(fun: Fun, d: DType) -> Build {
     b
 }
 
-fn fold(op: ReduceOp, outer: &[i64], inner: &[i64], strides: &[i64]) -> Build {
+fn reduction(op: ReduceOp, outer: &[i64], inner: &[i64], strides: &[i64]) -> Build {
     let mut b = Build::new(outer, inner);
     let x = b.load_at(F, strides, 0);
     let r = b.reduce(op, x);
@@ -114,10 +114,10 @@ fn tuning(knobs: &[String]) -> Tuning {
     t
 }
 
-/// One line per stage: name, grid, block, shared memory, arguments.
-fn write(folder: &str, name: &str, made: &Generated) {
+/// Writes one line per stage: name, grid, block, shared memory, arguments.
+fn write(folder: &str, name: &str, generated: &Generated) {
     let mut lines = String::new();
-    for (n, stage) in made.stages.iter().enumerate() {
+    for (n, stage) in generated.stages.iter().enumerate() {
         std::fs::write(format!("{folder}/{name}.{n}.cu"), stage.source()).expect("the folder can be written");
         let args: Vec<String> = stage
             .args
@@ -141,7 +141,7 @@ fn write(folder: &str, name: &str, made: &Generated) {
 fn main() {
     let all: Vec<String> = std::env::args().skip(1).collect();
     let (folder, knobs) = all.split_first().expect("kernels_dump FOLDER [knob=value …]");
-    std::fs::create_dir_all(folder).expect("the folder can be made");
+    std::fs::create_dir_all(folder).expect("the folder can be created");
     let options = Options { tuning: tuning(knobs), ..Options::default() };
     for (name, b) in [
         ("black_scholes_f32", black_scholes(F)),
@@ -149,8 +149,8 @@ fn main() {
         ("monte_carlo", monte_carlo(21)),
         ("normals_f32", normals(Fun::RandomNormal32, F)),
         ("normals_f64", normals(Fun::RandomNormal64, DType::F64)),
-        ("sum", fold(ReduceOp::Sum, &[], &[100_000_000], &[1])),
-        ("variance", fold(ReduceOp::M2, &[10_000], &[10_000], &[1, 10_000])),
+        ("sum", reduction(ReduceOp::Sum, &[], &[100_000_000], &[1])),
+        ("variance", reduction(ReduceOp::M2, &[10_000], &[10_000], &[1, 10_000])),
         ("softmax", softmax()),
     ] {
         write(folder, name, &generate(&b.kernel, Arch::H200, options));

@@ -1,6 +1,8 @@
-//! Every call on a GPU against a plain reference on the host, then timings. `CUPROUS_NVIDIA_ROOTS` names the wheels.
+//! Checks every routine on a GPU against a plain reference on the host, then times some. `CUPROUS_NVIDIA_ROOTS` names
+//! the wheels.
 //!
-//! `routines_check [check] [time] [NAME …]`; without `check` and `time` both. With NAMEs, cases whose name contains one.
+//! `routines_check [check] [time] [NAME …]`: without `check` and `time` it does both. With NAMEs it takes the cases
+//! whose name contains one of them.
 #![allow(
     missing_docs,
     unreachable_pub,
@@ -20,7 +22,7 @@ use std::sync::Mutex;
 
 use cuprous_core::routine::Edge;
 use cuprous_core::{DType, Layout, LayoutRef, RoutineOp, ScanOp};
-use cuprous_cuda::codegen::{Arch, Arg, CallTuning, Generated, Options, Stage, generate_call_tuned};
+use cuprous_cuda::codegen::{Arch, Arg, Generated, Options, RoutineTuning, Stage, generate_routine_tuned};
 use cuprous_cuda::driver::{
     ArgBlock, Context, DevPtr, Function, LaunchShape, Module, Stream, device_info, mem_alloc, mem_free,
     memcpy_dtoh_async, memcpy_htod_async, memset_async,
@@ -30,7 +32,7 @@ use cuprous_plan::{Epilogue, RoutineCall};
 
 use host::{Random, View};
 
-/// One check: the call, its operands' bytes.
+/// One check: the routine, and the bytes of its operands.
 struct Case {
     name: String,
     call: RoutineCall,
@@ -55,7 +57,7 @@ impl Gpu {
         Gpu { context, stream: Stream::new(context).expect("a stream"), arch, modules: HashMap::new() }
     }
 
-    /// Compiles what is new, in parallel.
+    /// Compiles new stages in parallel.
     fn compile<'a>(&mut self, stages: impl Iterator<Item = &'a Stage>) {
         let mut wanted: Vec<(String, String)> = stages
             .map(|s| (s.source(), s.name.clone()))
@@ -85,29 +87,29 @@ impl Gpu {
         });
         for (k, cubin) in done.into_inner().expect("no panic") {
             let (source, name) = &wanted[k];
-            let module = Module::load(self.context, &cubin).expect("sound");
+            let module = Module::load(self.context, &cubin).expect("the driver call succeeds");
             let function = module.function(&CString::new(name.as_str()).expect("a name")).expect("the kernel");
             self.modules.insert(source.clone(), (function, module));
         }
     }
 
     fn put(&self, bytes: &[u8]) -> DevPtr {
-        let at = mem_alloc(self.context, bytes.len().max(256)).expect("room");
-        unsafe { memcpy_htod_async(at, bytes.as_ptr(), bytes.len(), &self.stream) }.expect("a copy");
-        self.stream.synchronize().expect("sound");
+        let at = mem_alloc(self.context, bytes.len().max(256)).expect("enough memory");
+        unsafe { memcpy_htod_async(at, bytes.as_ptr(), bytes.len(), &self.stream) }.expect("the copy succeeds");
+        self.stream.synchronize().expect("the driver call succeeds");
         at
     }
 
     fn filled(&self, bytes: usize, value: u8) -> DevPtr {
-        let at = mem_alloc(self.context, bytes.max(256)).expect("room");
-        unsafe { memset_async(at, value, bytes.max(256), &self.stream) }.expect("sound");
+        let at = mem_alloc(self.context, bytes.max(256)).expect("enough memory");
+        unsafe { memset_async(at, value, bytes.max(256), &self.stream) }.expect("the driver call succeeds");
         at
     }
 
     fn get(&self, at: DevPtr, bytes: usize) -> Vec<u8> {
         let mut out = vec![0u8; bytes];
-        unsafe { memcpy_dtoh_async(out.as_mut_ptr(), at, bytes, &self.stream) }.expect("a copy");
-        self.stream.synchronize().expect("sound");
+        unsafe { memcpy_dtoh_async(out.as_mut_ptr(), at, bytes, &self.stream) }.expect("the copy succeeds");
+        self.stream.synchronize().expect("the driver call succeeds");
         out
     }
 
@@ -115,8 +117,8 @@ impl Gpu {
         unsafe { mem_free(self.context, at) }.expect("freed once");
     }
 
-    fn launch(&self, made: &Generated, buffers: &HashMap<u32, DevPtr>, scratch: DevPtr, state: DevPtr) {
-        for stage in &made.stages {
+    fn launch(&self, code: &Generated, buffers: &HashMap<u32, DevPtr>, scratch: DevPtr, state: DevPtr) {
+        for stage in &code.stages {
             let function = self.modules[&stage.source()].0;
             self.launch_one(stage, function, buffers, scratch, state);
         }
@@ -131,11 +133,11 @@ impl Gpu {
                 Arg::I64(n) => block.push_bytes(&n.to_ne_bytes()),
                 Arg::Scratch(at) => block.push_ptr(scratch.offset(at as i64)),
                 Arg::State(at) => block.push_ptr(state.offset(at as i64)),
-                Arg::Scalar { .. } => unreachable!("calls have no scalars"),
+                Arg::Scalar { .. } => unreachable!("routines have no scalars"),
             }
         }
         if stage.shared > 16 << 10 {
-            f.set_max_dynamic_shared(stage.shared).expect("room");
+            f.set_max_dynamic_shared(stage.shared).expect("enough memory");
         }
         let mut pointers = Vec::new();
         block.pointers(&mut pointers);
@@ -144,16 +146,16 @@ impl Gpu {
     }
 }
 
-fn generated(call: &RoutineCall, tuning: CallTuning) -> Generated {
-    generate_call_tuned(call, Arch::H200, Options::default(), tuning).expect("there is code for it")
+fn generated(call: &RoutineCall, tuning: RoutineTuning) -> Generated {
+    generate_routine_tuned(call, Arch::H200, Options::default(), tuning).expect("the routine has code")
 }
 
-/// The layouts under test: dense; every axis reversed in memory; every second element backwards.
+/// The layouts under test: dense, every axis reversed in memory, and every second element backwards.
 fn layouts(d: DType, shape: &[i64]) -> Vec<LayoutRef> {
     let dense = cuprous_core::layout::contiguous_strides(shape);
-    let mut turned: Vec<i64> = shape.to_vec();
-    turned.reverse();
-    let mut strides = cuprous_core::layout::contiguous_strides(&turned);
+    let mut reversed: Vec<i64> = shape.to_vec();
+    reversed.reverse();
+    let mut strides = cuprous_core::layout::contiguous_strides(&reversed);
     strides.reverse();
     let backwards: Vec<i64> = dense.iter().map(|s| -2 * s).collect();
     let top: i64 = shape.iter().zip(&dense).map(|(n, s)| (n - 1) * s * 2).sum();
@@ -325,25 +327,26 @@ fn cases() -> Vec<Case> {
 
 fn check(gpu: &mut Gpu, chosen: impl Fn(&str) -> bool) -> bool {
     let all: Vec<Case> = cases().into_iter().filter(|c| chosen(&c.name)).collect();
-    let made: Vec<Generated> = all.iter().map(|c| generated(&c.call, CallTuning::default())).collect();
+    let code: Vec<Generated> = all.iter().map(|c| generated(&c.call, RoutineTuning::default())).collect();
     let start = std::time::Instant::now();
-    gpu.compile(made.iter().flat_map(|m| &m.stages));
+    gpu.compile(code.iter().flat_map(|m| &m.stages));
     println!("{} cases, {} kernels compiled in {:.1?}", all.len(), gpu.modules.len(), start.elapsed());
     let mut failed: HashMap<&str, (u32, u32, String)> = HashMap::new();
-    for (case, made) in all.iter().zip(&made) {
+    for (case, code) in all.iter().zip(&code) {
         let mut buffers: HashMap<u32, DevPtr> =
             case.call.ins.iter().zip(&case.ins).map(|((b, _), bytes)| (*b, gpu.put(bytes))).collect();
         let out = &case.call.out.1;
         let bytes = out.size as usize * out.dtype.size();
-        // Bytes behind the output must stay.
+        // Bytes behind the output must not change.
         buffers.insert(0, gpu.filled(bytes + 64, 0xA5));
-        let (scratch, state) = (gpu.filled(made.scratch_bytes, 0xC3), gpu.filled(made.state_bytes, 0));
+        let (scratch, state) = (gpu.filled(code.scratch_bytes, 0xC3), gpu.filled(code.state_bytes, 0));
         let mut results = Vec::new();
         for _ in 0..2 {
-            gpu.launch(made, &buffers, scratch, state);
+            gpu.launch(code, &buffers, scratch, state);
             results.push(gpu.get(buffers[&0], bytes + 64));
-            unsafe { memset_async(scratch, 0x3C, made.scratch_bytes.max(256), &gpu.stream) }.expect("sound");
-            unsafe { memset_async(buffers[&0], 0xA5, bytes + 64, &gpu.stream) }.expect("sound");
+            unsafe { memset_async(scratch, 0x3C, code.scratch_bytes.max(256), &gpu.stream) }
+                .expect("the driver call succeeds");
+            unsafe { memset_async(buffers[&0], 0xA5, bytes + 64, &gpu.stream) }.expect("the driver call succeeds");
         }
         let entry = failed.entry(case.call.op.name()).or_default();
         entry.0 += 1;
@@ -373,14 +376,14 @@ fn check(gpu: &mut Gpu, chosen: impl Fn(&str) -> bool) -> bool {
 fn main() {
     let (words, names): (Vec<String>, Vec<String>) =
         std::env::args().skip(1).partition(|w| w == "check" || w == "time");
-    let asked = |word: &str| words.is_empty() || words.iter().any(|w| w == word);
+    let requested = |word: &str| words.is_empty() || words.iter().any(|w| w == word);
     let chosen = |name: &str| names.is_empty() || names.iter().any(|n| name.contains(n.as_str()));
     let mut gpu = Gpu::new();
     let mut right = true;
-    if asked("time") {
+    if requested("time") {
         timing::all(&mut gpu, chosen);
     }
-    if asked("check") {
+    if requested("check") {
         right = check(&mut gpu, chosen);
     }
     if !right {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cuprous_core::Error;
 use cuprous_core::profile::Kind;
-use cuprous_kernel::fault::{Record, WORDS};
+use cuprous_kernel::exception::{Record, WORDS};
 use cuprous_kernel::types::Ty;
 use cuprous_kernel::{Module as Ir, Options, abi};
 use cuprous_plan::{Launch, RawKernel, RawModule, UserKernel};

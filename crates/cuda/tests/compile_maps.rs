@@ -1,4 +1,4 @@
-//! Every scalar function in every dtype, and every map template, compiled by NVRTC.
+//! Compiles every scalar function in every dtype, and every map template, with NVRTC.
 
 mod common;
 
@@ -8,7 +8,7 @@ use cuprous_cuda::codegen::{Arch, Options, Stage, generate};
 
 const H200: Arch = Arch::H200;
 
-/// Kernels of many functions each: all that compute in `d`.
+/// Returns kernels with `batch` functions each: all functions that compute in `d`.
 fn all_functions(d: DType, batch: usize) -> Vec<Stage> {
     let funs: Vec<Fun> = Fun::ALL.iter().copied().filter(|f| !f.op().cuda.is_empty()).collect();
     let funs: Vec<Fun> = funs.into_iter().filter(|f| f.op().class.compute(d) == Some(d)).collect();
@@ -93,7 +93,7 @@ fn shapes() -> Vec<Stage> {
     let f = DType::F32;
     let mut all = Vec::new();
     let mut push = |b: Build| all.push(generate(&b.kernel, H200, Options::default()));
-    // Dense chain, mixed widths.
+    // Dense chains with mixed widths.
     for d in [DType::F16, DType::F32, DType::F64, DType::C128, DType::I8] {
         let mut b = Build::new(&[100_000_000], &[]);
         let (x, y) = (b.load(d), b.load(d));
@@ -126,7 +126,7 @@ fn shapes() -> Vec<Stage> {
         b.store_over(x, v);
         push(b);
     }
-    // Gather and every scatter.
+    // Gather and every scatter operation.
     for d in DType::ALL {
         for op in ScatterOp::ALL {
             let mut b = Build::new(&[100_000], &[]);
@@ -150,7 +150,7 @@ fn every_function_in_every_dtype_compiles() {
     let mut all: Vec<Stage> = DType::ALL.into_iter().flat_map(|d| all_functions(d, 24)).collect();
     all.extend(specials());
     compile_all(&all, "sm_90", Options::default());
-    // The other targets: the types that have code of their own.
+    // The other targets compile the dtype that has code of its own.
     for arch in ["sm_80", "sm_100"] {
         compile_all(&all_functions(DType::F16, 64), arch, Options::default());
     }
@@ -167,7 +167,7 @@ fn every_map_shape_compiles() {
     all.extend(random(100_000_000));
     all.extend(random(1001));
     compile_all(&all, "sm_90", Options::default());
-    // The code is the same for all; the other targets see some of it.
+    // The code is the same for all targets, so the others compile a part of it.
     let few: Vec<Stage> = all.into_iter().step_by(7).collect();
     for arch in ["sm_80", "sm_100"] {
         compile_all(&few, arch, Options::default());

@@ -1,4 +1,4 @@
-//! Every reduction in every dtype through every template, compiled by NVRTC.
+//! Compiles every reduction in every dtype and template with NVRTC.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{Build, compile_all, have_nvrtc, stages};
 use cuprous_core::{DType, Fun, ReduceOp};
 use cuprous_cuda::codegen::{Arch, Generated, Options, generate};
 
-fn made(b: &Build) -> Generated {
+fn generated(b: &Build) -> Generated {
     generate(&b.kernel, Arch::H200, Options::default())
 }
 
@@ -33,7 +33,8 @@ fn every_reduction_compiles() {
     if !have_nvrtc() {
         return;
     }
-    // All operations of a dtype in one kernel; shapes in turn, each dtype through a few of them, f32 through all.
+    // All operations of a dtype are in one kernel. float32 goes through all shapes, the other dtypes through every
+    // fifth.
     let mut all = Vec::new();
     for (i, d) in DType::ALL.into_iter().enumerate() {
         for (k, (outer, inner, strides)) in SHAPES.iter().enumerate() {
@@ -47,7 +48,7 @@ fn every_reduction_compiles() {
             results.into_iter().for_each(|r| {
                 b.store(r);
             });
-            all.push(made(&b));
+            all.push(generated(&b));
         }
     }
     let all = stages(all);
@@ -64,7 +65,7 @@ fn softmax(outer: &[i64], inner: &[i64], strides: &[i64], d: DType) -> Generated
     let s = b.reduce(ReduceOp::Sum, e);
     let v = b.map(Fun::Divide, &[e, s]);
     b.store_at(v, strides, 0);
-    made(&b)
+    generated(&b)
 }
 
 /// Layer norm with weights, which stores its mean as well.
@@ -89,10 +90,10 @@ fn layer_norm(rows: i64, n: i64, d: DType) -> Generated {
     let y = b.map(Fun::Multiply, &[y, w]);
     let y = b.map_to(Fun::Cast, d, &[y]);
     b.store_over(x0, y);
-    made(&b)
+    generated(&b)
 }
 
-/// Batch norm over rows, updating running statistics in place.
+/// Batch norm over rows, which updates running statistics in place.
 fn batch_norm(rows: i64, n: i64) -> Generated {
     let f = DType::F32;
     let mut b = Build::new(&[n], &[rows]);
@@ -108,7 +109,7 @@ fn batch_norm(rows: i64, n: i64) -> Generated {
     let y = b.map(Fun::Subtract, &[x, mean]);
     let z = b.map(Fun::Multiply, &[y, running]);
     b.store_at(z, &[1, n], 0);
-    made(&b)
+    generated(&b)
 }
 
 #[test]
@@ -127,16 +128,16 @@ fn kernels_with_phases_compile() {
     all.push(layer_norm(4, 1_000_000, DType::F32));
     all.push(layer_norm(4000, 1_000_000, DType::BF16));
     all.push(batch_norm(4096, 512));
-    // The folds whose speed is promised, alone.
-    type Fold = (ReduceOp, &'static [i64], &'static [i64], &'static [i64]);
-    let folds: [Fold; 2] =
+    // The reductions with a documented speed, each alone.
+    type Case = (ReduceOp, &'static [i64], &'static [i64], &'static [i64]);
+    let cases: [Case; 2] =
         [(ReduceOp::Sum, &[], &[100_000_000], &[1]), (ReduceOp::M2, &[10_000], &[10_000], &[1, 10_000])];
-    for (op, outer, inner, strides) in folds {
+    for (op, outer, inner, strides) in cases {
         let mut b = Build::new(outer, inner);
         let x = b.load_at(DType::F32, strides, 0);
         let r = b.reduce(op, x);
         b.row().store(r);
-        all.push(made(&b));
+        all.push(generated(&b));
     }
     let all = stages(all);
     compile_all(&all, "sm_90", Options::default());

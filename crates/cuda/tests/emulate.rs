@@ -1,4 +1,4 @@
-//! Generated kernels run on the CPU by the shim and compared with the interpreter.
+//! Runs generated kernels on the CPU through the shim and compares them with the interpreter.
 
 mod common;
 
@@ -10,10 +10,10 @@ use cuprous_cuda::codegen::{Arch, Options, generate};
 use cuprous_plan::{Inst, Kernel};
 
 const F: DType = DType::F32;
-/// A small device, so that small sizes are split as large ones are on a large one.
+/// A small device, so that small sizes are split as large ones are on a large device.
 const SMALL: Arch = Arch { sms: 4, ..Arch::H200 };
 
-/// A repeatable stream of small numbers.
+/// Fills a buffer with a repeatable stream of small numbers.
 fn fill(bytes: &mut [u8], d: DType, seed: u64) {
     let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     for i in 0..bytes.len() / d.size() {
@@ -24,7 +24,7 @@ fn fill(bytes: &mut [u8], d: DType, seed: u64) {
     }
 }
 
-/// Bytes that each buffer of a kernel needs, and the type of its first use.
+/// Returns the bytes that each buffer of a kernel needs, and the type of its first use.
 fn sizes(kernel: &Kernel) -> Vec<(usize, DType)> {
     let mut all = vec![(0, F); kernel.buffers.len()];
     let extents: Vec<i64> = kernel.outer.iter().chain(&kernel.inner).copied().collect();
@@ -65,7 +65,7 @@ fn compare(name: &str, kernels: Vec<Kernel>, options: Options) {
             .collect();
         kernel.buffers = (0..buffers.len() as u32).collect();
         let generated = generate(&kernel, SMALL, options);
-        // What is written over its operand would change with a second run.
+        // A kernel that overwrites its operand would give other results in a second run.
         let in_place = kernel.body.iter().any(|t| match &t.inst {
             Inst::Store { buf, .. } => {
                 kernel.body.iter().any(|u| matches!(&u.inst, Inst::Load { buf: b, .. } if b == buf))
@@ -187,7 +187,7 @@ fn reductions() {
             let ops = ReduceOp::ALL
                 .into_iter()
                 .filter(|o| !matches!(o, ReduceOp::Prod | ReduceOp::M2) || d == F && *o == ReduceOp::M2);
-            // Half sums of long rows overflow.
+            // float16 sums of long rows overflow.
             let ops = ops.filter(|o| *o != ReduceOp::Sum || d != DType::F16);
             let results: Vec<u16> = ops.map(|op| b.reduce(op, x)).collect();
             b.row();

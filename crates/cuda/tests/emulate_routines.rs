@@ -1,22 +1,22 @@
-//! Sorts, selections and compactions run on the CPU by the shim and compared with plain Rust.
+//! Runs sorts, selections and compactions on the CPU through the shim and compares them with plain Rust.
 
 mod common;
 
 use common::host::{self, Case};
 use cuprous_core::routine::{Edge, packed_mask};
 use cuprous_core::{DType, Layout, RoutineOp};
-use cuprous_cuda::codegen::{Arch, CallTuning, Options, generate_call_tuned};
+use cuprous_cuda::codegen::{Arch, Options, RoutineTuning, generate_routine_tuned};
 use cuprous_plan::{Epilogue, RoutineCall};
 
 /// Small tiles, so that short rows have several.
-const SMALL: CallTuning = CallTuning::SMALL;
+const SMALL: RoutineTuning = RoutineTuning::SMALL;
 
 fn case(op: RoutineOp, ins: &[(DType, Vec<u8>, &[i64])], out: DType, shape: &[i64]) -> Case {
     let operands = ins.iter().enumerate().map(|(k, (d, _, s))| (k as u32 + 1, Layout::contiguous(*d, s))).collect();
     let call =
         RoutineCall { op, ins: operands, out: (0, Layout::contiguous(out, shape)), epilogue: Epilogue::default() };
     let arch = Arch { sms: 4, ..Arch::H200.of_target("sm_80") };
-    let generated = generate_call_tuned(&call, arch, Options::default(), SMALL).expect("there is code for it");
+    let generated = generate_routine_tuned(&call, arch, Options::default(), SMALL).expect("the routine has code");
     let mut buffers = vec![vec![0xA5; shape.iter().product::<i64>() as usize * out.size()]];
     buffers.extend(ins.iter().map(|i| i.1.clone()));
     Case { generated, buffers, scalars: vec![], runs: 2 }
@@ -38,7 +38,7 @@ fn floats(n: usize, seed: u64) -> Vec<f32> {
         .collect()
 }
 
-/// Positions in order: NaN last, or first where it falls.
+/// Returns the positions of the sorted elements: NaN last, or first if `largest`.
 fn order(row: &[f32], largest: bool) -> Vec<i64> {
     let mut all: Vec<i64> = (0..row.len() as i64).collect();
     all.sort_by(|&a, &b| {
@@ -67,7 +67,7 @@ fn rows_of_floats() {
         return;
     }
     let (mut cases, mut wanted) = (Vec::new(), Vec::new());
-    // By lanes, by a block, by passes over memory.
+    // Sorted by lanes, by a block, and by passes over memory.
     for (rows, n) in [(3_usize, 100_usize), (2, 700), (1, 9000)] {
         let values = floats(rows * n, n as u64);
         let shape = [rows as i64, n as i64];
@@ -75,9 +75,9 @@ fn rows_of_floats() {
         cases.push(case(RoutineOp::Sort, &operand, DType::F32, &shape));
         cases.push(case(RoutineOp::ArgSort, &operand, DType::I64, &shape));
         let k = 20;
-        let few = [rows as i64, k as i64];
-        cases.push(case(RoutineOp::TopK { largest: true }, &operand, DType::I64, &few));
-        cases.push(case(RoutineOp::Select { rank: 30 }, &operand, DType::F32, &few[..1]));
+        let selected_shape = [rows as i64, k as i64];
+        cases.push(case(RoutineOp::TopK { largest: true }, &operand, DType::I64, &selected_shape));
+        cases.push(case(RoutineOp::Select { rank: 30 }, &operand, DType::F32, &selected_shape[..1]));
         for row in values.chunks(n) {
             wanted.push((row.to_vec(), order(row, false), order(row, true)[..k].to_vec()));
         }
@@ -101,7 +101,7 @@ fn rows_of_floats() {
     }
 }
 
-/// Digits that are the same everywhere are skipped, whichever they are.
+/// The passes of digits that are the same everywhere are skipped, for any of the digits.
 #[test]
 fn integers_of_few_digits() {
     if !host::have_compiler() {
@@ -124,11 +124,11 @@ fn integers_of_few_digits() {
 }
 
 #[test]
-fn the_chosen_of_long_rows() {
+fn top_k_of_long_rows() {
     if !host::have_compiler() {
         return;
     }
-    // More than a block gathers, and ties at the bound.
+    // More elements than a block gathers, and ties at the bound.
     let (n, k) = (6000_usize, 1500_usize);
     let values: Vec<f32> = floats(n, 3).iter().map(|x| if x.is_finite() { (x / 3e4).round() } else { *x }).collect();
     let operand = [(DType::F32, bytes(&values, f32::to_le_bytes), &[n as i64][..])];
@@ -149,9 +149,9 @@ fn masks() {
     }
     for n in [17_usize, 9001] {
         let mask: Vec<bool> = (0..n).map(|i| i * i % 7 < 3).collect();
-        let kept: Vec<i64> = (0..n as i64).filter(|&i| mask[i as usize]).collect();
+        let selected: Vec<i64> = (0..n as i64).filter(|&i| mask[i as usize]).collect();
         let (words, tiles) = packed_mask(n as i64);
-        let (size, count) = ([n as i64], [kept.len() as i64]);
+        let (size, count) = ([n as i64], [selected.len() as i64]);
         let pack =
             case(RoutineOp::PackMask, &[(DType::Bool, bytes(&mask, |m| [m.into()]), &size)], DType::I64, &[words]);
         let mut cases = vec![pack];
@@ -170,8 +170,8 @@ fn masks() {
             ),
         ];
         host::run("emulate_compact", &mut cases);
-        assert_eq!(int64s(&cases[0].buffers[0]), kept);
-        assert_eq!(float32s(&cases[1].buffers[0]), kept.iter().map(|&i| i as f32 / 2.0).collect::<Vec<_>>());
+        assert_eq!(int64s(&cases[0].buffers[0]), selected);
+        assert_eq!(float32s(&cases[1].buffers[0]), selected.iter().map(|&i| i as f32 / 2.0).collect::<Vec<_>>());
     }
 }
 
@@ -181,7 +181,7 @@ fn components_of_random_edges() {
         return;
     }
     let n = 700_usize;
-    // In pairs of neighbours, as those of images are, and not.
+    // Steps with and without pairs of neighbors, which images have.
     let steps = [1_i64, 25, 26, 27, 5, 60, 61, 62, 300];
     for (words, backwards) in [(2_usize, false), (2, true), (1, false), (1, true)] {
         let count = if words == 2 { 9 } else { 4 };
@@ -222,7 +222,7 @@ fn components_of_random_edges() {
     }
 }
 
-/// Launches that go on with the sums of the one before, near the edges and far from them.
+/// Several launches, each of which adds to the sums of the one before; elements near the edges and far from them.
 #[test]
 fn long_weights_along_an_axis() {
     if !host::have_compiler() {
@@ -263,14 +263,17 @@ fn long_weights_along_an_axis() {
             };
             let got = cases[0].buffers[0].chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("8 bytes")));
             for (i, got) in got.enumerate() {
-                let place = [i as i64 / shape[1], i as i64 % shape[1]];
+                let position = [i as i64 / shape[1], i as i64 % shape[1]];
                 let mut want = 0.0;
                 for (j, w) in weights.iter().enumerate() {
-                    let mut at = place;
-                    at[axis] = inside(place[axis] + j as i64 - middle);
+                    let mut at = position;
+                    at[axis] = inside(position[axis] + j as i64 - middle);
                     want += w * values[(at[0] * shape[1] + at[1]) as usize];
                 }
-                assert!((got - want).abs() < 1e-9, "{shape:?} {window:?} {edge:?} at {place:?}: {got} beside {want}");
+                assert!(
+                    (got - want).abs() < 1e-9,
+                    "{shape:?} {window:?} {edge:?} at {position:?}: {got} instead of {want}"
+                );
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Templates of which libraries do the rest of the work, run on the CPU by the shim: transforms along columns, and LU.
+//! Runs templates that work together with libraries on the CPU through the shim: transforms along columns, and LU.
 
 mod common;
 
@@ -8,7 +8,7 @@ use cuprous_cuda::codegen::{Arg, Generated, Part, Stage};
 const LINES: &str = include_str!("../src/codegen/routines/fft_lines.cuh");
 const LU: &str = include_str!("../src/codegen/routines/lu.cuh");
 
-/// One launch of `template` with those parameters (type, argument).
+/// Returns one launch of `template` with the given parameters (type, argument).
 fn stage(name: &str, parts: &[&'static str], template: &str, args: &[(&str, Arg)], blocks: u32, threads: u32) -> Stage {
     let params: Vec<String> = args.iter().enumerate().map(|(k, (ty, _))| format!("{ty} p{k}")).collect();
     let passed: Vec<String> = (0..args.len()).map(|k| format!("p{k}")).collect();
@@ -31,14 +31,14 @@ fn float64s(bytes: &[u8]) -> Vec<f64> {
     bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("8 bytes"))).collect()
 }
 
-/// The transform of one line by its definition.
-fn dft(line: &[[f64; 2]], back: bool) -> Vec<[f64; 2]> {
+/// Transforms one line by the definition.
+fn dft(line: &[[f64; 2]], inverse: bool) -> Vec<[f64; 2]> {
     let n = line.len();
     (0..n)
         .map(|k| {
             line.iter().enumerate().fold([0.0; 2], |sum, (i, x)| {
                 let angle = std::f64::consts::TAU * ((i * k) % n) as f64 / n as f64;
-                let (s, c) = (if back { angle } else { -angle }).sin_cos();
+                let (s, c) = (if inverse { angle } else { -angle }).sin_cos();
                 [sum[0] + x[0] * c - x[1] * s, sum[1] + x[0] * s + x[1] * c]
             })
         })
@@ -51,11 +51,11 @@ fn transforms_along_columns() {
         return;
     }
     let base = [Part::Base.text(), Part::Arith.text(), Part::Complex.text(), LINES];
-    // Points, columns side by side, lines; the last tile is not full.
+    // Points, columns per block, lines. The last tile is not full.
     let shapes = [(16_usize, 32_usize, 35_usize), (32, 16, 3), (64, 8, 13), (128, 4, 4), (512, 2, 3)];
     let mut cases = Vec::new();
     for &(n, side, below) in &shapes {
-        for back in [false, true] {
+        for inverse in [false, true] {
             let values = numbers(2 * 2 * n * below);
             let tiles = below.div_ceil(side);
             let args = [
@@ -65,8 +65,8 @@ fn transforms_along_columns() {
                 ("int64", Arg::I64(tiles as i64)),
                 ("int64", Arg::I64(0.5_f64.to_bits() as i64)),
             ];
-            let name = format!("lines_{n}_{back}");
-            let template = format!("fft_lines<complex128, {n}, 16, {side}, {back}>");
+            let name = format!("lines_{n}_{inverse}");
+            let template = format!("fft_lines<complex128, {n}, 16, {side}, {inverse}>");
             let (blocks, threads) = (2 * tiles as u32, (n / 16 * side) as u32);
             let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
             cases.push(Case {
@@ -82,23 +82,23 @@ fn transforms_along_columns() {
     }
     host::run("emulate_lines", &mut cases);
     let wanted = shapes.iter().flat_map(|shape| [(shape, false), (shape, true)]);
-    for (case, (&(n, _, below), back)) in cases.iter().zip(wanted) {
+    for (case, (&(n, _, below), inverse)) in cases.iter().zip(wanted) {
         let (from, to) = (float64s(&case.buffers[1]), float64s(&case.buffers[0]));
         for above in 0..2 {
             for column in 0..below {
                 let at = |i: usize| 2 * ((above * n + i) * below + column);
                 let line: Vec<[f64; 2]> = (0..n).map(|i| [from[at(i)], from[at(i) + 1]]).collect();
-                for (k, want) in dft(&line, back).into_iter().enumerate() {
+                for (k, want) in dft(&line, inverse).into_iter().enumerate() {
                     let got = [to[at(k)], to[at(k) + 1]];
                     let off = (got[0] - want[0] / 2.0).abs().max((got[1] - want[1] / 2.0).abs());
-                    assert!(off < 1e-10, "{n} points of {below} columns, back {back}: value {k} off by {off}");
+                    assert!(off < 1e-10, "{n} points of {below} columns, inverse {inverse}: value {k} off by {off}");
                 }
             }
         }
     }
 }
 
-/// One block's panels; the product between them is written out here.
+/// The update between panels, which a library does on a GPU. One block.
 const UPDATE: &str =
     "template <class T> DEV void update(T* a, int64 n, int64 stride, int64 width, int64 from, int64 next) {
     for (int64 i = threadIdx.x; i < (n - next) * (width - next); i += blockDim.x) {
@@ -122,7 +122,7 @@ fn elimination() {
     let mut stages = vec![stage(
         "begin",
         &base,
-        "lu_begin<double>",
+        "lu_init<double>",
         &[("double*", Arg::Buffer(1)), ("double*", Arg::Buffer(2)), matrix, int(n), int(k), int(stride), int(2)],
         2 * n as u32,
         32,
@@ -156,7 +156,7 @@ fn elimination() {
         stages.push(update(n + k, group, last));
     }
     let corners = [matrix, ("double*", Arg::Buffer(5)), int(n), int(stride)];
-    stages.push(stage("corners", &base, "lu_corners<double, 32>", &corners, 3, 32));
+    stages.push(stage("corners", &base, "lu_invert_diagonal<double, 32>", &corners, 3, 32));
     let bytes = |values: &[f64]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
     let a: Vec<f64> = (0..n * n).map(|i| ((i * i * 31 + i * 7919) % 1013) as f64 / 101.0 - 5.0).collect();
     let b = numbers((n * k) as usize);

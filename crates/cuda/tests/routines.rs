@@ -1,36 +1,36 @@
-//! Every call, in every dtype and by every template, compiled by NVRTC.
+//! Compiles every routine, in every dtype and template, with NVRTC.
 
 mod common;
 
 use common::{compile_all, dense, have_nvrtc, stages};
 use cuprous_core::routine::Edge;
 use cuprous_core::{DType, Layout, RoutineOp, ScanOp};
-use cuprous_cuda::codegen::{Arch, Generated, Options, Stage, generate_call};
+use cuprous_cuda::codegen::{Arch, Generated, Options, Stage, generate_routine};
 use cuprous_plan::{Epilogue, RoutineCall};
 
-/// A call on dense operands, or on operands with every axis reversed in memory.
+/// Returns the code of a routine on dense operands, or on operands with every axis reversed in memory.
 fn call(op: RoutineOp, ins: &[(DType, &[i64])], out: DType, shape: &[i64], strided: bool) -> Generated {
     call_on(Arch::H200, op, ins, out, shape, strided)
 }
 
-/// The same on a device of choice.
+/// The same for a given device.
 fn call_on(arch: Arch, op: RoutineOp, ins: &[(DType, &[i64])], out: DType, shape: &[i64], strided: bool) -> Generated {
     let operand = |d: DType, s: &[i64]| {
-        let mut turned = s.to_vec();
-        turned.reverse();
-        let mut strides = dense(&turned);
+        let mut reversed = s.to_vec();
+        reversed.reverse();
+        let mut strides = dense(&reversed);
         strides.reverse();
         if strided { Layout::new(d, s, &strides, 3) } else { Layout::contiguous(d, s) }
     };
     let ins = ins.iter().enumerate().map(|(k, (d, s))| (k as u32, operand(*d, s))).collect();
     let call = RoutineCall { op, ins, out: (9, Layout::contiguous(out, shape)), epilogue: Epilogue::default() };
-    generate_call(&call, arch, Options::default()).expect("there is code for it")
+    generate_routine(&call, arch, Options::default()).expect("the routine has code")
 }
 
 const SCANS: [ScanOp; 4] = [ScanOp::Sum, ScanOp::Prod, ScanOp::Max, ScanOp::Min];
 const EDGES: [Edge; 5] = [Edge::Reflect, Edge::Constant, Edge::Nearest, Edge::Mirror, Edge::Wrap];
 
-/// Every shape of call of one dtype.
+/// Adds every shape of routine of one dtype.
 fn of_dtype(arch: Arch, d: DType, all: &mut Vec<Generated>) {
     let same = |op: &RoutineOp, shape: &[i64]| call_on(arch, op.clone(), &[(d, shape)], d, shape, false);
     for (k, op) in SCANS.into_iter().enumerate() {
@@ -82,8 +82,8 @@ fn of_dtype(arch: Arch, d: DType, all: &mut Vec<Generated>) {
     }
 }
 
-/// Correlations and paddings with every edge, and operands that are copied first.
-fn few() -> Vec<Stage> {
+/// Returns correlations and paddings with every edge mode, and operands that are copied first.
+fn with_every_edge() -> Vec<Stage> {
     let mut all = Vec::new();
     for edge in EDGES {
         let mut correlate = |shape: &[i64], window: &[i64], d: DType, strided: bool| {
@@ -124,7 +124,7 @@ fn every_dtype_compiles() {
     let mut all = Vec::new();
     DType::ALL.into_iter().for_each(|d| of_dtype(Arch::H200, d, &mut all));
     let mut all = stages(all);
-    all.extend(few());
+    all.extend(with_every_edge());
     all.sort_by(|a, b| a.code.cmp(&b.code));
     all.dedup_by(|a, b| a.code == b.code && a.prelude == b.prelude);
     compile_all(&all, "sm_90", Options::default());
@@ -145,13 +145,14 @@ fn other_targets_compile() {
 #[test]
 fn code_holds_no_extents() {
     let source = |n: i64| {
-        let made = call(RoutineOp::Sort, &[(DType::F32, &[n])], DType::F32, &[n], false);
-        made.stages.iter().map(|s| s.code.clone()).collect::<Vec<_>>()
+        let generated = call(RoutineOp::Sort, &[(DType::F32, &[n])], DType::F32, &[n], false);
+        generated.stages.iter().map(|s| s.code.clone()).collect::<Vec<_>>()
     };
     assert_eq!(source(1_000_000), source(7_654_321));
     let source = |n: i64| {
-        let made = call(RoutineOp::Scan { op: ScanOp::Sum, axis: 0 }, &[(DType::F32, &[n])], DType::F32, &[n], false);
-        made.stages[0].code.clone()
+        let generated =
+            call(RoutineOp::Scan { op: ScanOp::Sum, axis: 0 }, &[(DType::F32, &[n])], DType::F32, &[n], false);
+        generated.stages[0].code.clone()
     };
     assert_eq!(source(100_000), source(1_000_001));
     assert_eq!(source(10_000_000), source(17_654_321));
@@ -166,5 +167,5 @@ fn floating_products_are_left_to_the_library() {
         out: (2, Layout::contiguous(DType::F32, shape)),
         epilogue: Epilogue::default(),
     };
-    assert!(generate_call(&op, Arch::H200, Options::default()).is_none());
+    assert!(generate_routine(&op, Arch::H200, Options::default()).is_none());
 }

@@ -1,4 +1,5 @@
-//! The prelude's arithmetic, built for the CPU, against NumPy and SciPy. `CUPROUS_PYTHON` names a Python that has them.
+//! Compares the prelude's arithmetic, built for the CPU, with NumPy and SciPy. `CUPROUS_PYTHON` names a Python that has
+//! them.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,7 +21,7 @@ fn arithmetic_agrees_with_numpy() {
         .output()
         .expect("g++ runs");
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let ran = Command::new(&python).arg(host.join("semantics.py")).arg(&library).output().expect("Python runs");
-    let said = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success(), "{said}{}", String::from_utf8_lossy(&ran.stderr));
+    let process = Command::new(&python).arg(host.join("semantics.py")).arg(&library).output().expect("Python runs");
+    let output = String::from_utf8_lossy(&process.stdout);
+    assert!(process.status.success(), "{output}{}", String::from_utf8_lossy(&process.stderr));
 }

@@ -1,4 +1,5 @@
-//! The generated code of telling kernels, as files in `snapshots/`. `CUPROUS_BLESS=1` writes them anew.
+//! Compares the generated code of representative kernels with the files in `snapshots/`. `CUPROUS_BLESS=1` rewrites
+//! them.
 
 mod common;
 
@@ -21,8 +22,8 @@ fn check(name: &str, generated: &Generated) {
         std::fs::write(&file, text).expect("the folder of snapshots can be written");
         return;
     }
-    let kept = std::fs::read_to_string(&file).unwrap_or_default();
-    assert_eq!(kept, text, "{name} changed; if that is right, run again with CUPROUS_BLESS=1");
+    let expected = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(expected, text, "{name} changed; if that is right, run again with CUPROUS_BLESS=1");
 }
 
 fn kernel(name: &str, b: &Build) {
@@ -45,7 +46,7 @@ fn map_dense() {
 
 #[test]
 fn pack_of_maps() {
-    // Two that differ in extents alone, and one of its own kind.
+    // Two maps that differ in extents only, and a different one.
     let mut kernels = Vec::new();
     for n in [1000, 77] {
         let mut b = Build::new(&[n], &[]);
@@ -106,7 +107,7 @@ fn scatter_set() {
     kernel("scatter_set", &b);
 }
 
-fn fold(name: &str, op: ReduceOp, outer: &[i64], inner: &[i64], strides: &[i64]) {
+fn reduction(name: &str, op: ReduceOp, outer: &[i64], inner: &[i64], strides: &[i64]) {
     let mut b = Build::new(outer, inner);
     let x = b.load_at(F, strides, 0);
     let r = b.reduce(op, x);
@@ -116,17 +117,17 @@ fn fold(name: &str, op: ReduceOp, outer: &[i64], inner: &[i64], strides: &[i64])
 
 #[test]
 fn sum_of_all() {
-    fold("sum_of_all", ReduceOp::Sum, &[], &[100_000_000], &[1]);
+    reduction("sum_of_all", ReduceOp::Sum, &[], &[100_000_000], &[1]);
 }
 
 #[test]
 fn m2_of_columns() {
-    fold("m2_of_columns", ReduceOp::M2, &[10_000], &[10_000], &[1, 10_000]);
+    reduction("m2_of_columns", ReduceOp::M2, &[10_000], &[10_000], &[1, 10_000]);
 }
 
 #[test]
 fn argmax_of_short_rows() {
-    fold("argmax_of_short_rows", ReduceOp::ArgMax, &[10_000], &[12], &[12, 1]);
+    reduction("argmax_of_short_rows", ReduceOp::ArgMax, &[10_000], &[12], &[12, 1]);
 }
 
 fn softmax(name: &str, outer: &[i64], inner: &[i64], strides: &[i64]) {

@@ -1,18 +1,18 @@
-//! How arguments of a kernel lie in memory. Devices agree on it, so that a launch writes them once.
+//! The layout of a kernel's arguments in memory, the same on all devices, so that a launch writes them once.
 //!
-//! A number is its bytes. An array is its address, then its extents, then, unless its order is C, its strides in bytes;
-//! an array without axes has one of each. A tuple is its items, as C++ lays out a struct: one without items takes a byte, and
-//! so does `None` in a tuple; by itself it is nothing.
+//! A number is its bytes. An array is its address and its extents, followed by its strides in bytes unless its order is
+//! C. An array without axes has one extent and one stride. A tuple is laid out as a C++ struct of its items. In a
+//! tuple, an empty tuple and `None` take a byte; `None` as an argument takes no memory.
 
 use crate::types::{ArrayTy, Order, Ty};
 
-/// Words of 8 bytes that an array takes.
+/// Returns the number of 8-byte words of an array.
 pub fn array_words(array: &ArrayTy) -> usize {
     let axes = (array.ndim as usize).max(1);
     1 + axes * if array.order == Order::C { 1 } else { 2 }
 }
 
-/// Size and alignment in a tuple.
+/// Returns the size and the alignment of a value in a tuple.
 pub fn size_align(ty: &Ty) -> (usize, usize) {
     match ty {
         Ty::Scalar(d) => (d.size(), d.size()),
@@ -31,7 +31,7 @@ pub fn size_align(ty: &Ty) -> (usize, usize) {
     }
 }
 
-/// Where each argument starts in a block of memory aligned to 16, and the block's size.
+/// Returns the offset of each argument in a block of memory aligned to 16, and the size of the block.
 pub fn offsets(types: &[Ty]) -> (Vec<usize>, usize) {
     let mut at = 0usize;
     let mut starts = Vec::new();
@@ -50,7 +50,7 @@ mod tests {
     use cuprous_core::DType;
 
     #[test]
-    fn arguments_lie_as_c_lays_them_out() {
+    fn tuples_are_laid_out_as_in_c() {
         let array = |order| Ty::Array(ArrayTy::new(DType::F32, 2, order));
         let types = [array(Order::C), Ty::Scalar(DType::F32), Ty::None, Ty::Scalar(DType::C128), array(Order::A)];
         assert_eq!(offsets(&types), (vec![0, 24, 32, 32, 48], 96));

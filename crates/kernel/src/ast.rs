@@ -1,5 +1,5 @@
-//! A Python function as data. Names that are not local are already resolved to what they meant when the function was
-//! translated: constants, builtins, other functions.
+//! The syntax tree of a Python function. Names that are not local are already resolved to the constants, builtins and
+//! functions that they meant when the function was translated.
 
 use std::sync::Arc;
 
@@ -8,40 +8,40 @@ use cuprous_core::scalar::Number;
 
 use crate::types::Ty;
 
-/// Functions that belong together: the kernel is the first.
+/// A kernel and the functions that it uses. The kernel is the first.
 #[derive(Debug, Default)]
 pub struct Source {
-    /// The functions; [`Value::Function`] is an index of this list.
+    /// The functions; [`Value::Function`] is an index into this list.
     pub functions: Vec<Function>,
-    /// The function that rounds floats to digits, where one of them does.
+    /// The function that implements `round(x, ndigits)`, if one of the functions calls it.
     pub round_to: Option<usize>,
 }
 
 /// One function.
 #[derive(Debug, Default)]
 pub struct Function {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The file that holds it.
     pub file: String,
-    /// Its lines, for messages and comments; the first is line `first_line` of the file.
+    /// The lines of the source text, for messages and comments. The first is line `first_line` of the file.
     pub lines: Vec<String>,
-    /// Number of the first line.
+    /// The number of the first line.
     pub first_line: u32,
-    /// Parameters, in order. Those of variables of an enclosing function come last; calls name them.
+    /// The parameters, in order. Captured variables of an enclosing function come last and are passed by name.
     pub params: Vec<Param>,
-    /// The parameter that takes all further arguments by position: `*args`.
-    pub rest: Option<usize>,
-    /// Statements.
+    /// The parameter that takes the remaining positional arguments: `*args`.
+    pub vararg: Option<usize>,
+    /// The statements.
     pub body: Vec<Stmt>,
-    /// Types of arguments that its decorator has; others are converted to them.
+    /// The argument types given to the decorator. Arguments of other types are converted to them.
     pub signatures: Vec<Vec<Ty>>,
-    /// How many names occur: each [`Name::id`] is below.
+    /// The number of name occurrences; every [`Name::id`] is less.
     pub names: u32,
 }
 
 impl Function {
-    /// The text of a line of the file.
+    /// Returns the text of a line of the file.
     pub fn line(&self, number: u32) -> &str {
         let at = number.wrapping_sub(self.first_line) as usize;
         self.lines.get(at).map_or("", |line| line.trim_end())
@@ -51,7 +51,7 @@ impl Function {
 /// A parameter.
 #[derive(Debug)]
 pub struct Param {
-    /// The name, as an occurrence of its own.
+    /// The name, which counts as an occurrence.
     pub name: Name,
     /// The default value.
     pub default: Option<Value>,
@@ -60,33 +60,33 @@ pub struct Param {
 /// An occurrence of a local name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// The variable's name.
+    /// The name of the variable.
     pub text: String,
-    /// Unique in its function.
+    /// The number of the occurrence, unique in its function.
     pub id: u32,
 }
 
-/// Where something stands: lines from 1, columns from 0.
+/// A source location: lines count from 1, columns from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pos {
-    /// Line of the file.
+    /// The line of the file.
     pub line: u32,
-    /// First column.
+    /// The first column.
     pub column: u32,
-    /// Column after the last, on the same line; 0 where it ends elsewhere.
+    /// The column after the last one on the same line; 0 if the syntax ends on another line.
     pub end: u32,
 }
 
 /// A statement.
 #[derive(Debug)]
 pub struct Stmt {
-    /// Where it stands.
+    /// The source location.
     pub pos: Pos,
-    /// What it is.
+    /// The kind of statement.
     pub kind: StmtKind,
 }
 
-/// What a statement is; the names are Python's.
+/// The kinds of statements, with Python's names.
 #[derive(Debug)]
 #[allow(missing_docs, reason = "the names are those of Python's ast module")]
 pub enum StmtKind {
@@ -121,12 +121,12 @@ pub enum StmtKind {
         test: Expr,
         message: Option<String>,
     },
-    /// Which of the classes that translation met, and the message.
+    /// The index of the exception class among those that the translation collected, and the message.
     Raise(Option<usize>, String),
     Break,
     Continue,
     Pass,
-    /// Something the kernel language does not have; an error if it is reached.
+    /// A statement that the kernel language does not have. It is an error only if it is reached.
     Unsupported {
         what: String,
         instead: Option<String>,
@@ -136,13 +136,13 @@ pub enum StmtKind {
 /// An expression.
 #[derive(Debug)]
 pub struct Expr {
-    /// Where it stands.
+    /// The source location.
     pub pos: Pos,
-    /// What it is.
+    /// The kind of expression.
     pub kind: ExprKind,
 }
 
-/// What an expression is; the names are Python's.
+/// The kinds of expressions, with Python's names.
 #[derive(Debug)]
 #[allow(missing_docs, reason = "the names are those of Python's ast module")]
 pub enum ExprKind {
@@ -158,7 +158,7 @@ pub enum ExprKind {
         op: UnaryOp,
         operand: Box<Expr>,
     },
-    /// `and`, `or`.
+    /// `and` or `or`.
     Bool {
         and: bool,
         values: Vec<Expr>,
@@ -193,21 +193,21 @@ pub enum ExprKind {
     Tuple(Vec<Expr>),
     /// `*tuple` among arguments.
     Starred(Box<Expr>),
-    /// A function defined inside another that is passed on, with what it captures.
+    /// A nested function that is used as a value, with the variables that it captures.
     Closure {
         function: usize,
         captured: Vec<(String, Expr)>,
     },
-    /// Something the kernel language does not have.
+    /// An expression that the kernel language does not have.
     Unsupported {
         what: String,
         instead: Option<String>,
     },
-    /// A name that nobody has assigned to.
+    /// A name that is assigned nowhere.
     Undefined(String),
 }
 
-/// What a name outside the function means.
+/// The meaning of a name from outside the function.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// `None`.
@@ -216,30 +216,30 @@ pub enum Value {
     Ellipsis,
     /// A Python number.
     Number(Number),
-    /// A NumPy number, whose type stays.
+    /// A NumPy scalar, which keeps its type.
     Typed(Number, DType),
-    /// A string, known when the kernel is compiled.
+    /// A string. Kernels use strings only at compile time.
     Str(String),
-    /// A tuple; a named one has its names.
+    /// A tuple; a named tuple has names.
     Tuple(Vec<Value>, Option<Arc<[String]>>),
     /// A type: `float32`, `np.int64`, `int`.
     Type(Ty),
-    /// A row of the table of builtins, or a special form: `math.sin`, `cuda.grid`.
+    /// The name of a builtin: `math.sin`, `cuda.grid`.
     Builtin(String),
     /// A function of the same [`Source`].
     Function(usize),
-    /// One with values for its last parameters.
+    /// A function of the same [`Source`] with values for its last parameters.
     Closure(usize, Vec<(String, Value)>),
-    /// A class of named tuples, by the names.
+    /// A class of named tuples, given by the field names.
     NamedTuple(Arc<[String]>),
-    /// An array of the host whose contents are copied into the code.
+    /// A host array whose contents become part of the code.
     Array(Arc<ConstArray>),
-    /// Anything else, by a description for messages.
+    /// Any other object, with a description for messages.
     Other(String),
 }
 
 impl Value {
-    /// Whether it only means something to the compiler: no thread can hold it.
+    /// Returns true if the value exists at compile time only: a kernel cannot hold it in a variable.
     pub fn is_static(&self) -> bool {
         matches!(
             self,
@@ -253,12 +253,12 @@ impl Value {
     }
 }
 
-/// A host array that a kernel captured.
+/// A host array that a kernel captures.
 #[derive(Debug, PartialEq)]
 pub struct ConstArray {
-    /// Element type: a number, or a record.
+    /// The element type: a number or a record.
     pub elem: Ty,
-    /// Extents.
+    /// The extents.
     pub shape: Vec<i64>,
     /// The elements in C order, little-endian.
     pub bytes: Vec<u8>,
@@ -284,7 +284,7 @@ pub enum BinOp {
 }
 
 impl BinOp {
-    /// As it is written.
+    /// Returns the operator's symbol.
     pub const fn text(self) -> &'static str {
         match self {
             BinOp::Add => "+",

@@ -1,4 +1,4 @@
-//! What is wrong with a kernel: the cause in one line, where it stands, and what to do instead.
+//! Errors in a kernel: the cause in one line, the source location, and what to do instead.
 
 use std::fmt;
 
@@ -7,45 +7,45 @@ use crate::ast::{Function, Pos};
 /// `Result` with [`Diagnostic`].
 pub type Result<T> = std::result::Result<T, Box<Diagnostic>>;
 
-/// Which Python exception it becomes.
+/// The Python exception that a diagnostic becomes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Class {
-    /// Types do not fit: Numba's `TypingError`.
+pub enum ErrorKind {
+    /// The types do not fit: Numba's `TypingError`.
     Typing,
-    /// The kernel language has no such thing: `UnsupportedError`.
+    /// The kernel language does not support it: `UnsupportedError`.
     Unsupported,
-    /// A value that is known when the kernel is compiled cannot be: `InvalidValueError`.
+    /// A value known at compile time is not allowed: `InvalidValueError`.
     Value,
 }
 
 /// An error in a kernel.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
-    /// Which exception.
-    pub class: Class,
+    /// The exception.
+    pub kind: ErrorKind,
     /// The cause.
     pub message: String,
     /// What to do, or the nearest thing that is supported.
     pub hint: Option<String>,
-    /// Function, file and line.
+    /// The function.
     pub function: String,
-    /// See above.
+    /// Its file.
     pub file: String,
-    /// Where it stands.
+    /// The source location.
     pub pos: Pos,
     /// The text of the line.
     pub line: String,
-    /// Whether it would be right if integers were known when the kernel is compiled.
+    /// Whether the code is correct if integer arguments are compile-time constants.
     pub literal: bool,
-    /// Calls that led there, innermost first: (function, file, line, text).
-    pub via: Vec<(String, String, u32, String)>,
+    /// The calls that led to the function, innermost first: (function, file, line, text).
+    pub call_chain: Vec<(String, String, u32, String)>,
 }
 
 impl Diagnostic {
-    /// An error at a place of a function.
-    pub fn new(class: Class, message: impl Into<String>, function: &Function, pos: Pos) -> Box<Diagnostic> {
+    /// Creates an error at a source location in a function.
+    pub fn new(kind: ErrorKind, message: impl Into<String>, function: &Function, pos: Pos) -> Box<Diagnostic> {
         Box::new(Diagnostic {
-            class,
+            kind,
             message: message.into(),
             hint: None,
             function: function.name.clone(),
@@ -53,7 +53,7 @@ impl Diagnostic {
             pos,
             line: function.line(pos.line).to_owned(),
             literal: false,
-            via: Vec::new(),
+            call_chain: Vec::new(),
         })
     }
 
@@ -63,16 +63,16 @@ impl Diagnostic {
         self
     }
 
-    /// Says that integers which are known would mend it.
+    /// Marks the error as one that compile-time integer arguments may resolve.
     pub fn literal(mut self: Box<Self>) -> Box<Self> {
         self.literal = true;
         self
     }
 
-    /// Says that the function was compiled because of a call there.
+    /// Adds the call because of which the function was compiled.
     pub fn called_from(mut self: Box<Self>, function: &Function, pos: Pos) -> Box<Self> {
         let text = function.line(pos.line).trim().to_owned();
-        self.via.push((function.name.clone(), function.file.clone(), pos.line, text));
+        self.call_chain.push((function.name.clone(), function.file.clone(), pos.line, text));
         self
     }
 }
@@ -83,14 +83,14 @@ impl fmt::Display for Diagnostic {
         writeln!(f, "  File \"{}\", line {}, in {}", self.file, self.pos.line, self.function)?;
         let text = self.line.trim_start();
         writeln!(f, "    {text}")?;
-        // Columns count UTF-8 bytes of the line as it stands.
+        // Columns count the UTF-8 bytes of the line.
         let indent = self.line.len() - text.len();
         let start = (self.pos.column as usize).clamp(indent, self.line.len().max(indent));
         let end = (self.pos.end as usize).min(self.line.len());
         let before = self.line.get(indent..start).map_or(0, |s| s.chars().count());
-        let marked = self.line.get(start..end).map_or(1, |s| s.chars().count().max(1));
-        write!(f, "    {}{}", " ".repeat(before), "^".repeat(marked))?;
-        for (function, file, line, text) in &self.via {
+        let width = self.line.get(start..end).map_or(1, |s| s.chars().count().max(1));
+        write!(f, "    {}{}", " ".repeat(before), "^".repeat(width))?;
+        for (function, file, line, text) in &self.call_chain {
             write!(f, "\n  called from File \"{file}\", line {line}, in {function}\n    {text}")?;
         }
         match &self.hint {
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_shows_the_place() {
+    fn a_message_shows_the_source_location() {
         let function = Function {
             name: "add".into(),
             file: "a.py".into(),
@@ -116,7 +116,7 @@ mod tests {
             ..Function::default()
         };
         let pos = Pos { line: 8, column: 11, end: 19 };
-        let text = Diagnostic::new(Class::Typing, "no", &function, pos).hint("yes").to_string();
+        let text = Diagnostic::new(ErrorKind::Typing, "no", &function, pos).hint("yes").to_string();
         let expected = "no\n  File \"a.py\", line 8, in add\n    c[i] = a + 'é'\n           ^^^^^^^\n  hint: yes";
         assert_eq!(text, expected);
     }

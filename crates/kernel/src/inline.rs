@@ -1,45 +1,47 @@
-//! Device functions in place of their calls, for devices that are given no compiler behind their own: what follows from
-//! a thread's place is then known inside of them too, and vectors go through them.
+//! Inlining of device functions, for devices without an optimizing compiler. The analyses of thread indices and the
+//! vectorizer then see through calls.
 
 use std::collections::HashMap;
 
-use crate::ir::{Expr, Function, Kind, Module, Stmt, StmtKind, VarId, called, each_call, each_expr, each_stmt};
-use crate::lanes::{exposed, has_return};
-use crate::prepare::{rename, rewrite};
+use crate::flow::{has_return, upward_exposed};
+use crate::ir::{
+    Expr, Function, Kind, Module, Stmt, StmtKind, VarId, each_call, each_expr, each_stmt, reachable_functions,
+};
+use crate::rewrite::{rename, rewrite};
 
-/// Expressions of a function that is put in place, and what a function may have of them afterwards.
-const CALLEE: usize = 400;
-const CALLER: usize = 4000;
+/// The number of expressions of a function that may be inlined, and of a function after calls were inlined into it.
+const MAX_CALLEE_SIZE: usize = 400;
+const MAX_CALLER_SIZE: usize = 4000;
 
-/// Puts functions in place of their calls, and takes out those that nobody calls any more. A function stays where it
-/// calls itself, returns from within a loop, declares arrays (two calls of it share them) or is long.
+/// Inlines calls and removes functions without callers. A function is not inlined if it is recursive, returns from
+/// within a loop, declares arrays (its calls share them) or is too large.
 pub fn inline(module: &mut Module) {
     let mut states = vec![State::New; module.functions.len()];
-    settle(module, 0, &mut states);
-    module.functions = called(std::mem::take(&mut module.functions).into_iter().map(Some).collect());
+    inline_into(module, 0, &mut states);
+    module.functions = reachable_functions(std::mem::take(&mut module.functions).into_iter().map(Some).collect());
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     New,
-    /// Its calls are being looked at: who calls it now calls itself.
-    Open,
+    /// On the current path of calls: a call of it is recursive.
+    Active,
     Done,
 }
 
-/// Functions that are called come first.
-fn settle(module: &mut Module, k: usize, states: &mut [State]) {
-    states[k] = State::Open;
+/// Inlines calls into a function, after its callees.
+fn inline_into(module: &mut Module, k: usize, states: &mut [State]) {
+    states[k] = State::Active;
     let mut calls = Vec::new();
     each_call(&module.functions[k].body, &mut |callee| calls.push(callee));
     for callee in calls {
         if states[callee] == State::New {
-            settle(module, callee, states);
+            inline_into(module, callee, states);
         }
     }
     let mut body = std::mem::take(&mut module.functions[k].body);
-    let mut placed = size(&body);
-    place(module, k, &mut body, &mut placed, states);
+    let mut caller_size = size(&body);
+    inline_calls(module, k, &mut body, &mut caller_size, states);
     module.functions[k].body = body;
     states[k] = State::Done;
 }
@@ -50,7 +52,7 @@ fn size(body: &[Stmt]) -> usize {
     all
 }
 
-fn place(module: &mut Module, k: usize, body: &mut Vec<Stmt>, placed: &mut usize, states: &[State]) {
+fn inline_calls(module: &mut Module, k: usize, body: &mut Vec<Stmt>, caller_size: &mut usize, states: &[State]) {
     for mut stmt in std::mem::take(body) {
         if let StmtKind::Assign(_, e) | StmtKind::Eval(e) = &stmt.kind
             && let Kind::Call(callee, args) = &e.kind
@@ -58,40 +60,43 @@ fn place(module: &mut Module, k: usize, body: &mut Vec<Stmt>, placed: &mut usize
         {
             let result = if let StmtKind::Assign(v, _) = stmt.kind { Some(v) } else { None };
             let parts = size(&module.functions[*callee].body);
-            if parts <= CALLEE
-                && *placed + parts <= CALLER
-                && let Some(turned) = body_of(&module.functions[*callee], result)
+            if parts <= MAX_CALLEE_SIZE
+                && *caller_size + parts <= MAX_CALLER_SIZE
+                && let Some(statements) = inlinable_body(&module.functions[*callee], result)
             {
-                *placed += parts;
+                *caller_size += parts;
                 let callee = module.functions[*callee].clone();
-                body.extend(renamed(&mut module.functions[k], &callee, args, turned, result, stmt.line));
+                body.extend(instantiate(&mut module.functions[k], &callee, args, statements, result, stmt.line));
                 continue;
             }
         }
         match &mut stmt.kind {
             StmtKind::If { then, orelse, .. } => {
-                place(module, k, then, placed, states);
-                place(module, k, orelse, placed, states);
+                inline_calls(module, k, then, caller_size, states);
+                inline_calls(module, k, orelse, caller_size, states);
             }
-            StmtKind::While { body, .. } | StmtKind::For { body, .. } => place(module, k, body, placed, states),
+            StmtKind::While { body, .. } | StmtKind::For { body, .. } => {
+                inline_calls(module, k, body, caller_size, states)
+            }
             _ => {}
         }
         body.push(stmt);
     }
 }
 
-/// The statements of a function that may stand in its caller, with its own variables: `return e` at its ends as an
-/// assignment to a variable that is not among them.
-fn body_of(callee: &Function, result: Option<VarId>) -> Option<Vec<Stmt>> {
-    // A variable that is read before it is assigned is zero at each call.
-    let open = exposed(&callee.body).iter().any(|&v| v >= callee.params);
-    if open || !callee.arrays.is_empty() {
+/// Returns the statements of a function with its own variables, in which each `return e` is an assignment to the
+/// variable after its last one. `None` if the function cannot be inlined.
+fn inlinable_body(callee: &Function, result: Option<VarId>) -> Option<Vec<Stmt>> {
+    // A variable that is read before it is assigned is zero in each call, but would keep its value across inlined
+    // calls.
+    let exposed = upward_exposed(&callee.body).iter().any(|&v| v >= callee.params);
+    if exposed || !callee.arrays.is_empty() {
         return None;
     }
-    without_returns(&callee.body, result.map(|_| callee.vars.len()))
+    structure_returns(&callee.body, result.map(|_| callee.vars.len()))
 }
 
-fn without_returns(body: &[Stmt], result: Option<VarId>) -> Option<Vec<Stmt>> {
+fn structure_returns(body: &[Stmt], result: Option<VarId>) -> Option<Vec<Stmt>> {
     let mut all = Vec::new();
     for (k, stmt) in body.iter().enumerate() {
         match &stmt.kind {
@@ -104,7 +109,7 @@ fn without_returns(body: &[Stmt], result: Option<VarId>) -> Option<Vec<Stmt>> {
             StmtKind::If { test, then, orelse } if has_return(then) || has_return(orelse) => {
                 let rest = &body[k + 1..];
                 let mut arms = [then.clone(), orelse.clone()];
-                match arms.each_ref().map(|arm| returns(arm)) {
+                match arms.each_ref().map(|arm| always_returns(arm)) {
                     [true, true] => {}
                     [true, false] => arms[1].extend_from_slice(rest),
                     [false, true] => arms[0].extend_from_slice(rest),
@@ -112,7 +117,7 @@ fn without_returns(body: &[Stmt], result: Option<VarId>) -> Option<Vec<Stmt>> {
                     [false, false] => return None,
                 }
                 let [then, orelse] = arms;
-                let (then, orelse) = (without_returns(&then, result)?, without_returns(&orelse, result)?);
+                let (then, orelse) = (structure_returns(&then, result)?, structure_returns(&orelse, result)?);
                 all.push(Stmt { line: stmt.line, kind: StmtKind::If { test: test.clone(), then, orelse } });
                 return Some(all);
             }
@@ -123,18 +128,18 @@ fn without_returns(body: &[Stmt], result: Option<VarId>) -> Option<Vec<Stmt>> {
     Some(all)
 }
 
-/// Whether a block always returns.
-fn returns(body: &[Stmt]) -> bool {
+/// Returns true if a block always returns.
+fn always_returns(body: &[Stmt]) -> bool {
     match body.last().map(|stmt| &stmt.kind) {
         Some(StmtKind::Return(_)) => true,
-        Some(StmtKind::If { then, orelse, .. }) => returns(then) && returns(orelse),
+        Some(StmtKind::If { then, orelse, .. }) => always_returns(then) && always_returns(orelse),
         _ => false,
     }
 }
 
-/// Statements of `callee` with new variables of `caller`. What is simple stands where a parameter stood that keeps its
-/// value: nothing that the statements assign is a variable of the caller but, at their ends, the `result`.
-fn renamed(
+/// Returns the statements of `callee` with new variables of `caller`. Simple arguments replace parameters that are not
+/// assigned to. That is valid because the statements assign only new variables, and `result` last.
+fn instantiate(
     caller: &mut Function,
     callee: &Function,
     args: &[Expr],
@@ -202,7 +207,7 @@ mod tests {
         }
     }
 
-    /// A kernel `y = f(x)` with an `f` of that body, after all is in place.
+    /// Inlines a function with the given body into a kernel `y = f(x)`.
     fn inlined(body: Vec<Stmt>) -> Module {
         let call = Expr::new(INT, Kind::Call(1, vec![var(0)]));
         let kernel = function("kernel", 2, Ty::None, vec![stmt(StmtKind::Assign(1, call))]);
@@ -211,7 +216,7 @@ mod tests {
             constants: Vec::new(),
             barriers: false,
             cooperative: false,
-            faults: Vec::new(),
+            raise_sites: Vec::new(),
             reports: false,
             dynamic_shared: false,
         };
@@ -220,31 +225,31 @@ mod tests {
     }
 
     #[test]
-    fn early_returns_become_choices() {
+    fn early_returns_become_branches() {
         let test = Expr::new(BOOL, Kind::Not(Box::new(Expr::bool(true))));
         let then = vec![stmt(StmtKind::Return(Some(var(0))))];
         let early = StmtKind::If { test, then, orelse: Vec::new() };
         let rest = [StmtKind::Assign(1, Expr::int(7)), StmtKind::Return(Some(var(1)))];
         let module = inlined([early].into_iter().chain(rest).map(stmt).collect());
-        let [kernel] = &module.functions[..] else { panic!("a function that nobody calls") };
-        assert_eq!(kernel.vars.len(), 4, "its own variables and those of the function");
+        let [kernel] = &module.functions[..] else { panic!("a function without callers") };
+        assert_eq!(kernel.vars.len(), 4, "the variables of caller and callee");
         let [Stmt { kind: StmtKind::If { then, orelse, .. }, .. }] = &kernel.body[..] else { panic!("{kernel:?}") };
         let is = |stmt: &Stmt, v: VarId, from: VarId| match &stmt.kind {
             StmtKind::Assign(to, e) => *to == v && matches!(e.kind, Kind::Var(w) if w == from),
             _ => false,
         };
-        assert!(is(&then[0], 1, 0), "the argument stands for the parameter");
+        assert!(is(&then[0], 1, 0), "the argument replaces the parameter");
         assert!(matches!(orelse[0].kind, StmtKind::Assign(3, _)) && is(&orelse[1], 1, 3));
     }
 
     #[test]
-    fn functions_stay_where_calls_must() {
+    fn functions_that_cannot_be_inlined_stay() {
         let ends = || stmt(StmtKind::Return(Some(var(0))));
         let looped = StmtKind::While { test: Expr::bool(true), body: vec![ends()] };
         assert_eq!(inlined(vec![stmt(looped), ends()]).functions.len(), 2, "a return in a loop");
         let own = Expr::new(INT, Kind::Call(1, vec![var(0)]));
-        assert_eq!(inlined(vec![stmt(StmtKind::Assign(1, own)), ends()]).functions.len(), 2, "it calls itself");
-        let open = stmt(StmtKind::Return(Some(var(1))));
-        assert_eq!(inlined(vec![open]).functions.len(), 2, "a variable is zero at each call");
+        assert_eq!(inlined(vec![stmt(StmtKind::Assign(1, own)), ends()]).functions.len(), 2, "a recursive function");
+        let unassigned = stmt(StmtKind::Return(Some(var(1))));
+        assert_eq!(inlined(vec![unassigned]).functions.len(), 2, "a variable that is zero in each call");
     }
 }

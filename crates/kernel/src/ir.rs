@@ -1,4 +1,4 @@
-//! Typed, structured programs. [`crate::verify`] states the rules.
+//! The typed, structured programs of kernels. [`crate::verify`] checks their invariants.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,70 +7,70 @@ use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun, Scalar};
 
 use crate::ast::ConstArray;
-use crate::fault::Fault;
-use crate::table::Row;
+use crate::builtin::Builtin;
+use crate::exception::RaiseSite;
 use crate::types::Ty;
 
-/// A kernel with all that it calls.
+/// A kernel and the functions that it calls.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// Function 0 is the kernel; a function may call any.
+    /// Function 0 is the kernel. A function may call any other.
     pub functions: Vec<Function>,
-    /// Arrays of the host that are part of the code.
+    /// Host arrays that are part of the code.
     pub constants: Vec<Arc<ConstArray>>,
-    /// Whether threads of a block wait for one another, or lanes of a warp exchange values.
+    /// Whether threads of a block synchronize or lanes of a warp exchange values.
     pub barriers: bool,
-    /// Whether all blocks must run at once, because they wait for one another.
+    /// Whether blocks wait for one another, so that all must run at the same time.
     pub cooperative: bool,
-    /// Where it may raise.
-    pub faults: Vec<Fault>,
-    /// Whether it reports that.
+    /// The locations where it may raise.
+    pub raise_sites: Vec<RaiseSite>,
+    /// Whether it reports exceptions to the host.
     pub reports: bool,
-    /// Whether the kernel has dynamic shared memory.
+    /// Whether it uses dynamic shared memory.
     pub dynamic_shared: bool,
 }
 
 impl Module {
-    /// The kernel.
+    /// Returns the kernel.
     pub fn kernel(&self) -> &Function {
         &self.functions[0]
     }
 }
 
-/// A variable of a function.
+/// The index of a variable in its function.
 pub type VarId = usize;
 
 /// A function.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Unique among the functions of a module; a C identifier.
+    /// A C identifier, unique in the module.
     pub name: String,
-    /// Where it was written.
+    /// The file of its source.
     pub file: String,
-    /// Its lines and the number of the first, for comments.
+    /// The lines of its source, for comments.
     pub lines: Vec<String>,
-    /// See above.
+    /// The number of the first line.
     pub first_line: u32,
-    /// Its variables; parameters first.
+    /// The variables; parameters come first.
     pub vars: Vec<Var>,
-    /// How many of the variables are parameters.
+    /// The number of parameters.
     pub params: usize,
-    /// What it returns.
+    /// The type of the result.
     pub ret: Ty,
-    /// Its statements.
+    /// The statements.
     pub body: Vec<Stmt>,
-    /// Arrays that each thread or block has of its own.
+    /// The arrays that it declares.
     pub arrays: Vec<LocalArray>,
-    /// Parameters whose elements it (or what it calls) may write.
+    /// The parameters whose elements the function or its callees may write.
     pub writes: BTreeSet<usize>,
 }
 
 impl Function {
-    /// Whether a thread may end in it, or only such ends that are reported; what it calls is not looked at.
+    /// Returns true if the function itself may raise; with `reported`, if it may raise an exception that is reported.
     pub fn raises(&self, reported: bool) -> bool {
         fn within(body: &[Stmt], reported: bool) -> bool {
             body.iter().any(|stmt| match &stmt.kind {
-                StmtKind::Raise(fault, _) => fault.is_some() || !reported,
+                StmtKind::Raise(site, _) => site.is_some() || !reported,
                 kind => kind.blocks().into_iter().any(|block| within(block, reported)),
             })
         }
@@ -81,49 +81,49 @@ impl Function {
 /// A variable.
 #[derive(Clone, Debug)]
 pub struct Var {
-    /// Python's name of it.
+    /// The name in Python.
     pub name: String,
-    /// Its type.
+    /// The type.
     pub ty: Ty,
 }
 
-/// Where an array declared in a kernel lies.
+/// The memory space of an array that a kernel declares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Space {
-    /// One for each block.
+    /// Shared memory: one array for each block.
     Shared,
-    /// Shared memory whose size is given at the launch; all such arrays start at its beginning.
+    /// Dynamic shared memory, whose size the launch gives. All such arrays start at its beginning.
     Dynamic,
-    /// One for each thread.
+    /// Local memory: one array for each thread.
     Local,
 }
 
-/// An array declared in a kernel.
+/// An array that a kernel declares.
 #[derive(Clone, Debug)]
 pub struct LocalArray {
-    /// Where it lies.
+    /// The memory space.
     pub space: Space,
-    /// Element type: a number, or a record.
+    /// The element type: a number or a record.
     pub elem: Ty,
-    /// Extents; empty for dynamic shared memory, which has one axis.
+    /// The extents; empty for dynamic shared memory, which has one axis.
     pub shape: Vec<i64>,
-    /// Bytes, a power of two; 0 for the element's own.
+    /// The alignment in bytes, a power of two; 0 for that of the element type.
     pub align: u32,
 }
 
 /// A statement.
 #[derive(Clone, Debug)]
 pub struct Stmt {
-    /// The line of the function's file.
+    /// The line in the function's file.
     pub line: u32,
-    /// What it does.
+    /// The kind of statement.
     pub kind: StmtKind,
 }
 
-/// What a statement does.
+/// The kinds of statements.
 #[derive(Clone, Debug)]
 pub enum StmtKind {
-    /// `var = value`, of one type.
+    /// `var = value`, of the same type.
     Assign(VarId, Expr),
     /// `array[indices] = value`.
     Store {
@@ -134,36 +134,36 @@ pub enum StmtKind {
         /// A value of the element's type.
         value: Expr,
     },
-    /// A record over another; both are arrays of records without axes.
+    /// Copies a record over another. Both are arrays of records without axes.
     Copy {
-        /// What changes.
+        /// The target.
         to: Expr,
-        /// What is copied.
+        /// The source.
         from: Expr,
     },
-    /// A call for its effect.
+    /// A call whose value is not used.
     Eval(Expr),
-    /// A choice.
+    /// A branch.
     If {
-        /// A truth value.
+        /// The condition, a bool.
         test: Expr,
-        /// Where it is true.
+        /// The statements if it is true.
         then: Vec<Stmt>,
-        /// Where it is not.
+        /// The statements if it is false.
         orelse: Vec<Stmt>,
     },
-    /// A loop while a truth value, looked at before each turn, is true.
+    /// A loop that tests its condition before each iteration.
     While {
-        /// The truth value.
+        /// The condition, a bool.
         test: Expr,
         /// The body.
         body: Vec<Stmt>,
     },
-    /// Counts; the body does not change the counter.
+    /// A counted loop. The body does not assign the counter.
     For {
         /// The counter.
         var: VarId,
-        /// First value, of the counter's type, as the next two.
+        /// The first value. Start, stop and step have the counter's type.
         start: Expr,
         /// The end, exclusive.
         stop: Expr,
@@ -174,57 +174,57 @@ pub enum StmtKind {
     },
     /// Leaves the innermost loop.
     Break,
-    /// Goes on with the innermost loop's next turn.
+    /// Starts the next iteration of the innermost loop.
     Continue,
-    /// Leaves the function.
+    /// Returns from the function.
     Return(Option<Expr>),
-    /// Writes a line to the output of the process.
+    /// Prints a line to the standard output of the process.
     Print(Vec<Printed>),
-    /// Ends the thread; a fault of the module is reported, with some int64 values.
+    /// Ends the thread. With a raise site, the exception is reported together with some int64 values.
     Raise(Option<usize>, Vec<Expr>),
 }
 
 /// A part of a printed line.
 #[derive(Clone, Debug)]
 pub enum Printed {
-    /// Text as it stands.
+    /// Literal text.
     Text(String),
-    /// A number or truth value.
+    /// A number or a bool.
     Value(Expr),
 }
 
-/// An expression: a value without effect on anything, except that a call may have effects; such a call is the whole of
-/// an `Assign` or an `Eval`.
+/// An expression. It has no effect unless it is a call, an atomic operation or a builtin with an effect. Expressions
+/// with effects stand only at the root of an `Assign` or `Eval`.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// Its type.
+    /// The type.
     pub ty: Ty,
-    /// What it is.
+    /// The kind of expression.
     pub kind: Kind,
 }
 
-/// What an expression is.
+/// The kinds of expressions.
 #[derive(Clone, Debug)]
 pub enum Kind {
-    /// A number of the expression's type.
+    /// A constant of the expression's type.
     Const(Number),
-    /// `None`, which has no bits.
+    /// `None`, which takes no memory.
     Nothing,
     /// A variable.
     Var(VarId),
-    /// The value in another type, as C converts; arrays only lose what is known of their order, tuples by items.
+    /// A conversion with the semantics of C. Arrays convert to a more general order, tuples item by item.
     Cast(Box<Expr>),
-    /// A row of the operation table, computed in that type; operands are of it.
+    /// A function of the operation table, computed in that dtype, to which the operands belong.
     Fun(Fun, DType, Vec<Expr>),
-    /// A row of the table of builtins; operands are of the row's types.
-    Builtin(&'static Row, Vec<Expr>),
-    /// `a and b` of truth values: `b` is looked at only where `a` is true.
+    /// A builtin of the devices. The operands have the types of its signature.
+    Builtin(&'static Builtin, Vec<Expr>),
+    /// `a and b` of bools. `b` is evaluated only if `a` is true.
     And(Box<Expr>, Box<Expr>),
-    /// `a or b` of truth values.
+    /// `a or b` of bools.
     Or(Box<Expr>, Box<Expr>),
     /// `not a`.
     Not(Box<Expr>),
-    /// `a if c else b`: `c`, `a`, `b`. Only one of the two is looked at.
+    /// `a if c else b`, as `c`, `a`, `b`. Only one of `a` and `b` is evaluated.
     Select(Box<Expr>, Box<Expr>, Box<Expr>),
     /// A tuple.
     Tuple(Vec<Expr>),
@@ -232,45 +232,56 @@ pub enum Kind {
     Item(Box<Expr>, usize),
     /// An element of an array.
     Load(Box<Expr>, Vec<Expr>),
-    /// Part of an array: an entry for each axis of the array, and `New` for axes of length one.
+    /// A view of an array: an entry for each axis, and `New` for each new axis.
     View(Box<Expr>, Vec<Index>),
-    /// A field of the elements of an array of records, or the real (0) or imaginary (1) parts of complex numbers, as an
-    /// array; axes of its own come last.
+    /// A field of an array of records, or the real (0) or imaginary (1) parts of complex numbers. The axes of the field
+    /// come last.
     Field(Box<Expr>, usize),
-    /// The axes in reverse order.
+    /// The array with its axes reversed.
     Transpose(Box<Expr>),
-    /// The memory of an array of order C with other extents, and perhaps elements of another type.
+    /// The memory of an array of order C, with other extents and perhaps another element type.
     Reshape(Box<Expr>, Vec<Expr>),
     /// The extent of an axis.
     Extent(Box<Expr>, usize),
     /// The stride of an axis in bytes.
     Stride(Box<Expr>, usize),
-    /// An array declared in this function.
+    /// An array that this function declares.
     Declared(usize),
     /// A host array that is part of the code.
     Constant(usize),
-    /// A function of the module.
+    /// A call of a function of the module.
     Call(usize, Vec<Expr>),
-    /// An atomic operation on an element: the old value.
+    /// An atomic operation on an element. Its value is the old value of the element.
     Atomic {
-        /// Which.
+        /// The operation.
         op: AtomicOp,
         /// The array.
         array: Box<Expr>,
         /// One integer for each axis.
         indices: Vec<Expr>,
-        /// Operands of the element's type: one, (old, new) for `Cas`, none for loads.
+        /// Operands of the element's type: one, or (old, new) for `Cas`.
+        operands: Vec<Expr>,
+    },
+    /// A load or store of an element with a cache hint. A store has no value.
+    Cached {
+        /// The operation.
+        op: CacheOp,
+        /// The array.
+        array: Box<Expr>,
+        /// One integer for each axis.
+        indices: Vec<Expr>,
+        /// The value that is stored, of the element's type; empty for a load.
         operands: Vec<Expr>,
     },
 }
 
-/// An entry of a subscript that makes a view.
+/// An entry of a subscript that creates a view.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "views are few")]
 pub enum Index {
-    /// One place of the axis, which goes away.
+    /// A position along the axis, which is removed.
     At(Expr),
-    /// Part of the axis: start, stop, step; int64, `None` for Python's defaults.
+    /// A range of the axis: start, stop and step of type int64, `None` for Python's defaults.
     Slice(Option<Expr>, Option<Expr>, Option<Expr>),
     /// A new axis of length one.
     New,
@@ -293,16 +304,6 @@ pub enum AtomicOp {
     Nanmax,
     Nanmin,
     Cas,
-    /// Loads and stores that say how the cache is to be used: `cuda.ldcg(a, i)`. No atomic operations, but made alike.
-    Ldca,
-    Ldcg,
-    Ldcs,
-    Ldlu,
-    Ldcv,
-    Stcg,
-    Stcs,
-    Stwb,
-    Stwt,
 }
 
 impl AtomicOp {
@@ -322,35 +323,13 @@ impl AtomicOp {
         ("nanmin", AtomicOp::Nanmin),
         ("cas", AtomicOp::Cas),
     ];
-    /// Loads and stores with a hint for the cache.
-    pub const HINTS: [(&'static str, AtomicOp); 9] = [
-        ("ldca", AtomicOp::Ldca),
-        ("ldcg", AtomicOp::Ldcg),
-        ("ldcs", AtomicOp::Ldcs),
-        ("ldlu", AtomicOp::Ldlu),
-        ("ldcv", AtomicOp::Ldcv),
-        ("stcg", AtomicOp::Stcg),
-        ("stcs", AtomicOp::Stcs),
-        ("stwb", AtomicOp::Stwb),
-        ("stwt", AtomicOp::Stwt),
-    ];
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
-        Self::ALL.iter().chain(&Self::HINTS).find(|(_, op)| *op == self).map_or("", |(name, _)| name)
+        Self::ALL.iter().find(|(_, op)| *op == self).map_or("", |(name, _)| name)
     }
 
-    /// Whether it only reads.
-    pub const fn loads(self) -> bool {
-        matches!(self, AtomicOp::Ldca | AtomicOp::Ldcg | AtomicOp::Ldcs | AtomicOp::Ldlu | AtomicOp::Ldcv)
-    }
-
-    /// Whether it writes and gives nothing.
-    pub const fn stores(self) -> bool {
-        matches!(self, AtomicOp::Stcg | AtomicOp::Stcs | AtomicOp::Stwb | AtomicOp::Stwt)
-    }
-
-    /// Whether elements of that type may be the target.
+    /// Returns true if the operation is defined for elements of that type.
     pub const fn allows(self, d: DType) -> bool {
         use DType::*;
         match self {
@@ -365,43 +344,87 @@ impl AtomicOp {
                 matches!(d, I16 | U16 | I32 | U32 | I64 | U64 | F16 | BF16 | F32 | F64)
             }
             AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => matches!(d, I16 | U16 | I32 | U32 | I64 | U64),
-            _ => !matches!(d, Bool | C64 | C128),
         }
     }
 }
 
+/// Loads and stores with a cache hint, by Numba's names: `cuda.ldcg(a, i)`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the names are those of CUDA's cache operators")]
+pub enum CacheOp {
+    Ldca,
+    Ldcg,
+    Ldcs,
+    Ldlu,
+    Ldcv,
+    Stcg,
+    Stcs,
+    Stwb,
+    Stwt,
+}
+
+impl CacheOp {
+    /// The operations with Numba's names.
+    pub const ALL: [(&'static str, CacheOp); 9] = [
+        ("ldca", CacheOp::Ldca),
+        ("ldcg", CacheOp::Ldcg),
+        ("ldcs", CacheOp::Ldcs),
+        ("ldlu", CacheOp::Ldlu),
+        ("ldcv", CacheOp::Ldcv),
+        ("stcg", CacheOp::Stcg),
+        ("stcs", CacheOp::Stcs),
+        ("stwb", CacheOp::Stwb),
+        ("stwt", CacheOp::Stwt),
+    ];
+
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, op)| *op == self).map_or("", |(name, _)| name)
+    }
+
+    /// Returns true for a load, false for a store.
+    pub const fn is_load(self) -> bool {
+        matches!(self, CacheOp::Ldca | CacheOp::Ldcg | CacheOp::Ldcs | CacheOp::Ldlu | CacheOp::Ldcv)
+    }
+
+    /// Returns true if elements of that type may be loaded or stored.
+    pub const fn allows(self, d: DType) -> bool {
+        !matches!(d, DType::Bool | DType::C64 | DType::C128)
+    }
+}
+
 impl Expr {
-    /// An expression.
+    /// Creates an expression.
     pub fn new(ty: Ty, kind: Kind) -> Expr {
         Expr { ty, kind }
     }
 
-    /// A number.
+    /// Creates a constant.
     pub fn number(n: Number, d: DType) -> Expr {
         Expr::new(Ty::Scalar(d), Kind::Const(n))
     }
 
-    /// An int64.
+    /// Creates an int64.
     pub fn int(n: i64) -> Expr {
         Expr::number(Number::Int(n.into()), DType::I64)
     }
 
-    /// A truth value.
+    /// Creates a bool.
     pub fn bool(b: bool) -> Expr {
         Expr::number(Number::Bool(b), DType::Bool)
     }
 
-    /// A value that is not known yet.
+    /// Creates a value whose type is not known yet.
     pub fn unknown() -> Expr {
         Expr::new(Ty::Unknown, Kind::Nothing)
     }
 
-    /// The type, where it is a number's.
+    /// Returns the dtype of a number.
     pub fn dtype(&self) -> Option<DType> {
         self.ty.scalar()
     }
 
-    /// The integer that it is known to be; none where it wraps around in its type.
+    /// Returns the compile-time value of an integer; `None` if it is not a constant or wraps around in its type.
     pub fn as_int(&self) -> Option<i64> {
         let known = self.as_exact_int()?;
         let d = self.dtype()?;
@@ -434,7 +457,7 @@ impl Expr {
         }
     }
 
-    /// Whether it may be written down twice: a constant or a variable.
+    /// Returns true if the expression costs nothing to evaluate twice: a constant or a variable.
     pub fn is_simple(&self) -> bool {
         match &self.kind {
             Kind::Const(_) | Kind::Nothing | Kind::Var(_) | Kind::Declared(_) | Kind::Constant(_) => true,
@@ -443,22 +466,22 @@ impl Expr {
         }
     }
 
-    /// Whether it does more than give a value.
+    /// Returns true if the expression does more than compute a value.
     pub fn has_effect(&self) -> bool {
         match &self.kind {
-            Kind::Call(..) | Kind::Atomic { .. } => true,
-            Kind::Builtin(row, _) => row.effect,
+            Kind::Call(..) | Kind::Atomic { .. } | Kind::Cached { .. } => true,
+            Kind::Builtin(row, _) => row.has_effect,
             _ => false,
         }
     }
 }
 
-/// The walks, over what is only read and over what is changed.
-macro_rules! walks {
-    ($me:ident, $parts:ident, $exprs:ident, $blocks:ident, $iter:ident $(, $mut:tt)?) => {
+/// Visitors for shared and for mutable references.
+macro_rules! visitors {
+    ($me:ident, $each_operand:ident, $exprs:ident, $blocks:ident, $iter:ident $(, $mut:tt)?) => {
         impl Expr {
-            /// Calls `f` with each direct part.
-            pub fn $parts<'a>(&'a $($mut)? $me, f: &mut dyn FnMut(&'a $($mut)? Expr)) {
+            /// Calls `f` with each direct operand.
+            pub fn $each_operand<'a>(&'a $($mut)? $me, f: &mut dyn FnMut(&'a $($mut)? Expr)) {
                 match &$($mut)? $me.kind {
                     Kind::Const(_) | Kind::Nothing | Kind::Var(_) | Kind::Declared(_) | Kind::Constant(_) => {}
                     Kind::Cast(a)
@@ -494,7 +517,7 @@ macro_rules! walks {
                             }
                         }
                     }
-                    Kind::Atomic { array, indices, operands, .. } => {
+                    Kind::Atomic { array, indices, operands, .. } | Kind::Cached { array, indices, operands, .. } => {
                         f(array);
                         indices.$iter().chain(operands).for_each(f);
                     }
@@ -503,7 +526,7 @@ macro_rules! walks {
         }
 
         impl StmtKind {
-            /// Calls `f` with each expression that stands in the statement itself.
+            /// Calls `f` with each expression of the statement itself, without nested statements.
             pub fn $exprs<'a>(&'a $($mut)? $me, f: &mut dyn FnMut(&'a $($mut)? Expr)) {
                 match $me {
                     StmtKind::Assign(_, value) | StmtKind::Eval(value) | StmtKind::Return(Some(value)) => f(value),
@@ -530,7 +553,7 @@ macro_rules! walks {
                 }
             }
 
-            /// The statements inside.
+            /// Returns the nested blocks of statements.
             pub fn $blocks(&$($mut)? $me) -> Vec<&$($mut)? [Stmt]> {
                 match $me {
                     StmtKind::If { then, orelse, .. } => vec![then, orelse],
@@ -542,10 +565,10 @@ macro_rules! walks {
     };
 }
 
-walks!(self, parts, exprs, blocks, iter);
-walks!(self, parts_mut, exprs_mut, blocks_mut, iter_mut, mut);
+visitors!(self, each_operand, exprs, blocks, iter);
+visitors!(self, each_operand_mut, exprs_mut, blocks_mut, iter_mut, mut);
 
-/// Calls `f` with every statement of a block, the inner ones too.
+/// Calls `f` with every statement of a block, nested ones included.
 pub fn each_stmt<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt)) {
     for stmt in body {
         f(stmt);
@@ -555,16 +578,16 @@ pub fn each_stmt<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt)) {
     }
 }
 
-/// Calls `f` with every expression of a block, the inner ones too.
+/// Calls `f` with every expression of a block, nested ones included.
 pub fn each_expr<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Expr)) {
     fn inner<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
         f(e);
-        e.parts(&mut |part| inner(part, f));
+        e.each_operand(&mut |part| inner(part, f));
     }
     each_stmt(body, &mut |stmt| stmt.kind.exprs(&mut |e| inner(e, f)));
 }
 
-/// Whether any expression is so.
+/// Returns true if `f` holds for any expression of a block.
 pub fn any_expr(body: &[Stmt], f: &mut dyn FnMut(&Expr) -> bool) -> bool {
     let mut found = false;
     each_expr(body, &mut |e| found |= f(e));
@@ -580,8 +603,8 @@ pub fn each_call(body: &[Stmt], f: &mut dyn FnMut(usize)) {
     });
 }
 
-/// The functions that the first one reaches, in the order of their calls and by their new numbers.
-pub(crate) fn called(mut all: Vec<Option<Function>>) -> Vec<Function> {
+/// Returns the functions that are reachable from the first one, renumbered in the order of their first call.
+pub(crate) fn reachable_functions(mut all: Vec<Option<Function>>) -> Vec<Function> {
     let mut number = vec![usize::MAX; all.len()];
     let mut order = vec![0];
     number[0] = 0;
@@ -602,7 +625,7 @@ pub(crate) fn called(mut all: Vec<Option<Function>>) -> Vec<Function> {
     functions
 }
 
-/// Calls stand only as the whole of an assignment or for their effect: see [`Expr`].
+/// Calls stand only at the root of an `Assign` or `Eval`: see [`Expr`].
 fn renumber(body: &mut [Stmt], number: &[usize]) {
     for stmt in body {
         if let StmtKind::Assign(_, e) | StmtKind::Eval(e) = &mut stmt.kind

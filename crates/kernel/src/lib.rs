@@ -1,32 +1,36 @@
-//! The kernel language: Python functions as typed programs for a device.
+//! The kernel language: Python functions compiled to typed programs for a device.
 //!
-//! The way of a function: [`ast`] (Python's own syntax tree, names resolved) → [`webs`] (which assignments reach which
-//! uses) → [`lower`] (types and structured code in one walk, repeated until the types stand) → [`ir`], whose rules
-//! [`verify`] checks. Devices turn [`ir::Module`] into code.
+//! A function is compiled in three steps: [`ast`] is its syntax tree with resolved names, [`live_ranges`] splits its
+//! names into variables of one type each, and [`lower`] infers the types and writes the typed program, [`ir`].
+//! [`verify`] checks it. Devices without an optimizing compiler then run [`mod@inline`] and [`prepare`] on it and use
+//! the analyses [`uniformity`], [`rematerialize`] and [`integer_ranges`]. Devices turn [`ir::Module`] into code.
 //!
-//! Architecture invariant: this crate knows no Python and no device. What a name means outside the function is said by
-//! [`ast::Value`]; what a builtin does is said by rows of [`table`].
+//! Architecture invariant: this crate depends on neither Python nor a device. [`ast::Value`] describes objects from
+//! outside a function. Rows of [`table`] and of `lower::builtins` define the builtins.
 
 pub mod abi;
 pub mod ast;
+pub mod builtin;
 pub mod diagnostic;
-pub mod fault;
+pub mod exception;
+pub mod flow;
 pub mod inline;
+pub mod integer_ranges;
 pub mod ir;
-pub mod lanes;
 pub mod libdevice;
 pub mod linked;
+pub mod live_ranges;
 pub mod lower;
 pub mod options;
-pub mod place;
 pub mod prepare;
+pub mod rematerialize;
+pub mod rewrite;
 pub mod rules;
-pub mod size;
-pub mod strides;
+pub mod strip_mine;
 pub mod table;
 pub mod types;
+pub mod uniformity;
 pub mod verify;
-pub mod webs;
 
 pub use diagnostic::{Diagnostic, Result};
 pub use ir::Module;

@@ -1,15 +1,15 @@
-//! libdevice's functions by name, as Numba has them in `cuda.libdevice`: rows of the table of builtins, made of a table of
-//! signatures. Results that libdevice writes through pointers come back as a tuple.
+//! libdevice's functions with the names of Numba's `cuda.libdevice`, as builtins generated from a table of signatures.
+//! Values that libdevice returns through pointers are returned as a tuple.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use cuprous_core::DType;
 
-use crate::table::{Row, Slot};
+use crate::builtin::{Builtin, TypeSpec};
 
-/// What a function returns (v: nothing), what it takes, what it writes through pointers after that, and the names of all
-/// such functions. f: float32, d: float64, h: int16, i: int32, l: int64.
+/// Result (v: none), parameters, parameters written through pointers, which come last, and the names of the functions
+/// with that signature. f: float32, d: float64, h: int16, i: int32, l: int64.
 const SIGNATURES: &[(&str, &str, &str, &str)] = &[
     ("i", "i", "", "abs brev clz ffs popc"),
     (
@@ -121,7 +121,7 @@ const SIGNATURES: &[(&str, &str, &str, &str)] = &[
     ("v", "d", "dd", "sincos sincospi"),
 ];
 
-/// The type that a letter stands for.
+/// Returns the type that a letter stands for.
 pub fn letter(c: char) -> DType {
     match c {
         'f' => DType::F32,
@@ -136,50 +136,50 @@ fn leaked<T: 'static>(items: Vec<T>) -> &'static [T] {
     Box::leak(items.into_boxed_slice())
 }
 
-fn row_of(ret: &str, takes: &str, writes: &str, name: &str) -> Row {
-    let params: Vec<Slot> = takes.chars().map(|c| Slot::Is(letter(c))).collect();
+fn row_of(ret: &str, takes: &str, writes: &str, name: &str) -> Builtin {
+    let params: Vec<TypeSpec> = takes.chars().map(|c| TypeSpec::Is(letter(c))).collect();
     let results: Vec<DType> = ret.chars().filter(|&c| c != 'v').chain(writes.chars()).map(letter).collect();
     let args: Vec<String> = (0..params.len()).map(|k| format!("{{{k}}}")).collect();
-    // A function that writes through pointers has a wrapper of ours.
+    // Functions that write through pointers are called through a wrapper.
     let prefix = if writes.is_empty() { "__nv_" } else { "nv_" };
-    Row {
+    Builtin {
         name: Box::leak(format!("libdevice.{name}").into_boxed_str()),
         params: leaked(params),
         defaults: &[],
         ret: match results[..] {
-            [one] => Slot::Is(one),
-            _ => Slot::Several(leaked(results)),
+            [one] => TypeSpec::Is(one),
+            _ => TypeSpec::Several(leaked(results)),
         },
         types: &[],
         cuda: Box::leak(format!("{prefix}{name}({})", args.join(", ")).into_boxed_str()),
         host: Box::leak(format!("nv_{name}").into_boxed_str()),
-        effect: false,
-        waits: false,
-        place: false,
+        has_effect: false,
+        synchronizes: false,
+        is_attribute: false,
     }
 }
 
-/// A function's row, with what its signature says: what it returns, takes, and writes through pointers.
-type Known = (Row, [&'static str; 3]);
+/// A builtin with its signature: result, parameters, parameters written through pointers.
+type Entry = (Builtin, [&'static str; 3]);
 
-static BY_NAME: LazyLock<HashMap<&'static str, Known>> = LazyLock::new(|| {
+static BY_NAME: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
     let all = SIGNATURES.iter().flat_map(|&(ret, takes, writes, names)| {
         names.split_whitespace().map(move |name| (name, (row_of(ret, takes, writes, name), [ret, takes, writes])))
     });
     all.collect()
 });
 
-/// The row of `libdevice.name`.
-pub fn row(name: &str) -> Option<&'static Row> {
+/// Returns the builtin `libdevice.name`.
+pub fn row(name: &str) -> Option<&'static Builtin> {
     BY_NAME.get(name.strip_prefix("libdevice.")?).map(|(row, _)| row)
 }
 
-/// The signature of a function, as in the table.
+/// Returns the signature of a function, in the letters of the table.
 pub fn signature(name: &str) -> Option<[&'static str; 3]> {
     BY_NAME.get(name.strip_prefix("libdevice.")?).map(|(_, signature)| *signature)
 }
 
-/// Every name.
+/// Returns all names.
 pub fn names() -> impl Iterator<Item = &'static str> {
     BY_NAME.keys().copied()
 }
@@ -192,9 +192,9 @@ mod tests {
     fn signatures_become_rows() {
         assert_eq!(names().count(), 317);
         let sin = row("libdevice.sinf").map(|row| (row.ret, row.params, row.cuda));
-        assert_eq!(sin, Some((Slot::Is(DType::F32), &[Slot::Is(DType::F32)][..], "__nv_sinf({0})")));
+        assert_eq!(sin, Some((TypeSpec::Is(DType::F32), &[TypeSpec::Is(DType::F32)][..], "__nv_sinf({0})")));
         let frexp = row("libdevice.frexp").map(|row| row.ret);
-        assert_eq!(frexp, Some(Slot::Several(&[DType::F64, DType::I32])));
+        assert_eq!(frexp, Some(TypeSpec::Several(&[DType::F64, DType::I32])));
         assert!(row("libdevice.sine").is_none());
     }
 }

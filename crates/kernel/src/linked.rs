@@ -1,32 +1,31 @@
-//! Functions of CUDA C++ that kernels call: rows of the table of builtins, made as Python declares them; device code
-//! that kernels are linked with.
+//! CUDA C++ functions declared from Python, as builtins, and device code that kernels are linked with.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use cuprous_core::DType;
 
-use crate::table::{Row, Slot};
+use crate::builtin::{Builtin, TypeSpec};
 
-/// What device code is.
+/// The format of device code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ObjectKind {
-    /// Text for the driver's assembler.
+    /// PTX text.
     Ptx,
-    /// Code for one GPU.
+    /// Machine code for one architecture.
     Cubin,
-    /// Code for several GPUs.
+    /// Machine code for several architectures.
     Fatbin,
-    /// A file of the host with device code in it.
+    /// A host object file that contains device code.
     Object,
-    /// Several of those.
+    /// An archive of host object files.
     Archive,
-    /// Code for link-time optimization.
+    /// LTO IR, for link-time optimization.
     Ltoir,
 }
 
 impl ObjectKind {
-    /// By the ending of a file's name.
+    /// Returns the format for a file name extension.
     pub fn of(ending: &str) -> Option<ObjectKind> {
         Some(match ending {
             "ptx" => ObjectKind::Ptx,
@@ -43,16 +42,16 @@ impl ObjectKind {
 /// Device code that a kernel or module is linked with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Object {
-    /// What it is.
+    /// The format.
     pub kind: ObjectKind,
-    /// What messages call it.
+    /// The name in messages.
     pub name: String,
     /// The code.
     pub data: Arc<[u8]>,
 }
 
-static KNOWN: LazyLock<Mutex<HashMap<String, &'static Row>>> = LazyLock::new(Mutex::default);
-/// How a call looks where the function gives its result through its first argument, as Numba's device functions do.
+static KNOWN: LazyLock<Mutex<HashMap<String, &'static Builtin>>> = LazyLock::new(Mutex::default);
+/// Helpers to call functions that return their result through the first argument, as Numba's device functions do.
 pub const THROUGH_POINTER: &str = "
 template <class R, class... A, class... B> __device__ __forceinline__ R call_linked(int (*f)(R*, A...), B... b) {
     R r;
@@ -64,10 +63,11 @@ template <class... A, class... B> __device__ __forceinline__ void run_linked(int
 }
 ";
 
-/// The host name of such a function, which no CPU has.
+/// The host name of declared functions. They have no CPU implementation.
 pub const HOST: &str = "@linked";
 
-/// Declares one; `pointer` says that the result comes through the first argument. Gives the name that kernels know.
+/// Declares a function and returns the name by which kernels call it. With `pointer`, the result comes through the
+/// first argument.
 pub fn declare(name: &str, params: &[DType], ret: Option<DType>, pointer: bool) -> String {
     let full = format!("linked.{name}.{params:?}.{ret:?}.{pointer}");
     let mut known = KNOWN.lock().unwrap_or_else(|e| e.into_inner());
@@ -80,24 +80,24 @@ pub fn declare(name: &str, params: &[DType], ret: Option<DType>, pointer: bool) 
                 format!("{}_linked({name}{args})", if given { "call" } else { "run" })
             }
         };
-        Box::leak(Box::new(Row {
+        Box::leak(Box::new(Builtin {
             name: Box::leak(full.clone().into_boxed_str()),
-            params: params.iter().map(|&d| Slot::Is(d)).collect::<Vec<_>>().leak(),
+            params: params.iter().map(|&d| TypeSpec::Is(d)).collect::<Vec<_>>().leak(),
             defaults: &[],
-            ret: ret.map_or(Slot::Nothing, Slot::Is),
+            ret: ret.map_or(TypeSpec::Nothing, TypeSpec::Is),
             types: &[],
             cuda: cuda.leak(),
             host: HOST,
-            effect: true,
-            waits: false,
-            place: false,
+            has_effect: true,
+            synchronizes: false,
+            is_attribute: false,
         }))
     });
     full
 }
 
-/// The row of one that was declared.
-pub fn row(name: &str) -> Option<&'static Row> {
+/// Returns the builtin of a declared function.
+pub fn row(name: &str) -> Option<&'static Builtin> {
     if !name.starts_with("linked.") {
         return None;
     }

@@ -1,28 +1,28 @@
-//! How a kernel is compiled: what `cuda.jit` was told.
+//! The compilation options of `cuda.jit`.
 
-use crate::fault::Checks;
+use crate::exception::Checks;
 use crate::linked::Object;
 
-/// The options that change code.
+/// The options that change the code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
-    /// Approximate functions and divisions.
+    /// Whether approximate functions and divisions are allowed.
     pub fastmath: bool,
-    /// A multiplication and an addition may become one instruction.
+    /// Whether multiplications and additions may be contracted to FMA.
     pub fma: bool,
-    /// Registers that a thread may have.
+    /// The register limit per thread.
     pub max_registers: Option<u32>,
-    /// Threads that a block may have, blocks that a multiprocessor must hold, and blocks of a cluster; 0 for any.
+    /// Maximum threads per block, minimum blocks per multiprocessor, maximum blocks per cluster; 0 if not given.
     pub launch_bounds: Option<[u32; 3]>,
-    /// Line numbers in the code, for profilers.
+    /// Whether the code has line numbers for profilers.
     pub lineinfo: bool,
-    /// What is looked for while it runs.
+    /// The run-time checks.
     pub checks: Checks,
-    /// CUDA C++ that it calls functions of.
+    /// CUDA C++ source with functions that the kernel calls.
     pub linked: String,
-    /// Further options of the CUDA compiler, such as where the headers are that this includes.
+    /// Further options of the CUDA compiler, such as include paths for that source.
     pub extra: Vec<String>,
-    /// Device code that it is linked with.
+    /// Device code that the kernel is linked with.
     pub objects: Vec<Object>,
 }
 

@@ -1,84 +1,54 @@
-//! Kernels made simpler for devices that are given no compiler behind their own: early returns become choices, names of
-//! declared arrays the arrays, short loops of known length their turns.
+//! Simplification of kernels for devices without an optimizing compiler: early returns become branches, variables that
+//! stand for one array are replaced by it, and short loops are unrolled.
 
 use std::collections::HashMap;
 
 use cuprous_core::Fun;
 use cuprous_core::scalar::Number;
 
-use crate::ir::{Expr, Function, Kind, Stmt, StmtKind, VarId, any_expr, each_expr, each_stmt};
-use crate::lanes::{exposed, has_return, leaves, occurrences};
-use crate::strides;
+use crate::flow::{exits_loop, has_return, occurrences, upward_exposed};
+use crate::ir::{Expr, Function, Kind, Stmt, StmtKind, any_expr, each_expr, each_stmt};
+use crate::rewrite::rewrite;
+use crate::strip_mine;
 
-/// Turns of a loop that is written out, and what all of them together may have of expressions.
-const TURNS: i64 = 4;
-const PARTS: i64 = 640;
-/// What four turns may have of expressions.
-const SHORT: i64 = 100;
+/// The iterations of a loop that is fully unrolled, and the expressions of all of them together.
+const MAX_UNROLLED_ITERATIONS: i64 = 4;
+const MAX_UNROLLED_SIZE: i64 = 640;
+/// The expressions of a loop body that is unrolled four times.
+const MAX_SIZE_BY_FOUR: i64 = 100;
 
-/// Prepares a kernel; loops are `cut` where that gains something ([`strides`]): whether any was.
-pub fn prepare(function: &mut Function, cut: bool) -> bool {
-    function.body = without_returns(&function.body);
-    name_arrays(function);
-    let cut = cut && strides::cut(function);
+/// Simplifies a kernel. With `strip`, grid-stride loops are strip-mined where that pays off. Returns true if any was.
+pub fn prepare(function: &mut Function, strip: bool) -> bool {
+    function.body = structure_returns(&function.body);
+    propagate_arrays(function);
+    let stripped = strip && strip_mine::strip_mine(function);
     let total = occurrences(&function.body, function.vars.len());
     let body = std::mem::take(&mut function.body);
-    function.body = unrolled(body, &total);
-    cut
+    function.body = unroll(body, &total);
+    stripped
 }
 
-/// Calls `f` with each expression, the inner ones first.
-pub(crate) fn rewrite(body: &mut [Stmt], f: &mut dyn FnMut(&mut Expr)) {
-    for stmt in body {
-        stmt.kind.exprs_mut(&mut |e| rewrite_expr(e, f));
-        stmt.kind.blocks_mut().into_iter().for_each(|block| rewrite(block, f));
-    }
-}
-
-pub(crate) fn rewrite_expr(e: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
-    e.parts_mut(&mut |part| rewrite_expr(part, f));
-    f(e);
-}
-
-/// Gives the variables of statements other numbers.
-pub(crate) fn rename(body: &mut [Stmt], number: &dyn Fn(VarId) -> VarId) {
-    fn assigned(body: &mut [Stmt], number: &dyn Fn(VarId) -> VarId) {
-        for stmt in body {
-            if let StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } = &mut stmt.kind {
-                *v = number(*v);
-            }
-            stmt.kind.blocks_mut().into_iter().for_each(|block| assigned(block, number));
-        }
-    }
-    assigned(body, number);
-    rewrite(body, &mut |e| {
-        if let Kind::Var(v) = &mut e.kind {
-            *v = number(*v);
-        }
-    });
-}
-
-/// Names that stand for one declared or constant array.
-fn name_arrays(function: &mut Function) {
+/// Replaces variables that always hold the same declared or constant array.
+fn propagate_arrays(function: &mut Function) {
     let mut arrays: HashMap<usize, Kind> = HashMap::new();
-    let mut twice = exposed(&function.body);
+    let mut reassigned = upward_exposed(&function.body);
     each_stmt(&function.body, &mut |stmt| match &stmt.kind {
         StmtKind::Assign(v, e) => match &e.kind {
             Kind::Declared(_) | Kind::Constant(_) if function.vars[*v].ty == e.ty => {
                 if arrays.insert(*v, e.kind.clone()).is_some() {
-                    twice.insert(*v);
+                    reassigned.insert(*v);
                 }
             }
             _ => {
-                twice.insert(*v);
+                reassigned.insert(*v);
             }
         },
         StmtKind::For { var, .. } => {
-            twice.insert(*var);
+            reassigned.insert(*var);
         }
         _ => {}
     });
-    arrays.retain(|v, _| !twice.contains(v));
+    arrays.retain(|v, _| !reassigned.contains(v));
     rewrite(&mut function.body, &mut |e| {
         if let Kind::Var(v) = e.kind
             && let Some(kind) = arrays.get(&v)
@@ -88,93 +58,95 @@ fn name_arrays(function: &mut Function) {
     });
 }
 
-fn unrolled(body: Vec<Stmt>, total: &[u32]) -> Vec<Stmt> {
+fn unroll(body: Vec<Stmt>, total: &[u32]) -> Vec<Stmt> {
     let mut result = Vec::new();
     for mut stmt in body {
         match &mut stmt.kind {
             StmtKind::If { then, orelse, .. } => {
-                *then = unrolled(std::mem::take(then), total);
-                *orelse = unrolled(std::mem::take(orelse), total);
+                *then = unroll(std::mem::take(then), total);
+                *orelse = unroll(std::mem::take(orelse), total);
             }
             StmtKind::While { body, .. } | StmtKind::For { body, .. } => {
-                *body = unrolled(std::mem::take(body), total);
+                *body = unroll(std::mem::take(body), total);
             }
             _ => {}
         }
-        match turns(&stmt, total) {
+        match unrolled_values(&stmt, total) {
             Some(values) => {
                 let StmtKind::For { var, start, body, .. } = stmt.kind else { continue };
                 for n in values {
-                    let mut turn = body.clone();
-                    rewrite(&mut turn, &mut |e| {
+                    let mut iteration = body.clone();
+                    rewrite(&mut iteration, &mut |e| {
                         if matches!(e.kind, Kind::Var(v) if v == var) {
                             *e = Expr::new(start.ty.clone(), Kind::Const(Number::Int(n.into())));
                         }
                     });
-                    result.extend(turn);
+                    result.extend(iteration);
                 }
             }
-            None => result.push(in_fours(stmt, total)),
+            None => result.push(unrolled_by_four(stmt, total)),
         }
     }
     result
 }
 
-/// A loop of known length with four turns in one, where a turn is short.
-fn in_fours(mut stmt: Stmt, total: &[u32]) -> Stmt {
-    let Some((first, count, by)) = counts(&stmt, total) else { return stmt };
+/// Unrolls a loop of known length by four if its body is short.
+fn unrolled_by_four(mut stmt: Stmt, total: &[u32]) -> Stmt {
+    let Some((first, count, by)) = trip_count(&stmt, total) else { return stmt };
     let StmtKind::For { var, start, stop, step, body } = &mut stmt.kind else { return stmt };
-    let mut parts = 0;
-    each_expr(body, &mut |_| parts += 1);
+    let mut size = 0;
+    each_expr(body, &mut |_| size += 1);
     let (Some(d), Some(end)) = (start.dtype(), first.checked_add((count as i64).saturating_mul(by))) else {
         return stmt;
     };
-    if count % 4 != 0 || 4 * parts > SHORT || d.size() < 8 || body.iter().any(|s| !s.kind.blocks().is_empty()) {
+    if count % 4 != 0 || 4 * size > MAX_SIZE_BY_FOUR || d.size() < 8 || body.iter().any(|s| !s.kind.blocks().is_empty())
+    {
         return stmt;
     }
-    let mut turns = Vec::new();
+    let mut iterations = Vec::new();
     for k in 0..4 {
-        let mut turn = body.clone();
+        let mut iteration = body.clone();
         if k > 0 {
-            rewrite(&mut turn, &mut |e| {
+            rewrite(&mut iteration, &mut |e| {
                 if matches!(e.kind, Kind::Var(v) if v == *var) {
                     let more = Expr::new(e.ty.clone(), Kind::Const(Number::Int((k * by).into())));
                     e.kind = Kind::Fun(Fun::Add, d, vec![e.clone(), more]);
                 }
             });
         }
-        turns.extend(turn);
+        iterations.extend(iteration);
     }
-    *body = turns;
+    *body = iterations;
     *stop = Expr::new(stop.ty.clone(), Kind::Const(Number::Int(end.into())));
     *step = Expr::new(step.ty.clone(), Kind::Const(Number::Int((4 * by).into())));
     stmt
 }
 
-/// The counter's values, of a loop that is written out.
-fn turns(stmt: &Stmt, total: &[u32]) -> Option<Vec<i64>> {
-    let (start, count, step) = counts(stmt, total)?;
-    let mut parts = 0i64;
-    stmt.kind.blocks().iter().for_each(|body| each_expr(body, &mut |_| parts += 1));
-    let short = count <= TURNS as u64 && parts.saturating_mul(count as i64) <= PARTS;
+/// Returns the values of the counter of a loop that can be fully unrolled.
+fn unrolled_values(stmt: &Stmt, total: &[u32]) -> Option<Vec<i64>> {
+    let (start, count, step) = trip_count(stmt, total)?;
+    let mut size = 0i64;
+    stmt.kind.blocks().iter().for_each(|body| each_expr(body, &mut |_| size += 1));
+    let short = count <= MAX_UNROLLED_ITERATIONS as u64 && size.saturating_mul(count as i64) <= MAX_UNROLLED_SIZE;
     short.then(|| (0..count as i64).map(|k| start + k * step).collect())
 }
 
-/// First value, turns and step of a loop that may be written out.
-fn counts(stmt: &Stmt, total: &[u32]) -> Option<(i64, u64, i64)> {
+/// Returns the first value, the trip count and the step of a loop that may be unrolled.
+fn trip_count(stmt: &Stmt, total: &[u32]) -> Option<(i64, u64, i64)> {
     let StmtKind::For { var, start, stop, step, body } = &stmt.kind else { return None };
     let (start, stop, step) = (start.as_int()?, stop.as_int()?, step.as_int()?);
-    if step == 0 || leaves(body, true) || occurrences(std::slice::from_ref(stmt), total.len())[*var] != total[*var] {
+    if step == 0 || exits_loop(body, true) || occurrences(std::slice::from_ref(stmt), total.len())[*var] != total[*var]
+    {
         return None;
     }
     let distance = if step > 0 { stop.checked_sub(start)? } else { start.checked_sub(stop)? };
     let count = (distance.max(0) as u64).div_ceil(step.unsigned_abs());
-    let waits = any_expr(body, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.waits));
+    let waits = any_expr(body, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.synchronizes));
     (!waits).then_some((start, count, step))
 }
 
-/// A kernel's body in which `if test: return` at its ends is the choice of what follows.
-fn without_returns(body: &[Stmt]) -> Vec<Stmt> {
+/// Returns a kernel's body in which `if test: return` at the end of a branch encloses the rest in the other branch.
+fn structure_returns(body: &[Stmt]) -> Vec<Stmt> {
     let mut result = Vec::new();
     for (k, stmt) in body.iter().enumerate() {
         match &stmt.kind {
@@ -192,8 +164,11 @@ fn without_returns(body: &[Stmt]) -> Vec<Stmt> {
                         return result;
                     }
                 }
-                let kind =
-                    StmtKind::If { test: test.clone(), then: without_returns(&then), orelse: without_returns(&orelse) };
+                let kind = StmtKind::If {
+                    test: test.clone(),
+                    then: structure_returns(&then),
+                    orelse: structure_returns(&orelse),
+                };
                 result.push(Stmt { line: stmt.line, kind });
                 return result;
             }

@@ -1,5 +1,5 @@
-//! In which type an operation computes: Numba's rules. Python's integers are 64-bit numbers, unsigned only among
-//! themselves; what has a float in it goes as `numpy.promote_types` says.
+//! Numba's typing rules: the dtype in which an operation computes. Integers become 64-bit, unsigned only if all
+//! operands are. Operands with a float among them follow `numpy.promote_types`.
 
 use cuprous_core::promote::promote;
 use cuprous_core::scalar::Number;
@@ -7,14 +7,14 @@ use cuprous_core::{DType, Fun, Kind};
 
 use DType::*;
 
-/// How a row of the operation table is typed when it is called by some name.
+/// The typing rule of a function of the operation table when it is called by a certain name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rule {
-    /// `+ - * // %` and unary minus: integers become 64-bit ones.
+    /// `+ - * // %` and unary minus: integers become 64-bit.
     Arith,
     /// `/`: integers become float64.
     Divide,
-    /// `**`: a float keeps its size with an integer as exponent.
+    /// `**`: a float keeps its size if the exponent is an integer.
     Power,
     /// `<< >>`.
     Shift,
@@ -22,7 +22,7 @@ pub enum Rule {
     Bits,
     /// `== < …` of numbers that have a common type.
     Compare,
-    /// Functions of `math`: integers become float64, floats stay, complex numbers are refused.
+    /// Functions of `math`: integers become float64, floats keep their type, complex numbers are rejected.
     Math,
     /// Functions of `cmath`: everything becomes complex.
     Complex,
@@ -32,7 +32,7 @@ pub enum Rule {
     Plain,
 }
 
-/// The type of a Python number.
+/// Returns the type of a Python number.
 pub fn python_type(n: Number) -> DType {
     match n {
         Number::Bool(_) => Bool,
@@ -43,18 +43,18 @@ pub fn python_type(n: Number) -> DType {
     }
 }
 
-/// int64, or uint64 where all are unsigned.
+/// Returns int64, or uint64 if all types are unsigned.
 pub fn integer(args: &[DType]) -> DType {
     if args.iter().all(|d| d.kind() == Kind::UInt) { U64 } else { I64 }
 }
 
-/// The type in which `fun`, called under a rule, computes for operands of these types; `None` where it has none.
+/// Returns the dtype in which `fun` computes under a rule; `None` if it is not defined for these types.
 pub fn compute(rule: Rule, fun: Fun, args: &[DType]) -> Option<DType> {
     let common = args.iter().copied().reduce(promote)?;
     let integers = matches!(common.kind(), Kind::Bool) || args.iter().all(|d| d.is_int() || *d == Bool);
     Some(match rule {
         Rule::Arith if integers => integer(args),
-        // Complex numbers have neither floor nor rest.
+        // Floor division and remainder are not defined for complex numbers.
         Rule::Arith if common.is_complex() && matches!(fun, Fun::FloorDivide | Fun::Remainder) => return None,
         Rule::Arith => common,
         Rule::Divide if integers => F64,
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn complex_numbers_have_no_rest() {
+    fn complex_numbers_have_no_remainder() {
         for fun in [Fun::FloorDivide, Fun::Remainder] {
             assert_eq!(compute(Rule::Arith, fun, &[C64, I32]), None);
         }

@@ -1,18 +1,22 @@
-//! **The table of builtins**: one row per name that kernels may call.
+//! The tables of builtins: one row for each name that kernels may call.
 //!
-//! Functions that the operation table has (`math.sin`, `np.sin`, `+`) are one line each: name, row there, typing rule;
-//! NumPy's names are those of the operation table. What only devices have (`cuda.syncthreads`) is a [`Row`]: types of
-//! the arguments, of the result, CUDA text, and the name of the CPU's code: `@x` for what its code generator writes
-//! itself, else a function of its run-time library, with the type's name appended where the row has a type variable.
+//! A function of the operation table (`math.sin`, `np.sin`, `+`) is one line: the name, the function and the typing
+//! rule. NumPy's names are those of the operation table. A builtin that only devices have (`cuda.syncthreads`) is a
+//! [`Builtin`]: parameter types, result type, CUDA C++ text and CPU code. For the CPU, `@x` is code that the code
+//! generator writes itself. Other names are functions of the run-time library, with the name of the type appended if
+//! the signature has a type variable.
+//!
+//! Builtins with a lowering function of their own are rows of `lower::builtins`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use cuprous_core::{DType, Fun};
 
+use crate::builtin::{Builtin, TypeSpec};
 use crate::rules::Rule;
 
-/// Functions of the operation table, by the names under which kernels call them.
+/// Functions of the operation table by the names under which kernels call them.
 pub const FUNCTIONS: &[(&str, Fun, Rule)] = &[
     ("math.acos", Fun::Arccos, Rule::Math),
     ("math.acosh", Fun::Arccosh, Rule::Math),
@@ -130,7 +134,7 @@ pub const FUNCTIONS: &[(&str, Fun, Rule)] = &[
     ("operator.ge", Fun::GreaterEqual, Rule::Compare),
 ];
 
-/// NumPy's second names of its functions.
+/// NumPy's aliases.
 const NUMPY_ALIASES: &[(&str, &str)] = &[
     ("abs", "absolute"),
     ("acos", "arccos"),
@@ -150,7 +154,7 @@ const NUMPY_ALIASES: &[(&str, &str)] = &[
     ("true_divide", "divide"),
 ];
 
-/// The row and the rule behind a name.
+/// Returns the function of the operation table and the typing rule of a name.
 pub fn function(name: &str) -> Option<(Fun, Rule)> {
     static BY_NAME: LazyLock<HashMap<&str, (Fun, Rule)>> =
         LazyLock::new(|| FUNCTIONS.iter().map(|&(name, fun, rule)| (name, (fun, rule))).collect());
@@ -162,60 +166,20 @@ pub fn function(name: &str) -> Option<(Fun, Rule)> {
     Fun::from_name(name).filter(|fun| !fun.op().cuda.is_empty()).map(|fun| (fun, Rule::Ufunc))
 }
 
-/// A type in a row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Slot {
-    /// This type; numbers are converted to it.
-    Is(DType),
-    /// The row's type variable.
-    T,
-    /// Nothing is returned.
-    Nothing,
-    /// An int32 and a truth value are returned.
-    IntBool,
-    /// A tuple of these is returned.
-    Several(&'static [DType]),
-}
-
-/// A builtin of the devices.
-#[derive(Debug)]
-pub struct Row {
-    /// Its name.
-    pub name: &'static str,
-    /// The types of its arguments.
-    pub params: &'static [Slot],
-    /// Values of the last arguments where they are left out.
-    pub defaults: &'static [i64],
-    /// What it returns.
-    pub ret: Slot,
-    /// What the type variable may be; the first that an argument converts to without loss is taken.
-    pub types: &'static [DType],
-    /// CUDA C++; `{0}`, `{1}` are the arguments.
-    pub cuda: &'static str,
-    /// The CPU's code.
-    pub host: &'static str,
-    /// Whether it does more than give a value.
-    pub effect: bool,
-    /// Whether threads wait there for one another.
-    pub waits: bool,
-    /// Whether the name alone is the value: `cuda.threadIdx.x`.
-    pub place: bool,
-}
-
 use DType::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
-use Slot::{IntBool, Is, Nothing, T};
+use TypeSpec::{IntBool, Is, Nothing, T};
 
 const INTS: &[DType] = &[I8, I16, I32, I64, U8, U16, U32, U64];
-const WORDS: &[DType] = &[U32, U64];
+const UNSIGNED: &[DType] = &[U32, U64];
 const FLOATS: &[DType] = &[F32, F64];
-const LANES: &[DType] = &[I32, U32, I64, U64, F32, F64];
+const WARP_TYPES: &[DType] = &[I32, U32, I64, U64, F32, F64];
 const MASK: i64 = 0xffff_ffff;
 
 macro_rules! rows {
     ($($name:literal ($($param:expr),*) $([$($default:expr),*])? -> $ret:expr, $types:expr, $cuda:literal, $host:literal
        $($flag:ident)?;)*) => {
-        /// The rows.
-        pub static ROWS: &[Row] = &[$(Row {
+        /// The builtins of the devices.
+        pub static ROWS: &[Builtin] = &[$(Builtin {
             name: $name,
             params: &[$($param),*],
             defaults: &[$($($default),*)?],
@@ -223,24 +187,24 @@ macro_rules! rows {
             types: $types,
             cuda: $cuda,
             host: $host,
-            effect: flags!(effect $($flag)?),
-            waits: flags!(waits $($flag)?),
-            place: flags!(place $($flag)?),
+            has_effect: flags!(effect $($flag)?),
+            synchronizes: flags!(sync $($flag)?),
+            is_attribute: flags!(attribute $($flag)?),
         }),*];
     };
 }
 macro_rules! flags {
-    // What waits has an effect too.
+    // Builtins that synchronize have an effect.
     (effect effect) => {
         true
     };
-    (effect waits) => {
+    (effect sync) => {
         true
     };
-    (waits waits) => {
+    (sync sync) => {
         true
     };
-    (place place) => {
+    (attribute attribute) => {
         true
     };
     ($flag:ident $($other:ident)?) => {
@@ -250,27 +214,27 @@ macro_rules! flags {
 
 rows! {
     // --- where a thread stands
-    "cuda.threadIdx.x" () -> Is(I32), &[], "(int)threadIdx.x", "@threadIdx.x" place;
-    "cuda.threadIdx.y" () -> Is(I32), &[], "(int)threadIdx.y", "@threadIdx.y" place;
-    "cuda.threadIdx.z" () -> Is(I32), &[], "(int)threadIdx.z", "@threadIdx.z" place;
-    "cuda.blockIdx.x" () -> Is(I32), &[], "(int)blockIdx.x", "@blockIdx.x" place;
-    "cuda.blockIdx.y" () -> Is(I32), &[], "(int)blockIdx.y", "@blockIdx.y" place;
-    "cuda.blockIdx.z" () -> Is(I32), &[], "(int)blockIdx.z", "@blockIdx.z" place;
-    "cuda.blockDim.x" () -> Is(I32), &[], "(int)blockDim.x", "@blockDim.x" place;
-    "cuda.blockDim.y" () -> Is(I32), &[], "(int)blockDim.y", "@blockDim.y" place;
-    "cuda.blockDim.z" () -> Is(I32), &[], "(int)blockDim.z", "@blockDim.z" place;
-    "cuda.gridDim.x" () -> Is(I32), &[], "(int)gridDim.x", "@gridDim.x" place;
-    "cuda.gridDim.y" () -> Is(I32), &[], "(int)gridDim.y", "@gridDim.y" place;
-    "cuda.gridDim.z" () -> Is(I32), &[], "(int)gridDim.z", "@gridDim.z" place;
-    "cuda.laneid" () -> Is(I32), &[], "lane_id()", "@laneid" place;
+    "cuda.threadIdx.x" () -> Is(I32), &[], "(int)threadIdx.x", "@threadIdx.x" attribute;
+    "cuda.threadIdx.y" () -> Is(I32), &[], "(int)threadIdx.y", "@threadIdx.y" attribute;
+    "cuda.threadIdx.z" () -> Is(I32), &[], "(int)threadIdx.z", "@threadIdx.z" attribute;
+    "cuda.blockIdx.x" () -> Is(I32), &[], "(int)blockIdx.x", "@blockIdx.x" attribute;
+    "cuda.blockIdx.y" () -> Is(I32), &[], "(int)blockIdx.y", "@blockIdx.y" attribute;
+    "cuda.blockIdx.z" () -> Is(I32), &[], "(int)blockIdx.z", "@blockIdx.z" attribute;
+    "cuda.blockDim.x" () -> Is(I32), &[], "(int)blockDim.x", "@blockDim.x" attribute;
+    "cuda.blockDim.y" () -> Is(I32), &[], "(int)blockDim.y", "@blockDim.y" attribute;
+    "cuda.blockDim.z" () -> Is(I32), &[], "(int)blockDim.z", "@blockDim.z" attribute;
+    "cuda.gridDim.x" () -> Is(I32), &[], "(int)gridDim.x", "@gridDim.x" attribute;
+    "cuda.gridDim.y" () -> Is(I32), &[], "(int)gridDim.y", "@gridDim.y" attribute;
+    "cuda.gridDim.z" () -> Is(I32), &[], "(int)gridDim.z", "@gridDim.z" attribute;
+    "cuda.laneid" () -> Is(I32), &[], "lane_id()", "@laneid" attribute;
     // --- waiting
-    "cuda.syncthreads" () -> Nothing, &[], "__syncthreads()", "@syncthreads" waits;
-    "cuda.syncthreads_count" (Is(I32)) -> Is(I32), &[], "__syncthreads_count({0})", "@syncthreads_count" waits;
-    "cuda.syncthreads_and" (Is(I32)) -> Is(I32), &[], "__syncthreads_and({0})", "@syncthreads_and" waits;
-    "cuda.syncthreads_or" (Is(I32)) -> Is(I32), &[], "__syncthreads_or({0})", "@syncthreads_or" waits;
-    "cuda.cg.grid.sync" () -> Nothing, &[], "grid_sync()", "@grid_sync" waits;
-    "cuda.cg.block.sync" () -> Nothing, &[], "__syncthreads()", "@syncthreads" waits;
-    "cuda.syncwarp" (Is(U32)) [MASK] -> Nothing, &[], "__syncwarp({0})", "@syncwarp" waits;
+    "cuda.syncthreads" () -> Nothing, &[], "__syncthreads()", "@syncthreads" sync;
+    "cuda.syncthreads_count" (Is(I32)) -> Is(I32), &[], "__syncthreads_count({0})", "@syncthreads_count" sync;
+    "cuda.syncthreads_and" (Is(I32)) -> Is(I32), &[], "__syncthreads_and({0})", "@syncthreads_and" sync;
+    "cuda.syncthreads_or" (Is(I32)) -> Is(I32), &[], "__syncthreads_or({0})", "@syncthreads_or" sync;
+    "cuda.cg.grid.sync" () -> Nothing, &[], "grid_sync()", "@grid_sync" sync;
+    "cuda.cg.block.sync" () -> Nothing, &[], "__syncthreads()", "@syncthreads" sync;
+    "cuda.syncwarp" (Is(U32)) [MASK] -> Nothing, &[], "__syncwarp({0})", "@syncwarp" sync;
     "cuda.threadfence" () -> Nothing, &[], "__threadfence()", "@fence" effect;
     "cuda.threadfence_block" () -> Nothing, &[], "__threadfence_block()", "@fence" effect;
     "cuda.threadfence_system" () -> Nothing, &[], "__threadfence_system()", "@fence" effect;
@@ -278,19 +242,19 @@ rows! {
     // --- lanes of a warp
     "cuda.activemask" () -> Is(U32), &[], "__activemask()", "@activemask" effect;
     "cuda.lanemask_lt" () -> Is(U32), &[], "((1u << lane_id()) - 1u)", "@lanemask_lt";
-    "cuda.all_sync" (Is(U32), Is(Bool)) -> Is(Bool), &[], "(bool)__all_sync({0}, {1})", "@all_sync" waits;
-    "cuda.any_sync" (Is(U32), Is(Bool)) -> Is(Bool), &[], "(bool)__any_sync({0}, {1})", "@any_sync" waits;
-    "cuda.eq_sync" (Is(U32), Is(Bool)) -> Is(Bool), &[], "(bool)__uni_sync({0}, {1})", "@eq_sync" waits;
-    "cuda.ballot_sync" (Is(U32), Is(Bool)) -> Is(U32), &[], "__ballot_sync({0}, {1})", "@ballot_sync" waits;
-    "cuda.shfl_sync" (Is(U32), T, Is(I32)) -> T, LANES, "__shfl_sync({0}, {1}, {2})", "@shfl_sync" waits;
-    "cuda.shfl_up_sync" (Is(U32), T, Is(U32)) -> T, LANES, "__shfl_up_sync({0}, {1}, {2})", "@shfl_up_sync" waits;
-    "cuda.shfl_down_sync" (Is(U32), T, Is(U32)) -> T, LANES, "__shfl_down_sync({0}, {1}, {2})", "@shfl_down_sync" waits;
-    "cuda.shfl_xor_sync" (Is(U32), T, Is(I32)) -> T, LANES, "__shfl_xor_sync({0}, {1}, {2})", "@shfl_xor_sync" waits;
-    "cuda.match_any_sync" (Is(U32), T) -> Is(U32), LANES, "__match_any_sync({0}, {1})", "@match_any_sync" waits;
-    "cuda.match_all_sync" (Is(U32), T) -> IntBool, LANES, "match_all({0}, {1})", "@match_all_sync" waits;
+    "cuda.all_sync" (Is(U32), Is(Bool)) -> Is(Bool), &[], "(bool)__all_sync({0}, {1})", "@all_sync" sync;
+    "cuda.any_sync" (Is(U32), Is(Bool)) -> Is(Bool), &[], "(bool)__any_sync({0}, {1})", "@any_sync" sync;
+    "cuda.eq_sync" (Is(U32), Is(Bool)) -> Is(Bool), &[], "(bool)__uni_sync({0}, {1})", "@eq_sync" sync;
+    "cuda.ballot_sync" (Is(U32), Is(Bool)) -> Is(U32), &[], "__ballot_sync({0}, {1})", "@ballot_sync" sync;
+    "cuda.shfl_sync" (Is(U32), T, Is(I32)) -> T, WARP_TYPES, "__shfl_sync({0}, {1}, {2})", "@shfl_sync" sync;
+    "cuda.shfl_up_sync" (Is(U32), T, Is(U32)) -> T, WARP_TYPES, "__shfl_up_sync({0}, {1}, {2})", "@shfl_up_sync" sync;
+    "cuda.shfl_down_sync" (Is(U32), T, Is(U32)) -> T, WARP_TYPES, "__shfl_down_sync({0}, {1}, {2})", "@shfl_down_sync" sync;
+    "cuda.shfl_xor_sync" (Is(U32), T, Is(I32)) -> T, WARP_TYPES, "__shfl_xor_sync({0}, {1}, {2})", "@shfl_xor_sync" sync;
+    "cuda.match_any_sync" (Is(U32), T) -> Is(U32), WARP_TYPES, "__match_any_sync({0}, {1})", "@match_any_sync" sync;
+    "cuda.match_all_sync" (Is(U32), T) -> IntBool, WARP_TYPES, "match_all({0}, {1})", "@match_all_sync" sync;
     // --- bits
     "cuda.popc" (T) -> T, INTS, "popc({0})", "popc";
-    "cuda.brev" (T) -> T, WORDS, "brev({0})", "brev";
+    "cuda.brev" (T) -> T, UNSIGNED, "brev({0})", "brev";
     "cuda.clz" (T) -> T, INTS, "clz({0})", "clz";
     "cuda.ffs" (T) -> Is(U32), INTS, "ffs({0})", "ffs";
     // --- arithmetic
@@ -303,109 +267,30 @@ rows! {
     "math.frexp_exponent" (T) -> Is(I32), FLOATS, "frexp_exponent({0})", "frexp_exponent";
 }
 
-/// The row for which all blocks must run at once.
+/// The builtin that requires all blocks to run at the same time.
 pub const GRID_SYNC: &str = "cuda.cg.grid.sync";
 
-/// The row of that name.
-pub fn row(name: &str) -> Option<&'static Row> {
-    static BY_NAME: LazyLock<HashMap<&str, &'static Row>> =
+/// Returns the builtin of a name.
+pub fn row(name: &str) -> Option<&'static Builtin> {
+    static BY_NAME: LazyLock<HashMap<&str, &'static Builtin>> =
         LazyLock::new(|| ROWS.iter().map(|row| (row.name, row)).collect());
     BY_NAME.get(name).copied().or_else(|| crate::libdevice::row(name)).or_else(|| crate::linked::row(name))
 }
 
-/// Builtins that are neither functions of the operation table nor rows: [`crate::lower`] writes what they mean.
-pub const SPECIAL: &[&str] = &[
-    "len",
-    "range",
-    "enumerate",
-    "zip",
-    "min",
-    "max",
-    "round",
-    "pow",
-    "divmod",
-    "print",
-    "tuple",
-    "isinstance",
-    "np.where",
-    "cuda.grid",
-    "cuda.gridsize",
-    "cuda.cg.this_grid",
-    "cuda.cg.this_thread_block",
-    "cuda.cg.sync",
-    "cuda.cg.block.thread_index",
-    "cuda.cg.block.thread_rank",
-    "cuda.cg.block.group_index",
-    "cuda.cg.block.group_dim",
-    "cuda.cg.block.dim_threads",
-    "cuda.cg.block.num_threads",
-    "cuda.cg.block.size",
-    "cuda.cg.grid.thread_rank",
-    "cuda.cg.grid.num_threads",
-    "cuda.cg.grid.size",
-    "cuda.cg.grid.block_index",
-    "cuda.cg.grid.block_rank",
-    "cuda.cg.grid.num_blocks",
-    "cuda.cg.grid.group_dim",
-    "cuda.cg.grid.dim_blocks",
-    "cuda.warpsize",
-    "cuda.selp",
-    "cuda.shared.array",
-    "cuda.local.array",
-    "cupyx.jit.shared_memory",
-    "cuda.const.array_like",
-    "cuda.atomic.compare_and_swap",
-    "math.frexp",
-    "math.modf",
-    "cuda.fp16.hfma",
-    "cuda.fp16.hexp10",
-    "cmath.polar",
-    "cmath.rect",
-];
-
-/// The dtype and the length of a vector: `cuda.float32x3`.
+/// Returns the dtype and the length of a vector type: `cuda.float32x3`.
 pub fn vector(name: &str) -> Option<(DType, usize)> {
     let (dtype, count) = name.strip_prefix("cuda.")?.rsplit_once('x')?;
     let d = DType::from_name(dtype).filter(|d| INTS.contains(d) || FLOATS.contains(d))?;
     count.parse().ok().filter(|n| (1..=4).contains(n)).map(|n| (d, n))
 }
 
-/// Every name that kernels may call, for messages and for tests.
-pub fn names() -> Vec<String> {
+/// Returns the names of all rows.
+pub fn names() -> impl Iterator<Item = String> {
     let functions = FUNCTIONS.iter().map(|f| f.0.to_owned());
     let numpy = Fun::ALL.iter().filter(|f| !f.op().cuda.is_empty()).map(|f| format!("np.{}", f.op().name));
-    let rows = ROWS.iter().map(|r| r.name.to_owned());
-    let atomics = crate::ir::AtomicOp::ALL.iter().map(|(name, _)| format!("cuda.atomic.{name}"));
-    let hints = crate::ir::AtomicOp::HINTS.iter().map(|(name, _)| format!("cuda.{name}"));
     let libdevice = crate::libdevice::names().map(|n| format!("libdevice.{n}"));
-    functions
-        .chain(numpy)
-        .chain(libdevice)
-        .chain(rows)
-        .chain(SPECIAL.iter().map(|&s| s.to_owned()))
-        .chain(atomics)
-        .chain(hints)
-        .collect()
-}
-
-/// The known name that is nearest to one that is not, for messages.
-pub fn nearest(name: &str) -> Option<String> {
-    let distance = |other: &str| {
-        let (a, b): (Vec<char>, Vec<char>) = (name.chars().collect(), other.chars().collect());
-        let mut row: Vec<usize> = (0..=b.len()).collect();
-        for (i, x) in a.iter().enumerate() {
-            let mut diagonal = row[0];
-            row[0] = i + 1;
-            for (j, y) in b.iter().enumerate() {
-                let next = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
-                diagonal = row[j + 1];
-                row[j + 1] = next;
-            }
-        }
-        row[b.len()]
-    };
-    let best = names().into_iter().map(|n| (distance(&n), n)).min()?;
-    (best.0 <= 2).then_some(best.1)
+    let rows = ROWS.iter().map(|r| r.name.to_owned());
+    functions.chain(numpy).chain(libdevice).chain(rows)
 }
 
 #[cfg(test)]
@@ -413,17 +298,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_found() {
-        let all = names();
-        let mut sorted = all.clone();
-        sorted.sort();
-        sorted.dedup();
-        assert_eq!(sorted.len(), all.len());
+    fn functions_are_found_by_name() {
         assert_eq!(function("np.sin"), Some((Fun::Sin, Rule::Ufunc)));
         assert_eq!(function("np.abs"), Some((Fun::Absolute, Rule::Ufunc)));
         assert_eq!(function("np.zeros"), None);
-        assert_eq!(nearest("math.sinn").as_deref(), Some("math.sin"));
-        assert_eq!(nearest("os.getcwd"), None);
     }
 
     #[test]

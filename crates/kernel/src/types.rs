@@ -1,4 +1,4 @@
-//! Types of values in kernels, with Numba's names and rules of unification.
+//! The types of values in kernels, with Numba's names and unification rules.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,81 +9,81 @@ use cuprous_core::promote::promote;
 /// A type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Ty {
-    /// Not known yet: inference has not come to an assignment.
+    /// Not known yet: inference has not reached an assignment.
     Unknown,
-    /// `None`, and what a function without a value returns.
+    /// `None`, also the result of a function without a value.
     None,
-    /// A number or a truth value.
+    /// A number or a bool.
     Scalar(DType),
     /// An array.
     Array(ArrayTy),
-    /// Fields in memory: the element of an array. A record by itself is an array of records without axes.
+    /// A record in memory: the element type of an array. A single record is an array of records without axes.
     Record(Arc<RecordTy>),
-    /// A tuple; a named one has its names.
+    /// A tuple; a named tuple has names.
     Tuple(Vec<Ty>, Option<Arc<[String]>>),
 }
 
-/// The field of a record that is text: its characters.
+/// The field that holds the characters of a string element.
 pub const TEXT: &str = "@text";
 
-/// The type of a record.
+/// A record type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct RecordTy {
-    /// Bytes.
+    /// The size in bytes.
     pub size: usize,
-    /// Its fields.
+    /// The fields.
     pub fields: Vec<Field>,
 }
 
 /// A field of a record.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Field {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Where it begins, in bytes.
+    /// The offset in bytes.
     pub offset: usize,
-    /// What it holds: a number, or another record.
+    /// The element type: a number or another record.
     pub elem: Ty,
-    /// How many of them.
+    /// The extents, for a field that is an array.
     pub shape: Vec<i64>,
 }
 
-/// How the elements of an array lie.
+/// The memory layout of an array.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Order {
-    /// Row after row, without gaps.
+    /// C order, contiguous.
     C,
-    /// Column after column, without gaps.
+    /// Fortran order, contiguous.
     F,
-    /// By strides.
+    /// Any strides.
     A,
 }
 
-/// The type of an array.
+/// An array type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ArrayTy {
-    /// Type of an element.
+    /// The element type.
     pub elem: Box<Ty>,
-    /// Number of axes.
+    /// The number of axes.
     pub ndim: u8,
-    /// How the elements lie.
+    /// The memory layout.
     pub order: Order,
-    /// Whether it may be written.
+    /// Whether it may be written to.
     pub mutable: bool,
 }
 
 impl ArrayTy {
-    /// A writable array of numbers.
+    /// Creates the type of a writable array of numbers.
     pub fn new(dtype: DType, ndim: usize, order: Order) -> ArrayTy {
         ArrayTy { elem: Box::new(Ty::Scalar(dtype)), ndim: ndim as u8, order, mutable: true }
     }
 
-    /// Bytes of an element.
+    /// Returns the size of an element in bytes.
     pub fn item_size(&self) -> usize {
         self.elem.item_size()
     }
 
-    /// What the elements are, where they are records.
+    /// Returns the record type of the elements.
     pub fn record(&self) -> Option<&Arc<RecordTy>> {
         match &*self.elem {
             Ty::Record(record) => Some(record),
@@ -91,12 +91,12 @@ impl ArrayTy {
         }
     }
 
-    /// Type of an element, where it is a number.
+    /// Returns the dtype of the elements if they are numbers.
     pub fn dtype(&self) -> Option<DType> {
         self.elem.scalar()
     }
 
-    /// A field of its records, or the real or imaginary parts of its complex numbers.
+    /// Returns a field of the records, or the real (0) or imaginary (1) parts of complex elements.
     pub fn field(&self, k: usize) -> Option<Field> {
         match &*self.elem {
             Ty::Record(record) => record.fields.get(k).cloned(),
@@ -109,15 +109,15 @@ impl ArrayTy {
     }
 }
 
-/// Python's `int` and NumPy's default.
+/// The type of Python's `int`.
 pub const INT: Ty = Ty::Scalar(DType::I64);
-/// Truth values.
+/// The type of Python's `bool`.
 pub const BOOL: Ty = Ty::Scalar(DType::Bool);
-/// Python's `float`.
+/// The type of Python's `float`.
 pub const FLOAT: Ty = Ty::Scalar(DType::F64);
 
 impl Ty {
-    /// The type of a number, if it is one.
+    /// Returns the dtype of a number.
     pub fn scalar(&self) -> Option<DType> {
         match self {
             Ty::Scalar(d) => Some(*d),
@@ -125,7 +125,7 @@ impl Ty {
         }
     }
 
-    /// Bytes as an element of an array.
+    /// Returns the size in bytes of an element of this type.
     pub fn item_size(&self) -> usize {
         match self {
             Ty::Scalar(d) => d.size(),
@@ -134,7 +134,7 @@ impl Ty {
         }
     }
 
-    /// Bytes to which it is aligned in memory, as C has it.
+    /// Returns the alignment in bytes of an element of this type, as in C.
     pub fn item_align(&self) -> usize {
         match self {
             Ty::Scalar(d) => d.component().size(),
@@ -143,7 +143,7 @@ impl Ty {
         }
     }
 
-    /// Whether any part is not known yet.
+    /// Returns true if any part is not known yet.
     pub fn is_unknown(&self) -> bool {
         match self {
             Ty::Unknown => true,
@@ -152,7 +152,7 @@ impl Ty {
         }
     }
 
-    /// The type that holds values of both, as Numba unifies a variable's assignments; `None` where there is none.
+    /// Returns the type that holds values of both, by Numba's rules for a variable with several assignments.
     pub fn unify(&self, other: &Ty) -> Option<Ty> {
         match (self, other) {
             _ if self == other => Some(self.clone()),
@@ -170,7 +170,7 @@ impl Ty {
         }
     }
 
-    /// Whether a value of this type may be assigned where `to` is wanted.
+    /// Returns true if a value of this type may be assigned to a variable of type `to`.
     pub fn converts_to(&self, to: &Ty) -> bool {
         match (self, to) {
             _ if self == to => true,

@@ -2,7 +2,7 @@
 //!
 //! The advisor's table of weights defines the kinds of work and their units. The table of routines is below.
 
-use cuprous_advisor::counted::Piece;
+use cuprous_advisor::counted::CountedProgram;
 use cuprous_advisor::{Demand, Group, Load};
 use cuprous_core::attention::Attention;
 use cuprous_core::routine::{FftKind, LinalgOp, QrMode, Vectors};
@@ -11,8 +11,8 @@ use cuprous_core::{DType, Fun, LayoutRef, ReduceOp, RoutineOp};
 use crate::program::{Inst, Kernel, Level, Program, RoutineCall, Step};
 
 /// Returns the cost of a program of `nodes` recorded operations.
-pub fn of(program: &Program, nodes: usize) -> Piece {
-    Piece { nodes: nodes as f64, steps: program.steps.iter().map(|step| step_of(step, program)).collect() }
+pub fn of(program: &Program, nodes: usize) -> CountedProgram {
+    CountedProgram { nodes: nodes as f64, steps: program.steps.iter().map(|step| step_of(step, program)).collect() }
 }
 
 fn step_of(step: &Step, program: &Program) -> (String, Load) {

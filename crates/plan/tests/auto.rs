@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use common::{DeviceLog, Recorder};
 use cuprous_advisor::profile::{self, Level};
-use cuprous_advisor::rates::{Copies, Rates, Room};
+use cuprous_advisor::rates::{Copies, MemoryLevel, Rates};
 use cuprous_core::error::ErrorKind;
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Fun, ReduceOp};
@@ -29,7 +29,7 @@ fn bench(id: u8) -> Bench {
 fn bench_with(id: u8, latency: f64) -> Bench {
     let paper = Rates::of_cpu(profile::find(profile::cpus(), |c| c.name, "7763").unwrap(), Level::Typical);
     let rates = |bandwidth: f64, program: f64, copies: Option<f64>| Rates {
-        rooms: vec![Room { bytes: 0.0, bandwidth }],
+        memory_levels: vec![MemoryLevel { bytes: 0.0, bandwidth }],
         program,
         copies: copies.map(|rate| Copies { up: rate, down: rate, up_pinned: rate, down_pinned: rate, latency }),
         work: paper.work.iter().map(|(what, row)| (what.clone(), row.map(|rate| rate * 1e3))).collect(),

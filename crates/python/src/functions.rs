@@ -487,7 +487,8 @@ pub(crate) fn decompose(py: Python<'_>, name: &str, a: &PyArray, b: Option<&PyAr
     let known = matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128);
     if d < 2 || a.array.layout.size == 0 || !square || !right || !known {
         return Err(PyValueError::new_err(format!(
-            "[{}] matrices of {} and shape {} are not supported: the shape must be (…, n, n), not empty, and the dtype of single or double precision",
+            "[{}] matrices of {} and shape {} are not supported: the shape must be (…, n, n), not empty, and the dtype \
+             of single or double precision",
             op.name(),
             dtype.name(),
             cuprous_core::layout::show(shape)

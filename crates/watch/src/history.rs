@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use crate::sample::Sample;
 
 /// Readings that are kept: ten minutes of one a second.
-pub const KEPT: usize = 600;
+pub const CAPACITY: usize = 600;
 
 /// Percentages over time, oldest first.
 pub type Series = VecDeque<f32>;
@@ -20,7 +20,7 @@ pub struct History {
 }
 
 fn push(series: &mut Series, value: f64) {
-    if series.len() == KEPT {
+    if series.len() == CAPACITY {
         series.pop_front();
     }
     series.push_back(value as f32);
@@ -61,14 +61,14 @@ mod tests {
         let gpu = crate::sample::Gpu { utilization: Some(50), ..Default::default() };
         let sample = Sample { gpus: vec![gpu], ..Sample::default() };
         let mut history = History::default();
-        for _ in 0..KEPT {
+        for _ in 0..CAPACITY {
             history.add(&sample);
         }
         let capacity = history.gpus[&0][0].capacity();
         for _ in 0..86_400 {
             history.add(&sample);
         }
-        assert_eq!((history.gpus[&0][0].len(), history.gpus[&0][0].capacity()), (KEPT, capacity));
+        assert_eq!((history.gpus[&0][0].len(), history.gpus[&0][0].capacity()), (CAPACITY, capacity));
         history.add(&Sample::default());
         assert!(history.gpus.is_empty());
     }

@@ -17,7 +17,7 @@ pub(crate) struct Reader {
 }
 
 /// What `/proc` says of one process.
-pub(crate) struct About {
+pub(crate) struct HostProcess {
     pub(crate) name: String,
     /// Percent of one core since the last reading.
     pub(crate) cpu: Option<f64>,
@@ -71,7 +71,7 @@ impl Reader {
     }
 
     /// The process of that number, where there is one that may be read.
-    pub(crate) fn process(&mut self, pid: u32) -> Option<About> {
+    pub(crate) fn process(&mut self, pid: u32) -> Option<HostProcess> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The name stands in brackets and may hold anything.
         let (before, after) = (stat.find('(')?, stat.rfind(')')?);
@@ -86,7 +86,7 @@ impl Reader {
         let name = if line.is_empty() { stat[before + 1..after].to_owned() } else { line };
         let pages: Option<u64> =
             read(&format!("/proc/{pid}/statm")).split_whitespace().nth(1).and_then(|n| n.parse().ok());
-        Some(About { name, cpu, memory: pages.map(|pages| pages * page_bytes()) })
+        Some(HostProcess { name, cpu, memory: pages.map(|pages| pages * page_bytes()) })
     }
 
     /// Forgets processes that are not in sight any more.

@@ -7,10 +7,10 @@ use crate::sample::{Gpu, Process, Sample};
 /// The content type of the format.
 pub const TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-type OfGpu = (&'static str, &'static str, &'static str, fn(&Gpu) -> Option<f64>);
+type GpuMetric = (&'static str, &'static str, &'static str, fn(&Gpu) -> Option<f64>);
 
 /// Name, kind, help, value.
-const GPU: [OfGpu; 18] = [
+const GPU: [GpuMetric; 18] = [
     ("gpu_utilization_ratio", "gauge", "Part of the time in which a kernel ran", |g| {
         g.utilization.map(|p| f64::from(p) / 100.0)
     }),

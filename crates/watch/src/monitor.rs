@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use cuprous_core::presence::{self, Device};
 
-use crate::nvml::OnGpu;
+use crate::nvml::GpuProcess;
 use crate::sample::{Own, Process, Sample};
 use crate::{host, nvml};
 
@@ -36,8 +36,8 @@ impl Monitor {
             Ok(reader) => {
                 sample.driver = reader.driver();
                 match reader.read() {
-                    Ok((gpus, on_gpus)) => {
-                        (sample.gpus, running) = (gpus, on_gpus);
+                    Ok((gpus, processes)) => {
+                        (sample.gpus, running) = (gpus, processes);
                         None
                     }
                     Err(problem) => Some(problem),
@@ -53,12 +53,12 @@ impl Monitor {
         sample
     }
 
-    fn processes(&mut self, running: Vec<nvml::OnGpu>, sample: &Sample) -> Vec<Process> {
+    fn processes(&mut self, running: Vec<nvml::GpuProcess>, sample: &Sample) -> Vec<Process> {
         // Whether the row's number means that process here: the driver's do, ours do in the same container.
         let mut rows: Vec<(Process, bool)> = running
             .into_iter()
             .map(|process| {
-                let OnGpu { pid, gpu, memory, utilization, name } = process;
+                let GpuProcess { pid, gpu, memory, utilization, name } = process;
                 let name = name.unwrap_or_default();
                 (Process { pid, gpu: Some(gpu), memory, utilization, name, ..Process::default() }, true)
             })

@@ -31,7 +31,7 @@ const LINK_COUNTERS: [FieldId; 2] = [FieldId(138), FieldId(139)];
 const LINKS: u32 = 24;
 
 /// A process as NVML lists it: GPU, number, bytes, percent.
-pub(crate) struct OnGpu {
+pub(crate) struct GpuProcess {
     pub(crate) gpu: u32,
     pub(crate) pid: u32,
     pub(crate) memory: Option<u64>,
@@ -70,11 +70,11 @@ impl Reader {
     ///
     /// # Errors
     /// NVML does not answer any more, in words.
-    pub(crate) fn read(&mut self) -> Result<(Vec<Gpu>, Vec<OnGpu>), String> {
+    pub(crate) fn read(&mut self) -> Result<(Vec<Gpu>, Vec<GpuProcess>), String> {
         let count = self.nvml.device_count().map_err(|e| format!("NVIDIA's management library says: {e}"))?;
         let nvml = &self.nvml;
         let mut seen: Vec<_> = std::thread::scope(|scope| {
-            let look = |index| move || nvml.device_by_index(index).ok().map(|device| look_at(&device, index));
+            let look = |index| move || nvml.device_by_index(index).ok().map(|device| read_device(&device, index));
             let threads: Vec<_> = (1..count).map(|index| scope.spawn(look(index))).collect();
             let first = (count > 0).then(look(0));
             let others = threads.into_iter().map(|thread| thread.join().ok().flatten());
@@ -104,7 +104,7 @@ fn known(value: u64) -> Option<u64> {
     (value != u64::MAX && value != u64::from(u32::MAX)).then_some(value)
 }
 
-fn look_at(device: &Device<'_>, index: u32) -> (Gpu, Option<[u64; 2]>, Vec<OnGpu>) {
+fn read_device(device: &Device<'_>, index: u32) -> (Gpu, Option<[u64; 2]>, Vec<GpuProcess>) {
     let memory = device.memory_info().ok();
     let utilization = device.utilization_rates().ok();
     let watts = |milliwatts: Result<u32, NvmlError>| milliwatts.ok().map(|mw| f64::from(mw) / 1000.0);
@@ -160,7 +160,7 @@ fn link_counters(device: &Device<'_>) -> Option<[u64; 2]> {
     Some([values.next()??, values.next()??])
 }
 
-fn running(device: &Device<'_>, gpu: u32) -> Vec<OnGpu> {
+fn running(device: &Device<'_>, gpu: u32) -> Vec<GpuProcess> {
     let busy: HashMap<u32, u32> = device
         .process_utilization_stats(None)
         .unwrap_or_default()
@@ -169,7 +169,7 @@ fn running(device: &Device<'_>, gpu: u32) -> Vec<OnGpu> {
         .collect();
     let mut all = device.running_compute_processes().unwrap_or_default();
     all.extend(device.running_graphics_processes().unwrap_or_default());
-    let mut found: Vec<OnGpu> = Vec::new();
+    let mut found: Vec<GpuProcess> = Vec::new();
     for process in all {
         if found.iter().any(|other| other.pid == process.pid) {
             continue;
@@ -180,7 +180,7 @@ fn running(device: &Device<'_>, gpu: u32) -> Vec<OnGpu> {
         };
         // Percentages of samples that are no percentages were seen on idle GPUs.
         let utilization = busy.get(&process.pid).copied().filter(|&percent| percent <= 100);
-        found.push(OnGpu { gpu, pid: process.pid, memory, utilization, name: None });
+        found.push(GpuProcess { gpu, pid: process.pid, memory, utilization, name: None });
     }
     found
 }

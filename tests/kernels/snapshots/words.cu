@@ -8,11 +8,11 @@ static __device__ tuple_i64_bool weight(int32 x, int64 y) {
 // test_code.py, line N
 extern "C" __global__ void words(strided<int32, 2> a, int64 add_, array<double, 1> out) {
     // N: for row in a[1:, ::-1]:
-    strided<int32, 2> items = view<2>(a, part_of{1, MISSING, 1}, part_of{MISSING, MISSING, -1});
-    int64 count = view<2>(a, part_of{1, MISSING, 1}, part_of{MISSING, MISSING, -1}).shape[0];
+    strided<int32, 2> items = view<2>(a, slice_entry{1, MISSING, 1}, slice_entry{MISSING, MISSING, -1});
+    int64 count = view<2>(a, slice_entry{1, MISSING, 1}, slice_entry{MISSING, MISSING, -1}).shape[0];
     bool completed = true;
     for (int64 k = 0; k < count; k++) {
-        strided<int32, 1> row = view<1>(items, place_at{k}, whole_axis);
+        strided<int32, 1> row = view<1>(items, index_entry{k}, whole_axis);
         // N: value, larger = weight(row[-1])
         tuple_i64_bool t = weight(row.at(-1), 2ll);
         int64 value = t.v0;

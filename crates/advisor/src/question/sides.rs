@@ -3,13 +3,13 @@
 use cuprous_core::{Error, Result};
 
 use crate::estimate::Work;
-use crate::profile::{self, Cpu, Gpu, Level, Unit};
+use crate::profile::{self, ComputeUnit, Cpu, Gpu, Level};
 use crate::rates::{Group, Rates};
 
 /// One side: of the list, or this machine's with where its figures come from.
 pub(super) enum Side<T: 'static> {
     Listed(&'static T),
-    Here(Rates, String),
+    Own(Rates, String),
 }
 
 /// Hardware of the list by its name.
@@ -33,8 +33,8 @@ pub(super) fn comparable(cpu: &mut Side<Cpu>, gpu: &mut Side<Gpu>, work: &Work) 
     let group = Group::of(work.dtype);
     let scaled = |rates: &mut Rates, source: &mut String| {
         let products = rates.work.get("dot").map_or(0.0, |row| row[group as usize]);
-        if work.unit == Unit::Vector && products > 0.0 {
-            let rate = products * profile::typical(Unit::Vector) / profile::typical(Unit::Matrix);
+        if work.unit == ComputeUnit::Vector && products > 0.0 {
+            let rate = products * profile::typical(ComputeUnit::Vector) / profile::typical(ComputeUnit::Matrix);
             let own = &mut rates.work.entry("add".to_owned()).or_default()[group as usize];
             if (rate / *own - 1.0).abs() > 1e-6 {
                 *source += ", at the same share of its peak as listed hardware";
@@ -43,7 +43,7 @@ pub(super) fn comparable(cpu: &mut Side<Cpu>, gpu: &mut Side<Gpu>, work: &Work) 
         }
     };
     match (cpu, gpu) {
-        (Side::Here(rates, source), Side::Listed(_)) | (Side::Listed(_), Side::Here(rates, source)) => {
+        (Side::Own(rates, source), Side::Listed(_)) | (Side::Listed(_), Side::Own(rates, source)) => {
             scaled(rates, source);
         }
         _ => {}
@@ -64,7 +64,7 @@ pub(super) trait Figures {
 }
 
 pub(super) fn kind(work: &Work) -> &'static str {
-    if work.unit == Unit::Matrix { "dot" } else { "add" }
+    if work.unit == ComputeUnit::Matrix { "dot" } else { "add" }
 }
 
 impl Figures for Rates {
@@ -114,18 +114,18 @@ impl<T: Figures> Side<T> {
     pub(super) fn figures(&self) -> &dyn Figures {
         match self {
             Side::Listed(row) => *row,
-            Side::Here(rates, _) => rates,
+            Side::Own(rates, _) => rates,
         }
     }
 
     /// Where the rates of the full model come from.
-    pub(super) fn source(&self, unit: Unit) -> String {
+    pub(super) fn source(&self, unit: ComputeUnit) -> String {
         match self {
             Side::Listed(row) => {
-                let what = if unit == Unit::Matrix { "matrix products" } else { "element by element" };
+                let what = if unit == ComputeUnit::Matrix { "matrix products" } else { "element by element" };
                 format!("data sheets, {:.0} % of the peak ({what}){}", 100.0 * profile::typical(unit), row.remark())
             }
-            Side::Here(_, source) => source.clone(),
+            Side::Own(_, source) => source.clone(),
         }
     }
 
@@ -133,7 +133,7 @@ impl<T: Figures> Side<T> {
     pub(super) fn peak_source(&self) -> String {
         match self {
             Side::Listed(row) => format!("the peak of data sheets{}", row.remark()),
-            Side::Here(_, source) => format!("{source}, by its matrix products"),
+            Side::Own(_, source) => format!("{source}, by its matrix products"),
         }
     }
 }
@@ -143,7 +143,7 @@ impl Side<Gpu> {
     pub(super) fn slot(&self) -> f64 {
         match self {
             Side::Listed(gpu) => gpu.slot(),
-            Side::Here(rates, _) => rates.copies.map_or(f64::INFINITY, |c| c.up_pinned),
+            Side::Own(rates, _) => rates.copies.map_or(f64::INFINITY, |c| c.up_pinned),
         }
     }
 }

@@ -1,12 +1,12 @@
 use super::*;
 
-fn machine(gpu: bool) -> Here {
+fn machine(gpu: bool) -> ThisMachine {
     let listed = profile::find(profile::gpus(), |g| g.name, "L4").unwrap();
     let mut host = Rates::of_cores("own CPU", &profile::cpus()[0], 2.0);
     host.work.insert("add".into(), [1e9; 5]);
     let gpu = gpu.then(|| Rates { name: "own GPU".into(), ..Rates::of_gpu(listed, false, Level::Typical) });
     let source = ["measured".to_owned(), "measured too".to_owned()];
-    Here { host, gpu, measured: [true, false], source, hint: None }
+    ThisMachine { host, gpu, measured: [true, false], source, hint: None }
 }
 
 #[test]
@@ -18,7 +18,7 @@ fn this_machine_is_a_side_like_any_other() {
     assert!(both.joules.is_none() && both.roofline.unwrap().cpu[0] == 1e9, "{both:?}");
     let here = |gpu: &str| Question { gpu: Some(gpu.into()), ..question.clone() };
     assert_eq!(ask(&here("h200"), || machine(false)).unwrap().gpu, "H200 SXM");
-    assert!(ask(&here(HERE), || machine(false)).unwrap_err().message.contains("no usable GPU"));
+    assert!(ask(&here(THIS_MACHINE), || machine(false)).unwrap_err().message.contains("no usable GPU"));
     let listed = Question { cpu: Some("5600X".into()), ..here("h200") };
     assert!(ask(&listed, || unreachable!()).unwrap().joules.is_some());
 }
@@ -40,7 +40,7 @@ fn the_simple_formula_takes_this_machines_peak() {
 fn the_simple_formula_needs_no_hardware_whose_figures_are_given() {
     let asked = |flops: f64, data: f64, startup: f64, given: [Option<f64>; 3]| {
         let question = Question { flops, data, startup: Some(startup), given, simple: true, ..Question::default() };
-        assert!(!is_here(&question));
+        assert!(!uses_this_machine(&question));
         ask(&question, || unreachable!()).unwrap()
     };
     let network = asked(1e13, 1e9, 0.375, [Some(4e11), Some(1.25e13), Some(8e9)]);
@@ -51,7 +51,7 @@ fn the_simple_formula_needs_no_hardware_whose_figures_are_given() {
     let copied =
         Question { flops: 1.0, data: 1.0, simple: true, given: [Some(1.0), Some(1.0), None], ..Question::default() };
     let why = ask(&copied, || machine(false)).unwrap_err().message;
-    assert!(is_here(&copied) && why.contains("give the GPU's rate and the bandwidth"), "{why}");
+    assert!(uses_this_machine(&copied) && why.contains("give the GPU's rate and the bandwidth"), "{why}");
 }
 
 #[test]

@@ -95,7 +95,7 @@ impl FunctionCompiler<'_, '_, '_> {
         let mut address = values[0];
         let mut apart = Vec::new();
         for (axis, index) in indices.iter().enumerate() {
-            let natural = self.is_nonnegative(index);
+            let natural = self.is_non_negative(index);
             let (rest, more) = if natural { split_constant(index) } else { (Some(index), 0) };
             apart.push(more);
             let Some(rest) = rest else { continue };

@@ -63,7 +63,7 @@ impl FunctionCompiler<'_, '_, '_> {
 
     /// Returns a lower bound of an integer.
     pub(super) fn least(&self, e: &Expr) -> Option<i64> {
-        let own = self.sizes.natural(e).then_some(0);
+        let own = self.sizes.is_non_negative(e).then_some(0);
         let found = match &e.kind {
             Kind::Const(_) => e.as_int(),
             Kind::Var(v) => self.lower_bounds.iter().filter(|(known, _)| known == v).map(|&(_, n)| n).max(),
@@ -84,7 +84,7 @@ impl FunctionCompiler<'_, '_, '_> {
     }
 
     /// Returns true if an index is never negative.
-    pub(super) fn is_nonnegative(&self, e: &Expr) -> bool {
-        self.sizes.natural(e) || self.least(e).is_some_and(|n| n >= 0)
+    pub(super) fn is_non_negative(&self, e: &Expr) -> bool {
+        self.sizes.is_non_negative(e) || self.least(e).is_some_and(|n| n >= 0)
     }
 }

@@ -4,9 +4,8 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, StackSlotData, StackSlotKind, Value, types};
 use cranelift_module::Module as _;
 use cuprous_core::{DType, Error, Kind as DTypeKind, Result};
+use cuprous_kernel::builtin::{Builtin, LAST_THREAD_X, TypeSpec};
 use cuprous_kernel::ir::{AtomicOp, Expr, Kind, Space};
-use cuprous_kernel::strides::LAST;
-use cuprous_kernel::table::{Row, Slot};
 use cuprous_kernel::types::Ty;
 use smallvec::smallvec;
 
@@ -46,7 +45,7 @@ impl FunctionCompiler<'_, '_, '_> {
         })
     }
 
-    pub(super) fn builtin(&mut self, row: &'static Row, args: &[Expr], ty: &Ty) -> Result<Values> {
+    pub(super) fn builtin(&mut self, row: &'static Builtin, args: &[Expr], ty: &Ty) -> Result<Values> {
         let mut values = Vec::new();
         for arg in args {
             values.push(self.value_of(arg)?);
@@ -63,10 +62,10 @@ impl FunctionCompiler<'_, '_, '_> {
                 _ => self.launch_dims[what][axis],
             }]);
         }
-        if row.host == LAST.host {
+        if row.host == LAST_THREAD_X.host {
             return Ok(smallvec![self.b.ins().iadd_imm_s(self.width, -1)]);
         }
-        if let (true, Some(answer)) = (row.waits, self.barrier_result) {
+        if let (true, Some(answer)) = (row.synchronizes, self.barrier_result) {
             return Ok(smallvec![answer]);
         }
         if OPS.contains(&row.host) {
@@ -118,7 +117,7 @@ impl FunctionCompiler<'_, '_, '_> {
                 smallvec![self.resize(at, types::I32, false)]
             }
             name if name.starts_with("nv_") => match row.ret {
-                Slot::Several(types) => {
+                TypeSpec::Several(types) => {
                     let memory = self.scratch();
                     let mut arguments = values;
                     arguments.extend(&memory[..types.len()]);
@@ -155,10 +154,10 @@ impl FunctionCompiler<'_, '_, '_> {
     }
 
     /// Waits for other threads. Operand and result are passed as 64 bits.
-    fn wait(&mut self, row: &'static Row, values: &[Value], args: &[Expr]) -> Result<Values> {
+    fn wait(&mut self, row: &'static Builtin, values: &[Value], args: &[Expr]) -> Result<Values> {
         let zero = self.b.ins().iconst(types::I64, 0);
         let none = self.b.ins().iconst(types::I32, 0);
-        let of_warp = row.params.first() == Some(&Slot::Is(DType::U32));
+        let of_warp = row.params.first() == Some(&TypeSpec::Is(DType::U32));
         let (mask, at) = if of_warp { (values[0], 1) } else { (none, 0) };
         let (brought, d) = match (values.get(at), args.get(at).and_then(Expr::dtype)) {
             (Some(&value), Some(d)) => (self.as_bits(value), Some(d)),
@@ -171,17 +170,17 @@ impl FunctionCompiler<'_, '_, '_> {
             let answer = body.call_library("host_wait", &[body.env, op, mask, brought, lane], Some(types::I64))?;
             answer.ok_or_else(|| Error::runtime("[kernel] internal error: a wait without a result"))
         };
-        if row.ret == Slot::IntBool {
+        if row.ret == TypeSpec::IntBool {
             let lanes = request(self, "@match_all_sync_mask")?;
             let same = request(self, row.host)?;
             return Ok(smallvec![self.resize(lanes, types::I32, false), self.resize(same, types::I8, false)]);
         }
         let answer = request(self, row.host)?;
         Ok(match row.ret {
-            Slot::Nothing => Values::new(),
-            Slot::T => smallvec![self.of_bits(answer, d.unwrap_or(DType::I64))],
-            Slot::Is(d) => smallvec![self.of_bits(answer, d)],
-            Slot::IntBool | Slot::Several(_) => Values::new(),
+            TypeSpec::Nothing => Values::new(),
+            TypeSpec::T => smallvec![self.of_bits(answer, d.unwrap_or(DType::I64))],
+            TypeSpec::Is(d) => smallvec![self.of_bits(answer, d)],
+            TypeSpec::IntBool | TypeSpec::Several(_) => Values::new(),
         })
     }
 
@@ -210,17 +209,9 @@ impl FunctionCompiler<'_, '_, '_> {
         let address = self.element(array, indices)?;
         let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] internal error: expected an array")) };
         let d = ty.dtype().unwrap_or(DType::I64);
-        // Hints for caches apply to GPUs only.
-        if op.loads() {
-            return Ok(smallvec![self.b.ins().load(register(d), Self::trusted(), address, 0)]);
-        }
         let mut values = Vec::new();
         for operand in operands {
             values.push(self.expr(operand)?);
-        }
-        if op.stores() {
-            self.b.ins().store(Self::trusted(), values[0][0], address, 0);
-            return Ok(Values::new());
         }
         if d.is_complex() {
             let (part, size) = (d.component(), d.component().size() as i64);
@@ -270,6 +261,21 @@ impl FunctionCompiler<'_, '_, '_> {
             return Ok(smallvec![cast(self, seen, t)]);
         }
         Ok(smallvec![self.call_atomic(op, d, address, value)?])
+    }
+
+    /// Compiles a load or store with a cache hint, which has no meaning on a CPU.
+    pub(super) fn cached(&mut self, array: &Expr, indices: &[Expr], operands: &[Expr]) -> Result<Values> {
+        let address = self.element(array, indices)?;
+        let Ty::Array(ty) = &array.ty else {
+            return Err(Error::runtime("[kernel] internal error: expected an array"));
+        };
+        let d = ty.dtype().unwrap_or(DType::I64);
+        let [value] = operands else {
+            return Ok(smallvec![self.b.ins().load(register(d), Self::trusted(), address, 0)]);
+        };
+        let value = self.expr(value)?;
+        self.b.ins().store(Self::trusted(), value[0], address, 0);
+        Ok(Values::new())
     }
 
     /// Returns true if an array belongs to the block, whose threads run on one core one after the other.

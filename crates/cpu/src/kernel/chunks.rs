@@ -55,7 +55,7 @@ impl FunctionCompiler<'_, '_, '_> {
                 halves.collect()
             }
             LaneValue::Uniform(value) => self.splat(value, d),
-            LaneValue::Affine(first, k) => {
+            LaneValue::Linear(first, k) => {
                 let t = Self::vector(d);
                 let (lanes, size) = (t.lane_count() as usize, t.lane_type().bytes() as usize);
                 let base = self.b.ins().splat(t, first);
@@ -90,9 +90,9 @@ impl FunctionCompiler<'_, '_, '_> {
                 let value = self.b.ins().ireduce(types::I32, value);
                 self.chunks(LaneValue::Uniform(value), DType::I32)
             }
-            LaneValue::Affine(first, k) => {
+            LaneValue::Linear(first, k) => {
                 let first = self.b.ins().ireduce(types::I32, first);
-                self.chunks(LaneValue::Affine(first, k), DType::I32)
+                self.chunks(LaneValue::Linear(first, k), DType::I32)
             }
         }
     }
@@ -151,7 +151,7 @@ impl FunctionCompiler<'_, '_, '_> {
     pub(super) fn lane_of(&mut self, value: &LaneValue, d: DType, lane: i64) -> Value {
         match value {
             LaneValue::Uniform(value) => *value,
-            LaneValue::Affine(first, k) => self.b.ins().iadd_imm_s(*first, lane.wrapping_mul(*k)),
+            LaneValue::Linear(first, k) => self.b.ins().iadd_imm_s(*first, lane.wrapping_mul(*k)),
             LaneValue::Varying(chunks) => {
                 let t = self.b.func.dfg.value_type(chunks[0]);
                 let lanes = i64::from(t.lane_count());

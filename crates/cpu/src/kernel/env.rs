@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use cuprous_core::interrupt::{self, Token};
-use cuprous_kernel::fault::{Record, WORDS};
+use cuprous_kernel::exception::{Record, WORDS};
 use cuprous_plan::Launch;
 
 use super::request::CurrentThread;

@@ -28,7 +28,7 @@ fn cheap_parts(e: &Expr) -> Option<usize> {
         _ => false,
     };
     let mut all = quick.then_some(1);
-    e.parts(&mut |part| all = all.zip(cheap_parts(part)).map(|(a, b)| a + b));
+    e.each_operand(&mut |part| all = all.zip(cheap_parts(part)).map(|(a, b)| a + b));
     all
 }
 
@@ -112,6 +112,7 @@ impl FunctionCompiler<'_, '_, '_> {
             }
             Kind::Call(callee, args) => self.call(*callee, args)?,
             Kind::Atomic { op, array, indices, operands } => self.atomic(*op, array, indices, operands)?,
+            Kind::Cached { array, indices, operands, .. } => self.cached(array, indices, operands)?,
         })
     }
 

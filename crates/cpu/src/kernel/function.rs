@@ -9,8 +9,8 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
 use cranelift_module::{Linkage, Module as _};
 use cuprous_core::{Error, Result};
+use cuprous_kernel::integer_ranges::IntegerRanges;
 use cuprous_kernel::ir::{self, Space};
-use cuprous_kernel::size::Sizes;
 use cuprous_kernel::types::Ty;
 use smallvec::SmallVec;
 
@@ -36,7 +36,7 @@ pub(super) struct FunctionCompiler<'b, 's, 'm> {
     pub(super) function: &'m ir::Function,
     number: usize,
     pub(super) vars: Vec<SmallVec<[Variable; 4]>>,
-    pub(super) sizes: Sizes,
+    pub(super) sizes: IntegerRanges,
     /// Address of the environment.
     pub(super) env: Value,
     /// Index of the thread in its block.
@@ -93,7 +93,7 @@ impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
             function,
             number,
             vars,
-            sizes: Sizes::of(function),
+            sizes: IntegerRanges::of(function),
             env: none,
             stop: none,
             stop_block: None,

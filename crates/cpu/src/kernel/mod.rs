@@ -43,7 +43,7 @@ use std::sync::{Arc, Mutex};
 use cuprous_core::interrupt::{self, Token};
 use cuprous_core::{Error, Result};
 use cuprous_kernel::Module;
-use cuprous_kernel::fault::Record;
+use cuprous_kernel::exception::Record;
 use cuprous_kernel::ir::Space;
 use cuprous_plan::{Launch, UserKernel};
 

@@ -4,10 +4,11 @@
 use std::collections::HashSet;
 
 use cuprous_kernel::Module;
+use cuprous_kernel::builtin::Builtin;
+use cuprous_kernel::flow::{exits_loop, has_return, occurrences, upward_exposed};
 use cuprous_kernel::ir::{Expr, Kind, LocalArray, Space, Stmt, StmtKind, any_expr, each_expr, each_stmt};
-use cuprous_kernel::lanes::{Class, Lanes, exposed, has_return, leaves, occurrences};
-use cuprous_kernel::place::{Places, is_in_grid};
-use cuprous_kernel::table::Row;
+use cuprous_kernel::rematerialize::{Rematerializable, uses_only_global_index_x};
+use cuprous_kernel::uniformity::{Divergence, Uniformity};
 
 use super::values::{array_bytes, parts};
 
@@ -20,7 +21,7 @@ const BARRIERS: [&str; 5] = ["@syncthreads", "@syncthreads_count", "@syncthreads
 
 /// How one function runs the threads of a block.
 pub(super) struct Plan {
-    pub(super) lanes: Lanes,
+    pub(super) lanes: Uniformity,
     /// Offsets of each variable's parts in the context.
     pub(super) context: Vec<Option<Vec<usize>>>,
     /// Bytes of the context for all threads, and of each thread's local arrays behind it.
@@ -29,7 +30,7 @@ pub(super) struct Plan {
     /// Whether some variable of the context may be read before it is assigned.
     pub(super) clears_context: bool,
     /// Variables that are recomputed from the thread index instead of kept (rematerialization).
-    pub(super) rematerialized: Places,
+    pub(super) rematerialized: Rematerializable,
     /// Number of occurrences of each variable.
     pub(super) occurrences: Vec<u32>,
     /// Whether barriers divide the kernel.
@@ -76,7 +77,7 @@ impl BlocksPerCall {
 /// A part of a list of statements.
 pub(super) enum Part<'a> {
     /// A barrier: the statement, its row in the table of builtins, and its operand.
-    Barrier(&'a Stmt, &'static Row, Option<&'a Expr>),
+    Barrier(&'a Stmt, &'static Builtin, Option<&'a Expr>),
     /// A statement that runs once for the block: a branch or loop with barriers inside, or a jump out of such a loop.
     BlockLevel(&'a Stmt),
     /// Statements without barriers, which run for each thread.
@@ -84,16 +85,18 @@ pub(super) enum Part<'a> {
 }
 
 /// Returns the row of the table of builtins and the operand, if an expression is a barrier.
-fn barrier_call(e: &Expr) -> Option<(&'static Row, Option<&Expr>)> {
+fn barrier_call(e: &Expr) -> Option<(&'static Builtin, Option<&Expr>)> {
     match &e.kind {
-        Kind::Builtin(row, args) if row.waits => Some((row, if row.host == "@syncwarp" { None } else { args.first() })),
+        Kind::Builtin(row, args) if row.synchronizes => {
+            Some((row, if row.host == "@syncwarp" { None } else { args.first() }))
+        }
         Kind::Cast(inner) => barrier_call(inner),
         _ => None,
     }
 }
 
 /// The same for a statement.
-fn barrier(stmt: &Stmt) -> Option<(&'static Row, Option<&Expr>)> {
+fn barrier(stmt: &Stmt) -> Option<(&'static Builtin, Option<&Expr>)> {
     match &stmt.kind {
         StmtKind::Eval(e) | StmtKind::Assign(_, e) => barrier_call(e),
         _ => None,
@@ -101,15 +104,15 @@ fn barrier(stmt: &Stmt) -> Option<(&'static Row, Option<&Expr>)> {
 }
 
 fn has_barrier(body: &[Stmt]) -> bool {
-    any_expr(body, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.waits))
+    any_expr(body, &mut |e| matches!(&e.kind, Kind::Builtin(row, _) if row.synchronizes))
 }
 
 /// Splits a list of statements into barriers, statements of the block, and regions.
-pub(super) fn split_at_barriers<'a>(body: &'a [Stmt], lanes: &Lanes) -> Vec<Part<'a>> {
+pub(super) fn split_at_barriers<'a>(body: &'a [Stmt], lanes: &Uniformity) -> Vec<Part<'a>> {
     let mut all = Vec::new();
     let mut start = 0;
     // Assignments that are the same for all threads run once, at both ends of a region.
-    let once = |stmt: &Stmt| matches!(&stmt.kind, StmtKind::Assign(v, e) if lanes.vars[*v] == Class::Block && lanes.class(e) == Class::Block);
+    let once = |stmt: &Stmt| matches!(&stmt.kind, StmtKind::Assign(v, e) if lanes.vars[*v] == Divergence::BlockUniform && lanes.divergence(e) == Divergence::BlockUniform);
     let run = |all: &mut Vec<Part<'a>>, part: &'a [Stmt]| {
         let front = part.iter().take_while(|s| once(s)).count();
         let back = part[front..].iter().rev().take_while(|s| once(s)).count();
@@ -123,7 +126,7 @@ pub(super) fn split_at_barriers<'a>(body: &'a [Stmt], lanes: &Lanes) -> Vec<Part
         let one = std::slice::from_ref(stmt);
         let piece = match barrier(stmt) {
             Some((row, operand)) => Part::Barrier(stmt, row, operand),
-            None if has_barrier(one) || leaves(one, false) => Part::BlockLevel(stmt),
+            None if has_barrier(one) || exits_loop(one, false) => Part::BlockLevel(stmt),
             None => continue,
         };
         run(&mut all, &body[start..k]);
@@ -135,7 +138,7 @@ pub(super) fn split_at_barriers<'a>(body: &'a [Stmt], lanes: &Lanes) -> Vec<Part
 }
 
 /// Calls `f` for each region.
-fn regions<'a>(body: &'a [Stmt], lanes: &Lanes, f: &mut dyn FnMut(&'a [Stmt])) {
+fn regions<'a>(body: &'a [Stmt], lanes: &Uniformity, f: &mut dyn FnMut(&'a [Stmt])) {
     for piece in split_at_barriers(body, lanes) {
         match piece {
             Part::Region(part) => f(part),
@@ -147,21 +150,22 @@ fn regions<'a>(body: &'a [Stmt], lanes: &Lanes, f: &mut dyn FnMut(&'a [Stmt])) {
 }
 
 /// Returns true if all threads of a block reach each barrier.
-fn is_regular(body: &[Stmt], lanes: &Lanes) -> bool {
+fn is_regular(body: &[Stmt], lanes: &Uniformity) -> bool {
     split_at_barriers(body, lanes).iter().all(|piece| match piece {
         Part::Region(_) => true,
         Part::Barrier(_, row, operand) => {
             BARRIERS.contains(&row.host) && operand.is_none_or(|e| !any_expr_of(e, &mut |e| barrier_call(e).is_some()))
         }
         Part::BlockLevel(stmt) => {
-            lanes.control(stmt) == Class::Block && stmt.kind.blocks().into_iter().all(|block| is_regular(block, lanes))
+            lanes.control(stmt) == Divergence::BlockUniform
+                && stmt.kind.blocks().into_iter().all(|block| is_regular(block, lanes))
         }
     })
 }
 
 fn any_expr_of(e: &Expr, f: &mut dyn FnMut(&Expr) -> bool) -> bool {
     let mut found = f(e);
-    e.parts(&mut |part| found |= any_expr_of(part, f));
+    e.each_operand(&mut |part| found |= any_expr_of(part, f));
     found
 }
 
@@ -170,7 +174,7 @@ impl Plan {
     /// exit. `cut` says that loops were strip-mined, which adds barriers that are not in the user's code.
     pub(super) fn of(ir: &Module, may_exit: &[bool], cut: bool) -> Option<Plan> {
         let kernel = ir.kernel();
-        let lanes = Lanes::of(kernel);
+        let lanes = Uniformity::of(kernel);
         let total = occurrences(&kernel.body, kernel.vars.len());
         let is_block_array = |array: &LocalArray| array.space != Space::Local;
         let separate =
@@ -181,7 +185,7 @@ impl Plan {
             bytes: 0,
             local: 0,
             clears_context: false,
-            rematerialized: Places::of(kernel),
+            rematerialized: Rematerializable::of(kernel),
             occurrences: total,
             is_divided: ir.barriers || cut,
             by_columns: ir.barriers
@@ -191,7 +195,7 @@ impl Plan {
                 ),
             grouping: match separate {
                 true => BlockGrouping::Separate,
-                false if is_in_grid(ir) => BlockGrouping::Merged,
+                false if uses_only_global_index_x(ir) => BlockGrouping::Merged,
                 false => BlockGrouping::Interleaved,
             },
         };
@@ -208,8 +212,8 @@ impl Plan {
             return None;
         }
         let mut kept = HashSet::new();
-        regions(&kernel.body, &plan.lanes, &mut |part| kept.extend(exposed(part)));
-        kept.retain(|&v| plan.lanes.vars[v] != Class::Block && plan.rematerialized.get(v).is_none());
+        regions(&kernel.body, &plan.lanes, &mut |part| kept.extend(upward_exposed(part)));
+        kept.retain(|&v| plan.lanes.vars[v] != Divergence::BlockUniform && plan.rematerialized.get(v).is_none());
         if kept.iter().any(|&v| v < kernel.params) {
             return None;
         }
@@ -222,7 +226,7 @@ impl Plan {
             }
             plan.context[v] = Some(offsets);
         }
-        let first = exposed(&kernel.body);
+        let first = upward_exposed(&kernel.body);
         plan.clears_context = kept.iter().any(|v| first.contains(v));
         let local_arrays = kernel.arrays.iter().filter(|a| a.space == Space::Local);
         plan.local = local_arrays.map(array_bytes).sum();

@@ -14,9 +14,10 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 use cuprous_core::Result;
+use cuprous_kernel::builtin::Builtin;
+use cuprous_kernel::flow::{occurrences, upward_exposed};
 use cuprous_kernel::ir::{Expr, Space, Stmt, StmtKind};
-use cuprous_kernel::lanes::{Class, exposed, occurrences};
-use cuprous_kernel::table::Row;
+use cuprous_kernel::uniformity::Divergence;
 
 use super::env::offset;
 use super::function::FunctionCompiler;
@@ -29,7 +30,7 @@ use super::vector::WIDTH;
 pub(super) enum Work<'a> {
     Statements(&'a [Stmt]),
     /// Combines the votes of all threads.
-    Vote(&'a Expr, &'static Row, Variable),
+    Vote(&'a Expr, &'static Builtin, Variable),
 }
 
 /// The variables that threads of a region read at its start and write at its end.
@@ -130,7 +131,7 @@ impl FunctionCompiler<'_, '_, '_> {
     /// region.
     fn region(&mut self, plan: &Plan, part: &[Stmt], assigns: bool) -> Region {
         let counts = occurrences(part, plan.occurrences.len());
-        let open = exposed(part);
+        let open = upward_exposed(part);
         let (mut assigned, used) = assigned_and_named(part);
         if !assigns {
             assigned.clear();
@@ -141,14 +142,18 @@ impl FunctionCompiler<'_, '_, '_> {
             .iter()
             .copied()
             .filter(|v| plan.context[*v].is_none() && (assigned.contains(v) || *v < self.function.params))
-            .filter(|v| (plan.lanes.vars[*v] == Class::Block && counts[*v] != plan.occurrences[*v]) || open.contains(v))
+            .filter(|v| {
+                (plan.lanes.vars[*v] == Divergence::BlockUniform && counts[*v] != plan.occurrences[*v])
+                    || open.contains(v)
+            })
             .map(|v| {
-                let own = v >= self.function.params && plan.lanes.vars[v] != Class::Block;
+                let own = v >= self.function.params && plan.lanes.vars[v] != Divergence::BlockUniform;
                 let first = if own { self.zeros(v) } else { self.get(v) };
                 (v, first)
             })
             .collect();
-        let mut rematerialized: Vec<usize> = open.into_iter().filter(|&v| plan.lanes.vars[v] != Class::Block).collect();
+        let mut rematerialized: Vec<usize> =
+            open.into_iter().filter(|&v| plan.lanes.vars[v] != Divergence::BlockUniform).collect();
         rematerialized.sort_unstable();
         let rematerialized =
             rematerialized.into_iter().filter_map(|v| Some(StmtKind::Assign(v, plan.rematerialized.get(v)?.clone())));

@@ -9,7 +9,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 use cuprous_core::Result;
 use cuprous_kernel::ir::{Expr, Function, Kind, Stmt, StmtKind, each_expr, each_stmt};
-use cuprous_kernel::lanes::Class;
+use cuprous_kernel::uniformity::Divergence;
 use smallvec::SmallVec;
 
 use super::function::FunctionCompiler;
@@ -48,7 +48,7 @@ impl Plan {
         let mut seen = Vec::new();
         body.iter().all(|stmt| match &stmt.kind {
             StmtKind::Assign(v, e) => {
-                let each = self.lanes.vars[*v] == Class::Each;
+                let each = self.lanes.vars[*v] == Divergence::Varying;
                 if inner && each && !seen.contains(v) {
                     seen.push(*v);
                     *carried += function.vars[*v].ty.item_size();
@@ -57,8 +57,10 @@ impl Plan {
             }
             StmtKind::Store { indices, value, .. } => self.is_plain(&indices.iter().chain([value]).collect::<Vec<_>>()),
             StmtKind::For { var, start, stop, step, body } => {
-                let same = [start, stop, step].into_iter().all(|e| self.lanes.class(e) == Class::Block);
-                same && self.lanes.vars[*var] == Class::Block && self.can_interleave(function, body, true, carried)
+                let same =
+                    [start, stop, step].into_iter().all(|e| self.lanes.divergence(e) == Divergence::BlockUniform);
+                same && self.lanes.vars[*var] == Divergence::BlockUniform
+                    && self.can_interleave(function, body, true, carried)
             }
             _ => false,
         })
@@ -67,8 +69,9 @@ impl Plan {
     /// Returns true if there are enough vector registers for the loads of a statement.
     fn is_plain(&self, all: &[&Expr]) -> bool {
         fn loads(plan: &Plan, e: &Expr) -> usize {
-            let mut count = usize::from(matches!(e.kind, Kind::Load(..)) && plan.lanes.class(e) == Class::Each);
-            e.parts(&mut |part| count += loads(plan, part));
+            let mut count =
+                usize::from(matches!(e.kind, Kind::Load(..)) && plan.lanes.divergence(e) == Divergence::Varying);
+            e.each_operand(&mut |part| count += loads(plan, part));
             count
         }
         all.iter().map(|e| loads(self, e)).sum::<usize>() <= MAX_LOADS
@@ -78,7 +81,7 @@ impl Plan {
     /// writes memory.
     pub(super) fn is_streaming(&self, body: &[Stmt]) -> bool {
         let (mut streams, mut parts, mut rows, mut loops) = (0, 0, false, false);
-        let steps = |i: &Expr| matches!(self.lanes.class(i), Class::Step(_));
+        let steps = |i: &Expr| matches!(self.lanes.divergence(i), Divergence::Linear(_));
         each_stmt(body, &mut |stmt| match &stmt.kind {
             StmtKind::For { .. } | StmtKind::While { .. } => loops = true,
             StmtKind::Store { indices, .. } => streams += usize::from(indices.last().is_some_and(steps)),
@@ -152,7 +155,7 @@ impl FunctionCompiler<'_, '_, '_> {
                 StmtKind::For { var, start, stop, step, body } => {
                     self.count(*var, [start, stop, step], &mut |this| this.interleave_rows(plan, body, other))?;
                 }
-                StmtKind::Assign(v, _) if plan.lanes.vars[*v] == Class::Block => {
+                StmtKind::Assign(v, _) if plan.lanes.vars[*v] == Divergence::BlockUniform => {
                     self.wide_block(plan, std::slice::from_ref(stmt))?;
                 }
                 _ => {
@@ -170,7 +173,7 @@ impl FunctionCompiler<'_, '_, '_> {
     fn second_row(&mut self, plan: &Plan) -> Row {
         let mut vars = self.vars.clone();
         let mut wide = self.wide.clone();
-        for v in (0..vars.len()).filter(|&v| plan.lanes.vars[v] != Class::Block) {
+        for v in (0..vars.len()).filter(|&v| plan.lanes.vars[v] != Divergence::BlockUniform) {
             vars[v] = parts(&self.function.vars[v].ty).iter().map(|&t| self.b.declare_var(t)).collect();
             wide[v].clear();
         }

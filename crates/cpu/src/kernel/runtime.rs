@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io::Write as _;
 
-use cuprous_kernel::fault::VALUES;
+use cuprous_kernel::exception::VALUES;
 
 use super::env::Env;
 use super::request::{OVERFLOW, Request, STOP, wait};

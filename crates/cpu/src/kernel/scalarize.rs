@@ -5,7 +5,7 @@ use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind
 use cranelift_frontend::Variable;
 use cuprous_core::{DType, Result};
 use cuprous_kernel::ir::{Expr, Stmt, StmtKind};
-use cuprous_kernel::lanes::Class;
+use cuprous_kernel::uniformity::Divergence;
 
 use super::function::FunctionCompiler;
 use super::plan::{Plan, assigned_and_named};
@@ -79,7 +79,7 @@ impl FunctionCompiler<'_, '_, '_> {
         let mut steps = Vec::new();
         for &v in named {
             match (class(v), scalar(self, v)) {
-                (Class::Each, Some(d)) if is_vector_type(d) => {
+                (Divergence::Varying, Some(d)) if is_vector_type(d) => {
                     let slot = self.slot(v);
                     let chunks = self.get_wide(v);
                     let chunks = self.chunks(LaneValue::Varying(chunks), d);
@@ -87,7 +87,7 @@ impl FunctionCompiler<'_, '_, '_> {
                     self.store_chunks(d, &chunks, base, 0);
                     own.push((v, d, slot));
                 }
-                (Class::Step(k), Some(_)) => {
+                (Divergence::Linear(k), Some(_)) => {
                     let first = self.get(v)[0];
                     steps.push((v, first, k));
                 }

@@ -115,7 +115,7 @@ impl FunctionCompiler<'_, '_, '_> {
         let start = self.value_of(start)?;
         let stop = self.value_of(stop)?;
         // A step that is never negative counts up.
-        let known_step = step.as_int().or_else(|| self.sizes.natural(step).then_some(1));
+        let known_step = step.as_int().or_else(|| self.sizes.is_non_negative(step).then_some(1));
         let step = self.value_of(step)?;
         self.set(var, &[start]);
         let (head, inside) = (self.b.create_block(), self.b.create_block());

@@ -18,7 +18,7 @@ pub(super) enum LaneValue {
     /// The same in all lanes.
     Uniform(Value),
     /// The number of the first lane, and the difference between lanes.
-    Affine(Value, i64),
+    Linear(Value, i64),
     /// A number per lane. Truth values are all ones or all zeros, in lanes of any size.
     Varying(Chunks),
 }

@@ -87,7 +87,7 @@ impl FunctionCompiler<'_, '_, '_> {
                 }
                 Index::At(e) => {
                     let at = self.value_of(e)?;
-                    let at = if self.is_nonnegative(e) { at } else { self.wrap_negative(at, values[1 + axis]) };
+                    let at = if self.is_non_negative(e) { at } else { self.wrap_negative(at, values[1 + axis]) };
                     let far = self.b.ins().imul(at, strides[axis]);
                     data = self.b.ins().iadd(data, far);
                 }

@@ -4,7 +4,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cuprous_core::{DType, Error, Fun, Kind as DTypeKind, Result};
 use cuprous_kernel::ir::{Expr, Kind};
-use cuprous_kernel::lanes::Class;
+use cuprous_kernel::uniformity::Divergence;
 
 use super::function::FunctionCompiler;
 use super::plan::Plan;
@@ -16,7 +16,7 @@ use super::wide_memory::LaneAddresses;
 /// Returns true if an expression may be computed where its value is not needed: it does not read memory.
 fn is_safe(e: &Expr) -> bool {
     let mut safe = !matches!(e.kind, Kind::Load(..)) && !e.has_effect();
-    e.parts(&mut |part| safe &= is_safe(part));
+    e.each_operand(&mut |part| safe &= is_safe(part));
     safe
 }
 
@@ -24,10 +24,10 @@ impl FunctionCompiler<'_, '_, '_> {
     /// Computes an expression in all lanes.
     pub(super) fn wide_expr(&mut self, plan: &Plan, e: &Expr) -> Result<LaneValue> {
         let d = e.dtype().unwrap_or(DType::I64);
-        match plan.lanes.class(e) {
-            Class::Block | Class::Row => return Ok(LaneValue::Uniform(self.value_of(e)?)),
-            Class::Step(k) => return Ok(LaneValue::Affine(self.value_of(e)?, k)),
-            Class::Each => {}
+        match plan.lanes.divergence(e) {
+            Divergence::BlockUniform | Divergence::LaneUniform => return Ok(LaneValue::Uniform(self.value_of(e)?)),
+            Divergence::Linear(k) => return Ok(LaneValue::Linear(self.value_of(e)?, k)),
+            Divergence::Varying => {}
         }
         Ok(match &e.kind {
             Kind::Var(v) => LaneValue::Varying(self.get_wide(*v)),
@@ -133,7 +133,7 @@ impl FunctionCompiler<'_, '_, '_> {
         }
         let blocks = [(); 4].map(|()| self.b.create_block());
         let outcome = self.test(plan, test)?;
-        let same = plan.lanes.class(test).is_same();
+        let same = plan.lanes.divergence(test).is_uniform();
         if same {
             self.b.ins().brif(outcome.all, blocks[0], &[], blocks[1], &[]);
         } else {
@@ -167,7 +167,7 @@ impl FunctionCompiler<'_, '_, '_> {
 
     /// Computes whether a condition is true in all lanes, and in none.
     pub(super) fn test(&mut self, plan: &Plan, e: &Expr) -> Result<LaneTest> {
-        if plan.lanes.class(e).is_same() {
+        if plan.lanes.divergence(e).is_uniform() {
             let all = self.value_of(e)?;
             let none = self.b.ins().icmp_imm_s(IntCC::Equal, all, 0);
             return Ok(LaneTest { all, none });
@@ -210,8 +210,8 @@ impl FunctionCompiler<'_, '_, '_> {
                 return Ok(LaneTest { all: params[0], none: params[1] });
             }
             Kind::Fun(fun, d, args) if args.len() == 2 && d.kind() == DTypeKind::Int => {
-                let classes = [plan.lanes.class(&args[0]), plan.lanes.class(&args[1])];
-                if int_compare(*fun, true).is_some() && !classes.contains(&Class::Each) {
+                let classes = [plan.lanes.divergence(&args[0]), plan.lanes.divergence(&args[1])];
+                if int_compare(*fun, true).is_some() && !classes.contains(&Divergence::Varying) {
                     let (a, b) = (self.wide_expr(plan, &args[0])?, self.wide_expr(plan, &args[1])?);
                     let wraps = args.iter().any(|e| self.sizes.bits(e) >= 8 * d.size() as u32 - 1);
                     if let Some(outcome) = self.compare_ends(*fun, *d, [&a, &b], wraps) {
@@ -243,11 +243,11 @@ impl FunctionCompiler<'_, '_, '_> {
         [a, b]: [&LaneValue; 2],
         wraps: bool,
     ) -> Option<LaneTest> {
-        let (LaneValue::Uniform(x) | LaneValue::Affine(x, _), LaneValue::Uniform(y) | LaneValue::Affine(y, _)) = (a, b)
+        let (LaneValue::Uniform(x) | LaneValue::Linear(x, _), LaneValue::Uniform(y) | LaneValue::Linear(y, _)) = (a, b)
         else {
             return None;
         };
-        let step = |w: &LaneValue| if let LaneValue::Affine(_, k) = w { *k } else { 0 };
+        let step = |w: &LaneValue| if let LaneValue::Linear(_, k) = w { *k } else { 0 };
         let cc = int_compare(fun, d.kind() == DTypeKind::Int)?;
         if matches!(fun, Fun::Equal | Fun::NotEqual) {
             let k = step(a).wrapping_sub(step(b));

@@ -98,7 +98,7 @@ impl FunctionCompiler<'_, '_, '_> {
         let mut apart = Vec::new();
         for (axis, index) in indices.iter().enumerate() {
             let d = index.dtype().unwrap_or(DType::I64);
-            let natural = self.is_nonnegative(index);
+            let natural = self.is_non_negative(index);
             let (rest, more) = if natural { split_constant(index) } else { (Some(index), 0) };
             apart.push(more);
             let Some(index) = rest else {
@@ -110,13 +110,13 @@ impl FunctionCompiler<'_, '_, '_> {
                 LaneValue::Uniform(value) => {
                     LaneValue::Uniform(if natural { value } else { self.wrap_negative(value, extent) })
                 }
-                LaneValue::Affine(value, k) if natural => LaneValue::Affine(value, k),
-                LaneValue::Affine(value, k) => {
+                LaneValue::Linear(value, k) if natural => LaneValue::Linear(value, k),
+                LaneValue::Linear(value, k) => {
                     let last = self.b.ins().iadd_imm_s(value, k.wrapping_mul(WIDTH - 1));
                     let differ = self.b.ins().bxor(value, last);
                     let part = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, differ, 0);
                     mixed = Some(mixed.map_or(part, |m| self.b.ins().bor(m, part)));
-                    LaneValue::Affine(self.wrap_negative(value, extent), k)
+                    LaneValue::Linear(self.wrap_negative(value, extent), k)
                 }
                 value => {
                     any = true;
@@ -140,10 +140,10 @@ impl FunctionCompiler<'_, '_, '_> {
         let (mut address, far) = self.add_constant_offset(values[0], &apart, &strides);
         let mut step: Option<(Value, Option<i64>)> = None;
         for (index, &stride) in at.iter().zip(&strides) {
-            let Some(LaneValue::Uniform(value) | LaneValue::Affine(value, _)) = *index else { continue };
+            let Some(LaneValue::Uniform(value) | LaneValue::Linear(value, _)) = *index else { continue };
             let far = self.byte_offset(value, stride);
             address = self.b.ins().iadd(address, far);
-            if let Some(LaneValue::Affine(_, k)) = *index {
+            if let Some(LaneValue::Linear(_, k)) = *index {
                 let own = (self.b.ins().imul_imm_s(stride.0, k), stride.1.map(|s| s * k));
                 step = Some(match step {
                     None => own,

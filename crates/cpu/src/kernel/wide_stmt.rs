@@ -7,9 +7,10 @@
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::Variable;
 use cuprous_core::{DType, Fun, Kind as DTypeKind, Result};
+use cuprous_kernel::flow::{has_return, region};
 use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, any_expr, each_stmt};
-use cuprous_kernel::lanes::{Class, has_return, region};
 use cuprous_kernel::types::Ty;
+use cuprous_kernel::uniformity::Divergence;
 use smallvec::SmallVec;
 
 use super::function::FunctionCompiler;
@@ -24,7 +25,7 @@ fn is_vector_ty(ty: &Ty) -> bool {
 impl Plan {
     /// Returns true if an expression can be computed as vectors.
     pub(super) fn can_vectorize(&self, e: &Expr) -> bool {
-        if self.lanes.class(e).is_same() {
+        if self.lanes.divergence(e).is_uniform() {
             return true;
         }
         if !is_vector_ty(&e.ty) {
@@ -38,7 +39,7 @@ impl Plan {
             Kind::Select(c, a, b) => self.can_vectorize(c) && self.can_vectorize(a) && self.can_vectorize(b),
             Kind::Item(of, k) => matches!(&of.kind, Kind::Tuple(items) if self.can_vectorize(&items[*k])),
             Kind::Load(array, indices) => {
-                self.lanes.class(array).is_same()
+                self.lanes.divergence(array).is_uniform()
                     && indices.iter().all(|i| is_vector_ty(&i.ty) && self.can_vectorize(i))
             }
             Kind::Builtin(row, _) => row.host == "@threadIdx.x",
@@ -54,25 +55,25 @@ impl Plan {
         match &stmt.kind {
             // A tuple does not have lanes.
             StmtKind::Assign(v, e) => {
-                self.can_vectorize(e) && (self.lanes.vars[*v].is_same() || is_vector_ty(&e.ty)) && !e.has_effect()
+                self.can_vectorize(e) && (self.lanes.vars[*v].is_uniform() || is_vector_ty(&e.ty)) && !e.has_effect()
             }
             StmtKind::Store { array, indices, value } => {
-                self.lanes.class(array).is_same()
+                self.lanes.divergence(array).is_uniform()
                     && is_vector_ty(&value.ty)
                     && self.can_vectorize(value)
                     && indices.iter().all(|i| is_vector_ty(&i.ty) && self.can_vectorize(i))
             }
             StmtKind::If { test, then, orelse } => {
                 self.can_vectorize(test)
-                    && if self.lanes.class(test).is_same() {
+                    && if self.lanes.divergence(test).is_uniform() {
                         self.can_vectorize_block(then) && self.can_vectorize_block(orelse)
                     } else {
                         self.can_vectorize_block(then) || self.can_vectorize_block(orelse)
                     }
             }
             StmtKind::For { start, stop, step, body, .. } => {
-                self.lanes.class(step).is_same()
-                    && [start, stop].into_iter().all(|e| !matches!(self.lanes.class(e), Class::Each))
+                self.lanes.divergence(step).is_uniform()
+                    && [start, stop].into_iter().all(|e| !matches!(self.lanes.divergence(e), Divergence::Varying))
                     && self.stays_together(stmt, &[start, stop, step])
                     && self.can_vectorize_block(body)
             }
@@ -87,7 +88,7 @@ impl Plan {
     /// Returns true if a block has work for vectors.
     fn has_vector_work(&self, body: &[Stmt]) -> bool {
         body.iter().any(|stmt| match &stmt.kind {
-            StmtKind::Assign(v, _) => self.lanes.vars[*v] == Class::Each,
+            StmtKind::Assign(v, _) => self.lanes.vars[*v] == Divergence::Varying,
             StmtKind::Store { .. } => true,
             kind => {
                 kind.blocks().into_iter().any(|block| self.can_vectorize_block(block) && self.has_vector_work(block))
@@ -97,9 +98,9 @@ impl Plan {
 
     /// Returns true if lanes can diverge only in the header of a loop.
     fn stays_together(&self, stmt: &Stmt, head: &[&Expr]) -> bool {
-        let class = head.iter().all(|e| self.lanes.class(e).is_same());
-        !class && !stmt.kind.blocks().iter().any(|b| cuprous_kernel::lanes::leaves(b, true))
-            || class && self.lanes.control(stmt).is_same()
+        let class = head.iter().all(|e| self.lanes.divergence(e).is_uniform());
+        !class && !stmt.kind.blocks().iter().any(|b| cuprous_kernel::flow::exits_loop(b, true))
+            || class && self.lanes.control(stmt).is_uniform()
     }
 }
 
@@ -112,7 +113,7 @@ impl FunctionCompiler<'_, '_, '_> {
         ends |= any_expr(body, &mut |e| matches!(e.kind, Kind::Call(callee, _) if self.shared.may_exit[callee]));
         // Variables without vectors must not be used beyond the run of one lane.
         let (_, named) = assigned_and_named(body);
-        let odd = |&v: &usize| plan.lanes.vars[v] == Class::Each && !is_vector_ty(&self.function.vars[v].ty);
+        let odd = |&v: &usize| plan.lanes.vars[v] == Divergence::Varying && !is_vector_ty(&self.function.vars[v].ty);
         !ends && !named.iter().any(odd) && plan.can_vectorize_block(body) && plan.has_vector_work(body)
     }
 
@@ -150,7 +151,7 @@ impl FunctionCompiler<'_, '_, '_> {
     /// Sets a variable at the start of a group.
     pub(super) fn start_wide(&mut self, plan: &Plan, v: usize, values: &Values) {
         match (plan.lanes.vars[v], self.function.vars[v].ty.scalar()) {
-            (Class::Each, Some(d)) if is_vector_type(d) => {
+            (Divergence::Varying, Some(d)) if is_vector_type(d) => {
                 let chunks = self.splat(values[0], d);
                 self.set_wide(v, &chunks);
             }
@@ -162,7 +163,7 @@ impl FunctionCompiler<'_, '_, '_> {
     pub(super) fn load_wide(&mut self, plan: &Plan, v: usize, thread: Value) {
         let addresses = self.context_addresses(plan, v, thread);
         match (plan.lanes.vars[v], self.function.vars[v].ty.scalar()) {
-            (Class::Each, Some(d)) if is_vector_type(d) => {
+            (Divergence::Varying, Some(d)) if is_vector_type(d) => {
                 let chunks = self.load_chunks(d, addresses[0], 0);
                 self.set_wide(v, &chunks);
             }
@@ -180,14 +181,14 @@ impl FunctionCompiler<'_, '_, '_> {
         let addresses = self.context_addresses(plan, v, thread);
         let d = self.function.vars[v].ty.scalar();
         match (plan.lanes.vars[v], d) {
-            (Class::Each, Some(d)) if is_vector_type(d) => {
+            (Divergence::Varying, Some(d)) if is_vector_type(d) => {
                 let chunks = self.get_wide(v);
                 let chunks = self.chunks(LaneValue::Varying(chunks), d);
                 self.store_chunks(d, &chunks, addresses[0], 0);
             }
-            (Class::Step(k), Some(d)) => {
+            (Divergence::Linear(k), Some(d)) => {
                 let first = self.get(v)[0];
-                let chunks = self.chunks(LaneValue::Affine(first, k), d);
+                let chunks = self.chunks(LaneValue::Linear(first, k), d);
                 self.store_chunks(d, &chunks, addresses[0], 0);
             }
             _ => {
@@ -222,8 +223,8 @@ impl FunctionCompiler<'_, '_, '_> {
         let taken = match &e.kind {
             Kind::Select(c, a, b) if e.dtype() != Some(DType::Bool) => {
                 let outcome = self.test(plan, c)?;
-                let (together, taken) = match plan.lanes.class(a) {
-                    Class::Step(_) => (outcome.all, a),
+                let (together, taken) = match plan.lanes.divergence(a) {
+                    Divergence::Linear(_) => (outcome.all, a),
                     _ => (outcome.none, b),
                 };
                 self.b.ins().brif(together, all, &[], part, &[]);
@@ -257,7 +258,7 @@ impl FunctionCompiler<'_, '_, '_> {
     fn wide_stmt(&mut self, plan: &Plan, stmt: &Stmt) -> Result<()> {
         match &stmt.kind {
             StmtKind::Assign(v, e) => {
-                if !matches!(plan.lanes.vars[*v], Class::Each) {
+                if !matches!(plan.lanes.vars[*v], Divergence::Varying) {
                     // The value of the first lane.
                     let values = self.expr(e)?;
                     self.set(*v, &values);
@@ -285,7 +286,7 @@ impl FunctionCompiler<'_, '_, '_> {
                 let (head, inside, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(head);
-                if plan.lanes.class(test).is_same() {
+                if plan.lanes.divergence(test).is_uniform() {
                     let test = self.value_of(test)?;
                     self.enter(test, inside, end);
                 } else {
@@ -309,7 +310,7 @@ impl FunctionCompiler<'_, '_, '_> {
 
     fn wide_if(&mut self, plan: &Plan, stmt: &Stmt, test: &Expr, then: &[Stmt], orelse: &[Stmt]) -> Result<()> {
         let (yes, no, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        if plan.lanes.class(test).is_same() {
+        if plan.lanes.divergence(test).is_uniform() {
             let truth = self.value_of(test)?;
             self.b.ins().brif(truth, yes, &[], no, &[]);
             for (block, part) in [(yes, then), (no, orelse)] {
@@ -354,10 +355,10 @@ impl FunctionCompiler<'_, '_, '_> {
         body: &[Stmt],
     ) -> Result<()> {
         let d = start.dtype().unwrap_or(DType::I64);
-        let same = [start, stop].into_iter().all(|e| plan.lanes.class(e).is_same());
+        let same = [start, stop].into_iter().all(|e| plan.lanes.divergence(e).is_uniform());
         // Unsigned numbers may wrap around at zero between lanes.
-        let grows = d.kind() == DTypeKind::Int && (step.as_int().is_some() || self.sizes.natural(step));
-        if plan.lanes.vars[var] == Class::Each || !same && !grows {
+        let grows = d.kind() == DTypeKind::Int && (step.as_int().is_some() || self.sizes.is_non_negative(step));
+        if plan.lanes.vars[var] == Divergence::Varying || !same && !grows {
             return self.scalarize(plan, std::slice::from_ref(stmt), |body| body.stmt(&stmt.kind));
         }
         if same {
@@ -366,7 +367,7 @@ impl FunctionCompiler<'_, '_, '_> {
         let rises = step.as_int().is_none_or(|n| n > 0);
         let (first, last) = (self.wide_expr(plan, start)?, self.wide_expr(plan, stop)?);
         let step = self.value_of(step)?;
-        let (LaneValue::Uniform(at) | LaneValue::Affine(at, _)) = first else { return Ok(()) };
+        let (LaneValue::Uniform(at) | LaneValue::Linear(at, _)) = first else { return Ok(()) };
         self.set(var, &[at]);
         let (head, inside) = (self.b.create_block(), self.b.create_block());
         let (some, part) = (self.b.create_block(), self.b.create_block());
@@ -375,7 +376,7 @@ impl FunctionCompiler<'_, '_, '_> {
         self.b.switch_to_block(head);
         let at = self.get(var)[0];
         let now = match first {
-            LaneValue::Affine(_, k) => LaneValue::Affine(at, k),
+            LaneValue::Linear(_, k) => LaneValue::Linear(at, k),
             _ => LaneValue::Uniform(at),
         };
         let fun = if rises { Fun::Less } else { Fun::Greater };

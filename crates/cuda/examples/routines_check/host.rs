@@ -1,4 +1,4 @@
-//! Random operands, and the plain meaning of each call.
+//! Random operands, and a plain reference of each routine.
 
 use std::cmp::Ordering;
 
@@ -16,7 +16,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// One float of a format, as bits: `m` bits of mantissa; sometimes special.
+    /// Returns a random float of a format, as bits, with `m` bits of mantissa. Some are special values.
     fn float(&mut self, m: u32, width: u32, op: &RoutineOp) -> u64 {
         let sign = 1u64 << (width - 1);
         let e = width - 1 - m;
@@ -29,7 +29,7 @@ impl Random {
             _ => false,
         };
         if let RoutineOp::Scan { op: ScanOp::Prod, .. } = op {
-            // 1 ± little.
+            // 1 plus a small number.
             let small = noise >> (m / 2 + m / 4);
             return bias << m | if self.next().is_multiple_of(2) { small } else { 0 };
         }
@@ -63,7 +63,7 @@ impl Random {
         }
     }
 
-    /// Bytes for all that a layout reaches, and some more; a search's table is sorted.
+    /// Returns bytes for all elements that a layout reaches, and some more. The table of a search is sorted.
     pub fn array(&mut self, op: &RoutineOp, layout: &LayoutRef) -> Vec<u8> {
         let (_, top) = layout.span().expect("not empty");
         let mut bytes = Vec::new();
@@ -73,9 +73,9 @@ impl Random {
             let mut order: Vec<usize> = (0..layout.size as usize).collect();
             order.sort_by(|&a, &b| compare(view.value(a), view.value(b)));
             let sorted: Vec<Vec<u8>> = order.iter().map(|&i| view.raw(i).to_vec()).collect();
-            let places: Vec<usize> = (0..layout.size as usize).map(|i| view.place(i)).collect();
+            let indices: Vec<usize> = (0..layout.size as usize).map(|i| view.index(i)).collect();
             let size = layout.dtype.size();
-            for (e, at) in sorted.iter().zip(places) {
+            for (e, at) in sorted.iter().zip(indices) {
                 bytes[at * size..][..size].copy_from_slice(e);
             }
         }
@@ -96,7 +96,7 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    pub fn place(&self, mut i: usize) -> usize {
+    pub fn index(&self, mut i: usize) -> usize {
         let mut at = self.layout.offset;
         for (&n, &s) in self.layout.shape.iter().zip(&self.layout.strides).rev() {
             at += (i as i64 % n) * s;
@@ -107,7 +107,7 @@ impl View<'_> {
 
     pub fn raw(&self, i: usize) -> &[u8] {
         let size = self.layout.dtype.size();
-        &self.bytes[self.place(i) * size..][..size]
+        &self.bytes[self.index(i) * size..][..size]
     }
 
     pub fn value(&self, i: usize) -> Value {
@@ -153,7 +153,7 @@ pub fn value(d: DType, b: &[u8]) -> Value {
     }
 }
 
-/// NumPy's order for sorting.
+/// Compares in NumPy's order for sorting.
 pub fn compare(a: Value, b: Value) -> Ordering {
     match (a, b) {
         (Value::Number(x, p), Value::Number(y, q)) => {
@@ -208,7 +208,7 @@ fn is_nan(x: Value) -> bool {
     matches!(x, Value::Number(p, q) if p.is_nan() || q.is_nan())
 }
 
-/// What a mask is packed to: counts up to the end of each tile of 4096, then bits.
+/// Returns a packed mask: counts up to the end of each tile of 4096, then bits.
 pub fn packed(mask: &[bool]) -> Vec<u64> {
     let tiles = mask.len().div_ceil(4096);
     let mut words = vec![0u64; tiles * 65];
@@ -235,7 +235,7 @@ pub fn verify(call: &RoutineCall, ins: &[View], got: &[u8]) -> Verdict {
                 for (j, &from) in order.iter().enumerate() {
                     let i = row * n + j;
                     if call.op == RoutineOp::Sort {
-                        // One NaN is as good as another.
+                        // The bits of NaN may differ.
                         if d.is_complex() || !(is_nan(values[from]) && is_nan(value(d, result(i)))) {
                             same(i, result(i), ins[0].raw(row * n + from))?;
                         }

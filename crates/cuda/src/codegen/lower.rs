@@ -1,4 +1,4 @@
-//! From instructions to C++ statements: parameters, addresses, expressions. Templates decide what runs where.
+//! Translates instructions to C++: parameters, addresses, expressions. The templates decide what runs where.
 
 use std::collections::HashMap;
 
@@ -9,31 +9,31 @@ use super::prelude::{Part, Parts};
 use super::text::Code;
 use super::types::{Arch, Arg, Options, Stage, ctype};
 
-/// A kernel under construction: a body over buffers of the program and of the generator's own.
+/// A kernel under construction. Its body uses buffers of the program and buffers that the generator added.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
-    /// The kernel. Buffer `i` is `buffers[i]`, below its length one of the program's.
+    /// The kernel. Its buffer `i` is `buffers[i]`.
     pub(crate) kernel: Kernel,
-    /// Where each buffer of the kernel lies.
+    /// The address of each of the kernel's buffers.
     pub(crate) buffers: Vec<Arg>,
 }
 
 impl Unit {
-    /// A planned kernel as it is.
+    /// Wraps a planned kernel without changes.
     pub(crate) fn new(kernel: &Kernel) -> Unit {
         let buffers = kernel.buffers.iter().map(|&b| Arg::Buffer(b)).collect();
         Unit { kernel: kernel.clone(), buffers }
     }
 }
 
-/// What every template gets.
+/// The device and the options that every template gets.
 #[derive(Clone, Copy)]
 pub(crate) struct Target {
     pub(crate) arch: Arch,
     pub(crate) options: Options,
 }
 
-/// Parameters, in the order of declaration, without repetition.
+/// Parameters in the order of declaration, without duplicates.
 #[derive(Default)]
 pub(crate) struct Params {
     declared: Vec<String>,
@@ -43,7 +43,7 @@ pub(crate) struct Params {
 }
 
 impl Params {
-    /// A parameter `ctype name`.
+    /// Adds a parameter `ctype name`, unless one of that name exists.
     pub(crate) fn add(&mut self, ctype: &str, name: &str, arg: Arg) {
         if self.known.insert(name.into(), ()).is_none() {
             self.declared.push(format!("{ctype} {name}"));
@@ -52,28 +52,29 @@ impl Params {
     }
 }
 
-/// A kernel's text while it grows.
+/// The text of a kernel under construction.
 pub(crate) struct Lower<'a> {
-    /// What is lowered.
+    /// The kernel to generate code for.
     pub(crate) unit: &'a Unit,
-    /// For which device.
+    /// The target device and options.
     pub(crate) target: Target,
-    /// Parameters so far.
+    /// Parameters declared so far.
     pub(crate) params: Params,
-    /// Parts of the prelude so far.
+    /// Parts of the prelude needed so far.
     pub(crate) parts: Parts,
-    /// Indices need 64 bits.
+    /// True if indices need 64 bits.
     pub(crate) wide: bool,
-    /// How a value is spelled where that is not `v{number}`.
+    /// The C++ expression of each value that is not named `v{number}`.
     pub(crate) names: HashMap<Val, String>,
-    /// Random functions whose block of words is computed once for several lanes: the words and the word's number.
+    /// Random functions whose Philox block is computed once for several lanes: the expressions of the block and of the
+    /// word's number in it.
     pub(crate) words: HashMap<Val, (String, String)>,
     tags: HashMap<Access, usize>,
     mixed: Vec<bool>,
 }
 
 impl<'a> Lower<'a> {
-    /// Starts with the parameters that stand for buffers and scalars.
+    /// Starts with the parameters for buffers and scalars.
     pub(crate) fn new(unit: &'a Unit, target: Target) -> Lower<'a> {
         let mut lower = Lower {
             unit,
@@ -108,7 +109,7 @@ impl<'a> Lower<'a> {
         for (v, t) in unit.kernel.body.iter().enumerate() {
             match &t.inst {
                 Inst::Scalar { slot } => {
-                    // Not called by its slot: the same kernel elsewhere on a tape has others.
+                    // Not named after its slot: the same kernel elsewhere on a tape has another slot.
                     let name = format!("c{v}_{}", super::types::short(t.dtype));
                     lower.params.add(ctype(t.dtype), &name, Arg::Scalar { slot: *slot, dtype: t.dtype });
                     lower.names.insert(v as Val, name);
@@ -133,17 +134,17 @@ impl<'a> Lower<'a> {
         &self.unit.kernel.body
     }
 
-    /// Type of indices.
+    /// The C++ type of indices.
     pub(crate) fn index(&self) -> &'static str {
         if self.wide { "int64" } else { "int32" }
     }
 
-    /// The buffer as an array of a dtype.
+    /// Returns the expression of a buffer as an array of `d`.
     pub(crate) fn pointer(&self, buf: u16, d: DType) -> String {
         if self.mixed[buf as usize] { format!("(({}*)b{buf})", ctype(d)) } else { format!("b{buf}") }
     }
 
-    /// An integer parameter of the index type.
+    /// Adds an integer parameter of the index type.
     pub(crate) fn int(&mut self, name: &str, value: i64) -> String {
         let arg = if self.wide { Arg::I64(value) } else { Arg::I32(value as i32) };
         let ty = self.index();
@@ -151,7 +152,7 @@ impl<'a> Lower<'a> {
         name.into()
     }
 
-    /// A parameter by which indices are divided fast.
+    /// Adds a parameter that indices are divided by.
     pub(crate) fn divisor(&mut self, name: &str, value: i64) -> String {
         if self.wide {
             self.params.add("int64", name, Arg::I64(value));
@@ -165,13 +166,13 @@ impl<'a> Lower<'a> {
         name.into()
     }
 
-    /// The number by which an access's parameters are called: equal accesses share them.
+    /// Returns the number in the names of an access's parameters. Equal accesses share it.
     pub(crate) fn tag(&mut self, access: &Access) -> usize {
         let next = self.tags.len();
         *self.tags.entry(access.clone()).or_insert(next)
     }
 
-    /// `offset + Σ stride · index` over the given axes; `with_offset` false leaves the offset to another part.
+    /// Returns `offset + Σ stride · index` over the given axes. Without `with_offset` the offset is left out.
     pub(crate) fn address(&mut self, access: &Access, axes: &[(usize, String)], with_offset: bool) -> String {
         let tag = self.tag(access);
         let mut terms = Vec::new();
@@ -191,12 +192,12 @@ impl<'a> Lower<'a> {
         if terms.is_empty() { "0".into() } else { terms.join(" + ") }
     }
 
-    /// How a value is spelled.
+    /// Returns the C++ expression of a value.
     pub(crate) fn name(&self, v: Val) -> String {
         self.names.get(&v).cloned().unwrap_or_else(|| format!("v{v}"))
     }
 
-    /// The expression of a `Map` or `Gather`.
+    /// Returns the expression of a `Map` or `Gather`.
     pub(crate) fn expression(&mut self, v: Val) -> String {
         let t = &self.body()[v as usize];
         match &t.inst {
@@ -217,7 +218,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// The statement that makes a value, where it has none of a template's.
+    /// Writes the statement that declares a value, unless a template has given it an expression of its own.
     pub(crate) fn statement(&mut self, code: &mut Code, v: Val) {
         if self.names.contains_key(&v) {
             return;
@@ -226,13 +227,13 @@ impl<'a> Lower<'a> {
         code.line(format!("const {} v{v} = {e};", ctype(self.body()[v as usize].dtype)));
     }
 
-    /// The finished stage.
+    /// Returns the finished stage.
     pub(crate) fn finish(self, name: &str, threads: u32, bounds: u32, code: Code, shape: Shape) -> Stage {
-        self.piece(name, threads, bounds, code, shape).stage()
+        self.draft(name, threads, bounds, code, shape).stage()
     }
 
-    /// What a stage is made of.
-    pub(crate) fn piece(self, name: &str, threads: u32, bounds: u32, code: Code, shape: Shape) -> Piece {
+    /// Returns the parts of a stage.
+    pub(crate) fn draft(self, name: &str, threads: u32, bounds: u32, code: Code, shape: Shape) -> KernelDraft {
         let bounds = match bounds {
             0 => String::new(),
             1 => format!(" __launch_bounds__({threads})"),
@@ -243,7 +244,7 @@ impl<'a> Lower<'a> {
             body += &format!("    {line}\n");
         }
         body += &code.text;
-        Piece {
+        KernelDraft {
             name: name.into(),
             doc: describe(&self.unit.kernel, name),
             bounds,
@@ -256,13 +257,13 @@ impl<'a> Lower<'a> {
     }
 }
 
-/// A kernel before it is a function: alone it is a stage, with others a part of one.
-pub(crate) struct Piece {
+/// A kernel before it becomes a function: either a stage of its own, or one function of several in a stage.
+pub(crate) struct KernelDraft {
     pub(crate) name: String,
-    /// Its operations, as a comment.
+    /// A comment that lists its operations.
     pub(crate) doc: String,
     bounds: String,
-    /// Its parameters, `type name`.
+    /// Its parameters, each `type name`.
     pub(crate) declared: Vec<String>,
     /// The statements.
     pub(crate) body: String,
@@ -271,10 +272,10 @@ pub(crate) struct Piece {
     pub(crate) shape: Shape,
 }
 
-impl Piece {
-    /// As a launch of its own.
+impl KernelDraft {
+    /// Returns it as a stage of its own.
     pub(crate) fn stage(self) -> Stage {
-        let Piece { name, doc, bounds, declared, body, parts, args, shape } = self;
+        let KernelDraft { name, doc, bounds, declared, body, parts, args, shape } = self;
         let head = signature(&format!("extern \"C\" __global__ void{bounds} {name}"), &declared);
         Stage {
             code: format!("{doc}{head}{body}}}\n"),
@@ -288,7 +289,7 @@ impl Piece {
     }
 }
 
-/// How a stage is launched.
+/// The launch shape of a stage.
 pub(crate) struct Shape {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
@@ -296,13 +297,13 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Blocks in one dimension.
+    /// Returns a one-dimensional shape.
     pub(crate) fn linear(blocks: i64, threads: u32) -> Shape {
         Shape { grid: [blocks.max(1) as u32, 1, 1], block: [threads, 1, 1], shared: 0 }
     }
 }
 
-/// `head(params) {`, broken into lines of at most 118 columns.
+/// Returns `head(params) {`, broken into lines of at most 118 columns.
 pub(crate) fn signature(head: &str, params: &[String]) -> String {
     let one = format!("{head}({}) {{\n", params.join(", "));
     if one.len() <= 119 {
@@ -311,18 +312,18 @@ pub(crate) fn signature(head: &str, params: &[String]) -> String {
     let mut text = format!("{head}(\n   ");
     let mut column = 3;
     for (i, p) in params.iter().enumerate() {
-        let piece = format!(" {p}{}", if i + 1 < params.len() { "," } else { ") {\n" });
-        if column + piece.trim_end().len() > 118 {
+        let draft = format!(" {p}{}", if i + 1 < params.len() { "," } else { ") {\n" });
+        if column + draft.trim_end().len() > 118 {
             text += "\n   ";
             column = 3;
         }
-        column += piece.len();
-        text += &piece;
+        column += draft.len();
+        text += &draft;
     }
     text
 }
 
-/// Magic number and shift for dividing 0 <= n < 2^31 by d >= 1.
+/// Returns the magic number and the shift for dividing 0 <= n < 2^31 by d >= 1.
 pub(crate) fn magic(d: u32) -> (u32, u32) {
     let d = d.max(1);
     let shift = 31 + (32 - (d - 1).leading_zeros());
@@ -330,7 +331,7 @@ pub(crate) fn magic(d: u32) -> (u32, u32) {
     (magic as u32, shift)
 }
 
-/// The expression of a scalar function; `first` is the type of the first operand, `to` that of the result.
+/// Returns the expression of a scalar function; `first` is the type of the first operand, `to` that of the result.
 pub(crate) fn map_expression(fun: Fun, to: DType, first: DType, args: &[String]) -> String {
     let a = |i: usize| args[i].as_str();
     let c = ctype(to);
@@ -366,8 +367,8 @@ pub(crate) fn map_expression(fun: Fun, to: DType, first: DType, args: &[String])
     }
 }
 
-/// The prelude's name of a fold, with its accumulator type.
-pub(crate) fn fold(op: ReduceOp, d: DType) -> String {
+/// Returns the prelude's name of a reduction, with its accumulator type.
+pub(crate) fn reduction_name(op: ReduceOp, d: DType) -> String {
     let name = match op {
         ReduceOp::Sum => "sum",
         ReduceOp::Prod => "prod",
@@ -377,10 +378,10 @@ pub(crate) fn fold(op: ReduceOp, d: DType) -> String {
         ReduceOp::ArgMin => "argmin",
         ReduceOp::M2 => "m2",
     };
-    format!("fold_{name}<{}>", ctype(d.accumulator()))
+    format!("reduce_{name}<{}>", ctype(d.accumulator()))
 }
 
-/// Bytes of a fold's state.
+/// Returns the bytes of a reduction's state.
 pub(crate) fn state_bytes(op: ReduceOp, d: DType) -> usize {
     let t = d.accumulator();
     match op {
@@ -390,7 +391,7 @@ pub(crate) fn state_bytes(op: ReduceOp, d: DType) -> usize {
     }
 }
 
-/// The prelude's name of a scatter's combination.
+/// Returns the prelude's name of a scatter's operation.
 pub(crate) fn combination(op: ScatterOp) -> &'static str {
     match op {
         ScatterOp::Add => "combine_add",
@@ -401,7 +402,8 @@ pub(crate) fn combination(op: ScatterOp) -> &'static str {
     }
 }
 
-/// True where 32-bit indices could overflow, with room for what lies beyond the end in one turn of all blocks.
+/// Returns true if 32-bit indices could overflow. The limit leaves room for indices past the end, which the last blocks
+/// compute.
 fn needs_wide(kernel: &Kernel) -> bool {
     const LIMIT: i64 = (1 << 31) - (1 << 26);
     let extents: Vec<i64> = kernel.outer.iter().chain(&kernel.inner).copied().collect();
@@ -416,7 +418,7 @@ fn needs_wide(kernel: &Kernel) -> bool {
     extents.iter().fold(1i64, |a, n| a.saturating_mul(*n)) >= LIMIT || kernel.body.iter().any(too_far)
 }
 
-/// The operands of an instruction.
+/// Returns the operands of an instruction.
 pub(crate) fn operands(inst: &Inst) -> Vec<Val> {
     match inst {
         Inst::Map { args, .. } => args.to_vec(),
@@ -427,12 +429,12 @@ pub(crate) fn operands(inst: &Inst) -> Vec<Val> {
     }
 }
 
-/// True for what has an effect on memory.
+/// Returns true if an instruction writes to memory.
 pub(crate) fn is_sink(inst: &Inst) -> bool {
     matches!(inst, Inst::Store { .. } | Inst::Scatter { .. })
 }
 
-/// `prefix_op_op_dtype`: the first few telling operations, and the type of what is written.
+/// Returns `prefix_op_op_dtype`: the first few operations that are not casts, and the type of the first result written.
 pub(crate) fn kernel_name(prefix: &str, kernel: &Kernel) -> String {
     let mut words: Vec<String> = vec![prefix.into()];
     let mut more = 0;
@@ -461,7 +463,7 @@ pub(crate) fn kernel_name(prefix: &str, kernel: &Kernel) -> String {
     words.join("_")
 }
 
-/// The kernel's operations, as a comment.
+/// Returns a comment that lists the kernel's operations.
 pub(crate) fn describe(kernel: &Kernel, name: &str) -> String {
     let mut text = format!("// {name}\n");
     for (v, t) in kernel.body.iter().enumerate() {

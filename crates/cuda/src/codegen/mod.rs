@@ -1,7 +1,6 @@
-//! The CUDA code generator: from the kernels and calls of a plan to CUDA C++ and launches. Data only; it touches no
-//! driver and no device.
+//! The CUDA code generator: from the kernels and routines of a plan to CUDA C++ and launches. It uses no driver and no
+//! device.
 
-mod lanes;
 mod lower;
 mod map;
 mod pack;
@@ -12,18 +11,19 @@ mod text;
 mod tile;
 mod types;
 pub mod user;
+mod vectorize;
 
 use cuprous_plan::Kernel;
 
 pub use pack::generate_pack;
 pub use prelude::Part;
-pub use routines::{CallTuning, RadixTile, generate_call, generate_call_tuned};
-pub(crate) use routines::{Made, Source, fft, linalg, lu};
+pub(crate) use routines::{Builder, Source, fft, linalg, lu};
+pub use routines::{RadixTile, RoutineTuning, generate_routine, generate_routine_tuned};
 pub use types::{Arch, Arg, Generated, Options, Stage, Tuning};
 
 use lower::{Target, Unit};
 
-/// The launches of a fused kernel.
+/// Returns the launches of a fused kernel.
 ///
 /// Distinct buffers of a kernel must not overlap in memory.
 pub fn generate(kernel: &Kernel, arch: Arch, options: Options) -> Generated {
@@ -37,7 +37,7 @@ pub fn generate(kernel: &Kernel, arch: Arch, options: Options) -> Generated {
     out
 }
 
-/// The code of a fused kernel as people read it: without the prelude, with the launch shapes.
+/// Returns the code of a fused kernel for people to read: without the prelude, with the launch shapes.
 pub fn readable(kernel: &Kernel, arch: Arch, options: Options) -> String {
     generate(kernel, arch, options).to_string()
 }

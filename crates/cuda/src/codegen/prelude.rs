@@ -4,7 +4,7 @@ use cuprous_core::{DType, Fun};
 
 macro_rules! parts {
     ($($(#[$doc:meta])* $variant:ident $file:literal,)*) => {
-        /// A file of the prelude. The order is that of inclusion.
+        /// A file of the prelude, in the order of inclusion.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
         pub enum Part { $($(#[$doc])* $variant),* }
 
@@ -30,25 +30,25 @@ parts! {
     Arith "arith.cuh",
     /// Complex numbers.
     Complex "complex.cuh",
-    /// Their functions.
+    /// Functions of complex numbers.
     ComplexMath "complex_math.cuh",
     /// Real functions.
     Math "math.cuh",
     /// Special functions.
     Special "special.cuh",
-    /// Philox.
+    /// The Philox random generator.
     Random "random.cuh",
     /// Normal deviates.
     Normal "normal.cuh",
     /// Deviates by rejection.
     Reject "reject.cuh",
-    /// Least and greatest values, trees.
+    /// Smallest and largest values, reductions of arrays as trees.
     Limits "limits.cuh",
     /// Reductions.
-    Folds "folds.cuh",
-    /// Folds over threads.
+    Reduce "reduce.cuh",
+    /// Reductions over threads.
     Block "block.cuh",
-    /// Atomic combinations.
+    /// Atomic scatter operations.
     Atomics "atomics.cuh",
     /// Arrays of user kernels.
     Kernel "kernel.cuh",
@@ -62,22 +62,22 @@ parts! {
     GridSync "grid_sync.cuh",
 }
 
-/// The parts that a kernel needs.
+/// The set of parts that a kernel needs.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Parts(u32);
 
 impl Parts {
-    /// The base alone.
+    /// Starts with the base alone.
     pub(crate) fn new() -> Parts {
         Parts(1 << Part::Base as u32)
     }
 
-    /// Adds what another kernel needs.
+    /// Adds the parts that another kernel needs.
     pub(crate) fn join(&mut self, other: &Parts) {
         self.0 |= other.0;
     }
 
-    /// Adds a part and what it stands on.
+    /// Adds a part and the parts it depends on.
     pub(crate) fn add(&mut self, part: Part) {
         self.0 |= 1 << part as u32;
         let below: &[Part] = match part {
@@ -88,8 +88,8 @@ impl Parts {
             Part::Special => &[Part::Math],
             Part::Normal => &[Part::Random],
             Part::Reject => &[Part::Random, Part::Math, Part::Normal],
-            Part::Folds => &[Part::Limits],
-            Part::Block => &[Part::Folds],
+            Part::Reduce => &[Part::Limits],
+            Part::Block => &[Part::Reduce],
             Part::Atomics | Part::UserAtomics => &[Part::Arith],
             Part::MatchAll => &[Part::Kernel],
             _ => &[],
@@ -99,7 +99,7 @@ impl Parts {
         }
     }
 
-    /// What values of a dtype need.
+    /// Adds the parts that values of a dtype need.
     pub(crate) fn dtype(&mut self, d: DType) {
         match d {
             DType::F16 | DType::BF16 => self.add(Part::Half),
@@ -108,7 +108,7 @@ impl Parts {
         }
     }
 
-    /// What a function computing in a dtype needs.
+    /// Adds the parts that a function computing in a dtype needs.
     pub(crate) fn fun(&mut self, fun: Fun, d: DType) {
         use Fun::*;
         match fun {
@@ -133,7 +133,7 @@ impl Parts {
         }
     }
 
-    /// The texts, in order.
+    /// Returns the texts in the order of inclusion.
     pub(crate) fn texts(&self) -> Vec<&'static str> {
         Part::ALL.iter().filter(|&&p| self.0 >> p as u32 & 1 == 1).map(|p| p.text()).collect()
     }

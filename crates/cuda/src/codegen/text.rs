@@ -1,27 +1,27 @@
-//! Writing indented C++.
+//! Writes indented C++.
 
 use std::fmt::Write as _;
 
 /// Lines of code with the current indentation.
 #[derive(Default)]
 pub(crate) struct Code {
-    /// What was written.
+    /// The text written so far.
     pub(crate) text: String,
     depth: usize,
 }
 
 impl Code {
-    /// Starts at a depth.
+    /// Starts at an indentation depth.
     pub(crate) fn at(depth: usize) -> Code {
         Code { text: String::new(), depth }
     }
 
-    /// One line.
+    /// Writes one line.
     pub(crate) fn line(&mut self, line: impl AsRef<str>) {
         let _infallible = writeln!(self.text, "{:1$}{2}", "", 4 * self.depth, line.as_ref());
     }
 
-    /// `head {`, what `body` writes, `}`.
+    /// Writes `head {`, what `body` writes, and `}`.
     pub(crate) fn block(&mut self, head: impl AsRef<str>, body: impl FnOnce(&mut Code)) {
         let head = head.as_ref();
         self.line(if head.is_empty() { "{".into() } else { format!("{head} {{") });
@@ -31,7 +31,7 @@ impl Code {
         self.line("}");
     }
 
-    /// An unrolled loop of `var` below `n`; only the body in a block if there is one turn.
+    /// Writes an unrolled loop of `var` below `n`.
     pub(crate) fn unrolled(&mut self, var: &str, n: u32, body: impl FnOnce(&mut Code)) {
         self.line("#pragma unroll");
         self.block(format!("for (int {var} = 0; {var} < {n}; {var}++)"), body);

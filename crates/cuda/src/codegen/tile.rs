@@ -1,5 +1,5 @@
-//! Elementwise kernels over mixed layouts: what lies along another axis than the output goes through shared memory in
-//! tiles of 32 × 32, so that both sides are read and written in runs.
+//! Elementwise kernels over mixed layouts. Operands that are dense along another axis than the output pass through
+//! shared memory in tiles of 32 × 32, so that both sides are accessed in contiguous runs.
 
 use cuprous_plan::{Access, Inst, Val};
 
@@ -7,7 +7,7 @@ use super::lower::{Lower, Shape, Target, Unit, kernel_name};
 use super::text::Code;
 use super::types::{Stage, ctype};
 
-/// The axis along which some operand lies, other than the last, if a tiled kernel pays.
+/// Returns the axis other than the last along which an operand is dense, if a tiled kernel pays off.
 fn other_axis(unit: &Unit) -> Option<usize> {
     let kernel = &unit.kernel;
     let last = kernel.outer.len().checked_sub(1)?;
@@ -25,7 +25,7 @@ fn other_axis(unit: &Unit) -> Option<usize> {
     })
 }
 
-/// The axis along which an access is dense, if that is not the last and the last is not dense or constant.
+/// Returns the axis along which an access is dense, unless it is dense or constant along the last one.
 fn transposed(access: &Access, last: usize) -> Option<usize> {
     if matches!(access.strides[last], 0 | 1) {
         return None;
@@ -33,12 +33,12 @@ fn transposed(access: &Access, last: usize) -> Option<usize> {
     (0..last).find(|&k| access.strides[k] == 1)
 }
 
-/// True where [`emit`] is the right template.
+/// Returns true if [`emit`] is the right template.
 pub(crate) fn applies(unit: &Unit) -> bool {
     other_axis(unit).is_some()
 }
 
-/// The kernel.
+/// Returns the kernel.
 pub(crate) fn emit(unit: &Unit, target: Target) -> Stage {
     let mut lower = Lower::new(unit, target);
     let kernel = &unit.kernel;
@@ -73,7 +73,7 @@ pub(crate) fn emit(unit: &Unit, target: Target) -> Stage {
         vars
     };
 
-    // Tiles of what lies along the other axis.
+    // Tiles of the operands that are dense along the other axis.
     let mut direct: Vec<(Val, String)> = Vec::new();
     let mut tiled: Vec<(Val, String)> = Vec::new();
     for (i, t) in kernel.body.iter().enumerate() {

@@ -1,10 +1,10 @@
-//! What the generator gives: data only.
+//! The generator's results, as plain data.
 
 use std::fmt;
 
 use cuprous_core::DType;
 
-/// The device that code is made for.
+/// The device that code is generated for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arch {
     /// Compute capability, before the dot. At least 8.
@@ -13,9 +13,9 @@ pub struct Arch {
     pub minor: u32,
     /// Streaming multiprocessors.
     pub sms: u32,
-    /// Size of the second-level cache.
+    /// Size of the L2 cache.
     pub l2_bytes: usize,
-    /// Shared memory that a block may have at most, with opt-in.
+    /// Most shared memory of a block, with opt-in.
     pub max_shared: usize,
 }
 
@@ -23,8 +23,8 @@ impl Arch {
     /// An H200, for tests and examples.
     pub const H200: Arch = Arch { major: 9, minor: 0, sms: 132, l2_bytes: 50 << 20, max_shared: 227 << 10 };
 
-    /// This device with the compute capability of a target such as `sm_80` or `compute_80`; its own where that is not a
-    /// number.
+    /// Returns this device with the compute capability of a target such as `sm_80` or `compute_80`. The capability
+    /// stays if the target has no number.
     #[must_use]
     pub fn of_target(self, target: &str) -> Arch {
         match target.trim_start_matches("sm_").trim_start_matches("compute_").parse::<u32>() {
@@ -34,12 +34,12 @@ impl Arch {
     }
 }
 
-/// Knobs of launch shapes, for experiments. The defaults are what was chosen by reasoning or measured.
+/// Parameters of launch shapes, for experiments. The defaults were reasoned or measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tuning {
     /// Threads of a map's block.
     pub map_threads: u32,
-    /// Vectors that a map's thread loads before it computes.
+    /// Vectors that a thread of a map loads before it computes.
     pub map_vectors: u32,
     /// Threads of a block that streams a row.
     pub row_threads: u32,
@@ -47,11 +47,11 @@ pub struct Tuning {
     pub row_vectors: u32,
     /// Blocks per multiprocessor when few rows are split among many blocks.
     pub split_blocks: u32,
-    /// Bytes of a row that one thread holds in registers at most.
+    /// Most bytes of a row that one thread holds in registers.
     pub resident_bytes: u32,
     /// Rows in flight per thread of a column reduction.
     pub column_rows: u32,
-    /// Threads of a column reduction's block, down the columns.
+    /// Threads of a column reduction's block along the reduced axis.
     pub column_height: u32,
     /// Blocks per multiprocessor of a column reduction.
     pub column_blocks: u32,
@@ -64,7 +64,7 @@ impl Default for Tuning {
             map_vectors: 2,
             row_threads: 512,
             row_vectors: 4,
-            // Whole waves of blocks, whether two or three of them fit at a time.
+            // Whole waves of blocks, whether two or three blocks fit at a time.
             split_blocks: 6,
             resident_bytes: 160,
             column_rows: 8,
@@ -74,12 +74,13 @@ impl Default for Tuning {
     }
 }
 
-/// How to generate.
+/// Options of code generation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Approximate functions and divisions (`--use_fast_math`). Off: results of fused and unfused execution are equal.
+    /// Approximate functions and divisions (`--use_fast_math`). Without it, fused and unfused execution give equal
+    /// results.
     pub fast_math: bool,
-    /// Every buffer starts at a multiple of 16 bytes. False forbids vector accesses.
+    /// True if every buffer starts at a multiple of 16 bytes. Vector accesses need it.
     pub aligned: bool,
     /// Launch shapes.
     pub tuning: Tuning,
@@ -92,19 +93,19 @@ impl Default for Options {
 }
 
 impl Options {
-    /// NVRTC options, besides architecture and language, that the sources need.
+    /// Returns the NVRTC options that the sources need, besides architecture and language.
     pub fn compiler_flags(&self) -> &'static [&'static str] {
-        // No contraction: a fused kernel must round as its operations would one by one.
+        // Without contraction: a fused kernel must round as its operations would one by one.
         if self.fast_math { &["--use_fast_math"] } else { &["--fmad=false"] }
     }
 }
 
-/// One argument of a kernel, in order; each is one parameter of the `__global__` function.
+/// One argument of a kernel. Arguments and parameters of the `__global__` function are in the same order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arg {
-    /// Address of the program's buffer of that index.
+    /// Address of a buffer of the program, by its index.
     Buffer(u32),
-    /// The program's scalar, as many bytes as its dtype has.
+    /// A scalar of the program, of its dtype's size.
     Scalar {
         /// Index into the program's scalars.
         slot: u32,
@@ -115,15 +116,15 @@ pub enum Arg {
     I32(i32),
     /// Eight bytes.
     I64(i64),
-    /// Address at that byte of the scratch: contents need not survive the run.
+    /// Address of a byte of the scratch. Its contents need not survive the run.
     Scratch(usize),
-    /// Address at that byte of the state: private to this [`Generated`], zero before its first run, kept between
-    /// runs, touched by nobody else. Kernels leave it ready for the next run, so graphs can replay.
+    /// Address of a byte of the state. State is private to this [`Generated`], zero before the first run, and kept
+    /// between runs. Kernels leave it ready for the next run, so that graphs can be replayed.
     State(usize),
 }
 
 impl Arg {
-    /// Bytes of the parameter, which is aligned to as many (16-byte scalars too).
+    /// Returns the bytes of the parameter, which is aligned to its size (16-byte scalars too).
     pub fn size(&self) -> usize {
         match self {
             Arg::Scalar { dtype, .. } => dtype.size(),
@@ -133,15 +134,15 @@ impl Arg {
     }
 }
 
-/// One launch. Stages of a [`Generated`] run in order on one stream.
+/// One launch. The stages of a [`Generated`] run in order on one stream.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stage {
     /// Name of the `extern "C"` kernel.
     pub name: String,
     /// The prelude's parts that the kernel uses, in order.
     pub prelude: Vec<&'static str>,
-    /// The kernel itself. With the prelude and the compiler's flags, this is the compile cache's key: it holds no
-    /// extents, strides, offsets or addresses.
+    /// The kernel itself. With the prelude and the compiler's flags it is the key of the compile cache, so it contains
+    /// no extents, strides, offsets or addresses.
     pub code: String,
     /// The arguments.
     pub args: Vec<Arg>,
@@ -149,18 +150,18 @@ pub struct Stage {
     pub grid: [u32; 3],
     /// Threads.
     pub block: [u32; 3],
-    /// Bytes of dynamic shared memory; above 48 KiB the function's limit must be raised first.
+    /// Bytes of dynamic shared memory. Above 48 KiB the function's limit must be raised first.
     pub shared: u32,
 }
 
 impl Stage {
-    /// The translation unit.
+    /// Returns the translation unit.
     pub fn source(&self) -> String {
         translation_unit(&self.prelude, &self.code)
     }
 }
 
-/// Code with what it needs of the prelude before it.
+/// Returns code after the parts of the prelude that it needs.
 pub(crate) fn translation_unit(prelude: &[&str], code: &str) -> String {
     let mut text = String::with_capacity(code.len() + 16 * 1024);
     for part in prelude {
@@ -171,26 +172,26 @@ pub(crate) fn translation_unit(prelude: &[&str], code: &str) -> String {
     text
 }
 
-/// The launches that a kernel or call becomes.
+/// The launches of a kernel or routine.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Generated {
     /// The launches, in order.
     pub stages: Vec<Stage>,
-    /// Scratch for one run, aligned to 256; runs on one stream may share it.
+    /// Bytes of scratch for one run, aligned to 256. Runs on one stream may share it.
     pub scratch_bytes: usize,
-    /// State, aligned to 256: see [`Arg::State`].
+    /// Bytes of state, aligned to 256: see [`Arg::State`].
     pub state_bytes: usize,
 }
 
 impl Generated {
-    /// Room for `bytes` of scratch.
+    /// Reserves `bytes` of scratch.
     pub(crate) fn scratch(&mut self, bytes: usize) -> Arg {
         let at = self.scratch_bytes;
         self.scratch_bytes += bytes.next_multiple_of(256);
         Arg::Scratch(at)
     }
 
-    /// Room for `bytes` of state.
+    /// Reserves `bytes` of state.
     pub(crate) fn state(&mut self, bytes: usize) -> Arg {
         let at = self.state_bytes;
         self.state_bytes += bytes.next_multiple_of(256);
@@ -212,7 +213,7 @@ impl fmt::Display for Generated {
     }
 }
 
-/// The C++ type of a dtype, as the prelude names it.
+/// Returns the prelude's C++ type of a dtype.
 pub(crate) fn ctype(d: DType) -> &'static str {
     match d {
         DType::Bool => "bool",
@@ -233,7 +234,7 @@ pub(crate) fn ctype(d: DType) -> &'static str {
     }
 }
 
-/// A short name of a dtype, for kernels' names.
+/// Returns a short name of a dtype, for names of kernels.
 pub(crate) fn short(d: DType) -> &'static str {
     match d {
         DType::Bool => "bool",

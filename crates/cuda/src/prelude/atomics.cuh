@@ -1,43 +1,53 @@
-// Combining a value with an element of memory, whatever its type. Floating sums depend on the order of arrival.
-struct combine_add { template <class T> static DEV T both(T a, T b) { if constexpr (same<T, bool>) return a || b; else return add(a, b); } };
-struct combine_multiply { template <class T> static DEV T both(T a, T b) { if constexpr (same<T, bool>) return a && b; else return mul(a, b); } };
-struct combine_maximum { template <class T> static DEV T both(T a, T b) { return maximum(a, b); } };
-struct combine_minimum { template <class T> static DEV T both(T a, T b) { return minimum(a, b); } };
+// Combines a value with an element of memory of any type. Floating-point sums depend on the order of arrival.
+struct combine_add {
+    template <class T> static DEV T combine(T a, T b) {
+        if constexpr (same<T, bool>) return a || b;
+        else return add(a, b);
+    }
+};
+struct combine_multiply {
+    template <class T> static DEV T combine(T a, T b) {
+        if constexpr (same<T, bool>) return a && b;
+        else return mul(a, b);
+    }
+};
+struct combine_maximum { template <class T> static DEV T combine(T a, T b) { return maximum(a, b); } };
+struct combine_minimum { template <class T> static DEV T combine(T a, T b) { return minimum(a, b); } };
 
 template <class T, class W> union bits_of { T value; W word; DEV bits_of() {} };
 
-// By compare-and-swap of the 4- or 8-byte word that holds the element.
-template <class Op, class T> DEV void combine_by_swap(T* p, T x) {
+// Uses compare-and-swap on the 4- or 8-byte word that holds the element.
+template <class Op, class T> DEV void combine_by_cas(T* p, T x) {
     if constexpr (sizeof(T) == 8 || sizeof(T) == 4) {
         typedef wrapped<T> W;
-        W seen = *(volatile W*)p, expected;
+        W current = *(volatile W*)p, expected;
         do {
             bits_of<T, W> old, next;
-            expected = old.word = seen;
-            next.value = Op::both(old.value, x);
+            expected = old.word = current;
+            next.value = Op::combine(old.value, x);
             if (next.word == expected) return;
-            seen = atomicCAS((W*)p, expected, next.word);
-        } while (seen != expected);
+            current = atomicCAS((W*)p, expected, next.word);
+        } while (current != expected);
     } else {
         static_assert(sizeof(T) < 4, "wider elements are combined under a lock");
         uint64 address = (uint64)p;
         uint32* word = (uint32*)(address & ~3ull);
         uint32 shift = 8 * (uint32)(address & 3), mask = ((1u << 8 * sizeof(T)) - 1) << shift;
         typedef typename wide_unsigned<false>::type W;
-        W seen = *(volatile W*)word, expected;
+        W current = *(volatile W*)word, expected;
         do {
-            expected = seen;
+            expected = current;
             bits_of<T, W> old, next;
             old.word = (expected & mask) >> shift;
             next.word = 0;
-            next.value = Op::both(old.value, x);
-            W whole = (expected & ~mask) | (next.word << shift & mask);
-            if (whole == expected) return;
-            seen = atomicCAS(word, expected, whole);
-        } while (seen != expected);
+            next.value = Op::combine(old.value, x);
+            W updated = (expected & ~mask) | (next.word << shift & mask);
+            if (updated == expected) return;
+            current = atomicCAS(word, expected, updated);
+        } while (current != expected);
     }
 }
-// 16-byte elements: under one of 1024 locks, all zero between kernels.
+// 16-byte elements are combined under one of 1024 locks, which are all zero between kernels.
 template <class Op, class T> DEV void combine_locked(T* p, T x, uint32* locks) {
     uint32* lock = locks + ((uint64)p / sizeof(T)) % 1024;
     for (bool done = false; !done;) {
@@ -47,7 +57,7 @@ template <class Op, class T> DEV void combine_locked(T* p, T x, uint32* locks) {
             union { T value; uint64 w[2]; DEV void nothing() {} } u;
             u.w[0] = words[0];
             u.w[1] = words[1];
-            u.value = Op::both(u.value, x);
+            u.value = Op::combine(u.value, x);
             words[0] = u.w[0];
             words[1] = u.w[1];
             __threadfence();
@@ -64,5 +74,5 @@ template <class Op, class T> DEV void combine(T* p, T x) {
         atomicAdd(&p->im, x.im);
     } else if constexpr (same<Op, combine_maximum> && integral<T> && sizeof(T) >= 4) atomicMax(p, x);
     else if constexpr (same<Op, combine_minimum> && integral<T> && sizeof(T) >= 4) atomicMin(p, x);
-    else combine_by_swap<Op>(p, x);
+    else combine_by_cas<Op>(p, x);
 }

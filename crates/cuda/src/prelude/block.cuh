@@ -1,4 +1,4 @@
-// Folding over the threads of a group, a block and a grid, in an order that does not depend on timing.
+// Reductions over the threads of a group, a block and a grid, in an order that does not depend on timing.
 template <class S> DEV S shuffle_xor(S x, int mask) {
     union { S s; uint32 w[(sizeof(S) + 3) / 4]; } u;
     u.s = x;
@@ -6,8 +6,9 @@ template <class S> DEV S shuffle_xor(S x, int mask) {
     for (int i = 0; i < (int)((sizeof(S) + 3) / 4); i++) u.w[i] = __shfl_xor_sync(0xffffffffu, u.w[i], mask);
     return u.s;
 }
-// Over G neighbouring lanes (G a power of two up to 32); all of them get the result, and the same bits.
-template <class Op, int G, class S> DEV S group_fold(S s) {
+// Reduces over G neighboring lanes, where G is a power of two up to 32. All of them get the result, bit for bit the
+// same.
+template <class Op, int G, class S> DEV S group_reduce(S s) {
 #pragma unroll
     for (int d = 1; d < G; d *= 2) {
         S other = shuffle_xor(s, d);
@@ -15,19 +16,19 @@ template <class Op, int G, class S> DEV S group_fold(S s) {
     }
     return s;
 }
-// Over a one-dimensional block of T threads; all get the result. `shared` holds T / 32 states and is used once.
-template <class Op, int T, class S> DEV S block_fold(S s, S* shared) {
-    s = group_fold<Op, 32>(s);
+// Reduces over a one-dimensional block of T threads; all get the result. `shared` holds T / 32 states and is used once.
+template <class Op, int T, class S> DEV S block_reduce(S s, S* shared) {
+    s = group_reduce<Op, 32>(s);
     if constexpr (T > 32) {
         if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = s;
         __syncthreads();
-        s = threadIdx.x % 32 < T / 32 ? shared[threadIdx.x % 32] : Op::empty();
-        s = group_fold<Op, 32>(s);
+        s = threadIdx.x % 32 < T / 32 ? shared[threadIdx.x % 32] : Op::identity();
+        s = group_reduce<Op, 32>(s);
     }
     return s;
 }
-// True for the last of `blocks` blocks to come here, which then sees what the others wrote. The counter is zero before
-// the first launch and after every launch.
+// Returns true in the last of `blocks` blocks to arrive, which then sees what the others wrote. The counter is zero
+// before the first launch and after every launch.
 DEV bool is_last_block(uint32* counter, uint32 blocks) {
     __shared__ bool last;
     __threadfence();

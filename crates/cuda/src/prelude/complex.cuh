@@ -6,7 +6,7 @@ template <> constexpr bool cplx<complex64> = true;
 template <> constexpr bool cplx<complex128> = true;
 template <class F> struct component_of<complex<F>> { typedef F type; };
 
-// Smith's method, as NumPy.
+// Smith's method, as in NumPy.
 template <class F> DEV_FAR complex<F> quotient_of(complex<F> a, complex<F> b) {
     F re = fabs(b.re), im = fabs(b.im);
     if (re >= im) {
@@ -21,7 +21,7 @@ template <class F> DEV complex<F> unit_of(complex<F> a) {
     F r = hypot(a.re, a.im);
     if (r == 0) return {0, 0};
     if (isinf_(r)) {
-        // Of one infinite part the direction is clear, of two it is not.
+        // With one infinite part the direction is defined, with two it is not.
         F nan = r - r;
         if (isinf_(a.re) && isinf_(a.im)) return {nan, nan};
         return isinf_(a.re) ? complex<F>{copysign((F)1, a.re), 0} : complex<F>{0, copysign((F)1, a.im)};

@@ -1,4 +1,4 @@
-// Functions of complex numbers, after C99's annex G where infinities and NaN are concerned.
+// Functions of complex numbers. Infinities and NaN follow annex G of C99.
 template <class F> DEV F infinity_of() { return (F)__int_as_float(0x7f800000); }
 
 template <class F> DEV_FAR complex<F> complex_exp(complex<F> z) {
@@ -9,7 +9,7 @@ template <class F> DEV_FAR complex<F> complex_exp(complex<F> z) {
         if (z.re < 0) return isfinite_(z.im) ? complex<F>{0 * c, 0 * s} : complex<F>{0, 0};
         if (!isfinite_(z.im)) return {z.re, z.im - z.im};
     }
-    // Beyond the range of exp, in two halves.
+    // Beyond the range of exp, exp(re / 2) is multiplied in twice.
     const F most = sizeof(F) == 4 ? (F)88 : (F)709;
     if (z.re > most && isfinite_(z.re)) {
         F half_way = exp(z.re / 2);
@@ -36,7 +36,7 @@ template <class F> DEV_FAR complex<F> complex_sqrt(complex<F> z) {
         if (z.re < 0) return {fabs(z.im - z.im), copysign(z.re, z.im)};
         return {z.re, copysign(z.im - z.im, z.im)};
     }
-    // Scaled by a power of four, so that nothing overflows.
+    // Scaled by a power of four, so that the square root does not overflow.
     F scale = 1, back = 1;
     const F big = sizeof(F) == 4 ? (F)1e37 : (F)1e307, tiny = sizeof(F) == 4 ? (F)1e-36 : (F)1e-290;
     if (fabs(z.re) > big || fabs(z.im) > big) scale = (F)0.0625, back = 4;
@@ -59,10 +59,10 @@ template <class F> DEV_FAR complex<F> power_of(complex<F> a, complex<F> b) {
         F nan = infinity_of<F>() - infinity_of<F>();
         return {nan, nan};
     }
-    // Small whole exponents by squaring, as NumPy.
+    // Small integer exponents by repeated squaring, as in NumPy.
     if (b.im == 0 && b.re == floor(b.re) && fabs(b.re) < 100) {
         int n = (int)fabs(b.re);
-        // A product with 1 would make NaN of infinite parts.
+        // Multiplying by 1 would turn infinite parts into NaN.
         if (b.re == 1) return a;
         if (b.re == 2) return mul(a, a);
         if (b.re == 3) return mul(a, mul(a, a));
@@ -101,7 +101,7 @@ template <class F> DEV_FAR complex<F> complex_cosh(complex<F> z) {
     }
     return {cosh(z.re) * c, sinh(z.re) * s};
 }
-// Kahan's: tan from one exponential of twice the real part.
+// Kahan's formula: tan from one exponential of twice the real part.
 template <class F> DEV_FAR complex<F> complex_tanh(complex<F> z) {
     const F far = sizeof(F) == 4 ? (F)11 : (F)22;
     if (!isfinite_(z.re)) {
@@ -118,7 +118,7 @@ template <class F> DEV_FAR complex<F> complex_tanh(complex<F> z) {
     F denominator = 1 + beta * s * s;
     return {beta * rho * s / denominator, t / denominator};
 }
-// Inverse functions by Hull, Fairgrieve and Tang's formulas for asin, as stable products.
+// Inverse functions by the formulas of Hull, Fairgrieve and Tang for asin, as stable products.
 template <class F> DEV_FAR void asin_parts(F x, F y, F* real_part, F* imaginary_part, F* cosine_part) {
     // x, y >= 0
     F r = hypot(x + 1, y), s = hypot(x - 1, y), a = (r + s) / 2, b = x / a;
@@ -193,7 +193,7 @@ template <class F> DEV_FAR complex<F> complex_atanh(complex<F> z) {
         return {z.re + z.im, z.re + z.im};
     }
     if (x > far || y > far) {
-        // Re = x / |z|^2, computed without squaring what is far.
+        // Re = x / |z|^2, computed without squaring large numbers.
         F re = isinf_(x) || isinf_(y) ? (F)0 : x > y ? 1 / (x + y * (y / x)) : x / y / (y + x * (x / y));
         return {copysign(re, z.re), copysign(half_pi, z.im)};
     }
@@ -202,17 +202,17 @@ template <class F> DEV_FAR complex<F> complex_atanh(complex<F> z) {
     F im = x == 1 && y == 0 ? (F)0 : atan2(2 * y, (1 - x) * (1 + x) - y * y) / 2;
     return {copysign(re, z.re), copysign(im, z.im)};
 }
-// i f(-i z) and its like: sin, tan, asinh and atan from sinh, tanh, asin and atanh.
-template <class F> DEV complex<F> turned(complex<F> z) { return {-z.im, z.re}; }
-template <class F> DEV complex<F> turned_back(complex<F> z) { return {z.im, -z.re}; }
-template <class F> DEV complex<F> complex_sin(complex<F> z) { return turned_back(complex_sinh(turned(z))); }
-template <class F> DEV complex<F> complex_cos(complex<F> z) { return complex_cosh(turned(z)); }
-template <class F> DEV complex<F> complex_tan(complex<F> z) { return turned_back(complex_tanh(turned(z))); }
-template <class F> DEV complex<F> complex_asinh(complex<F> z) { return turned_back(complex_asin(turned(z))); }
-template <class F> DEV complex<F> complex_atan(complex<F> z) { return turned_back(complex_atanh(turned(z))); }
+// sin, tan, asinh and atan follow from sinh, tanh, asin and atanh by i f(-i z) and similar identities.
+template <class F> DEV complex<F> times_i(complex<F> z) { return {-z.im, z.re}; }
+template <class F> DEV complex<F> times_minus_i(complex<F> z) { return {z.im, -z.re}; }
+template <class F> DEV complex<F> complex_sin(complex<F> z) { return times_minus_i(complex_sinh(times_i(z))); }
+template <class F> DEV complex<F> complex_cos(complex<F> z) { return complex_cosh(times_i(z)); }
+template <class F> DEV complex<F> complex_tan(complex<F> z) { return times_minus_i(complex_tanh(times_i(z))); }
+template <class F> DEV complex<F> complex_asinh(complex<F> z) { return times_minus_i(complex_asin(times_i(z))); }
+template <class F> DEV complex<F> complex_atan(complex<F> z) { return times_minus_i(complex_atanh(times_i(z))); }
 template <class F> DEV complex<F> complex_acosh(complex<F> z) {
     complex<F> w = complex_acos(z);
-    // The half plane with a real part >= 0; the sign of zero decides.
+    // Selects the half plane with a real part >= 0; the sign of zero decides on the axis.
     if (isnan_(w.re) || isnan_(w.im)) return {fabs(w.im), w.re};
     return {fabs(w.im), copysign(w.re, z.im)};
 }

@@ -1,4 +1,4 @@
-// 16-bit floats by the hardware's conversions.
+// Converts 16-bit floats by hardware instructions.
 DEV float half_bits_to_float(uint16 x) {
     float f;
     asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(x));

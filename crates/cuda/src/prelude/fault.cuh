@@ -1,4 +1,4 @@
-// The first exception of a launch: fault + 1, thread, block, the number of values, values.
+// The first exception of a launch: fault + 1, thread index, block index, the number of values, the values.
 __device__ int64 fault_record[32];
 template <class... V> DEV_FAR void raise(int64 fault, V... values) {
     if (atomicCAS((unsigned long long*)fault_record, 0ull, (unsigned long long)fault + 1) == 0) {

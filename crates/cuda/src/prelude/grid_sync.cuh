@@ -1,5 +1,5 @@
-// Waits for all threads of the grid, whose blocks all run at once: a cooperative launch. The blocks' first threads count
-// up to the top bit, which the last of them turns; so the number needs no reset.
+// Waits for all threads of the grid. The launch must be cooperative, so that all blocks run at once. The first threads
+// of the blocks count up to the top bit, which the last one flips, so the counter needs no reset.
 __device__ unsigned int grid_arrived;
 DEV void grid_sync() {
     __syncthreads();

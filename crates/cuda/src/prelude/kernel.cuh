@@ -1,20 +1,21 @@
-// Arrays of user kernels, indices, lanes and bits.
-// Row after row, without gaps.
+// Arrays, indices, lanes and bits of user kernels.
+// A row-major array without gaps.
 template <class T, int N> struct array {
     T* data;
     int64 shape[N > 0 ? N : 1];
     template <class... I> DEV T& operator()(I... at) const {
-        int64 place = 0;
+        int64 offset = 0;
         int axis = 0;
-        ((place = (axis == 0 ? 0 : place * shape[axis]) + (int64)at, axis++), ...);
-        return data[place];
+        ((offset = (axis == 0 ? 0 : offset * shape[axis]) + (int64)at, axis++), ...);
+        return data[offset];
     }
     // Negative indices count from the end.
     template <class... I> DEV T& at(I... index) const {
         int axis = 0;
-        int64 place = 0;
-        ((place = (axis == 0 ? 0 : place * shape[axis]) + ((int64)index < 0 ? (int64)index + shape[axis] : (int64)index), axis++), ...);
-        return data[place];
+        int64 offset = 0;
+        ((offset = (axis == 0 ? 0 : offset * shape[axis])
+            + ((int64)index < 0 ? (int64)index + shape[axis] : (int64)index), axis++), ...);
+        return data[offset];
     }
     DEV int64 stride(int axis) const {
         int64 bytes = sizeof(T);
@@ -22,67 +23,67 @@ template <class T, int N> struct array {
         return bytes;
     }
 };
-// By strides in bytes.
+// An array with strides in bytes.
 template <class T, int N> struct strided {
     T* data;
     int64 shape[N > 0 ? N : 1];
     int64 strides[N > 0 ? N : 1];
     template <class... I> DEV T& operator()(I... at) const {
-        char* place = (char*)data;
+        char* address = (char*)data;
         int axis = 0;
-        ((place += (int64)at * strides[axis], axis++), ...);
-        return *(T*)place;
+        ((address += (int64)at * strides[axis], axis++), ...);
+        return *(T*)address;
     }
     template <class... I> DEV T& at(I... index) const {
-        char* place = (char*)data;
+        char* address = (char*)data;
         int axis = 0;
-        ((place += ((int64)index < 0 ? (int64)index + shape[axis] : (int64)index) * strides[axis], axis++), ...);
-        return *(T*)place;
+        ((address += ((int64)index < 0 ? (int64)index + shape[axis] : (int64)index) * strides[axis], axis++), ...);
+        return *(T*)address;
     }
     DEV int64 stride(int axis) const { return strides[axis]; }
 };
 
-template <class T, int N> DEV strided<T, N> by_strides(const array<T, N>& a) {
+template <class T, int N> DEV strided<T, N> as_strided(const array<T, N>& a) {
     strided<T, N> r = {a.data, {}, {}};
     for (int k = 0; k < N; k++) r.shape[k] = a.shape[k], r.strides[k] = a.stride(k);
     return r;
 }
-template <class T, int N> DEV strided<T, N> by_strides(const strided<T, N>& a) { return a; }
-template <class T, int N> DEV array<T, N> by_rows(const strided<T, N>& a) {
+template <class T, int N> DEV strided<T, N> as_strided(const strided<T, N>& a) { return a; }
+template <class T, int N> DEV array<T, N> as_contiguous(const strided<T, N>& a) {
     array<T, N> r = {a.data, {}};
     for (int k = 0; k < N; k++) r.shape[k] = a.shape[k];
     return r;
 }
 template <class A> DEV auto transposed(const A& of) {
-    auto a = by_strides(of), r = a;
+    auto a = as_strided(of), r = a;
     const int n = sizeof(a.shape) / sizeof(a.shape[0]);
     for (int k = 0; k < n; k++) r.shape[k] = a.shape[n - 1 - k], r.strides[k] = a.strides[n - 1 - k];
     return r;
 }
 
-// --- views: an entry for each axis
-struct place_at { int64 index; };
-struct part_of { int64 start, stop, step; };
+// --- views: one entry per axis
+struct index_entry { int64 index; };
+struct slice_entry { int64 start, stop, step; };
 struct new_axis {};
 constexpr int64 MISSING = (int64)0x8000000000000000ull;
-constexpr part_of whole_axis = {MISSING, MISSING, 1};
+constexpr slice_entry whole_axis = {MISSING, MISSING, 1};
 
 struct view_cursor { char* data; int from, to; };
-template <class A, class R> DEV void take(const A& a, R&, view_cursor& c, place_at p) {
+template <class A, class R> DEV void apply_entry(const A& a, R&, view_cursor& c, index_entry p) {
     const int64 n = a.shape[c.from];
     c.data += (p.index < 0 ? p.index + n : p.index) * a.strides[c.from];
     c.from++;
 }
-DEV int64 bound(int64 i, int64 n, int64 least, int64 most) {
+DEV int64 bound(int64 i, int64 n, int64 lowest, int64 highest) {
     if (i < 0) i += n;
-    return i < least ? least : i > most ? most : i;
+    return i < lowest ? lowest : i > highest ? highest : i;
 }
-template <class A, class R> DEV void take(const A& a, R& r, view_cursor& c, part_of p) {
+template <class A, class R> DEV void apply_entry(const A& a, R& r, view_cursor& c, slice_entry p) {
     const int64 n = a.shape[c.from], stride = a.strides[c.from];
     const bool up = p.step > 0;
-    const int64 least = up ? 0 : -1, most = up ? n : n - 1;
-    const int64 start = p.start == MISSING ? (up ? 0 : n - 1) : bound(p.start, n, least, most);
-    const int64 stop = p.stop == MISSING ? (up ? n : -1) : bound(p.stop, n, least, most);
+    const int64 lowest = up ? 0 : -1, highest = up ? n : n - 1;
+    const int64 start = p.start == MISSING ? (up ? 0 : n - 1) : bound(p.start, n, lowest, highest);
+    const int64 stop = p.stop == MISSING ? (up ? n : -1) : bound(p.stop, n, lowest, highest);
     const int64 length = up ? (stop - start + p.step - 1) / p.step : (start - stop - p.step - 1) / -p.step;
     if (length > 0) c.data += start * stride;
     r.shape[c.to] = length > 0 ? length : 0;
@@ -90,7 +91,7 @@ template <class A, class R> DEV void take(const A& a, R& r, view_cursor& c, part
     c.from++;
     c.to++;
 }
-template <class A, class R> DEV void take(const A&, R& r, view_cursor& c, new_axis) {
+template <class A, class R> DEV void apply_entry(const A&, R& r, view_cursor& c, new_axis) {
     r.shape[c.to] = 1;
     r.strides[c.to] = 0;
     c.to++;
@@ -98,17 +99,17 @@ template <class A, class R> DEV void take(const A&, R& r, view_cursor& c, new_ax
 template <int M, class T, int N, class... I> DEV strided<T, M> view(const strided<T, N>& a, I... entries) {
     strided<T, M> r = {};
     view_cursor c = {(char*)a.data, 0, 0};
-    (take(a, r, c, entries), ...);
+    (apply_entry(a, r, c, entries), ...);
     r.data = (T*)c.data;
     return r;
 }
 template <int M, class T, int N, class... I> DEV strided<T, M> view(const array<T, N>& a, I... entries) {
-    return view<M>(by_strides(a), entries...);
+    return view<M>(as_strided(a), entries...);
 }
 
-// A field of records, by its place in them; axes of its own come last.
+// A field of an array of records, at its byte offset. The field's own axes come last.
 template <class F, int M, class A, class... E> DEV strided<F, M> field_of(const A& of, int64 offset, E... extents) {
-    const auto a = by_strides(of);
+    const auto a = as_strided(of);
     const int64 own[sizeof...(E) + 1] = {(int64)extents...};
     const int k = sizeof...(E), n = M - k;
     strided<F, M> r = {(F*)((char*)a.data + offset), {}, {}};
@@ -118,7 +119,7 @@ template <class F, int M, class A, class... E> DEV strided<F, M> field_of(const 
     return r;
 }
 
-// A complex number that is aligned as its parts are.
+// Complex elements of record fields may be aligned only as their parts are.
 template <class C> DEV C load_parts(const C& at) {
     typedef decltype(C::re) F;
     const volatile F* parts = (const volatile F*)&at;
@@ -142,7 +143,7 @@ DEV int64 dynamic_shared_bytes() {
     asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(bytes));
     return bytes;
 }
-// Ends the thread, from within any function.
+// Ends the thread; may be called from any function.
 DEV void end_thread() { asm volatile("exit;"); }
 template <class T> DEV T popc(T x) {
     if constexpr (sizeof(T) == 8) return (T)__popcll((uint64)x);

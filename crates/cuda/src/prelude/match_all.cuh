@@ -1,4 +1,4 @@
-// The mask of a warp that holds one value, and whether it does.
+// Returns the mask if all its lanes hold the same value, else 0, and whether they do.
 struct tuple_i32_bool { int32 v0; bool v1; };
 template <class T> DEV tuple_i32_bool match_all(uint32 mask, T value) {
     int same = 0;

@@ -1,7 +1,7 @@
 // Exponentials, logarithms, roots and trigonometry.
 #define CUPROUS_MATH(name, real_expression, complex_expression)                       \
     template <class T> DEV T name(T a) {                                              \
-        if constexpr (low<T>) return narrow<T>(name(widen(a)));                       \
+        if constexpr (half_float<T>) return narrow<T>(name(widen(a)));                \
         else if constexpr (cplx<T>) return complex_expression;                        \
         else return real_expression;                                                  \
     }
@@ -29,56 +29,57 @@ CUPROUS_MATH(atanh_, atanh(a), complex_atanh(a))
 
 #define CUPROUS_REAL(name, expression)                                                \
     template <class T> DEV T name(T a) {                                              \
-        if constexpr (low<T>) return narrow<T>(name(widen(a)));                       \
+        if constexpr (half_float<T>) return narrow<T>(name(widen(a)));                \
         else return expression;                                                       \
     }
 CUPROUS_REAL(cbrt_, cbrt(a))
 CUPROUS_REAL(rsqrt_, 1 / sqrt(a))
 CUPROUS_REAL(degrees, a * (T)57.295779513082320877)
 CUPROUS_REAL(radians, a * (T)0.017453292519943295769)
-// Of infinity the fraction is zero.
+// The fraction of infinity is zero.
 CUPROUS_REAL(modf_fraction, isinf_(a) ? copysign((T)0, a) : copysign(a - trunc(a), a))
 #undef CUPROUS_REAL
 
 #define CUPROUS_REAL2(name, expression)                                               \
     template <class T> DEV T name(T a, T b) {                                         \
-        if constexpr (low<T>) return narrow<T>(name(widen(a), widen(b)));             \
+        if constexpr (half_float<T>) return narrow<T>(name(widen(a), widen(b)));      \
         else return expression;                                                       \
     }
 CUPROUS_REAL2(hypot_, hypot(a, b))
 CUPROUS_REAL2(atan2_, atan2(a, b))
-// Equal operands may be infinite; the difference of others is not NaN unless one is.
+// Equal operands may both be infinite; the difference of unequal ones is NaN only if one is NaN.
 CUPROUS_REAL2(logaddexp, a == b ? a + (T)0.69314718055994530942 : a > b ? a + log1p(exp(b - a)) : b + log1p(exp(a - b)))
 CUPROUS_REAL2(logaddexp2,
     a == b ? a + 1 : a > b ? a + (T)1.44269504088896340736 * log1p(exp2(b - a)) : b + (T)1.44269504088896340736 * log1p(exp2(a - b)))
 #undef CUPROUS_REAL2
 
 template <class T> DEV T nextafter_(T a, T b) {
-    if constexpr (low<T>) return nextafter_low(a, b);
+    if constexpr (half_float<T>) return nextafter_low(a, b);
     else return nextafter(a, b);
 }
-// Distance to the next float away from zero, with the sign of a; of either zero the least positive float.
+// Distance to the next float away from zero, with the sign of `a`; for either zero the smallest positive float.
 template <class T> DEV T spacing(T a) {
-    if constexpr (low<T>) {
-        return isfinite_(a) ? narrow<T>(widen(beyond(a)) - widen(a)) : isnan_(a) ? a : narrow<T>(widen(a) - widen(a));
+    if constexpr (half_float<T>) {
+        return isfinite_(a) ? narrow<T>(widen(spacing_neighbor(a)) - widen(a))
+            : isnan_(a) ? a : narrow<T>(widen(a) - widen(a));
     } else {
         return !isfinite_(a) ? a - a : nextafter(a, a == 0 ? (T)1 : copysign((T)__int_as_float(0x7f800000), a)) - a;
     }
 }
 template <class T> DEV T ldexp_(T a, int64 e) {
     int n = (int)(e > 5000 ? 5000 : e < -5000 ? -5000 : e);
-    if constexpr (low<T>) return narrow<T>(ldexp(widen(a), n));
+    if constexpr (half_float<T>) return narrow<T>(ldexp(widen(a), n));
     else return ldexp(a, n);
 }
 template <class T> DEV T frexp_mantissa(T a) {
     int e;
-    if constexpr (low<T>) return narrow<T>(frexp(widen(a), &e));
+    if constexpr (half_float<T>) return narrow<T>(frexp(widen(a), &e));
     else return frexp(a, &e);
 }
 template <class T> DEV int32 frexp_exponent(T a) {
     int e = 0;
     if (!isfinite_(a)) return 0;
-    if constexpr (low<T>) frexp(widen(a), &e);
+    if constexpr (half_float<T>) frexp(widen(a), &e);
     else frexp(a, &e);
     return e;
 }

@@ -1,5 +1,6 @@
-// Normal deviates (Box and Muller 1958): the sequence of roundings of the CPU's math/normal.rs, operation for operation,
-// so that both give the same bits. Every operation names its rounding: no flag can change it.
+// Normal deviates (Box and Muller 1958). The operations and roundings are those of the CPU's math/normal.rs, in the
+// same order, so that both give the same bits. Every operation names its rounding mode, so that no compiler flag can
+// change it.
 DEV float normal_minus_ln32(float u) {
     const uint32 bits = __float_as_uint(u);
     const uint32 e = (bits - 0x3f2aaaabu) & 0xff800000u;
@@ -28,14 +29,15 @@ DEV void normal_cos_sin32(float t, float* cosine, float* sine) {
     *cosine = __fmaf_rn(q, z, 1.4142135f);
     *sine = __fmul_rn(p, t);
 }
-// The square root, correctly rounded, of 0 and of [2^-60, 2^60]: the compiler's sequence without its branch for the rest.
+// The correctly rounded square root of 0 and of [2^-60, 2^60]: the compiler's own sequence without its branch for other
+// arguments.
 DEV float normal_sqrt32(float x) {
     float guess;
     asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(guess) : "f"(fmaxf(x, 8.6736174e-19f)));
     const float y = __fmul_rn(x, guess);
     return __fmaf_rn(__fmaf_rn(-y, y, x), __fmul_rn(guess, 0.5f), y);
 }
-// Elements k = 0..3 of a block: words 0, 1 give the first pair, words 2, 3 the second.
+// Elements k = 0..3 of a block: words 0 and 1 give the first pair, words 2 and 3 the second.
 DEV float random_normal32(const words4& w, int k) {
     const uint32 a = pick32(w, k & 2), b = pick32(w, (k & 2) + 1);
     const float r = normal_sqrt32(normal_minus_ln32(__fmaf_rn((float)a, 2.3283064e-10f, 1.1641532e-10f)));
@@ -90,7 +92,7 @@ DEV void normal_cos_sin64(double u, double* cosine, double* sine) {
     *cosine = __longlong_as_double(__double_as_longlong(even ? c : s) ^ (int64)(((uint64)(q + 1) & 2ull) << 62));
     *sine = __longlong_as_double(__double_as_longlong(even ? s : c) ^ (int64)(((uint64)q & 2ull) << 62));
 }
-// Elements 0 and 1 of a block.
+// Elements k = 0 and 1 of a block.
 DEV double random_normal64(const words4& b, int k) {
     const double u1 = __dmul_rn((double)((pick64(b, 0) >> 11) + 1), 1.1102230246251565e-16);
     const double u2 = __dmul_rn((double)(pick64(b, 1) >> 11), 1.1102230246251565e-16);

@@ -17,7 +17,7 @@ DEV words4 philox(uint64 low, uint32 c2, uint32 c3, uint64 seed) {
     }
     return words4{{c0, c1, c2, c3}};
 }
-// Element `index` of the 32-bit and the 64-bit stream, from the block that holds it.
+// The block that holds element `index` of the 32-bit or 64-bit stream.
 DEV words4 block32(int64 index, uint64 seed, uint64 offset) { return philox(offset + (uint64)index / 4, 0, 0, seed); }
 DEV words4 block64(int64 index, uint64 seed, uint64 offset) { return philox(offset + (uint64)index / 2, 0, 0, seed); }
 DEV uint32 pick32(const words4& b, int k) { return k == 0 ? b.w[0] : k == 1 ? b.w[1] : k == 2 ? b.w[2] : b.w[3]; }

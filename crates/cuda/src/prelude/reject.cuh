@@ -1,11 +1,12 @@
-// Deviates by rejection, as the CPU's math/reject.rs: each element has a stream of its own, so any number of draws
-// fits. Logarithms and powers come from the device's library: a decision may fall the other way within their rounding.
+// Deviates by rejection, as in the CPU's math/reject.rs. Each element has a random stream of its own, so it may draw
+// any number of times. Logarithms and powers come from the device's library, so a decision within their rounding error
+// may differ from the CPU's.
 struct draws {
     uint64 index, seed;
     uint32 draw;
 };
 DEV words4 next_words(draws& d) { return philox(d.index, d.draw++, 0x47414d41u, d.seed); }
-// A uniform in (0, 1).
+// A uniform deviate in (0, 1).
 DEV double open_unit(uint64 bits) { return ((double)(bits >> 12) + 0.5) * 2.220446049250313e-16; }
 
 DEV_FAR double random_gamma(int64 index, uint64 seed, double shape) {
@@ -31,8 +32,8 @@ DEV_FAR int64 random_poisson(int64 index, uint64 seed, double lam) {
         double product = 1;
         for (int64 k = 0;;) {
             const words4 w = next_words(d);
-            for (int half_of = 0; half_of < 2; half_of++) {
-                product *= open_unit(pick64(w, half_of));
+            for (int pair = 0; pair < 2; pair++) {
+                product *= open_unit(pick64(w, pair));
                 if (product <= limit) return k;
                 k++;
             }
@@ -49,7 +50,7 @@ DEV_FAR int64 random_poisson(int64 index, uint64 seed, double lam) {
         if (log(v) + log(inv_alpha) - log(a / (us * us) + b) <= -lam + k * log_lam - lgamma(k + 1)) return (int64)k;
     }
 }
-// The parameter is (n, p) as a complex number.
+// `parameter` is (n, p) as a complex number.
 template <class C> DEV_FAR int64 random_binomial(int64 index, uint64 seed, C parameter) {
     const double n = parameter.re;
     double p = parameter.im;
@@ -64,8 +65,8 @@ template <class C> DEV_FAR int64 random_binomial(int64 index, uint64 seed, C par
         double sum = 0;
         for (int64 k = 0;;) {
             const words4 w = next_words(d);
-            for (int half_of = 0; half_of < 2; half_of++) {
-                sum += floor(log(open_unit(pick64(w, half_of))) / log_q) + 1;
+            for (int pair = 0; pair < 2; pair++) {
+                sum += floor(log(open_unit(pick64(w, pair))) / log_q) + 1;
                 if (sum > n) return mirrored ? (int64)n - k : k;
                 k++;
             }
@@ -80,11 +81,11 @@ template <class C> DEV_FAR int64 random_binomial(int64 index, uint64 seed, C par
         double v = open_unit(pick64(w, 1));
         const double k = floor((2 * a / us + b) * u + c);
         if (k < 0 || k > n) continue;
-        bool take = us >= 0.07 && v <= vr;
-        if (!take) {
+        bool accept = us >= 0.07 && v <= vr;
+        if (!accept) {
             v = log(v * alpha / (a / (us * us) + b));
-            take = v <= h - lgamma(k + 1) - lgamma(n - k + 1) + (k - m) * lpq;
+            accept = v <= h - lgamma(k + 1) - lgamma(n - k + 1) + (k - m) * lpq;
         }
-        if (take) return mirrored ? (int64)n - (int64)k : (int64)k;
+        if (accept) return mirrored ? (int64)n - (int64)k : (int64)k;
     }
 }

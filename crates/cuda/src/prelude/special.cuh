@@ -1,17 +1,17 @@
 // Special functions.
 #define CUPROUS_REAL(name, expression)                                                \
     template <class T> DEV T name(T a) {                                              \
-        if constexpr (low<T>) return narrow<T>(name(widen(a)));                       \
+        if constexpr (half_float<T>) return narrow<T>(name(widen(a)));                \
         else return expression;                                                       \
     }
 CUPROUS_REAL(erf_, erf(a))
 CUPROUS_REAL(erfc_, erfc(a))
 CUPROUS_REAL(erfinv_, erfinv(a))
 CUPROUS_REAL(ndtr, normcdf(a))
-CUPROUS_REAL(bessel_i0, cyl_bessel_i0(a)) // `i0` is the first index of generated code
+CUPROUS_REAL(bessel_i0, cyl_bessel_i0(a)) // not `i0`, which generated code uses for the first index
 // e^-|a| cannot overflow.
 CUPROUS_REAL(expit, a >= 0 ? 1 / (1 + exp(-a)) : exp(a) / (1 + exp(a)))
-// SciPy's: NaN at the negative whole numbers.
+// As in SciPy: NaN at the negative integers.
 CUPROUS_REAL(gamma_, a < 0 && a == floor(a) ? a - a == 0 ? (T)__int_as_float(0x7fffffff) : a - a : tgamma(a))
 CUPROUS_REAL(gammaln_, isinf_(a) && a < 0 ? a : lgamma(a))
 
@@ -23,7 +23,7 @@ template <class F> DEV_FAR F digamma_real(F x) {
     if (x < 0) {
         if (x == floor(x)) return nan;
         F s, c;
-        sincospi(x - rint(x), &s, &c);  // exact, also next to zero
+        sincospi(x - rint(x), &s, &c);  // exact, also near zero
         sum = -pi * c / s;
         x = 1 - x;
     }
@@ -38,13 +38,13 @@ template <class F> DEV_FAR F digamma_real(F x) {
         - z * ((F)(1.0 / 132) - z * ((F)(691.0 / 32760) - z * (F)(1.0 / 12)))))));
     return sum + (log(x) - (F)0.5 / x - series);
 }
-// In double throughout: the sum cancels near the root at 1.46.
+// Computed in double, because the sum cancels near the root at 1.46.
 CUPROUS_REAL(digamma_, (T)digamma_real((double)a))
 
 DEV double sinc_real(double x) {
     double t = 3.14159265358979323846 * x;
     return t == 0 ? 1 : sin(t) / t;
 }
-// In double throughout: pi times a large argument in float would be another angle.
+// Computed in double, because pi times a large float is not accurate enough as an angle.
 CUPROUS_REAL(sinc, (T)sinc_real((double)a))
 #undef CUPROUS_REAL

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use super::dot::Update;
 use super::linalg::{Plan, at};
 use crate::codegen::Source;
-use crate::codegen::linalg::how;
-use crate::codegen::lu::{CORNER, Lu, split};
+use crate::codegen::linalg::copy_flags;
+use crate::codegen::lu::{DIAGONAL_BLOCK, Lu, split};
 
 impl Plan {
     /// Subtracts from one part of a factorization's rows, or sets another array to, a product.
     fn product(&mut self, update: Update) {
-        self.routines.push((self.work.made.out.stages.len(), Arc::new(update)));
+        self.routines.push((self.work.builder.out.stages.len(), Arc::new(update)));
     }
 
     /// Subtracts from the rows and columns of a block the product of those `inner` columns and rows of the same matrix.
@@ -52,7 +52,7 @@ impl Plan {
         let dtype = self.work.dtype;
         let lu = self.factors(a, Some(b));
         let (n, k, size) = (lu.n, lu.k, dtype.size() as i64);
-        let corners = self.work.lu_corners(&lu);
+        let corners = self.work.lu_invert_diagonal(&lu);
         let x = self.work.scratch(n * k, dtype);
         // Minus the product of U's columns and the solutions that are known from the right sides of those rows.
         let put = |known: Range<i64>, rows: Range<i64>| Update {
@@ -66,12 +66,12 @@ impl Plan {
             c: ((lu.matrix, lu.at(rows.start, n)), lu.stride),
             minus: true,
         };
-        for group in lu.back() {
-            for block in split(group.clone(), CORNER).rev() {
+        for group in lu.back_substitution_blocks() {
+            for block in split(group.clone(), DIAGONAL_BLOCK).rev() {
                 let m = (block.end - block.start) as u64;
                 self.product(Update {
                     dtype,
-                    a: ((corners, block.start * CORNER * size), [m, m], CORNER),
+                    a: ((corners, block.start * DIAGONAL_BLOCK * size), [m, m], DIAGONAL_BLOCK),
                     b: ((lu.matrix, lu.at(block.start, n)), [m, k as u64], lu.stride),
                     c: ((x, block.start * k * size), k),
                     minus: false,
@@ -85,7 +85,7 @@ impl Plan {
             }
         }
         let result = self.work.result(0);
-        self.relay(at(x), result, [n, k], [k, 1], [n * k, n * k], how::SPOIL);
-        self.work.judge(false);
+        self.relay(at(x), result, [n, k], [k, 1], [n * k, n * k], copy_flags::NAN_ON_FAILURE);
+        self.work.report_status(false);
     }
 }

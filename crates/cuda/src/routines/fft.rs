@@ -8,7 +8,7 @@ use cuprous_core::{DType, Layout, LayoutRef, RoutineOp};
 use cuprous_plan::RoutineCall;
 
 use super::{Planned, Routine, Run};
-use crate::codegen::{Arch, Arg, Made, Options, Source, fft};
+use crate::codegen::{Arch, Arg, Builder, Options, Source, fft};
 use crate::cufft::{self, Batch, Plan};
 use crate::device::Gpu;
 use crate::driver::{DevPtr, Stream};
@@ -116,7 +116,7 @@ impl Lines {
 
 /// Kernels and calls of the library, as they are added.
 struct Steps {
-    made: Made,
+    made: Builder,
     routines: Vec<(usize, Arc<dyn Routine>)>,
 }
 
@@ -177,7 +177,7 @@ impl Steps {
         for (axis, &n) in points.iter().enumerate().skip(FFT_RANK - rank).rev() {
             let before: i64 = points[..axis].iter().product();
             if behind > 1 {
-                own.push(fft::Columns { dtype, above: above * before, points: n, below: behind, back });
+                own.push(fft::Columns { dtype, above: above * before, points: n, below: behind, inverse: back });
             }
             behind *= n;
         }
@@ -231,7 +231,7 @@ impl Steps {
 /// A Fourier transform, for cuFFT.
 pub(super) fn transform(call: &RoutineCall, arch: Arch, options: Options) -> Option<Planned> {
     let RoutineOp::Fft { kind, axis, rank, scale } = call.op else { return None };
-    let mut steps = Steps { made: Made::new(arch, options), routines: Vec::new() };
+    let mut steps = Steps { made: Builder::new(arch, options), routines: Vec::new() };
     if call.out.1.size > 0 {
         fill(call, kind, usize::from(axis), usize::from(rank), scale, &mut steps);
     }
@@ -284,8 +284,8 @@ fn fill(call: &RoutineCall, kind: FftKind, axis: usize, rank: usize, scale: FftS
             let whole = lines(kind, &points);
             let extents = cufft::extents(kind, whole.points)[0];
             let highest = if last % 2 == 0 { last / 2 } else { 0 };
-            let shape = fft::Half { dtype: complex, above: whole.above, below: whole.below, extents, highest };
-            fft::half(from, copy, shape, factor.unwrap_or(1.0), &mut steps.made);
+            let shape = fft::HalfSpectrum { dtype: complex, above: whole.above, below: whole.below, extents, highest };
+            fft::half_spectrum(from, copy, shape, factor.unwrap_or(1.0), &mut steps.made);
             steps.run(whole, Source { at: copy, offset: 0 }, out);
         }
         FftKind::Whole => {
@@ -377,8 +377,8 @@ mod tests {
             listing(FftKind::Backward, 3, FftScale::Points, planes.clone(), 2, planes),
             [
                 "cuFFT: Backward transform of 128 points in float32, batch 2048, step 1, distance 128 → 128",
-                "fft_lines_c64_32_128_back",
-                "fft_lines_c64_64_64_back",
+                "fft_lines_c64_32_128_inverse",
+                "fft_lines_c64_64_64_inverse",
             ]
         );
         assert_eq!(

@@ -10,7 +10,7 @@ use cuprous_core::{DType, LinalgOp, QrMode, RoutineOp, Vectors};
 use cuprous_plan::RoutineCall;
 
 use super::{Planned, Routine, Run};
-use crate::codegen::linalg::{Relay, Work, how};
+use crate::codegen::linalg::{Decomposition, MatrixCopy, copy_flags};
 use crate::codegen::{Arch, Arg, Options, Source};
 use crate::cusolver::{Number, Operands, Problem, Room, Task};
 use crate::device::Gpu;
@@ -84,17 +84,17 @@ pub(super) fn decomposition(call: &RoutineCall, arch: Arch, options: Options) ->
         DType::C128 => Number::C128,
         _ => return None,
     };
-    let mut work = Work::new(call, op, arch, options);
+    let mut work = Decomposition::new(call, op, arch, options);
     if work.small(op, call) {
-        return Some(Planned::from(work.made.out));
+        return Some(Planned::from(work.builder.out));
     }
     let mut plan = Plan { number, work, routines: Vec::new() };
-    let a = plan.work.made.dense(&call.ins[0], plan.work.dtype);
+    let a = plan.work.builder.dense(&call.ins[0], plan.work.dtype);
     plan.work.begin();
     match op {
         LinalgOp::Cholesky { upper } => plan.cholesky(a, upper),
         LinalgOp::Solve => {
-            let b = plan.work.made.dense(&call.ins[1], plan.work.dtype);
+            let b = plan.work.builder.dense(&call.ins[1], plan.work.dtype);
             plan.solve(a, b);
         }
         LinalgOp::Slogdet => plan.slogdet(a),
@@ -103,13 +103,13 @@ pub(super) fn decomposition(call: &RoutineCall, arch: Arch, options: Options) ->
         LinalgOp::Eigh { upper, vectors } => plan.eigh(a, upper, vectors),
         LinalgOp::Eig { vectors } => plan.eig(a, vectors),
     }
-    Some(Planned { kernels: plan.work.made.out, routines: plan.routines })
+    Some(Planned { kernels: plan.work.builder.out, routines: plan.routines })
 }
 
 /// A decomposition by cuSOLVER under construction.
 pub(super) struct Plan {
     number: Number,
-    pub(super) work: Work,
+    pub(super) work: Decomposition,
     pub(super) routines: Vec<(usize, Arc<dyn Routine>)>,
 }
 
@@ -126,10 +126,10 @@ impl Plan {
         let problem = Problem { task, number: self.number, batch: self.work.batch as usize };
         let info = self.work.info(spare);
         let solver = Solver { problem, operands: all, info, device: OnceLock::new(), host: Mutex::default() };
-        self.routines.push((self.work.made.out.stages.len(), Arc::new(solver)));
+        self.routines.push((self.work.builder.out.stages.len(), Arc::new(solver)));
     }
 
-    /// Copies operand-like elements; `shape`, `steps`, `apart` and `how` as in [`Relay`].
+    /// Copies operand-like elements; `shape`, `steps`, `apart` and `flags` as in [`MatrixCopy`].
     pub(super) fn relay(
         &mut self,
         from: Source,
@@ -137,37 +137,37 @@ impl Plan {
         shape: [i64; 2],
         steps: [i64; 2],
         apart: [i64; 2],
-        how: u32,
+        flags: u32,
     ) {
         let dtype = self.work.dtype;
-        self.work.relay(Relay { dtype, from, to, shape, steps, apart, how });
+        self.work.copy(MatrixCopy { dtype, from, to, shape, steps, apart, flags });
     }
 
     /// Operand `rows × columns` (row-major) as the library's matrix: its transpose where `turned` is false.
-    fn load(&mut self, from: Source, [rows, columns]: [i64; 2], turned: bool, to: Arg, how: u32) {
+    fn load(&mut self, from: Source, [rows, columns]: [i64; 2], turned: bool, to: Arg, flags: u32) {
         let size = rows * columns;
         match turned {
-            true => self.relay(from, (to, 0), [columns, rows], [1, columns], [size, size], how),
-            false => self.relay(from, (to, 0), [rows, columns], [columns, 1], [size, size], how),
+            true => self.relay(from, (to, 0), [columns, rows], [1, columns], [size, size], flags),
+            false => self.relay(from, (to, 0), [rows, columns], [columns, 1], [size, size], flags),
         }
     }
 
     /// From the library's lower triangle, which takes it half the upper one's time. That is A's lower triangle once A
     /// is turned, and its upper one as A lies: of Aᵀ = conj(A), whose factor Uᵀ, transposed by the way it lies, is U.
     fn cholesky(&mut self, a: Source, upper: bool) {
-        let Work { n, batch, dtype, .. } = self.work;
+        let Decomposition { n, batch, dtype, .. } = self.work;
         let (out, start) = self.work.result(0);
         let matrix = if upper { out } else { self.work.scratch(batch * n * n, dtype) };
         self.work.scan(a, Some(upper), true);
         self.load(a, [n, n], !upper, matrix, 0);
         self.call(Task::Cholesky { n: n as usize, upper: false }, &[matrix], false);
-        let (steps, clear) = if upper { ([n, 1], how::UPPER) } else { ([1, n], how::LOWER) };
-        self.relay(at(matrix), (out, start), [n, n], steps, [n * n, n * n], how::SPOIL | clear);
-        self.work.judge(false);
+        let (steps, clear) = if upper { ([n, 1], copy_flags::UPPER) } else { ([1, n], copy_flags::LOWER) };
+        self.relay(at(matrix), (out, start), [n, n], steps, [n * n, n * n], copy_flags::NAN_ON_FAILURE | clear);
+        self.work.report_status(false);
     }
 
     fn solve(&mut self, a: Source, b: Source) {
-        if self.work.fits_lu() {
+        if self.work.supports_own_lu() {
             return self.eliminate(a, b);
         }
         let (n, k, batch, dtype) = (self.work.n, self.work.k, self.work.batch, self.work.dtype);
@@ -179,14 +179,14 @@ impl Plan {
         self.call(Task::Factors { n: n as usize }, &[factors, pivots], false);
         self.call(Task::Substitution { n: n as usize, columns: k as usize }, &[factors, pivots, x], true);
         let result = self.work.result(0);
-        self.relay(at(x), result, [n, k], [1, n], [n * k, n * k], how::SPOIL);
-        self.work.judge(false);
+        self.relay(at(x), result, [n, k], [1, n], [n * k, n * k], copy_flags::NAN_ON_FAILURE);
+        self.work.report_status(false);
     }
 
     /// Of Aᵀ, whose determinant is A's.
     fn slogdet(&mut self, a: Source) {
         let (n, batch, dtype) = (self.work.n, self.work.batch, self.work.dtype);
-        if self.work.fits_lu() {
+        if self.work.supports_own_lu() {
             let lu = self.factors(a, None);
             return self.work.determinant(lu.matrix, lu.pivots);
         }
@@ -198,7 +198,7 @@ impl Plan {
     }
 
     fn qr(&mut self, a: Source, mode: QrMode) {
-        let Work { m, n, batch, dtype, .. } = self.work;
+        let Decomposition { m, n, batch, dtype, .. } = self.work;
         let least = m.min(n);
         let width = if mode == QrMode::Complete { m } else { least };
         // The reflectors transposed, row-major, are what LAPACK has column-major.
@@ -214,7 +214,7 @@ impl Plan {
         }
         let wants_q = mode != QrMode::R;
         let r = self.work.result(usize::from(wants_q));
-        self.relay(at(factors), r, [width, n], [1, m], [m * n, width * n], how::UPPER);
+        self.relay(at(factors), r, [width, n], [1, m], [m * n, width * n], copy_flags::UPPER);
         if !wants_q {
             return;
         }
@@ -234,7 +234,7 @@ impl Plan {
     /// decomposition (`gesvdp`) is not used: of matrices of low rank it is wrong (residuals of 0.15 in float32 and 4e-11
     /// in float64 for 1,500 × 1,500, seen with 12.0 on an H200).
     fn svd(&mut self, a: Source, vectors: Vectors) {
-        let Work { m, n, batch, dtype, .. } = self.work;
+        let Decomposition { m, n, batch, dtype, .. } = self.work;
         let (rows, columns) = (m.max(n), m.min(n));
         let tall = m >= n;
         let wants = vectors != Vectors::No;
@@ -247,7 +247,7 @@ impl Plan {
         let left = self.work.scratch(if wants { batch * rows * width } else { 1 }, dtype);
         let right = self.work.scratch(if wants { batch * columns * columns } else { 1 }, dtype);
         self.work.scan(a, None, false);
-        self.load(a, [m, n], tall, matrix, how::SCALE);
+        self.load(a, [m, n], tall, matrix, copy_flags::SCALE);
         let (r, c) = (rows as usize, columns as usize);
         self.call(Task::Svd { rows: r, columns: c, vectors }, &[matrix, values, left, right], false);
         self.work.values((values, real), columns, 0);
@@ -255,24 +255,38 @@ impl Plan {
             let (u, v) = (self.work.result(1), self.work.result(2));
             let (left_apart, right_apart) = (rows * width, columns * columns);
             if tall {
-                self.relay(at(left), u, [m, wide_u], [1, rows], [left_apart, m * wide_u], how::SPOIL);
-                self.relay(at(right), v, [wide_v, n], [1, columns], [right_apart, wide_v * n], how::SPOIL);
+                self.relay(at(left), u, [m, wide_u], [1, rows], [left_apart, m * wide_u], copy_flags::NAN_ON_FAILURE);
+                self.relay(
+                    at(right),
+                    v,
+                    [wide_v, n],
+                    [1, columns],
+                    [right_apart, wide_v * n],
+                    copy_flags::NAN_ON_FAILURE,
+                );
             } else {
-                self.relay(at(right), u, [m, wide_u], [columns, 1], [right_apart, m * wide_u], how::SPOIL);
-                self.relay(at(left), v, [wide_v, n], [rows, 1], [left_apart, wide_v * n], how::SPOIL);
+                self.relay(
+                    at(right),
+                    u,
+                    [m, wide_u],
+                    [columns, 1],
+                    [right_apart, m * wide_u],
+                    copy_flags::NAN_ON_FAILURE,
+                );
+                self.relay(at(left), v, [wide_v, n], [rows, 1], [left_apart, wide_v * n], copy_flags::NAN_ON_FAILURE);
             }
         }
-        self.work.judge(true);
+        self.work.report_status(true);
     }
 
     /// Of Aᵀ = conj(A), whose other triangle is read; its eigenvectors are conj(V).
     fn eigh(&mut self, a: Source, upper: bool, vectors: bool) {
-        let Work { n, batch, dtype, .. } = self.work;
+        let Decomposition { n, batch, dtype, .. } = self.work;
         let real = dtype.component();
         let matrix = self.work.scratch(batch * n * n, dtype);
         let values = self.work.scratch(batch * n, real);
         self.work.scan(a, Some(upper), false);
-        self.load(a, [n, n], false, matrix, how::SCALE);
+        self.load(a, [n, n], false, matrix, copy_flags::SCALE);
         let size = n as usize;
         let task = if batch > 1 && n <= BATCHED_EIGH {
             Task::SmallEighs { n: size, upper: !upper, vectors }
@@ -283,27 +297,34 @@ impl Plan {
         self.work.values((values, real), n, 0);
         if vectors {
             let result = self.work.result(1);
-            self.relay(at(matrix), result, [n, n], [1, n], [n * n, n * n], how::SPOIL | how::CONJUGATE);
+            self.relay(
+                at(matrix),
+                result,
+                [n, n],
+                [1, n],
+                [n * n, n * n],
+                copy_flags::NAN_ON_FAILURE | copy_flags::CONJUGATE,
+            );
         }
-        self.work.judge(false);
+        self.work.report_status(false);
     }
 
     fn eig(&mut self, a: Source, vectors: bool) {
-        let Work { n, batch, dtype, out_dtype, .. } = self.work;
+        let Decomposition { n, batch, dtype, out_dtype, .. } = self.work;
         let matrix = self.work.scratch(batch * n * n, dtype);
         let values = self.work.scratch(batch * n, out_dtype);
         let v = self.work.scratch(if vectors { batch * n * n } else { 1 }, dtype);
         self.work.scan(a, None, false);
-        self.load(a, [n, n], true, matrix, how::SCALE);
+        self.load(a, [n, n], true, matrix, copy_flags::SCALE);
         self.call(Task::Eig { n: n as usize, vectors }, &[matrix, values, v], false);
         self.work.values((values, out_dtype), n, 0);
         if vectors && dtype.is_complex() {
             let result = self.work.result(1);
-            self.relay(at(v), result, [n, n], [1, n], [n * n, n * n], how::SPOIL);
+            self.relay(at(v), result, [n, n], [1, n], [n * n, n * n], copy_flags::NAN_ON_FAILURE);
         } else if vectors {
             self.work.pairs(v, values);
         }
-        self.work.judge(true);
+        self.work.report_status(true);
     }
 }
 

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use cuprous_core::Scalar;
 use cuprous_plan::RoutineCall;
 
-use crate::codegen::{Arch, Arg, Generated, Options, generate_call};
+use crate::codegen::{Arch, Arg, Generated, Options, generate_routine};
 use crate::device::Gpu;
 use crate::driver::{DevPtr, Stream};
 use crate::error::{CudaError, Result};
@@ -144,7 +144,7 @@ pub(crate) fn plan(call: &RoutineCall, arch: Arch, options: Options) -> Result<P
     if let Some(layers) = recurrent::layers(call) {
         return Ok(Planned::routine(layers));
     }
-    generate_call(call, arch, options)
+    generate_routine(call, arch, options)
         .map(Planned::from)
         .ok_or_else(|| CudaError::Unsupported(format!("[{}] has no CUDA code for these dtypes yet", call.op.name())))
 }

@@ -1,4 +1,5 @@
-//! Runs generated code on the CPU, through `tests/host/shim.h`: no GPU needed, a slow but exact check of the templates.
+//! Runs generated code on the CPU through `tests/host/shim.h`. A slow but exact check of the templates that needs no
+//! GPU.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,13 +8,13 @@ use std::process::Command;
 use cuprous_core::Scalar;
 use cuprous_cuda::codegen::{Arg, Generated, Part};
 
-/// One generated kernel or call with its memory.
+/// A generated kernel or routine with its memory.
 pub struct Case {
     pub generated: Generated,
     /// Contents of the program's buffers, by index.
     pub buffers: Vec<Vec<u8>>,
     pub scalars: Vec<Scalar>,
-    /// Runs one after the other: state must be as at first after each.
+    /// Number of successive runs. Each must leave the state as it was at first.
     pub runs: u32,
 }
 
@@ -21,16 +22,16 @@ fn host_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/host")
 }
 
-/// True where g++ can be run; otherwise says why the test does nothing.
+/// Returns true if g++ can be run; otherwise prints why the test is skipped.
 pub fn have_compiler() -> bool {
     let found = Command::new("g++").arg("--version").output().is_ok_and(|o| o.status.success());
     if !found {
-        eprintln!("skipped: no g++ here");
+        eprintln!("skipped: g++ is not installed");
     }
     found
 }
 
-/// Code in which dynamic shared memory has a size.
+/// Gives dynamic shared memory a fixed size.
 fn sized(code: &str) -> String {
     let line = |line: &str| match line.contains("extern __shared__") {
         true => line.replace("extern __shared__", "static").replace("[];", "[1 << 16];"),
@@ -39,9 +40,9 @@ fn sized(code: &str) -> String {
     code.lines().map(|l| line(l) + "\n").collect()
 }
 
-/// The C++ program that runs all cases.
+/// Returns the C++ program that runs all cases.
 fn program(cases: &[Case], dir: &Path) -> String {
-    let convert = std::fs::read_to_string(host_dir().join("convert.cuh")).expect("the shim is there");
+    let convert = std::fs::read_to_string(host_dir().join("convert.cuh")).expect("the shim exists");
     let mut text = format!("#include \"{}\"\n", host_dir().join("shim.h").display());
     let mut main = String::from("int main() {\n");
     for (c, case) in cases.iter().enumerate() {
@@ -89,15 +90,15 @@ fn program(cases: &[Case], dir: &Path) -> String {
     text + &main + "}\n"
 }
 
-/// Runs the cases; their buffers then hold what the kernels left.
+/// Runs the cases. Afterwards their buffers hold the results.
 pub fn run(name: &str, cases: &mut [Case]) {
     run_in_order(name, cases, false);
 }
 
-/// As [`run`]; backwards the last warp of a block goes as far as it can before any other moves.
+/// As [`run`]. With `backwards` the last warp of a block runs as far as it can before any other does.
 pub fn run_in_order(name: &str, cases: &mut [Case], backwards: bool) {
     let dir = PathBuf::from(option_env!("CARGO_TARGET_TMPDIR").unwrap_or("/tmp")).join(name);
-    std::fs::create_dir_all(&dir).expect("the folder for tests can be made");
+    std::fs::create_dir_all(&dir).expect("the folder for tests can be created");
     for (c, case) in cases.iter().enumerate() {
         for (i, bytes) in case.buffers.iter().enumerate() {
             std::fs::write(dir.join(format!("c{c}_b{i}")), bytes).expect("writable");
@@ -113,8 +114,8 @@ pub fn run_in_order(name: &str, cases: &mut [Case], backwards: bool) {
     let log = String::from_utf8_lossy(&compiler.stderr);
     assert!(compiler.status.success(), "{}", log.lines().take(40).collect::<Vec<_>>().join("\n"));
     let order = backwards.then_some(("CUPROUS_HOST_BACKWARDS", "1"));
-    let ran = Command::new(&exe).envs(order).output().expect("the program runs");
-    assert!(ran.status.success(), "{name}: {:?} {}", ran.status, String::from_utf8_lossy(&ran.stderr));
+    let process = Command::new(&exe).envs(order).output().expect("the program runs");
+    assert!(process.status.success(), "{name}: {:?} {}", process.status, String::from_utf8_lossy(&process.stderr));
     for (c, case) in cases.iter_mut().enumerate() {
         for (i, bytes) in case.buffers.iter_mut().enumerate() {
             *bytes = std::fs::read(dir.join(format!("c{c}_b{i}"))).expect("readable");

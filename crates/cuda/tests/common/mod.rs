@@ -1,4 +1,4 @@
-//! Kernels by hand, and compiling what becomes of them.
+//! Builds kernels by hand, and compiles their generated code.
 #![allow(dead_code, missing_docs, unreachable_pub, reason = "each test uses some of it")]
 
 pub mod host;
@@ -15,7 +15,7 @@ pub struct Build {
     pub level: Level,
 }
 
-/// Row-major strides.
+/// Returns row-major strides.
 pub fn dense(shape: &[i64]) -> Vec<i64> {
     let mut strides = vec![1; shape.len()];
     for k in (1..shape.len()).rev() {
@@ -31,13 +31,13 @@ impl Build {
         Build { kernel, level: Level::Full }
     }
 
-    /// What follows runs once a row.
+    /// Further instructions run once per row.
     pub fn row(&mut self) -> &mut Build {
         self.level = Level::Row;
         self
     }
 
-    /// What follows runs for every element.
+    /// Further instructions run for every element.
     pub fn full(&mut self) -> &mut Build {
         self.level = Level::Full;
         self
@@ -58,7 +58,7 @@ impl Build {
         self.kernel.outer.iter().chain(inner).copied().collect()
     }
 
-    /// A dense operand.
+    /// Adds a dense operand.
     pub fn load(&mut self, dtype: DType) -> Val {
         let strides = dense(&self.shape());
         self.load_at(dtype, &strides, 0)
@@ -78,7 +78,7 @@ impl Build {
         self.push(Inst::Iota { access: Access { offset: 0, strides: strides.as_slice().into() } }, DType::I64)
     }
 
-    /// A function that returns what the table says.
+    /// Adds a function with the result type of the operation table.
     pub fn map(&mut self, fun: Fun, args: &[Val]) -> Val {
         let compute = self.kernel.body[args[0] as usize].dtype;
         self.map_to(fun, fun.result(compute), args)
@@ -129,7 +129,7 @@ impl Build {
     }
 }
 
-/// True where NVRTC can be loaded; otherwise says why the test does nothing.
+/// Returns true if NVRTC can be loaded; otherwise prints why the test is skipped.
 pub fn have_nvrtc() -> bool {
     if let Some(roots) = std::env::var_os("CUPROUS_NVIDIA_ROOTS") {
         cuprous_cuda_sys::set_roots(std::env::split_paths(&roots).collect());
@@ -137,16 +137,16 @@ pub fn have_nvrtc() -> bool {
     match nvrtc::version() {
         Ok(_) => true,
         Err(e) => {
-            eprintln!("skipped: NVRTC is not here ({e}); set CUPROUS_NVIDIA_ROOTS");
+            eprintln!("skipped: cannot load NVRTC ({e}); set CUPROUS_NVIDIA_ROOTS");
             false
         }
     }
 }
 
-/// Kernels of one translation unit: parsing the prelude once for many saves most of the time.
+/// Kernels per translation unit. Parsing the prelude once for many kernels saves most of the time.
 const BATCH: usize = 16;
 
-/// One translation unit of some stages, each kernel under a name of its own.
+/// Returns one translation unit of several stages, each kernel under a name of its own.
 fn together(stages: &[Stage]) -> String {
     let mut text = String::new();
     let used: Vec<&str> = stages.iter().flat_map(|s| s.prelude.iter().copied()).collect();
@@ -166,7 +166,7 @@ fn together(stages: &[Stage]) -> String {
     text
 }
 
-/// Compiles stages for one target, two units at a time; panics with the first message.
+/// Compiles stages for one target, two units at a time. Panics with the first error.
 pub fn compile_all(stages: &[Stage], arch: &str, options: Options) {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let extra: Vec<String> = options.compiler_flags().iter().map(|s| s.to_string()).collect();
@@ -185,8 +185,8 @@ pub fn compile_all(stages: &[Stage], arch: &str, options: Options) {
             let start = std::time::Instant::now();
             match nvrtc::compile(&together(unit), &unit[0].name, &o) {
                 Ok(done) if verbose => {
-                    let telling = |l: &&str| ["Compiling", "registers", "spill"].iter().any(|w| l.contains(w));
-                    let lines: Vec<&str> = done.log.lines().filter(telling).collect();
+                    let relevant = |l: &&str| ["Compiling", "registers", "spill"].iter().any(|w| l.contains(w));
+                    let lines: Vec<&str> = done.log.lines().filter(relevant).collect();
                     eprintln!("{} and more, {arch} {:?}:\n{}", unit[0].name, start.elapsed(), lines.join("\n"));
                 }
                 Ok(_) => {}
@@ -204,7 +204,7 @@ pub fn compile_all(stages: &[Stage], arch: &str, options: Options) {
     });
 }
 
-/// The stages of many kernels.
+/// Returns the stages of many kernels.
 pub fn stages(all: impl IntoIterator<Item = Generated>) -> Vec<Stage> {
     all.into_iter().flat_map(|g| g.stages).collect()
 }

@@ -1,10 +1,10 @@
-//! A kernel, interpreted one element at a time in float64: what generated code must agree with.
+//! Interprets a kernel one element at a time in float64, as a reference for generated code.
 
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun, ReduceOp, Scalar, ScatterOp};
 use cuprous_plan::{Access, Inst, Kernel, Level, Val};
 
-/// Element `at` of a buffer.
+/// Returns element `at` of a buffer.
 pub fn get(bytes: &[u8], at: i64, d: DType) -> f64 {
     let (from, size) = (at as usize * d.size(), d.size());
     let mut all = [0; 16];
@@ -13,7 +13,7 @@ pub fn get(bytes: &[u8], at: i64, d: DType) -> f64 {
         Number::Bool(b) => f64::from(u8::from(b)),
         Number::Int(i) => i as f64,
         Number::Float(x) => x,
-        Number::Complex(..) => panic!("the reference knows no complex numbers"),
+        Number::Complex(..) => panic!("the reference does not support complex numbers"),
     }
 }
 
@@ -46,7 +46,7 @@ fn apply(fun: Fun, to: DType, x: &[f64]) -> f64 {
         Fun::Equal => f64::from(u8::from(x[0] == x[1])),
         Fun::Cast if to.is_int() => x[0].trunc(),
         Fun::Cast => x[0],
-        _ => panic!("the reference lacks {fun:?}"),
+        _ => panic!("the reference does not support {fun:?}"),
     }
 }
 
@@ -58,15 +58,15 @@ fn indices(shape: &[i64]) -> Vec<Vec<i64>> {
     all
 }
 
-/// Runs a kernel; buffer `i` of it is `buffers[i]`.
+/// Runs a kernel, whose buffer `i` is `buffers[i]`.
 pub fn run(kernel: &Kernel, buffers: &mut [Vec<u8>], scalars: &[Scalar]) {
     let inner = indices(&kernel.inner);
     let before: Vec<Vec<u8>> = buffers.to_vec();
     for row in indices(&kernel.outer) {
-        let mut folded: Vec<Option<f64>> = vec![None; kernel.body.len()];
+        let mut reduced: Vec<Option<f64>> = vec![None; kernel.body.len()];
         let count = kernel.body.iter().filter(|t| matches!(t.inst, Inst::Reduce { .. })).count();
-        // Each turn settles at least one fold; the last writes.
-        for turn in 0..=count {
+        // Each iteration finishes at least one reduction; the last one writes.
+        for iteration in 0..=count {
             let mut values: Vec<Vec<f64>> = vec![Vec::new(); kernel.body.len()];
             for column in &inner {
                 let index = [row.as_slice(), column].concat();
@@ -85,9 +85,9 @@ pub fn run(kernel: &Kernel, buffers: &mut [Vec<u8>], scalars: &[Scalar]) {
                         Inst::Gather { buf, len, index } => {
                             get(&before[*buf as usize], (arg(*index) as i64).rem_euclid(*len), t.dtype)
                         }
-                        Inst::Reduce { .. } => folded[i].unwrap_or(f64::NAN),
+                        Inst::Reduce { .. } => reduced[i].unwrap_or(f64::NAN),
                         Inst::Store { buf, access, arg: a } => {
-                            if turn == count {
+                            if iteration == count {
                                 set(&mut buffers[*buf as usize], at(access), t.dtype, arg(*a));
                             }
                             0.0
@@ -103,7 +103,7 @@ pub fn run(kernel: &Kernel, buffers: &mut [Vec<u8>], scalars: &[Scalar]) {
                                 ScatterOp::Maximum => old.max(x),
                                 ScatterOp::Minimum => old.min(x),
                             };
-                            if turn == count {
+                            if iteration == count {
                                 set(b, to, t.dtype, y);
                             }
                             0.0
@@ -117,14 +117,14 @@ pub fn run(kernel: &Kernel, buffers: &mut [Vec<u8>], scalars: &[Scalar]) {
             }
             for (i, t) in kernel.body.iter().enumerate() {
                 if let Inst::Reduce { op, arg } = t.inst {
-                    folded[i] = Some(fold(op, &values[arg as usize]));
+                    reduced[i] = Some(reduce(op, &values[arg as usize]));
                 }
             }
         }
     }
 }
 
-fn fold(op: ReduceOp, x: &[f64]) -> f64 {
+fn reduce(op: ReduceOp, x: &[f64]) -> f64 {
     let first = |better: &dyn Fn(f64, f64) -> bool| {
         let mut best = 0;
         for i in 1..x.len() {

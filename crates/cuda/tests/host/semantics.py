@@ -13,15 +13,15 @@ import scipy.special as special
 warnings.simplefilter("ignore")
 np.seterr(all="ignore")
 
-# Differences that are meant or that lie with the shim, and why.
+# Differences that are intended, or that are due to the shim, with the reason.
 KNOWN = {
-    "lcm": "an overflowing result is made positive, as on our CPU",
+    "lcm": "an overflowing result is made positive, as on the CPU",
     "i0": "the shim's Bessel function fails on subnormals and stops at 700",
     "sinc": "sinpi is exact at whole numbers, sin(pi x) is not",
-    "reciprocal_complex": "1 / 0 is inf + nan j, as on our CPU; NumPy's own loop says nan",
+    "reciprocal_complex": "1 / 0 is inf + nan j, as on the CPU; NumPy's own loop gives nan",
     "power_complex": "an infinite imaginary part squared is NaN",
     "spacing_float16": "NumPy's is positive for negative halves; ours has the operand's sign, as for wider floats",
-    "uint32": "what does not fit is undefined; ours goes through int64, as on our CPU",
+    "uint32": "out-of-range values are undefined; ours go through int64, as on the CPU",
 }
 TYPES = [
     "int8",
@@ -106,7 +106,7 @@ def main(path: str) -> int:
         if len(wrong):
             failures += 1
             print(name, [(a[k], b[k], "is", got[k], "not", want[k]) for k in wrong[:4]])
-    print(f"{checked} functions agree but for {failures}")
+    print(f"{checked} functions checked, {failures} differ")
     return min(failures + (checked < 400), 1)
 
 

@@ -1,5 +1,5 @@
-// CUDA's execution model on the CPU, for tests: every thread of a block is a fiber, blocks run one after the other.
-// A thread that comes to a barrier (or to a shuffle, which is a barrier of its warp) waits for the others.
+// CUDA's execution model on the CPU, for tests: every thread of a block is a fiber, and blocks run one after the other.
+// A thread at a barrier (or at a shuffle, which is a barrier of its warp) waits for the others.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -37,7 +37,7 @@ inline void start() {
     entry();
     threads[now].wait = done;
 }
-// A group is released when all its threads that still live wait for the same thing.
+// A group is released when all its live threads wait for the same thing.
 inline bool release(unsigned begin, unsigned end, Wait wait) {
     bool some = false;
     for (unsigned t = begin; t < end; t++) {
@@ -60,7 +60,8 @@ inline void run_block(unsigned count) {
         thread.index = {t % blockDim.x, t / blockDim.x % blockDim.y, t / (blockDim.x * blockDim.y)};
         makecontext(&thread.context, start, 0);
     }
-    // Each warp runs as far as it can, the first one first or the last one: code must not care.
+    // Each warp runs as far as it can, starting with the first one or with the last one. Code must not depend on the
+    // order.
     static const bool backwards = getenv("CUPROUS_HOST_BACKWARDS") != nullptr;
     const unsigned warps = (count + 31) / 32;
     do {
@@ -145,7 +146,7 @@ template <class T> T __shfl_down_sync(unsigned, T x, int by, int = 32) {
     unsigned from = host::lane() + by;
     return host::exchange(x, from > 31 ? host::lane() : from);
 }
-// Every lane's bit at once: a meeting of the warp before and after they are read.
+// Every lane's bit at once, with a barrier of the warp before and after the bits are read.
 inline unsigned __ballot_sync(unsigned, bool yes) {
     unsigned self = host::now, all = 0;
     host::slots[self] = yes;
@@ -211,7 +212,7 @@ inline double __dadd_rn(double a, double b) { return a + b; }
 inline float __fsqrt_rn(float a) { return std::sqrt(a); }
 inline double __dsqrt_rn(double a) { return std::sqrt(a); }
 
-// What CUDA's math library has and C's has not.
+// Functions of CUDA's math library that C's does not have.
 using std::sqrt, std::exp, std::exp2, std::expm1, std::log, std::log2, std::log10, std::log1p, std::sin, std::cos;
 using std::tan, std::asin, std::acos, std::atan, std::sinh, std::cosh, std::tanh, std::asinh, std::acosh, std::atanh;
 using std::cbrt, std::hypot, std::atan2, std::pow, std::fmod, std::floor, std::ceil, std::trunc, std::rint, std::fabs;
@@ -236,7 +237,7 @@ inline void sincospif(float x, float* s, float* c) {
 inline double normcdf(double x) { return 0.5 * std::erfc(-x * 0.70710678118654752440); }
 inline float normcdf(float x) { return (float)normcdf((double)x); }
 inline double cyl_bessel_i0(double x) {
-    if (!(std::fabs(x) < 700)) return std::fabs(x);  // infinity and NaN as they are; between, no test asks
+    if (!(std::fabs(x) < 700)) return std::fabs(x);  // infinity and NaN; no test uses other values beyond 700
     return std::cyl_bessel_i(0.0, std::fabs(x));
 }
 inline float cyl_bessel_i0(float x) { return (float)cyl_bessel_i0((double)x); }

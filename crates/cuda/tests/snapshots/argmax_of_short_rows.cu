@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(256, 8) rows_argmax_i64(
         const int32 j = lane * 4;
         x0 = j < n ? load<4>(b0 + (row0 + j)) : vec<float, 4>{};
     }
-    fold_argmax<float>::state s1 = fold_argmax<float>::empty();
+    reduce_argmax<float>::state s1 = reduce_argmax<float>::identity();
     {
         const int32 j = lane * 4;
         float r1[4];
@@ -28,12 +28,12 @@ extern "C" __global__ void __launch_bounds__(256, 8) rows_argmax_i64(
         if (j < n) {
             #pragma unroll
             for (int l = 0; l < 4; l++) {
-                fold_argmax<float>::one(s1, r1[l], j + l);
+                reduce_argmax<float>::accumulate(s1, r1[l], j + l);
             }
         }
     }
-    s1 = group_fold<fold_argmax<float>, 4>(s1);
-    const int64 v1 = fold_argmax<float>::result(s1);
+    s1 = group_reduce<reduce_argmax<float>, 4>(s1);
+    const int64 v1 = reduce_argmax<float>::result(s1);
     if (alive && lane == 0) b1[i0] = v1;
 }
 

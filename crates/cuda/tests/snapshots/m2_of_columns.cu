@@ -6,7 +6,7 @@
 extern "C" __global__ void __launch_bounds__(256) columns_m2_f32(
     float* b0, float* b1, int32 width, uint32 tiles_n, uint32 tiles_magic, uint32 tiles_shift, int32 n,
     uint32 parts_n, uint32 parts_magic, uint32 parts_shift, int32 share, int32 s0_1, uint32* counters,
-    fold_m2<float>::state* parts1) {
+    reduce_m2<float>::state* parts1) {
     const divisor tiles = {tiles_n, tiles_magic, tiles_shift};
     const divisor parts = {parts_n, parts_magic, parts_shift};
     const int tx = threadIdx.x, ty = threadIdx.y;
@@ -16,9 +16,9 @@ extern "C" __global__ void __launch_bounds__(256) columns_m2_f32(
     const int32 others = quotient(above, parts), part = above - others * extent(parts);
     const int32 begin = part * share;
     const int32 stop = !inside ? begin : begin + share < n ? begin + share : n;
-    fold_m2<float>::state s1[4];
+    reduce_m2<float>::state s1[4];
     #pragma unroll
-    for (int l = 0; l < 4; l++) s1[l] = fold_m2<float>::empty();
+    for (int l = 0; l < 4; l++) s1[l] = reduce_m2<float>::identity();
     const int32 column0 = i0;
     for (int32 at = begin + ty; at < stop; at += 64) {
         const bool full = at + 56 < stop;
@@ -48,19 +48,19 @@ extern "C" __global__ void __launch_bounds__(256) columns_m2_f32(
         }
         if (full) {
             #pragma unroll
-            for (int l = 0; l < 4; l++) fold_m2<float>::many<8>(s1[l], r1[l]);
+            for (int l = 0; l < 4; l++) reduce_m2<float>::accumulate_many<8>(s1[l], r1[l]);
         }
         else {
             #pragma unroll
             for (int l = 0; l < 4; l++) {
                 #pragma unroll
-                for (int u = 0; u < 8; u++) if (at + u * 8 < stop) fold_m2<float>::one(s1[l], r1[l][u], at + u * 8);
+                for (int u = 0; u < 8; u++) if (at + u * 8 < stop) reduce_m2<float>::accumulate(s1[l], r1[l][u], at + u * 8);
             }
         }
     }
     __shared__ vec<uint8, 16> pool[768];
     {
-        typedef fold_m2<float>::state state;
+        typedef reduce_m2<float>::state state;
         state* all = (state*)pool;
         __syncthreads();
         #pragma unroll
@@ -70,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(256) columns_m2_f32(
             if (ty < half) {
                 #pragma unroll
                 for (int l = 0; l < 4; l++) {
-                    s1[l] = fold_m2<float>::merge(s1[l], all[((ty + half) * 4 + l) * 32 + tx]);
+                    s1[l] = reduce_m2<float>::merge(s1[l], all[((ty + half) * 4 + l) * 32 + tx]);
                     all[(ty * 4 + l) * 32 + tx] = s1[l];
                 }
             }
@@ -82,14 +82,14 @@ extern "C" __global__ void __launch_bounds__(256) columns_m2_f32(
     for (int l = 0; l < 4; l++) if (ty == 0) parts1[above * columns + column + l * 32] = s1[l];
     if (!is_last_block(counters + others * extent(tiles) + tile, (uint32)extent(parts))) return;
     #pragma unroll
-    for (int l = 0; l < 4; l++) s1[l] = fold_m2<float>::empty();
+    for (int l = 0; l < 4; l++) s1[l] = reduce_m2<float>::identity();
     #pragma unroll 8
     for (int32 k = ty; k < extent(parts); k += 8) {
         #pragma unroll
-        for (int l = 0; l < 4; l++) s1[l] = fold_m2<float>::merge(s1[l], parts1[(others * extent(parts) + k) * columns + column + l * 32]);
+        for (int l = 0; l < 4; l++) s1[l] = reduce_m2<float>::merge(s1[l], parts1[(others * extent(parts) + k) * columns + column + l * 32]);
     }
     {
-        typedef fold_m2<float>::state state;
+        typedef reduce_m2<float>::state state;
         state* all = (state*)pool;
         __syncthreads();
         #pragma unroll
@@ -99,7 +99,7 @@ extern "C" __global__ void __launch_bounds__(256) columns_m2_f32(
             if (ty < half) {
                 #pragma unroll
                 for (int l = 0; l < 4; l++) {
-                    s1[l] = fold_m2<float>::merge(s1[l], all[((ty + half) * 4 + l) * 32 + tx]);
+                    s1[l] = reduce_m2<float>::merge(s1[l], all[((ty + half) * 4 + l) * 32 + tx]);
                     all[(ty * 4 + l) * 32 + tx] = s1[l];
                 }
             }
@@ -110,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(256) columns_m2_f32(
         vec<float, 4> y2;
         #pragma unroll
         for (int l = 0; l < 4; l++) {
-            const float v1 = fold_m2<float>::result(s1[l]);
+            const float v1 = reduce_m2<float>::result(s1[l]);
             y2.v[l] = v1;
         }
         store<4>(b1 + i0, y2);

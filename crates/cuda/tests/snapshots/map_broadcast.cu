@@ -36,8 +36,8 @@ extern "C" __global__ void __launch_bounds__(256) map_add_f16(
     else {
         #pragma unroll
         for (int u = 0; u < 2; u++) {
-            x0[u] = load_some<8>(b0 + a0[u], left[u]);
-            x1[u] = load_some<8>(b1 + a1[u], left[u]);
+            x0[u] = load_partial<8>(b0 + a0[u], left[u]);
+            x1[u] = load_partial<8>(b1 + a1[u], left[u]);
         }
     }
     vec<half, 8> y3[2];
@@ -58,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(256) map_add_f16(
     else {
         #pragma unroll
         for (int u = 0; u < 2; u++) {
-            store_some<8>(b0 + a0[u], y3[u], left[u]);
+            store_partial<8>(b0 + a0[u], y3[u], left[u]);
         }
     }
 }

@@ -30,8 +30,8 @@ extern "C" __global__ void __launch_bounds__(256) map_add_multiply_exp_f32(
     else {
         #pragma unroll
         for (int u = 0; u < 2; u++) {
-            x0[u] = load_some<4>(b0 + j[u], left[u]);
-            x1[u] = load_some<4>(b1 + j[u], left[u]);
+            x0[u] = load_partial<4>(b0 + j[u], left[u]);
+            x1[u] = load_partial<4>(b1 + j[u], left[u]);
         }
     }
     vec<float, 4> y6[2];
@@ -54,7 +54,7 @@ extern "C" __global__ void __launch_bounds__(256) map_add_multiply_exp_f32(
     else {
         #pragma unroll
         for (int u = 0; u < 2; u++) {
-            store_some<4>(b2 + j[u], y6[u], left[u]);
+            store_partial<4>(b2 + j[u], y6[u], left[u]);
         }
     }
 }

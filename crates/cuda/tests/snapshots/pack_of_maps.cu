@@ -16,7 +16,7 @@ __device__ __noinline__ void part0(uint32 block, float* b0, float* b1, float c1_
         x0 = load<4>(b0 + j);
     }
     else {
-        x0 = load_some<4>(b0 + j, left);
+        x0 = load_partial<4>(b0 + j, left);
     }
     vec<float, 4> y3;
     #pragma unroll
@@ -28,7 +28,7 @@ __device__ __noinline__ void part0(uint32 block, float* b0, float* b1, float c1_
         store<4>(b1 + j, y3);
     }
     else {
-        store_some<4>(b1 + j, y3, left);
+        store_partial<4>(b1 + j, y3, left);
     }
 }
 
@@ -59,8 +59,8 @@ __device__ __forceinline__ void part1(
         x1 = load<2>(b1 + a1);
     }
     else {
-        x0 = load_some<2>(b0 + a0, left);
-        x1 = load_some<2>(b1 + a1, left);
+        x0 = load_partial<2>(b0 + a0, left);
+        x1 = load_partial<2>(b1 + a1, left);
     }
     vec<double, 2> y3;
     #pragma unroll
@@ -72,7 +72,7 @@ __device__ __forceinline__ void part1(
         store<2>(b2 + a0, y3);
     }
     else {
-        store_some<2>(b2 + a0, y3, left);
+        store_partial<2>(b2 + a0, y3, left);
     }
 }
 

@@ -24,7 +24,7 @@ extern "C" __global__ void __launch_bounds__(256) map_random_normal32_f32(
         store<4>(b0 + j, y4);
     }
     else {
-        store_some<4>(b0 + j, y4, left);
+        store_partial<4>(b0 + j, y4, left);
     }
 }
 

@@ -16,7 +16,7 @@ extern "C" __global__ void __launch_bounds__(256) bid_scatter_set_f32(
         x0 = load<4>(b0 + j);
     }
     else {
-        x0 = load_some<4>(b0 + j, left);
+        x0 = load_partial<4>(b0 + j, left);
     }
     #pragma unroll
     for (int l = 0; l < 4; l++) {
@@ -46,8 +46,8 @@ extern "C" __global__ void __launch_bounds__(256) map_scatter_set_f32(
         x1 = load<4>(b1 + j);
     }
     else {
-        x0 = load_some<4>(b0 + j, left);
-        x1 = load_some<4>(b1 + j, left);
+        x0 = load_partial<4>(b0 + j, left);
+        x1 = load_partial<4>(b1 + j, left);
     }
     #pragma unroll
     for (int l = 0; l < 4; l++) {

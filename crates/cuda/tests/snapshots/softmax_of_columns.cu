@@ -6,7 +6,7 @@
 extern "C" __global__ void __launch_bounds__(256) columns_max_f32(
     float* b0, float* b2, int32 width, uint32 tiles_n, uint32 tiles_magic, uint32 tiles_shift, int32 n,
     uint32 parts_n, uint32 parts_magic, uint32 parts_shift, int32 share, int32 s0_1, uint32* counters,
-    fold_max<float>::state* parts1) {
+    reduce_max<float>::state* parts1) {
     const divisor tiles = {tiles_n, tiles_magic, tiles_shift};
     const divisor parts = {parts_n, parts_magic, parts_shift};
     const int tx = threadIdx.x, ty = threadIdx.y;
@@ -16,9 +16,9 @@ extern "C" __global__ void __launch_bounds__(256) columns_max_f32(
     const int32 others = quotient(above, parts), part = above - others * extent(parts);
     const int32 begin = part * share;
     const int32 stop = !inside ? begin : begin + share < n ? begin + share : n;
-    fold_max<float>::state s1[4];
+    reduce_max<float>::state s1[4];
     #pragma unroll
-    for (int l = 0; l < 4; l++) s1[l] = fold_max<float>::empty();
+    for (int l = 0; l < 4; l++) s1[l] = reduce_max<float>::identity();
     const int32 column0 = i0;
     for (int32 at = begin + ty; at < stop; at += 64) {
         const bool full = at + 56 < stop;
@@ -48,19 +48,19 @@ extern "C" __global__ void __launch_bounds__(256) columns_max_f32(
         }
         if (full) {
             #pragma unroll
-            for (int l = 0; l < 4; l++) fold_max<float>::many<8>(s1[l], r1[l]);
+            for (int l = 0; l < 4; l++) reduce_max<float>::accumulate_many<8>(s1[l], r1[l]);
         }
         else {
             #pragma unroll
             for (int l = 0; l < 4; l++) {
                 #pragma unroll
-                for (int u = 0; u < 8; u++) if (at + u * 8 < stop) fold_max<float>::one(s1[l], r1[l][u], at + u * 8);
+                for (int u = 0; u < 8; u++) if (at + u * 8 < stop) reduce_max<float>::accumulate(s1[l], r1[l][u], at + u * 8);
             }
         }
     }
     __shared__ vec<uint8, 16> pool[256];
     {
-        typedef fold_max<float>::state state;
+        typedef reduce_max<float>::state state;
         state* all = (state*)pool;
         __syncthreads();
         #pragma unroll
@@ -70,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(256) columns_max_f32(
             if (ty < half) {
                 #pragma unroll
                 for (int l = 0; l < 4; l++) {
-                    s1[l] = fold_max<float>::merge(s1[l], all[((ty + half) * 4 + l) * 32 + tx]);
+                    s1[l] = reduce_max<float>::merge(s1[l], all[((ty + half) * 4 + l) * 32 + tx]);
                     all[(ty * 4 + l) * 32 + tx] = s1[l];
                 }
             }
@@ -82,14 +82,14 @@ extern "C" __global__ void __launch_bounds__(256) columns_max_f32(
     for (int l = 0; l < 4; l++) if (ty == 0) parts1[above * columns + column + l * 32] = s1[l];
     if (!is_last_block(counters + others * extent(tiles) + tile, (uint32)extent(parts))) return;
     #pragma unroll
-    for (int l = 0; l < 4; l++) s1[l] = fold_max<float>::empty();
+    for (int l = 0; l < 4; l++) s1[l] = reduce_max<float>::identity();
     #pragma unroll 8
     for (int32 k = ty; k < extent(parts); k += 8) {
         #pragma unroll
-        for (int l = 0; l < 4; l++) s1[l] = fold_max<float>::merge(s1[l], parts1[(others * extent(parts) + k) * columns + column + l * 32]);
+        for (int l = 0; l < 4; l++) s1[l] = reduce_max<float>::merge(s1[l], parts1[(others * extent(parts) + k) * columns + column + l * 32]);
     }
     {
-        typedef fold_max<float>::state state;
+        typedef reduce_max<float>::state state;
         state* all = (state*)pool;
         __syncthreads();
         #pragma unroll
@@ -99,7 +99,7 @@ extern "C" __global__ void __launch_bounds__(256) columns_max_f32(
             if (ty < half) {
                 #pragma unroll
                 for (int l = 0; l < 4; l++) {
-                    s1[l] = fold_max<float>::merge(s1[l], all[((ty + half) * 4 + l) * 32 + tx]);
+                    s1[l] = reduce_max<float>::merge(s1[l], all[((ty + half) * 4 + l) * 32 + tx]);
                     all[(ty * 4 + l) * 32 + tx] = s1[l];
                 }
             }
@@ -110,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(256) columns_max_f32(
         vec<float, 4> y2;
         #pragma unroll
         for (int l = 0; l < 4; l++) {
-            const float v1 = fold_max<float>::result(s1[l]);
+            const float v1 = reduce_max<float>::result(s1[l]);
             y2.v[l] = v1;
         }
         store<4>(b2 + i0, y2);
@@ -128,7 +128,7 @@ extern "C" __global__ void __launch_bounds__(256) columns_max_f32(
 extern "C" __global__ void __launch_bounds__(256) columns_subtract_exp_sum_f32(
     float* b0, float* b2, float* b3, int32 width, uint32 tiles_n, uint32 tiles_magic, uint32 tiles_shift, int32 n,
     uint32 parts_n, uint32 parts_magic, uint32 parts_shift, int32 share, int32 s1_1, uint32* counters,
-    fold_sum<float>::state* parts4) {
+    reduce_sum<float>::state* parts4) {
     const divisor tiles = {tiles_n, tiles_magic, tiles_shift};
     const divisor parts = {parts_n, parts_magic, parts_shift};
     const int tx = threadIdx.x, ty = threadIdx.y;
@@ -139,9 +139,9 @@ extern "C" __global__ void __launch_bounds__(256) columns_subtract_exp_sum_f32(
     const int32 begin = part * share;
     const int32 stop = !inside ? begin : begin + share < n ? begin + share : n;
     const vec<float, 4> x0 = inside ? load<4>(b2 + i0) : vec<float, 4>{};
-    fold_sum<float>::state s4[4];
+    reduce_sum<float>::state s4[4];
     #pragma unroll
-    for (int l = 0; l < 4; l++) s4[l] = fold_sum<float>::empty();
+    for (int l = 0; l < 4; l++) s4[l] = reduce_sum<float>::identity();
     const int32 column1 = i0;
     for (int32 at = begin + ty; at < stop; at += 64) {
         const bool full = at + 56 < stop;
@@ -173,19 +173,19 @@ extern "C" __global__ void __launch_bounds__(256) columns_subtract_exp_sum_f32(
         }
         if (full) {
             #pragma unroll
-            for (int l = 0; l < 4; l++) fold_sum<float>::many<8>(s4[l], r4[l]);
+            for (int l = 0; l < 4; l++) reduce_sum<float>::accumulate_many<8>(s4[l], r4[l]);
         }
         else {
             #pragma unroll
             for (int l = 0; l < 4; l++) {
                 #pragma unroll
-                for (int u = 0; u < 8; u++) if (at + u * 8 < stop) fold_sum<float>::one(s4[l], r4[l][u], at + u * 8);
+                for (int u = 0; u < 8; u++) if (at + u * 8 < stop) reduce_sum<float>::accumulate(s4[l], r4[l][u], at + u * 8);
             }
         }
     }
     __shared__ vec<uint8, 16> pool[256];
     {
-        typedef fold_sum<float>::state state;
+        typedef reduce_sum<float>::state state;
         state* all = (state*)pool;
         __syncthreads();
         #pragma unroll
@@ -195,7 +195,7 @@ extern "C" __global__ void __launch_bounds__(256) columns_subtract_exp_sum_f32(
             if (ty < half) {
                 #pragma unroll
                 for (int l = 0; l < 4; l++) {
-                    s4[l] = fold_sum<float>::merge(s4[l], all[((ty + half) * 4 + l) * 32 + tx]);
+                    s4[l] = reduce_sum<float>::merge(s4[l], all[((ty + half) * 4 + l) * 32 + tx]);
                     all[(ty * 4 + l) * 32 + tx] = s4[l];
                 }
             }
@@ -207,14 +207,14 @@ extern "C" __global__ void __launch_bounds__(256) columns_subtract_exp_sum_f32(
     for (int l = 0; l < 4; l++) if (ty == 0) parts4[above * columns + column + l * 32] = s4[l];
     if (!is_last_block(counters + others * extent(tiles) + tile, (uint32)extent(parts))) return;
     #pragma unroll
-    for (int l = 0; l < 4; l++) s4[l] = fold_sum<float>::empty();
+    for (int l = 0; l < 4; l++) s4[l] = reduce_sum<float>::identity();
     #pragma unroll 8
     for (int32 k = ty; k < extent(parts); k += 8) {
         #pragma unroll
-        for (int l = 0; l < 4; l++) s4[l] = fold_sum<float>::merge(s4[l], parts4[(others * extent(parts) + k) * columns + column + l * 32]);
+        for (int l = 0; l < 4; l++) s4[l] = reduce_sum<float>::merge(s4[l], parts4[(others * extent(parts) + k) * columns + column + l * 32]);
     }
     {
-        typedef fold_sum<float>::state state;
+        typedef reduce_sum<float>::state state;
         state* all = (state*)pool;
         __syncthreads();
         #pragma unroll
@@ -224,7 +224,7 @@ extern "C" __global__ void __launch_bounds__(256) columns_subtract_exp_sum_f32(
             if (ty < half) {
                 #pragma unroll
                 for (int l = 0; l < 4; l++) {
-                    s4[l] = fold_sum<float>::merge(s4[l], all[((ty + half) * 4 + l) * 32 + tx]);
+                    s4[l] = reduce_sum<float>::merge(s4[l], all[((ty + half) * 4 + l) * 32 + tx]);
                     all[(ty * 4 + l) * 32 + tx] = s4[l];
                 }
             }
@@ -235,7 +235,7 @@ extern "C" __global__ void __launch_bounds__(256) columns_subtract_exp_sum_f32(
         vec<float, 4> y5;
         #pragma unroll
         for (int l = 0; l < 4; l++) {
-            const float v4 = fold_sum<float>::result(s4[l]);
+            const float v4 = reduce_sum<float>::result(s4[l]);
             y5.v[l] = v4;
         }
         store<4>(b3 + i0, y5);
@@ -283,9 +283,9 @@ extern "C" __global__ void __launch_bounds__(256) map_subtract_exp_divide_f32(
     else {
         #pragma unroll
         for (int u = 0; u < 4; u++) {
-            x0[u] = load_one(b2 + a0[u], left[u]);
-            x1[u] = load_one(b3 + a0[u], left[u]);
-            x2[u] = load_one(b0 + a1[u], left[u]);
+            x0[u] = load_guarded(b2 + a0[u], left[u]);
+            x1[u] = load_guarded(b3 + a0[u], left[u]);
+            x2[u] = load_guarded(b0 + a1[u], left[u]);
         }
     }
     float y6[4];

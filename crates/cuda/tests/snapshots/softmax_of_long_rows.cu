@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) long_row_max_subtract_exp_s
     const int32 i0 = row;
     const int32 row0 = i0 * s0_0;
     // pass 0
-    fold_max<float>::state s1 = fold_max<float>::empty();
+    reduce_max<float>::state s1 = reduce_max<float>::identity();
     for (int32 at = begin; at < stop; at += 8192) {
         const bool full = at + 8192 <= stop;
         vec<float, 4> x0[4];
@@ -28,7 +28,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) long_row_max_subtract_exp_s
             #pragma unroll
             for (int u = 0; u < 4; u++) {
                 const int32 j = at + ((int32)threadIdx.x + u * 512) * 4;
-                x0[u] = load_some<4>(b0 + (row0 + j), stop - j);
+                x0[u] = load_partial<4>(b0 + (row0 + j), stop - j);
             }
         }
         float r1[16];
@@ -46,17 +46,17 @@ extern "C" __global__ void __launch_bounds__(512, 2) long_row_max_subtract_exp_s
                 const int32 j = at + ((int32)threadIdx.x + u * 512) * 4;
                 #pragma unroll
                 for (int l = 0; l < 4; l++) {
-                    if (j + l >= stop) r1[u * 4 + l] = fold_max<float>::empty();
+                    if (j + l >= stop) r1[u * 4 + l] = reduce_max<float>::identity();
                 }
             }
         }
-        fold_max<float>::many<16>(s1, r1);
+        reduce_max<float>::accumulate_many<16>(s1, r1);
     }
-    __shared__ fold_max<float>::state shared1[16];
-    s1 = block_fold<fold_max<float>, 512>(s1, shared1);
-    const float v1 = fold_max<float>::result(s1);
+    __shared__ reduce_max<float>::state shared1[16];
+    s1 = block_reduce<reduce_max<float>, 512>(s1, shared1);
+    const float v1 = reduce_max<float>::result(s1);
     // pass 1
-    fold_sum<float>::state s4 = fold_sum<float>::empty();
+    reduce_sum<float>::state s4 = reduce_sum<float>::identity();
     for (int32 at = begin; at < stop; at += 8192) {
         const bool full = at + 8192 <= stop;
         vec<float, 4> x0[4];
@@ -71,7 +71,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) long_row_max_subtract_exp_s
             #pragma unroll
             for (int u = 0; u < 4; u++) {
                 const int32 j = at + ((int32)threadIdx.x + u * 512) * 4;
-                x0[u] = load_some<4>(b0 + (row0 + j), stop - j);
+                x0[u] = load_partial<4>(b0 + (row0 + j), stop - j);
             }
         }
         float r4[16];
@@ -91,15 +91,15 @@ extern "C" __global__ void __launch_bounds__(512, 2) long_row_max_subtract_exp_s
                 const int32 j = at + ((int32)threadIdx.x + u * 512) * 4;
                 #pragma unroll
                 for (int l = 0; l < 4; l++) {
-                    if (j + l >= stop) r4[u * 4 + l] = fold_sum<float>::empty();
+                    if (j + l >= stop) r4[u * 4 + l] = reduce_sum<float>::identity();
                 }
             }
         }
-        fold_sum<float>::many<16>(s4, r4);
+        reduce_sum<float>::accumulate_many<16>(s4, r4);
     }
-    __shared__ fold_sum<float>::state shared4[16];
-    s4 = block_fold<fold_sum<float>, 512>(s4, shared4);
-    const float v4 = fold_sum<float>::result(s4);
+    __shared__ reduce_sum<float>::state shared4[16];
+    s4 = block_reduce<reduce_sum<float>, 512>(s4, shared4);
+    const float v4 = reduce_sum<float>::result(s4);
     // pass 2
     for (int32 at = begin; at < stop; at += 8192) {
         const bool full = at + 8192 <= stop;
@@ -115,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) long_row_max_subtract_exp_s
             #pragma unroll
             for (int u = 0; u < 4; u++) {
                 const int32 j = at + ((int32)threadIdx.x + u * 512) * 4;
-                x0[u] = load_some<4>(b0 + (row0 + j), stop - j);
+                x0[u] = load_partial<4>(b0 + (row0 + j), stop - j);
             }
         }
         #pragma unroll
@@ -129,7 +129,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) long_row_max_subtract_exp_s
                 const float v5 = div(v3, v4);
                 y6.v[l] = v5;
             }
-            store_some<4>(b1 + (row0 + j), y6, stop - j);
+            store_partial<4>(b1 + (row0 + j), y6, stop - j);
         }
     }
 }

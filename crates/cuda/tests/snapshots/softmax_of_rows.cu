@@ -20,7 +20,7 @@ extern "C" __global__ void __launch_bounds__(512, 3) row_max_subtract_exp_sum_di
         const int32 j = (lane + u * 512) * 4;
         x0[u] = j < n ? load<4>(b0 + (row0 + j)) : vec<float, 4>{};
     }
-    fold_max<float>::state s1 = fold_max<float>::empty();
+    reduce_max<float>::state s1 = reduce_max<float>::identity();
     #pragma unroll
     for (int u = 0; u < 5; u++) {
         const int32 j = (lane + u * 512) * 4;
@@ -30,15 +30,15 @@ extern "C" __global__ void __launch_bounds__(512, 3) row_max_subtract_exp_sum_di
             r1[l] = x0[u].v[l];
         }
         if (j < n) {
-            fold_max<float>::many<4>(s1, r1);
+            reduce_max<float>::accumulate_many<4>(s1, r1);
         }
     }
-    __shared__ fold_max<float>::state shared1[16];
-    s1 = block_fold<fold_max<float>, 512>(s1, shared1);
-    const float v1 = fold_max<float>::result(s1);
+    __shared__ reduce_max<float>::state shared1[16];
+    s1 = block_reduce<reduce_max<float>, 512>(s1, shared1);
+    const float v1 = reduce_max<float>::result(s1);
     // pass 1
     vec<float, 4> x3[5];
-    fold_sum<float>::state s4 = fold_sum<float>::empty();
+    reduce_sum<float>::state s4 = reduce_sum<float>::identity();
     #pragma unroll
     for (int u = 0; u < 5; u++) {
         const int32 j = (lane + u * 512) * 4;
@@ -51,12 +51,12 @@ extern "C" __global__ void __launch_bounds__(512, 3) row_max_subtract_exp_sum_di
             r4[l] = v3;
         }
         if (j < n) {
-            fold_sum<float>::many<4>(s4, r4);
+            reduce_sum<float>::accumulate_many<4>(s4, r4);
         }
     }
-    __shared__ fold_sum<float>::state shared4[16];
-    s4 = block_fold<fold_sum<float>, 512>(s4, shared4);
-    const float v4 = fold_sum<float>::result(s4);
+    __shared__ reduce_sum<float>::state shared4[16];
+    s4 = block_reduce<reduce_sum<float>, 512>(s4, shared4);
+    const float v4 = reduce_sum<float>::result(s4);
     // pass 2
     #pragma unroll
     for (int u = 0; u < 5; u++) {

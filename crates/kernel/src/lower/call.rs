@@ -1,4 +1,4 @@
-//! Calls: functions of the tables, functions of the user, types as conversions.
+//! Calls of user functions, of types as conversions, and of methods.
 
 use std::sync::Arc;
 
@@ -6,286 +6,134 @@ use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun};
 
 use super::Arg;
-use super::walk::{Thing, Walk, tuple};
-use crate::ast::{BinOp, Expr as Ast, ExprKind, Value};
+use super::context::{LoweringContext, Operand, tuple};
+use crate::ast::{Expr as Ast, ExprKind, Value};
 use crate::diagnostic::Result;
-use crate::ir::{AtomicOp, Expr, Kind};
+use crate::ir::{Expr, Kind};
 use crate::rules::Rule;
-use crate::table::{self, Row, Slot};
-use crate::types::{BOOL, Ty};
+use crate::table;
+use crate::types::Ty;
 
-impl Walk<'_, '_> {
-    pub(super) fn call(&mut self, func: &Ast, args: &[Ast], keywords: &[(String, Ast)]) -> Result<Thing> {
+impl LoweringContext<'_, '_> {
+    pub(super) fn call(&mut self, func: &Ast, args: &[Ast], keywords: &[(String, Ast)]) -> Result<Operand> {
         let pos = self.pos;
         let callee = self.eval(func)?;
         if let Some(star) = args.iter().find(|a| matches!(a.kind, ExprKind::Unsupported { .. })) {
             self.eval(star)?;
         }
         let all = args.iter().chain(keywords.iter().map(|(_, e)| e));
-        let things = self.in_order(all, |walk, e| match &e.kind {
-            ExprKind::Starred(tuple) => walk.eval(tuple),
-            _ => walk.eval(e),
+        let operands = self.in_order(all, |cx, e| match &e.kind {
+            ExprKind::Starred(tuple) => cx.eval(tuple),
+            _ => cx.eval(e),
         })?;
         self.pos = pos;
-        let mut things = things.into_iter();
+        let mut operands = operands.into_iter();
         let mut given = Vec::new();
-        for (arg, thing) in args.iter().zip(things.by_ref()) {
+        for (arg, operand) in args.iter().zip(operands.by_ref()) {
             if !matches!(arg.kind, ExprKind::Starred(_)) {
-                given.push(thing);
+                given.push(operand);
                 continue;
             }
-            let value = self.value(thing)?;
+            let value = self.value(operand)?;
             match &value.ty {
-                Ty::Tuple(..) => given.extend(self.items(value).into_iter().map(Thing::Expr)),
-                Ty::Unknown => return Ok(Thing::Expr(value)),
+                Ty::Tuple(..) => given.extend(self.items(value).into_iter().map(Operand::Expr)),
+                Ty::Unknown => return Ok(Operand::Expr(value)),
                 ty => return Err(self.typing(format!("* takes a tuple, not {ty}"))),
             }
         }
-        let named: Vec<(&str, Thing)> = keywords.iter().map(|(name, _)| name.as_str()).zip(things).collect();
+        let named: Vec<(&str, Operand)> = keywords.iter().map(|(name, _)| name.as_str()).zip(operands).collect();
         match callee {
-            Thing::Value(Value::Builtin(name)) => self.builtin(&name, given, named),
-            Thing::Value(Value::Function(function)) => self.call_function(function, given, named),
-            Thing::Value(Value::Closure(function, captured)) => {
+            Operand::Value(Value::Builtin(name)) => self.builtin(&name, given, named),
+            Operand::Value(Value::Function(function)) => self.call_function(function, given, named),
+            Operand::Value(Value::Closure(function, captured)) => {
                 let mut named = named;
-                named.extend(captured.iter().map(|(name, value)| (name.as_str(), Thing::Value(value.clone()))));
+                named.extend(captured.iter().map(|(name, value)| (name.as_str(), Operand::Value(value.clone()))));
                 self.call_function(function, given, named)
             }
-            Thing::Value(Value::NamedTuple(names)) => self.named_tuple(names, given, named),
-            Thing::Value(Value::Type(ty)) => {
+            Operand::Value(Value::NamedTuple(names)) => self.named_tuple(names, given, named),
+            Operand::Value(Value::Type(ty)) => {
                 self.no_keywords(&ty.to_string(), &named)?;
                 self.convert(&ty, given)
             }
-            Thing::Method(value, name) => {
+            Operand::Method(value, name) => {
                 self.no_keywords(&name, &named)?;
                 self.method(*value, &name, given)
             }
             other => {
-                let what = self.named(&other);
+                let what = self.describe_operand(&other);
                 Err(self
                     .typing(format!("{what} cannot be called in a kernel"))
-                    .hint("functions of the user need @cuda.jit(device=True) or no decorator, and their source text"))
+                    .hint("user functions need @cuda.jit(device=True) or no decorator, and their source code"))
             }
         }
     }
 
-    fn named_tuple(&mut self, names: Arc<[String]>, given: Vec<Thing>, named: Vec<(&str, Thing)>) -> Result<Thing> {
+    fn named_tuple(
+        &mut self,
+        names: Arc<[String]>,
+        given: Vec<Operand>,
+        named: Vec<(&str, Operand)>,
+    ) -> Result<Operand> {
         let count = given.len() + named.len();
         let mut items = self.values(given)?;
         for name in names.iter().skip(items.len()) {
-            let Some((_, thing)) = named.iter().find(|(n, _)| n == name) else {
+            let Some((_, operand)) = named.iter().find(|(n, _)| n == name) else {
                 return Err(self.typing(format!("the named tuple is missing {name:?}")));
             };
-            items.push(self.value(thing.clone())?);
+            items.push(self.value(operand.clone())?);
         }
         if count != names.len() {
             return Err(self.typing(format!("the named tuple has {} items, {count} given", names.len())));
         }
-        Ok(Thing::Expr(tuple(items, Some(names))))
+        Ok(Operand::Expr(tuple(items, Some(names))))
     }
 
-    /// Keyword arguments are those that the function has beside the ones given by position.
-    pub(super) fn keywords(&self, name: &str, named: &[(&str, Thing)], known: &[&str]) -> Result<()> {
+    /// Checks that all keyword arguments are among the known ones.
+    pub(super) fn check_keywords(&self, name: &str, named: &[(&str, Operand)], known: &[&str]) -> Result<()> {
         match named.iter().find(|(keyword, _)| !known.contains(keyword)) {
             Some((keyword, _)) => Err(self.typing(format!("{name} takes no keyword argument {keyword:?}"))),
             None => Ok(()),
         }
     }
 
-    pub(super) fn no_keywords(&self, name: &str, named: &[(&str, Thing)]) -> Result<()> {
-        self.keywords(name, named, &[])
+    pub(super) fn no_keywords(&self, name: &str, named: &[(&str, Operand)]) -> Result<()> {
+        self.check_keywords(name, named, &[])
     }
 
-    fn values(&mut self, things: Vec<Thing>) -> Result<Vec<Expr>> {
-        things.into_iter().map(|t| self.value(t)).collect()
-    }
-
-    fn builtin(&mut self, name: &str, args: Vec<Thing>, named: Vec<(&str, Thing)>) -> Result<Thing> {
-        if let Some(result) = self.special(name, &args, &named)? {
-            return Ok(result);
-        }
-        let atomic = name.strip_prefix("cuda.atomic.").map(|op| (op, &AtomicOp::ALL[..]));
-        if let Some((op, all)) = atomic.or_else(|| Some((name.strip_prefix("cuda.")?, &AtomicOp::HINTS)))
-            && let Some((_, op)) = all.iter().find(|(n, _)| *n == op)
-        {
-            self.no_keywords(name, &named)?;
-            return self.atomic(name, *op, args);
-        }
-        if let Some(row) = table::row(name) {
-            self.no_keywords(name, &named)?;
-            let args = self.values(args)?;
-            return self.row(row, args).map(Thing::Expr);
-        }
-        if let Some((fun, rule)) = table::function(name) {
-            self.no_keywords(name, &named)?;
-            let mut args = self.values(args)?;
-            if rule == Rule::Ufunc && args.len() == fun.op().arity as usize + 1 {
-                return self.fill_array(name, fun, args).map(Thing::Expr);
-            }
-            // log(x, base).
-            if fun == Fun::Log && args.len() == 2 && rule != Rule::Ufunc {
-                let base = args.pop().into_iter().collect();
-                let base = self.function(name, fun, rule, base)?;
-                let log = self.function(name, fun, rule, args)?;
-                return self.binary(BinOp::Div, log, base).map(Thing::Expr);
-            }
-            return self.function(name, fun, rule, args).map(Thing::Expr);
-        }
-        let error = self.unsupported(format!("{name} is not supported in kernels"));
-        Err(match (nearby(name), table::nearest(name)) {
-            (Some(hint), _) => error.hint(hint),
-            (None, Some(near)) => error.hint(format!("did you mean {near}?")),
-            (None, None) => error,
-        })
-    }
-
-    /// A builtin of the devices.
-    pub(super) fn row(&mut self, row: &'static Row, mut args: Vec<Expr>) -> Result<Expr> {
-        if args.iter().any(|a| a.ty == Ty::Unknown) {
-            return Ok(Expr::unknown());
-        }
-        let missing = row.params.len().saturating_sub(args.len());
-        if args.len() > row.params.len() || missing > row.defaults.len() {
-            return Err(self.takes(row.name, &row.params.len().to_string(), args.len()));
-        }
-        let defaults = &row.defaults[row.defaults.len() - missing..];
-        args.extend(defaults.iter().map(|&n| Expr::int(n)));
-        if let [Slot::Is(DType::U32), rest @ ..] = row.params
-            && row.waits
-        {
-            if !args[0].dtype().is_some_and(DType::is_int) {
-                return Err(self.typing(format!("{}: Mask type must be an integer, not {}", row.name, args[0].ty)));
-            }
-            let truth = |e: &Expr| e.dtype().is_some_and(|d| d.is_int() || d == DType::Bool);
-            if rest.first() == Some(&Slot::Is(DType::Bool)) && !truth(&args[1]) {
-                let what = &args[1].ty;
-                return Err(self.typing(format!("{}: Predicate must be an integer or boolean, not {what}", row.name)));
-            }
-        }
-        let mut variable: Option<DType> = None;
-        for (arg, slot) in args.iter().zip(row.params) {
-            if *slot == Slot::T {
-                let Some(d) = arg.dtype().and_then(|d| nearest_type(d, row.types)) else {
-                    return Err(self.typing(format!("{} is not defined for {}", row.name, arg.ty)));
-                };
-                variable = Some(variable.map_or(d, |v| cuprous_core::promote::promote(v, d)));
-            }
-        }
-        let variable = match variable {
-            Some(d) => match nearest_type(d, row.types) {
-                Some(d) => Some(d),
-                None => return Err(self.typing(format!("{} is not defined for {}", row.name, d.name()))),
-            },
-            None => None,
-        };
-        let types = |slot: Slot| match slot {
-            Slot::Is(d) => Ty::Scalar(d),
-            Slot::T => variable.map_or(Ty::Unknown, Ty::Scalar),
-            Slot::Nothing => Ty::None,
-            Slot::Several(all) => Ty::Tuple(all.iter().copied().map(Ty::Scalar).collect(), None),
-            Slot::IntBool => Ty::Tuple(vec![Ty::Scalar(DType::I32), BOOL], None),
-        };
-        let args = args.into_iter().zip(row.params);
-        let args = args
-            .map(|(arg, slot)| match slot {
-                Slot::Is(DType::Bool) => self.truth(arg),
-                slot => self.cast(arg, &types(*slot)),
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let value = Expr::new(types(row.ret), Kind::Builtin(row, args));
-        Ok(self.settle(value))
-    }
-
-    fn atomic(&mut self, name: &str, op: AtomicOp, args: Vec<Thing>) -> Result<Thing> {
-        let wanted = match op {
-            AtomicOp::Cas => 4,
-            op if op.loads() => 2,
-            _ => 3,
-        };
-        let args = self.values(args)?;
-        if args.len() != wanted {
-            return Err(self.takes(name, &wanted.to_string(), args.len()));
-        }
-        let mut args = args.into_iter();
-        let (Some(array), Some(index)) = (args.next(), args.next()) else { return Ok(Thing::Expr(Expr::unknown())) };
-        self.atomic_at(op, name, array, index, args.collect()).map(Thing::Expr)
-    }
-
-    pub(super) fn atomic_at(
-        &mut self,
-        op: AtomicOp,
-        name: &str,
-        array: Expr,
-        index: Expr,
-        operands: Vec<Expr>,
-    ) -> Result<Expr> {
-        if [&array, &index].into_iter().chain(&operands).any(|e| e.ty == Ty::Unknown) {
-            return Ok(Expr::unknown());
-        }
-        let Ty::Array(ty) = array.ty.clone() else {
-            return Err(self
-                .typing(format!("{name} works on an element of an array, not on {}", array.ty))
-                .hint(format!("give the array and the index: {name}(a, i, value)")));
-        };
-        let allowed = ty.dtype().filter(|d| op.allows(*d));
-        let Some(d) = allowed else {
-            return Err(self.typing(format!("{name} is not defined for elements of type {}", ty.elem)));
-        };
-        if !ty.mutable {
-            return Err(self.typing("this array is a constant and cannot be written to"));
-        }
-        let indices = match &index.ty {
-            Ty::Tuple(..) => self.items(index),
-            _ => vec![index],
-        };
-        if indices.len() != ty.ndim as usize {
-            return Err(self.typing(format!("{name}: {} indices for an array of {} axes", indices.len(), ty.ndim)));
-        }
-        let indices = indices.into_iter().map(|i| self.atomic_index(name, i)).collect::<Result<Vec<_>>>()?;
-        let operands = operands.into_iter().map(|e| self.cast_dtype(e, d)).collect::<Result<Vec<_>>>()?;
-        let (array, indices) = self.within(array, indices)?;
-        let ty = if op.stores() { Ty::None } else { Ty::Scalar(d) };
-        let value = Expr::new(ty, Kind::Atomic { op, array: Box::new(array), indices, operands });
-        Ok(self.settle(value))
-    }
-
-    fn atomic_index(&mut self, name: &str, index: Expr) -> Result<Expr> {
-        if !index.dtype().is_some_and(|d| d.is_int() || d == DType::Bool) {
-            // A choice that is made when the kernel is compiled may leave the integer.
-            return Err(self.typing(format!("{name}: an index must be an integer, not {}", index.ty)).literal());
-        }
-        self.cast(index, &crate::types::INT)
+    pub(super) fn values(&mut self, operands: Vec<Operand>) -> Result<Vec<Expr>> {
+        operands.into_iter().map(|t| self.value(t)).collect()
     }
 
     /// `float32(x)`, `int(x)`.
-    fn convert(&mut self, ty: &Ty, args: Vec<Thing>) -> Result<Thing> {
-        // float("nan"), float("inf").
-        if let ([Thing::Value(Value::Str(text))], Ty::Scalar(d)) = (&args[..], ty)
+    fn convert(&mut self, ty: &Ty, args: Vec<Operand>) -> Result<Operand> {
+        // `float("nan")`, `float("inf")`.
+        if let ([Operand::Value(Value::Str(text))], Ty::Scalar(d)) = (&args[..], ty)
             && d.is_float()
             && let Ok(number) = text.trim().parse::<f64>()
         {
-            return Ok(Thing::Expr(Expr::number(super::walk::convert(Number::Float(number), DType::F64, *d), *d)));
+            return Ok(Operand::Expr(Expr::number(super::context::convert(Number::Float(number), DType::F64, *d), *d)));
         }
         let mut args = self.values(args)?;
         if args.iter().any(|a| a.ty == Ty::Unknown) {
-            return Ok(Thing::Expr(Expr::unknown()));
+            return Ok(Operand::Expr(Expr::unknown()));
         }
         let Ty::Scalar(d) = *ty else {
             return Err(self.typing(format!("the type {ty} cannot be called")));
         };
-        Ok(Thing::Expr(match (args.len(), args.pop()) {
-            (0, _) => Expr::number(super::walk::convert(Number::Int(0), DType::I64, d), d),
+        Ok(Operand::Expr(match (args.len(), args.pop()) {
+            (0, _) => Expr::number(super::context::convert(Number::Int(0), DType::I64, d), d),
             (1, Some(arg)) => match arg.dtype() {
-                _ if d == DType::Bool => self.truth(arg)?,
+                _ if d == DType::Bool => self.to_bool(arg)?,
                 Some(from) if from.is_complex() && !d.is_complex() => {
                     return Err(self
-                        .typing(format!("{} cannot become {}", from.name(), d.name()))
+                        .typing(format!("cannot convert {} to {}", from.name(), d.name()))
                         .hint("take its .real"));
                 }
                 Some(_) => self.cast_dtype(arg, d)?,
-                None => return Err(self.typing(format!("{} cannot become {}", arg.ty, d.name()))),
+                None => return Err(self.typing(format!("cannot convert {} to {}", arg.ty, d.name()))),
             },
             (2, Some(imag)) if d.is_complex() => {
-                let Some(real) = args.pop() else { return Ok(Thing::Expr(Expr::unknown())) };
+                let Some(real) = args.pop() else { return Ok(Operand::Expr(Expr::unknown())) };
                 let part = d.component();
                 let parts = vec![self.cast_dtype(real, part)?, self.cast_dtype(imag, part)?];
                 Expr::new(Ty::Scalar(d), Kind::Fun(Fun::MakeComplex, part, parts))
@@ -294,7 +142,7 @@ impl Walk<'_, '_> {
         }))
     }
 
-    fn method(&mut self, value: Expr, name: &str, args: Vec<Thing>) -> Result<Thing> {
+    fn method(&mut self, value: Expr, name: &str, args: Vec<Operand>) -> Result<Operand> {
         let row = match (name, &value.ty) {
             ("conjugate" | "conj", Ty::Scalar(_)) if args.is_empty() => Some(Fun::Conjugate),
             _ => None,
@@ -302,8 +150,8 @@ impl Walk<'_, '_> {
         if let ("bit_count", Some(d), true, Some(row)) = (name, value.dtype(), args.is_empty(), table::row("cuda.popc"))
             && d.is_int()
         {
-            let count = self.row(row, vec![value])?;
-            return Ok(Thing::Expr(self.cast(count, &crate::types::INT)?));
+            let count = self.device_builtin(row, vec![value])?;
+            return Ok(Operand::Expr(self.cast(count, &crate::types::INT)?));
         }
         if let Ty::Array(ty) = &value.ty
             && let Some(made) = self.array_method(&value, ty, name, &args)?
@@ -311,12 +159,12 @@ impl Walk<'_, '_> {
             return Ok(made);
         }
         if let ("view", [dtype]) = (name, &args[..])
-            && let Some(bits) = self.bits(value.clone(), dtype)?
+            && let Some(bits) = self.reinterpret(value.clone(), dtype)?
         {
-            return Ok(Thing::Expr(bits));
+            return Ok(Operand::Expr(bits));
         }
         match row {
-            Some(fun) => self.function(name, fun, Rule::Arith, vec![value]).map(Thing::Expr),
+            Some(fun) => self.function(name, fun, Rule::Arith, vec![value]).map(Operand::Expr),
             None => {
                 let error = self.unsupported(format!("{} has no method {name:?} in kernels", value.ty));
                 Err(match &value.ty {
@@ -327,17 +175,22 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Arguments as the signature wants them that loses least.
-    fn by_signature(&mut self, name: &str, all: &[Vec<Ty>], slots: Vec<Option<Thing>>) -> Result<Vec<Option<Thing>>> {
-        if slots.iter().flatten().any(|thing| matches!(thing, Thing::Value(v) if v.is_static())) {
+    /// Converts the arguments to the signature that they fit best.
+    fn match_signature(
+        &mut self,
+        name: &str,
+        all: &[Vec<Ty>],
+        slots: Vec<Option<Operand>>,
+    ) -> Result<Vec<Option<Operand>>> {
+        if slots.iter().flatten().any(|operand| matches!(operand, Operand::Value(v) if v.is_static())) {
             return Ok(slots);
         }
         let values = self.values(slots.into_iter().flatten().collect())?;
         if values.iter().any(|v| v.ty.is_unknown()) {
-            return Ok(values.into_iter().map(|v| Some(Thing::Expr(v))).collect());
+            return Ok(values.into_iter().map(|v| Some(Operand::Expr(v))).collect());
         }
         let total = |wanted: &Vec<Ty>| -> Option<usize> {
-            let each = values.iter().zip(wanted).map(|(v, want)| loss(&v.ty, want));
+            let each = values.iter().zip(wanted).map(|(v, want)| conversion_cost(&v.ty, want));
             (wanted.len() == values.len()).then(|| each.sum::<Option<usize>>())?
         };
         let best = all.iter().filter_map(|s| Some((total(s)?, s))).min_by_key(|(loss, _)| *loss);
@@ -352,54 +205,54 @@ impl Walk<'_, '_> {
                 list.join(", "),
                 have.join(" and ")
             ));
-            return Err(error.hint("add the signature, or leave them out: types are found by themselves"));
+            return Err(error.hint("add the signature, or remove all signatures to have the types inferred"));
         };
         let mut given = Vec::new();
         for (value, want) in values.into_iter().zip(wanted) {
-            // Arrays keep what is known of their order: the function is compiled for that.
+            // Arrays keep their order, because the function is compiled for it.
             let number = matches!(want, Ty::Scalar(_));
-            given.push(Some(Thing::Expr(if number { self.cast(value, want)? } else { value })));
+            given.push(Some(Operand::Expr(if number { self.cast(value, want)? } else { value })));
         }
         Ok(given)
     }
 
-    /// A function of the user: arguments by position and name, and defaults.
+    /// Calls a user function with positional arguments, keyword arguments and defaults.
     pub(super) fn call_function(
         &mut self,
         index: usize,
-        given: Vec<Thing>,
-        named: Vec<(&str, Thing)>,
-    ) -> Result<Thing> {
+        given: Vec<Operand>,
+        named: Vec<(&str, Operand)>,
+    ) -> Result<Operand> {
         let source = self.compiler.source;
         let function = &source.functions[index];
         let own = function.params.len();
         let mut given = given;
-        if let Some(rest) = function.rest {
-            // `*args` is a tuple.
-            let items = given.split_off(rest.min(given.len()));
+        if let Some(vararg) = function.vararg {
+            // `*args` collects the remaining arguments in a tuple.
+            let items = given.split_off(vararg.min(given.len()));
             let items = self.values(items)?;
             if items.iter().any(|e| e.ty.is_unknown()) {
-                return Ok(Thing::Expr(Expr::unknown()));
+                return Ok(Operand::Expr(Expr::unknown()));
             }
-            if given.len() == rest {
-                given.push(Thing::Expr(tuple(items, None)));
+            if given.len() == vararg {
+                given.push(Operand::Expr(tuple(items, None)));
             }
         } else if given.len() > own {
-            return Err(self.takes(&function.name, &own.to_string(), given.len()));
+            return Err(self.arity_error(&function.name, &own.to_string(), given.len()));
         }
-        let mut slots: Vec<Option<Thing>> = given.into_iter().map(Some).collect();
+        let mut slots: Vec<Option<Operand>> = given.into_iter().map(Some).collect();
         slots.resize_with(own, || None);
-        for (name, thing) in named {
+        for (name, operand) in named {
             let Some(k) = function.params.iter().position(|p| p.name.text == name) else {
                 return Err(self.typing(format!("{} has no parameter {name:?}", function.name)));
             };
-            if slots[k].replace(thing).is_some() {
+            if slots[k].replace(operand).is_some() {
                 return Err(self.typing(format!("{} got two values for {name:?}", function.name)));
             }
         }
         for (slot, param) in slots.iter_mut().zip(&function.params) {
             if slot.is_none() {
-                *slot = param.default.clone().map(Thing::Value);
+                *slot = param.default.clone().map(Operand::Value);
             }
             if slot.is_none() {
                 return Err(self.typing(format!("{} is missing the argument {:?}", function.name, param.name.text)));
@@ -407,16 +260,16 @@ impl Walk<'_, '_> {
         }
         let slots = match &function.signatures[..] {
             [] => slots,
-            all => self.by_signature(&function.name, all, slots)?,
+            all => self.match_signature(&function.name, all, slots)?,
         };
         let (mut types, mut values) = (Vec::new(), Vec::new());
-        for thing in slots.into_iter().flatten() {
-            let (arg, value) = match thing {
-                Thing::Value(v) if v.is_static() => (Arg::Static(v), Expr::new(Ty::None, Kind::Nothing)),
+        for operand in slots.into_iter().flatten() {
+            let (arg, value) = match operand {
+                Operand::Value(v) if v.is_static() => (Arg::Static(v), Expr::new(Ty::None, Kind::Nothing)),
                 other => {
                     let value = self.value(other)?;
                     if value.ty.is_unknown() {
-                        return Ok(Thing::Expr(Expr::unknown()));
+                        return Ok(Operand::Expr(Expr::unknown()));
                     }
                     (Arg::Ty(value.ty.clone()), value)
                 }
@@ -425,14 +278,14 @@ impl Walk<'_, '_> {
             values.push(value);
         }
         let (pos, caller) = (self.pos, self.compiler.instances[self.instance].function);
-        let (made, depth) = (self.compiler.instances.len(), self.compiler.walking.len());
+        let (made, depth) = (self.compiler.instances.len(), self.compiler.stack.len());
         let mut callee = self.compiler.instance(index, &types, pos, caller);
         if callee.as_ref().is_err_and(|error| error.literal) {
-            // Once more, with integers and tuples of them that are known here known there too.
+            // Try again with integer arguments and tuples of integers as compile-time constants.
             self.compiler.instances.truncate(made);
-            self.compiler.forget(depth);
+            self.compiler.unwind(depth);
             for (arg, value) in types.iter_mut().zip(&mut values) {
-                if let (Arg::Ty(_), Some(known)) = (&*arg, self.known_value(value)) {
+                if let (Arg::Ty(_), Some(known)) = (&*arg, self.constant_value(value)) {
                     *arg = Arg::Static(known);
                     *value = Expr::new(Ty::None, Kind::Nothing);
                 }
@@ -442,15 +295,16 @@ impl Walk<'_, '_> {
         let callee = callee.map_err(|error| error.called_from(self.function, pos))?;
         let ret = self.compiler.instances[callee].ret.clone();
         if ret == Ty::Unknown {
-            return Ok(Thing::Expr(Expr::unknown()));
+            return Ok(Operand::Expr(Expr::unknown()));
         }
         let value = Expr::new(ret, Kind::Call(callee, values));
-        Ok(Thing::Expr(self.settle(value)))
+        Ok(Operand::Expr(self.emit_effect(value)))
     }
 }
 
-/// How much a number loses as another: nothing, its width, its kind; arrays and tuples by whether they fit.
-fn loss(have: &Ty, want: &Ty) -> Option<usize> {
+/// Returns the cost of converting one type to another: the more a number loses, the higher. `None` if it is not
+/// possible.
+fn conversion_cost(have: &Ty, want: &Ty) -> Option<usize> {
     match (have, want) {
         _ if have == want => Some(0),
         (Ty::Scalar(a), Ty::Scalar(b)) if cuprous_core::promote::promote(*a, *b) == *b => Some(1),
@@ -460,34 +314,4 @@ fn loss(have: &Ty, want: &Ty) -> Option<usize> {
         (Ty::Array(a), Ty::Array(b)) => (a.elem == b.elem && a.ndim == b.ndim).then_some(1),
         _ => have.converts_to(want).then_some(1),
     }
-}
-
-/// The first of the types that holds the values of one; an integer may become a float where there is no integer.
-fn nearest_type(d: DType, types: &[DType]) -> Option<DType> {
-    if types.contains(&d) {
-        return Some(d);
-    }
-    let wide = |to: &&DType| cuprous_core::promote::promote(d, **to) == **to;
-    let same_kind = types.iter().find(|to| to.is_int() == d.is_int() && wide(to));
-    // A literal is an int64 and may stand for a word.
-    let word = || types.iter().find(|to| **to == DType::U64 && d == DType::I64);
-    same_kind.or_else(|| types.iter().find(wide)).or_else(word).copied()
-}
-
-/// What to do instead of things that people try.
-fn nearby(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "np.zeros" | "np.empty" | "np.ones" | "np.full" | "np.array" | "np.zeros_like" | "np.empty_like"
-        | "np.arange" | "np.linspace" | "list" | "dict" | "set" | "bytearray" => {
-            "kernels allocate nothing: use cuda.local.array(shape, dtype) for a thread's own memory or \
-             cuda.shared.array for a block's, or pass an array in"
-        }
-        "np.dot" => "write the loop over the products",
-        "sum" | "np.sum" | "np.mean" | "np.prod" | "any" | "all" | "sorted" | "map" | "filter" => "write a loop",
-        "open" | "input" => "a kernel has no files: read before the launch and pass an array",
-        "np.random.rand" | "np.random.random" | "random.random" => {
-            "use cuda.random: create_xoroshiro128p_states and xoroshiro128p_uniform_float32"
-        }
-        _ => return None,
-    })
 }

@@ -1,19 +1,19 @@
-//! Expressions without calls and subscripts.
+//! Expressions, except calls and subscripts.
 
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun};
 
-use super::walk::{Thing, Walk, tuple};
+use super::context::{LoweringContext, Operand, tuple};
 use crate::ast::{BinOp, Expr as Ast, ExprKind, UnaryOp, Value};
 use crate::diagnostic::Result;
 use crate::ir::{Expr, Kind, StmtKind};
 use crate::rules::{self, Rule};
 use crate::types::{BOOL, FLOAT, INT, Ty};
 
-/// Expressions inside one another.
+/// The nesting depth of expressions.
 const MAX_DEPTH: usize = 400;
 
-/// The row of the operation table behind an operator.
+/// Returns the function of the operation table for an operator.
 fn row_of(op: BinOp) -> Option<(Fun, Rule)> {
     Some(match op {
         BinOp::Add => (Fun::Add, Rule::Arith),
@@ -32,15 +32,15 @@ fn row_of(op: BinOp) -> Option<(Fun, Rule)> {
     })
 }
 
-impl Walk<'_, '_> {
-    /// What an expression means.
-    pub(super) fn eval(&mut self, e: &Ast) -> Result<Thing> {
+impl LoweringContext<'_, '_> {
+    /// Evaluates an expression to an operand.
+    pub(super) fn eval(&mut self, e: &Ast) -> Result<Operand> {
         let outer = std::mem::replace(&mut self.pos, e.pos);
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(self.unsupported("this expression is nested too deeply").hint("name its parts"));
+            return Err(self.unsupported("this expression is nested too deeply").hint("assign its parts to variables"));
         }
-        let result = self.eval_here(e);
+        let result = self.eval_kind(e);
         self.depth -= 1;
         if result.is_ok() {
             self.pos = outer;
@@ -48,29 +48,29 @@ impl Walk<'_, '_> {
         result
     }
 
-    /// The value of an expression.
+    /// Evaluates an expression to a run-time value.
     pub(super) fn eval_value(&mut self, e: &Ast) -> Result<Expr> {
-        let thing = self.eval(e)?;
+        let operand = self.eval(e)?;
         let outer = std::mem::replace(&mut self.pos, e.pos);
-        let value = self.value(thing)?;
+        let value = self.value(operand)?;
         self.pos = outer;
         Ok(value)
     }
 
-    /// Values of some expressions, in order.
+    /// Evaluates expressions in order.
     pub(super) fn eval_all<'e>(&mut self, all: impl IntoIterator<Item = &'e Ast>) -> Result<Vec<Expr>> {
-        let things = self.in_order(all, |walk, e| walk.eval(e))?;
-        things.into_iter().map(|thing| self.value(thing)).collect()
+        let operands = self.in_order(all, |cx, e| cx.eval(e))?;
+        operands.into_iter().map(|operand| self.value(operand)).collect()
     }
 
-    fn eval_here(&mut self, e: &Ast) -> Result<Thing> {
-        Ok(Thing::Expr(match &e.kind {
-            ExprKind::Value(value) => return self.known(value.clone()),
+    fn eval_kind(&mut self, e: &Ast) -> Result<Operand> {
+        Ok(Operand::Expr(match &e.kind {
+            ExprKind::Value(value) => return self.resolve(value.clone()),
             ExprKind::Name(name) => return self.read(name),
             ExprKind::Bin { op, left, right } => {
                 let both = self.eval_all([&**left, &**right])?;
                 self.pos = e.pos;
-                let [left, right] = <[Expr; 2]>::try_from(both).map_err(|_| self.typing("two operands are wanted"))?;
+                let [left, right] = <[Expr; 2]>::try_from(both).map_err(|_| self.typing("expected two operands"))?;
                 self.binary(*op, left, right)?
             }
             ExprKind::Unary { op, operand } => {
@@ -86,60 +86,62 @@ impl Walk<'_, '_> {
                 return self.attribute(value, name);
             }
             ExprKind::Subscript { value, index } => return self.subscript(value, index),
-            ExprKind::Slice { .. } => return Err(self.unsupported("a slice can only stand in a subscript")),
+            ExprKind::Slice { .. } => return Err(self.unsupported("slices are supported only in subscripts")),
             ExprKind::Tuple(items) => tuple(self.eval_all(items)?, None),
             ExprKind::Closure { function, captured } => return self.closure(*function, captured),
             ExprKind::Starred(_) => {
-                return Err(self.lacks("* outside of a call's arguments", Some("write the items one by one")));
+                return Err(
+                    self.unsupported_syntax("* outside of a call's arguments", Some("write the items one by one"))
+                );
             }
-            ExprKind::Unsupported { what, instead } => return Err(self.lacks(what, instead.as_deref())),
-            ExprKind::Undefined(name) => return Err(self.undefined(name)),
+            ExprKind::Unsupported { what, instead } => return Err(self.unsupported_syntax(what, instead.as_deref())),
+            ExprKind::Undefined(name) => return Err(self.undefined_name(name)),
         }))
     }
 
-    /// A function that is passed on takes along what is known of the variables around it.
-    fn closure(&mut self, function: usize, captured: &[(String, Ast)]) -> Result<Thing> {
+    /// A function used as a value takes the compile-time values of the variables that it captures with it.
+    fn closure(&mut self, function: usize, captured: &[(String, Ast)]) -> Result<Operand> {
         let mut values = Vec::new();
         for (name, e) in captured {
             let value = match self.eval(e)? {
-                Thing::Value(value) => Some(value),
-                Thing::Expr(e) if e.ty.is_unknown() => return Ok(Thing::Expr(Expr::unknown())),
-                Thing::Expr(e) => self.known_value(&e),
+                Operand::Value(value) => Some(value),
+                Operand::Expr(e) if e.ty.is_unknown() => return Ok(Operand::Expr(Expr::unknown())),
+                Operand::Expr(e) => self.constant_value(&e),
                 _ => None,
             };
             let Some(value) = value else {
                 return Err(self
                     .typing(format!(
-                        "a function that is passed on cannot capture {name:?}, which only the thread knows"
+                        "a function used as a value cannot capture {name:?}, which is known only at run time"
                     ))
-                    .hint("give it a parameter for that"));
+                    .hint("pass it as a parameter"));
             };
             values.push((name.clone(), value));
         }
-        Ok(Thing::Value(Value::Closure(function, values)))
+        Ok(Operand::Value(Value::Closure(function, values)))
     }
 
-    /// Something known when the kernel is compiled; some names are values of the thread.
-    pub(super) fn known(&mut self, value: Value) -> Result<Thing> {
+    /// Resolves a compile-time object. Some names, such as `cuda.threadIdx.x`, are run-time values.
+    pub(super) fn resolve(&mut self, value: Value) -> Result<Operand> {
         if let Value::Builtin(name) = &value
-            && let Some(row) = crate::table::row(name).filter(|row| row.place)
+            && let Some(row) = crate::table::row(name).filter(|row| row.is_attribute)
         {
-            return self.row(row, Vec::new()).map(Thing::Expr);
+            return self.device_builtin(row, Vec::new()).map(Operand::Expr);
         }
         if let Value::Builtin(name) = &value
-            && let Some(first) = crate::table::row(&format!("{name}.x")).filter(|row| row.place)
+            && let Some(first) = crate::table::row(&format!("{name}.x")).filter(|row| row.is_attribute)
         {
-            // A place in three directions: cuda.threadIdx.
-            let mut items = vec![self.row(first, Vec::new())?];
+            // A three-dimensional index: `cuda.threadIdx`.
+            let mut items = vec![self.device_builtin(first, Vec::new())?];
             for row in ["y", "z"].iter().filter_map(|axis| crate::table::row(&format!("{name}.{axis}"))) {
-                items.push(self.row(row, Vec::new())?);
+                items.push(self.device_builtin(row, Vec::new())?);
             }
-            return Ok(Thing::Expr(tuple(items, Some(["x", "y", "z"].map(str::to_owned).into()))));
+            return Ok(Operand::Expr(tuple(items, Some(["x", "y", "z"].map(str::to_owned).into()))));
         }
-        Ok(Thing::Value(value))
+        Ok(Operand::Value(value))
     }
 
-    /// A row of the operation table for operands as they are.
+    /// Applies a function of the operation table.
     pub(super) fn function(&mut self, name: &str, fun: Fun, rule: Rule, args: Vec<Expr>) -> Result<Expr> {
         if args.iter().any(|a| a.ty == Ty::Unknown) {
             return Ok(Expr::unknown());
@@ -147,7 +149,7 @@ impl Walk<'_, '_> {
         let types: Option<Vec<DType>> = args.iter().map(Expr::dtype).collect();
         let wanted = fun.op().arity as usize;
         if args.len() != wanted {
-            return Err(self.takes(name, &wanted.to_string(), args.len()));
+            return Err(self.arity_error(name, &wanted.to_string(), args.len()));
         }
         let Some(compute) = types.and_then(|types| rules::compute(rule, fun, &types)) else {
             let list: Vec<String> = args.iter().map(|a| a.ty.to_string()).collect();
@@ -160,21 +162,21 @@ impl Walk<'_, '_> {
         let args = args
             .into_iter()
             .map(|a| match a.dtype() {
-                Some(d) if d.is_complex() && compute == DType::Bool => self.truth(a),
+                Some(d) if d.is_complex() && compute == DType::Bool => self.to_bool(a),
                 _ => self.cast_dtype(a, compute),
             })
             .collect::<Result<Vec<_>>>()?;
-        // Of no operation, the operand is left.
+        // These functions return their operand unchanged.
         if fun == Fun::Positive || (matches!(fun, Fun::Floor | Fun::Ceil | Fun::Trunc) && !compute.is_float()) {
-            return args.into_iter().next().ok_or_else(|| self.typing("an operand is wanted"));
+            return args.into_iter().next().ok_or_else(|| self.typing("expected an operand"));
         }
         Ok(Expr::new(Ty::Scalar(fun.result(compute)), Kind::Fun(fun, compute, args)))
     }
 
-    /// A binary operator.
+    /// Applies a binary operator.
     pub(super) fn binary(&mut self, op: BinOp, left: Expr, right: Expr) -> Result<Expr> {
         let Some((fun, rule)) = row_of(op) else {
-            return Err(self.lacks("@", Some("write the loop over the products")));
+            return Err(self.unsupported_syntax("@", Some("write the loop over the products")));
         };
         if let (BinOp::Add, Ty::Tuple(..), Ty::Tuple(..)) = (op, &left.ty, &right.ty) {
             let mut items = self.items(left);
@@ -187,9 +189,9 @@ impl Walk<'_, '_> {
             return Ok(short);
         }
         let right = match op {
-            BinOp::Div | BinOp::FloorDiv | BinOp::Mod if self.divisor_matters(op) => {
-                let left = self.fixed("t", left);
-                let right = self.divisor(right)?;
+            BinOp::Div | BinOp::FloorDiv | BinOp::Mod if self.checks_divisor(op) => {
+                let left = self.stabilize("t", left);
+                let right = self.check_divisor(right)?;
                 return self.function(op.text(), fun, rule, vec![left, right]);
             }
             _ => right,
@@ -197,21 +199,21 @@ impl Walk<'_, '_> {
         self.function(op.text(), fun, rule, vec![left, right])
     }
 
-    /// Small constant powers are products.
+    /// Powers with small constant exponents become multiplications.
     fn short_power(&mut self, base: &Expr, exponent: &Expr) -> Result<Option<Expr>> {
-        let (Some(d), Some(n)) = (base.dtype(), self.known_int(exponent)) else { return Ok(None) };
+        let (Some(d), Some(n)) = (base.dtype(), self.constant_int(exponent)) else { return Ok(None) };
         if !(2..=4).contains(&n) || !exponent.dtype().is_some_and(|d| d.is_int()) {
             return Ok(None);
         }
         let Some(compute) = rules::compute(Rule::Power, Fun::Power, &[d, DType::I64]) else { return Ok(None) };
         let base = self.cast_dtype(base.clone(), compute)?;
-        let x = if base.is_simple() { base } else { self.hold("x", base) };
+        let x = self.duplicable("x", base);
         let mut product = x.clone();
         if n == 4 {
             product = self.function("*", Fun::Multiply, Rule::Arith, vec![x.clone(), x])?;
-            product = self.hold("x", product);
-            let again = product.clone();
-            return Ok(Some(self.function("*", Fun::Multiply, Rule::Arith, vec![product, again])?));
+            product = self.materialize("x", product);
+            let copy = product.clone();
+            return Ok(Some(self.function("*", Fun::Multiply, Rule::Arith, vec![product, copy])?));
         }
         for _ in 1..n {
             product = self.function("*", Fun::Multiply, Rule::Arith, vec![product, x.clone()])?;
@@ -219,14 +221,14 @@ impl Walk<'_, '_> {
         Ok(Some(product))
     }
 
-    /// The items of a tuple.
+    /// Returns the items of a tuple.
     pub(super) fn items(&mut self, e: Expr) -> Vec<Expr> {
         match (&e.ty, e.kind) {
             (_, Kind::Tuple(items)) => items,
             (Ty::Tuple(types, _), kind) => {
                 let types = types.clone();
                 let held = Expr::new(e.ty.clone(), kind);
-                let held = if held.is_simple() { held } else { self.hold("t", held) };
+                let held = self.duplicable("t", held);
                 let item = |(k, ty)| Expr::new(ty, Kind::Item(Box::new(held.clone()), k));
                 types.into_iter().enumerate().map(item).collect()
             }
@@ -237,14 +239,14 @@ impl Walk<'_, '_> {
     pub(super) fn unary(&mut self, op: UnaryOp, value: Expr) -> Result<Expr> {
         match op {
             UnaryOp::Not => {
-                let value = self.truth(value)?;
+                let value = self.to_bool(value)?;
                 Ok(match value.as_int() {
                     Some(n) => Expr::bool(n == 0),
                     None => Expr::new(BOOL, Kind::Not(Box::new(value))),
                 })
             }
             UnaryOp::USub => {
-                // A literal stays one.
+                // A negated literal is a literal.
                 match value.kind {
                     Kind::Const(Number::Int(n)) if value.ty == INT => {
                         return Ok(Expr::number(Number::Int(-n), DType::I64));
@@ -261,26 +263,26 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// `and`, `or`: of truth values one; of others the operand that decides.
+    /// `and` and `or`: a bool for bools, else the operand that decides.
     fn logic(&mut self, and: bool, values: &[Ast]) -> Result<Expr> {
         let Some((first, rest)) = values.split_first() else { return Ok(Expr::bool(and)) };
         let left = self.eval_value(first)?;
         if rest.is_empty() {
             return Ok(left);
         }
-        self.either(and, left, |walk| walk.logic(and, rest))
+        self.short_circuit(and, left, |cx| cx.logic(and, rest))
     }
 
-    /// `left and right`, `left or right`; `right` is evaluated only where it matters.
-    pub(super) fn either(
+    /// `left and right`, `left or right`: `right` is evaluated only if `left` does not decide.
+    pub(super) fn short_circuit(
         &mut self,
         and: bool,
         left: Expr,
         right: impl FnOnce(&mut Self) -> Result<Expr>,
     ) -> Result<Expr> {
-        let test = self.truth(left.clone())?;
+        let test = self.to_bool(left.clone())?;
         if let Some(known) = test.as_int() {
-            // The constant decides, or does not matter.
+            // The constant decides the result, or is its identity.
             return if (known != 0) == and { right(self) } else { Ok(left) };
         }
         let (right, block) = self.block(right)?;
@@ -289,65 +291,57 @@ impl Walk<'_, '_> {
         }
         let Some(ty) = left.ty.unify(&right.ty) else {
             let word = if and { "and" } else { "or" };
-            return Err(self.typing(format!("`{word}` of {} and {} has no type", left.ty, right.ty)));
+            return Err(self.typing(format!("`{word}` of incompatible types {} and {}", left.ty, right.ty)));
         };
         if block.is_empty() && ty == BOOL {
             let both = (Box::new(left), Box::new(right));
             return Ok(Expr::new(BOOL, if and { Kind::And(both.0, both.1) } else { Kind::Or(both.0, both.1) }));
         }
         let left = self.cast(left, &ty)?;
-        let result = self.hold_variable("t", left);
+        let result = self.materialize("t", left);
         let Kind::Var(var) = result.kind else { return Ok(result) };
-        let test = self.truth(result.clone())?;
+        let test = self.to_bool(result.clone())?;
         let test = if and { test } else { Expr::new(BOOL, Kind::Not(Box::new(test))) };
-        let ((), then) = self.block(|walk| {
-            walk.append(block);
-            let right = walk.cast(right, &ty)?;
-            walk.push(StmtKind::Assign(var, right));
+        let ((), then) = self.block(|cx| {
+            cx.append(block);
+            let right = cx.cast(right, &ty)?;
+            cx.emit(StmtKind::Assign(var, right));
             Ok(())
         })?;
-        self.push(StmtKind::If { test, then, orelse: Vec::new() });
-        Ok(self.hold("t", result))
+        self.emit(StmtKind::If { test, then, orelse: Vec::new() });
+        Ok(self.materialize("t", result))
     }
 
-    /// A new variable with a value, which may change until it is held.
-    fn hold_variable(&mut self, name: &str, value: Expr) -> Expr {
-        let ty = value.ty.clone();
-        let var = self.variable(name, ty.clone());
-        self.push(StmtKind::Assign(var, value));
-        Expr::new(ty, Kind::Var(var))
-    }
-
-    fn conditional(&mut self, test: &Ast, body: &Ast, orelse: &Ast) -> Result<Thing> {
+    fn conditional(&mut self, test: &Ast, body: &Ast, orelse: &Ast) -> Result<Operand> {
         let test = self.test(test)?;
         if let Some(known) = test.as_int() {
             return self.eval(if known != 0 { body } else { orelse });
         }
-        let (yes, then) = self.block(|walk| walk.eval_value(body))?;
-        let (no, other) = self.block(|walk| walk.eval_value(orelse))?;
+        let (yes, then) = self.block(|cx| cx.eval_value(body))?;
+        let (no, other) = self.block(|cx| cx.eval_value(orelse))?;
         if yes.ty == Ty::Unknown || no.ty == Ty::Unknown {
-            // What is known of one of them helps inference on.
-            return Ok(Thing::Expr(if yes.ty == Ty::Unknown { no } else { yes }));
+            // The type of one of them helps inference.
+            return Ok(Operand::Expr(if yes.ty == Ty::Unknown { no } else { yes }));
         }
         let Some(ty) = yes.ty.unify(&no.ty) else {
-            return Err(self.typing(format!("`if … else` of {} and {} has no type", yes.ty, no.ty)));
+            return Err(self.typing(format!("`if … else` of incompatible types {} and {}", yes.ty, no.ty)));
         };
         let (yes, no) = (self.cast(yes, &ty)?, self.cast(no, &ty)?);
         if then.is_empty() && other.is_empty() && ty.scalar().is_some() {
             let parts = (Box::new(test), Box::new(yes), Box::new(no));
-            return Ok(Thing::Expr(Expr::new(ty, Kind::Select(parts.0, parts.1, parts.2))));
+            return Ok(Operand::Expr(Expr::new(ty, Kind::Select(parts.0, parts.1, parts.2))));
         }
         let var = self.variable("t", ty.clone());
-        let fill = |walk: &mut Self, block, value| {
-            walk.block(|walk| {
-                walk.append(block);
-                walk.push(StmtKind::Assign(var, value));
+        let fill = |cx: &mut Self, block, value| {
+            cx.block(|cx| {
+                cx.append(block);
+                cx.emit(StmtKind::Assign(var, value));
                 Ok(())
             })
         };
         let ((), then) = fill(self, then, yes)?;
         let ((), orelse) = fill(self, other, no)?;
-        self.push(StmtKind::If { test, then, orelse });
-        Ok(Thing::Expr(Expr::new(ty, Kind::Var(var))))
+        self.emit(StmtKind::If { test, then, orelse });
+        Ok(Operand::Expr(Expr::new(ty, Kind::Var(var))))
     }
 }

@@ -4,28 +4,28 @@ use cuprous_core::DType;
 use cuprous_core::Fun;
 use cuprous_core::scalar::Number;
 
-use super::walk::{Thing, Walk, describe, tuple};
+use super::context::{LoweringContext, Operand, describe, tuple};
 use crate::ast::{Expr as Ast, ExprKind, Value};
 use crate::diagnostic::Result;
 use crate::ir::{Expr, Index, Kind, StmtKind};
 use crate::rules::Rule;
 use crate::types::{ArrayTy, INT, Order, Ty};
 
-impl Walk<'_, '_> {
-    /// `value[index]`, read.
-    pub(super) fn subscript(&mut self, value: &Ast, index: &Ast) -> Result<Thing> {
+impl LoweringContext<'_, '_> {
+    /// Reads `value[index]`.
+    pub(super) fn subscript(&mut self, value: &Ast, index: &Ast) -> Result<Operand> {
         let pos = self.pos;
         let base = self.eval(value)?;
-        // A type with a subscript is an array's type: float32[:].
-        if let Thing::Value(Value::Type(ty)) = &base {
-            return Err(self.unsupported(format!("the array type {ty}[…] has no meaning inside a kernel")));
+        // An array type: `float32[:]`.
+        if let Operand::Value(Value::Type(ty)) = &base {
+            return Err(self.unsupported(format!("the array type {ty}[…] cannot be used inside a kernel")));
         }
         let base = self.value(base)?;
         match &base.ty {
             Ty::Unknown => {
-                // Names in the index get their types all the same.
+                // Evaluated for the types of its variables.
                 self.indices(index)?;
-                Ok(Thing::Expr(Expr::unknown()))
+                Ok(Operand::Expr(Expr::unknown()))
             }
             Ty::Tuple(types, _) => {
                 let types = types.clone();
@@ -37,67 +37,69 @@ impl Walk<'_, '_> {
                 if a.record().is_some()
                     && let Some(name) = self.field_name(index)?
                 {
-                    return self.field(base, &name).map(Thing::Expr);
+                    return self.field(base, &name).map(Operand::Expr);
                 }
-                // A field of a record by its number.
+                // A field of a record, by number.
                 if let (Some(record), 0) = (a.record().cloned(), a.ndim) {
                     let at = self.eval_value(index)?;
                     let n = record.fields.len() as i64;
-                    let known = self.known_int(&at).map(|k| if k < 0 { k + n } else { k });
+                    let known = self.constant_int(&at).map(|k| if k < 0 { k + n } else { k });
                     return match known.and_then(|k| record.fields.get(usize::try_from(k).ok()?)) {
-                        Some(field) => self.field(base, &field.name).map(Thing::Expr),
-                        None => Err(self.typing(format!("the number of one of the record's {n} fields is wanted"))),
+                        Some(field) => self.field(base, &field.name).map(Operand::Expr),
+                        None => Err(self.typing(format!(
+                            "the index of a record must be a constant that selects one of its {n} fields"
+                        ))),
                     };
                 }
                 let (base, index) = self.base_then_index(base, index)?;
                 self.pos = pos;
-                let Some(index) = index else { return Ok(Thing::Expr(Expr::unknown())) };
-                Ok(Thing::Expr(self.read_at(base, index)?))
+                let Some(index) = index else { return Ok(Operand::Expr(Expr::unknown())) };
+                Ok(Operand::Expr(self.read_at(base, index)?))
             }
             ty => Err(self.typing(format!("{ty} cannot be indexed"))),
         }
     }
 
-    /// The array is evaluated before the index.
+    /// Evaluates the array before the index.
     pub(super) fn base_then_index(&mut self, base: Expr, index: &Ast) -> Result<(Expr, Option<Vec<Index>>)> {
-        let (found, block) = self.block(|walk| walk.indices(index))?;
-        let base = if block.is_empty() { base } else { self.fixed("a", base) };
+        let (found, block) = self.block(|cx| cx.indices(index))?;
+        let base = if block.is_empty() { base } else { self.stabilize("a", base) };
         self.append(block);
         Ok((base, found))
     }
 
-    pub(super) fn tuple_item(&mut self, base: Expr, types: &[Ty], at: Expr) -> Result<Thing> {
+    pub(super) fn tuple_item(&mut self, base: Expr, types: &[Ty], at: Expr) -> Result<Operand> {
         if at.ty == Ty::Unknown {
-            return Ok(Thing::Expr(Expr::unknown()));
+            return Ok(Operand::Expr(Expr::unknown()));
         }
         let n = types.len() as i64;
-        if let Some(k) = self.known_int(&at) {
-            let place = if k < 0 { k + n } else { k };
-            if !(0..n).contains(&place) {
+        if let Some(k) = self.constant_int(&at) {
+            let position = if k < 0 { k + n } else { k };
+            if !(0..n).contains(&position) {
                 return Err(self.typing(format!("index {k} is out of bounds for a tuple of {n}")));
             }
             let items = self.items(base);
-            return match items.into_iter().nth(place as usize) {
-                Some(item) => Ok(Thing::Expr(item)),
+            return match items.into_iter().nth(position as usize) {
+                Some(item) => Ok(Operand::Expr(item)),
                 None => Err(self.typing("the tuple has no such item")),
             };
         }
         let Some(ty) = types.first().filter(|first| types.iter().all(|t| t == *first)).cloned() else {
             return Err(self
-                .typing("the index of a tuple of several types must be known when the kernel is compiled")
+                .typing("the index of a tuple with items of different types must be known when the kernel is compiled")
                 .hint("use an integer literal"));
         };
-        // Items of one type: a choice by the index.
+        // Items of one type: a run-time selection.
         let at = self.cast(at, &INT)?;
-        let at = if at.is_simple() { at } else { self.hold("k", at) };
-        self.item_within(&at, n)?;
-        // A negative index counts from the end.
+        let at = self.duplicable("k", at);
+        self.check_item(&at, n)?;
+        // Negative indices count from the end.
         let at = if at.dtype().is_some_and(|d| d.kind() == cuprous_core::Kind::Int) {
             let zero = vec![at.clone(), Expr::int(0)];
             let test = Expr::new(crate::types::BOOL, Kind::Fun(Fun::Less, DType::I64, zero));
             let back = Expr::new(INT, Kind::Fun(Fun::Add, DType::I64, vec![at.clone(), Expr::int(n)]));
             let at = Expr::new(INT, Kind::Select(Box::new(test), Box::new(back), Box::new(at)));
-            self.hold("k", at)
+            self.materialize("k", at)
         } else {
             at
         };
@@ -113,47 +115,47 @@ impl Walk<'_, '_> {
                 }
             });
         }
-        Ok(Thing::Expr(result.unwrap_or_else(Expr::unknown)))
+        Ok(Operand::Expr(result.unwrap_or_else(Expr::unknown)))
     }
 
-    /// The entries of a subscript; `None` where a type is not known yet.
+    /// Evaluates the entries of a subscript; `None` if a type is not known yet.
     fn indices(&mut self, index: &Ast) -> Result<Option<Vec<Index>>> {
         let list: &[Ast] = match &index.kind {
             ExprKind::Tuple(items) => items,
             _ => std::slice::from_ref(index),
         };
-        let mut parts: Vec<Option<Part<'_>>> = Vec::new();
+        let mut entries: Vec<Option<Entry<'_>>> = Vec::new();
         for item in list {
             match &item.kind {
                 ExprKind::Slice { start, stop, step } => {
-                    parts.push(Some(Part::Open));
+                    entries.push(Some(Entry::Slice));
                     for bound in [start, stop, step] {
-                        parts.push(bound.as_deref().map(Part::Ast));
+                        entries.push(bound.as_deref().map(Entry::Ast));
                     }
                 }
-                ExprKind::Value(Value::None) => parts.push(Some(Part::New)),
-                ExprKind::Value(Value::Ellipsis) => parts.push(Some(Part::Rest)),
-                _ => parts.push(Some(Part::Ast(item))),
+                ExprKind::Value(Value::None) => entries.push(Some(Entry::New)),
+                ExprKind::Value(Value::Ellipsis) => entries.push(Some(Entry::Ellipsis)),
+                _ => entries.push(Some(Entry::Ast(item))),
             }
         }
-        let asts: Vec<&Ast> = parts
+        let exprs: Vec<&Ast> = entries
             .iter()
-            .filter_map(|part| match part {
-                Some(Part::Ast(e)) => Some(*e),
+            .filter_map(|entry| match entry {
+                Some(Entry::Ast(e)) => Some(*e),
                 _ => None,
             })
             .collect();
-        let mut values = self.eval_all(asts)?.into_iter();
+        let mut values = self.eval_all(exprs)?.into_iter();
         let mut result = Vec::new();
         let mut known = true;
-        let mut parts = parts.into_iter();
-        while let Some(part) = parts.next() {
-            match part {
-                Some(Part::Ast(_)) => {
+        let mut entries = entries.into_iter();
+        while let Some(entry) = entries.next() {
+            match entry {
+                Some(Entry::Ast(_)) => {
                     let Some(value) = values.next() else { break };
                     match value.ty.clone() {
                         Ty::Unknown => known = false,
-                        // One value with several indices: cuda.grid(2).
+                        // A tuple of indices: `cuda.grid(2)`.
                         Ty::Tuple(..) => {
                             for item in self.items(value) {
                                 result.push(Index::At(self.index_value(item)?));
@@ -162,10 +164,10 @@ impl Walk<'_, '_> {
                         _ => result.push(Index::At(self.index_value(value)?)),
                     }
                 }
-                Some(Part::Open) => {
+                Some(Entry::Slice) => {
                     let mut bounds = [None, None, None];
                     for bound in &mut bounds {
-                        if let Some(Some(Part::Ast(_))) = parts.next() {
+                        if let Some(Some(Entry::Ast(_))) = entries.next() {
                             let Some(value) = values.next() else { break };
                             if value.ty == Ty::Unknown {
                                 known = false;
@@ -175,14 +177,14 @@ impl Walk<'_, '_> {
                         }
                     }
                     let [start, stop, step] = bounds;
-                    if step.as_ref().and_then(|step| self.known_int(step)) == Some(0) {
+                    if step.as_ref().and_then(|step| self.constant_int(step)) == Some(0) {
                         return Err(self.typing("slice step cannot be zero"));
                     }
                     result.push(Index::Slice(start, stop, step));
                 }
-                Some(Part::New) => result.push(Index::New),
-                // Told from a slice by what stands in its step.
-                Some(Part::Rest) => result.push(Index::Slice(None, None, Some(Expr::unknown()))),
+                Some(Entry::New) => result.push(Index::New),
+                // `...` is marked by a step without a type.
+                Some(Entry::Ellipsis) => result.push(Index::Slice(None, None, Some(Expr::unknown()))),
                 None => {}
             }
         }
@@ -192,7 +194,7 @@ impl Walk<'_, '_> {
     fn index_value(&mut self, value: Expr) -> Result<Expr> {
         match value.dtype() {
             Some(d) if d.is_int() || d == DType::Bool => {
-                // Unsigned 64-bit numbers are indices that are never negative; all fit into an int64 that matter.
+                // A uint64 index that does not fit an int64 is out of bounds anyway.
                 self.cast(value, &INT)
             }
             _ => {
@@ -205,22 +207,22 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Replaces `...` by as many full slices as are missing.
-    pub(super) fn spread(&mut self, index: Vec<Index>, ndim: usize) -> Result<Vec<Index>> {
-        let is_rest = |i: &Index| matches!(i, Index::Slice(None, None, Some(step)) if step.ty == Ty::Unknown);
-        let used = index.iter().filter(|i| !is_rest(i) && !matches!(i, Index::New)).count();
+    /// Replaces `...` by full slices.
+    pub(super) fn expand_ellipsis(&mut self, index: Vec<Index>, ndim: usize) -> Result<Vec<Index>> {
+        let is_ellipsis = |i: &Index| matches!(i, Index::Slice(None, None, Some(step)) if step.ty == Ty::Unknown);
+        let used = index.iter().filter(|i| !is_ellipsis(i) && !matches!(i, Index::New)).count();
         if used > ndim {
             return Err(self.typing(format!("{used} indices for an array of {ndim} axes")));
         }
         let mut result = Vec::new();
-        let mut seen = false;
+        let mut has_ellipsis = false;
         for entry in index {
-            if !is_rest(&entry) {
+            if !is_ellipsis(&entry) {
                 result.push(entry);
-            } else if seen {
+            } else if has_ellipsis {
                 return Err(self.typing("a subscript can only have one ..."));
             } else {
-                seen = true;
+                has_ellipsis = true;
                 result.extend((used..ndim).map(|_| Index::Slice(None, None, None)));
             }
         }
@@ -230,16 +232,16 @@ impl Walk<'_, '_> {
     fn read_at(&mut self, base: Expr, index: Vec<Index>) -> Result<Expr> {
         let Ty::Array(array) = &base.ty else { return Ok(Expr::unknown()) };
         let array = array.clone();
-        let index = self.spread(index, array.ndim as usize)?;
+        let index = self.expand_ellipsis(index, array.ndim as usize)?;
         if index.len() == array.ndim as usize && index.iter().all(|i| matches!(i, Index::At(_))) {
             let at = index.into_iter().filter_map(|i| if let Index::At(e) = i { Some(e) } else { None });
-            let (base, at) = self.within(base, at.collect())?;
+            let (base, at) = self.check_bounds(base, at.collect())?;
             return self.load(base, at);
         }
         self.view(base, &array, index)
     }
 
-    /// An element.
+    /// Loads an element.
     pub(super) fn load(&mut self, array: Expr, indices: Vec<Expr>) -> Result<Expr> {
         let Ty::Array(ty) = &array.ty else { return Ok(Expr::unknown()) };
         let elem = (*ty.elem).clone();
@@ -250,7 +252,7 @@ impl Walk<'_, '_> {
         Ok(Expr::new(elem, Kind::Load(Box::new(array), indices)))
     }
 
-    /// What the first axis has at a place: an element, or an array of one axis less.
+    /// Returns `array[at]`: an element, or an array with one axis less.
     pub(super) fn element(&mut self, array: Expr, at: Expr) -> Result<Expr> {
         self.read_at(array, vec![Index::At(at)])
     }
@@ -259,7 +261,7 @@ impl Walk<'_, '_> {
         let used = index.iter().filter(|i| !matches!(i, Index::New)).count();
         index.extend((used..array.ndim as usize).map(|_| Index::Slice(None, None, None)));
         let ndim = index.iter().filter(|i| !matches!(i, Index::At(_))).count();
-        // Rows after rows stay so when places come first, then at most one part without step, then whole axes.
+        // A view stays contiguous if it has positions first, then at most one slice without a step, then full slices.
         let mut rest = index.iter().skip_while(|i| matches!(i, Index::At(_))).peekable();
         if let Some(Index::Slice(_, _, None)) = rest.peek() {
             rest.next();
@@ -274,11 +276,11 @@ impl Walk<'_, '_> {
             return Ok(Expr::new(Ty::Array(ty), Kind::View(Box::new(base), index)));
         }
         let axis_of = |k: usize| index[..k].iter().filter(|i| !matches!(i, Index::New)).count();
-        let places = index.iter().enumerate();
-        let places =
-            places.filter_map(|(k, i)| if let Index::At(e) = i { Some((axis_of(k), e.clone())) } else { None });
-        let (axes, at): (Vec<usize>, Vec<Expr>) = places.unzip();
-        let (base, at) = self.within_axes(base, at, &axes)?;
+        let positions = index.iter().enumerate();
+        let positions =
+            positions.filter_map(|(k, i)| if let Index::At(e) = i { Some((axis_of(k), e.clone())) } else { None });
+        let (axes, at): (Vec<usize>, Vec<Expr>) = positions.unzip();
+        let (base, at) = self.check_bounds_of_axes(base, at, &axes)?;
         let mut at = at.into_iter();
         for entry in &mut index {
             if let Index::At(e) = entry
@@ -290,8 +292,8 @@ impl Walk<'_, '_> {
         Ok(Expr::new(Ty::Array(ty), Kind::View(Box::new(base), index)))
     }
 
-    /// The array and the integers of a subscript that is written to; `None` where something is not known yet.
-    pub(super) fn place(&mut self, array: &Ast, index: &Ast) -> Result<(Option<Expr>, Option<Vec<Expr>>)> {
+    /// Evaluates the array and the indices of an assignment to an element; `None` if a type is not known yet.
+    pub(super) fn store_target(&mut self, array: &Ast, index: &Ast) -> Result<(Option<Expr>, Option<Vec<Expr>>)> {
         let pos = self.pos;
         let base = self.eval_value(array)?;
         match &base.ty {
@@ -308,25 +310,28 @@ impl Walk<'_, '_> {
         let Some(found) = found else { return Ok((None, None)) };
         let Ty::Array(ty) = &base.ty else { return Ok((None, None)) };
         let ndim = ty.ndim as usize;
-        let found = self.spread(found, ndim)?;
+        let found = self.expand_ellipsis(found, ndim)?;
         let count = found.len();
         let at: Vec<Expr> =
             found.into_iter().filter_map(|i| if let Index::At(e) = i { Some(e) } else { None }).collect();
         if at.len() != ndim || at.len() != count {
             return Err(self
-                .unsupported(format!("an assignment to part of an array ({} indices for {ndim} axes)", at.len()))
+                .unsupported(format!(
+                    "an assignment needs one index for each axis: {} indices for an array of {ndim} axes",
+                    at.len()
+                ))
                 .hint("assign to elements in a loop: for i in range(n): a[i] = …"));
         }
-        let (base, at) = self.within(base, at)?;
+        let (base, at) = self.check_bounds(base, at)?;
         Ok((Some(base), Some(at)))
     }
 
     /// `array[index] = value`.
-    pub(super) fn store(&mut self, array: &Ast, index: &Ast, value: Thing) -> Result<()> {
-        if let Thing::Value(Value::Str(text)) = &value {
-            let to = match self.part(array, index)? {
+    pub(super) fn store(&mut self, array: &Ast, index: &Ast, value: Operand) -> Result<()> {
+        if let Operand::Value(Value::Str(text)) = &value {
+            let to = match self.view_target(array, index)? {
                 Some(view) => view,
-                None => match self.place(array, index)? {
+                None => match self.store_target(array, index)? {
                     (Some(array), Some(indices)) => self.load(array, indices)?,
                     _ => return Ok(()),
                 },
@@ -334,11 +339,11 @@ impl Walk<'_, '_> {
             return self.write_text(to, text);
         }
         let value = self.value(value)?;
-        if let Some(view) = self.part(array, index)? {
+        if let Some(view) = self.view_target(array, index)? {
             return self.fill(view, value);
         }
-        let ((array, indices), block) = self.block(|walk| walk.place(array, index))?;
-        let value = if block.is_empty() { value } else { self.fixed("t", value) };
+        let ((array, indices), block) = self.block(|cx| cx.store_target(array, index))?;
+        let value = if block.is_empty() { value } else { self.stabilize("t", value) };
         self.append(block);
         let Some((array, indices)) = array.zip(indices) else { return Ok(()) };
         self.store_element(array, indices, value)
@@ -362,35 +367,35 @@ impl Walk<'_, '_> {
             });
         }
         let value = self.cast(value, &elem)?;
-        self.push(StmtKind::Store { array, indices, value });
+        self.emit(StmtKind::Store { array, indices, value });
         Ok(())
     }
 
     // --- attributes
 
-    pub(super) fn attribute(&mut self, base: Thing, name: &str) -> Result<Thing> {
+    pub(super) fn attribute(&mut self, base: Operand, name: &str) -> Result<Operand> {
         let base = match base {
-            Thing::Value(Value::Builtin(outer)) => return self.known(Value::Builtin(format!("{outer}.{name}"))),
-            Thing::Value(Value::Other(what)) => {
+            Operand::Value(Value::Builtin(outer)) => return self.resolve(Value::Builtin(format!("{outer}.{name}"))),
+            Operand::Value(Value::Other(what)) => {
                 return Err(self.typing(format!("{what} has no attribute {name:?} that a kernel can use")));
             }
             // NumPy's `array.dtype.type`.
-            Thing::Value(Value::Type(ty)) if name == "type" => return Ok(Thing::Value(Value::Type(ty))),
+            Operand::Value(Value::Type(ty)) if name == "type" => return Ok(Operand::Value(Value::Type(ty))),
             other => self.value(other)?,
         };
         let extent = |k: usize| Expr::new(INT, Kind::Extent(Box::new(base.clone()), k));
-        Ok(Thing::Expr(match (&base.ty, name) {
+        Ok(Operand::Expr(match (&base.ty, name) {
             (Ty::Unknown, _) => Expr::unknown(),
             (Ty::Array(a), _) => {
                 let ndim = a.ndim as usize;
                 let item = a.item_size() as i64;
                 if a.record().is_some_and(|r| r.fields.iter().any(|f| f.name == name)) {
-                    return self.field(base, name).map(Thing::Expr);
+                    return self.field(base, name).map(Operand::Expr);
                 }
-                let size = |walk: &mut Self| {
+                let size = |cx: &mut Self| {
                     let mut all = (0..ndim).map(extent);
                     let first = all.next().unwrap_or_else(|| Expr::int(1));
-                    all.try_fold(first, |n, e| walk.function("*", Fun::Multiply, Rule::Arith, vec![n, e]))
+                    all.try_fold(first, |n, e| cx.function("*", Fun::Multiply, Rule::Arith, vec![n, e]))
                 };
                 match name {
                     "shape" => tuple((0..ndim).map(extent).collect(), None),
@@ -407,7 +412,7 @@ impl Walk<'_, '_> {
                     "real" if a.dtype().is_some() => base.clone(),
                     "ctypes" => {
                         return Err(self
-                            .unsupported("an array's address (.ctypes) is not given to kernels")
+                            .unsupported("kernels cannot use an array's address (.ctypes)")
                             .hint("index the array, or take part of it: a[i:]"));
                     }
                     "ndim" => Expr::int(ndim as i64),
@@ -417,7 +422,7 @@ impl Walk<'_, '_> {
                         let n = size(self)?;
                         self.function("*", Fun::Multiply, Rule::Arith, vec![n, Expr::int(item)])?
                     }
-                    "dtype" => return Ok(Thing::Value(Value::Type((*a.elem).clone()))),
+                    "dtype" => return Ok(Operand::Value(Value::Type((*a.elem).clone()))),
                     "T" if ndim < 2 => base,
                     "T" => {
                         let order = match a.order {
@@ -428,7 +433,7 @@ impl Walk<'_, '_> {
                         let ty = Ty::Array(ArrayTy { order, ..a.clone() });
                         Expr::new(ty, Kind::Transpose(Box::new(base.clone())))
                     }
-                    _ => return Ok(Thing::Method(Box::new(base), name.into())),
+                    _ => return Ok(Operand::Method(Box::new(base), name.into())),
                 }
             }
             (Ty::Tuple(_, Some(names)), _) if names.iter().any(|n| n == name) => {
@@ -440,33 +445,33 @@ impl Walk<'_, '_> {
             }
             (Ty::Scalar(d), "real") if !d.is_complex() => base,
             (Ty::Scalar(d), "imag") if !d.is_complex() => {
-                Expr::number(super::walk::convert(Number::Int(0), DType::I64, *d), *d)
+                Expr::number(super::context::convert(Number::Int(0), DType::I64, *d), *d)
             }
             (Ty::Scalar(_), "real") => self.function("real", Fun::Real, Rule::Complex, vec![base])?,
             (Ty::Scalar(_), "imag") => self.function("imag", Fun::Imag, Rule::Complex, vec![base])?,
-            (Ty::Scalar(_), _) => return Ok(Thing::Method(Box::new(base), name.into())),
+            (Ty::Scalar(_), _) => return Ok(Operand::Method(Box::new(base), name.into())),
             (ty, _) => return Err(self.typing(format!("{ty} has no attribute {name:?}"))),
         }))
     }
 
-    /// What a static thing is, for messages.
-    pub(super) fn named(&self, thing: &Thing) -> String {
-        match thing {
-            Thing::Value(v) => describe(v),
-            Thing::Expr(e) => e.ty.to_string(),
+    /// Describes an operand for a message.
+    pub(super) fn describe_operand(&self, operand: &Operand) -> String {
+        match operand {
+            Operand::Value(v) => describe(v),
+            Operand::Expr(e) => e.ty.to_string(),
             _ => "this".into(),
         }
     }
 }
 
-/// A part of a subscript on its way to an [`Index`].
-enum Part<'a> {
-    /// An integer, or a bound of a slice.
+/// An entry of a subscript before its expressions are evaluated.
+enum Entry<'a> {
+    /// An index, or a bound of a slice.
     Ast(&'a Ast),
-    /// A slice, whose three bounds follow.
-    Open,
+    /// A slice. Its three bounds follow.
+    Slice,
     /// `None`.
     New,
     /// `...`.
-    Rest,
+    Ellipsis,
 }

@@ -1,32 +1,32 @@
-//! Records, which are arrays without axes, and assignments to parts of arrays.
+//! Records, and assignments to parts of arrays. A record is an array of records without axes.
 
 use cuprous_core::DType;
 use cuprous_core::scalar::Number;
 
-use super::walk::{Thing, Walk};
+use super::context::{LoweringContext, Operand};
 use crate::ast::{Expr as Ast, ExprKind, Value};
 use crate::diagnostic::Result;
 use crate::ir::{Expr, Index, Kind, StmtKind};
 use crate::types::{ArrayTy, INT, Order, TEXT, Ty};
 
-impl Walk<'_, '_> {
-    /// Whether a subscript may be the name of a field.
+impl LoweringContext<'_, '_> {
+    /// Returns true if a subscript is a string literal, the name of a field.
     pub(super) fn is_field(&self, index: &Ast) -> bool {
         matches!(&index.kind, ExprKind::Value(Value::Str(_)))
     }
 
-    /// The name that a subscript is, where it is one.
+    /// Returns the field name that a subscript evaluates to.
     pub(super) fn field_name(&mut self, index: &Ast) -> Result<Option<String>> {
         if !matches!(index.kind, ExprKind::Value(_) | ExprKind::Name(_)) {
             return Ok(None);
         }
         Ok(match self.eval(index)? {
-            Thing::Value(Value::Str(name)) => Some(name),
+            Operand::Value(Value::Str(name)) => Some(name),
             _ => None,
         })
     }
 
-    /// A field: a number, a record, or an array.
+    /// Returns the value of a field: a number, a record or an array.
     pub(super) fn field(&mut self, base: Expr, name: &str) -> Result<Expr> {
         let view = self.field_view(base, name)?;
         match &view.ty {
@@ -35,7 +35,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// A field as an array.
+    /// Returns a field as an array.
     pub(super) fn field_view(&mut self, base: Expr, name: &str) -> Result<Expr> {
         let Ty::Array(array) = &base.ty else { return Ok(Expr::unknown()) };
         let Some(record) = array.record() else { return Ok(Expr::unknown()) };
@@ -48,7 +48,7 @@ impl Walk<'_, '_> {
         let align = field.elem.item_align();
         if !field.offset.is_multiple_of(align) || !record.size.is_multiple_of(align) {
             let error = self.typing(format!("type {} is not aligned: field {name:?}", field.elem));
-            return Err(error.hint("make the dtype with align=True"));
+            return Err(error.hint("create the dtype with align=True"));
         }
         let ndim = array.ndim + field.shape.len() as u8;
         let elem = Box::new(field.elem.clone());
@@ -56,8 +56,8 @@ impl Walk<'_, '_> {
         Ok(Expr::new(ty, Kind::Field(Box::new(base), k)))
     }
 
-    /// The part of an array, or the field, that an assignment goes to; `None` where it is one element.
-    pub(super) fn part(&mut self, array: &Ast, index: &Ast) -> Result<Option<Expr>> {
+    /// Returns the view or the field that an assignment writes to; `None` if the target is an element.
+    pub(super) fn view_target(&mut self, array: &Ast, index: &Ast) -> Result<Option<Expr>> {
         let list: &[Ast] = match &index.kind {
             ExprKind::Tuple(items) => items,
             _ => std::slice::from_ref(index),
@@ -74,11 +74,11 @@ impl Walk<'_, '_> {
         {
             return self.field_view(base, name).map(Some);
         }
-        let Thing::Expr(view) = self.subscript_of(base, index)? else { return Ok(None) };
+        let Operand::Expr(view) = self.subscript_of(base, index)? else { return Ok(None) };
         Ok(Some(view))
     }
 
-    /// Writes text that is known now over an element that is text; the rest of it becomes zeros, as in NumPy.
+    /// Writes a compile-time string to a string element. The rest is filled with zeros, as in NumPy.
     pub(super) fn write_text(&mut self, to: Expr, text: &str) -> Result<()> {
         if to.ty == Ty::Unknown {
             return Ok(());
@@ -86,9 +86,9 @@ impl Walk<'_, '_> {
         let is_text =
             matches!(&to.ty, Ty::Array(a) if a.ndim == 0 && a.record().is_some_and(|r| r.fields[0].name == TEXT));
         if !is_text {
-            return Err(self.typing(format!("text cannot be stored in {}", to.ty)));
+            return Err(self.typing(format!("a string cannot be stored in {}", to.ty)));
         }
-        let to = self.fixed("to", to);
+        let to = self.stabilize("to", to);
         let characters = self.field_view(to, TEXT)?;
         let Ty::Array(ty) = &characters.ty else { return Ok(()) };
         let (Some(d), ndim) = (ty.dtype(), ty.ndim) else { return Ok(()) };
@@ -100,12 +100,12 @@ impl Walk<'_, '_> {
             },
             _ => 0,
         };
-        let characters = self.fixed("text", characters);
+        let characters = self.stabilize("text", characters);
         let mut codes = text.chars().map(u32::from);
         for k in 0..length {
             let code = codes.next().unwrap_or(0);
             if d == DType::U8 && code > 255 {
-                return Err(self.typing("text of bytes holds no such character"));
+                return Err(self.typing("a byte string cannot hold this character"));
             }
             let value = Expr::number(Number::Int(code.into()), d);
             self.store_element(characters.clone(), vec![Expr::int(k)], value)?;
@@ -113,7 +113,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// Writes a number, a record, or an array of as many elements over an array.
+    /// Assigns a number, a record or an array to all elements of an array.
     pub(super) fn fill(&mut self, to: Expr, value: Expr) -> Result<()> {
         if to.ty == Ty::Unknown || value.ty == Ty::Unknown {
             return Ok(());
@@ -135,7 +135,7 @@ impl Walk<'_, '_> {
         if ndim == 0 {
             return match (target.record(), &value.ty) {
                 (Some(record), Ty::Array(a)) if a.record() == Some(record) => {
-                    self.push(StmtKind::Copy { to, from: value });
+                    self.emit(StmtKind::Copy { to, from: value });
                     Ok(())
                 }
                 (Some(_), ty) => Err(self.typing(format!("{ty} cannot be stored in a {}", to.ty))),
@@ -146,7 +146,7 @@ impl Walk<'_, '_> {
                 (None, _) => self.store_element(to, Vec::new(), value),
             };
         }
-        let (to, value) = (self.fixed("to", to), self.fixed("from", value));
+        let (to, value) = (self.stabilize("to", to), self.stabilize("from", value));
         let mut counters = Vec::new();
         self.fill_axis(&to, &value, ndim, from, &mut counters)
     }
@@ -163,22 +163,22 @@ impl Walk<'_, '_> {
         }
         let var = self.variable("k", INT);
         counters.push(Expr::new(INT, Kind::Var(var)));
-        let ((), body) = self.block(|walk| walk.fill_axis(to, value, ndim, from, counters))?;
+        let ((), body) = self.block(|cx| cx.fill_axis(to, value, ndim, from, counters))?;
         counters.pop();
         let stop = Expr::new(INT, Kind::Extent(Box::new(to.clone()), axis));
-        self.push(StmtKind::For { var, start: Expr::int(0), stop, step: Expr::int(1), body });
+        self.emit(StmtKind::For { var, start: Expr::int(0), stop, step: Expr::int(1), body });
         Ok(())
     }
 
-    /// `base[index]` of an array that is evaluated already.
-    fn subscript_of(&mut self, base: Expr, index: &Ast) -> Result<Thing> {
+    /// Returns `base[index]` for an evaluated array.
+    fn subscript_of(&mut self, base: Expr, index: &Ast) -> Result<Operand> {
         if !matches!(base.ty, Ty::Array(_) | Ty::Unknown) {
             return Err(self.typing(format!("{} cannot be assigned to", base.ty)));
         }
         let (base, index) = self.base_then_index(base, index)?;
-        let Some(index) = index else { return Ok(Thing::Expr(Expr::unknown())) };
-        let Ty::Array(array) = base.ty.clone() else { return Ok(Thing::Expr(Expr::unknown())) };
-        let index: Vec<Index> = self.spread(index, array.ndim as usize)?;
-        Ok(Thing::Expr(if array.ndim == 0 { base } else { self.view(base, &array, index)? }))
+        let Some(index) = index else { return Ok(Operand::Expr(Expr::unknown())) };
+        let Ty::Array(array) = base.ty.clone() else { return Ok(Operand::Expr(Expr::unknown())) };
+        let index: Vec<Index> = self.expand_ellipsis(index, array.ndim as usize)?;
+        Ok(Operand::Expr(if array.ndim == 0 { base } else { self.view(base, &array, index)? }))
     }
 }

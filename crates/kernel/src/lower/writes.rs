@@ -1,13 +1,13 @@
-//! Which parameters of a function may be written: through variables, views and calls.
+//! The parameters that a function may write to, through variables, views and calls.
 
 use std::collections::BTreeSet;
 
 use crate::ir::{self, Expr, Function, Kind, Stmt, StmtKind};
 
-/// Parameters, by their numbers.
+/// The indices of parameters.
 type Params = BTreeSet<usize>;
 
-/// Fills in [`Function::writes`].
+/// Computes [`Function::writes`].
 pub(super) fn find(functions: &mut [Function]) {
     loop {
         let mut changed = false;
@@ -23,16 +23,16 @@ pub(super) fn find(functions: &mut [Function]) {
 }
 
 fn written(function: &Function, all: &[Function]) -> Params {
-    // Parameters whose memory a variable may show.
-    let mut shows: Vec<Params> = vec![Default::default(); function.vars.len()];
-    (0..function.params).for_each(|p| shows[p].extend([p]));
+    // For each variable, the parameters whose memory it may refer to.
+    let mut aliases: Vec<Params> = vec![Default::default(); function.vars.len()];
+    (0..function.params).for_each(|p| aliases[p].extend([p]));
     loop {
         let mut changed = false;
         each_assignment(&function.body, &mut |var, value| {
-            let reach = memory(value, &shows);
-            let before = shows[var].len();
-            shows[var].extend(reach);
-            changed |= shows[var].len() != before;
+            let found = aliased_params(value, &aliases);
+            let before = aliases[var].len();
+            aliases[var].extend(found);
+            changed |= aliases[var].len() != before;
         });
         if !changed {
             break;
@@ -41,18 +41,19 @@ fn written(function: &Function, all: &[Function]) -> Params {
     let mut writes = Params::new();
     ir::each_stmt(&function.body, &mut |stmt| {
         if let StmtKind::Store { array, .. } = &stmt.kind {
-            writes.extend(memory(array, &shows));
+            writes.extend(aliased_params(array, &aliases));
         }
         if let StmtKind::Copy { to, .. } = &stmt.kind {
-            writes.extend(memory(to, &shows));
+            writes.extend(aliased_params(to, &aliases));
         }
     });
     ir::each_expr(&function.body, &mut |e| match &e.kind {
-        Kind::Atomic { op, array, .. } if !op.loads() => writes.extend(memory(array, &shows)),
+        Kind::Atomic { array, .. } => writes.extend(aliased_params(array, &aliases)),
+        Kind::Cached { op, array, .. } if !op.is_load() => writes.extend(aliased_params(array, &aliases)),
         Kind::Call(callee, args) => {
             for &p in &all[*callee].writes {
                 if let Some(arg) = args.get(p) {
-                    writes.extend(memory(arg, &shows));
+                    writes.extend(aliased_params(arg, &aliases));
                 }
             }
         }
@@ -69,16 +70,16 @@ fn each_assignment<'a>(body: &'a [Stmt], f: &mut dyn FnMut(usize, &'a Expr)) {
     });
 }
 
-/// Parameters whose memory a value may show.
-fn memory(e: &Expr, shows: &[Params]) -> Params {
+/// Returns the parameters whose memory a value may refer to.
+fn aliased_params(e: &Expr, aliases: &[Params]) -> Params {
     match &e.kind {
-        Kind::Var(v) => shows[*v].clone(),
-        // Numbers show no memory; what an array is indexed by does not matter.
+        Kind::Var(v) => aliases[*v].clone(),
+        // Numbers do not refer to memory, and indices do not matter.
         Kind::Load(..) | Kind::Fun(..) | Kind::Const(_) => Default::default(),
-        Kind::View(array, _) | Kind::Reshape(array, _) => memory(array, shows),
+        Kind::View(array, _) | Kind::Reshape(array, _) => aliased_params(array, aliases),
         _ => {
             let mut all = Params::new();
-            e.parts(&mut |part| all.extend(memory(part, shows)));
+            e.each_operand(&mut |part| all.extend(aliased_params(part, aliases)));
             all
         }
     }

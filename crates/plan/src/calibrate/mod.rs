@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cuprous_advisor::rates::{Rates, Room};
+use cuprous_advisor::rates::{MemoryLevel, Rates};
 use cuprous_advisor::{Group, Load};
 use cuprous_core::scalar::Number;
 use cuprous_core::{Array, DType, Fun, Result};
@@ -48,7 +48,7 @@ impl DeviceSetup {
         Rates {
             name: self.name.clone(),
             work: BTreeMap::new(),
-            rooms: Vec::new(),
+            memory_levels: Vec::new(),
             launch: 0.0,
             program: 0.0,
             record: self.record,
@@ -120,7 +120,7 @@ impl Bench<'_> {
         progress("memory");
         for bytes in setup.caches.iter().copied().chain([0.0]) {
             let bandwidth = self.bandwidth(bytes)?;
-            rates.rooms.push(Room { bytes, bandwidth });
+            rates.memory_levels.push(MemoryLevel { bytes, bandwidth });
         }
         if self.gpu {
             progress("copies");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use cuprous_core::{Error, Result};
-use cuprous_kernel::fault::Record;
+use cuprous_kernel::exception::Record;
 
 /// The configuration of a kernel launch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

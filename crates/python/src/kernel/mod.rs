@@ -11,7 +11,7 @@ mod raw;
 mod record;
 mod types;
 
-use cuprous_kernel::diagnostic::Class;
+use cuprous_kernel::diagnostic::ErrorKind;
 use cuprous_kernel::{Diagnostic, Ty};
 use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
@@ -22,7 +22,7 @@ pub(crate) use raw::{NativeKernel, NativeModule, link_code, load_cached_code, mi
 /// Returns the builtins of the kernel language, for tests and for the names of `cuprous.cuda`.
 #[pyfunction]
 pub(crate) fn kernel_builtins() -> Vec<String> {
-    cuprous_kernel::table::names()
+    cuprous_kernel::lower::builtin_names()
 }
 
 /// Declares a function of CUDA C++ and returns its name in the kernel language.
@@ -55,10 +55,10 @@ pub(crate) fn kernel_warnings(few_blocks: bool, host_arrays: bool) {
 
 /// Returns a diagnostic as an exception of `cuprous.cuda.errors`.
 fn raise(py: Python<'_>, diagnostic: &Diagnostic) -> PyErr {
-    let class = match diagnostic.class {
-        Class::Typing => "TypingError",
-        Class::Unsupported => "UnsupportedError",
-        Class::Value => "InvalidValueError",
+    let class = match diagnostic.kind {
+        ErrorKind::Typing => "TypingError",
+        ErrorKind::Unsupported => "UnsupportedError",
+        ErrorKind::Value => "InvalidValueError",
     };
     match py.import("cuprous.cuda.errors").and_then(|m| m.getattr(class)?.call1((diagnostic.to_string(),))) {
         Ok(error) => PyErr::from_value(error),

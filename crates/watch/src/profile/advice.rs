@@ -1,10 +1,10 @@
 //! Advice in words: rules over the lines' sums. Each rule gives the time that its case costs and the sentence; those that
-//! cost too little are not said.
+//! cost too little are not findings.
 
 use super::table::{bytes, count, time};
 use super::{Report, Row};
 
-/// Part of the wall time below which nothing is said.
+/// Part of the wall time below which nothing is findings.
 const WORTH: f64 = 0.03;
 /// Times that something must have happened on a line to be called a loop.
 const OFTEN: u64 = 10;
@@ -14,21 +14,21 @@ const VALUE: u64 = 64;
 const MOST: usize = 8;
 
 /// Nanoseconds that it costs, and what to do.
-type Said = Option<(u64, String)>;
-type Rule = fn(&Row, &Report) -> Said;
+type Finding = Option<(u64, String)>;
+type Rule = fn(&Row, &Report) -> Finding;
 
 const RULES: [Rule; 6] = [reads_values, copies_out, copies_in, waits, plans_anew, many_launches];
 
 pub(super) fn advice(report: &Report) -> Vec<String> {
     let wall = report.wall * 1e9;
-    let mut said: Vec<(u64, String)> = report
+    let mut findings: Vec<(u64, String)> = report
         .rows
         .iter()
         .flat_map(|row| RULES.iter().filter_map(move |rule| rule(row, report)))
         .filter(|(cost, _)| *cost as f64 >= WORTH * wall)
         .collect();
-    said.sort_by_key(|(cost, _)| std::cmp::Reverse(*cost));
-    let mut text: Vec<String> = said.into_iter().take(MOST).map(|(_, sentence)| sentence).collect();
+    findings.sort_by_key(|(cost, _)| std::cmp::Reverse(*cost));
+    let mut text: Vec<String> = findings.into_iter().take(MOST).map(|(_, sentence)| sentence).collect();
     text.extend(idle(report));
     if text.is_empty() {
         text.extend(hot(report));
@@ -40,7 +40,7 @@ fn share(ns: u64, report: &Report) -> String {
     format!("{} of {}, {:.0} %", time(ns), time((report.wall * 1e9) as u64), ns as f64 / 1e7 / report.wall.max(1e-9))
 }
 
-fn reads_values(row: &Row, report: &Report) -> Said {
+fn reads_values(row: &Row, report: &Report) -> Finding {
     let n = row.copies_out;
     (n >= OFTEN && row.bytes_out <= n * VALUE).then(|| {
         let cost = row.copy_time + row.wait_time + row.plan_time;
@@ -55,13 +55,13 @@ fn reads_values(row: &Row, report: &Report) -> Said {
     })
 }
 
-fn copies_out(row: &Row, report: &Report) -> Said {
+fn copies_out(row: &Row, report: &Report) -> Finding {
     let cure = |_| "Compute on the device what is needed of it, and copy the result.";
     let data = row.bytes_out > row.copies_out * VALUE;
     data.then(|| copies(row, report, (row.copies_out, row.bytes_out), "host", cure))
 }
 
-fn copies_in(row: &Row, report: &Report) -> Said {
+fn copies_in(row: &Row, report: &Report) -> Finding {
     let cure = |n| {
         if n >= OFTEN {
             "If it is the same data, move it once, before the loop; else let the copies run beside the work: \
@@ -90,7 +90,7 @@ fn each(n: u64, all: u64) -> String {
     if n == 1 { "once".into() } else { format!("in each of {} iterations, {} in all", count(n), bytes(all)) }
 }
 
-fn waits(row: &Row, report: &Report) -> Said {
+fn waits(row: &Row, report: &Report) -> Finding {
     (row.syncs >= OFTEN).then(|| {
         let text = format!(
             "{} waits for the device {} times because it is told to ({}): work is in order without it, and a value that \
@@ -103,7 +103,7 @@ fn waits(row: &Row, report: &Report) -> Said {
     })
 }
 
-fn plans_anew(row: &Row, report: &Report) -> Said {
+fn plans_anew(row: &Row, report: &Report) -> Finding {
     (row.planned >= 4 && row.planned > row.replayed / 8).then(|| {
         let why = row.reasons.last().map_or(String::new(), |why| format!(" The last time: {why}."));
         let text = format!(
@@ -119,7 +119,7 @@ fn plans_anew(row: &Row, report: &Report) -> Said {
     })
 }
 
-fn many_launches(row: &Row, report: &Report) -> Said {
+fn many_launches(row: &Row, report: &Report) -> Finding {
     let mean = row.device_time / row.launches.max(1);
     (report.asynchronous() && row.launches >= 1000 && mean < 5_000).then(|| {
         let text = format!(

@@ -43,7 +43,7 @@ pub(super) fn folded(report: &Report) -> Vec<String> {
     for ((place, name), &ns) in &report.stacks {
         add(*place, name, ns);
     }
-    for (key, sum) in &report.taken.sums {
+    for (key, sum) in &report.profile.sums {
         if let Some(name) = of_host(key.kind) {
             add(key.location, name, sum.length);
         }

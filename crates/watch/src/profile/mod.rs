@@ -151,7 +151,7 @@ impl Row {
 
 /// A profile, worked out.
 pub struct Report {
-    taken: Profile,
+    profile: Profile,
     places: Vec<Place>,
     devices: HashMap<u8, String>,
     /// The lines, those with most time first.
@@ -166,17 +166,17 @@ pub struct Report {
 
 impl Report {
     /// Works it out. `devices` are the engines' names.
-    pub fn new(taken: Profile, places: Vec<Place>, devices: Vec<(u8, String)>) -> Report {
+    pub fn new(profile: Profile, places: Vec<Place>, devices: Vec<(u8, String)>) -> Report {
         let mut rows = Rows { places: &places, at: HashMap::new(), rows: Vec::new(), stacks: HashMap::new() };
-        rows.fill(&taken);
+        rows.fill(&profile);
         let Rows { mut rows, stacks, .. } = rows;
         rows.sort_by_key(|row| std::cmp::Reverse((row.weight(), row.run_time)));
         let mut total = Row::of(&Place::unknown());
         for row in &rows {
             total.add(row);
         }
-        let wall = taken.end.saturating_sub(taken.begin) as f64 / 1e9;
-        Report { taken, places, devices: devices.into_iter().collect(), rows, total, wall, stacks }
+        let wall = profile.end.saturating_sub(profile.begin) as f64 / 1e9;
+        Report { profile, places, devices: devices.into_iter().collect(), rows, total, wall, stacks }
     }
 
     /// Seconds of Python and of recording: the wall's that are nothing else.
@@ -187,7 +187,7 @@ impl Report {
     /// Is one of the devices not the host itself?
     fn asynchronous(&self) -> bool {
         self.devices.iter().any(|(_, name)| name.starts_with("cuda"))
-            && self.taken.sums.keys().any(|key| self.device(key.device).starts_with("cuda"))
+            && self.profile.sums.keys().any(|key| self.device(key.device).starts_with("cuda"))
     }
 
     fn device(&self, number: u8) -> &str {
@@ -196,13 +196,13 @@ impl Report {
 
     /// Events in all, and how many of them are only in the sums.
     pub fn events(&self) -> (u64, u64) {
-        (self.taken.events.len() as u64 + self.taken.summed_events, self.taken.summed_events)
+        (self.profile.events.len() as u64 + self.profile.summed_events, self.profile.summed_events)
     }
 
     /// Name, calls and seconds of the parts that the user named.
     pub fn parts(&self) -> Vec<(String, u64, f64)> {
         let mut parts: HashMap<u32, (u64, u64)> = HashMap::new();
-        for (key, sum) in self.taken.sums.iter().filter(|(key, _)| key.kind == Kind::Mark) {
+        for (key, sum) in self.profile.sums.iter().filter(|(key, _)| key.kind == Kind::Mark) {
             let part = parts.entry(key.what).or_default();
             *part = (part.0 + sum.count, part.1 + sum.length);
         }
@@ -216,7 +216,7 @@ impl Report {
     pub fn part_spans(&self) -> Vec<(String, f64, f64, f64)> {
         let mut device: HashMap<u32, u64> = HashMap::new();
         let mut submitted: HashMap<u16, Vec<(u64, u32)>> = HashMap::new();
-        for event in &self.taken.events {
+        for event in &self.profile.events {
             match event.kind {
                 Kind::Step | Kind::Program | Kind::Kernel => {
                     *device.entry(event.origin.run).or_default() += event.length
@@ -228,7 +228,7 @@ impl Report {
             }
         }
         submitted.values_mut().for_each(|list| list.sort_unstable());
-        let mut spans: Vec<_> = self.taken.events.iter().filter(|event| event.kind == Kind::Mark).collect();
+        let mut spans: Vec<_> = self.profile.events.iter().filter(|event| event.kind == Kind::Mark).collect();
         spans.sort_by_key(|event| event.start);
         let seconds = |ns: u64| ns as f64 / 1e9;
         let span = |event: &&Event| {
@@ -236,14 +236,14 @@ impl Report {
             let at = |time: u64| list.partition_point(|&(start, _)| start < time);
             let within = &list[at(event.start)..at(event.start + event.length)];
             let work = within.iter().filter_map(|(_, run)| device.get(run)).sum();
-            let begin = seconds(event.start.saturating_sub(self.taken.begin));
+            let begin = seconds(event.start.saturating_sub(self.profile.begin));
             (self.text(event.origin.what), begin, seconds(event.length), seconds(work))
         };
         spans.iter().map(span).collect()
     }
 
     fn text(&self, name: u32) -> String {
-        self.taken.names.get(name as usize).cloned().unwrap_or_else(|| "?".into())
+        self.profile.names.get(name as usize).cloned().unwrap_or_else(|| "?".into())
     }
 
     /// Writes the timeline, in Chrome's format.
@@ -316,20 +316,20 @@ impl Rows<'_> {
         &mut self.rows[at]
     }
 
-    fn fill(&mut self, taken: &Profile) {
+    fn fill(&mut self, profile: &Profile) {
         // How a program's time is shared out among its steps, where only the whole was timed.
         let mut shares: HashMap<u32, HashMap<u32, u64>> = HashMap::new();
-        for (key, sum) in taken.sums.iter().filter(|(key, _)| key.kind == Kind::Step) {
+        for (key, sum) in profile.sums.iter().filter(|(key, _)| key.kind == Kind::Step) {
             *shares.entry(key.what).or_default().entry(key.step).or_default() += sum.length;
         }
-        for (key, sum) in &taken.sums {
+        for (key, sum) in &profile.sums {
             let row = match key.kind {
                 Kind::Step => {
-                    self.step(taken, (key.what, key.location, key.step), sum.length, sum.count);
+                    self.step(profile, (key.what, key.location, key.step), sum.length, sum.count);
                     continue;
                 }
                 Kind::Program => {
-                    let steps = taken.programs.get(key.what as usize).map_or(0, |p| p.steps.len()) as u32;
+                    let steps = profile.programs.get(key.what as usize).map_or(0, |p| p.steps.len()) as u32;
                     let known = shares.get(&key.what);
                     let whole: u64 = known.map_or(0, |known| known.values().sum());
                     let mut left = sum.length;
@@ -341,7 +341,7 @@ impl Rows<'_> {
                             _ => (u128::from(sum.length) * u128::from(part) / u128::from(whole)) as u64,
                         };
                         left -= time.min(left);
-                        self.step(taken, (key.what, key.location, step), time, sum.count);
+                        self.step(profile, (key.what, key.location, step), time, sum.count);
                     }
                     continue;
                 }
@@ -370,7 +370,7 @@ impl Rows<'_> {
                 Kind::Memory => row.memory_peak = row.memory_peak.max(sum.max),
                 Kind::Kernel => {
                     (row.launches, row.device_time) = (row.launches + sum.count, row.device_time + sum.length);
-                    let name = taken.names.get(key.what as usize).cloned().unwrap_or_default();
+                    let name = profile.names.get(key.what as usize).cloned().unwrap_or_default();
                     *self.stacks.entry((key.location, name)).or_default() += sum.length;
                 }
                 Kind::Step | Kind::Program | Kind::Mark | Kind::Copy => {}
@@ -380,7 +380,7 @@ impl Rows<'_> {
         for row in &mut self.rows {
             row.replayed = row.replayed.saturating_sub(row.planned);
         }
-        for (place, why) in taken.programs.iter().flat_map(|program| &program.reasons) {
+        for (place, why) in profile.programs.iter().flat_map(|program| &program.reasons) {
             let reasons = &mut self.row(*place).reasons;
             if !reasons.contains(why) {
                 reasons.push(why.clone());
@@ -389,10 +389,10 @@ impl Rows<'_> {
     }
 
     /// A step's time goes to the lines of its operations, in equal parts; the launch counts for the last one's.
-    fn step(&mut self, taken: &Profile, (program, place, step): (u32, u32, u32), time: u64, count: u64) {
-        let info = taken.programs.get(program as usize).and_then(|p| p.steps.get(step as usize));
+    fn step(&mut self, profile: &Profile, (program, place, step): (u32, u32, u32), time: u64, count: u64) {
+        let info = profile.programs.get(program as usize).and_then(|p| p.steps.get(step as usize));
         let name = info.map_or("?", |info| info.name.as_str()).to_owned();
-        let lines = taken.lines.get(&(program, place));
+        let lines = profile.lines.get(&(program, place));
         let places: Vec<u32> = match (lines, info) {
             (Some(lines), Some(info)) if !info.nodes.is_empty() => {
                 info.nodes.iter().map(|&node| lines.get(node as usize).copied().unwrap_or(place)).collect()
@@ -422,14 +422,14 @@ mod tests {
 
     /// A program of two lines, called from a third one: looked into once, and four times a span.
     fn report() -> Report {
-        let mut taken = Profile::default();
+        let mut profile = Profile::default();
         let step = |name: &str, nodes: &[u32]| StepInfo { name: name.into(), nodes: nodes.to_vec() };
         let steps = vec![step("exp, add", &[0, 1]), step("sum", &[2])];
-        taken.programs = vec![ProgramInfo { hash: 1, nodes: 3, steps, reasons: vec![(1, "new".into())] }];
-        taken.lines.insert((0, 1), vec![2, 3, 3]);
+        profile.programs = vec![ProgramInfo { hash: 1, nodes: 3, steps, reasons: vec![(1, "new".into())] }];
+        profile.lines.insert((0, 1), vec![2, 3, 3]);
         let mut add = |kind, step, count, length, amount| {
             let key = Key { kind, device: 1, what: 0, location: 1, step };
-            taken.sums.insert(key, Sum { count, length, amount, max: amount });
+            profile.sums.insert(key, Sum { count, length, amount, max: amount });
         };
         add(Kind::Step, 0, 1, 3000, 0);
         add(Kind::Step, 1, 1, 1000, 1);
@@ -438,9 +438,9 @@ mod tests {
         add(Kind::Submit, 0, 5, 900, 0);
         add(Kind::Wait, 0, 6, 20_000, 1);
         add(Kind::Download, 0, 1000, 12_000_000, 80_000_000_000);
-        (taken.begin, taken.end) = (1000, 20_001_000);
+        (profile.begin, profile.end) = (1000, 20_001_000);
         let places = vec![Place::unknown(), place(41, 0), place(7, 1), place(8, 1)];
-        Report::new(taken, places, vec![(1, "cuda:0".into())])
+        Report::new(profile, places, vec![(1, "cuda:0".into())])
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use super::{Report, Row};
 
 /// Columns as they are shown: a name of [`Row`], its head, and how it is written.
-type Shown = (&'static str, &'static str, fn(u64) -> String);
+type Column = (&'static str, &'static str, fn(u64) -> String);
 
-const SHOWN: [Shown; 10] = [
+const COLUMNS: [Column; 10] = [
     ("device_time", "device", time),
     ("launches", "launches", count),
     ("bytes_in", "to device", bytes),
@@ -67,11 +67,11 @@ pub(super) fn table(report: &Report, limit: usize, sort_by: &str) -> Result<Stri
     if rows.is_empty() {
         return Ok(format!("In {} no operation ran.\n", time((report.wall * 1e9) as u64)));
     }
-    let shown: Vec<&Shown> = SHOWN.iter().filter(|(name, ..)| report.total.column(name) != Some(0)).collect();
+    let shown: Vec<&Column> = COLUMNS.iter().filter(|(name, ..)| report.total.column(name) != Some(0)).collect();
     let mut cells: Vec<Vec<String>> =
         vec![std::iter::once("line").chain(shown.iter().map(|s| s.1)).map(String::from).collect()];
     let line = |name: String, row: &Row| {
-        let of = |(column, _, write): &&Shown| write(row.column(column).unwrap_or(0));
+        let of = |(column, _, write): &&Column| write(row.column(column).unwrap_or(0));
         std::iter::once(name).chain(shown.iter().map(of)).collect()
     };
     cells.extend(rows.iter().take(limit).map(|row| line(format!("{} {}", row.name(), row.function), row)));
@@ -107,9 +107,9 @@ pub(super) fn table(report: &Report, limit: usize, sort_by: &str) -> Result<Stri
         (total.copy_time as f64, "copying"),
         (total.wait_time as f64, "waiting for the device"),
     ];
-    let told: Vec<String> =
+    let parts_text: Vec<String> =
         parts.iter().filter(|(ns, _)| *ns >= 1e3).map(|(ns, what)| format!(" {} {what}", share(*ns))).collect();
-    let _ = writeln!(text, "{}.", told.join(","));
+    let _ = writeln!(text, "{}.", parts_text.join(","));
     if report.asynchronous() {
         let _ = writeln!(text, "The device was busy for {}.", share(total.device_time as f64));
     }

@@ -27,7 +27,7 @@ struct Names<'a> {
 impl Names<'_> {
     fn of(&self, event: &Event) -> String {
         let report = self.report;
-        let program = report.taken.programs.get(event.origin.what as usize);
+        let program = report.profile.programs.get(event.origin.what as usize);
         let hash = program.map_or(0, |p| p.hash);
         match event.kind {
             Kind::Plan => format!("plan {hash:08x}"),
@@ -47,7 +47,7 @@ impl Names<'_> {
     fn arguments(&self, event: &Event) -> Value {
         let line = self.lines.get(event.origin.location as usize).map_or("?", String::as_str);
         let mut all = json!({ "line": line });
-        let program = self.report.taken.programs.get(event.origin.what as usize);
+        let program = self.report.profile.programs.get(event.origin.what as usize);
         match event.kind {
             Kind::Upload | Kind::Download | Kind::Copy => all["bytes"] = event.amount.into(),
             Kind::Plan => {
@@ -60,7 +60,7 @@ impl Names<'_> {
             }
             Kind::Submit | Kind::Program => all["operations"] = program.map_or(0, |p| p.nodes).into(),
             Kind::Step => {
-                let lines = self.report.taken.lines.get(&(event.origin.what, event.origin.location));
+                let lines = self.report.profile.lines.get(&(event.origin.what, event.origin.location));
                 let nodes = program.and_then(|p| p.steps.get(event.amount as usize)).map(|step| &step.nodes);
                 if let (Some(lines), Some(nodes)) = (lines, nodes) {
                     let of = |&node: &u32| lines.get(node as usize).and_then(|&at| self.lines.get(at as usize));
@@ -89,12 +89,12 @@ fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let lines =
         report.places.iter().map(|p| if p.line == 0 { "?".into() } else { format!("{}:{}", p.short(), p.line) });
     let names = Names { report, lines: lines.collect() };
-    let events = &report.taken.events;
-    let begin = report.taken.begin;
+    let events = &report.profile.events;
+    let begin = report.profile.begin;
     write!(out, "{{\"displayTimeUnit\":\"ms\",\"otherData\":")?;
     serde_json::to_writer(
         &mut *out,
-        &json!({ "producer": "cuprous", "wall_seconds": report.wall, "events_left_out": report.taken.summed_events }),
+        &json!({ "producer": "cuprous", "wall_seconds": report.wall, "events_left_out": report.profile.summed_events }),
     )?;
     write!(out, ",\"traceEvents\":[")?;
     let mut first = true;

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use cuprous_advisor::lists::lists;
-use cuprous_advisor::question::{Here, Question, ask};
+use cuprous_advisor::question::{Question, ThisMachine, ask};
 use cuprous_advisor::rates::Rates;
 use cuprous_advisor::units::{Kind, parse, parse_in};
 use cuprous_core::DType;
 
 /// Hardware with its figures, for the lists, and this machine.
-pub(super) fn hardware(here: &Here) -> String {
+pub(super) fn hardware(here: &ThisMachine) -> String {
     let [gpus, cpus] = lists();
     let own = |rates: &Rates, measured: bool| serde_json::json!({ "name": rates.name, "measured": measured });
     let here = serde_json::json!({
@@ -20,18 +20,18 @@ pub(super) fn hardware(here: &Here) -> String {
     serde_json::json!({ "version": env!("CARGO_PKG_VERSION"), "here": here, "gpus": gpus, "cpus": cpus }).to_string()
 }
 
-/// The parameters of one question; what is asked twice, unknown or left over is refused.
-struct Asked<'a>(HashMap<&'a str, &'a str>);
+/// The parameters of one question; what is parameters twice, unknown or left over is refused.
+struct Parameters<'a>(HashMap<&'a str, &'a str>);
 
-impl<'a> Asked<'a> {
-    fn new(pairs: &'a [(String, String)]) -> Result<Asked<'a>, String> {
-        let mut asked = HashMap::new();
+impl<'a> Parameters<'a> {
+    fn new(pairs: &'a [(String, String)]) -> Result<Parameters<'a>, String> {
+        let mut parameters = HashMap::new();
         for (name, value) in pairs.iter().filter(|(name, _)| name != "token") {
-            if asked.insert(name.as_str(), value.trim()).is_some() {
+            if parameters.insert(name.as_str(), value.trim()).is_some() {
                 return Err(format!("{name:?} is given twice"));
             }
         }
-        Ok(Asked(asked))
+        Ok(Parameters(parameters))
     }
 
     fn text(&mut self, name: &str) -> Option<&'a str> {
@@ -65,10 +65,10 @@ impl<'a> Asked<'a> {
 }
 
 /// The answer as JSON, or what is wrong with the question.
-pub(super) fn answer(pairs: &[(String, String)], here: impl Fn() -> Here) -> Result<String, String> {
-    let mut asked = Asked::new(pairs)?;
-    let question = question(&mut asked)?;
-    if let Some(unknown) = asked.0.keys().next() {
+pub(super) fn answer(pairs: &[(String, String)], here: impl Fn() -> ThisMachine) -> Result<String, String> {
+    let mut parameters = Parameters::new(pairs)?;
+    let question = question(&mut parameters)?;
+    if let Some(unknown) = parameters.0.keys().next() {
         return Err(format!("there is no parameter {unknown:?}"));
     }
     // The advisor's errors begin with the name of its function.
@@ -90,42 +90,42 @@ fn dtype(name: Option<&str>) -> Result<DType, String> {
     }
 }
 
-fn question(asked: &mut Asked<'_>) -> Result<Question, String> {
+fn question(parameters: &mut Parameters<'_>) -> Result<Question, String> {
     let name = |text: Option<&str>| text.map(str::to_owned);
-    let (gpu, cpu) = (name(asked.text("gpu")), name(asked.text("cpu")));
-    let simple = asked.flag("simple")?;
+    let (gpu, cpu) = (name(parameters.text("gpu")), name(parameters.text("cpu")));
+    let simple = parameters.flag("simple")?;
     Ok(Question {
         cpu,
         gpu,
-        flops: asked.number("flops", Kind::Operations)?.ok_or("flops: the operations are missing")?,
-        data: asked.number("data", Kind::Bytes)?.unwrap_or(0.0),
-        result: asked.number("result", Kind::Bytes)?.unwrap_or(0.0),
-        traffic: asked.number("traffic", Kind::Bytes)?,
-        footprint: asked.number("footprint", Kind::Bytes)?,
-        launches: asked.or("launches", 1.0)?,
-        parallel: asked.or("parallel", 1.0)?,
-        repeats: asked.or("repeats", 1.0)?,
-        copied: asked.flag("copied")?,
-        dtype: dtype(asked.text("dtype"))?,
-        matrix: asked.flag("matrix")?,
-        tf32: asked.flag("tf32")?,
-        gpus: asked.or("gpus", 1.0)?,
-        pinned: asked.flag("pinned")?,
-        overlapped: asked.flag("overlapped")?,
-        startup: asked.number("startup", Kind::Seconds)?,
-        launch: asked.number("launch", Kind::Seconds)?,
-        throttle: asked.or("throttle", 1.0)?,
+        flops: parameters.number("flops", Kind::Operations)?.ok_or("flops: the operations are missing")?,
+        data: parameters.number("data", Kind::Bytes)?.unwrap_or(0.0),
+        result: parameters.number("result", Kind::Bytes)?.unwrap_or(0.0),
+        traffic: parameters.number("traffic", Kind::Bytes)?,
+        footprint: parameters.number("footprint", Kind::Bytes)?,
+        launches: parameters.or("launches", 1.0)?,
+        parallel: parameters.or("parallel", 1.0)?,
+        repeats: parameters.or("repeats", 1.0)?,
+        copied: parameters.flag("copied")?,
+        dtype: dtype(parameters.text("dtype"))?,
+        matrix: parameters.flag("matrix")?,
+        tf32: parameters.flag("tf32")?,
+        gpus: parameters.or("gpus", 1.0)?,
+        pinned: parameters.flag("pinned")?,
+        overlapped: parameters.flag("overlapped")?,
+        startup: parameters.number("startup", Kind::Seconds)?,
+        launch: parameters.number("launch", Kind::Seconds)?,
+        throttle: parameters.or("throttle", 1.0)?,
         prices: [
-            asked.number("energy_price", Kind::Count)?,
-            asked.number("cpu_price", Kind::Count)?,
-            asked.number("gpu_price", Kind::Count)?,
+            parameters.number("energy_price", Kind::Count)?,
+            parameters.number("cpu_price", Kind::Count)?,
+            parameters.number("gpu_price", Kind::Count)?,
         ],
         simple,
         given: if simple {
             [
-                asked.number("cpu_rate", Kind::Rate)?,
-                asked.number("gpu_rate", Kind::Rate)?,
-                asked.number("bandwidth", Kind::Bandwidth)?,
+                parameters.number("cpu_rate", Kind::Rate)?,
+                parameters.number("gpu_rate", Kind::Rate)?,
+                parameters.number("bandwidth", Kind::Bandwidth)?,
             ]
         } else {
             [None; 3]
@@ -137,13 +137,13 @@ fn question(asked: &mut Asked<'_>) -> Result<Question, String> {
 mod tests {
     use super::*;
 
-    fn here() -> Here {
+    fn here() -> ThisMachine {
         let host = Rates::of_cores("own CPU", &cuprous_advisor::profile::cpus()[0], 2.0);
         let source = ["measured".to_owned(), String::new()];
-        Here { host, gpu: None, measured: [true, false], source, hint: Some("stale".into()) }
+        ThisMachine { host, gpu: None, measured: [true, false], source, hint: Some("stale".into()) }
     }
 
-    fn asked(query: &str) -> Result<serde_json::Value, String> {
+    fn parameters(query: &str) -> Result<serde_json::Value, String> {
         let pairs: Vec<(String, String)> =
             query.split('&').filter_map(|pair| pair.split_once('=')).map(|(a, b)| (a.into(), b.into())).collect();
         answer(&pairs, here).map(|text| serde_json::from_str(&text).unwrap())
@@ -151,15 +151,16 @@ mod tests {
 
     #[test]
     fn both_worked_examples() {
-        let first = asked(
+        let first = parameters(
             "simple=1&gpu=RTX 3080&cpu=10700K&flops=10 TFLOP&data=1 GB&cpu_rate=400G&gpu_rate=12.5T&bandwidth=8G&startup=375 ms",
         );
         let first = first.unwrap();
         assert_eq!((first["cpu_seconds"].as_f64(), first["gpu_seconds"].as_f64()), (Some(25.0), Some(1.3)));
         assert!((first["speedup"].as_f64().unwrap() - 19.23).abs() < 0.01);
         // 300 s on the CPU, less than 5 s on the GPU.
-        let second =
-            asked("simple=1&gpu=RTX 3080&cpu=10700K&flops=120T&data=8 MB&cpu_rate=400G&gpu_rate=30T&startup=500 ms");
+        let second = parameters(
+            "simple=1&gpu=RTX 3080&cpu=10700K&flops=120T&data=8 MB&cpu_rate=400G&gpu_rate=30T&startup=500 ms",
+        );
         let second = second.unwrap();
         assert_eq!(second["cpu_seconds"].as_f64(), Some(300.0));
         assert!(
@@ -172,7 +173,7 @@ mod tests {
     #[test]
     fn what_is_typed_is_read_in_the_unit_of_its_field() {
         let typed = |flops: &str| {
-            asked(&format!(
+            parameters(&format!(
                 "simple=1&flops={flops}&flops_unit=GFLOP&data=1&data_unit=GB&startup=375&startup_unit=ms&cpu_rate=400&\
                  cpu_rate_unit=GFLOPS&gpu_rate=12.5&gpu_rate_unit=TFLOPS&bandwidth=8&bandwidth_unit=GB/s"
             ))
@@ -185,14 +186,15 @@ mod tests {
             let why = typed(text).unwrap_err();
             assert!(why.starts_with("flops: ") && why.contains(text), "{why}");
         }
-        let paths =
-            asked("simple=1&flops=120,000&flops_unit=GFLOP&startup=500&startup_unit=ms&cpu_rate=400G&gpu_rate=30T");
+        let paths = parameters(
+            "simple=1&flops=120,000&flops_unit=GFLOP&startup=500&startup_unit=ms&cpu_rate=400G&gpu_rate=30T",
+        );
         assert_eq!(paths.unwrap()["factor"], "66.7x");
     }
 
     #[test]
     fn prices_are_answered_where_they_are_given() {
-        let priced = asked("gpu=A100 40 GB&cpu=10700K&flops=1e15&gpu_price=3").unwrap();
+        let priced = parameters("gpu=A100 40 GB&cpu=10700K&flops=1e15&gpu_price=3").unwrap();
         assert!(
             priced["price"][0].is_null() && priced["price"][1].is_f64() && priced["bound"] == "compute",
             "{priced}"
@@ -207,7 +209,7 @@ mod tests {
             (&"own CPU".into(), &true.into())
         );
         assert!(listed["here"]["gpu"].is_null() && listed["here"]["hint"] == "stale", "{listed}");
-        assert_eq!(asked("cpu=this&gpu=L4&flops=1e12").unwrap()["cpu"], "own CPU");
+        assert_eq!(parameters("cpu=this&gpu=L4&flops=1e12").unwrap()["cpu"], "own CPU");
     }
 
     #[test]
@@ -229,7 +231,7 @@ mod tests {
             (&format!("{good}&flops=1e308&repeats=1e308"), "too large"),
             (&format!("{good}&flops=1e0&bandwidth=3"), "bandwidth"),
         ] {
-            let why = asked(query).unwrap_err();
+            let why = parameters(query).unwrap_err();
             assert!(why.contains(named), "{query}: {why}");
         }
     }

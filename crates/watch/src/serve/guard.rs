@@ -108,7 +108,7 @@ fn is_local(name: &str) -> bool {
 fn shows<B>(request: &Request<B>, token: &Token) -> bool {
     let headers = request.headers();
     let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    let query = asked_token(request.uri().query());
+    let query = token_of(request.uri().query());
     let mut cookies =
         text(&header::COOKIE).into_iter().flat_map(|all| all.split("; ")).filter_map(|c| c.split_once('='));
     let cookie = cookies.find(|(name, _)| *name == token.cookie).map(|(_, value)| value);
@@ -116,7 +116,7 @@ fn shows<B>(request: &Request<B>, token: &Token) -> bool {
     [query, cookie, bearer].into_iter().flatten().any(|shown| same(shown.as_bytes(), token.text.as_bytes()))
 }
 
-pub(super) fn asked_token(query: Option<&str>) -> Option<&str> {
+pub(super) fn token_of(query: Option<&str>) -> Option<&str> {
     query?.split('&').find_map(|pair| pair.strip_prefix("token="))
 }
 

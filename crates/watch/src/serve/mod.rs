@@ -15,7 +15,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use cuprous_advisor::question::Here;
+use cuprous_advisor::question::ThisMachine;
 use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -28,7 +28,7 @@ use crate::monitor::Monitor;
 use crate::sample::Sample;
 
 /// Says what is known of this machine.
-pub type FindHere = Box<dyn Fn() -> Here + Send + Sync>;
+pub type DescribeMachine = Box<dyn Fn() -> ThisMachine + Send + Sync>;
 
 /// Where and what is served.
 pub struct Options {
@@ -43,7 +43,7 @@ pub struct Options {
     /// Seconds between samples.
     pub interval: f64,
     /// Says what is known of this machine, for the calculator.
-    pub here: FindHere,
+    pub here: DescribeMachine,
 }
 
 /// Clients that are answered at once; more wait in the system's queue.
@@ -66,59 +66,59 @@ struct Site {
     /// Other machines may ask, by any name of this one.
     open: bool,
     profile: Option<Bytes>,
-    now: RwLock<Now>,
-    find_here: FindHere,
+    latest: RwLock<Latest>,
+    describe_machine: DescribeMachine,
     /// What it said last.
-    here: RwLock<Option<Here>>,
+    here: RwLock<Option<ThisMachine>>,
 }
 
 /// The newest sample, as it is sent.
 #[derive(Clone, Default)]
-struct Now {
+struct Latest {
     sample: Bytes,
     metrics: Bytes,
 }
 
 #[derive(Serialize)]
-struct Seen<'a> {
+struct SampleWithHistory<'a> {
     sample: &'a Sample,
     host: &'a [Series; 2],
     gpus: &'a std::collections::HashMap<u32, [Series; 4]>,
 }
 
 impl Site {
-    fn new(token: Option<String>, address: SocketAddr, profile: Option<Bytes>, here: FindHere) -> Site {
+    fn new(token: Option<String>, address: SocketAddr, profile: Option<Bytes>, here: DescribeMachine) -> Site {
         let token = token.map(|text| Token { text, cookie: format!("cuprous-{}", address.port()) });
         let open = !address.ip().is_loopback();
-        Site { token, open, profile, now: RwLock::default(), find_here: here, here: RwLock::default() }
+        Site { token, open, profile, latest: RwLock::default(), describe_machine: here, here: RwLock::default() }
     }
 
-    fn now(&self) -> Now {
-        self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn latest(&self) -> Latest {
+        self.latest.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// This machine as it was found last.
-    fn here(&self) -> Here {
+    fn here(&self) -> ThisMachine {
         let known = self.here.read().unwrap_or_else(PoisonError::into_inner).clone();
-        known.unwrap_or_else(|| self.look_here())
+        known.unwrap_or_else(|| self.refresh_machine())
     }
 
     /// Finds it anew.
-    fn look_here(&self) -> Here {
-        let found = (self.find_here)();
+    fn refresh_machine(&self) -> ThisMachine {
+        let found = (self.describe_machine)();
         *self.here.write().unwrap_or_else(PoisonError::into_inner) = Some(found.clone());
         found
     }
 
-    fn look(&self, monitor: &mut Monitor, history: &mut History) {
+    fn take_sample(&self, monitor: &mut Monitor, history: &mut History) {
         let sample = monitor.sample();
         history.add(&sample);
-        let seen = Seen { sample: &sample, host: &history.host, gpus: &history.gpus };
-        let now = Now {
-            sample: serde_json::to_vec(&seen).unwrap_or_default().into(),
+        let body = SampleWithHistory { sample: &sample, host: &history.host, gpus: &history.gpus };
+        let latest = Latest {
+            sample: serde_json::to_vec(&body).unwrap_or_default().into(),
             metrics: crate::metrics::page(&sample).into(),
         };
-        *self.now.write().unwrap_or_else(PoisonError::into_inner) = now;
+        *self.latest.write().unwrap_or_else(PoisonError::into_inner) = latest;
     }
 }
 
@@ -167,13 +167,13 @@ pub fn run(options: Options, mut monitor: Monitor, ready: impl FnOnce(SocketAddr
     raise_file_limit();
     let site = Arc::new(Site::new(options.token, address, profile, options.here));
     let mut history = History::default();
-    site.look(&mut monitor, &mut history);
+    site.take_sample(&mut monitor, &mut history);
     let watched = site.clone();
     let pause = Duration::from_secs_f64(options.interval.max(0.1));
     std::thread::spawn(move || {
         loop {
             std::thread::sleep(pause);
-            watched.look(&mut monitor, &mut history);
+            watched.take_sample(&mut monitor, &mut history);
         }
     });
     ready(address);
@@ -250,8 +250,8 @@ mod tests {
         };
         let mut before = 0;
         for look in 0..count {
-            site.look(&mut monitor, &mut history);
-            if look == crate::history::KEPT {
+            site.take_sample(&mut monitor, &mut history);
+            if look == crate::history::CAPACITY {
                 before = held();
             }
         }

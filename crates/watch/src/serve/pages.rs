@@ -10,7 +10,7 @@ use axum::routing::get;
 use hyper::header::{self, HeaderValue};
 use hyper::{Response, StatusCode};
 
-use super::guard::{asked_token, refuse};
+use super::guard::{refuse, token_of};
 use super::{Answer, Site, calculator};
 
 /// The page's files, which are part of the program.
@@ -33,7 +33,7 @@ fn content(kind: &'static str, body: impl Into<Body>) -> Answer {
 /// What takes no question says so of one.
 fn plain(query: RawQuery, answer: impl FnOnce() -> Answer) -> Answer {
     let asked = query.0.unwrap_or_default();
-    if asked.is_empty() || asked_token(Some(&asked)).is_some_and(|token| asked.len() == token.len() + 6) {
+    if asked.is_empty() || token_of(Some(&asked)).is_some_and(|token| asked.len() == token.len() + 6) {
         answer()
     } else {
         refuse(StatusCode::BAD_REQUEST, "this address takes no parameters")
@@ -41,11 +41,11 @@ fn plain(query: RawQuery, answer: impl FnOnce() -> Answer) -> Answer {
 }
 
 type Shared = State<Arc<Site>>;
-type Asked = Result<Query<Vec<(String, String)>>, QueryRejection>;
+type QueryPairs = Result<Query<Vec<(String, String)>>, QueryRejection>;
 
 pub(super) fn router(site: Arc<Site>, only_metrics: bool) -> Router {
     let metrics = get(async |State(site): Shared, query: RawQuery| {
-        plain(query, || content(crate::metrics::TYPE, site.now().metrics))
+        plain(query, || content(crate::metrics::TYPE, site.latest().metrics))
     });
     let router = Router::new().route("/metrics", metrics);
     let router = if only_metrics { router } else { with_pages(router) };
@@ -62,12 +62,12 @@ fn with_pages(mut router: Router<Arc<Site>>) -> Router<Arc<Site>> {
             "/api/hardware",
             // Whoever opens the page after calibrating sees it.
             get(async |State(site): Shared, query: RawQuery| {
-                plain(query, || content(JSON, calculator::hardware(&site.look_here())))
+                plain(query, || content(JSON, calculator::hardware(&site.refresh_machine())))
             }),
         )
         .route(
             "/api/estimate",
-            get(async |State(site): Shared, query: Asked| match query {
+            get(async |State(site): Shared, query: QueryPairs| match query {
                 Err(_) => refuse(StatusCode::BAD_REQUEST, "the parameters are not understood"),
                 Ok(Query(pairs)) => match calculator::answer(&pairs, || site.here()) {
                     Ok(answer) => content(JSON, answer),
@@ -77,7 +77,7 @@ fn with_pages(mut router: Router<Arc<Site>>) -> Router<Arc<Site>> {
         )
         .route(
             "/api/sample",
-            get(async |State(site): Shared, query: RawQuery| plain(query, || content(JSON, site.now().sample))),
+            get(async |State(site): Shared, query: RawQuery| plain(query, || content(JSON, site.latest().sample))),
         )
         .route(
             "/api/profile",
@@ -96,7 +96,7 @@ fn with_pages(mut router: Router<Arc<Site>>) -> Router<Arc<Site>> {
 
 /// The page. Its inputs stand in the address, where scripts read them; a token there becomes a cookie.
 async fn index(State(site): Shared, RawQuery(query): RawQuery) -> Answer {
-    if let (Some(token), Some(_)) = (&site.token, asked_token(query.as_deref())) {
+    if let (Some(token), Some(_)) = (&site.token, token_of(query.as_deref())) {
         let rest: Vec<&str> = query.as_deref().unwrap_or("").split('&').filter(|p| !p.starts_with("token=")).collect();
         let mut answer = refuse(StatusCode::SEE_OTHER, "the token is a cookie now");
         let target = if rest.is_empty() { "/".to_owned() } else { format!("/?{}", rest.join("&")) };

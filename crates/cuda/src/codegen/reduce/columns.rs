@@ -1,24 +1,24 @@
-//! Folds along an axis that is not the dense one: threads go along the dense axis in vectors, rows of threads share the
-//! folded axis, and so do blocks where columns alone are too few.
+//! Reductions along an axis that is not the contiguous one. Threads lie along the contiguous axis in vectors. Rows of
+//! threads share the reduced axis, and so do blocks if there are too few columns.
 
 use cuprous_plan::{Access, Inst, Kernel, Level, Val};
 
 use super::phases::Phases;
-use super::resident::outer_vars;
-use super::{Folding, folds_of, row_level};
-use crate::codegen::lanes;
+use super::rows::{iota_lane, outer_vars};
+use super::{Reduction, reductions_of, row_level};
 use crate::codegen::lower::{Lower, Shape, Target, Unit, kernel_name, state_bytes};
-use crate::codegen::map::{Span, Spot, spot};
+use crate::codegen::map::{Span, VectorAccess, vector_access};
 use crate::codegen::text::Code;
 use crate::codegen::types::{Generated, Stage, ctype};
+use crate::codegen::vectorize;
 
-/// How the work lies in threads.
+/// How the work is distributed over threads.
 struct Layout {
     /// Lanes of a vector of columns, and rows in flight.
     span: Span,
     /// Threads along the columns.
     tx: u32,
-    /// Threads along the folded axis.
+    /// Threads along the reduced axis.
     ty: u32,
     /// Blocks along the columns' axis.
     tiles: i64,
@@ -30,13 +30,13 @@ fn layout(kernel: &Kernel, target: Target) -> Layout {
     let tuning = target.options.tuning;
     let axis = kernel.outer.len() - 1;
     let width = kernel.outer[axis];
-    let mut v = lanes::width(kernel, axis, width, false, target.options.aligned);
-    let folds = kernel.body.iter().filter_map(|t| match t.inst {
+    let mut v = vectorize::width(kernel, axis, width, false, target.options.aligned);
+    let reductions = kernel.body.iter().filter_map(|t| match t.inst {
         Inst::Reduce { op, arg } => Some(state_bytes(op, kernel.body[arg as usize].dtype)),
         _ => None,
     });
-    let state = folds.max().unwrap_or(4) as u32;
-    // States of a block pass through shared memory, and those of a thread stay in registers.
+    let state = reductions.max().unwrap_or(4) as u32;
+    // The states of a block pass through shared memory, and those of a thread stay in registers.
     let threads = 32 * tuning.column_height;
     while v > 1 && (threads * v * state > 32 << 10 || v * state > 96) {
         v /= 2;
@@ -45,7 +45,7 @@ fn layout(kernel: &Kernel, target: Target) -> Layout {
     let tx = tx.next_power_of_two();
     let n = kernel.inner_size().max(1);
     let ty = (threads / tx).min((n as u64).next_power_of_two() as u32).max(1);
-    let loads = lanes::accesses(kernel).filter(|(t, _)| matches!(t.inst, Inst::Load { .. })).count().max(1) as u32;
+    let loads = vectorize::accesses(kernel).filter(|(t, _)| matches!(t.inst, Inst::Load { .. })).count().max(1) as u32;
     let mut u = (tuning.column_rows / loads.min(8)).max(1);
     while u > 1 && i64::from(u * ty) > n {
         u /= 2;
@@ -65,10 +65,10 @@ pub(super) fn emit(unit: &Unit, target: Target, out: &mut Generated) -> Stage {
     let Layout { span, tx, ty, tiles, splits } = layout(kernel, target);
     let (v, int) = (span.v, lower.index());
     let axis = kernel.outer.len() - 1;
-    let folds = folds_of(kernel, &phases, 0);
+    let reductions = reductions_of(kernel, &phases, 0);
     let mut code = Code::at(1);
 
-    // Which columns, which part.
+    // The columns and the part of this block.
     let width = lower.int("width", kernel.outer[axis]);
     let d_tiles = lower.divisor("tiles", tiles);
     let block = if lower.wide { "(int64)blockIdx.x" } else { "(int32)blockIdx.x" };
@@ -105,23 +105,23 @@ pub(super) fn emit(unit: &Unit, target: Target, out: &mut Generated) -> Stage {
     row_values(&mut lower, &mut code, span, axis, &prologue, "inside");
     keep_lanes(&mut lower, &mut code, span, &prologue, &used);
 
-    for f in &folds {
+    for f in &reductions {
         code.line(format!("{}::state s{}[{v}];", f.name, f.v));
         code.line("#pragma unroll");
-        code.line(format!("for (int l = 0; l < {v}; l++) s{}[l] = {}::empty();", f.v, f.name));
+        code.line(format!("for (int l = 0; l < {v}; l++) s{}[l] = {}::identity();", f.v, f.name));
     }
-    pass(&mut lower, &mut code, &folds, span, axis, ty);
+    pass(&mut lower, &mut code, &reductions, span, axis, ty);
 
-    // Rows of threads, then blocks.
-    let bytes = folds.iter().map(|f| state_bytes(f.op, f.from) as u32 * tx * ty * v).max().unwrap_or(0);
+    // Merge the states of the rows of threads, then those of blocks.
+    let bytes = reductions.iter().map(|f| state_bytes(f.op, f.from) as u32 * tx * ty * v).max().unwrap_or(0);
     if ty > 1 {
         code.line(format!("__shared__ vec<uint8, 16> pool[{}];", bytes.div_ceil(16)));
-        folds.iter().for_each(|f| down(&mut code, f, v, tx, ty));
+        reductions.iter().for_each(|f| merge_thread_rows(&mut code, f, v, tx, ty));
     }
     if splits > 1 {
-        join(&mut lower, &mut code, &folds, (span, tx, ty), (tiles, splits), out);
+        merge_parts(&mut lower, &mut code, &reductions, (span, tx, ty), (tiles, splits), out);
     }
-    code.block("if (ty == 0 && inside)", |c| epilogue(&mut lower, c, &folds, span, axis, &phases, &prologue));
+    code.block("if (ty == 0 && inside)", |c| epilogue(&mut lower, c, &reductions, span, axis, &phases, &prologue));
 
     let others = kernel.outer_size() / kernel.outer[axis].max(1);
     let mut shape = Shape::linear(tiles * splits * others, tx * ty);
@@ -130,7 +130,7 @@ pub(super) fn emit(unit: &Unit, target: Target, out: &mut Generated) -> Stage {
     lower.finish(&name, tx * ty, 1, code, shape)
 }
 
-/// Loads row-level operands as vectors of columns; their lanes become names.
+/// Loads row-level operands as vectors of columns, and names their lanes.
 fn row_values(lower: &mut Lower<'_>, code: &mut Code, span: Span, axis: usize, list: &[Val], guard: &str) {
     let v = span.v;
     for &i in list {
@@ -139,8 +139,8 @@ fn row_values(lower: &mut Lower<'_>, code: &mut Code, span: Span, axis: usize, l
             Inst::Load { buf, access } => {
                 let vars = outer_vars(lower);
                 let at = lower.address(access, &vars, true);
-                let s = spot(lower, access, axis, v, t.dtype, at);
-                let same = s.lane == lanes::Lane::Same;
+                let s = vector_access(lower, access, axis, v, t.dtype, at);
+                let same = s.lane == vectorize::LaneStep::Broadcast;
                 let ty = if same { ctype(t.dtype).into() } else { one(span).vector(ctype(t.dtype)) };
                 let p = lower.pointer(*buf, t.dtype);
                 code.line(format!("const {ty} x{i} = {guard} ? {} : {ty}{{}};", s.load(&p, v, None)));
@@ -157,60 +157,54 @@ fn row_values(lower: &mut Lower<'_>, code: &mut Code, span: Span, axis: usize, l
     }
 }
 
-fn iota_lane(lower: &mut Lower<'_>, access: &Access, axis: usize, v: u32, at: &str) -> String {
-    let s = spot(lower, access, axis, v.max(2), cuprous_core::DType::I64, at.to_string());
-    let step = if v == 1 || s.step == "0" { String::new() } else { format!(" + l * (int64){}", s.step) };
-    format!("((int64)({at}){step})")
-}
-
-/// The span of a single vector.
+/// Returns the span of a single vector.
 fn one(span: Span) -> Span {
     Span { u: 1, ..span }
 }
 
-/// Computes row-level values of the prologue into vectors, where elements use them.
+/// Computes row-level values into vectors, for the elements that use them.
 fn keep_lanes(lower: &mut Lower<'_>, code: &mut Code, span: Span, list: &[Val], used: &[bool]) {
     let body = lower.body();
-    let made = |i: Val| matches!(body[i as usize].inst, Inst::Map { .. } | Inst::Gather { .. });
-    let kept: Vec<Val> = list.iter().copied().filter(|&i| used[i as usize] && made(i)).collect();
-    if kept.is_empty() {
+    let is_computed = |i: Val| matches!(body[i as usize].inst, Inst::Map { .. } | Inst::Gather { .. });
+    let live: Vec<Val> = list.iter().copied().filter(|&i| used[i as usize] && is_computed(i)).collect();
+    if live.is_empty() {
         return;
     }
-    for &i in &kept {
+    for &i in &live {
         code.line(format!("{} w{i};", one(span).vector(ctype(lower.body()[i as usize].dtype))));
     }
     one(span).each_lane(code, |c| {
-        for &i in list.iter().filter(|&&i| made(i)) {
+        for &i in list.iter().filter(|&&i| is_computed(i)) {
             lower.statement(c, i);
-            if kept.contains(&i) {
+            if live.contains(&i) {
                 c.line(format!("{} = v{i};", one(span).lane(&format!("w{i}"))));
             }
         }
     });
-    for &i in &kept {
+    for &i in &live {
         let name = one(span).lane(&format!("w{i}"));
         lower.names.insert(i, name);
     }
 }
 
-/// The pass over the folded axis.
-fn pass(lower: &mut Lower<'_>, code: &mut Code, folds: &[Folding], span: Span, axis: usize, ty: u32) {
+/// Writes the pass over the reduced axis.
+fn pass(lower: &mut Lower<'_>, code: &mut Code, reductions: &[Reduction], span: Span, axis: usize, ty: u32) {
     let kernel = &lower.unit.kernel;
     let (v, u, sub, int) = (span.v, span.u, span.sub(), lower.index());
     let first = kernel.outer.len();
     let outer = outer_vars(lower);
-    let mut seen: Vec<usize> = Vec::new();
+    let mut declared: Vec<usize> = Vec::new();
     for t in kernel.body.iter().filter(|t| t.level == Level::Full) {
         if let Inst::Load { access, .. } | Inst::Store { access, .. } | Inst::Iota { access } = &t.inst {
             let tag = lower.tag(access);
-            if !seen.contains(&tag) {
-                seen.push(tag);
+            if !declared.contains(&tag) {
+                declared.push(tag);
                 let at = lower.address(access, &outer, true);
                 code.line(format!("const {int} column{tag} = {at};"));
             }
         }
     }
-    // Indices along the folded axes from the number of an element.
+    // Indices along the reduced axes from the number of an element.
     let mut inner = vec![(first, "e".to_string())];
     let mut lines = Vec::new();
     if kernel.inner.len() > 1 {
@@ -226,7 +220,7 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, folds: &[Folding], span: Span, a
         inner.push((first, format!("e{first}")));
     }
     let element = if u == 1 { "at".to_string() } else { format!("at + u * {ty}") };
-    let place = |c: &mut Code| {
+    let position = |c: &mut Code| {
         c.line(format!("const {int} e = {element};"));
         lines.iter().for_each(|line| c.line(line));
     };
@@ -240,12 +234,12 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, folds: &[Folding], span: Span, a
         if u > 1 {
             c.line(format!("const bool full = at + {} < stop;", (u - 1) * ty));
         }
-        let mut loads: Vec<(Val, String, Spot)> = Vec::new();
+        let mut loads: Vec<(Val, String, VectorAccess)> = Vec::new();
         for (i, t) in kernel.body.iter().enumerate().filter(|(_, t)| t.level == Level::Full) {
             if let Inst::Load { buf, access } = &t.inst {
                 let at = start(lower, access);
-                let s = spot(lower, access, axis, v, t.dtype, at);
-                let same = s.lane == lanes::Lane::Same;
+                let s = vector_access(lower, access, axis, v, t.dtype, at);
+                let same = s.lane == vectorize::LaneStep::Broadcast;
                 let ty = if same { ctype(t.dtype).into() } else { span.vector(ctype(t.dtype)) };
                 c.line(span.array(&ty, &format!("x{i}")));
                 lower.names.insert(i as Val, if same { format!("x{i}{sub}") } else { span.lane(&format!("x{i}")) });
@@ -254,10 +248,11 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, folds: &[Folding], span: Span, a
         }
         let fill = |c: &mut Code, guarded: bool| {
             span.scoped(c, |c| {
-                place(c);
+                position(c);
                 for (i, p, s) in &loads {
                     let t = kernel.body[*i as usize].dtype;
-                    let ty = if s.lane == lanes::Lane::Same { ctype(t).into() } else { span.vector(ctype(t)) };
+                    let ty =
+                        if s.lane == vectorize::LaneStep::Broadcast { ctype(t).into() } else { span.vector(ctype(t)) };
                     let load = s.load(p, v, None);
                     c.line(if guarded {
                         format!("x{i}{sub} = e < stop ? {load} : {ty}{{}};")
@@ -273,12 +268,12 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, folds: &[Folding], span: Span, a
             c.block("if (full)", |c| fill(c, false));
             c.block("else", |c| fill(c, true));
         }
-        for f in folds {
+        for f in reductions {
             c.line(format!("{} r{}[{v}][{u}];", f.element(), f.v));
         }
         let index = format!("[{}][{}]", if v == 1 { "0" } else { "l" }, if u == 1 { "0" } else { "u" });
         span.scoped(c, |c| {
-            place(c);
+            position(c);
             let stores: Vec<usize> = (0..kernel.body.len())
                 .filter(|&i| kernel.body[i].level == Level::Full && matches!(kernel.body[i].inst, Inst::Store { .. }))
                 .collect();
@@ -301,39 +296,42 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, folds: &[Folding], span: Span, a
                         _ => {}
                     }
                 }
-                for f in folds {
-                    c.line(format!("r{}{index} = {};", f.v, f.taken(&lower.name(f.arg))));
+                for f in reductions {
+                    c.line(format!("r{}{index} = {};", f.v, f.converted(&lower.name(f.arg))));
                 }
             });
             for &i in &stores {
                 let Inst::Store { buf, access, .. } = &kernel.body[i].inst else { continue };
                 let d = kernel.body[i].dtype;
                 let at = start(lower, access);
-                let s = spot(lower, access, axis, v, d, at);
+                let s = vector_access(lower, access, axis, v, d, at);
                 let line = s.store(&lower.pointer(*buf, d), v, &format!("y{i}"), None);
                 c.line(if u == 1 { line } else { format!("if (e < stop) {line}") });
             }
         });
         let each = |c: &mut Code, guard: bool| {
-            for f in folds {
+            for f in reductions {
                 c.line("#pragma unroll");
                 c.block(format!("for (int l = 0; l < {v}; l++)"), |c| {
                     c.line("#pragma unroll");
                     let test = if guard { format!("if (at + u * {ty} < stop) ") } else { String::new() };
                     c.line(format!(
-                        "for (int u = 0; u < {u}; u++) {test}{0}::one(s{1}[l], r{1}[l][u], at + u * {ty});",
+                        "for (int u = 0; u < {u}; u++) {test}{0}::accumulate(s{1}[l], r{1}[l][u], at + u * {ty});",
                         f.name, f.v
                     ));
                 });
             }
         };
-        if folds.iter().any(Folding::wants_index) || u == 1 {
+        if reductions.iter().any(Reduction::wants_index) || u == 1 {
             each(c, u > 1);
         } else {
             c.block("if (full)", |c| {
-                for f in folds {
+                for f in reductions {
                     c.line("#pragma unroll");
-                    c.line(format!("for (int l = 0; l < {v}; l++) {0}::many<{u}>(s{1}[l], r{1}[l]);", f.name, f.v));
+                    c.line(format!(
+                        "for (int l = 0; l < {v}; l++) {0}::accumulate_many<{u}>(s{1}[l], r{1}[l]);",
+                        f.name, f.v
+                    ));
                 }
             });
             c.block("else", |c| each(c, true));
@@ -341,8 +339,8 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, folds: &[Folding], span: Span, a
     });
 }
 
-/// Joins the states of the rows of threads into those of the first.
-fn down(code: &mut Code, f: &Folding, v: u32, tx: u32, ty: u32) {
+/// Merges the states of all rows of threads into those of the first row.
+fn merge_thread_rows(code: &mut Code, f: &Reduction, v: u32, tx: u32, ty: u32) {
     code.block("", |c| {
         c.line(format!("typedef {}::state state;", f.name));
         c.line("state* all = (state*)pool;");
@@ -366,11 +364,11 @@ fn down(code: &mut Code, f: &Folding, v: u32, tx: u32, ty: u32) {
     });
 }
 
-/// Leaves all blocks but the last of a tile, which gets the folds of all parts.
-fn join(
+/// Ends all blocks but the last of a tile, which merges the states of all parts.
+fn merge_parts(
     lower: &mut Lower<'_>,
     code: &mut Code,
-    folds: &[Folding],
+    reductions: &[Reduction],
     (span, tx, ty): (Span, u32, u32),
     (tiles, splits): (i64, i64),
     out: &mut Generated,
@@ -382,9 +380,9 @@ fn join(
     let counters = out.state(4 * (tiles * others) as usize);
     lower.params.add("uint32*", "counters", counters);
     let int = lower.index();
-    // One state per part and column, columns side by side.
+    // One state per part and column; states of neighboring columns are adjacent.
     code.line(format!("const {int} columns = extent(tiles) * {}, column = tile * {} + tx;", tx * v, tx * v));
-    for f in folds {
+    for f in reductions {
         let bytes = state_bytes(f.op, f.from) as i64 * tiles * i64::from(tx * v) * splits * others;
         let scratch = out.scratch(bytes as usize);
         lower.params.add(&format!("{}::state*", f.name), &format!("parts{}", f.v), scratch);
@@ -395,10 +393,10 @@ fn join(
         ));
     }
     code.line("if (!is_last_block(counters + others * extent(tiles) + tile, (uint32)extent(parts))) return;");
-    for f in folds {
+    for f in reductions {
         code.line("#pragma unroll");
-        code.line(format!("for (int l = 0; l < {v}; l++) s{}[l] = {}::empty();", f.v, f.name));
-        // Loads of several parts at once: each takes its time.
+        code.line(format!("for (int l = 0; l < {v}; l++) s{}[l] = {}::identity();", f.v, f.name));
+        // Unrolled, so that the latencies of several loads overlap.
         code.line(format!("#pragma unroll {}", (32 / v).max(1)));
         code.block(format!("for ({int} k = ty; k < extent(parts); k += {ty})"), |c| {
             c.line("#pragma unroll");
@@ -408,16 +406,16 @@ fn join(
             ));
         });
         if ty > 1 {
-            down(code, f, v, tx, ty);
+            merge_thread_rows(code, f, v, tx, ty);
         }
     }
 }
 
-/// What the first row of threads does with the results, per column.
+/// Writes what the first row of threads does with the results of each column.
 fn epilogue(
     lower: &mut Lower<'_>,
     code: &mut Code,
-    folds: &[Folding],
+    reductions: &[Reduction],
     span: Span,
     axis: usize,
     phases: &Phases,
@@ -436,7 +434,7 @@ fn epilogue(
         code.line(format!("{} y{i};", one(span).vector(ctype(kernel.body[i as usize].dtype))));
     }
     one(span).each_lane(code, |c| {
-        for f in folds {
+        for f in reductions {
             c.line(f.result(&format!("s{}[{}]", f.v, if v == 1 { "0" } else { "l" })));
         }
         for &i in prologue.iter().chain(&after) {
@@ -454,7 +452,7 @@ fn epilogue(
         let Inst::Store { buf, access, .. } = &t.inst else { continue };
         let vars = outer_vars(lower);
         let at = lower.address(access, &vars, true);
-        let s = spot(lower, access, axis, v, t.dtype, at);
+        let s = vector_access(lower, access, axis, v, t.dtype, at);
         code.line(s.store(&lower.pointer(*buf, t.dtype), v, &format!("y{i}"), None));
     }
 }

@@ -1,44 +1,46 @@
-//! Kernels with reductions: which template, and with which shape.
+//! Kernels with reductions: the choice of a template and its launch shape.
 
 mod columns;
 mod phases;
 mod resident;
+mod rows;
 mod staging;
 mod streamed;
 
 use cuprous_plan::{Inst, Kernel, Level};
 
-use super::lanes;
-use super::lower::{Target, Unit, fold};
+use super::lower::{Target, Unit, reduction_name};
 use super::types::Generated;
+use super::vectorize;
 use phases::Phases;
 
-/// How rows are handled.
+/// How rows are distributed over threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Way {
+enum Strategy {
     /// A group of threads holds its row in registers: one read, one write.
-    Resident(resident::Held),
+    Resident(resident::ResidentLayout),
     /// A block reads its row once per phase.
     Streamed,
-    /// Few long rows: many blocks share each; phases are launches.
+    /// Few long rows: several blocks share each row, and phases are separate launches.
     Split,
-    /// The folded axis is not the dense one: threads go along the dense one; phases are launches.
+    /// The reduced axis is not the contiguous one. Threads lie along the contiguous one, and phases are separate
+    /// launches.
     Columns,
 }
 
 /// Adds the stages of a kernel with reductions.
 pub(crate) fn reduce(unit: &Unit, target: Target, out: &mut Generated) {
-    match way(&unit.kernel, target) {
-        Way::Resident(held) => out.stages.push(resident::emit(unit, target, held)),
-        Way::Streamed => {
+    match strategy(&unit.kernel, target) {
+        Strategy::Resident(layout) => out.stages.push(resident::emit(unit, target, layout)),
+        Strategy::Streamed => {
             let stage = streamed::emit(unit, target, 1, out);
             out.stages.push(stage);
         }
-        Way::Split => in_launches(unit, target, out, |unit, target, out| {
+        Strategy::Split => in_launches(unit, target, out, |unit, target, out| {
             let splits = streamed::splits(&unit.kernel, target);
             streamed::emit(unit, target, splits, out)
         }),
-        Way::Columns => in_launches(unit, target, out, columns::emit),
+        Strategy::Columns => in_launches(unit, target, out, columns::emit),
     }
 }
 
@@ -58,31 +60,31 @@ fn in_launches(
     }
 }
 
-fn way(kernel: &Kernel, target: Target) -> Way {
+fn strategy(kernel: &Kernel, target: Target) -> Strategy {
     if dense_along_outer(kernel) {
-        return Way::Columns;
+        return Strategy::Columns;
     }
     let rows = kernel.outer_size();
     let sms = i64::from(target.arch.sms);
     let row_bytes: i64 =
-        lanes::accesses(kernel).map(|(t, _)| t.dtype.size() as i64).max().unwrap_or(4) * kernel.inner_size();
-    // Scatters of whole kernels have a launch of their own: streamed bodies do not know them.
+        vectorize::accesses(kernel).map(|(t, _)| t.dtype.size() as i64).max().unwrap_or(4) * kernel.inner_size();
+    // A kernel that scatters needs a launch for the scatter, because the streamed template does not support it.
     let scatters = kernel.body.iter().any(|t| matches!(t.inst, Inst::Scatter { .. }));
-    if let Some(held) = resident::held(kernel, target).filter(|_| !scatters)
+    if let Some(layout) = resident::layout(kernel, target).filter(|_| !scatters)
         && (2 * rows >= sms || row_bytes <= 64 << 10)
     {
-        return Way::Resident(held);
+        return Strategy::Resident(layout);
     }
-    if rows >= 2 * sms && !scatters { Way::Streamed } else { Way::Split }
+    if rows >= 2 * sms && !scatters { Strategy::Streamed } else { Strategy::Split }
 }
 
-/// True where most bytes are dense along the last outer axis and not along the last inner one.
+/// Returns true if most bytes are contiguous along the last outer axis and not along the last inner one.
 fn dense_along_outer(kernel: &Kernel) -> bool {
     let (Some(outer), inner) = (kernel.outer.len().checked_sub(1), kernel.outer.len() + kernel.inner.len() - 1) else {
         return false;
     };
     let (mut across, mut along) = (0, 0);
-    for (t, access) in lanes::accesses(kernel) {
+    for (t, access) in vectorize::accesses(kernel) {
         match (access.strides[inner], access.strides[outer]) {
             (1, _) => along += t.dtype.size(),
             (s, 1) if s != 0 => across += t.dtype.size(),
@@ -92,22 +94,22 @@ fn dense_along_outer(kernel: &Kernel) -> bool {
     across > along
 }
 
-/// The folds of pass `p`: instruction, operand, prelude's name.
-fn folds_of(kernel: &Kernel, phases: &Phases, p: u32) -> Vec<Folding> {
+/// Returns the reductions of pass `p`.
+fn reductions_of(kernel: &Kernel, phases: &Phases, p: u32) -> Vec<Reduction> {
     let numbered = kernel.body.iter().enumerate();
     numbered
         .filter_map(|(v, t)| match t.inst {
-            Inst::Reduce { op, arg } if phases.fold_of(v as u16) == p => {
+            Inst::Reduce { op, arg } if phases.pass_of(v as u16) == p => {
                 let from = kernel.body[arg as usize].dtype;
-                Some(Folding { v: v as u16, arg, op, name: fold(op, from), from, to: t.dtype })
+                Some(Reduction { v: v as u16, arg, op, name: reduction_name(op, from), from, to: t.dtype })
             }
             _ => None,
         })
         .collect()
 }
 
-/// One fold.
-struct Folding {
+/// One reduction of a kernel.
+struct Reduction {
     v: u16,
     arg: u16,
     op: cuprous_core::ReduceOp,
@@ -117,29 +119,29 @@ struct Folding {
     to: cuprous_core::DType,
 }
 
-impl Folding {
-    /// True where elements go in with their position.
+impl Reduction {
+    /// Returns true if elements are accumulated with their index.
     fn wants_index(&self) -> bool {
         matches!(self.op, cuprous_core::ReduceOp::ArgMax | cuprous_core::ReduceOp::ArgMin)
     }
 
-    /// True where some element changes no result.
-    fn has_neutral(&self) -> bool {
+    /// Returns true if the reduction has an identity element.
+    fn has_identity(&self) -> bool {
         use cuprous_core::ReduceOp::*;
         matches!(self.op, Sum | Prod | Max | Min)
     }
 
-    /// C++ type of an element that goes in.
+    /// Returns the C++ type of an accumulated element.
     fn element(&self) -> &'static str {
         super::types::ctype(self.from.accumulator())
     }
 
-    /// An operand, converted to what goes in.
-    fn taken(&self, name: &str) -> String {
+    /// Returns an operand converted to the type of accumulated elements.
+    fn converted(&self, name: &str) -> String {
         if self.from == self.from.accumulator() { name.into() } else { format!("cast<{}>({name})", self.element()) }
     }
 
-    /// The statement that declares the result.
+    /// Returns the statement that declares the result.
     fn result(&self, state: &str) -> String {
         let (to, result) = (super::types::ctype(self.to), format!("{}::result({state})", self.name));
         let plain = match self.op {
@@ -155,7 +157,7 @@ impl Folding {
     }
 }
 
-/// Row-level instructions of phase `p`, in order.
+/// Returns the row-level instructions of phase `p`, in order.
 fn row_level(kernel: &Kernel, phases: &Phases, p: u32) -> Vec<u16> {
     let numbered = kernel.body.iter().enumerate();
     numbered

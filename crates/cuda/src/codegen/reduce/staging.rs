@@ -1,4 +1,5 @@
-//! Kernels with several phases as several launches, each with one fold at most; row values travel through scratch.
+//! Splits a kernel with several phases into several launches with at most one pass of reductions each. Row values are
+//! passed on through scratch.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,19 +9,19 @@ use super::phases::Phases;
 use crate::codegen::lower::{Unit, is_sink, operands};
 use crate::codegen::types::{Arg, Generated};
 
-/// The launches of a kernel: folds in order, then perhaps a map over all elements.
+/// Returns the launches of a kernel: reductions in order, then possibly a map over all elements.
 pub(crate) fn stages(unit: &Unit, out: &mut Generated) -> Vec<Unit> {
     let kernel = &unit.kernel;
     let phases = Phases::new(kernel);
     let mut staging = Staging {
         unit,
         tainted: tainted(kernel),
-        wanted: vec![BTreeSet::new(); phases.folds as usize],
+        exported: vec![BTreeSet::new(); phases.reducing_passes as usize],
         slots: HashMap::new(),
         buffers: unit.buffers.clone(),
         phases,
     };
-    // From the last, since each says what it wants of those before.
+    // From the last to the first, since each launch requests row values from earlier ones.
     let last = staging.phases.passes - 1;
     let mut kernels = Vec::new();
     let scatters_rows = kernel.body.iter().any(|t| t.level == Level::Row && matches!(t.inst, Inst::Scatter { .. }));
@@ -35,11 +36,11 @@ pub(crate) fn stages(unit: &Unit, out: &mut Generated) -> Vec<Unit> {
 struct Staging<'a> {
     unit: &'a Unit,
     phases: Phases,
-    /// Row values before the first pass that read memory which the kernel writes.
+    /// True for values that depend on memory which the kernel writes.
     tainted: Vec<bool>,
-    /// Row values that later launches want of each.
-    wanted: Vec<BTreeSet<Val>>,
-    /// Where a wanted value lies: index of a buffer.
+    /// Row values that later launches need, by the launch that computes them.
+    exported: Vec<BTreeSet<Val>>,
+    /// The scratch buffer of each such value, as an index of `buffers`.
     slots: HashMap<Val, u16>,
     buffers: Vec<Arg>,
 }
@@ -68,7 +69,7 @@ impl Staging<'_> {
         &self.unit.kernel.body
     }
 
-    /// The launch after which a row value exists.
+    /// Returns the launch after which a row value exists.
     fn launch_of(&self, v: Val) -> u32 {
         self.phases.of[v as usize].saturating_sub(1)
     }
@@ -85,7 +86,7 @@ impl Staging<'_> {
             let earlier = phase > 0 && phase - 1 < p || phase == 0 && self.tainted[i];
             if earlier {
                 let from = self.launch_of(v) as usize;
-                self.wanted[from].insert(v);
+                self.exported[from].insert(v);
                 read.insert(v);
                 return;
             }
@@ -96,10 +97,10 @@ impl Staging<'_> {
 
     fn kernel(&mut self, p: u32, last: u32, out: &mut Generated) -> Kernel {
         let (mut here, mut read) = (BTreeSet::new(), BTreeSet::new());
-        let folds = self.phases.folds;
+        let reducing_passes = self.phases.reducing_passes;
         let sinks: Vec<Val> = (0..self.body().len() as Val)
             .filter(|&v| match (&self.body()[v as usize].inst, self.body()[v as usize].level) {
-                (Inst::Reduce { .. }, _) => self.phases.fold_of(v) == p,
+                (Inst::Reduce { .. }, _) => self.phases.pass_of(v) == p,
                 (Inst::Scatter { .. }, Level::Row) => p == last + 1,
                 (inst, Level::Full) if is_sink(inst) => p == last,
                 (inst, Level::Row) if is_sink(inst) => self.launch_of(v) == p,
@@ -107,8 +108,8 @@ impl Staging<'_> {
             })
             .collect();
         sinks.into_iter().for_each(|v| self.visit(v, p, &mut here, &mut read));
-        if p < folds {
-            for v in self.wanted[p as usize].clone() {
+        if p < reducing_passes {
+            for v in self.exported[p as usize].clone() {
                 self.visit(v, p, &mut here, &mut read);
             }
         }
@@ -129,8 +130,8 @@ impl Staging<'_> {
             number.insert(v, body.len() as Val);
             body.push(t);
         }
-        if p < folds {
-            for v in self.wanted[p as usize].clone() {
+        if p < reducing_passes {
+            for v in self.exported[p as usize].clone() {
                 let (dtype, buf) = (self.body()[v as usize].dtype, self.slot(v, out));
                 let inst = Inst::Store { buf, access: rows(), arg: number[&v] };
                 body.push(Typed { inst, dtype, level: Level::Row });
@@ -140,7 +141,7 @@ impl Staging<'_> {
         if p > last {
             kernel.inner.clear();
         }
-        if p < folds { kernel } else { as_map(kernel) }
+        if p < reducing_passes { kernel } else { as_map(kernel) }
     }
 
     fn slot(&mut self, v: Val, out: &mut Generated) -> u16 {
@@ -166,7 +167,7 @@ fn renumber(inst: &mut Inst, number: &HashMap<Val, Val>) {
     }
 }
 
-/// A kernel without folds over all elements: row accesses stand still along the inner axes.
+/// Turns a kernel without reductions into a map over all elements. Row accesses get stride 0 along the inner axes.
 fn as_map(mut kernel: Kernel) -> Kernel {
     let inner = std::mem::take(&mut kernel.inner);
     let rank = kernel.outer.len() + inner.len();

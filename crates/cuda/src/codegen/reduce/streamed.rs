@@ -1,34 +1,34 @@
 //! Long rows: a block passes over its row, or over its part of one, with several vectors in flight per thread.
 //!
-//! Where rows are split, the last block of a row to finish joins the parts in order, so that the result does not
-//! depend on timing; its counter is zero again afterwards.
+//! If rows are split, the last block of a row to finish merges the parts in order, so that the result does not depend
+//! on timing. It resets its counter to zero.
 
 use cuprous_core::ReduceOp;
 use cuprous_plan::{Inst, Kernel, Level, Val};
 
 use super::phases::Phases;
-use super::resident::{Place, inner_place, outer_indices, row_statement, take_all};
-use super::{Folding, folds_of, row_level};
-use crate::codegen::lanes;
+use super::rows::{RowPosition, accumulate_all, iota_lane, outer_indices, row_position, row_statement};
+use super::{Reduction, reductions_of, row_level};
 use crate::codegen::lower::{Lower, Shape, Target, Unit, is_sink, kernel_name, operands, state_bytes};
-use crate::codegen::map::{Span, Spot, spot};
+use crate::codegen::map::{Span, VectorAccess, vector_access};
 use crate::codegen::text::Code;
 use crate::codegen::types::{Generated, Stage, ctype};
+use crate::codegen::vectorize;
 
-/// Vectors per thread and turn, and threads.
+/// Returns the vectors per thread and iteration, and the threads of a block.
 fn shape(kernel: &Kernel, target: Target) -> (Span, u32) {
     let axis = kernel.outer.len() + kernel.inner.len() - 1;
     let last = kernel.inner[kernel.inner.len() - 1];
-    // One row on one axis may end within a vector.
+    // The end of a single row on one axis may lie within a vector.
     let partial = kernel.inner.len() == 1 && kernel.outer_size() == 1;
-    let v = lanes::width(kernel, axis, last, partial, target.options.aligned);
+    let v = vectorize::width(kernel, axis, last, partial, target.options.aligned);
     let numbered =
         kernel.body.iter().any(|t| matches!(t.inst, Inst::Reduce { op: ReduceOp::ArgMax | ReduceOp::ArgMin, .. }));
     let most = if numbered { 8 } else { 16 };
     let v = v.min(most);
-    let loads = lanes::accesses(kernel).filter(|(t, _)| matches!(t.inst, Inst::Load { .. })).count().max(1) as u32;
+    let loads = vectorize::accesses(kernel).filter(|(t, _)| matches!(t.inst, Inst::Load { .. })).count().max(1) as u32;
     let mut u = (most / v).min(target.options.tuning.row_vectors).min(8 / loads.min(8)).max(1);
-    // A bare fold has registers for twice as much in flight.
+    // A simple reduction has registers for twice as many vectors in flight.
     if !numbered && v == 4 && loads == 1 && kernel.body.len() <= 8 && Phases::new(kernel).passes == 1 {
         u *= 2;
     }
@@ -40,12 +40,12 @@ fn shape(kernel: &Kernel, target: Target) -> (Span, u32) {
     (Span { v, u }, threads)
 }
 
-/// Blocks that share a row.
+/// Returns the number of blocks that share a row.
 pub(super) fn splits(kernel: &Kernel, target: Target) -> i64 {
     let (span, threads) = shape(kernel, target);
-    let turn = i64::from(threads * span.u * span.v);
+    let per_iteration = i64::from(threads * span.u * span.v);
     let wanted = i64::from(target.arch.sms * target.options.tuning.split_blocks) / kernel.outer_size().max(1);
-    wanted.clamp(1, (kernel.inner_size() / turn).max(1))
+    wanted.clamp(1, (kernel.inner_size() / per_iteration).max(1))
 }
 
 pub(super) fn emit(unit: &Unit, target: Target, splits: i64, out: &mut Generated) -> Stage {
@@ -65,41 +65,41 @@ pub(super) fn emit(unit: &Unit, target: Target, splits: i64, out: &mut Generated
     if splits == 1 {
         code.line(format!("const {int} row = {block}, begin = 0, stop = {n};"));
     } else {
-        // Blocks take turns along the row: at any time all of them read one stretch of memory.
+        // Blocks interleave along the row: at any time all of them read one stretch of memory.
         let parts = lower.divisor("parts", splits);
-        let turn = threads * span.u * v;
+        let per_iteration = threads * span.u * v;
         code.line(format!("const {int} row = quotient({block}, {parts}), part = {block} - row * extent({parts});"));
-        code.line(format!("const {int} begin = part * {turn}, stop = {n};"));
+        code.line(format!("const {int} begin = part * {per_iteration}, stop = {n};"));
     }
     outer_indices(&mut lower, &mut code, "row");
-    let place = inner_place(&mut lower, &mut code, axis);
+    let position = row_position(&mut lower, &mut code, axis);
     for v in row_level(kernel, &phases, 0) {
-        // With split rows, what needs no fold is written by the last block as well.
+        // With split rows, stores that need no reduction are left to the last block as well.
         if splits == 1 || !is_sink(&kernel.body[v as usize].inst) {
             row_statement(&mut lower, &mut code, v, leader);
         }
     }
     for p in 0..phases.passes {
-        let folds = folds_of(kernel, &phases, p);
+        let reductions = reductions_of(kernel, &phases, p);
         code.line(format!("// pass {p}"));
-        for f in &folds {
-            code.line(format!("{0}::state s{1} = {0}::empty();", f.name, f.v));
+        for f in &reductions {
+            code.line(format!("{0}::state s{1} = {0}::identity();", f.name, f.v));
         }
         pass(
             &mut lower,
             &mut code,
-            &place,
-            &folds,
+            &position,
+            &reductions,
             Pass { span, threads, axis, split: splits > 1, last: p + 1 == phases.passes },
         );
-        for f in &folds {
+        for f in &reductions {
             code.line(format!("__shared__ {}::state shared{}[{}];", f.name, f.v, threads / 32));
-            code.line(format!("s{0} = block_fold<{1}, {2}>(s{0}, shared{0});", f.v, f.name, threads));
+            code.line(format!("s{0} = block_reduce<{1}, {2}>(s{0}, shared{0});", f.v, f.name, threads));
         }
         if splits > 1 {
-            join(&mut lower, &mut code, &folds, Parts { rows, splits, threads }, out);
+            merge_parts(&mut lower, &mut code, &reductions, Parts { rows, splits, threads }, out);
         }
-        for f in &folds {
+        for f in &reductions {
             code.line(f.result(&format!("s{}", f.v)));
         }
         if splits > 1 {
@@ -124,24 +124,24 @@ struct Parts {
     threads: u32,
 }
 
-/// Leaves all blocks but the last of a row, which gets the folds of all parts.
-fn join(lower: &mut Lower<'_>, code: &mut Code, folds: &[Folding], parts: Parts, out: &mut Generated) {
+/// Ends all blocks but the last of a row, which merges the states of all parts.
+fn merge_parts(lower: &mut Lower<'_>, code: &mut Code, reductions: &[Reduction], parts: Parts, out: &mut Generated) {
     let counters = out.state(4 * parts.rows as usize);
     lower.params.add("uint32*", "counters", counters);
-    for f in folds {
+    for f in reductions {
         let bytes = state_bytes(f.op, f.from) * (parts.rows * parts.splits) as usize;
         let scratch = out.scratch(bytes);
         lower.params.add(&format!("{}::state*", f.name), &format!("parts{}", f.v), scratch);
         code.line(format!("if (threadIdx.x == 0) parts{0}[blockIdx.x] = s{0};", f.v));
     }
     code.line("if (!is_last_block(counters + row, (uint32)extent(parts))) return;");
-    for f in folds {
-        code.line(format!("s{0} = {1}::empty();", f.v, f.name));
+    for f in reductions {
+        code.line(format!("s{0} = {1}::identity();", f.v, f.name));
         let (int, t) = (lower.index(), parts.threads);
         code.block(format!("for ({int} k = threadIdx.x; k < extent(parts); k += {t})"), |c| {
             c.line(format!("s{0} = {1}::merge(s{0}, parts{0}[row * extent(parts) + k]);", f.v, f.name));
         });
-        code.line(format!("s{0} = block_fold<{1}, {t}>(s{0}, shared{0});", f.v, f.name));
+        code.line(format!("s{0} = block_reduce<{1}, {t}>(s{0}, shared{0});", f.v, f.name));
     }
 }
 
@@ -151,15 +151,15 @@ struct Pass {
     span: Span,
     threads: u32,
     axis: usize,
-    /// The row is split among blocks.
+    /// True if the row is split among blocks.
     split: bool,
     last: bool,
 }
 
-/// What a pass computes: its folds and, in the last pass, all stores.
-fn needed(kernel: &Kernel, folds: &[Folding], last: bool) -> Vec<bool> {
+/// Returns what a pass computes: its reductions and, in the last pass, all stores.
+fn needed(kernel: &Kernel, reductions: &[Reduction], last: bool) -> Vec<bool> {
     let mut live = vec![false; kernel.body.len()];
-    folds.iter().for_each(|f| live[f.arg as usize] = true);
+    reductions.iter().for_each(|f| live[f.arg as usize] = true);
     for (i, t) in kernel.body.iter().enumerate().rev() {
         if t.level == Level::Full {
             live[i] |= last && is_sink(&t.inst);
@@ -171,27 +171,27 @@ fn needed(kernel: &Kernel, folds: &[Folding], last: bool) -> Vec<bool> {
     live
 }
 
-fn pass(lower: &mut Lower<'_>, code: &mut Code, place: &Place, folds: &[Folding], pass: Pass) {
+fn pass(lower: &mut Lower<'_>, code: &mut Code, position: &RowPosition, reductions: &[Reduction], pass: Pass) {
     let kernel = &lower.unit.kernel;
-    let live = needed(kernel, folds, pass.last);
+    let live = needed(kernel, reductions, pass.last);
     let Pass { span, threads, axis, .. } = pass;
     let (v, sub, int) = (span.v, span.sub(), lower.index());
-    let turn = threads * span.u * v;
+    let per_iteration = threads * span.u * v;
     let full_level = |i: usize| live[i] && kernel.body[i].level == Level::Full;
-    let step = if pass.split { format!("{turn} * extent(parts)") } else { turn.to_string() };
+    let step = if pass.split { format!("{per_iteration} * extent(parts)") } else { per_iteration.to_string() };
     code.block(format!("for ({int} at = begin; at < stop; at += {step})"), |c| {
-        c.line(format!("const bool full = at + {turn} <= stop;"));
+        c.line(format!("const bool full = at + {per_iteration} <= stop;"));
         let vector = if span.u == 1 {
             format!("at + (int32)threadIdx.x{}", scale(v))
         } else {
             format!("at + ((int32)threadIdx.x + u * {threads}){}", scale(v))
         };
-        let mut loads: Vec<(Val, String, Spot)> = Vec::new();
+        let mut loads: Vec<(Val, String, VectorAccess)> = Vec::new();
         for (i, t) in kernel.body.iter().enumerate().filter(|(i, _)| full_level(*i)) {
             if let Inst::Load { buf, access } = &t.inst {
-                let at = place.at(lower, access);
-                let s = spot(lower, access, axis, v, t.dtype, at);
-                let same = s.lane == lanes::Lane::Same;
+                let at = position.at(lower, access);
+                let s = vector_access(lower, access, axis, v, t.dtype, at);
+                let same = s.lane == vectorize::LaneStep::Broadcast;
                 let ty = if same { ctype(t.dtype).into() } else { span.vector(ctype(t.dtype)) };
                 c.line(span.array(&ty, &format!("x{i}")));
                 lower.names.insert(i as Val, if same { format!("x{i}{sub}") } else { span.lane(&format!("x{i}")) });
@@ -202,7 +202,7 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, place: &Place, folds: &[Folding]
             for (guard, head) in [(None, "if (full)"), (Some("stop - j"), "else")] {
                 c.block(head, |c| {
                     span.scoped(c, |c| {
-                        place.lines(c, &vector);
+                        position.lines(c, &vector);
                         for (i, p, s) in &loads {
                             c.line(format!("x{i}{sub} = {};", s.load(p, v, guard)));
                         }
@@ -210,7 +210,7 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, place: &Place, folds: &[Folding]
                 });
             }
         }
-        for f in folds {
+        for f in reductions {
             c.line(format!("{} r{}[{}];", f.element(), f.v, span.u * v));
         }
         let index = match (span.u, v) {
@@ -223,7 +223,7 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, place: &Place, folds: &[Folding]
             .filter(|&i| full_level(i) && matches!(kernel.body[i].inst, Inst::Store { .. }))
             .collect();
         span.scoped(c, |c| {
-            place.lines(c, &vector);
+            position.lines(c, &vector);
             for &i in &stores {
                 c.line(format!("{} y{i};", span.vector(ctype(kernel.body[i].dtype))));
             }
@@ -231,14 +231,9 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, place: &Place, folds: &[Folding]
                 for (i, t) in kernel.body.iter().enumerate().filter(|(i, _)| full_level(*i)) {
                     match &t.inst {
                         Inst::Iota { access } => {
-                            let at = place.at(lower, access);
-                            let s = spot(lower, access, axis, v.max(2), t.dtype, at.clone());
-                            let step = if v == 1 || s.step == "0" {
-                                String::new()
-                            } else {
-                                format!(" + l * (int64){}", s.step)
-                            };
-                            lower.names.insert(i as Val, format!("((int64)({at}){step})"));
+                            let at = position.at(lower, access);
+                            let name = iota_lane(lower, access, axis, v, &at);
+                            lower.names.insert(i as Val, name);
                         }
                         Inst::Map { .. } | Inst::Gather { .. } => lower.statement(c, i as Val),
                         Inst::Store { arg, .. } => {
@@ -248,51 +243,52 @@ fn pass(lower: &mut Lower<'_>, code: &mut Code, place: &Place, folds: &[Folding]
                         _ => {}
                     }
                 }
-                for f in folds {
-                    c.line(format!("r{}[{index}] = {};", f.v, f.taken(&lower.name(f.arg))));
+                for f in reductions {
+                    c.line(format!("r{}[{index}] = {};", f.v, f.converted(&lower.name(f.arg))));
                 }
             });
             for &i in &stores {
                 let Inst::Store { buf, access, .. } = &kernel.body[i].inst else { continue };
                 let d = kernel.body[i].dtype;
-                let at = place.at(lower, access);
-                let s = spot(lower, access, axis, v, d, at);
+                let at = position.at(lower, access);
+                let s = vector_access(lower, access, axis, v, d, at);
                 c.line(s.store(&lower.pointer(*buf, d), v, &format!("y{i}"), Some("stop - j")));
             }
         });
-        if folds.is_empty() {
+        if reductions.is_empty() {
             return;
         }
-        let each = |c: &mut Code, f: &Folding| {
+        let each = |c: &mut Code, f: &Reduction| {
             span.scoped(c, |c| {
-                place.lines(c, &vector);
+                position.lines(c, &vector);
                 c.unrolled("l", v, |c| {
                     let at = if span.u == 1 { "l".to_string() } else { format!("u * {v} + l") };
-                    c.line(format!("if (j + l < stop) {0}::one(s{1}, r{1}[{at}], j + l);", f.name, f.v));
+                    c.line(format!("if (j + l < stop) {0}::accumulate(s{1}, r{1}[{at}], j + l);", f.name, f.v));
                 });
             });
         };
-        // Beyond the end stands what changes nothing, where there is such a thing.
-        let (neutral, other): (Vec<&Folding>, Vec<&Folding>) = folds.iter().partition(|f| f.has_neutral());
-        if !neutral.is_empty() {
+        // Elements past the end are set to the identity, if the reduction has one.
+        let (with_identity, other): (Vec<&Reduction>, Vec<&Reduction>) =
+            reductions.iter().partition(|f| f.has_identity());
+        if !with_identity.is_empty() {
             c.block("if (!full)", |c| {
                 span.scoped(c, |c| {
-                    place.lines(c, &vector);
+                    position.lines(c, &vector);
                     c.unrolled("l", v, |c| {
                         let at = if span.u == 1 { "l".to_string() } else { format!("u * {v} + l") };
-                        for f in &neutral {
-                            c.line(format!("if (j + l >= stop) r{0}[{at}] = {1}::empty();", f.v, f.name));
+                        for f in &with_identity {
+                            c.line(format!("if (j + l >= stop) r{0}[{at}] = {1}::identity();", f.v, f.name));
                         }
                     });
                 });
             });
         }
-        neutral.iter().for_each(|f| take_all(c, f, span.u * v, "", ""));
+        with_identity.iter().for_each(|f| accumulate_all(c, f, span.u * v, "", ""));
         for f in other {
             if f.wants_index() {
                 each(c, f);
             } else {
-                c.block("if (full)", |c| take_all(c, f, span.u * v, "", ""));
+                c.block("if (full)", |c| accumulate_all(c, f, span.u * v, "", ""));
                 c.block("else", |c| each(c, f));
             }
         }

@@ -1,6 +1,6 @@
-// Elements at which a mask holds, moved together in order. TILE elements of the mask are a block's.
+// Gathers the elements that a mask selects, in order. A block handles MASK_TILE elements of the mask.
 constexpr int MASK_TILE = 4096, MASK_WORDS = MASK_TILE / 64;
-// The mask as bits, 16 a lane at a time, and how many hold in each tile: a warp a tile.
+// Packs the mask into bits, 16 per lane at a time, and counts the bits of each tile. A warp handles a tile.
 DEV void pack_mask(const uint8* mask, int64* counts, int64 n, int64 tiles) {
     const int lane = threadIdx.x % 32;
     const int64 tile = (int64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
@@ -14,7 +14,7 @@ DEV void pack_mask(const uint8* mask, int64* counts, int64 n, int64 tiles) {
 #pragma unroll
         for (int k = 0; k < 8; k++) {
             const int64 at = first + (k * 32 + lane) * 16;
-            m[k] = load_some<16>(mask + at, n - at);
+            m[k] = load_partial<16>(mask + at, n - at);
         }
     }
     uint32 sum = 0;
@@ -26,7 +26,7 @@ DEV void pack_mask(const uint8* mask, int64* counts, int64 n, int64 tiles) {
         uint32 bits = 0;
 #pragma unroll
         for (int w = 0; w < 4; w++) {
-            // Bytes of 0 or 1: the product has them as neighbours.
+            // Bytes are 0 or 1: the product brings their bits next to each other.
             bits |= (u.words[w] * 0x01020408u >> 24 & 15) << (4 * w);
         }
         sum += __popc(bits);
@@ -36,11 +36,11 @@ DEV void pack_mask(const uint8* mask, int64* counts, int64 n, int64 tiles) {
     for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, d);
     if (lane == 0) counts[tile] = sum;
 }
-// `packed`: how many hold up to the end of each tile, then the bits. Without values the result is the indices. 256
-// threads.
+// `packed` holds the count up to the end of each tile, then the bits. With INDICES the result is the indices instead of
+// values. 256 threads.
 template <class T, bool INDICES>
 DEV void compact(const int64* packed, const T* values, T* out, int64* indices_out, int64 tiles, int64 size) {
-    __shared__ uint16 kept[MASK_TILE];
+    __shared__ uint16 offsets[MASK_TILE];
     __shared__ uint32 sums[8];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int64 tile = blockIdx.x, first = tile * MASK_TILE;
@@ -55,17 +55,17 @@ DEV void compact(const int64* packed, const T* values, T* out, int64* indices_ou
     }
     if (lane == 31) sums[warp] = sum;
     __syncthreads();
-    uint32 place = sum - own, all = 0;
+    uint32 position = sum - own, all = 0;
 #pragma unroll
     for (int w = 0; w < 8; w++) {
-        if (w < warp) place += sums[w];
+        if (w < warp) position += sums[w];
         all += sums[w];
     }
-    for (; bits != 0; bits &= bits - 1) kept[place++] = (uint16)(threadIdx.x * 16 + __ffs(bits) - 1);
+    for (; bits != 0; bits &= bits - 1) offsets[position++] = (uint16)(threadIdx.x * 16 + __ffs(bits) - 1);
     __syncthreads();
     const int count = (int)min((int64)all, size - base);
     for (int j = threadIdx.x; j < count; j += 256) {
-        if constexpr (INDICES) indices_out[base + j] = first + kept[j];
-        else out[base + j] = values[first + kept[j]];
+        if constexpr (INDICES) indices_out[base + j] = first + offsets[j];
+        else out[base + j] = values[first + offsets[j]];
     }
 }

@@ -1,21 +1,21 @@
-//! What a mask keeps, moved together.
+//! Compaction: gathers the elements that a mask selects.
 
 use cuprous_core::routine::packed_mask;
 use cuprous_core::{DType, Layout, RoutineOp, ScanOp};
 use cuprous_plan::RoutineCall;
 
 use super::super::types::{Arg, ctype, short};
-use super::{DivUp, Launch, Made, Source, scan};
+use super::{Builder, DivUp, Launch, Source, scan};
 
 const TEXT: &str = include_str!("compact.cuh");
 
-/// Adds the launches that pack a mask.
-pub(super) fn pack(call: &RoutineCall, made: &mut Made) {
+/// Adds the launches that pack a mask into bits.
+pub(super) fn pack(call: &RoutineCall, builder: &mut Builder) {
     let (buffer, layout) = &call.ins[0];
-    let mut mask = made.dense(&call.ins[0], DType::Bool);
-    if !made.target.options.aligned || mask.offset % 16 != 0 {
-        let at = made.out.scratch(layout.size as usize);
-        made.pack(Arg::Buffer(*buffer), layout, at, DType::Bool);
+    let mut mask = builder.dense(&call.ins[0], DType::Bool);
+    if !builder.target.options.aligned || mask.offset % 16 != 0 {
+        let at = builder.out.scratch(layout.size as usize);
+        builder.pack(Arg::Buffer(*buffer), layout, at, DType::Bool);
         mask = Source { at, offset: 0 };
     }
     let tiles = packed_mask(layout.size).1;
@@ -25,23 +25,23 @@ pub(super) fn pack(call: &RoutineCall, made: &mut Made) {
         .int("n", layout.size)
         .int("tiles", tiles)
         .stage("pack_mask", tiles.div_up(8), 256, 0);
-    made.out.stages.push(stage);
+    builder.out.stages.push(stage);
     if tiles > 1 {
         let layout = Layout::contiguous(DType::I64, &[tiles]);
         let op = RoutineOp::Scan { op: ScanOp::Sum, axis: 0 };
         let sums =
             RoutineCall { op, ins: vec![(call.out.0, layout.clone())], out: (call.out.0, layout), ..call.clone() };
-        scan::scan(&sums, ScanOp::Sum, 0, made);
+        scan::scan(&sums, ScanOp::Sum, 0, builder);
     }
 }
 
 /// Adds the launches of a compaction.
-pub(super) fn compact(call: &RoutineCall, made: &mut Made) {
+pub(super) fn compact(call: &RoutineCall, builder: &mut Builder) {
     let out = Arg::Buffer(call.out.0);
-    let packed = made.dense(&call.ins[0], DType::I64);
+    let packed = builder.dense(&call.ins[0], DType::I64);
     let indices = call.ins.len() == 1;
     let d = call.out.1.dtype;
-    let values = if indices { packed } else { made.dense(&call.ins[1], d) };
+    let values = if indices { packed } else { builder.dense(&call.ins[1], d) };
     let tiles = call.ins[0].1.size / (packed_mask(1).0);
     let name = if indices { "mask_indices".into() } else { format!("compact_{}", short(d)) };
     let stage = Launch::new(name, &[d], &[TEXT])
@@ -52,5 +52,5 @@ pub(super) fn compact(call: &RoutineCall, made: &mut Made) {
         .int("tiles", tiles)
         .int("size", call.out.1.size)
         .stage(&format!("compact<{}, {indices}>", ctype(d)), tiles, 256, 0);
-    made.out.stages.push(stage);
+    builder.out.stages.push(stage);
 }

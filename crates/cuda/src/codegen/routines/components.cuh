@@ -1,29 +1,33 @@
-// Connected components: trees of elements whose parents are never behind them. Roots are hooked by atomics, and who climbs
-// shortens the way for others (J. Jaiganesh and M. Burtscher, HPDC 2018). P counts the elements.
+// Connected components as trees, in which a parent never comes after its child. Roots are hooked by atomics, and a
+// search for a root shortens the paths of others (J. Jaiganesh and M. Burtscher, HPDC 2018). P is the index type.
 //
-// Parents are read, shortened and hooked by many threads at once. All three are relaxed atomic operations of one size, of
-// scopes that hold all these threads, so that none races with another. What is read may be old: an element's ancestors
-// stay its ancestors, so that an old parent still leads to the root. A parent is only shortened where the element is no root
-// any more, and only a root's own number lets a hook succeed, so that no hook is lost.
+// Parents are read, shortened and hooked by many threads at once. All three are relaxed atomic operations of one size,
+// of scopes that contain all these threads, so they do not race. A value read may be out of date: an element's
+// ancestors stay its ancestors, so an old parent still leads to the root. Only the parent of an element that is no
+// longer a root is shortened, and a hook succeeds only on a root, so no hook is lost.
 #ifdef __CUDA_ARCH__
 DEV int32 load_relaxed(const int32* p) {
     int32 x;
-    asm volatile("{ .reg .u64 g; cvta.to.global.u64 g, %1; ld.relaxed.gpu.global.s32 %0, [g]; }" : "=r"(x) : "l"(p) : "memory");
+    asm volatile("{ .reg .u64 g; cvta.to.global.u64 g, %1; ld.relaxed.gpu.global.s32 %0, [g]; }"
+                 : "=r"(x) : "l"(p) : "memory");
     return x;
 }
 DEV int64 load_relaxed(const int64* p) {
     int64 x;
-    asm volatile("{ .reg .u64 g; cvta.to.global.u64 g, %1; ld.relaxed.gpu.global.s64 %0, [g]; }" : "=l"(x) : "l"(p) : "memory");
+    asm volatile("{ .reg .u64 g; cvta.to.global.u64 g, %1; ld.relaxed.gpu.global.s64 %0, [g]; }"
+                 : "=l"(x) : "l"(p) : "memory");
     return x;
 }
 DEV void store_relaxed(int32* p, int32 x) {
-    asm volatile("{ .reg .u64 g; cvta.to.global.u64 g, %0; st.relaxed.gpu.global.s32 [g], %1; }" ::"l"(p), "r"(x) : "memory");
+    asm volatile("{ .reg .u64 g; cvta.to.global.u64 g, %0; st.relaxed.gpu.global.s32 [g], %1; }"
+                 ::"l"(p), "r"(x) : "memory");
 }
 DEV void store_relaxed(int64* p, int64 x) {
-    asm volatile("{ .reg .u64 g; cvta.to.global.u64 g, %0; st.relaxed.gpu.global.s64 [g], %1; }" ::"l"(p), "l"(x) : "memory");
+    asm volatile("{ .reg .u64 g; cvta.to.global.u64 g, %0; st.relaxed.gpu.global.s64 [g], %1; }"
+                 ::"l"(p), "l"(x) : "memory");
 }
 #else
-// Where the host runs this, one thread at a time.
+// On the host, where one thread runs at a time.
 template <class P> DEV P load_relaxed(const P* p) { return *p; }
 template <class P> DEV void store_relaxed(P* p, P x) { *p = x; }
 #endif
@@ -38,7 +42,7 @@ template <class P> struct grid_parents {
         else return (P)atomicCAS((uint64*)at + from, (uint64)from, (uint64)to);
     }
 };
-// Those of a tile, in shared memory.
+// The parents of a tile's elements, in shared memory.
 struct block_parents {
     int32* at;
 #ifdef __CUDA_ARCH__
@@ -77,21 +81,21 @@ template <class A, class P> DEV void unite(const A& parent, P a, P b) {
     b = root_of(parent, b);
     while (a != b) {
         if (a < b) {
-            const P least = a;
+            const P swapped = a;
             a = b;
-            b = least;
+            b = swapped;
         }
         if (parent.hook(a, b) == a) return;
-        // Another thread was first.
+        // Another thread hooked the root first.
         a = root_of(parent, a);
     }
 }
 
-// Which other edges say that an edge need not be looked at: `right` has for each step which one leads to the element behind,
-// or -1. True where an edge follows from the edges of the element before, to which this one is joined, or from an own
-// shorter step; `own` and `before` are their words.
+// Returns true if an edge can be skipped, because other edges connect the same elements: edges of the previous element,
+// to which this one is joined, or a shorter step of this element. `right` has, for each step, the step that leads to
+// the element after its target, or -1. `own` and `before` are the edge words of this and of the previous element.
 template <class T, bool RUNS>
-DEV bool follows(const T* edges, T own, T before, int b, int shorter, int64 at) {
+DEV bool is_redundant(const T* edges, T own, T before, int b, int shorter, int64 at) {
     constexpr int BITS = 8 * sizeof(T);
     if (!RUNS || b == 0 || b >= BITS) return false;
     if ((before >> b & 1) && (edges[at] & 1)) return true;
@@ -99,7 +103,7 @@ DEV bool follows(const T* edges, T own, T before, int b, int shorter, int64 at) 
     return (before >> shorter & 1) || ((own >> shorter & 1) && (edges[at + 1] & 1));
 }
 
-// Joins a warp's row `y` of a tile, of which each lane has a column, to what is before it in the tile.
+// Joins a warp's row `y` of a tile to earlier elements of the tile. Each lane has a column.
 template <class T, int COUNT, bool RUNS>
 DEV void join_row(const T* edges, const block_parents& up, const int64* steps, const int64* right, const int64* rows,
                   const int64* columns, int64 left, int64 top, int y, int64 width, int64 n) {
@@ -114,14 +118,14 @@ DEV void join_row(const T* edges, const block_parents& up, const int64* steps, c
         if (!(word >> b % BITS & 1)) continue;
         const int down = (int)rows[b], to = x - (int)columns[b];
         if (down > y || to < 0 || to >= 32 || left + to >= width) continue;
-        if (follows<T, RUNS>(edges, own, before, b, (int)right[b], i - steps[b])) continue;
+        if (is_redundant<T, RUNS>(edges, own, before, b, (int)right[b], i - steps[b])) continue;
         unite(up, y * 32 + x, (y - down) * 32 + to);
     }
 }
 
-// Every element gets the first one of its component within its tile: HIGH rows of 32 columns; `rows` and `columns` say how
-// far each step goes. With RUNS bit 0 is the element before. A warp joins its own EACH rows, then strips of rows are joined
-// in pairs: so few threads at a time want the same root.
+// Gives every element the first element of its component within its tile of HIGH rows and 32 columns; `rows` and
+// `columns` are the distances of each step. With RUNS bit 0 is the edge to the previous element. A warp joins its own
+// EACH rows, then strips of rows are joined in pairs, so that few threads compete for a root.
 template <class T, class P, int COUNT, bool RUNS, int HIGH, int EACH>
 DEV void components_tiles(const T* edges, P* parent, const int64* steps, const int64* right, const int64* rows,
                           const int64* columns, int64 width, int64 across, int64 n) {
@@ -134,7 +138,7 @@ DEV void components_tiles(const T* edges, P* parent, const int64* steps, const i
         const uint32 starts = ~__ballot_sync(0xffffffffu, joined) & (0xffffffffu >> (31 - x));
         up[y * 32 + x] = y * 32 + (starts == 0 ? 0 : 31 - __clz(starts));
     }
-    // An edge of the warp's own rows may lead to any row before them.
+    // An edge of the warp's own rows may lead to any earlier row.
     __syncthreads();
     const block_parents tile(up);
     const auto join = [&](int y) {
@@ -156,7 +160,7 @@ DEV void components_tiles(const T* edges, P* parent, const int64* steps, const i
     }
 }
 
-// The edges from one tile to another; one thread for each element.
+// Follows the edges from one tile to another. One thread per element.
 template <class T, class P, int COUNT, bool RUNS, int HIGH>
 DEV void components_unite(const T* edges, P* parent, const int64* steps, const int64* right, const int64* rows,
                           const int64* columns, int64 width, int64 n) {
@@ -174,16 +178,16 @@ DEV void components_unite(const T* edges, P* parent, const int64* steps, const i
         const T word = b < BITS ? own : edges[b / BITS * n + i];
         const int64 at = i - steps[b];
         if (!(word >> b % BITS & 1) || at < 0) continue;
-        if (follows<T, RUNS>(edges, own, before, b, (int)right[b], at)) continue;
+        if (is_redundant<T, RUNS>(edges, own, before, b, (int)right[b], at)) continue;
         unite(grid_parents<P>{parent}, (P)i, (P)at);
     }
 }
 
-template <class P, class Out> DEV void components_end(P* parent, Out* out, int64 n) {
+template <class P, class Out> DEV void components_finish(P* parent, Out* out, int64 n) {
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) out[i] = root_of(grid_parents<P>{parent}, (P)i);
 }
-template <class Out> DEV void components_alone(Out* out, int64 n) {
+template <class Out> DEV void components_singletons(Out* out, int64 n) {
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) out[i] = (Out)i;
 }

@@ -1,22 +1,23 @@
-// Direct correlation. Every output adds its products in the order of the weights, one rounding each (fma), so results
-// do not depend on how the work is cut: with MORE a kernel goes on with the sums that an earlier one left in y.
-DEV float more(float s, float w, float x) { return __fmaf_rn(w, x, s); }
-DEV double more(double s, double w, double x) { return __fma_rn(w, x, s); }
-template <class T> DEV T more(T s, T w, T x) { return (T)((uint64)s + (uint64)w * (uint64)x); } // integers wrap
+// Direct correlation. Every output adds its products in the order of the weights with one rounding each (fma), so
+// results do not depend on how the work is split. With ACCUMULATE a kernel adds to the sums that an earlier one left in
+// y.
+DEV float multiply_add(float s, float w, float x) { return __fmaf_rn(w, x, s); }
+DEV double multiply_add(double s, double w, double x) { return __fma_rn(w, x, s); }
+template <class T> DEV T multiply_add(T s, T w, T x) { return (T)((uint64)s + (uint64)w * (uint64)x); } // integers wrap
 template <int n> struct number { static constexpr int value = n; };
 template <class T, edge E> DEV T element(const T* x, int64 i, int64 n, T constant) {
     int64 j = at_edge<E>(i, n);
     return E == edge_constant && j < 0 ? constant : x[j];
 }
 
-// Weights over the last two axes, KH x KW. A warp's lanes hold V neighbouring columns in each of two halves of the
-// tile and RY rows; the tile's elements and the weights lie in shared memory, a window of a row in registers.
+// Weights over the last two axes, KH x KW. A lane computes RY rows of V neighboring columns in each of the two halves
+// of the tile. The tile and the weights are in shared memory, a window of a row in registers.
 template <class T, edge E, int KH, int KW, int RY, int WARPS>
 DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 width, int64 tiles_y, int64 tiles_x,
                         int64 origin_y, int64 origin_x, int64 constant_bits) {
     constexpr int V = 16 / sizeof(T), TX = 64 * V, TY = RY * WARPS, STEP = 16;
     constexpr int FULL = KW > 2 * STEP ? KW / STEP : 0, REST = KW - FULL * STEP;
-    // Rows of the tile start on 16 bytes and have room for whole vectors; so do rows of weights.
+    // Rows of the tile, and rows of weights, start on 16 bytes and have room for whole vectors.
     constexpr int ROW = (TX + KW - 1 + V - 1) / V * V + V, KROW = (KW + V - 1) / V * V;
     constexpr int ROWS = TY + KH - 1, THREADS = 32 * WARPS;
     extern __shared__ vec<uint32, 4> room[];
@@ -59,8 +60,8 @@ DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 
     __syncthreads();
 
     T sum[RY][2][V] = {};
-    const T* mine = tile + warp * RY * ROW + lane * V;
-    // Columns first..first + COUNT of the weights, at row r of the thread's window.
+    const T* window_start = tile + warp * RY * ROW + lane * V;
+    // Adds columns first..first + COUNT of the weights, at row r of the thread's window.
     auto add_columns = [&](auto count, int r, int first) {
         constexpr int COUNT = decltype(count)::value, VECTORS = (V + COUNT - 1 + V - 1) / V;
         T window[2][VECTORS * V];
@@ -68,7 +69,7 @@ DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 
         for (int h = 0; h < 2; h++)
 #pragma unroll
             for (int i = 0; i < VECTORS; i++) {
-                vec<T, V> e = load<V>(mine + r * ROW + h * 32 * V + first + i * V);
+                vec<T, V> e = load<V>(window_start + r * ROW + h * 32 * V + first + i * V);
 #pragma unroll
                 for (int v = 0; v < V; v++) window[h][i * V + v] = e.v[v];
             }
@@ -88,7 +89,7 @@ DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 
 #pragma unroll
                 for (int h = 0; h < 2; h++)
 #pragma unroll
-                    for (int v = 0; v < V; v++) sum[o][h][v] = more(sum[o][h][v], wide[k], window[h][k + v]);
+                    for (int v = 0; v < V; v++) sum[o][h][v] = multiply_add(sum[o][h][v], wide[k], window[h][k + v]);
         }
     };
 #pragma unroll 1
@@ -119,8 +120,8 @@ DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 
     }
 }
 
-// Weights along the last axis: each warp slides its own windows over RY rows, and waits for no other.
-template <class T, edge E, int KW, int RY, int WARPS, bool MORE>
+// Weights along the last axis: each warp slides its own windows over RY rows, without waiting for other warps.
+template <class T, edge E, int KW, int RY, int WARPS, bool ACCUMULATE>
 DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 width, int64 tiles_x, int64 origin,
                        int64 constant_bits) {
     constexpr int V = 16 / sizeof(T), TX = 64 * V, COLUMNS = TX + KW - 1, EACH = (COLUMNS + 31) / 32;
@@ -151,14 +152,14 @@ DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 w
 #pragma unroll
         for (int i = 0; i < EACH; i++) if (i * 32 + lane < COLUMNS) line[i * 32 + lane] = e[i];
         __syncwarp();
-        // The next row is on its way while this one is worked on.
+        // The next row is loaded while this one is computed.
         if (o + 1 < RY && y0 + o + 1 < height) fetch(y0 + o + 1);
 #pragma unroll
         for (int h = 0; h < 2; h++) {
             const int64 column = x0 + h * 32 * V + lane * V;
             T* to = y + (y0 + o) * width + column;
             T window[WINDOW * V], sum[V] = {};
-            if constexpr (MORE) {
+            if constexpr (ACCUMULATE) {
 #pragma unroll
                 for (int v = 0; v < V; v++) if (column + v < width) sum[v] = to[v];
             }
@@ -171,7 +172,7 @@ DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 w
 #pragma unroll
             for (int k = 0; k < KW; k++)
 #pragma unroll
-                for (int v = 0; v < V; v++) sum[v] = more(sum[v], w[k], window[k + v]);
+                for (int v = 0; v < V; v++) sum[v] = multiply_add(sum[v], w[k], window[k + v]);
             if (width % V == 0) {
                 vec<T, V> q;
 #pragma unroll
@@ -186,8 +187,8 @@ DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 w
     }
 }
 
-// Weights along one axis that is not the last: a thread slides down a column, its R running sums in registers.
-template <class T, edge E, int K, int R, bool MORE>
+// Weights along one axis that is not the last: a thread slides down a column with R sums in registers.
+template <class T, edge E, int K, int R, bool ACCUMULATE>
 DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64 n, int64 inner, int64 parts,
                           int64 blocks_inner, int64 origin, int64 constant_bits) {
     const T constant = (T)__longlong_as_double(constant_bits);
@@ -201,19 +202,19 @@ DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64
     T w[K], sum[R] = {};
 #pragma unroll
     for (int k = 0; k < K; k++) w[k] = weights[k];
-    if constexpr (MORE) {
+    if constexpr (ACCUMULATE) {
 #pragma unroll
         for (int q = 0; q < R; q++) if (first + q < n) sum[q] = y[(first + q) * inner];
     }
     const int64 top = first - origin;
-    // Where these are some of the weights, what they read can be inside while the last outputs are not.
+    // With a part of the weights, all inputs can be inside although the last outputs are not.
     if (top >= 0 && top + R + K - 1 <= n && first + R <= n) {
         const T* from = x + top * inner;
 #pragma unroll
         for (int r = 0; r < R + K - 1; r++) {
             T e = from[r * inner];
 #pragma unroll
-            for (int q = 0; q < R; q++) if (r - q >= 0 && r - q < K) sum[q] = more(sum[q], w[r - q], e);
+            for (int q = 0; q < R; q++) if (r - q >= 0 && r - q < K) sum[q] = multiply_add(sum[q], w[r - q], e);
         }
 #pragma unroll
         for (int q = 0; q < R; q++) y[(first + q) * inner] = sum[q];
@@ -223,49 +224,49 @@ DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64
             int64 at = first + r - (K - 1) < n ? at_edge<E>(top + r, n) : 0;
             T e = E == edge_constant && at < 0 ? constant : x[at * inner];
 #pragma unroll
-            for (int q = 0; q < R; q++) if (r - q >= 0 && r - q < K) sum[q] = more(sum[q], w[r - q], e);
+            for (int q = 0; q < R; q++) if (r - q >= 0 && r - q < K) sum[q] = multiply_add(sum[q], w[r - q], e);
         }
 #pragma unroll
         for (int q = 0; q < R; q++) if (first + q < n) y[(first + q) * inner] = sum[q];
     }
 }
 
-// Any number of axes, any weights: an output a thread.
+// Any number of axes, any weights: one output per thread.
 template <class T, edge E, int N>
 DEV void correlate_any(const T* x, const T* weights, T* y, int64 total, int64 constant_bits, const int64 (&shape)[N],
                        const int64 (&window)[N], const int64 (&origin)[N]) {
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= total) return;
     const T constant = (T)__longlong_as_double(constant_bits);
-    int64 place[N], j[N], rest = i;
+    int64 start[N], j[N], rest = i;
 #pragma unroll
     for (int k = N - 1; k >= 0; k--) {
-        place[k] = rest % shape[k] - origin[k];
+        start[k] = rest % shape[k] - origin[k];
         rest /= shape[k];
         j[k] = 0;
     }
     T sum = 0;
     const T* w = weights;
-    for (bool going = true; going;) {
+    for (bool running = true; running;) {
         int64 row = 0;
         bool beyond = false;
 #pragma unroll
         for (int k = 0; k < N - 1; k++) {
-            int64 at = at_edge<E>(place[k] + j[k], shape[k]);
+            int64 at = at_edge<E>(start[k] + j[k], shape[k]);
             if (E == edge_constant) beyond |= at < 0;
             row = row * shape[k] + at;
         }
         row *= shape[N - 1];
         for (int64 c = 0; c < window[N - 1]; c++) {
             T e = constant;
-            if (!beyond) e = element<T, E>(x + row, place[N - 1] + c, shape[N - 1], constant);
-            sum = more(sum, *w++, e);
+            if (!beyond) e = element<T, E>(x + row, start[N - 1] + c, shape[N - 1], constant);
+            sum = multiply_add(sum, *w++, e);
         }
-        going = false;
+        running = false;
 #pragma unroll
         for (int k = N - 2; k >= 0; k--)
-            if (!going) {
-                if (++j[k] < window[k]) going = true;
+            if (!running) {
+                if (++j[k] < window[k]) running = true;
                 else j[k] = 0;
             }
     }

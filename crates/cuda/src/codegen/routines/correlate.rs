@@ -5,18 +5,18 @@ use cuprous_core::{DType, Dims};
 use cuprous_plan::RoutineCall;
 
 use super::super::types::{Arg, ctype, short};
-use super::{DivUp, EDGES, Launch, Made, Source, edge_name};
+use super::{Builder, DivUp, EDGES, Launch, Source, edge_name};
 
 const TEXT: &str = include_str!("correlate.cuh");
-/// Longest weights along one axis that a thread keeps in registers; longer ones are launches that go on with the sums of
-/// the one before.
+/// Most weights along one axis that a thread keeps in registers. More weights take several launches, each of which adds
+/// to the sums of the one before.
 const LINE: i64 = 40;
-/// Most such launches: beyond them shared memory is the better place.
+/// Most such launches. Beyond them the tile in shared memory is faster.
 const LAUNCHES: i64 = 8;
-/// Columns of weights that are unrolled at most: longer rows are walked in steps of 16.
+/// Most columns of weights for the tile in shared memory. Rows are unrolled in steps of 16.
 const WIDEST: i64 = 512;
 
-/// What all kernels share.
+/// The arguments that all kernels share.
 struct Correlation {
     d: DType,
     edge: Edge,
@@ -27,7 +27,7 @@ struct Correlation {
 }
 
 impl Correlation {
-    /// A launch that reads the weights from `from` on.
+    /// Returns a launch that reads the weights from `from` on.
     fn launch(&self, what: &str, from: i64) -> Launch {
         let weights = Source { offset: self.weights.offset + from, ..self.weights };
         Launch::new(format!("{what}_{}", short(self.d)), &[self.d], &[EDGES, TEXT])
@@ -41,12 +41,12 @@ impl Correlation {
     }
 }
 
-/// Adds the launch of a correlation; `None` for types that have none.
+/// Adds the launch of a correlation; `None` for unsupported types.
 pub(super) fn correlate(
     call: &RoutineCall,
     (edge, constant): (Edge, u64),
     origin: &Dims,
-    made: &mut Made,
+    builder: &mut Builder,
 ) -> Option<()> {
     let out = &call.out.1;
     let d = out.dtype;
@@ -58,38 +58,38 @@ pub(super) fn correlate(
         d,
         edge,
         constant,
-        x: made.dense(&call.ins[0], d),
-        weights: made.dense(&call.ins[1], d),
+        x: builder.dense(&call.ins[0], d),
+        weights: builder.dense(&call.ins[1], d),
         y: Arg::Buffer(call.out.0),
     };
     let n = shape.len();
     let product = |dims: &[i64]| dims.iter().product::<i64>();
-    // Axes over which the weights do more than shift nothing.
+    // Axes along which the weights have an effect: more than one weight, or a shift.
     let busy: Vec<usize> = (0..n).filter(|&k| window[k] != 1 || origin[k] != 0).collect();
     let (first, last) = (busy.first().copied().unwrap_or(n.max(1) - 1), busy.last().copied().unwrap_or(0));
     if n > 0 && first + 1 == n || n == 0 {
-        // Along the last axis alone: all other axes are rows.
+        // Along the last axis only: all other axes are rows.
         let width = shape.last().copied().unwrap_or(1);
         let (k, o) = (window.last().copied().unwrap_or(1), origin.last().copied().unwrap_or(0));
         if k <= LINE * LAUNCHES {
-            in_parts(k, |from, k| row(&all, [out.size / width, width], (from, k), o - from, made));
+            in_parts(k, |from, k| row(&all, [out.size / width, width], (from, k), o - from, builder));
             return Some(());
         }
-        if tile(&all, 1, [out.size / width, width], [1, k], [0, o], made) {
+        if tile(&all, 1, [out.size / width, width], [1, k], [0, o], builder) {
             return Some(());
         }
     } else if first == last && window[first] <= LINE * LAUNCHES {
         let sizes = [product(&shape[..first]), shape[first], product(&shape[first + 1..])];
-        in_parts(window[first], |from, k| column(&all, sizes, (from, k), origin[first] - from, made));
+        in_parts(window[first], |from, k| column(&all, sizes, (from, k), origin[first] - from, builder));
         return Some(());
     } else if first == last {
         let sizes = [shape[first], product(&shape[first + 1..])];
-        if tile(&all, product(&shape[..first]), sizes, [window[first], 1], [origin[first], 0], made) {
+        if tile(&all, product(&shape[..first]), sizes, [window[first], 1], [origin[first], 0], builder) {
             return Some(());
         }
     } else if first + 2 == n {
         let pair = |dims: &Dims| [dims[n - 2], dims[n - 1]];
-        if tile(&all, product(&shape[..n - 2]), pair(shape), pair(window), pair(origin), made) {
+        if tile(&all, product(&shape[..n - 2]), pair(shape), pair(window), pair(origin), builder) {
             return Some(());
         }
     }
@@ -101,24 +101,24 @@ pub(super) fn correlate(
         .ints("window", if n == 0 { &[1] } else { window })
         .ints("origin", if n == 0 { &[0] } else { origin })
         .stage(&format!("correlate_any<{}>", all.types()), out.size.div_up(128), 128, 0);
-    made.out.stages.push(stage);
+    builder.out.stages.push(stage);
     Some(())
 }
 
-/// Calls `launch(first, count)` for the parts of `k` weights, of about one size.
+/// Calls `launch(first, count)` for parts of `k` weights of roughly equal size.
 fn in_parts(k: i64, mut launch: impl FnMut(i64, i64)) {
     let parts = k.div_up(LINE).max(1);
     (0..parts).map(|p| (p * k / parts, (p + 1) * k / parts)).for_each(|(from, to)| launch(from, to - from));
 }
 
-/// Over the last two axes of a batch; false where the weights do not fit.
+/// Correlates over the last two axes of a batch. Returns false if the weights do not fit.
 fn tile(
     all: &Correlation,
     batch: i64,
     [height, width]: [i64; 2],
     [kh, kw]: [i64; 2],
     [oy, ox]: [i64; 2],
-    made: &mut Made,
+    builder: &mut Builder,
 ) -> bool {
     let v = 16 / all.d.size() as i64;
     let ry = match kh {
@@ -129,10 +129,10 @@ fn tile(
     let row = (tx + kw - 1 + v - 1) / v * v + v;
     let shared = |warps: i64| ((ry * warps + kh - 1) * row + kh * ((kw + v - 1) / v * v)) * all.d.size() as i64;
     let blocks = |warps: i64| batch * height.div_up(ry * warps) * width.div_up(tx);
-    let room = made.target.arch.max_shared as i64;
-    // Two blocks a multiprocessor where possible, and enough blocks for all of them.
+    let room = builder.target.arch.max_shared as i64;
+    // Two blocks per multiprocessor where possible, and enough blocks for all multiprocessors.
     let fits = |warps: i64| shared(warps) <= room / 2 - 1024 || (warps == 1 && shared(warps) <= room);
-    let enough = |warps: i64| blocks(warps) >= 2 * i64::from(made.target.arch.sms) && height > ry * warps / 2;
+    let enough = |warps: i64| blocks(warps) >= 2 * i64::from(builder.target.arch.sms) && height > ry * warps / 2;
     let Some(warps) = [8, 4, 2, 1].into_iter().find(|&w| fits(w) && (w == 1 || enough(w))) else { return false };
     if kw > WIDEST {
         return false;
@@ -153,15 +153,16 @@ fn tile(
             32 * warps as u32,
             0,
         );
-    made.out.stages.push(stage);
+    builder.out.stages.push(stage);
     true
 }
 
-/// Along the last axis, with `k` weights from `from` on.
-fn row(all: &Correlation, [height, width]: [i64; 2], (from, k): (i64, i64), origin: i64, made: &mut Made) {
+/// Correlates along the last axis, with `k` weights from `from` on.
+fn row(all: &Correlation, [height, width]: [i64; 2], (from, k): (i64, i64), origin: i64, builder: &mut Builder) {
     let tiles_x = width.div_up(64 * 16 / all.d.size() as i64);
-    let device = made.full_device() / 64;
-    let rows = [8, 4, 2].into_iter().find(|r| height * tiles_x >= r * device).unwrap_or(1).min(made.tuning.row_outputs);
+    let device = builder.full_device() / 64;
+    let rows =
+        [8, 4, 2].into_iter().find(|r| height * tiles_x >= r * device).unwrap_or(1).min(builder.tuning.row_outputs);
     let warps = if height * tiles_x >= 8 * rows { 8 } else { 1 };
     let stage = all
         .launch("correlate_row", from)
@@ -176,13 +177,13 @@ fn row(all: &Correlation, [height, width]: [i64; 2], (from, k): (i64, i64), orig
             32 * warps as u32,
             if k * all.d.size() as i64 <= 128 { 24 / warps as u32 } else { 0 },
         );
-    made.out.stages.push(stage);
+    builder.out.stages.push(stage);
 }
 
-/// Along an axis that is not the last, with `k` weights from `from` on.
-fn column(all: &Correlation, [outer, n, inner]: [i64; 3], (from, k): (i64, i64), origin: i64, made: &mut Made) {
-    let most = i64::from(made.tuning.column_outputs);
-    let outputs = if outer * n * inner >= most * made.full_device() / 2 { most } else { 8 };
+/// Correlates along an axis that is not the last, with `k` weights from `from` on.
+fn column(all: &Correlation, [outer, n, inner]: [i64; 3], (from, k): (i64, i64), origin: i64, builder: &mut Builder) {
+    let most = i64::from(builder.tuning.column_outputs);
+    let outputs = if outer * n * inner >= most * builder.full_device() / 2 { most } else { 8 };
     let (parts, blocks_inner) = (n.div_up(outputs), inner.div_up(128));
     let stage = all
         .launch("correlate_column", from)
@@ -197,7 +198,7 @@ fn column(all: &Correlation, [outer, n, inner]: [i64; 3], (from, k): (i64, i64),
             &format!("correlate_column<{}, {k}, {outputs}, {}>", all.types(), from > 0),
             outer * parts * blocks_inner,
             128,
-            if k <= 32 && all.d == DType::F32 { made.tuning.column_blocks } else { 0 },
+            if k <= 32 && all.d == DType::F32 { builder.tuning.column_blocks } else { 0 },
         );
-    made.out.stages.push(stage);
+    builder.out.stages.push(stage);
 }

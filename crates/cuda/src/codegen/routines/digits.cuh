@@ -1,9 +1,9 @@
-// Counting 8-bit digits in a block, for radix sorts.
+// Counts 8-bit digits in a block, for radix sorts.
 constexpr int RADIX = 256;
 
-// The lanes of the warp that have the same digit. WAY: by ballots, by the match instruction.
-template <int WAY> DEV uint32 peers_of(uint32 d) {
-    if constexpr (WAY == 1) return __match_any_sync(0xffffffffu, d);
+// Returns the lanes of the warp with the same digit. MATCH = 0 uses ballots, 1 the match instruction.
+template <int MATCH> DEV uint32 peers_of(uint32 d) {
+    if constexpr (MATCH == 1) return __match_any_sync(0xffffffffu, d);
     uint32 peers = 0xffffffffu;
 #pragma unroll
     for (int bit = 0; bit < 8; bit++) {
@@ -13,16 +13,16 @@ template <int WAY> DEV uint32 peers_of(uint32 d) {
     }
     return peers;
 }
-// Where an element of digit `d` goes: to what the warp's counter says, which goes on. Lanes come in order.
-template <int WAY> DEV uint32 next_place(uint32* counters, uint32 d, uint32 lower) {
-    uint32 peers = peers_of<WAY>(d), at = counters[d];
+// Returns the position of an element of digit `d` and advances the warp's counter. Lanes keep their order.
+template <int MATCH> DEV uint32 next_position(uint32* counters, uint32 d, uint32 lower) {
+    uint32 peers = peers_of<MATCH>(d), at = counters[d];
     __syncwarp();
     if ((peers & lower) == 0) counters[d] = at + __popc(peers);
     __syncwarp();
     return at + __popc(peers & lower);
 }
-// Exclusive over 256 values, one a thread; `spare` holds 8. All threads of the block come here.
-template <class O> DEV O bins_before(O x, O* spare) {
+// Exclusive scan of 256 values, one per thread; `scratch` holds 8. All threads of the block must call it.
+template <class O> DEV O exclusive_scan_bins(O x, O* scratch) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     O sum = x;
 #pragma unroll
@@ -30,10 +30,10 @@ template <class O> DEV O bins_before(O x, O* spare) {
         O left = __shfl_up_sync(0xffffffffu, sum, d);
         if (lane >= d) sum += left;
     }
-    if (lane == 31 && warp < 8) spare[warp] = sum;
+    if (lane == 31 && warp < 8) scratch[warp] = sum;
     __syncthreads();
     O before = sum - x;
 #pragma unroll
-    for (int w = 0; w < 8; w++) if (w < warp) before += spare[w];
+    for (int w = 0; w < 8; w++) if (w < warp) before += scratch[w];
     return before;
 }

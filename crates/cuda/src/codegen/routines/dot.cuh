@@ -1,11 +1,11 @@
-// Products of integers or booleans: a block computes 64 x 64 elements, a thread 4 x 4, 16 steps of the sum at a time.
+// Matrix products of integers or booleans: a block computes 64 x 64 elements, a thread 4 x 4, in steps of 16 terms.
 template <class T> struct dot_sum {
     typedef wrapped<T> type;
-    static DEV type more(type s, T a, T b) { return s + (type)a * (type)b; }
+    static DEV type multiply_add(type s, T a, T b) { return s + (type)a * (type)b; }
 };
 template <> struct dot_sum<bool> {
     typedef uint32 type;
-    static DEV type more(type s, bool a, bool b) { return s | (uint32)(a & b); }
+    static DEV type multiply_add(type s, bool a, bool b) { return s | (uint32)(a & b); }
 };
 template <class T, int N>
 DEV void dot(const T* a, const T* b, T* c, int64 m, int64 n, int64 depth, int64 tiles_m, int64 tiles_n,
@@ -29,7 +29,7 @@ DEV void dot(const T* a, const T* b, T* c, int64 m, int64 n, int64 depth, int64 
     }
     const int64 row = tile_m * TILE, column = tile_n * TILE;
     const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
-    // Neighbouring threads read along the axis that lies densest.
+    // Neighboring threads read along the contiguous axis.
     const bool a_down = a_steps[0] == 1, b_down = b_steps[0] == 1;
     S sum[EACH][EACH] = {};
     for (int64 k = 0; k < depth; k += DEPTH) {
@@ -52,7 +52,7 @@ DEV void dot(const T* a, const T* b, T* c, int64 m, int64 n, int64 depth, int64 
 #pragma unroll
             for (int i = 0; i < EACH; i++)
 #pragma unroll
-                for (int j = 0; j < EACH; j++) sum[i][j] = dot_sum<T>::more(sum[i][j], x[i], y[j]);
+                for (int j = 0; j < EACH; j++) sum[i][j] = dot_sum<T>::multiply_add(sum[i][j], x[i], y[j]);
         }
         __syncthreads();
     }

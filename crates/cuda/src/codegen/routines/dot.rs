@@ -1,17 +1,17 @@
-//! Products of integers and booleans; cuBLASLt does the others.
+//! Matrix products of integers and booleans. cuBLASLt does the others.
 
 use cuprous_core::{DType, Kind};
 use cuprous_plan::RoutineCall;
 
 use super::super::types::{Arg, ctype, short};
-use super::{Launch, Made, Source};
+use super::{Builder, Launch, Source};
 
 const TEXT: &str = include_str!("dot.cuh");
 
 /// Adds the launch of a product; `None` for floating types.
-pub(super) fn dot(call: &RoutineCall, made: &mut Made) -> Option<()> {
+pub(super) fn dot(call: &RoutineCall, builder: &mut Builder) -> Option<()> {
     let out = &call.out.1;
-    // Products wrap, so the sign does not matter and signed types share the unsigned ones' code.
+    // Integer products wrap, so signed types share the code of the unsigned ones.
     let d = match (out.dtype.kind(), out.dtype.size()) {
         (Kind::Float | Kind::Complex, _) => return None,
         (Kind::Bool, _) => DType::Bool,
@@ -24,7 +24,7 @@ pub(super) fn dot(call: &RoutineCall, made: &mut Made) -> Option<()> {
     let last = out.ndim() - 2;
     let (m, n, depth) = (out.shape[last], out.shape[last + 1], a.shape[last + 1]);
     let (tiles_m, tiles_n) = ((m + 63) / 64, (n + 63) / 64);
-    // A product without batch axes has one of extent 1.
+    // A product without batch axes gets one of extent 1.
     let first_of = |dims: &[i64], none: i64| if last == 0 { vec![none] } else { dims[..last].to_vec() };
     let batch = first_of(&out.shape, 1);
     let blocks = tiles_m * tiles_n * batch.iter().product::<i64>();
@@ -44,6 +44,6 @@ pub(super) fn dot(call: &RoutineCall, made: &mut Made) -> Option<()> {
         .ints("a_batch", &first_of(&a.strides, 0))
         .ints("b_batch", &first_of(&b.strides, 0))
         .stage(&format!("dot<{}>", ctype(d)), blocks, 256, 0);
-    made.out.stages.push(stage);
+    builder.out.stages.push(stage);
     Some(())
 }

@@ -1,6 +1,6 @@
-// What stands beside a library's Fourier transforms.
+// Kernels around a library's Fourier transforms.
 
-// Real numbers times a factor, in place: a thread has U vectors, a block's width apart.
+// Multiplies real numbers in place. A thread has U vectors, a block's width apart.
 template <class R, int V, int U> DEV void fft_scale(R* y, int64 total, int64 factor) {
     const R by = (R)__longlong_as_double(factor);
     const int64 first = ((int64)blockIdx.x * (blockDim.x * U) + threadIdx.x) * V;
@@ -8,19 +8,19 @@ template <class R, int V, int U> DEV void fft_scale(R* y, int64 total, int64 fac
 #pragma unroll
     for (int u = 0; u < U; u++) {
         int64 i = first + u * (int64)blockDim.x * V;
-        if (i < total) e[u] = load_some<V>(y + i, total - i);
+        if (i < total) e[u] = load_partial<V>(y + i, total - i);
     }
 #pragma unroll
     for (int u = 0; u < U; u++) {
         int64 i = first + u * (int64)blockDim.x * V;
 #pragma unroll
         for (int l = 0; l < V; l++) e[u].v[l] *= by;
-        if (i < total) store_some<V>(y + i, e[u], total - i);
+        if (i < total) store_partial<V>(y + i, e[u], total - i);
     }
 }
 
-// A copy of half a spectrum [above, n0, n1, m, below], times a factor. Of the values that are their own mirror images
-// along the last axis (the first, and the one at `highest`) that part is kept which real points have.
+// Copies half a spectrum [above, n0, n1, m, below], times a factor. Along the last axis the first value and the one at
+// `highest` are their own mirror images; of these only the part is kept that the spectrum of real points can have.
 template <class C, class I, int U>
 DEV void fft_half(const C* x, C* y, int64 total, int64 n0, int64 n1, int64 m, int64 below, int64 highest,
                   int64 factor) {
@@ -49,7 +49,7 @@ DEV void fft_half(const C* x, C* y, int64 total, int64 n0, int64 n1, int64 m, in
     }
 }
 
-// The second half of a spectrum of real points [rows, n, below] from the first: values 1 to m, and their conjugates.
+// Completes the spectrum of real points [rows, n, below]: values 1 to m give their conjugates.
 template <class C, class I> DEV void fft_mirror(C* y, int64 total, int64 n, int64 m, int64 below) {
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= total) return;

@@ -1,14 +1,15 @@
-// Fourier transforms of N points (a power of two) that lie `below` elements apart: [above, N, below], in place too. A block
-// has all points of COLUMNS neighbouring lines, a thread SLOTS points of one: those N / SLOTS apart, from its own on. Each
-// pass (Stockham's) combines R of them and exchanges the results through shared memory; the last leaves them in order.
+// Fourier transforms of N points (a power of two) that lie `below` elements apart: [above, N, below]; may run in place.
+// A block has all points of COLUMNS neighboring lines. A thread has SLOTS points of one line, N / SLOTS apart. Each
+// pass (Stockham's) combines R of them and exchanges the results through shared memory; the last pass leaves them in
+// order.
 template <class C> DEV C plus(C a, C b) { return {a.re + b.re, a.im + b.im}; }
 template <class C> DEV C minus(C a, C b) { return {a.re - b.re, a.im - b.im}; }
-template <class C> DEV C turned(C a) { return {a.im, -a.re}; }  // times -i
+template <class C> DEV C times_minus_i(C a) { return {a.im, -a.re}; }  // times -i
 template <class C> DEV C rotated(C a, C w) {
     return {fma(a.re, w.re, -(a.im * w.im)), fma(a.re, w.im, a.im * w.re)};
 }
-DEV void unit_root(float turns, complex64& w) { sincospif(-2 * turns, &w.im, &w.re); }
-DEV void unit_root(double turns, complex128& w) { sincospi(-2 * turns, &w.im, &w.re); }
+DEV void unit_root(float revolutions, complex64& w) { sincospif(-2 * revolutions, &w.im, &w.re); }
+DEV void unit_root(double revolutions, complex128& w) { sincospi(-2 * revolutions, &w.im, &w.re); }
 
 template <class C> DEV void fft_of_2(C& a, C& b) {
     const C d = minus(a, b);
@@ -16,14 +17,16 @@ template <class C> DEV void fft_of_2(C& a, C& b) {
     b = d;
 }
 template <class C> DEV void fft_of_4(C& a, C& b, C& c, C& d) {
-    const C s = plus(a, c), t = minus(a, c), u = plus(b, d), v = turned(minus(b, d));
+    const C s = plus(a, c), t = minus(a, c), u = plus(b, d), v = times_minus_i(minus(b, d));
     a = plus(s, u);
     b = plus(t, v);
     c = minus(s, u);
     d = minus(t, v);
 }
-// Of v[first + q * step]; value r of the result is v[first + spot<R>(r) * step].
-template <int R> constexpr int spot(int r) { return R == 8 ? r % 4 * 2 + r / 4 : R == 16 ? r % 4 * 4 + r / 4 : r; }
+// Transforms v[first + q * step]. Value r of the result is v[first + output_slot<R>(r) * step].
+template <int R> constexpr int output_slot(int r) {
+    return R == 8 ? r % 4 * 2 + r / 4 : R == 16 ? r % 4 * 4 + r / 4 : r;
+}
 template <int R, int STEP, class C> DEV void fft_of(C* v) {
     typedef component<C> F;
     const F half = (F)0.70710678118654752440;
@@ -34,7 +37,7 @@ template <int R, int STEP, class C> DEV void fft_of(C* v) {
         for (int i = 0; i < 2; i++) fft_of_4(v[i * STEP], v[(i + 2) * STEP], v[(i + 4) * STEP], v[(i + 6) * STEP]);
         C &b = v[3 * STEP], &c = v[5 * STEP], &d = v[7 * STEP];
         b = C{(b.re + b.im) * half, (b.im - b.re) * half};
-        c = turned(c);
+        c = times_minus_i(c);
         d = C{(d.im - d.re) * half, -(d.re + d.im) * half};
 #pragma unroll
         for (int k = 0; k < 4; k++) fft_of_2(v[2 * k * STEP], v[(2 * k + 1) * STEP]);
@@ -46,7 +49,7 @@ template <int R, int STEP, class C> DEV void fft_of(C* v) {
         v[6 * STEP] = rotated(v[6 * STEP], C{half, -half});
         v[7 * STEP] = rotated(v[7 * STEP], C{low, -wide});
         v[9 * STEP] = rotated(v[9 * STEP], C{half, -half});
-        v[10 * STEP] = turned(v[10 * STEP]);
+        v[10 * STEP] = times_minus_i(v[10 * STEP]);
         v[11 * STEP] = rotated(v[11 * STEP], C{-half, -half});
         v[13 * STEP] = rotated(v[13 * STEP], C{low, -wide});
         v[14 * STEP] = rotated(v[14 * STEP], C{-half, -half});
@@ -56,7 +59,7 @@ template <int R, int STEP, class C> DEV void fft_of(C* v) {
             fft_of_4(v[4 * k * STEP], v[(4 * k + 1) * STEP], v[(4 * k + 2) * STEP], v[(4 * k + 3) * STEP]);
     }
 }
-// The values v[q * STEP] times the powers of w.
+// Multiplies the values v[q * STEP] by the powers of w.
 template <int R, int STEP, class C> DEV void twiddle(C* v, C w) {
     C power[R];
     power[1] = w;
@@ -65,12 +68,13 @@ template <int R, int STEP, class C> DEV void twiddle(C* v, C w) {
 #pragma unroll
     for (int q = 1; q < R; q++) v[q * STEP] = rotated(v[q * STEP], power[q]);
 }
-// A pass over groups of R after passes that made transforms of BEFORE points; `line` is the thread's column of the exchange.
+// A pass over groups of R, after passes that did transforms of BEFORE points; `line` is the thread's column of the
+// exchange.
 template <int N, int SLOTS, int COLUMNS, int R, int BEFORE, class C> DEV void fft_pass(C* v, C* line, int j) {
-    constexpr int STEP = SLOTS / R, APART = N / SLOTS;
+    constexpr int STEP = SLOTS / R, STRIDE = N / SLOTS;
 #pragma unroll
     for (int b = 0; b < STEP; b++) {
-        const int at = j + b * APART;
+        const int at = j + b * STRIDE;
         if constexpr (BEFORE > 1) {
             C w;
             unit_root((component<C>)(at % BEFORE) / (BEFORE * R), w);
@@ -84,7 +88,7 @@ template <int N, int SLOTS, int COLUMNS, int R, int BEFORE, class C> DEV void ff
 #pragma unroll
         for (int b = 0; b < STEP; b++)
 #pragma unroll
-            for (int r = 0; r < R; r++) w[b + r * STEP] = v[b + spot<R>(r) * STEP];
+            for (int r = 0; r < R; r++) w[b + r * STEP] = v[b + output_slot<R>(r) * STEP];
 #pragma unroll
         for (int q = 0; q < SLOTS; q++) v[q] = w[q];
         return;
@@ -92,18 +96,18 @@ template <int N, int SLOTS, int COLUMNS, int R, int BEFORE, class C> DEV void ff
     if constexpr (BEFORE > 1) __syncthreads();
 #pragma unroll
     for (int b = 0; b < STEP; b++) {
-        const int at = j + b * APART, to = at / BEFORE * BEFORE * R + at % BEFORE;
+        const int at = j + b * STRIDE, to = at / BEFORE * BEFORE * R + at % BEFORE;
 #pragma unroll
         for (int r = 0; r < R; r++) {
-            const int place = to + r * BEFORE;
-            line[(place + place / 16) * COLUMNS] = v[b + spot<R>(r) * STEP];
+            const int position = to + r * BEFORE;
+            line[(position + position / 16) * COLUMNS] = v[b + output_slot<R>(r) * STEP];
         }
     }
     __syncthreads();
 #pragma unroll
     for (int q = 0; q < SLOTS; q++) {
-        const int place = j + q * APART;
-        v[q] = line[(place + place / 16) * COLUMNS];
+        const int position = j + q * STRIDE;
+        v[q] = line[(position + position / 16) * COLUMNS];
     }
 }
 template <int N, int SLOTS, int COLUMNS, int BEFORE, class C> DEV void fft_passes(C* v, C* line, int j) {
@@ -113,8 +117,8 @@ template <int N, int SLOTS, int COLUMNS, int BEFORE, class C> DEV void fft_passe
         fft_passes<N, SLOTS, COLUMNS, BEFORE * R>(v, line, j);
     }
 }
-// With BACK the other direction: real and imaginary parts change places before and after. N / SLOTS * COLUMNS threads.
-template <class C, int N, int SLOTS, int COLUMNS, bool BACK>
+// INVERSE swaps real and imaginary parts before and after. The block has N / SLOTS * COLUMNS threads.
+template <class C, int N, int SLOTS, int COLUMNS, bool INVERSE>
 DEV void fft_lines(const C* x, C* y, int64 below, int64 tiles, int64 factor) {
     extern __shared__ vec<uint32, 4> exchange[];
     const component<C> by = (component<C>)__longlong_as_double(factor);
@@ -127,12 +131,12 @@ DEV void fft_lines(const C* x, C* y, int64 below, int64 tiles, int64 factor) {
     for (int q = 0; q < SLOTS; q++) {
         C e = {0, 0};
         if (inside) e = x[start + q * step];
-        v[q] = BACK ? C{e.im, e.re} : e;
+        v[q] = INVERSE ? C{e.im, e.re} : e;
     }
     fft_passes<N, SLOTS, COLUMNS, 1>(v, (C*)exchange + c, j);
 #pragma unroll
     for (int q = 0; q < SLOTS; q++) {
-        const C e = BACK ? C{v[q].im, v[q].re} : v[q];
+        const C e = INVERSE ? C{v[q].im, v[q].re} : v[q];
         if (inside) y[start + q * step] = C{e.re * by, e.im * by};
     }
 }

@@ -1,9 +1,9 @@
-// Unsigned keys in the order of the values: -0 equals 0, every NaN is one key and the last.
+// Unsigned keys in the order of the values: -0 equals 0, and all NaN share one key, which is the last.
 template <int bytes> struct key_word { typedef uint32 type; };
 template <> struct key_word<8> { typedef uint64 type; };
 template <class T> using key = typename key_word<sizeof(component<T>)>::type;
 
-// `inf`: the bits of infinity.
+// `inf` is the bit pattern of infinity.
 template <class W> DEV W float_key(W bits, W sign, W inf) {
     W all = sign | (sign - 1);
     if ((bits & ~sign & all) > inf) return all;
@@ -22,66 +22,68 @@ template <class T> DEV key<T> key_of(T x) {
         return ((key<T>)x & (sign | (sign - 1))) ^ sign;
     } else return x;
 }
-// Complex numbers: first those without a NaN, then NaN imaginary, then NaN real, then both (NumPy's order); in each
-// group by real part, then by imaginary part.
+// Complex numbers in NumPy's order: first those without a NaN, then NaN imaginary, then NaN real, then both; within
+// each class by real part, then by imaginary part.
 template <class T> DEV uint32 nan_class(T x) { return (x.im != x.im ? 1 : 0) | (x.re != x.re ? 2 : 0); }
 
-// --- what a radix sort moves: words whose digits are in order, and from which the value comes back bit by bit
+// --- the words that a radix sort moves: their digits are in order, and the value can be restored bit by bit
 template <int bytes> struct bits_word { typedef uint32 type; };
 template <> struct bits_word<1> { typedef uint8 type; };
 template <> struct bits_word<2> { typedef uint16 type; };
 template <> struct bits_word<8> { typedef uint64 type; };
-template <class T, bool complex_number> struct moved_type { typedef typename bits_word<sizeof(T)>::type type; };
-template <class T> struct moved_type<T, true> { typedef T type; };
-template <class T> using moved = typename moved_type<T, cplx<T>>::type;
-template <class T> constexpr bool fractional = floating<T> || low<T>;
+template <class T, bool complex_number> struct sort_word_type { typedef typename bits_word<sizeof(T)>::type type; };
+template <class T> struct sort_word_type<T, true> { typedef T type; };
+template <class T> using sort_word = typename sort_word_type<T, cplx<T>>::type;
+template <class T> constexpr bool any_float = floating<T> || half_float<T>;
 template <class T> constexpr uint64 infinity_bits = same<T, half> ? 0x7c00 : same<T, bf16> ? 0x7f80
     : same<T, float> ? 0x7f800000 : 0x7ffull << 52;
-// Codes of NaN with a sign would be the least; all codes turn by so many, and they are the greatest.
-template <class T> constexpr uint64 nans_below = (1ull << (8 * sizeof(T) - 1)) - 1 - infinity_bits<T>;
+// NaN with a sign bit would have the smallest codes. All codes are rotated by their number, which makes them the
+// largest.
+template <class T> constexpr uint64 negative_nans = (1ull << (8 * sizeof(T) - 1)) - 1 - infinity_bits<T>;
 
-template <class T> DEV moved<T> encode(T x) {
+template <class T> DEV sort_word<T> encode(T x) {
     if constexpr (cplx<T>) return x;
     else {
-        typedef moved<T> W;
+        typedef sort_word<T> W;
         constexpr W sign = (W)((W)1 << (8 * sizeof(T) - 1));
         W b = bitcast<W>(x);
-        if constexpr (fractional<T>) return (W)((W)(b & sign ? ~b : b | sign) - (W)nans_below<T>);
+        if constexpr (any_float<T>) return (W)((W)(b & sign ? ~b : b | sign) - (W)negative_nans<T>);
         else if constexpr (is_signed<T>) return b ^ sign;
         else return b;
     }
 }
-template <class T> DEV T decode(moved<T> w) {
+template <class T> DEV T decode(sort_word<T> w) {
     if constexpr (cplx<T>) return w;
     else {
-        typedef moved<T> W;
+        typedef sort_word<T> W;
         constexpr W sign = (W)((W)1 << (8 * sizeof(T) - 1));
-        if constexpr (fractional<T>) {
-            W b = (W)(w + (W)nans_below<T>);
+        if constexpr (any_float<T>) {
+            W b = (W)(w + (W)negative_nans<T>);
             return bitcast<T>((W)(b & sign ? b ^ sign : ~b));
         } else if constexpr (is_signed<T>) return bitcast<T>((W)(w ^ sign));
         else return bitcast<T>(w);
     }
 }
-// As `encode`, with one code for all that compare equal, and one for NaN: for positions, from which nothing comes back.
-template <class T> DEV moved<T> encode_equal(T x) {
+// As `encode`, but with one code for all values that compare equal, and one for NaN. For argsorts, which do not restore
+// values.
+template <class T> DEV sort_word<T> encode_equal(T x) {
     if constexpr (cplx<T>) return x;
-    else return (moved<T>)key_of(x);
+    else return (sort_word<T>)key_of(x);
 }
 
-// Digits, least significant first.
+// Number of digits, least significant first.
 template <class T> constexpr int digits = cplx<T> ? 2 * (int)sizeof(component<T>) + 1 : (int)sizeof(T);
-// Digit `pass` of what `encode` gave. -0 lies just before 0, so that only the least digit tells them apart: it is that
-// of 0 for both, and they keep their order.
-template <class T, bool EQUAL> DEV uint32 digit(moved<T> w, int pass) {
+// Digit `pass` of an encoded value. The code of -0 is just before that of 0, so only the least significant digit
+// differs. It is made equal, so that both keep their order.
+template <class T, bool EQUAL> DEV uint32 digit(sort_word<T> w, int pass) {
     if constexpr (cplx<T>) {
         constexpr int B = sizeof(component<T>);
         if (pass == 2 * B) return nan_class(w);
         return (uint32)(key_of(pass < B ? w.im : w.re) >> (8 * (pass % B))) & 255;
     } else {
         uint32 d = (uint32)(w >> (8 * pass)) & 255;
-        if constexpr (fractional<T> && !EQUAL) {
-            constexpr moved<T> minus_zero = (moved<T>)infinity_bits<T>;
+        if constexpr (any_float<T> && !EQUAL) {
+            constexpr sort_word<T> minus_zero = (sort_word<T>)infinity_bits<T>;
             if (pass == 0) d |= w == minus_zero ? 1 : 0;
         }
         return d;

@@ -1,4 +1,4 @@
-//! The kernels around decompositions, and decompositions of matrices that fit into shared memory.
+//! Kernels around a library's decompositions, and decompositions of matrices that fit into shared memory.
 
 use cuprous_core::{DType, Layout, LinalgOp, QrMode, Vectors};
 use cuprous_plan::RoutineCall;
@@ -6,76 +6,76 @@ use cuprous_plan::RoutineCall;
 use super::super::lower::Target;
 use super::super::prelude::Part;
 use super::super::types::{Arch, Arg, Generated, Options, ctype, short};
-use super::{CallTuning, DivUp, Launch, Made, Source};
+use super::{Builder, DivUp, Launch, RoutineTuning, Source};
 
 const TEXT: &str = include_str!("linalg.cuh");
 const SMALL: &str = include_str!("linalg_small.cuh");
 const JACOBI: &str = include_str!("linalg_jacobi.cuh");
 
-/// The longest side of a matrix that is left to one block although there is no other to keep the GPU busy.
-const ALONE: i64 = 128;
-/// The longest side of a matrix that one warp has, warps of a block, and their shared memory at most.
+/// The longest side of a single matrix that one block decomposes, although the rest of the GPU is idle.
+const MAX_SINGLE_SIDE: i64 = 128;
+/// The longest side of a matrix for one warp, the warps of a block, and the most shared memory of such a block.
 const WARP_SIDE: i64 = 32;
 const WARPS: usize = 4;
 const WARPS_SHARED: usize = 136 << 10;
-/// Threads of a block that has one matrix.
-const TEAM: u32 = 256;
+/// Threads of a block that decomposes one matrix.
+const BLOCK_THREADS: u32 = 256;
 
-/// What [`Work::relay`] does on the way; the templates' values.
-pub(crate) mod how {
+/// What [`Decomposition::copy`] does to elements. The templates use the same values.
+pub(crate) mod copy_flags {
     pub(crate) const CONJUGATE: u32 = 1;
-    /// By powers of two, where squares would overflow or vanish; infinity and NaN make a matrix of zeros.
+    /// Scales by powers of two where squares would overflow or vanish. A matrix with infinity or NaN becomes zeros.
     pub(crate) const SCALE: u32 = 2;
-    /// NaN where the library failed, or there was nothing to compute.
-    pub(crate) const SPOIL: u32 = 4;
-    /// Zeros below the diagonal.
+    /// Writes NaN if the library failed, or if the matrix has infinity or NaN.
+    pub(crate) const NAN_ON_FAILURE: u32 = 4;
+    /// Writes zeros below the diagonal.
     pub(crate) const UPPER: u32 = 8;
-    /// Zeros above the diagonal.
+    /// Writes zeros above the diagonal.
     pub(crate) const LOWER: u32 = 16;
 }
 
-/// Copies a matrix (of each of the batch) into row-major order.
-pub(crate) struct Relay {
+/// A copy of each matrix of a batch into row-major order.
+pub(crate) struct MatrixCopy {
     pub(crate) dtype: DType,
     pub(crate) from: Source,
-    /// Buffer or scratch, and an element of it.
+    /// A buffer or scratch, and the index of the first element in it.
     pub(crate) to: (Arg, i64),
     /// Rows and columns of the destination.
     pub(crate) shape: [i64; 2],
-    /// Elements from one row, and from one column, of the destination to the next, in the source.
+    /// Distance of elements in the source for a step along the rows, and along the columns, of the destination.
     pub(crate) steps: [i64; 2],
-    /// Elements from one matrix to the next, in the source and in the destination.
+    /// Distance of the matrices in the source and in the destination.
     pub(crate) apart: [i64; 2],
-    pub(crate) how: u32,
+    pub(crate) flags: u32,
 }
 
 /// A decomposition under construction.
-pub(crate) struct Work {
-    pub(crate) made: Made,
-    /// Of the operands.
+pub(crate) struct Decomposition {
+    pub(crate) builder: Builder,
+    /// The dtype of the operands.
     pub(crate) dtype: DType,
     pub(crate) out_dtype: DType,
     pub(crate) batch: i64,
     pub(crate) m: i64,
     pub(crate) n: i64,
-    /// Columns of the right side.
+    /// Columns of the right-hand side.
     pub(crate) k: i64,
     out: Arg,
-    /// Where each result starts, and the flag.
+    /// Where each result starts; the last entry is the flag.
     starts: [i64; 4],
-    /// Each matrix's largest magnitude.
+    /// The largest magnitude of each matrix.
     largest: Arg,
-    /// What the library says of each matrix: first what counts, then what does not.
+    /// The library's status of each matrix: first those that are checked, then those that are ignored.
     info: Arg,
 }
 
-/// Bytes of what the library says of a matrix.
+/// Bytes of the library's status of a matrix.
 const INFO_BYTES: usize = 4;
 
-impl Work {
-    pub(crate) fn new(call: &RoutineCall, op: LinalgOp, arch: Arch, options: Options) -> Work {
+impl Decomposition {
+    pub(crate) fn new(call: &RoutineCall, op: LinalgOp, arch: Arch, options: Options) -> Decomposition {
         let target = Target { arch, options };
-        let mut made = Made { out: Generated::default(), target, tuning: CallTuning::default() };
+        let mut builder = Builder { out: Generated::default(), target, tuning: RoutineTuning::default() };
         let a: &Layout = &call.ins[0].1;
         let last = a.ndim() - 2;
         let (m, n) = (a.shape[last], a.shape[last + 1]);
@@ -85,13 +85,25 @@ impl Work {
         for (which, elements) in op.results(m, n, k).into_iter().enumerate() {
             starts[which + 1] = starts[which] + elements * batch;
         }
-        let largest = made.out.scratch(batch as usize * 8);
-        let info = made.out.scratch(2 * batch as usize * INFO_BYTES);
+        let largest = builder.out.scratch(batch as usize * 8);
+        let info = builder.out.scratch(2 * batch as usize * INFO_BYTES);
         let out = Arg::Buffer(call.out.0);
-        Work { made, dtype: a.dtype, out_dtype: call.out.1.dtype, batch, m, n, k, out, starts, largest, info }
+        Decomposition {
+            builder,
+            dtype: a.dtype,
+            out_dtype: call.out.1.dtype,
+            batch,
+            m,
+            n,
+            k,
+            out,
+            starts,
+            largest,
+            info,
+        }
     }
 
-    /// Where the library writes of each matrix whether it failed; `spare` where that is nothing to keep.
+    /// Returns where the library writes its status of each matrix; `spare` for a status that is ignored.
     pub(crate) fn info(&self, spare: bool) -> Arg {
         match self.info {
             Arg::Scratch(at) if spare => Arg::Scratch(at + self.batch as usize * INFO_BYTES),
@@ -99,14 +111,14 @@ impl Work {
         }
     }
 
-    /// Where a result starts.
+    /// Returns where a result starts.
     pub(crate) fn result(&self, which: usize) -> (Arg, i64) {
         (self.out, self.starts[which])
     }
 
-    /// Scratch for so many elements.
+    /// Reserves scratch for `elements` elements.
     pub(crate) fn scratch(&mut self, elements: i64, dtype: DType) -> Arg {
-        self.made.out.scratch(elements as usize * dtype.size())
+        self.builder.out.scratch(elements as usize * dtype.size())
     }
 
     fn launch(&self, name: &str, dtypes: &[DType], variant: &str) -> Launch {
@@ -114,21 +126,22 @@ impl Work {
         Launch::new(format!("linalg_{name}_{}{variant}", types.join("_")), dtypes, &[TEXT]).part(Part::Arith)
     }
 
-    /// Forgets what was known of the matrices; the flag is 0.
+    /// Resets the magnitudes, the statuses and the flag to 0.
     pub(crate) fn begin(&mut self) {
         let d = self.out_dtype;
         let stage = self
-            .launch("begin", &[d], "")
+            .launch("init", &[d], "")
             .pointer("largest", "uint64", self.largest)
             .pointer("info", "int32", self.info)
             .pointer("out", ctype(d), self.out)
             .int("flag", self.starts[3])
             .int("batch", self.batch)
-            .stage(&format!("linalg_begin<{}>", ctype(d)), self.batch.div_up(256), 256, 0);
-        self.made.out.stages.push(stage);
+            .stage(&format!("linalg_init<{}>", ctype(d)), self.batch.div_up(256), 256, 0);
+        self.builder.out.stages.push(stage);
     }
 
-    /// Finds each matrix's largest magnitude, of all elements or of a triangle (`Some(upper)`), or whether there is NaN.
+    /// Finds the largest magnitude of each matrix, of all elements or of a triangle (`Some(upper)`). With `only_nan` it
+    /// only detects NaN.
     pub(crate) fn scan(&mut self, a: Source, triangle: Option<bool>, only_nan: bool) {
         let d = self.dtype;
         let what = triangle.map_or("ALL", |upper| if upper { "UPPER_HALF" } else { "LOWER_HALF" });
@@ -141,14 +154,14 @@ impl Work {
             .int("columns", self.n)
             .int("parts", parts)
             .stage(&format!("linalg_scan<{}, {what}, {only_nan}>", ctype(d)), self.batch * parts, 256, 0);
-        self.made.out.stages.push(stage);
+        self.builder.out.stages.push(stage);
     }
 
-    pub(crate) fn relay(&mut self, relay: Relay) {
-        let Relay { dtype: d, from, to: (to, at), shape: [rows, columns], steps, apart, how } = relay;
+    pub(crate) fn copy(&mut self, copy: MatrixCopy) {
+        let MatrixCopy { dtype: d, from, to: (to, at), shape: [rows, columns], steps, apart, flags } = copy;
         let (down, across) = (rows.div_up(32), columns.div_up(32));
         let stage = self
-            .launch("relay", &[d], &format!("_{how}"))
+            .launch("copy", &[d], &format!("_{flags}"))
             .source("from", ctype(d), from)
             .pointer("to", ctype(d), to)
             .pointer("largest", "uint64", self.largest)
@@ -162,11 +175,11 @@ impl Work {
             .int("to_batch", apart[1])
             .int("tiles_down", down)
             .int("tiles_across", across)
-            .stage(&format!("linalg_relay<{}, {how}>", ctype(d)), self.batch * down * across, 256, 0);
-        self.made.out.stages.push(stage);
+            .stage(&format!("linalg_copy<{}, {flags}>", ctype(d)), self.batch * down * across, 256, 0);
+        self.builder.out.stages.push(stage);
     }
 
-    /// Values, `each` for every matrix, as they came from the library.
+    /// Writes the library's values, `each` per matrix, as a result.
     pub(crate) fn values(&mut self, from: (Arg, DType), each: i64, which: usize) {
         let (d, (to, at)) = (self.out_dtype, self.result(which));
         let count = each * self.batch;
@@ -180,24 +193,25 @@ impl Work {
             .int("each", each)
             .int("count", count)
             .stage(&format!("linalg_values<{}, {}>", ctype(d), ctype(from.1)), count.div_up(256), 256, 0);
-        self.made.out.stages.push(stage);
+        self.builder.out.stages.push(stage);
     }
 
-    /// Says in the flag whether a matrix failed. `strict`: infinity and NaN are failures, else they excuse one.
-    pub(crate) fn judge(&mut self, strict: bool) {
+    /// Sets the flag if a matrix failed. With `strict` infinity and NaN count as failures; otherwise such matrices
+    /// never fail.
+    pub(crate) fn report_status(&mut self, strict: bool) {
         let d = self.out_dtype;
         let stage = self
-            .launch("judge", &[d], if strict { "_strict" } else { "" })
+            .launch("status", &[d], if strict { "_strict" } else { "" })
             .pointer("largest", "uint64", self.largest)
             .pointer("info", "int32", self.info)
             .pointer("out", ctype(d), self.out)
             .int("flag", self.starts[3])
             .int("batch", self.batch)
-            .stage(&format!("linalg_judge<{}, {strict}>", ctype(d)), self.batch.div_up(256), 256, 0);
-        self.made.out.stages.push(stage);
+            .stage(&format!("linalg_status<{}, {strict}>", ctype(d)), self.batch.div_up(256), 256, 0);
+        self.builder.out.stages.push(stage);
     }
 
-    /// Sign and logarithm of determinants, from the factors.
+    /// Writes the sign and the logarithm of determinants from the factors.
     pub(crate) fn determinant(&mut self, factors: Arg, pivots: Arg) {
         let d = self.dtype;
         let stage = self
@@ -208,15 +222,15 @@ impl Work {
             .int("batch", self.batch)
             .int("n", self.n)
             .stage(&format!("linalg_determinant<{}>", ctype(d)), self.batch, 256, 0);
-        self.made.out.stages.push(stage);
+        self.builder.out.stages.push(stage);
     }
 
-    /// Eigenvectors of real matrices as complex numbers.
+    /// Writes eigenvectors of real matrices as complex numbers.
     pub(crate) fn pairs(&mut self, vectors: Arg, values: Arg) {
         let (d, (to, at)) = (self.out_dtype, self.result(1));
         let count = self.batch * self.n * self.n;
         let stage = self
-            .launch("pairs", &[d], "")
+            .launch("eigenvectors", &[d], "")
             .pointer("vectors", ctype(self.dtype), vectors)
             .pointer("values", ctype(d), values)
             .pointer("to", ctype(d), to)
@@ -225,26 +239,26 @@ impl Work {
             .int("to_at", at)
             .int("n", self.n)
             .int("count", count)
-            .stage(&format!("linalg_pairs<{}>", ctype(d)), count.div_up(256), 256, 0);
-        self.made.out.stages.push(stage);
+            .stage(&format!("linalg_eigenvectors<{}>", ctype(d)), count.div_up(256), 256, 0);
+        self.builder.out.stages.push(stage);
     }
 
-    /// The whole decomposition in shared memory, by one warp or block for each matrix. False where that is not fast or
-    /// does not fit.
+    /// Does the whole decomposition in shared memory, by one warp or block per matrix. Returns false if the matrix does
+    /// not fit or the library is faster.
     pub(crate) fn small(&mut self, op: LinalgOp, call: &RoutineCall) -> bool {
-        let Work { m, n, k, batch, dtype: d, .. } = *self;
-        let (odd, least, most) = (|n: i64| n | 1, m.min(n), m.max(n));
-        let width = if op == LinalgOp::Qr(QrMode::Complete) { m } else { least };
+        let Decomposition { m, n, k, batch, dtype: d, .. } = *self;
+        let (odd, short_side, long_side) = (|n: i64| n | 1, m.min(n), m.max(n));
+        let width = if op == LinalgOp::Qr(QrMode::Complete) { m } else { short_side };
         let wants_q = matches!(op, LinalgOp::Qr(QrMode::Reduced | QrMode::Complete));
         let elements = match op {
             LinalgOp::Cholesky { .. } => n * odd(n),
             LinalgOp::Solve => n * odd(n + k) + n,
             LinalgOp::Slogdet => n * odd(n) + n,
             LinalgOp::Svd(vectors) => {
-                let u = odd(most) * if vectors == Vectors::Full { most } else { least };
-                u + most + 2 * least + if vectors == Vectors::No { 0 } else { least * odd(least) }
+                let u = odd(long_side) * if vectors == Vectors::Full { long_side } else { short_side };
+                u + long_side + 2 * short_side + if vectors == Vectors::No { 0 } else { short_side * odd(short_side) }
             }
-            LinalgOp::Qr(_) => m * odd(n) + least + if wants_q { m * odd(width) } else { 0 },
+            LinalgOp::Qr(_) => m * odd(n) + short_side + if wants_q { m * odd(width) } else { 0 },
             LinalgOp::Eigh { vectors, .. } => {
                 let even = n + n % 2;
                 even * odd(even) * (1 + i64::from(vectors)) + 5 * even
@@ -252,21 +266,22 @@ impl Work {
             LinalgOp::Eig { .. } => return false,
         };
         let bytes = elements as usize * d.size();
-        if bytes > self.made.target.arch.max_shared || (batch == 1 && most > ALONE) {
+        if bytes > self.builder.target.arch.max_shared || (batch == 1 && long_side > MAX_SINGLE_SIDE) {
             return false;
         }
-        // From there on the library's is twice as fast.
+        // For larger matrices the library is twice as fast.
         if matches!(op, LinalgOp::Eigh { .. }) && n > WARP_SIDE {
             return false;
         }
-        let warp = most <= WARP_SIDE && WARPS * bytes <= WARPS_SHARED.min(self.made.target.arch.max_shared);
-        let (matrices, team, threads) = if warp { (WARPS, 32, 32 * WARPS as u32) } else { (1, TEAM, TEAM) };
-        let a = self.made.dense(&call.ins[0], d);
+        let warp = long_side <= WARP_SIDE && WARPS * bytes <= WARPS_SHARED.min(self.builder.target.arch.max_shared);
+        let (matrices, threads_per_matrix, threads) =
+            if warp { (WARPS, 32, 32 * WARPS as u32) } else { (1, BLOCK_THREADS, BLOCK_THREADS) };
+        let a = self.builder.dense(&call.ins[0], d);
         let c = ctype(d);
         let launch = |name: &str, variant: &str| {
             let jacobi = matches!(op, LinalgOp::Svd(_) | LinalgOp::Eigh { .. });
             let own: &[&'static str] = if jacobi { &[TEXT, SMALL, JACOBI] } else { &[TEXT, SMALL] };
-            Launch::new(format!("small_{name}_{}_{team}{variant}", short(d)), &[d], own)
+            Launch::new(format!("small_{name}_{}_{threads_per_matrix}{variant}", short(d)), &[d], own)
                 .part(Part::Arith)
                 .shared(bytes * matrices)
                 .source("a", c, a)
@@ -281,9 +296,9 @@ impl Work {
                 .int("n", n)
                 .int("flag", flag)
                 .int("batch", batch)
-                .stage(&format!("small_cholesky<{c}, {team}, {upper}>"), blocks, threads, 0),
+                .stage(&format!("small_cholesky<{c}, {threads_per_matrix}, {upper}>"), blocks, threads, 0),
             LinalgOp::Solve => {
-                let b = self.made.dense(&call.ins[1], d);
+                let b = self.builder.dense(&call.ins[1], d);
                 launch("solve", "")
                     .source("b", c, b)
                     .pointer("out", c, self.out)
@@ -292,25 +307,30 @@ impl Work {
                     .int("across", (k as u64).next_power_of_two().min(32) as i64)
                     .int("flag", flag)
                     .int("batch", batch)
-                    .stage(&format!("small_solve<{c}, {team}>"), blocks, threads, 0)
+                    .stage(&format!("small_solve<{c}, {threads_per_matrix}>"), blocks, threads, 0)
             }
             LinalgOp::Slogdet => launch("slogdet", "")
                 .pointer("out", c, self.out)
                 .int("n", n)
                 .int("batch", batch)
-                .stage(&format!("small_slogdet<{c}, {team}>"), blocks, threads, 0),
+                .stage(&format!("small_slogdet<{c}, {threads_per_matrix}>"), blocks, threads, 0),
             LinalgOp::Svd(vectors) => {
-                let wants = vectors != Vectors::No;
-                launch("svd", if wants { "_vectors" } else { "" })
+                let wants_vectors = vectors != Vectors::No;
+                launch("svd", if wants_vectors { "_vectors" } else { "" })
                     .pointer("out", c, self.out)
                     .int("m", m)
                     .int("n", n)
-                    .int("width", if vectors == Vectors::Full { most } else { least })
+                    .int("width", if vectors == Vectors::Full { long_side } else { short_side })
                     .int("u_at", self.starts[1])
                     .int("v_at", self.starts[2])
                     .int("flag", flag)
                     .int("batch", batch)
-                    .stage(&format!("small_svd<{c}, {team}, {lanes}, {wants}>"), blocks, threads, 0)
+                    .stage(
+                        &format!("small_svd<{c}, {threads_per_matrix}, {lanes}, {wants_vectors}>"),
+                        blocks,
+                        threads,
+                        0,
+                    )
             }
             LinalgOp::Eigh { upper, vectors } => launch("eigh", if vectors { "_vectors" } else { "" })
                 .pointer("out", c, self.out)
@@ -319,7 +339,7 @@ impl Work {
                 .int("v_at", self.starts[1])
                 .int("flag", flag)
                 .int("batch", batch)
-                .stage(&format!("small_eigh<{c}, {team}, {lanes}, {vectors}>"), blocks, threads, 0),
+                .stage(&format!("small_eigh<{c}, {threads_per_matrix}, {lanes}, {vectors}>"), blocks, threads, 0),
             _ => {
                 let raw = op == LinalgOp::Qr(QrMode::Raw);
                 let group = if warp { 1 } else { 8 };
@@ -337,10 +357,15 @@ impl Work {
                     .int("width", width)
                     .int("second", self.starts[1])
                     .int("batch", batch)
-                    .stage(&format!("small_qr<{c}, {team}, {group}, {wants_q}, {raw}>"), blocks, threads, 0)
+                    .stage(
+                        &format!("small_qr<{c}, {threads_per_matrix}, {group}, {wants_q}, {raw}>"),
+                        blocks,
+                        threads,
+                        0,
+                    )
             }
         };
-        self.made.out.stages.push(stage);
+        self.builder.out.stages.push(stage);
         true
     }
 }

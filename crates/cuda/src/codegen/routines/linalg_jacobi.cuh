@@ -1,32 +1,32 @@
-// Singular values and eigenvalues of matrices that fit into shared memory, by Jacobi rotations (singular values by one-
-// sided ones: Hestenes 1958). The order of pairs is that of a round-robin tournament, so that all pairs of a round are
-// turned at once. LANES threads share a pair; columns lie an odd number of elements apart.
+// Singular values and eigenvalues of matrices that fit into shared memory, by Jacobi rotations (one-sided for singular
+// values: Hestenes 1958). Pairs are ordered as in a round-robin tournament, so that all pairs of a round are rotated at
+// once. LANES threads share a pair. Columns lie an odd number of elements apart.
 
-// Who meets in match k of a round of `even` players; false where one of them is not there.
+// Returns the players i and j of match k in a round of `even` players; false if one of them does not exist.
 DEV bool tournament(int round, int k, int even, int players, int& i, int& j) {
     const int others = even - 1;
     i = round + k;
     i -= i >= others ? others : 0;
     j = round + others - k;
     j = k == 0 ? others : j - (j >= others ? others : 0);
-    const bool there = k < even / 2 && i < players && j < players;
-    if (!there) i = j = 0;
-    return there;
+    const bool active = k < even / 2 && i < players && j < players;
+    if (!active) i = j = 0;
+    return active;
 }
-// What makes [[x, size], [size, y]] diagonal: the smaller angle's cosine and sine.
-template <class F> DEV void rotation(F x, F y, F size, F& c, F& s) {
+// The rotation by the smaller angle that makes [[x, size], [size, y]] diagonal.
+template <class F> DEV void jacobi_rotation(F x, F y, F size, F& c, F& s) {
     const F zeta = (y - x) / (2 * size);
     const F t = (zeta < 0 ? (F)-1 : (F)1) / (fabs(zeta) + sqrt(1 + zeta * zeta));
     c = 1 / sqrt(1 + t * t);
     s = c * t;
 }
-template <class T> DEV void turn(T& x, T& y, component<T> c, component<T> s, T phase) {
+template <class T> DEV void rotate(T& x, T& y, component<T> c, component<T> s, T phase) {
     const T a = x, b = mul(phase, y);
     x = sub(times(a, c), times(b, s));
     y = add(times(a, s), times(b, c));
 }
 template <class F> DEV F epsilon_of() { return sizeof(F) == 4 ? (F)1.1920929e-7 : (F)2.220446049250313e-16; }
-// Half of the largest exponent among a warp's numbers.
+// Returns half of the largest exponent among a warp's numbers.
 DEV int common_half_exponent(uint64 most) {
 #pragma unroll
     for (int d = 1; d < 32; d *= 2) {
@@ -36,78 +36,78 @@ DEV int common_half_exponent(uint64 most) {
     return most == 0 ? 0 : ((int)(most >> 52) - 1023) / 2;
 }
 
-// Makes column `at` (zeros) the unit vector that is orthogonal to all others, of which some may be zeros too. `dots` is
-// room for as many elements as there are rows or columns.
-template <class T, int TEAM> DEV void complete(T* g, T* dots, int rows, int width, int ld, int at, int lane) {
+// Turns column `at`, which is zero, into the unit vector that is orthogonal to all others, some of which may be zero
+// too. `dots` has room for as many elements as there are rows or columns.
+template <class T, int TEAM> DEV void complete_basis(T* g, T* dots, int rows, int width, int ld, int at, int lane) {
     typedef component<T> F;
-    // From the axis that the others cover least.
-    F least = 2;
+    // Starts from the axis that the other columns cover least.
+    F least_covered = 2;
     int axis = 0;
     for (int r = lane % 32; r < rows; r += 32) {
         F covered = 0;
-        for (int c = 0; c < width; c++) covered += real_part(more(whole<T>(0), g[c * ld + r], g[c * ld + r]));
-        if (covered < least) least = covered, axis = r;
+        for (int c = 0; c < width; c++) covered += real_part(conj_fma(from_real<T>(0), g[c * ld + r], g[c * ld + r]));
+        if (covered < least_covered) least_covered = covered, axis = r;
     }
 #pragma unroll
     for (int d = 1; d < 32; d *= 2) {
-        const F covered = __shfl_xor_sync(0xffffffffu, least, d);
+        const F covered = __shfl_xor_sync(0xffffffffu, least_covered, d);
         const int r = __shfl_xor_sync(0xffffffffu, axis, d);
-        if (covered < least || (covered == least && r < axis)) least = covered, axis = r;
+        if (covered < least_covered || (covered == least_covered && r < axis)) least_covered = covered, axis = r;
     }
     T* x = g + at * ld;
     team_sync<TEAM>();
-    if (lane == 0) x[axis] = whole<T>(1);
+    if (lane == 0) x[axis] = from_real<T>(1);
     team_sync<TEAM>();
-    // Twice is enough.
+    // Two passes of Gram-Schmidt are enough.
     for (int pass = 0; pass < 2; pass++) {
         for (int c = lane; c < width; c += TEAM) {
-            T dot = whole<T>(0);
+            T dot = from_real<T>(0);
             if (c != at)
-                for (int r = 0; r < rows; r++) dot = more(dot, g[c * ld + r], x[r]);
+                for (int r = 0; r < rows; r++) dot = conj_fma(dot, g[c * ld + r], x[r]);
             dots[c] = dot;
         }
         team_sync<TEAM>();
         for (int r = lane; r < rows; r += TEAM) {
             T rest = x[r];
-            for (int c = 0; c < width; c++) rest = less(rest, g[c * ld + r], dots[c]);
+            for (int c = 0; c < width; c++) rest = neg_fma(rest, g[c * ld + r], dots[c]);
             x[r] = rest;
         }
         team_sync<TEAM>();
     }
     F square = 0;
-    for (int r = lane % 32; r < rows; r += 32) square += real_part(more(whole<T>(0), x[r], x[r]));
+    for (int r = lane % 32; r < rows; r += 32) square += real_part(conj_fma(from_real<T>(0), x[r], x[r]));
 #pragma unroll
     for (int d = 1; d < 32; d *= 2) square += __shfl_xor_sync(0xffffffffu, square, d);
     const F norm = sqrt(square);
     team_sync<TEAM>();
-    for (int r = lane; r < rows; r += TEAM) x[r] = over(x[r], norm);
+    for (int r = lane; r < rows; r += TEAM) x[r] = divide_by_real(x[r], norm);
     team_sync<TEAM>();
 }
 
-// One pass over all pairs of columns. Gives back whether this thread's pairs were turned.
+// One sweep over all pairs of columns. Returns true if this thread's pairs were rotated.
 template <class T, int TEAM, int LANES, bool VECTORS>
 DEV bool jacobi_sweep(T* g, T* v, int rows, int columns, int ld, int v_ld, component<T> small, int lane) {
     typedef component<T> F;
     const int even = columns + columns % 2, part = lane % LANES, slots = TEAM / LANES;
-    // What is left of a dependent column shrinks with each pass, to where squares are zero and nothing is orthogonal.
-    // Elements are near 1, so that columns of this size count as zeros in the end.
-    const F nothing = epsilon_of<F>() * epsilon_of<F>() / 4;
-    bool turned = false;
+    // The remainder of a dependent column shrinks with each sweep, until its square underflows to zero and the test
+    // for orthogonality can never succeed. Elements are near 1, so columns of this size count as zeros in the end.
+    const F negligible = epsilon_of<F>() * epsilon_of<F>() / 4;
+    bool rotated = false;
     for (int round = 0; round < even - 1; round++) {
         for (int first = 0; first < even / 2; first += slots) {
             const int k = first + lane / LANES;
             int i, j;
-            const bool there = tournament(round, k, even, columns, i, j);
+            const bool active = tournament(round, k, even, columns, i, j);
             T* x = g + i * ld;
             T* y = g + j * ld;
             F xx = 0, yy = 0;
-            T xy = whole<T>(0);
-            // Who has no partner looks at nothing: another's column may be changing.
-            for (int r = part; r < (there ? rows : 0); r += LANES) {
+            T xy = from_real<T>(0);
+            // A thread without a pair reads nothing, because another thread may be changing that column.
+            for (int r = part; r < (active ? rows : 0); r += LANES) {
                 const T a = x[r], b = y[r];
-                xx += real_part(more(whole<T>(0), a, a));
-                yy += real_part(more(whole<T>(0), b, b));
-                xy = more(xy, a, b);
+                xx += real_part(conj_fma(from_real<T>(0), a, a));
+                yy += real_part(conj_fma(from_real<T>(0), b, b));
+                xy = conj_fma(xy, a, b);
             }
 #pragma unroll
             for (int d = 1; d < LANES; d *= 2) {
@@ -121,19 +121,19 @@ DEV bool jacobi_sweep(T* g, T* v, int rows, int columns, int ld, int v_ld, compo
             F size;
             if constexpr (cplx<T>) size = hypot(xy.re, xy.im);
             else size = fabs(xy);
-            if (there && size > small * sqrt(xx) * sqrt(yy) && (xx < yy ? xx : yy) > nothing * nothing) {
-                turned = true;
-                const T phase = conjugated(over(xy, size));
+            if (active && size > small * sqrt(xx) * sqrt(yy) && (xx < yy ? xx : yy) > negligible * negligible) {
+                rotated = true;
+                const T phase = conjugate(divide_by_real(xy, size));
                 F c, s;
-                rotation(xx, yy, size, c, s);
-                for (int r = part; r < rows; r += LANES) turn(x[r], y[r], c, s, phase);
+                jacobi_rotation(xx, yy, size, c, s);
+                for (int r = part; r < rows; r += LANES) rotate(x[r], y[r], c, s, phase);
                 if constexpr (VECTORS)
-                    for (int r = part; r < columns; r += LANES) turn(v[i * v_ld + r], v[j * v_ld + r], c, s, phase);
+                    for (int r = part; r < columns; r += LANES) rotate(v[i * v_ld + r], v[j * v_ld + r], c, s, phase);
             }
         }
         team_sync<TEAM>();
     }
-    return turned;
+    return rotated;
 }
 
 // A = U S V^H; U has `width` columns. A wide A is decomposed as A^T = conj(V) S U^T.
@@ -154,84 +154,86 @@ DEV void small_svd(const T* a, T* out, int64 m64, int64 n64, int64 width64, int6
     a += matrix * m * n;
     for (int r = lane / 32; r < m; r += TEAM / 32)
         for (int c = lane % 32; c < n; c += 32) g[tall ? c * ld + r : r * ld + c] = a[r * n + c];
-    for (int i = columns * ld + lane; i < width * ld; i += TEAM) g[i] = whole<T>(0);
+    for (int i = columns * ld + lane; i < width * ld; i += TEAM) g[i] = from_real<T>(0);
     if constexpr (VECTORS)
-        for (int i = lane; i < columns * v_ld; i += TEAM) v[i] = whole<T>(i % v_ld == i / v_ld);
+        for (int i = lane; i < columns * v_ld; i += TEAM) v[i] = from_real<T>(i % v_ld == i / v_ld);
     team_sync<TEAM>();
-    // Every warp finds the largest for itself. Elements near 1 have squares far from the ends of the range.
+    // Every warp finds the largest element for itself. Elements near 1 have squares far from the ends of the range.
     uint64 most = 0;
     for (int c = 0; c < columns; c++)
         for (int r = lane % 32; r < rows; r += 32) {
             const uint64 bits = largest_bits(g[c * ld + r]);
             most = bits > most ? bits : most;
         }
-    bool fine = !team_any<TEAM>(most >= INFINITE);
-    const int e = fine ? common_half_exponent(most) : 0;
+    bool succeeded = !team_any<TEAM>(most >= INFINITE);
+    const int e = succeeded ? common_half_exponent(most) : 0;
     team_sync<TEAM>();
     for (int i = lane; i < columns * ld; i += TEAM) g[i] = scaled_by(g[i], -e);
     team_sync<TEAM>();
     const F epsilon = epsilon_of<F>();
-    bool going = fine;
-    for (int sweep = 0; sweep < 40 && going; sweep++)
-        going = team_any<TEAM>(
+    bool unconverged = succeeded;
+    for (int sweep = 0; sweep < 40 && unconverged; sweep++)
+        unconverged = team_any<TEAM>(
             jacobi_sweep<T, TEAM, LANES, VECTORS>(g, v, rows, columns, ld, v_ld, epsilon * sqrt((F)rows), lane));
-    fine = fine && !going;
+    succeeded = succeeded && !unconverged;
     for (int c = lane; c < columns; c += TEAM) {
         F square = 0;
-        for (int r = 0; r < rows; r++) square += real_part(more(whole<T>(0), g[c * ld + r], g[c * ld + r]));
-        values[c] = whole<T>(sqrt(square));
+        for (int r = 0; r < rows; r++) square += real_part(conj_fma(from_real<T>(0), g[c * ld + r], g[c * ld + r]));
+        values[c] = from_real<T>(sqrt(square));
     }
     team_sync<TEAM>();
     for (int c = lane; c < columns; c += TEAM) {
         int rank = 0;
-        const F mine = real_part(values[c]);
+        const F value = real_part(values[c]);
         for (int o = 0; o < columns; o++) {
             const F other = real_part(values[o]);
-            rank += other > mine || (other == mine && o < c);
+            rank += other > value || (other == value && o < c);
         }
-        // Of what did not converge the order means nothing, but stays in bounds.
-        if (fine) order[rank] = c;
+        // Without convergence the order has no meaning, but indices must stay in bounds.
+        if (succeeded) order[rank] = c;
         else order[c] = c;
     }
     team_sync<TEAM>();
     for (int k = lane; k < columns; k += TEAM)
-        out[matrix * columns + k] = fine ? scaled_by(values[order[k]], e) : whole<T>(NOT_A_NUMBER);
-    if (!fine && lane == 0) out[flag] = whole<T>(1);
+        out[matrix * columns + k] = succeeded ? scaled_by(values[order[k]], e) : from_real<T>(QUIET_NAN);
+    if (!succeeded && lane == 0) out[flag] = from_real<T>(1);
     if constexpr (VECTORS) {
-        const F nothing = fine ? real_part(values[order[0]]) * epsilon * epsilon : (F)0;
+        const F negligible = succeeded ? real_part(values[order[0]]) * epsilon * epsilon : (F)0;
         for (int c = lane / 32; c < columns; c += TEAM / 32) {
             const F s = real_part(values[c]);
             for (int r = lane % 32; r < rows; r += 32)
-                g[c * ld + r] = s > nothing ? over(g[c * ld + r], s) : whole<T>(0);
+                g[c * ld + r] = s > negligible ? divide_by_real(g[c * ld + r], s) : from_real<T>(0);
         }
         team_sync<TEAM>();
-        for (int c = 0; c < width && fine; c++)
-            if (c >= columns || !(real_part(values[c]) > nothing)) complete<T, TEAM>(g, dots, rows, width, ld, c, lane);
+        for (int c = 0; c < width && succeeded; c++)
+            if (c >= columns || !(real_part(values[c]) > negligible))
+                complete_basis<T, TEAM>(g, dots, rows, width, ld, c, lane);
         const int wide_u = tall ? width : columns, wide_v = tall ? columns : width;
         T* u_out = out + u_at + matrix * m * wide_u;
         T* v_out = out + v_at + matrix * wide_v * n;
         for (int r = lane / 32; r < m; r += TEAM / 32)
             for (int c = lane % 32; c < wide_u; c += 32) {
                 const int from = c < columns ? order[c] : c;
-                const T x = tall ? g[from * ld + r] : conjugated(v[from * v_ld + r]);
-                u_out[r * wide_u + c] = fine ? x : whole<T>(NOT_A_NUMBER);
+                const T x = tall ? g[from * ld + r] : conjugate(v[from * v_ld + r]);
+                u_out[r * wide_u + c] = succeeded ? x : from_real<T>(QUIET_NAN);
             }
         for (int r = lane / 32; r < wide_v; r += TEAM / 32)
             for (int c = lane % 32; c < n; c += 32) {
                 const int from = r < columns ? order[r] : r;
-                const T x = tall ? conjugated(v[from * v_ld + c]) : g[from * ld + c];
-                v_out[r * n + c] = fine ? x : whole<T>(NOT_A_NUMBER);
+                const T x = tall ? conjugate(v[from * v_ld + c]) : g[from * ld + c];
+                v_out[r * n + c] = succeeded ? x : from_real<T>(QUIET_NAN);
             }
     }
 }
 
-// A = V diag(w) V^H for Hermitian A, of whose lower triangle (or upper one) is read. Infinity and NaN make NaN.
+// A = V diag(w) V^H for a Hermitian A, of which the lower triangle (or the upper one) is read. Infinity and NaN give
+// NaN.
 template <class T, int TEAM, int LANES, bool VECTORS>
 DEV void small_eigh(const T* a, T* out, int64 n64, int64 upper, int64 v_at, int64 flag, int64 batch) {
     typedef component<T> F;
     const int64 matrix = team_matrix<TEAM>();
     if (matrix >= batch) return;
-    // With an odd number of columns one of zeros makes up the last pair.
+    // An odd number of columns is completed by a column of zeros.
     const int n = (int)n64, lane = threadIdx.x % TEAM, even = n + n % 2, ld = even | 1, pairs = even / 2;
     T* g = team_memory<T>() + threadIdx.x / TEAM * (even * ld * (VECTORS ? 2 : 1) + 5 * even);
     T* phases = g + even * ld;
@@ -246,16 +248,16 @@ DEV void small_eigh(const T* a, T* out, int64 n64, int64 upper, int64 v_at, int6
         for (int c = lane % 32; c < n; c += 32) {
             if (upper ? c < r : c > r) continue;
             T x = a[r * n + c];
-            if (r == c) x = whole<T>(real_part(x));
+            if (r == c) x = from_real<T>(real_part(x));
             const uint64 bits = largest_bits(x);
             most = bits > most ? bits : most;
             g[c * ld + r] = x;
-            g[r * ld + c] = conjugated(x);
+            g[r * ld + c] = conjugate(x);
         }
     if (n < even)
-        for (int i = lane; i < even; i += TEAM) g[n * ld + i] = g[i * ld + n] = whole<T>(0);
+        for (int i = lane; i < even; i += TEAM) g[n * ld + i] = g[i * ld + n] = from_real<T>(0);
     if constexpr (VECTORS)
-        for (int i = lane; i < even * ld; i += TEAM) v[i] = whole<T>(i % ld == i / ld);
+        for (int i = lane; i < even * ld; i += TEAM) v[i] = from_real<T>(i % ld == i / ld);
     const bool finite = !team_any<TEAM>(most >= INFINITE);
     team_sync<TEAM>();
     if constexpr (TEAM > 32)
@@ -276,9 +278,9 @@ DEV void small_eigh(const T* a, T* out, int64 n64, int64 upper, int64 v_at, int6
     int span = 1;
     while (span < pairs) span *= 2;
     const int own = lane & (span - 1);
-    bool going = finite && n > 1;
-    for (int sweep = 0; sweep < 40 && going; sweep++) {
-        bool turned = false;
+    bool unconverged = finite && n > 1;
+    for (int sweep = 0; sweep < 40 && unconverged; sweep++) {
+        bool rotated = false;
         for (int round = 0; round < even - 1; round++) {
             for (int k = lane; k < pairs; k += TEAM) {
                 int i, j;
@@ -287,15 +289,15 @@ DEV void small_eigh(const T* a, T* out, int64 n64, int64 upper, int64 v_at, int6
                 F size, c = 1, s = 0;
                 if constexpr (cplx<T>) size = hypot(x.re, x.im);
                 else size = fabs(x);
-                T phase = whole<T>(1);
+                T phase = from_real<T>(1);
                 if (size > small) {
-                    turned = true;
-                    phase = conjugated(over(x, size));
-                    rotation(real_part(g[i * ld + i]), real_part(g[j * ld + j]), size, c, s);
+                    rotated = true;
+                    phase = conjugate(divide_by_real(x, size));
+                    jacobi_rotation(real_part(g[i * ld + i]), real_part(g[j * ld + j]), size, c, s);
                 }
                 phases[k] = phase;
-                cosines[k] = whole<T>(c);
-                sines[k] = whole<T>(s);
+                cosines[k] = from_real<T>(c);
+                sines[k] = from_real<T>(s);
             }
             team_sync<TEAM>();
             if constexpr (VECTORS)
@@ -305,14 +307,14 @@ DEV void small_eigh(const T* a, T* out, int64 n64, int64 upper, int64 v_at, int6
                     if (s == 0) continue;
                     tournament(round, k, even, even, i, j);
                     const T phase = phases[k];
-                    for (int r = first; r < last; r++) turn(v[i * ld + r], v[j * ld + r], c, s, phase);
+                    for (int r = first; r < last; r++) rotate(v[i * ld + r], v[j * ld + r], c, s, phase);
                 }
-            // Where two pairs meet, four elements are turned from both sides.
+            // Where two pairs cross, four elements are rotated from both sides.
             if (own < pairs) {
                 int p, q;
                 tournament(round, own, even, even, p, q);
                 const F own_c = real_part(cosines[own]), own_s = real_part(sines[own]);
-                const T own_phase = conjugated(phases[own]);
+                const T own_phase = conjugate(phases[own]);
                 for (int k = lane / span; k < pairs; k += TEAM / span) {
                     int i, j;
                     const F c = real_part(cosines[k]), s = real_part(sines[k]);
@@ -322,43 +324,43 @@ DEV void small_eigh(const T* a, T* out, int64 n64, int64 upper, int64 v_at, int6
                     T* x = g + i * ld;
                     T* y = g + j * ld;
                     T xp = x[p], xq = x[q], yp = y[p], yq = y[q];
-                    turn(xp, yp, c, s, phase);
-                    turn(xq, yq, c, s, phase);
-                    turn(xp, xq, own_c, own_s, own_phase);
-                    turn(yp, yq, own_c, own_s, own_phase);
-                    // Rounding leaves something where there must be nothing.
-                    const bool met = k == own;
-                    x[p] = met ? whole<T>(real_part(xp)) : xp;
-                    x[q] = met ? whole<T>(0) : xq;
-                    y[p] = met ? whole<T>(0) : yp;
-                    y[q] = met ? whole<T>(real_part(yq)) : yq;
+                    rotate(xp, yp, c, s, phase);
+                    rotate(xq, yq, c, s, phase);
+                    rotate(xp, xq, own_c, own_s, own_phase);
+                    rotate(yp, yq, own_c, own_s, own_phase);
+                    // Rounding errors remain where the result must be zero.
+                    const bool same_pair = k == own;
+                    x[p] = same_pair ? from_real<T>(real_part(xp)) : xp;
+                    x[q] = same_pair ? from_real<T>(0) : xq;
+                    y[p] = same_pair ? from_real<T>(0) : yp;
+                    y[q] = same_pair ? from_real<T>(real_part(yq)) : yq;
                 }
             }
             team_sync<TEAM>();
         }
-        going = team_any<TEAM>(turned);
+        unconverged = team_any<TEAM>(rotated);
     }
-    const bool fine = finite && !going;
-    for (int c = lane; c < n; c += TEAM) values[c] = whole<T>(real_part(g[c * ld + c]));
+    const bool succeeded = finite && !unconverged;
+    for (int c = lane; c < n; c += TEAM) values[c] = from_real<T>(real_part(g[c * ld + c]));
     team_sync<TEAM>();
     for (int c = lane; c < n; c += TEAM) {
         int rank = 0;
-        const F mine = real_part(values[c]);
+        const F value = real_part(values[c]);
         for (int o = 0; o < n; o++) {
             const F other = real_part(values[o]);
-            rank += other < mine || (other == mine && o < c);
+            rank += other < value || (other == value && o < c);
         }
-        if (fine) order[rank] = c;
+        if (succeeded) order[rank] = c;
         else order[c] = c;
     }
     team_sync<TEAM>();
     for (int k = lane; k < n; k += TEAM)
-        out[matrix * n + k] = fine ? scaled_by(values[order[k]], e) : whole<T>(NOT_A_NUMBER);
-    if (finite && !fine && lane == 0) out[flag] = whole<T>(1);
+        out[matrix * n + k] = succeeded ? scaled_by(values[order[k]], e) : from_real<T>(QUIET_NAN);
+    if (finite && !succeeded && lane == 0) out[flag] = from_real<T>(1);
     if constexpr (VECTORS) {
         out += v_at + matrix * n * n;
         for (int r = lane / 32; r < n; r += TEAM / 32)
             for (int c = lane % 32; c < n; c += 32)
-                out[r * n + c] = fine ? v[order[c] * ld + r] : whole<T>(NOT_A_NUMBER);
+                out[r * n + c] = succeeded ? v[order[c] * ld + r] : from_real<T>(QUIET_NAN);
     }
 }

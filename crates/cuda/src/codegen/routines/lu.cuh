@@ -1,6 +1,7 @@
-// LU with partial pivoting of a row-major matrix, by panels of WIDTH columns. A panel is factored by one cluster of blocks
-// whose threads hold one row each in registers: a column costs one barrier of the cluster. Rows keep their threads; what is
-// exchanged are their places. Right sides stand beside the matrix as more columns and become L⁻¹ P B on the way.
+// LU decomposition with partial pivoting of a row-major matrix, by panels of WIDTH columns. A panel is factored by one
+// cluster of blocks, whose threads hold one row each in registers; a column costs one barrier of the cluster. Rows stay
+// in their threads; only their positions are exchanged. Right-hand sides are further columns of the matrix and become
+// L⁻¹ P B.
 
 DEV uint32 cluster_rank() {
     uint32 rank;
@@ -15,63 +16,63 @@ DEV uint32 shared_address(const void* p) {
     asm("cvta.to.shared.u64 %0, %1;" : "=l"(shared) : "l"(generic));
     return (uint32)shared;
 }
-// The same address of another block of the cluster.
-DEV uint32 shared_of(uint32 address, uint32 rank) {
-    uint32 there;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
-    return there;
+// Returns the same address in another block of the cluster.
+DEV uint32 remote_address(uint32 address, uint32 rank) {
+    uint32 remote;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));
+    return remote;
 }
-DEV void store_there(uint32 address, float x) {
+DEV void store_remote(uint32 address, float x) {
     asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(address), "f"(x) : "memory");
 }
-DEV void store_there(uint32 address, double x) {
+DEV void store_remote(uint32 address, double x) {
     asm volatile("st.shared::cluster.f64 [%0], %1;" ::"r"(address), "d"(x) : "memory");
 }
-DEV void store_there(uint32 address, uint32 x) {
+DEV void store_remote(uint32 address, uint32 x) {
     asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(address), "r"(x) : "memory");
 }
-// Magnitudes in order, NaN above all.
-DEV uint32 rank_of(float x) { return bitcast<uint32>(x) & 0x7fffffffu; }
-DEV uint32 rank_of(double x) { return (uint32)(bitcast<uint64>(x) >> 32) & 0x7fffffffu; }
+// Keys in the order of the magnitudes, with NaN last.
+DEV uint32 magnitude_key(float x) { return bitcast<uint32>(x) & 0x7fffffffu; }
+DEV uint32 magnitude_key(double x) { return (uint32)(bitcast<uint64>(x) >> 32) & 0x7fffffffu; }
 
-// What blocks tell each other of a column: the best row that each has, from that column on.
+// The best row of a block, from the current column on, for the other blocks of the cluster.
 template <class T, int WIDTH> struct alignas(16) lu_candidate {
     T row[WIDTH];
-    uint32 key, place;
+    uint32 key, position;
 };
 
-// Columns `column` to `column + count` from row `column` on, of n; `count` is at most WIDTH. `pivots` gets for each column
-// the place, from 1, that its row came from; `moves` the rows that are now elsewhere: pairs (from, to), as many as its first
-// element says. `info` gets the number, from 1, of the first column without a pivot.
+// Factors columns `column` to `column + count` from row `column` on, of n; `count` is at most WIDTH. For each column
+// `pivots` gets the position, from 1, of its pivot row. `moves` gets the rows whose positions changed: their number in
+// the first element, then pairs (from, to). `info` gets the number, from 1, of the first column without a pivot.
 //
-// What a thread still has to work on moves down its registers, so that each column is the same code; its part of L is kept
-// in shared memory.
+// The remaining elements of a thread's row move down its registers, so that every column has the same code. The row's
+// part of L is kept in shared memory.
 template <class T, int WIDTH, int BLOCKS, int THREADS>
 DEV void lu_panel(T* a, int64* pivots, int32* moves, int32* info, int64 n, int64 stride, int64 column, int64 count) {
     extern __shared__ vec<uint32, 4> lu_room[];
-    T(*kept)[WIDTH + 1] = (T(*)[WIDTH + 1])lu_room;
-    __shared__ lu_candidate<T, WIDTH> told[2][BLOCKS];
+    T(*lower_part)[WIDTH + 1] = (T(*)[WIDTH + 1])lu_room;
+    __shared__ lu_candidate<T, WIDTH> candidates[2][BLOCKS];
     __shared__ uint32 keys[THREADS / 32];
-    __shared__ int32 places[THREADS], lengths[THREADS];
+    __shared__ int32 positions[THREADS], lengths[THREADS];
     constexpr int V = 16 / sizeof(T);
     const int rank = BLOCKS > 1 ? (int)cluster_rank() : 0, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int64 row = column + threadIdx.x * BLOCKS + rank;
     for (int i = threadIdx.x; i < THREADS * WIDTH; i += THREADS) {
         const int64 r = column + i / WIDTH * BLOCKS + rank, c = i % WIDTH;
-        kept[i / WIDTH][c] = r < n && c < count ? a[r * stride + column + c] : (T)0;
+        lower_part[i / WIDTH][c] = r < n && c < count ? a[r * stride + column + c] : (T)0;
     }
     if (rank == 0 && threadIdx.x == 0) moves[0] = 0;
     if constexpr (BLOCKS > 1) cluster_barrier();
     else __syncthreads();
     T v[WIDTH];
 #pragma unroll
-    for (int c = 0; c < WIDTH; c++) v[c] = kept[threadIdx.x][c];
-    int32 place = (int32)row;
+    for (int c = 0; c < WIDTH; c++) v[c] = lower_part[threadIdx.x][c];
+    int32 position = (int32)row;
     bool done = row >= n;
     int length = done ? 0 : (int)count;
     for (int j = 0; j < count; j++) {
         // The best row of the warp, of the block, of the cluster; of equal ones that of the first thread.
-        const uint32 key = done ? 0 : rank_of(v[0]) + 1;
+        const uint32 key = done ? 0 : magnitude_key(v[0]) + 1;
         const uint32 most = __reduce_max_sync(0xffffffffu, key);
         const int first = __ffs(__ballot_sync(0xffffffffu, key == most)) - 1;
         if (lane == first) keys[warp] = most;
@@ -79,7 +80,7 @@ DEV void lu_panel(T* a, int64* pivots, int32* moves, int32* info, int64 n, int64
         const uint32 other = lane < THREADS / 32 ? keys[lane] : 0;
         const uint32 best = __reduce_max_sync(0xffffffffu, other);
         const int holder = __ffs(__ballot_sync(0xffffffffu, lane < THREADS / 32 && other == best)) - 1;
-        lu_candidate<T, WIDTH>* slots = told[j & 1];
+        lu_candidate<T, WIDTH>* slots = candidates[j & 1];
         if (warp == holder) {
             lu_candidate<T, WIDTH>& slot = slots[rank];
             if (lane == first) {
@@ -91,17 +92,17 @@ DEV void lu_panel(T* a, int64* pivots, int32* moves, int32* info, int64 n, int64
                     store(slot.row + g * V, part);
                 }
                 slot.key = best;
-                slot.place = (uint32)place;
+                slot.position = (uint32)position;
             }
             if constexpr (BLOCKS > 1) {
                 __syncwarp();
                 const uint32 value = shared_address(slot.row + lane % WIDTH);
-                const uint32 word = shared_address(lane == 0 ? &slot.key : &slot.place);
+                const uint32 word = shared_address(lane == 0 ? &slot.key : &slot.position);
 #pragma unroll
                 for (int to = 0; to < BLOCKS; to++) {
                     if (to == rank) continue;
-                    if (lane < WIDTH) store_there(shared_of(value, to), slot.row[lane % WIDTH]);
-                    if (lane < 2) store_there(shared_of(word, to), lane == 0 ? best : slot.place);
+                    if (lane < WIDTH) store_remote(remote_address(value, to), slot.row[lane % WIDTH]);
+                    if (lane < 2) store_remote(remote_address(word, to), lane == 0 ? best : slot.position);
                 }
             }
         }
@@ -116,7 +117,7 @@ DEV void lu_panel(T* a, int64* pivots, int32* moves, int32* info, int64 n, int64
                 chosen = b;
             }
         const lu_candidate<T, WIDTH>& pivot = slots[chosen];
-        const int32 from = (int32)pivot.place, to = (int32)(column + j);
+        const int32 from = (int32)pivot.position, to = (int32)(column + j);
         const T divisor = pivot.row[0];
         if (rank == 0 && warp == 0) {
             if (lane < count - j) a[to * stride + to + lane] = pivot.row[lane % WIDTH];
@@ -126,16 +127,16 @@ DEV void lu_panel(T* a, int64* pivots, int32* moves, int32* info, int64 n, int64
             }
         }
         if (done) continue;
-        if (place == from) {
-            place = to;
+        if (position == from) {
+            position = to;
             done = true;
             length = j;
             continue;
         }
-        // The row that was there goes to where the pivot was.
-        if (place == to) place = from;
+        // The row at the pivot's new position takes the pivot's old one.
+        if (position == to) position = from;
         const T factor = divisor == (T)0 ? (T)0 : v[0] / divisor;
-        kept[threadIdx.x][j] = factor;
+        lower_part[threadIdx.x][j] = factor;
 #pragma unroll
         for (int g = 0; g < WIDTH / V; g++) {
             const vec<T, V> part = load<V>(pivot.row + g * V);
@@ -145,41 +146,41 @@ DEV void lu_panel(T* a, int64* pivots, int32* moves, int32* info, int64 n, int64
         }
         v[WIDTH - 1] = 0;
     }
-    if (row < n && place != (int32)row) {
+    if (row < n && position != (int32)row) {
         const int at = atomicAdd(moves, 1);
         moves[2 * at + 2] = (int32)row;
-        moves[2 * at + 3] = place;
+        moves[2 * at + 3] = position;
     }
-    places[threadIdx.x] = place;
+    positions[threadIdx.x] = position;
     lengths[threadIdx.x] = length;
     __syncthreads();
     for (int i = threadIdx.x; i < THREADS * WIDTH; i += THREADS) {
         const int t = i / WIDTH, c = i % WIDTH;
-        if (c < lengths[t]) a[(int64)places[t] * stride + column + c] = kept[t][c];
+        if (c < lengths[t]) a[(int64)positions[t] * stride + column + c] = lower_part[t][c];
     }
 }
 
-// Rows of `inside` columns from `first` on move as `moves` says.
+// Moves rows as `moves` says, in the column `first`.
 template <class T, int TILE>
-DEV void lu_moved(T* a, const int32* moves, T (*held)[TILE], int64 stride, int64 first, bool inside) {
+DEV void lu_move_rows(T* a, const int32* moves, T (*buffer)[TILE], int64 stride, int64 first, bool inside) {
     const int x = threadIdx.x % TILE, total = moves[0];
     for (int m = threadIdx.x / TILE; m < total; m += blockDim.x / TILE)
-        if (inside) held[m][x] = a[(int64)moves[2 * m + 2] * stride + first];
+        if (inside) buffer[m][x] = a[(int64)moves[2 * m + 2] * stride + first];
     __syncthreads();
     for (int m = threadIdx.x / TILE; m < total; m += blockDim.x / TILE)
-        if (inside) a[(int64)moves[2 * m + 3] * stride + first] = held[m][x];
+        if (inside) a[(int64)moves[2 * m + 3] * stride + first] = buffer[m][x];
     __syncthreads();
 }
 
-// What `panels` panels of WIDTH columns, `start` to `end`, do to the other columns from `from` to `to` (of which those
-// panels have been left out): rows move, and behind the panels the rows `start` to `end` become those of U. `moves` has a
-// list of GAP numbers for each panel. A block has TILE columns.
+// Applies the panels of columns `start` to `end` to the other columns within `from` to `to`: rows are moved, and behind
+// the panels the rows `start` to `end` become those of U. `moves` has a list of `gap` numbers for each panel. A block
+// has TILE columns.
 template <class T, int WIDTH, int PANELS, int TILE>
 DEV void lu_rows(T* a, const int32* moves, int64 stride, int64 from, int64 to, int64 start, int64 end, int64 gap) {
     extern __shared__ vec<uint32, 4> lu_room[];
-    // Rows on their way, then a panel's part of L.
+    // Rows being moved, then a panel's part of L.
     constexpr int MOST = 2 * TILE > PANELS * (WIDTH + 1) ? 2 * TILE : PANELS * (WIDTH + 1);
-    T(*held)[TILE] = (T(*)[TILE])lu_room;
+    T(*buffer)[TILE] = (T(*)[TILE])lu_room;
     T(*lower)[WIDTH + 1] = (T(*)[WIDTH + 1])lu_room;
     T(*top)[TILE] = (T(*)[TILE])((T*)lu_room + WIDTH * MOST);
     const int x = threadIdx.x % TILE, y = threadIdx.x / TILE, height = blockDim.x / TILE;
@@ -188,9 +189,10 @@ DEV void lu_rows(T* a, const int32* moves, int64 stride, int64 from, int64 to, i
     const int64 c = behind ? end + (blockIdx.x - before) * TILE + x : from + (int64)blockIdx.x * TILE + x;
     const bool inside = c < (behind ? to : start);
     const int count = (int)(end - start);
-    for (int p = 0; p * WIDTH < count; p++) lu_moved<T, TILE>(a, moves + p * gap, held, stride, c, inside);
+    for (int p = 0; p * WIDTH < count; p++) lu_move_rows<T, TILE>(a, moves + p * gap, buffer, stride, c, inside);
     if (!behind) return;
-    for (int r = y; r < PANELS * WIDTH; r += height) top[r][x] = inside && r < count ? a[(start + r) * stride + c] : (T)0;
+    for (int r = y; r < PANELS * WIDTH; r += height)
+        top[r][x] = inside && r < count ? a[(start + r) * stride + c] : (T)0;
     for (int p = 0; p * WIDTH < count; p++) {
         const int first = p * WIDTH;
         __syncthreads();
@@ -223,15 +225,16 @@ DEV void lu_rows(T* a, const int32* moves, int64 stride, int64 from, int64 to, i
         if (inside) a[(start + r) * stride + c] = top[r][x];
 }
 
-// [A B] in rows `stride` apart, of which a block copies one of `parts`.
-template <class T> DEV void lu_begin(const T* a, const T* b, T* out, int64 n, int64 k, int64 stride, int64 parts) {
+// Copies [A B] to rows `stride` apart. A block copies one of `parts` parts of a row.
+template <class T> DEV void lu_init(const T* a, const T* b, T* out, int64 n, int64 k, int64 stride, int64 parts) {
     const int64 r = blockIdx.x / parts, width = n + k;
     for (int64 c = blockIdx.x % parts * blockDim.x + threadIdx.x; c < width; c += parts * blockDim.x)
         out[r * stride + c] = c < n ? a[r * n + c] : b[r * k + c - n];
 }
 
-// The inverses of U's diagonal blocks of SIDE (of the last one, what there is of it), one block of threads each.
-template <class T, int SIDE> DEV void lu_corners(const T* a, T* inverses, int64 n, int64 stride) {
+// Computes the inverses of U's diagonal blocks of SIDE rows (the last one may be smaller), with one block of threads
+// each.
+template <class T, int SIDE> DEV void lu_invert_diagonal(const T* a, T* inverses, int64 n, int64 stride) {
     extern __shared__ vec<uint32, 4> lu_room[];
     T(*u)[SIDE + 1] = (T(*)[SIDE + 1])lu_room;
     T(*x)[SIDE + 1] = u + SIDE;

@@ -1,7 +1,7 @@
-//! CUDA code for calls: operations on whole arrays that are not fused.
+//! CUDA code for routines: operations on whole arrays that are not fused.
 //!
-//! Each operation is a file of templates (`*.cuh`) and a Rust file that picks a template, its launch shape and its
-//! arguments. Operands that a template cannot read as they lie are first copied by an ordinary map kernel.
+//! Each operation has a file of templates (`*.cuh`) and a Rust file that selects a template, its launch shape and its
+//! arguments. Operands in a layout that a template cannot read are first copied by an ordinary map kernel.
 
 mod compact;
 mod components;
@@ -24,56 +24,56 @@ use super::lower::{Target, Unit, signature};
 use super::prelude::{Part, Parts};
 use super::types::{Arch, Arg, Generated, Options, Stage};
 
-/// What a block of a radix pass works on.
+/// The work of a block in a radix pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RadixTile {
     /// Threads of a block: a multiple of 32, at least 256.
     pub threads: u32,
-    /// Four-byte elements of a thread; wider elements get fewer.
+    /// Four-byte elements of a thread. Wider elements are fewer.
     pub items: u32,
     /// Blocks per multiprocessor that the registers must allow.
     pub blocks: u32,
 }
 
-/// Launch shapes of calls, for experiments. The defaults are what was measured to be best on an H200.
+/// Launch shapes of routines, for experiments. The defaults were measured to be best on an H200.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CallTuning {
+pub struct RoutineTuning {
     /// Threads of a scan's block.
     pub scan_threads: u32,
     /// 16-byte vectors of a scan's thread.
     pub scan_vectors: u32,
     /// Blocks per multiprocessor that a chained scan's registers must allow; 0 for no bound.
     pub scan_blocks: u32,
-    /// Threads that fold, and that finish, a tile of a streamed scan.
+    /// Threads that reduce a tile of a streamed scan; as many finish it.
     pub stream_threads: u32,
     /// 16-byte vectors of such a thread: an odd number.
     pub stream_vectors: u32,
-    /// Tiles that a block of a streamed scan holds at most.
+    /// Most tiles that a block of a streamed scan holds; below 4 scans are not streamed.
     pub stream_stages: u32,
-    /// The tile of a radix pass over elements alone.
+    /// The tile of a radix pass over elements only.
     pub radix: RadixTile,
-    /// The tile of one over elements with their positions.
+    /// The tile of a radix pass over elements with their positions.
     pub radix_pairs: RadixTile,
     /// Tiles that a radix pass looks back over at a time.
-    pub radix_back: u32,
+    pub radix_lookback: u32,
     /// How a warp finds equal digits: 0 by ballots, 1 by the match instruction.
-    pub radix_way: u32,
-    /// Waves of blocks for which a radix pass brings elements into the second-level cache beforehand; 0 for none.
-    pub radix_ahead: u32,
+    pub radix_match: u32,
+    /// Waves of blocks for which a radix pass prefetches elements into the L2 cache; 0 for none.
+    pub radix_prefetch: u32,
     /// Threads of the histogram's block: a power of two.
-    pub radix_counters: u32,
+    pub radix_histogram_threads: u32,
     /// Bytes of the histogram's counters.
-    pub radix_room: usize,
-    /// Outputs down a column that a thread of a column correlation computes.
+    pub radix_histogram_bytes: usize,
+    /// Outputs along a column that a thread of a column correlation computes.
     pub column_outputs: u32,
-    /// Blocks per multiprocessor that its registers must allow; 0 for no bound.
+    /// Blocks per multiprocessor that the registers of a column correlation must allow; 0 for no bound.
     pub column_blocks: u32,
-    /// Rows of outputs that a warp of a row correlation computes at most.
+    /// Most rows of outputs that a warp of a row correlation computes.
     pub row_outputs: i64,
 }
 
-impl CallTuning {
-    const MEASURED: CallTuning = CallTuning {
+impl RoutineTuning {
+    const MEASURED: RoutineTuning = RoutineTuning {
         scan_threads: 256,
         scan_vectors: 8,
         scan_blocks: 4,
@@ -82,57 +82,63 @@ impl CallTuning {
         stream_stages: 5,
         radix: RadixTile { threads: 256, items: 32, blocks: 4 },
         radix_pairs: RadixTile { threads: 384, items: 17, blocks: 3 },
-        radix_back: 2,
-        radix_way: 0,
-        radix_ahead: 0,
-        radix_counters: 512,
-        radix_room: 64 << 10,
+        radix_lookback: 2,
+        radix_match: 0,
+        radix_prefetch: 0,
+        radix_histogram_threads: 512,
+        radix_histogram_bytes: 64 << 10,
         column_outputs: 32,
         column_blocks: 6,
         row_outputs: 4,
     };
 
     /// Small tiles, for tests.
-    pub const SMALL: CallTuning = {
+    pub const SMALL: RoutineTuning = {
         let tile = RadixTile { threads: 256, items: 3, blocks: 3 };
-        CallTuning { radix: tile, radix_pairs: tile, radix_room: 16 << 10, ..CallTuning::MEASURED }
+        RoutineTuning { radix: tile, radix_pairs: tile, radix_histogram_bytes: 16 << 10, ..RoutineTuning::MEASURED }
     };
 }
 
-impl Default for CallTuning {
-    fn default() -> CallTuning {
-        CallTuning::MEASURED
+impl Default for RoutineTuning {
+    fn default() -> RoutineTuning {
+        RoutineTuning::MEASURED
     }
 }
 
-/// The launches of a call; `None` for what a library does (floating-point products) or what has no code.
-pub fn generate_call(call: &RoutineCall, arch: Arch, options: Options) -> Option<Generated> {
-    generate_call_tuned(call, arch, options, CallTuning::default())
+/// Returns the launches of a routine; `None` if a library does it (as floating-point products) or no code exists for
+/// it.
+pub fn generate_routine(call: &RoutineCall, arch: Arch, options: Options) -> Option<Generated> {
+    generate_routine_tuned(call, arch, options, RoutineTuning::default())
 }
 
-/// [`generate_call`] with launch shapes of choice.
-pub fn generate_call_tuned(call: &RoutineCall, arch: Arch, options: Options, tuning: CallTuning) -> Option<Generated> {
-    let mut made = Made { tuning, ..Made::new(arch, options) };
+/// [`generate_routine`] with given launch shapes.
+pub fn generate_routine_tuned(
+    call: &RoutineCall,
+    arch: Arch,
+    options: Options,
+    tuning: RoutineTuning,
+) -> Option<Generated> {
+    let mut builder = Builder { tuning, ..Builder::new(arch, options) };
     if call.out.1.size == 0 {
-        return Some(made.out);
+        return Some(builder.out);
     }
     match &call.op {
-        RoutineOp::Dot => dot::dot(call, &mut made)?,
-        RoutineOp::Scan { op, axis } => scan::scan(call, *op, usize::from(*axis), &mut made),
-        RoutineOp::Sort => sort::sort(call, false, &mut made),
-        RoutineOp::ArgSort => sort::sort(call, true, &mut made),
-        // Sorting is one way to do it.
-        RoutineOp::Partition { indices, .. } => sort::sort(call, *indices, &mut made),
-        RoutineOp::TopK { largest } => select::topk(call, *largest, &mut made),
-        RoutineOp::Select { rank } => select::select(call, *rank, &mut made),
-        RoutineOp::PackMask => compact::pack(call, &mut made),
-        RoutineOp::Compact => compact::compact(call, &mut made),
-        RoutineOp::Components { steps } => components::components(call, steps, &mut made),
-        RoutineOp::SearchSorted { right } => search::search(call, *right, &mut made),
+        RoutineOp::Dot => dot::dot(call, &mut builder)?,
+        RoutineOp::Scan { op, axis } => scan::scan(call, *op, usize::from(*axis), &mut builder),
+        RoutineOp::Sort => sort::sort(call, false, &mut builder),
+        RoutineOp::ArgSort => sort::sort(call, true, &mut builder),
+        // A sorted array is partitioned.
+        RoutineOp::Partition { indices, .. } => sort::sort(call, *indices, &mut builder),
+        RoutineOp::TopK { largest } => select::topk(call, *largest, &mut builder),
+        RoutineOp::Select { rank } => select::select(call, *rank, &mut builder),
+        RoutineOp::PackMask => compact::pack(call, &mut builder),
+        RoutineOp::Compact => compact::compact(call, &mut builder),
+        RoutineOp::Components { steps } => components::components(call, steps, &mut builder),
+        RoutineOp::SearchSorted { right } => search::search(call, *right, &mut builder),
         RoutineOp::Correlate { edge, constant, origin } => {
-            correlate::correlate(call, (*edge, *constant), origin, &mut made)?;
+            correlate::correlate(call, (*edge, *constant), origin, &mut builder)?;
         }
-        RoutineOp::Pad { edge, constant, before } => pad::pad(call, (*edge, *constant), before, &mut made),
+        RoutineOp::Pad { edge, constant, before } => pad::pad(call, (*edge, *constant), before, &mut builder),
         // By libraries.
         RoutineOp::Fft { .. } | RoutineOp::Linalg(_) | RoutineOp::Convolve(..) => return None,
         // By a library.
@@ -140,32 +146,32 @@ pub fn generate_call_tuned(call: &RoutineCall, arch: Arch, options: Options, tun
         RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => return None,
         RoutineOp::Steps(_) | RoutineOp::StepsBackward(_) => return None,
     }
-    Some(made.out)
+    Some(builder.out)
 }
 
-/// What the generators of calls fill.
-pub(crate) struct Made {
+/// Collects the launches of a routine.
+pub(crate) struct Builder {
     pub(crate) out: Generated,
     pub(crate) target: Target,
-    pub(crate) tuning: CallTuning,
+    pub(crate) tuning: RoutineTuning,
 }
 
 /// An operand as a template reads it.
 #[derive(Clone, Copy)]
 pub(crate) struct Source {
-    /// Where its buffer starts.
+    /// The start of its buffer.
     pub(crate) at: Arg,
-    /// Its first element.
+    /// Index of its first element.
     pub(crate) offset: i64,
 }
 
-impl Made {
-    /// Nothing yet.
-    pub(crate) fn new(arch: Arch, options: Options) -> Made {
-        Made { out: Generated::default(), target: Target { arch, options }, tuning: CallTuning::default() }
+impl Builder {
+    /// Starts without launches.
+    pub(crate) fn new(arch: Arch, options: Options) -> Builder {
+        Builder { out: Generated::default(), target: Target { arch, options }, tuning: RoutineTuning::default() }
     }
 
-    /// Copies an operand into row-major order at `to`, as `dtype`.
+    /// Adds a copy of an operand into row-major order at `to`, as `dtype`.
     pub(crate) fn pack(&mut self, from: Arg, layout: &Layout, to: Arg, dtype: DType) {
         let (extents, strides) = merged(&layout.shape, &layout.strides);
         let typed = |inst, dtype| Typed { inst, dtype, level: Level::Full };
@@ -181,7 +187,7 @@ impl Made {
         super::map::map(&Unit { kernel, buffers: vec![from, to] }, self.target, &mut self.out);
     }
 
-    /// An operand in row-major order and of that dtype: itself, or a copy in the scratch.
+    /// Returns an operand in row-major order and of type `dtype`: itself, or a copy in the scratch.
     pub(crate) fn dense(&mut self, operand: &(u32, std::sync::Arc<Layout>), dtype: DType) -> Source {
         let (buffer, layout) = operand;
         let at = Arg::Buffer(*buffer);
@@ -193,13 +199,13 @@ impl Made {
         Source { at: copy, offset: 0 }
     }
 
-    /// Threads that fill the device.
+    /// Returns the number of threads that fill the device.
     pub(crate) fn full_device(&self) -> i64 {
         i64::from(self.target.arch.sms) * 2048
     }
 }
 
-/// Axes of extent 1 dropped, and neighbours that step as one merged; at least one axis is left.
+/// Drops axes of extent 1 and merges neighboring axes that step as one; at least one axis remains.
 pub(crate) fn merged(shape: &[i64], strides: &[i64]) -> (Dims, Dims) {
     let (mut extents, mut steps) = (Dims::new(), Dims::new());
     for (&n, &s) in shape.iter().zip(strides).filter(|(n, _)| **n != 1) {
@@ -218,7 +224,8 @@ pub(crate) fn merged(shape: &[i64], strides: &[i64]) -> (Dims, Dims) {
     (extents, steps)
 }
 
-/// The widest vector, up to 16 bytes of `size`-byte elements, at whose multiples all those numbers of elements lie.
+/// Returns the widest vector, up to 16 bytes, of `size`-byte elements for which all numbers in `at` are multiples of
+/// its length.
 pub(crate) fn vector(size: usize, aligned: bool, at: &[i64]) -> u32 {
     let mut v = if aligned { 16 / size as i64 } else { 1 };
     while v > 1 && at.iter().any(|n| n % v != 0) {
@@ -227,7 +234,7 @@ pub(crate) fn vector(size: usize, aligned: bool, at: &[i64]) -> u32 {
     v.max(1) as u32
 }
 
-/// The templates' name of what happens beyond an edge.
+/// Returns the templates' name of an edge mode.
 pub(crate) fn edge_name(edge: Edge) -> &'static str {
     match edge {
         Edge::Reflect => "edge_reflect",
@@ -238,10 +245,10 @@ pub(crate) fn edge_name(edge: Edge) -> &'static str {
     }
 }
 
-/// Positions beyond an edge, shared by several calls.
+/// Indices beyond an edge, shared by several routines.
 pub(crate) const EDGES: &str = include_str!("edges.cuh");
 
-/// A kernel that calls a template with its own parameters, in order.
+/// A kernel that passes its parameters to a template, in order.
 pub(crate) struct Launch {
     name: String,
     parts: Parts,
@@ -251,12 +258,12 @@ pub(crate) struct Launch {
     lines: Vec<String>,
     passed: Vec<String>,
     shared: u32,
-    /// Blocks that share their memory.
+    /// Blocks of a cluster, which can access each other's shared memory.
     cluster: i64,
 }
 
 impl Launch {
-    /// A kernel on those types, from those files besides the prelude.
+    /// Starts a kernel on those types, from those files besides the prelude.
     pub(crate) fn new(name: impl Into<String>, dtypes: &[DType], own: &[&'static str]) -> Launch {
         let mut parts = Parts::new();
         dtypes.iter().for_each(|&d| parts.dtype(d));
@@ -273,19 +280,19 @@ impl Launch {
         }
     }
 
-    /// With a part of the prelude.
+    /// Adds a part of the prelude.
     pub(crate) fn part(mut self, part: Part) -> Launch {
         self.parts.add(part);
         self
     }
 
-    /// With dynamic shared memory.
+    /// Sets the dynamic shared memory.
     pub(crate) fn shared(mut self, bytes: usize) -> Launch {
         self.shared = bytes as u32;
         self
     }
 
-    /// In clusters of so many blocks (from compute capability 9 on).
+    /// Sets the number of blocks in a cluster (compute capability 9 and later).
     pub(crate) fn cluster(mut self, blocks: i64) -> Launch {
         self.cluster = blocks;
         self
@@ -296,14 +303,14 @@ impl Launch {
         self.args.push(arg);
     }
 
-    /// A pointer; `ctype` without the star.
+    /// Adds a pointer; `ctype` without the star.
     pub(crate) fn pointer(mut self, name: &str, ctype: &str, arg: Arg) -> Launch {
         self.declare(&format!("{ctype}*"), name, arg);
         self.passed.push(name.into());
         self
     }
 
-    /// A pointer to an operand's first element.
+    /// Adds a pointer to an operand's first element.
     pub(crate) fn source(mut self, name: &str, ctype: &str, source: Source) -> Launch {
         self.declare(&format!("const {ctype}*"), name, source.at);
         self.declare("int64", &format!("{name}_offset"), Arg::I64(source.offset));
@@ -311,14 +318,14 @@ impl Launch {
         self
     }
 
-    /// An int64.
+    /// Adds an int64.
     pub(crate) fn int(mut self, name: &str, value: i64) -> Launch {
         self.declare("int64", name, Arg::I64(value));
         self.passed.push(name.into());
         self
     }
 
-    /// An array of int64.
+    /// Adds an array of int64.
     pub(crate) fn ints(mut self, name: &str, values: &[i64]) -> Launch {
         let names: Vec<String> = (0..values.len()).map(|k| format!("{name}{k}")).collect();
         for (n, &v) in names.iter().zip(values) {
@@ -329,7 +336,7 @@ impl Launch {
         self
     }
 
-    /// The launch of `template`; `blocks_per_sm` bounds registers where it is not 0.
+    /// Returns the launch of `template`. `blocks_per_sm` bounds the registers unless it is 0.
     pub(crate) fn stage(self, template: &str, blocks: i64, threads: u32, blocks_per_sm: u32) -> Stage {
         let bounds = if blocks_per_sm == 0 { String::new() } else { format!(", {blocks_per_sm}") };
         let cluster = if self.cluster == 1 { String::new() } else { format!("__cluster_dims__({}) ", self.cluster) };
@@ -355,7 +362,7 @@ impl Launch {
 
 /// Division that rounds up.
 pub(crate) trait DivUp {
-    /// Parts of `by` that hold a number ≥ 0.
+    /// Returns `self / by`, rounded up, for a number ≥ 0.
     fn div_up(self, by: i64) -> i64;
 }
 

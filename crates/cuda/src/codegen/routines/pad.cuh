@@ -1,4 +1,4 @@
-// An array extended at its edges. A thread writes U elements, a block's width apart.
+// Pads an array at its edges. A thread writes U elements, a block's width apart.
 template <class T, edge E, class I, int U, int N>
 DEV void pad(const T* x, T* y, int64 total, int64 constant, const int64 (&extents)[N], const int64 (&from)[N],
              const int64 (&strides)[N], const int64 (&before)[N]) {

@@ -1,28 +1,28 @@
-// Rows that fit into shared memory, one a block, by the radix sort's passes.
+// Sorts rows that fit into shared memory, one per block, by the passes of the radix sort.
 template <class T, bool INDICES, int THREADS, int ITEMS>
 DEV void rows_radix(const T* x, T* values_out, int64* indices_out, int64 n) {
-    typedef moved<T> W;
+    typedef sort_word<T> W;
     constexpr int TILE = THREADS * ITEMS, WARPS = THREADS / 32, P = digits<T>;
     extern __shared__ vec<uint32, 4> rows_room[];
     __shared__ uint32 counts[WARPS][RADIX];
-    __shared__ uint32 spare[8];
+    __shared__ uint32 scratch[8];
     __shared__ uint64 differing;
     W* keys = (W*)rows_room;
-    uint16* places = (uint16*)(keys + TILE);
+    uint16* positions = (uint16*)(keys + TILE);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = warp * (32 * ITEMS) + lane, count = (int)n;
     const T* from = x + blockIdx.x * n;
     W e[ITEMS];
-    uint16 place[INDICES ? ITEMS : 1];
+    uint16 position[INDICES ? ITEMS : 1];
     auto word = [](T v) { return INDICES ? encode_equal(v) : encode(v); };
     if (threadIdx.x == 0) differing = 0;
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) {
         const int j = first + 32 * i;
         if (j < count) e[i] = word(from[j]);
-        if constexpr (INDICES) place[i] = (uint16)j;
+        if constexpr (INDICES) position[i] = (uint16)j;
     }
     __syncthreads();
-    // Digits that are the same everywhere have no pass.
+    // The pass of a digit that is the same everywhere is skipped.
     if constexpr (!cplx<T>) {
         const W one = word(from[0]);
         W differs = 0;
@@ -51,7 +51,7 @@ DEV void rows_radix(const T* x, T* values_out, int64* indices_out, int64 n) {
 #pragma unroll
             for (int w = 0; w < WARPS; w++) total += counts[w][threadIdx.x];
         }
-        uint32 at = bins_before<uint32>(total, spare);
+        uint32 at = exclusive_scan_bins<uint32>(total, scratch);
         if (threadIdx.x < RADIX) {
 #pragma unroll
             for (int w = 0; w < WARPS; w++) {
@@ -63,22 +63,22 @@ DEV void rows_radix(const T* x, T* values_out, int64* indices_out, int64 n) {
         __syncthreads();
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) {
-            uint32 to = next_place<0>(counts[warp], digit_of(i), lower);
+            uint32 to = next_position<0>(counts[warp], digit_of(i), lower);
             keys[to] = e[i];
-            if constexpr (INDICES) places[to] = place[i];
+            if constexpr (INDICES) positions[to] = position[i];
         }
         __syncthreads();
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) {
             e[i] = keys[first + 32 * i];
-            if constexpr (INDICES) place[i] = places[first + 32 * i];
+            if constexpr (INDICES) position[i] = positions[first + 32 * i];
         }
     }
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) {
         const int j = first + 32 * i;
         if (j < count) {
-            if constexpr (INDICES) indices_out[blockIdx.x * n + j] = place[i];
+            if constexpr (INDICES) indices_out[blockIdx.x * n + j] = position[i];
             else values_out[blockIdx.x * n + j] = decode<T>(e[i]);
         }
     }

@@ -1,4 +1,5 @@
-// Short rows, sorted in shared memory by Batcher's bitonic network on (key, position): stable, since positions differ.
+// Sorts short rows in shared memory by Batcher's bitonic network on (key, position). Positions differ, so the order is
+// stable.
 template <class T> struct pair_key { key<T> re, im; };
 template <class T, bool complex_number> struct sort_key { typedef key<T> type; };
 template <class T> struct sort_key<T, true> { typedef pair_key<T> type; };
@@ -18,20 +19,20 @@ template <class T> DEV bool key_less(pair_key<T> a, pair_key<T> b) {
 }
 template <class T> DEV bool key_equal(pair_key<T> a, pair_key<T> b) { return a.re == b.re && a.im == b.im; }
 
-// N: power of two, at least the row's length; ROWS rows a block.
+// N is a power of two, at least the row's length; ROWS rows per block.
 template <class T, bool INDICES, int N, int ROWS, int THREADS>
 DEV void rows_sort(const T* x, T* values_out, int64* indices_out, int64 rows, int64 n) {
     typedef typename sort_key<T, cplx<T>>::type K;
     __shared__ K keys[N * ROWS];
-    __shared__ uint16 places[N * ROWS];
+    __shared__ uint16 positions[N * ROWS];
     const int64 first = (int64)blockIdx.x * ROWS;
     for (int i = threadIdx.x; i < N * ROWS; i += THREADS) {
         int64 row = first + i / N;
         int j = i % N;
-        // Places beyond the end come after every element, NaN too: their position is greater.
+        // Elements past the end come after all others, NaN included, because their positions are greater.
         keys[i] = K{};
         if (row < rows && j < n) keys[i] = sort_key_of(x[row * n + j]);
-        places[i] = (uint16)j;
+        positions[i] = (uint16)j;
     }
     __syncthreads();
     const uint32 length = (uint32)n;
@@ -40,15 +41,15 @@ DEV void rows_sort(const T* x, T* values_out, int64* indices_out, int64 rows, in
             for (int t = threadIdx.x; t < N * ROWS / 2; t += THREADS) {
                 int i = 2 * t - (t & (d - 1)), j = i + d;
                 K a = keys[i], b = keys[j];
-                uint32 p = places[i], q = places[j];
+                uint32 p = positions[i], q = positions[j];
                 bool beyond = p >= length || q >= length, equal = key_equal(a, b);
                 bool swapped = beyond || equal ? q < p : key_less(b, a);
                 bool up = (i & (N - 1) & k) == 0;
                 if (swapped == up) {
                     keys[i] = b;
                     keys[j] = a;
-                    places[i] = (uint16)q;
-                    places[j] = (uint16)p;
+                    positions[i] = (uint16)q;
+                    positions[j] = (uint16)p;
                 }
             }
             __syncthreads();
@@ -58,8 +59,8 @@ DEV void rows_sort(const T* x, T* values_out, int64* indices_out, int64 rows, in
         int64 row = first + i / N;
         int j = i % N;
         if (row < rows && j < n) {
-            if (INDICES) indices_out[row * n + j] = places[i];
-            else values_out[row * n + j] = x[row * n + places[i]];
+            if (INDICES) indices_out[row * n + j] = positions[i];
+            else values_out[row * n + j] = x[row * n + positions[i]];
         }
     }
 }

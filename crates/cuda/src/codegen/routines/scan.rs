@@ -1,22 +1,22 @@
-//! Running folds.
+//! Scans (running reductions).
 
 use cuprous_core::{DType, ScanOp};
 use cuprous_plan::RoutineCall;
 
 use super::super::prelude::Part;
 use super::super::types::{Arg, ctype, short};
-use super::{DivUp, Launch, Made, Source, vector};
+use super::{Builder, DivUp, Launch, Source, vector};
 
 const TEXT: &str = include_str!("scan.cuh");
-const STREAM: &str = include_str!("scan_stream.cuh");
+const STREAM_TEXT: &str = include_str!("scan_stream.cuh");
 /// Bulk copies, for kernels of sm_90 and later.
 const BULK: &str = include_str!("bulk.cuh");
-/// Tiles whose aggregates are added at once, and groups whose sums are: `SCAN_GROUP` and `SCAN_SPAN` of the template.
+/// Tiles of a group and groups of a span: `SCAN_GROUP` and `SCAN_SPAN` of the template.
 const GROUP: i64 = 128;
 const SPAN: i64 = 64;
-/// Rows up to this long are taken by a part of a warp each, where there are many.
+/// Rows up to this length are scanned by a part of a warp each, if there are many.
 const SHORT_ROW: i64 = 2048;
-/// Chunks of a column are no shorter.
+/// The least length of a chunk of a column.
 const CHUNK: i64 = 32;
 
 fn op_name(op: ScanOp) -> &'static str {
@@ -28,18 +28,24 @@ fn op_name(op: ScanOp) -> &'static str {
     }
 }
 
-/// What all kernels of one scan share.
+/// What all kernels of one scan share: operation, type of the operand, type of the result.
 #[derive(Clone, Copy)]
-struct Fold {
+struct ScanSpec {
     op: ScanOp,
     from: DType,
     to: DType,
 }
 
-impl Fold {
-    /// `In, Out, Op`.
+impl ScanSpec {
+    /// Returns the template arguments `In, Out, Op`.
     fn types(self) -> String {
-        format!("{}, {}, fold_{}<{}>", ctype(self.from), ctype(self.to), op_name(self.op), ctype(self.to.accumulator()))
+        format!(
+            "{}, {}, reduce_{}<{}>",
+            ctype(self.from),
+            ctype(self.to),
+            op_name(self.op),
+            ctype(self.to.accumulator())
+        )
     }
 
     fn launch(self, what: &str) -> Launch {
@@ -49,139 +55,139 @@ impl Fold {
     fn launch_of(self, what: &str, texts: &[&'static str]) -> Launch {
         let name = format!("{what}_{}_{}", op_name(self.op), short(self.to));
         let types = [self.from, self.to, self.to.accumulator()];
-        let launch = Launch::new(name, &types, texts).part(Part::Folds);
+        let launch = Launch::new(name, &types, texts).part(Part::Reduce);
         if types.iter().any(|d| d.is_complex()) { launch.part(Part::ComplexMath) } else { launch }
     }
 }
 
 /// Adds the launches of a scan.
-pub(super) fn scan(call: &RoutineCall, op: ScanOp, axis: usize, made: &mut Made) {
+pub(super) fn scan(call: &RoutineCall, op: ScanOp, axis: usize, builder: &mut Builder) {
     let (buffer, layout) = &call.ins[0];
     let to = &call.out.1;
     let out = Arg::Buffer(call.out.0);
     let product = |dims: &[i64]| dims.iter().product::<i64>();
     let (outer, n, inner) = (product(&to.shape[..axis]), to.shape[axis], product(&to.shape[axis + 1..]));
     let mut from = Source { at: Arg::Buffer(*buffer), offset: layout.offset };
-    let mut fold = Fold { op, from: layout.dtype, to: to.dtype };
+    let mut spec = ScanSpec { op, from: layout.dtype, to: to.dtype };
     if !layout.is_c_contiguous() {
-        // Scans work in place.
-        made.pack(from.at, layout, out, to.dtype);
+        // Scans can run in place, so the copy is made in the output.
+        builder.pack(from.at, layout, out, to.dtype);
         from = Source { at: out, offset: 0 };
-        fold.from = to.dtype;
+        spec.from = to.dtype;
     }
     if inner > 1 {
-        columns(fold, from, out, [outer, n, inner], made);
+        columns(spec, from, out, [outer, n, inner], builder);
     } else {
-        rows(fold, from, out, outer, n, made);
+        rows(spec, from, out, outer, n, builder);
     }
 }
 
-/// Along contiguous memory.
-fn rows(fold: Fold, from: Source, out: Arg, rows: i64, n: i64, made: &mut Made) {
-    let size = fold.from.size().max(fold.to.size());
+/// Scans rows of contiguous memory.
+fn rows(spec: ScanSpec, from: Source, out: Arg, rows: i64, n: i64, builder: &mut Builder) {
+    let size = spec.from.size().max(spec.to.size());
     let row = if rows > 1 { n } else { 0 };
-    let v = vector(size, made.target.options.aligned, &[from.offset, row]);
-    let (from_type, to_type) = (ctype(fold.from), ctype(fold.to));
+    let v = vector(size, builder.target.options.aligned, &[from.offset, row]);
+    let (from_type, to_type) = (ctype(spec.from), ctype(spec.to));
     if n <= SHORT_ROW && rows >= 64 {
         let lanes = (n.div_up(i64::from(v)) as u32).next_power_of_two().min(32);
-        let launch = fold.launch("scan_rows").source("x", from_type, from).pointer("y", to_type, out);
-        let template = format!("scan_rows<{}, {lanes}, {v}>", fold.types());
+        let launch = spec.launch("scan_rows").source("x", from_type, from).pointer("y", to_type, out);
+        let template = format!("scan_rows<{}, {lanes}, {v}>", spec.types());
         let blocks = (rows * i64::from(lanes)).div_up(256);
-        made.out.stages.push(launch.int("rows", rows).int("n", n).stage(&template, blocks, 256, 0));
+        builder.out.stages.push(launch.int("rows", rows).int("n", n).stage(&template, blocks, 256, 0));
         return;
     }
-    if i64::from(v) * size as i64 == 16 && stream(fold, from, out, rows, n, made) {
+    if i64::from(v) * size as i64 == 16 && stream(spec, from, out, rows, n, builder) {
         return;
     }
-    let threads = made.tuning.scan_threads;
-    // As many bytes a thread whatever the vector, but no more than 64 elements.
-    let most = i64::from((made.tuning.scan_vectors * 16 / (v * size as u32).max(4)).clamp(1, 16).min(64 / v));
+    let threads = builder.tuning.scan_threads;
+    // The same number of bytes per thread for any vector width, but at most 64 elements.
+    let most = i64::from((builder.tuning.scan_vectors * 16 / (v * size as u32).max(4)).clamp(1, 16).min(64 / v));
     let line = i64::from(threads * v);
-    // Where rows are many, a block goes through each; its tiles then share the row evenly.
-    let chained = n > line * most && rows < 2 * i64::from(made.target.arch.sms);
+    // With many rows, each block scans a whole row in tiles of equal size.
+    let chained = n > line * most && rows < 2 * i64::from(builder.target.arch.sms);
     let k = if chained { most } else { n.div_up(n.div_up(line * most)).div_up(line) };
     let tiles = n.div_up(line * k);
-    let a = fold.to.accumulator();
-    let [head, tags, values] = if chained { told(fold, rows, tiles, made) } else { [out; 3] };
+    let a = spec.to.accumulator();
+    let [control, tags, values] = if chained { lookback_state(spec, rows, tiles, builder) } else { [out; 3] };
     // Wider accumulators, and many narrow elements, would spill.
     let light = a.size() <= 4 && i64::from(v) * k <= 32;
-    let bound = if chained && light { made.tuning.scan_blocks } else { 0 };
+    let bound = if chained && light { builder.tuning.scan_blocks } else { 0 };
     let blocks = if chained { rows * tiles } else { rows };
-    let stage = fold
+    let stage = spec
         .launch("scan")
         .source("x", from_type, from)
         .pointer("y", to_type, out)
         .int("rows", rows)
         .int("n", n)
         .int("tiles", tiles)
-        .pointer("head", "uint32", head)
+        .pointer("control", "uint32", control)
         .pointer("tags", "uint64", tags)
         .pointer("values", ctype(a), values)
-        .stage(&format!("scan_tiles<{}, {threads}, {v}, {k}, {chained}>", fold.types()), blocks, threads, bound);
-    made.out.stages.push(stage);
+        .stage(&format!("scan_tiles<{}, {threads}, {v}, {k}, {chained}>", spec.types()), blocks, threads, bound);
+    builder.out.stages.push(stage);
 }
 
-/// What tiles tell each other: tickets, tags and values.
-fn told(fold: Fold, rows: i64, tiles: i64, made: &mut Made) -> [Arg; 3] {
+/// Reserves the state that tiles share: the ticket counter, tags and values.
+fn lookback_state(spec: ScanSpec, rows: i64, tiles: i64, builder: &mut Builder) -> [Arg; 3] {
     let groups = tiles.div_up(GROUP);
     let words = (rows * (tiles + groups + groups.div_up(SPAN))) as usize;
-    let a = fold.to.accumulator().size();
+    let a = spec.to.accumulator().size();
     let values = if a > 4 { words * a } else { 16 };
-    [made.out.state(16), made.out.state(8 * words), made.out.state(values)]
+    [builder.out.state(16), builder.out.state(8 * words), builder.out.state(values)]
 }
 
-/// Few long rows through shared memory by bulk copies; false where that is not possible or does not pay.
-fn stream(fold: Fold, from: Source, out: Arg, rows: i64, n: i64, made: &mut Made) -> bool {
-    let (arch, a, size) = (made.target.arch, fold.to.accumulator(), fold.to.size());
-    let (threads, vectors) = (made.tuning.stream_threads, made.tuning.stream_vectors);
+/// Scans few long rows through shared memory by bulk copies. Returns false if that is not possible or not faster.
+fn stream(spec: ScanSpec, from: Source, out: Arg, rows: i64, n: i64, builder: &mut Builder) -> bool {
+    let (arch, a, size) = (builder.target.arch, spec.to.accumulator(), spec.to.size());
+    let (threads, vectors) = (builder.tuning.stream_threads, builder.tuning.stream_vectors);
     let bytes = (16 * threads * vectors) as usize;
-    // A stage holds a tile, what lies before its lanes and warps, and a few words.
+    // A stage holds a tile, the prefixes of its lanes and warps, and a few words.
     let stage = bytes + (threads + threads / 32 + 2) as usize * a.size() + 64;
-    let stages = (arch.max_shared / stage).min(made.tuning.stream_stages as usize);
+    let stages = (arch.max_shared / stage).min(builder.tuning.stream_stages as usize);
     let tiles = n.div_up((bytes / size) as i64);
     let sms = i64::from(arch.sms);
-    // Single bytes would need too many registers, and for wide accumulators it was measured to be no faster.
-    let fits = fold.from.size() == size && size > 1 && a.size() <= 4;
+    // Single bytes would need too many registers; for wide accumulators no gain was measured.
+    let fits = spec.from.size() == size && size > 1 && a.size() <= 4;
     if arch.major < 9 || !fits || stages < 4 || rows * tiles < 2 * sms || rows >= 2 * sms {
         return false;
     }
-    let [head, tags, values] = told(fold, rows, tiles, made);
-    let stage = fold
-        .launch_of("scan_stream", &[TEXT, BULK, STREAM])
+    let [control, tags, values] = lookback_state(spec, rows, tiles, builder);
+    let stage = spec
+        .launch_of("scan_stream", &[TEXT, BULK, STREAM_TEXT])
         .shared(stages * bytes)
-        .source("x", ctype(fold.from), from)
-        .pointer("y", ctype(fold.to), out)
+        .source("x", ctype(spec.from), from)
+        .pointer("y", ctype(spec.to), out)
         .int("rows", rows)
         .int("n", n)
         .int("tiles", tiles)
-        .pointer("head", "uint32", head)
+        .pointer("control", "uint32", control)
         .pointer("tags", "uint64", tags)
         .pointer("values", ctype(a), values)
         .stage(
-            &format!("scan_stream<{}, {threads}, {vectors}, {stages}>", fold.types()),
+            &format!("scan_stream<{}, {threads}, {vectors}, {stages}>", spec.types()),
             sms.min(rows * tiles),
             2 * threads + 64,
             1,
         );
-    made.out.stages.push(stage);
+    builder.out.stages.push(stage);
     true
 }
 
-/// Along another axis than the last: (outer, n, inner) with inner > 1.
-fn columns(fold: Fold, from: Source, out: Arg, [outer, n, inner]: [i64; 3], made: &mut Made) {
-    let wanted = made.full_device() / 2 / (outer * inner);
+/// Scans along an axis that is not the last: (outer, n, inner) with inner > 1.
+fn columns(spec: ScanSpec, from: Source, out: Arg, [outer, n, inner]: [i64; 3], builder: &mut Builder) {
+    let wanted = builder.full_device() / 2 / (outer * inner);
     let chunks = wanted.min(n / CHUNK).max(1);
     let length = n.div_up(chunks);
     let chunks = n.div_up(length);
-    let a = fold.to.accumulator();
+    let a = spec.to.accumulator();
     let mut sums = out;
-    let unrolled = (64 / fold.to.size().max(fold.from.size())).clamp(4, 8);
+    let unrolled = (64 / spec.to.size().max(spec.from.size())).clamp(4, 8);
     let blocks = (outer * inner * chunks).div_up(128);
-    let launch = |folds: bool, sums: Arg| {
-        let template = format!("scan_columns<{}, {folds}, {unrolled}>", fold.types());
-        fold.launch(if folds { "fold_chunks" } else { "scan_columns" })
-            .source("x", ctype(fold.from), from)
-            .pointer("y", ctype(fold.to), out)
+    let launch = |reduce: bool, sums: Arg| {
+        let template = format!("scan_columns<{}, {reduce}, {unrolled}>", spec.types());
+        spec.launch(if reduce { "reduce_chunks" } else { "scan_columns" })
+            .source("x", ctype(spec.from), from)
+            .pointer("y", ctype(spec.to), out)
             .pointer("sums", ctype(a), sums)
             .int("outer", outer)
             .int("n", n)
@@ -191,10 +197,10 @@ fn columns(fold: Fold, from: Source, out: Arg, [outer, n, inner]: [i64; 3], made
             .stage(&template, blocks, 128, 0)
     };
     if chunks > 1 {
-        sums = made.out.scratch((outer * inner * chunks) as usize * a.size());
-        made.out.stages.push(launch(true, sums));
-        let among = Fold { from: a, to: a, ..fold };
-        columns(among, Source { at: sums, offset: 0 }, sums, [outer, chunks, inner], made);
+        sums = builder.out.scratch((outer * inner * chunks) as usize * a.size());
+        builder.out.stages.push(launch(true, sums));
+        let among = ScanSpec { from: a, to: a, ..spec };
+        columns(among, Source { at: sums, offset: 0 }, sums, [outer, chunks, inner], builder);
     }
-    made.out.stages.push(launch(false, sums));
+    builder.out.stages.push(launch(false, sums));
 }

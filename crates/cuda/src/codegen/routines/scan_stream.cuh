@@ -1,34 +1,35 @@
-// Rows along contiguous memory as a stream through shared memory: while some tiles load, others are folded, wait for
-// what lies before them, or are on their way out. A block holds STAGES tiles of T * E vectors; its warps have one task
-// each: T / 32 fold tiles, T / 32 finish them, one loads and one looks back. Tiles are taken by tickets in order, so who
-// waits, waits for tiles that are loading or loaded. Elements and results have one size, rows start on 16 bytes. Barriers
-// count every thread that reads or writes what they guard: one lane's arrival for its warp would do, but racecheck does
-// not follow that, and all lanes' arrivals were measured to cost nothing.
+// Scans rows of contiguous memory as a stream through shared memory: while some tiles are loaded, others are reduced,
+// wait for the sum before them, or are written back. A block holds STAGES tiles of T * E vectors. Its warps are
+// specialized: T / 32 reduce tiles, T / 32 finish them, one loads and one looks back. Tiles are taken by tickets in
+// order, so a tile waits only for tiles that are being loaded or already are. Elements and results have one size, and
+// rows start on 16 bytes. Barriers count every thread that reads or writes the guarded data. One lane's arrival per
+// warp would be enough, but racecheck does not follow that, and arrivals of all lanes were measured to cost nothing.
 template <class In, class Out, class Op, int T, int E, int STAGES>
-DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint32* head, uint64* tags,
+DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint32* control, uint64* tags,
                      typename Op::state* values) {
     typedef typename Op::state A;
     constexpr int V = 16 / sizeof(In), WARPS = T / 32, TILE = T * E * V;
-    // Tiles whose results may still be on their way out while the next are finished.
+    // Tiles whose results may still be written back while the next are finished.
     constexpr int LAG = 1;
     constexpr uint32 NONE = 0xffffffffu;
     static_assert(sizeof(In) == sizeof(Out) && E % 2 == 1, "tiles are overwritten; odd strides have no bank conflicts");
     extern __shared__ vec<uint32, 4> room[];
-    // Per stage: the folds before a lane in its warp and before a warp in the tile, the tile's, and the one before it.
-    __shared__ A in_warp[STAGES][T], in_tile[STAGES][WARPS], whole[STAGES], ahead[STAGES];
-    __shared__ barrier loaded[STAGES], folded[STAGES], known[STAGES], drained[STAGES];
+    // Per stage: the prefix of each lane in its warp and of each warp in the tile, the tile's sum, and the sum before
+    // the tile.
+    __shared__ A lane_prefix[STAGES][T], warp_prefix[STAGES][WARPS], tile_total[STAGES], tile_prefix[STAGES];
+    __shared__ barrier loaded[STAGES], reduced[STAGES], prefix_ready[STAGES], drained[STAGES];
     __shared__ uint32 tickets[STAGES], run;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, t = threadIdx.x % T;
     if (threadIdx.x == 0) {
 #pragma unroll
         for (int s = 0; s < STAGES; s++) {
             loaded[s].init(1);
-            folded[s].init(T);
-            known[s].init(1);
+            reduced[s].init(T);
+            prefix_ready[s].init(1);
             drained[s].init(T);
         }
-        before_bulk();
-        run = ((volatile uint32*)head)[2] + 1;
+        fence_for_bulk();
+        run = ((volatile uint32*)control)[2] + 1;
     }
     __syncthreads();
     const uint32 tag = run;
@@ -46,12 +47,12 @@ DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint
     auto length_of = [&](uint32 ticket) { return (int)min((int64)TILE, n - tile_of(ticket) * TILE); };
     if (warp < WARPS) {
         for (int used = 0;; next_stage()) {
-            // Over already when the tile is loaded; racecheck does not follow that either.
+            // Already true once the tile is loaded, but racecheck does not follow that either.
             if (used++ >= STAGES) drained[s].wait(parity ^ 1);
             loaded[s].wait(parity);
             const uint32 ticket = tickets[s];
             if (ticket == NONE) {
-                folded[s].arrive();
+                reduced[s].arrive();
                 break;
             }
             const vec<In, V>* mine = (const vec<In, V>*)(room + s * T * E) + t * E;
@@ -62,46 +63,46 @@ DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint
 #pragma unroll
                 for (int v = 0; v < V; v++) {
                     A z = cast<A>(cast<Out>(raw.v[v]));
-                    sum = e + v > 0 ? Op::both(sum, z) : z;
+                    sum = e + v > 0 ? Op::combine(sum, z) : z;
                 }
             }
-            sum = lanes_scan<Op, 32>(sum, lane);
-            in_warp[s][t] = shuffle_up(sum, 1, 32);
-            if (lane == 31) in_tile[s][warp] = sum;
-            meet(1, T);
+            sum = warp_scan<Op, 32>(sum, lane);
+            lane_prefix[s][t] = shuffle_up(sum, 1, 32);
+            if (lane == 31) warp_prefix[s][warp] = sum;
+            named_barrier(1, T);
             if (warp == 0) {
-                A part = lanes_scan<Op, 32>(in_tile[s][min(lane, WARPS - 1)], lane);
+                A part = warp_scan<Op, 32>(warp_prefix[s][min(lane, WARPS - 1)], lane);
                 A left = shuffle_up(part, 1, 32), all = shuffle_from(part, WARPS - 1, 32);
                 __syncwarp();
-                if (lane < WARPS) in_tile[s][lane] = left;
+                if (lane < WARPS) warp_prefix[s][lane] = left;
                 if (lane == 0) {
-                    whole[s] = all;
-                    tell(tags, values, ticket, all, tag);
+                    tile_total[s] = all;
+                    publish(tags, values, ticket, all, tag);
                 }
                 __syncwarp();
             }
-            // Every thread says that it has written what others will read.
-            folded[s].arrive();
+            // Every thread signals that it has written what others will read.
+            reduced[s].arrive();
         }
     } else if (warp < 2 * WARPS) {
         int done_tiles = 0;
         for (;; next_stage()) {
-            folded[s].wait(parity);
-            known[s].wait(parity);
+            reduced[s].wait(parity);
+            prefix_ready[s].wait(parity);
             const uint32 ticket = tickets[s];
             if (ticket == NONE) break;
             vec<In, V>* mine = (vec<In, V>*)(room + s * T * E) + t * E;
             bool some = tile_of(ticket) > 0;
             A sum{};
-            if (some) sum = ahead[s];
+            if (some) sum = tile_prefix[s];
             if (t >= 32) {
-                A before = in_tile[s][t / 32];
-                sum = some ? Op::both(sum, before) : before;
+                A before = warp_prefix[s][t / 32];
+                sum = some ? Op::combine(sum, before) : before;
                 some = true;
             }
             if (lane > 0) {
-                A before = in_warp[s][t];
-                sum = some ? Op::both(sum, before) : before;
+                A before = lane_prefix[s][t];
+                sum = some ? Op::combine(sum, before) : before;
                 some = true;
             }
 #pragma unroll
@@ -111,12 +112,12 @@ DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint
 #pragma unroll
                 for (int v = 0; v < V; v++) {
                     A z = cast<A>(cast<Out>(raw.v[v]));
-                    sum = e + v > 0 || some ? Op::both(sum, z) : z;
+                    sum = e + v > 0 || some ? Op::combine(sum, z) : z;
                     done.v[v] = cast<Out>(sum);
                 }
                 *(vec<Out, V>*)(mine + e) = done;
             }
-            before_bulk();
+            fence_for_bulk();
             __syncwarp();
             if (lane == 0) {
                 // The warp's own part of the tile.
@@ -126,20 +127,20 @@ DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint
                 Out* to = y + start_of(ticket) + first;
                 for (int i = even; i < length; i++) to[i] = from[i];
                 if (even > 0) bulk_store(to, from, even * (int)sizeof(Out));
-                bulk_close();
-                // An earlier part has left its stage.
-                bulk_stores_read<LAG>();
+                bulk_commit();
+                // Now an earlier part has left its stage.
+                bulk_wait_read<LAG>();
             }
             __syncwarp();
             if (done_tiles++ >= LAG) drained[(s + STAGES - LAG) % STAGES].arrive();
         }
-        if (lane == 0) bulk_stores_read<0>();
+        if (lane == 0) bulk_wait_read<0>();
     } else if (warp == 2 * WARPS) {
         if (lane == 0) {
             uint32 used = 0;
             for (;; next_stage()) {
                 if (used++ >= STAGES) drained[s].wait(parity ^ 1);
-                const uint32 ticket = atomicAdd(head, 1u);
+                const uint32 ticket = atomicAdd(control, 1u);
                 if (ticket >= rows * tiles) {
                     tickets[s] = NONE;
                     loaded[s].arrive();
@@ -154,23 +155,24 @@ DEV void scan_stream(const In* x, Out* y, int64 rows, int64 n, int64 tiles, uint
                 if (even > 0) bulk_load(to, from, even * (int)sizeof(In), loaded[s]);
             }
             // Every block has had its last ticket before it counts as finished.
-            if (atomicAdd(head + 1, 1u) == gridDim.x - 1) {
-                head[0] = 0;
-                head[1] = 0;
-                head[2] = tag;
+            if (atomicAdd(control + 1, 1u) == gridDim.x - 1) {
+                control[0] = 0;
+                control[1] = 0;
+                control[2] = tag;
             }
         }
     } else {
         for (;; next_stage()) {
-            folded[s].wait(parity);
+            reduced[s].wait(parity);
             const uint32 ticket = tickets[s];
             if (ticket != NONE && tile_of(ticket) > 0) {
                 const int64 row = row_of(ticket);
-                A sum = sum_before<A, Op>(tags, values, whole[s], row, rows, tile_of(ticket), tiles, tag, lane);
-                if (lane == 0) ahead[s] = sum;
+                A sum = exclusive_prefix<A, Op>(
+                    tags, values, tile_total[s], row, rows, tile_of(ticket), tiles, tag, lane);
+                if (lane == 0) tile_prefix[s] = sum;
             }
             __syncwarp();
-            if (lane == 0) known[s].arrive();
+            if (lane == 0) prefix_ready[s].arrive();
             if (ticket == NONE) break;
         }
     }

@@ -1,6 +1,6 @@
-// Where each value would be inserted in a sorted array: binary search, NaN after every number.
+// Binary search for the positions at which values would be inserted into a sorted array. NaN comes after every number.
 template <class T> DEV bool sorts_before(T a, T b) {
-    if constexpr (low<T>) return sorts_before(widen(a), widen(b));
+    if constexpr (half_float<T>) return sorts_before(widen(a), widen(b));
     else if constexpr (cplx<T>) {
         // NumPy's order: see nan_class in keys.cuh.
         int x = (a.im != a.im ? 1 : 0) | (a.re != a.re ? 2 : 0), y = (b.im != b.im ? 1 : 0) | (b.re != b.re ? 2 : 0);

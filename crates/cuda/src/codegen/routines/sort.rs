@@ -5,7 +5,7 @@ use cuprous_plan::RoutineCall;
 
 use super::super::prelude::Part;
 use super::super::types::{Arg, ctype, short};
-use super::{DivUp, Launch, Made, RadixTile, Source};
+use super::{Builder, DivUp, Launch, RadixTile, Source};
 
 pub(super) const KEYS: &str = include_str!("keys.cuh");
 const DIGITS: &str = include_str!("digits.cuh");
@@ -13,33 +13,33 @@ const RADIX: &str = include_str!("radix.cuh");
 const LANES: &str = include_str!("rows_lanes.cuh");
 const NETWORK: &str = include_str!("rows_sort.cuh");
 const ROWS: &str = include_str!("rows_radix.cuh");
-/// Digits of a pass have so many values.
+/// Number of values of a digit.
 const BINS: i64 = 256;
-/// Rows of at most so many elements are sorted by a network.
+/// Rows of at most this many elements are sorted by a network.
 const SHORT_ROW: i64 = 256;
-/// Rows of at most so many elements are sorted in shared memory.
+/// Rows of at most this many elements are sorted in shared memory.
 const BLOCK_ROW: i64 = 8192;
 
 pub(super) fn launch(what: &str, d: DType, files: &[&'static str]) -> Launch {
-    // Keys ask of every type whether it is a half.
+    // The key templates test every type for half precision.
     let launch = Launch::new(format!("{what}_{}", short(d)), &[d], files).part(Part::Half);
     if d.is_complex() { launch.part(Part::Complex) } else { launch }
 }
 
-/// Adds the launches of a sort; `indices`: its result are positions.
-pub(super) fn sort(call: &RoutineCall, indices: bool, made: &mut Made) {
+/// Adds the launches of a sort. With `indices` the result is positions.
+pub(super) fn sort(call: &RoutineCall, indices: bool, builder: &mut Builder) {
     let operand = &call.ins[0];
     let (d, n) = (operand.1.dtype, operand.1.shape.last().copied().unwrap_or(1));
-    let from = made.dense(operand, d);
-    sort_dense(from, d, operand.1.size / n, n, indices, Arg::Buffer(call.out.0), made);
+    let from = builder.dense(operand, d);
+    sort_dense(from, d, operand.1.size / n, n, indices, Arg::Buffer(call.out.0), builder);
 }
 
-/// [`sort`] of rows that lie one after the other.
-pub(super) fn sort_dense(from: Source, d: DType, rows: i64, n: i64, indices: bool, out: Arg, made: &mut Made) {
-    // Elements of 16 bytes fill registers sooner.
+/// [`sort`] of contiguous rows.
+pub(super) fn sort_dense(from: Source, d: DType, rows: i64, n: i64, indices: bool, out: Arg, builder: &mut Builder) {
+    // Elements of 16 bytes need twice the registers.
     let most = if d == DType::C128 { BLOCK_ROW / 2 } else { BLOCK_ROW };
     if n > most {
-        return long_rows(from, d, rows, n, indices, out, made);
+        return long_rows(from, d, rows, n, indices, out, builder);
     }
     let what = if indices { "argsort_rows" } else { "sort_rows" };
     let t = ctype(d);
@@ -71,54 +71,54 @@ pub(super) fn sort_dense(from: Source, d: DType, rows: i64, n: i64, indices: boo
         .pointer("values_out", t, out)
         .pointer("indices_out", "int64", out);
     let launch = if file == ROWS { launch } else { launch.int("rows", rows) };
-    made.out.stages.push(launch.int("n", n).stage(&template, blocks, threads, 0));
+    builder.out.stages.push(launch.int("n", n).stage(&template, blocks, threads, 0));
 }
 
-/// Digits of a type: bytes, and for complex numbers one more for where they are NaN.
+/// Returns the number of digits of a type: its bytes, and for complex numbers one more for the NaN class.
 fn digits(d: DType) -> usize {
     d.size() + usize::from(d.is_complex())
 }
 
-fn long_rows(from: Source, d: DType, rows: i64, n: i64, indices: bool, out: Arg, made: &mut Made) {
-    let (passes, tuning) = (digits(d), made.tuning);
+fn long_rows(from: Source, d: DType, rows: i64, n: i64, indices: bool, out: Arg, builder: &mut Builder) {
+    let (passes, tuning) = (digits(d), builder.tuning);
     let bytes = (rows * n) as usize * d.size();
-    // The last pass of a sort writes to the output, that of an argsort no elements.
-    let odd = if passes > 1 { made.out.scratch(bytes) } else { out };
-    let even = if indices && passes > 2 { made.out.scratch(bytes) } else { out };
+    // The last pass of a sort writes to the output; that of an argsort writes no elements.
+    let odd = if passes > 1 { builder.out.scratch(bytes) } else { out };
+    let even = if indices && passes > 2 { builder.out.scratch(bytes) } else { out };
     let RadixTile { threads, items, blocks } = if indices { tuning.radix_pairs } else { tuning.radix };
-    // Positions of 30 bits leave two for flags.
+    // Positions of 30 bits leave two bits for flags.
     let (offset, offset_bytes) = if n < 1 << 30 { ("uint32", 4) } else { ("uint64", 8) };
     let (position, position_bytes) = match (indices, n < 1 << 32) {
-        (false, _) => ("nothing", 1),
+        (false, _) => ("no_positions", 1),
         (true, true) => ("uint32", 4),
         (true, false) => ("int64", 8),
     };
     let widest = d.size().max(position_bytes).max(4) as u32;
-    // Static shared memory ends at 48 KiB, counters included.
+    // Static shared memory, counters included, ends at 48 KiB.
     let room = 47_000 - threads / 32 * 1024 - BINS as u32 * offset_bytes as u32;
     let items = (items * 4 / widest).max(2).min(room / (threads * widest)).max(1);
     let tiles = n.div_up(i64::from(threads * items));
 
-    // One stretch of zeros: histograms, tickets, which passes are needed, the first pass's status. Each pass clears the
-    // next one's.
+    // One range of zeros: histograms, tickets, the set of active passes, and the first pass's status. Each pass clears
+    // the next one's status.
     let bins_bytes = (rows * passes as i64 * BINS) as usize * offset_bytes;
     let status_bytes = (rows * tiles * BINS) as usize * offset_bytes;
-    let zeros = made.out.scratch(bins_bytes + 256 + status_bytes);
-    let odd_status = made.out.scratch(status_bytes);
+    let zeros = builder.out.scratch(bins_bytes + 256 + status_bytes);
+    let odd_status = builder.out.scratch(status_bytes);
     let at = |more: usize| if let Arg::Scratch(base) = zeros { Arg::Scratch(base + more) } else { zeros };
     let (bins, tickets, active, even_status) = (zeros, at(bins_bytes), at(bins_bytes + 128), at(bins_bytes + 256));
 
     let words = ((bins_bytes + 256 + status_bytes) / 4) as i64;
     let plain = |name: &str| Launch::new(name, &[], &[KEYS, DIGITS, RADIX]).part(Part::Half);
     let clear = plain("clear_words").pointer("words", "uint32", zeros).int("n", words);
-    made.out.stages.push(clear.stage("radix_clear", words.div_up(512), 512, 0));
+    builder.out.stages.push(clear.stage("radix_clear", words.div_up(512), 512, 0));
 
-    // Copies of the counters keep a warp's increments apart.
-    let counters = tuning.radix_counters;
-    let copies = (tuning.radix_room / (passes * 1024)).clamp(1, 32);
+    // Several copies of the counters reduce conflicts among the lanes of a warp.
+    let counters = tuning.radix_histogram_threads;
+    let copies = (tuning.radix_histogram_bytes / (passes * 1024)).clamp(1, 32);
     let copies = if copies.is_power_of_two() { copies } else { copies.next_power_of_two() / 2 };
     // Each block counts in 32 bits.
-    let fill = i64::from(4096 / counters * made.target.arch.sms);
+    let fill = i64::from(4096 / counters * builder.target.arch.sms);
     let chunks = fill.div_up(rows).min(n.div_up(4096)).max(n.div_up(1 << 28));
     let histogram = launch("radix_histogram", d, &[KEYS, DIGITS, RADIX])
         .source("x", ctype(d), from)
@@ -128,30 +128,31 @@ fn long_rows(from: Source, d: DType, rows: i64, n: i64, indices: bool, out: Arg,
         .int("length", n.div_up(chunks))
         .shared(passes * 1024 * copies);
     let template = format!("radix_histogram<{}, {indices}, {offset}, {counters}, {copies}>", ctype(d));
-    made.out.stages.push(histogram.stage(&template, rows * chunks, counters, 0));
+    builder.out.stages.push(histogram.stage(&template, rows * chunks, counters, 0));
     let starts = plain("digit_starts")
         .pointer("bins", offset, bins)
         .pointer("active", "uint32", active)
         .int("n", n)
         .int("passes", passes as i64);
-    made.out.stages.push(starts.stage(&format!("radix_starts<{offset}>"), rows * passes as i64, 256, 0));
+    builder.out.stages.push(starts.stage(&format!("radix_starts<{offset}>"), rows * passes as i64, 256, 0));
 
-    // Positions alternate between the scratch and the output's memory, which has 8 bytes for each.
-    let with_odd = if indices && passes > 1 { made.out.scratch((rows * n) as usize * position_bytes) } else { out };
+    // Positions alternate between the scratch and the output, which has 8 bytes for each.
+    let odd_positions =
+        if indices && passes > 1 { builder.out.scratch((rows * n) as usize * position_bytes) } else { out };
     let template = format!(
         "radix_pass<{}, {position}, {offset}, {threads}, {items}, {}, {}>",
         ctype(d),
-        tuning.radix_back,
-        tuning.radix_way
+        tuning.radix_lookback,
+        tuning.radix_match
     );
-    let ahead = i64::from(tuning.radix_ahead * blocks * made.target.arch.sms);
+    let ahead = i64::from(tuning.radix_prefetch * blocks * builder.target.arch.sms);
     for pass in 0..passes {
         let stage = launch(if indices { "radix_argsort" } else { "radix_sort" }, d, &[KEYS, DIGITS, RADIX])
             .source("x", ctype(d), from)
             .pointer("even", ctype(d), even)
             .pointer("odd", ctype(d), odd)
-            .pointer("with_even", position, out)
-            .pointer("with_odd", position, with_odd)
+            .pointer("even_positions", position, out)
+            .pointer("odd_positions", position, odd_positions)
             .pointer("indices_out", "int64", out)
             .pointer("starts", offset, bins)
             .pointer("active", "uint32", active)
@@ -163,6 +164,6 @@ fn long_rows(from: Source, d: DType, rows: i64, n: i64, indices: bool, out: Arg,
             .int("pass", pass as i64)
             .int("ahead", ahead)
             .stage(&template, rows * tiles, threads, blocks);
-        made.out.stages.push(stage);
+        builder.out.stages.push(stage);
     }
 }

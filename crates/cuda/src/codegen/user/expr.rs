@@ -1,4 +1,4 @@
-//! Expressions as C++.
+//! Writes expressions as C++.
 
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Fun};
@@ -10,35 +10,36 @@ use super::Writer;
 use crate::codegen::prelude::Part;
 use crate::codegen::types::ctype;
 
-/// How tightly an expression holds together; operands that hold less tightly are put in brackets.
+/// Operator precedence, from the loosest to the tightest. Operands that bind less tightly are put in brackets.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Hold {
-    Choice,
+pub(super) enum Precedence {
+    Ternary,
     Or,
     And,
-    Bits,
+    Bitwise,
     Compare,
     Shift,
     Sum,
     Product,
     Prefix,
-    Whole,
+    Primary,
 }
 
-/// C++ text and how tightly it holds.
-type Text = (String, Hold);
+/// C++ text and its precedence.
+type Text = (String, Precedence);
 
-fn whole(text: impl Into<String>) -> Text {
-    (text.into(), Hold::Whole)
+fn primary(text: impl Into<String>) -> Text {
+    (text.into(), Precedence::Primary)
 }
 
 impl Writer<'_> {
-    /// An expression wherever a full expression may stand.
+    /// Returns an expression for a position where any expression is allowed.
     pub(super) fn expr(&mut self, e: &Expr) -> String {
         self.text(e).0
     }
 
-    /// Where C++ converts a number to the type that stands there: integers need no suffix.
+    /// Returns an expression for a position where C++ converts it to the required type, so that integers need no
+    /// suffix.
     pub(super) fn value(&mut self, e: &Expr) -> String {
         match (&e.kind, e.dtype()) {
             (Kind::Const(Number::Int(n)), Some(d)) if d.is_int() && i128::from(n.unsigned_abs() as i64) < 1 << 31 => {
@@ -48,13 +49,13 @@ impl Writer<'_> {
         }
     }
 
-    /// As an operand of something that holds so tightly.
-    fn operand(&mut self, e: &Expr, hold: Hold) -> String {
+    /// Returns an expression as an operand that binds at least as tightly as `precedence`.
+    fn operand(&mut self, e: &Expr, precedence: Precedence) -> String {
         let (text, own) = self.text(e);
-        if own < hold { format!("({text})") } else { text }
+        if own < precedence { format!("({text})") } else { text }
     }
 
-    /// An argument of a function: constants have their exact type, on which overloads depend.
+    /// Returns an argument of a function. Constants have their exact type, on which overloads depend.
     pub(super) fn argument(&mut self, e: &Expr) -> String {
         match (&e.kind, e.dtype()) {
             (Kind::Const(n), Some(d)) => exact(*n, d),
@@ -74,13 +75,13 @@ impl Writer<'_> {
             Kind::Const(n) => {
                 let d = e.dtype().unwrap_or(DType::I64);
                 let text = exact(*n, d);
-                let hold = if text.starts_with('-') { Hold::Prefix } else { Hold::Whole };
-                (text, hold)
+                let precedence = if text.starts_with('-') { Precedence::Prefix } else { Precedence::Primary };
+                (text, precedence)
             }
-            Kind::Nothing => whole("none{}"),
-            Kind::Var(v) => whole(self.names[*v].clone()),
-            Kind::Declared(k) => whole(self.array_name(*k)),
-            Kind::Constant(k) => whole(format!("constant_{k}()")),
+            Kind::Nothing => primary("none{}"),
+            Kind::Var(v) => primary(self.names[*v].clone()),
+            Kind::Declared(k) => primary(self.array_name(*k)),
+            Kind::Constant(k) => primary(format!("constant_{k}()")),
             Kind::Cast(from) => self.cast(from, &e.ty),
             Kind::Fun(fun, d, args) => self.fun(*fun, *d, args, e),
             Kind::Builtin(row, args) => {
@@ -98,90 +99,102 @@ impl Writer<'_> {
                 }
                 let args = self.arguments(args);
                 let text = fill(row.cuda, &args);
-                let hold =
-                    if text.starts_with("(int)") || text.starts_with("(bool)") { Hold::Prefix } else { Hold::Whole };
-                (text, hold)
+                let precedence = if text.starts_with("(int)") || text.starts_with("(bool)") {
+                    Precedence::Prefix
+                } else {
+                    Precedence::Primary
+                };
+                (text, precedence)
             }
-            Kind::And(a, b) => {
-                (format!("{} && {}", self.operand(a, Hold::And), self.operand(b, Hold::Compare)), Hold::And)
-            }
-            Kind::Or(a, b) => {
-                (format!("{} || {}", self.operand(a, Hold::Or), self.operand(b, Hold::Compare)), Hold::Or)
-            }
-            Kind::Not(a) => (format!("!{}", self.operand(a, Hold::Prefix)), Hold::Prefix),
+            Kind::And(a, b) => (
+                format!("{} && {}", self.operand(a, Precedence::And), self.operand(b, Precedence::Compare)),
+                Precedence::And,
+            ),
+            Kind::Or(a, b) => (
+                format!("{} || {}", self.operand(a, Precedence::Or), self.operand(b, Precedence::Compare)),
+                Precedence::Or,
+            ),
+            Kind::Not(a) => (format!("!{}", self.operand(a, Precedence::Prefix)), Precedence::Prefix),
             Kind::Select(c, a, b) => {
                 let text = format!(
                     "{} ? {} : {}",
-                    self.operand(c, Hold::Or),
-                    self.operand(a, Hold::Or),
-                    self.operand(b, Hold::Or)
+                    self.operand(c, Precedence::Or),
+                    self.operand(a, Precedence::Or),
+                    self.operand(b, Precedence::Or)
                 );
-                (text, Hold::Choice)
+                (text, Precedence::Ternary)
             }
             Kind::Tuple(items) => {
                 let name = self.ctype(&e.ty);
-                whole(format!("{name}{{{}}}", self.arguments(items).join(", ")))
+                primary(format!("{name}{{{}}}", self.arguments(items).join(", ")))
             }
-            Kind::Item(of, k) => whole(format!("{}.v{k}", self.operand(of, Hold::Whole))),
+            Kind::Item(of, k) => primary(format!("{}.v{k}", self.operand(of, Precedence::Primary))),
             Kind::Load(array, indices) => {
-                let place = self.element(array, indices);
-                whole(if is_loose(array) { format!("load_parts({place})") } else { place })
+                let element = self.element(array, indices);
+                primary(if may_be_unaligned(array) { format!("load_parts({element})") } else { element })
             }
-            Kind::View(array, indices) => whole(self.view(array, indices, &e.ty)),
+            Kind::View(array, indices) => primary(self.view(array, indices, &e.ty)),
             Kind::Field(array, k) => {
-                let (Ty::Array(from), Ty::Array(to)) = (&array.ty, &e.ty) else { return whole(String::new()) };
-                let Some(field) = from.field(*k) else { return whole(String::new()) };
+                let (Ty::Array(from), Ty::Array(to)) = (&array.ty, &e.ty) else { return primary(String::new()) };
+                let Some(field) = from.field(*k) else { return primary(String::new()) };
                 let elem = self.ctype(&to.elem);
                 let base = self.expr(array);
                 let extents: String = field.shape.iter().map(|n| format!(", {n}")).collect();
-                whole(format!("field_of<{elem}, {}>({base}, {}{extents})", to.ndim, field.offset))
+                primary(format!("field_of<{elem}, {}>({base}, {}{extents})", to.ndim, field.offset))
             }
             Kind::Transpose(array) => {
                 let array = self.expr(array);
-                whole(format!("transposed({array})"))
+                primary(format!("transposed({array})"))
             }
             Kind::Reshape(array, extents) => {
-                let Ty::Array(to) = &e.ty else { return whole(String::new()) };
+                let Ty::Array(to) = &e.ty else { return primary(String::new()) };
                 let elem = self.ctype(&to.elem);
-                let base = self.operand(array, Hold::Whole);
+                let base = self.operand(array, Precedence::Primary);
                 let extents = self.arguments(extents).join(", ");
-                whole(format!("array<{elem}, {}>{{({elem}*){base}.data, {{{extents}}}}}", to.ndim))
+                primary(format!("array<{elem}, {}>{{({elem}*){base}.data, {{{extents}}}}}", to.ndim))
             }
-            Kind::Extent(array, axis) => whole(format!("{}.shape[{axis}]", self.operand(array, Hold::Whole))),
-            Kind::Stride(array, axis) => whole(format!("{}.stride({axis})", self.operand(array, Hold::Whole))),
+            Kind::Extent(array, axis) => primary(format!("{}.shape[{axis}]", self.operand(array, Precedence::Primary))),
+            Kind::Stride(array, axis) => {
+                primary(format!("{}.stride({axis})", self.operand(array, Precedence::Primary)))
+            }
             Kind::Call(callee, args) => {
                 let name = self.function_names[*callee].clone();
-                let given: Vec<&Expr> = args.iter().filter(|a| a.ty != Ty::None).collect();
-                let given: Vec<String> = given.into_iter().map(|e| self.argument(e)).collect();
-                whole(format!("{name}({})", given.join(", ")))
+                let passed: Vec<&Expr> = args.iter().filter(|a| a.ty != Ty::None).collect();
+                let passed: Vec<String> = passed.into_iter().map(|e| self.argument(e)).collect();
+                primary(format!("{name}({})", passed.join(", ")))
             }
             Kind::Atomic { op, array, indices, operands } => {
                 self.atomics = true;
                 self.parts.add(Part::Arith);
-                let place = self.element(array, indices);
+                let element = self.element(array, indices);
                 let name = op.name().trim_end_matches('_');
-                let given = self.arguments(operands);
-                let low = matches!(&array.ty, Ty::Array(a) if matches!(a.dtype(), Some(DType::F16 | DType::BF16)));
-                // Of 16-bit floats the hints know the bits.
-                match (op.loads(), op.stores(), &given[..]) {
-                    (true, ..) if low => {
+                let passed = self.arguments(operands);
+                let args: String = passed.iter().map(|a| format!(", {a}")).collect();
+                primary(format!("atomic_{name}(&{element}{args})"))
+            }
+            Kind::Cached { op, array, indices, operands } => {
+                self.atomics = true;
+                self.parts.add(Part::Arith);
+                let element = self.element(array, indices);
+                let name = op.name();
+                let passed = self.arguments(operands);
+                // The intrinsics take 16-bit floats as their bits.
+                let half = matches!(&array.ty, Ty::Array(a) if matches!(a.dtype(), Some(DType::F16 | DType::BF16)));
+                match &passed[..] {
+                    [value] if half => primary(format!("__{name}((uint16*)&{element}, bitcast<uint16>({value}))")),
+                    [value] => primary(format!("__{name}(&{element}, {value})")),
+                    _ if half => {
                         let c = self.ctype(&e.ty);
-                        return whole(format!("bitcast<{c}>(__{name}((const uint16*)&{place}))"));
+                        primary(format!("bitcast<{c}>(__{name}((const uint16*)&{element}))"))
                     }
-                    (_, true, [value]) if low => {
-                        return whole(format!("__{name}((uint16*)&{place}, bitcast<uint16>({value}))"));
-                    }
-                    (true, ..) => return whole(format!("__{name}(&{place})")),
-                    (_, true, [value]) => return whole(format!("__{name}(&{place}, {value})")),
-                    _ => {}
+                    _ => primary(format!("__{name}(&{element})")),
                 }
-                let given: String = given.iter().map(|a| format!(", {a}")).collect();
-                whole(format!("atomic_{name}(&{place}{given})"))
             }
         }
     }
 
-    /// Declares a function of libdevice, which the compiler links, and what makes a tuple of its results.
+    /// Declares a function of libdevice, which the compiler links, and a wrapper that returns its several results as a
+    /// tuple.
     fn libdevice(&mut self, name: &str, [ret, takes, writes]: [&str; 3], ty: &Ty) {
         if self.tuples.iter().any(|(known, _)| known == name) {
             return;
@@ -196,20 +209,20 @@ impl Writer<'_> {
             let tuple = self.ctype(ty);
             let params: Vec<String> = takes.iter().enumerate().map(|(k, t)| format!("{t} x{k}")).collect();
             let first = usize::from(ret != 'v');
-            let given = (0..takes.len()).map(|k| format!("x{k}"));
-            let given: Vec<String> = given.chain((0..writes.len()).map(|k| format!("&r.v{}", first + k))).collect();
+            let passed = (0..takes.len()).map(|k| format!("x{k}"));
+            let passed: Vec<String> = passed.chain((0..writes.len()).map(|k| format!("&r.v{}", first + k))).collect();
             let result = if first == 1 { "r.v0 = " } else { "" };
-            let (params, given) = (params.join(", "), given.join(", "));
+            let (params, passed) = (params.join(", "), passed.join(", "));
             text +=
-                &format!("\nDEV {tuple} nv_{name}({params}) {{ {tuple} r; {result}__nv_{name}({given}); return r; }}");
+                &format!("\nDEV {tuple} nv_{name}({params}) {{ {tuple} r; {result}__nv_{name}({passed}); return r; }}");
         }
         self.tuples.push((name.into(), text));
     }
 
-    /// `a(i, j)`; `a.at(i, j)` where an index may be negative.
+    /// Returns `a(i, j)`, or `a.at(i, j)` if an index may be negative.
     pub(super) fn element(&mut self, array: &Expr, indices: &[Expr]) -> String {
-        let natural = indices.iter().all(|i| self.sizes.natural(i));
-        let base = self.operand(array, Hold::Whole);
+        let natural = indices.iter().all(|i| self.sizes.is_non_negative(i));
+        let base = self.operand(array, Precedence::Primary);
         let at: Vec<String> = indices.iter().map(|i| self.value(i)).collect();
         format!("{base}{}({})", if natural { "" } else { ".at" }, at.join(", "))
     }
@@ -219,7 +232,7 @@ impl Writer<'_> {
         let mut entries = vec![self.expr(array)];
         for index in indices {
             entries.push(match index {
-                Index::At(e) => format!("place_at{{{}}}", self.value(e)),
+                Index::At(e) => format!("index_entry{{{}}}", self.value(e)),
                 Index::New => "new_axis{}".into(),
                 Index::Slice(None, None, None) => "whole_axis".into(),
                 Index::Slice(start, stop, step) => {
@@ -228,116 +241,117 @@ impl Writer<'_> {
                         None => missing.into(),
                     };
                     let (start, stop, step) = (bound(start, "MISSING"), bound(stop, "MISSING"), bound(step, "1"));
-                    format!("part_of{{{start}, {stop}, {step}}}")
+                    format!("slice_entry{{{start}, {stop}, {step}}}")
                 }
             });
         }
         let view = format!("view<{}>({})", to.ndim, entries.join(", "));
-        if to.order == Order::C { format!("by_rows({view})") } else { view }
+        if to.order == Order::C { format!("as_contiguous({view})") } else { view }
     }
 
     fn cast(&mut self, from: &Expr, to: &Ty) -> Text {
         match (&from.ty, to) {
             (Ty::Scalar(a), Ty::Scalar(b)) => {
                 if is_plain(*a) && is_plain(*b) && *b != DType::Bool {
-                    let inner = self.operand(from, Hold::Prefix);
-                    // The coordinates are unsigned; two casts say no more than one.
+                    let inner = self.operand(from, Precedence::Prefix);
+                    // The coordinates are unsigned, so one cast is enough.
                     let inner = match &from.kind {
                         Kind::Builtin(..) if *b == DType::I64 => inner.trim_start_matches("(int)").to_owned(),
                         _ => inner,
                     };
-                    return (format!("({}){inner}", ctype(*b)), Hold::Prefix);
+                    return (format!("({}){inner}", ctype(*b)), Precedence::Prefix);
                 }
                 self.parts.dtype(*a);
                 self.parts.dtype(*b);
                 let inner = self.argument(from);
-                whole(format!("cast<{}>({inner})", ctype(*b)))
+                primary(format!("cast<{}>({inner})", ctype(*b)))
             }
             (Ty::Array(_), Ty::Array(_)) => {
                 let inner = self.expr(from);
-                whole(format!("by_strides({inner})"))
+                primary(format!("as_strided({inner})"))
             }
-            (Ty::Tuple(types, _), Ty::Tuple(wanted, _)) => {
-                // Items by items; a tuple that is converted is simple or a call.
-                let inner = self.operand(from, Hold::Whole);
+            (Ty::Tuple(types, _), Ty::Tuple(targets, _)) => {
+                // Converts item by item. The operand is evaluated once per item; it is a simple expression or a
+                // function call.
+                let inner = self.operand(from, Precedence::Primary);
                 let name = self.ctype(to);
                 let items: Vec<String> = types
                     .iter()
-                    .zip(wanted)
+                    .zip(targets)
                     .enumerate()
                     .map(|(k, (a, b))| match (a.scalar(), b.scalar()) {
                         (Some(a), Some(b)) if a != b => format!("cast<{}>({inner}.v{k})", ctype(b)),
                         _ => format!("{inner}.v{k}"),
                     })
                     .collect();
-                whole(format!("{name}{{{}}}", items.join(", ")))
+                primary(format!("{name}{{{}}}", items.join(", ")))
             }
             _ => self.text(from),
         }
     }
 
-    /// A row of the operation table: C++'s operators where they say the same, else the row's text.
+    /// Writes a row of the operation table: a C++ operator where it means the same, else the row's own text.
     fn fun(&mut self, fun: Fun, d: DType, args: &[Expr], e: &Expr) -> Text {
         let float = matches!(d, DType::F32 | DType::F64);
         let int = d.is_int();
         let unsigned = matches!(d, DType::U32 | DType::U64);
         let small = int
             && (unsigned || args.iter().map(|a| self.sizes.bits(a)).max().unwrap_or(64) < 62 && self.fits(fun, args));
-        let natural = || args.iter().all(|a| self.sizes.natural(a));
+        let natural = || args.iter().all(|a| self.sizes.is_non_negative(a));
         let divisor = args.get(1).and_then(|b| b.as_int()).is_some_and(|n| n > 0);
         let operator = match fun {
-            Fun::Add if float || small => Some(("+", Hold::Sum, Hold::Product)),
-            Fun::Subtract if float || small => Some(("-", Hold::Sum, Hold::Product)),
-            Fun::Multiply if float || small => Some(("*", Hold::Product, Hold::Prefix)),
-            Fun::Divide if float => Some(("/", Hold::Product, Hold::Prefix)),
-            Fun::FloorDivide if int && divisor && natural() => Some(("/", Hold::Product, Hold::Prefix)),
-            Fun::Remainder if int && divisor && natural() => Some(("%", Hold::Product, Hold::Prefix)),
-            Fun::Equal if is_plain(d) => Some(("==", Hold::Compare, Hold::Shift)),
-            Fun::NotEqual if is_plain(d) => Some(("!=", Hold::Compare, Hold::Shift)),
-            Fun::Less if is_plain(d) => Some(("<", Hold::Compare, Hold::Shift)),
-            Fun::LessEqual if is_plain(d) => Some(("<=", Hold::Compare, Hold::Shift)),
-            Fun::Greater if is_plain(d) => Some((">", Hold::Compare, Hold::Shift)),
-            Fun::GreaterEqual if is_plain(d) => Some((">=", Hold::Compare, Hold::Shift)),
-            Fun::BitwiseAnd if int => Some(("&", Hold::Bits, Hold::Whole)),
-            Fun::BitwiseOr if int => Some(("|", Hold::Bits, Hold::Whole)),
-            Fun::BitwiseXor if int => Some(("^", Hold::Bits, Hold::Whole)),
+            Fun::Add if float || small => Some(("+", Precedence::Sum, Precedence::Product)),
+            Fun::Subtract if float || small => Some(("-", Precedence::Sum, Precedence::Product)),
+            Fun::Multiply if float || small => Some(("*", Precedence::Product, Precedence::Prefix)),
+            Fun::Divide if float => Some(("/", Precedence::Product, Precedence::Prefix)),
+            Fun::FloorDivide if int && divisor && natural() => Some(("/", Precedence::Product, Precedence::Prefix)),
+            Fun::Remainder if int && divisor && natural() => Some(("%", Precedence::Product, Precedence::Prefix)),
+            Fun::Equal if is_plain(d) => Some(("==", Precedence::Compare, Precedence::Shift)),
+            Fun::NotEqual if is_plain(d) => Some(("!=", Precedence::Compare, Precedence::Shift)),
+            Fun::Less if is_plain(d) => Some(("<", Precedence::Compare, Precedence::Shift)),
+            Fun::LessEqual if is_plain(d) => Some(("<=", Precedence::Compare, Precedence::Shift)),
+            Fun::Greater if is_plain(d) => Some((">", Precedence::Compare, Precedence::Shift)),
+            Fun::GreaterEqual if is_plain(d) => Some((">=", Precedence::Compare, Precedence::Shift)),
+            Fun::BitwiseAnd if int => Some(("&", Precedence::Bitwise, Precedence::Primary)),
+            Fun::BitwiseOr if int => Some(("|", Precedence::Bitwise, Precedence::Primary)),
+            Fun::BitwiseXor if int => Some(("^", Precedence::Bitwise, Precedence::Primary)),
             Fun::RightShift if int && args[1].as_int().is_some_and(|n| (0..8 * d.size() as i64).contains(&n)) => {
-                Some((">>", Hold::Shift, Hold::Whole))
+                Some((">>", Precedence::Shift, Precedence::Primary))
             }
             _ => None,
         };
         if let (Some((sign, own, right)), [a, b]) = (operator, args) {
-            let left = if own == Hold::Bits || own == Hold::Shift { Hold::Whole } else { own };
-            let left = if own == Hold::Compare { Hold::Shift } else { left };
-            // One operand of the exact type is enough.
+            let left = if own == Precedence::Bitwise || own == Precedence::Shift { Precedence::Primary } else { own };
+            let left = if own == Precedence::Compare { Precedence::Shift } else { left };
+            // It is enough if one operand has the exact type.
             let a_text = self.short_operand(a, left, !matches!(b.kind, Kind::Const(_)));
             let b_text = self.short_operand(b, right, !matches!(a.kind, Kind::Const(_)));
             return (format!("{a_text} {sign} {b_text}"), own);
         }
         if fun == Fun::Negative && float {
-            return (format!("-{}", self.operand(&args[0], Hold::Whole)), Hold::Prefix);
+            return (format!("-{}", self.operand(&args[0], Precedence::Primary)), Precedence::Prefix);
         }
         let texts = self.arguments(args);
         match fun {
             Fun::MakeComplex => {
                 self.parts.add(Part::Complex);
                 let name = ctype(e.dtype().unwrap_or(DType::C128));
-                return whole(format!("{name}{{{}, {}}}", texts[0], texts[1]));
+                return primary(format!("{name}{{{}, {}}}", texts[0], texts[1]));
             }
             Fun::Real | Fun::Imag => {
-                let inner = self.operand(&args[0], Hold::Whole);
-                return whole(fill(fun.op().cuda, &[inner]));
+                let inner = self.operand(&args[0], Precedence::Primary);
+                return primary(fill(fun.op().cuda, &[inner]));
             }
             Fun::LogicalNot | Fun::LogicalAnd | Fun::LogicalOr | Fun::LogicalXor => {
-                return whole(fill(fun.op().cuda, &texts));
+                return primary(fill(fun.op().cuda, &texts));
             }
             _ => {}
         }
         self.parts.fun(fun, d);
-        whole(fill(fun.op().cuda, &texts))
+        primary(fill(fun.op().cuda, &texts))
     }
 
-    /// Whether the result is within 62 bits.
+    /// Returns true if the result is within 62 bits.
     fn fits(&self, fun: Fun, args: &[Expr]) -> bool {
         let bits: Vec<u32> = args.iter().map(|a| self.sizes.bits(a)).collect();
         match (fun, &bits[..]) {
@@ -347,31 +361,32 @@ impl Writer<'_> {
         }
     }
 
-    /// An operand of an operator; integers that fit into an int need no suffix beside another of the exact type.
-    fn short_operand(&mut self, e: &Expr, hold: Hold, beside: bool) -> String {
-        if let (Kind::Const(Number::Int(n)), Some(d), true) = (&e.kind, e.dtype(), beside)
+    /// Returns an operand of an operator. Integers that fit into an int need no suffix beside an operand of the exact
+    /// type.
+    fn short_operand(&mut self, e: &Expr, precedence: Precedence, other_is_exact: bool) -> String {
+        if let (Kind::Const(Number::Int(n)), Some(d), true) = (&e.kind, e.dtype(), other_is_exact)
             && d.is_int()
             && d.size() >= 4
             && (0..1 << 31).contains(n)
         {
             return n.to_string();
         }
-        self.operand(e, hold)
+        self.operand(e, precedence)
     }
 }
 
-/// Whether complex elements may be aligned as their parts only: fields of records.
-pub(super) fn is_loose(array: &Expr) -> bool {
+/// Returns true if complex elements may be aligned only as their parts are, as in fields of records.
+pub(super) fn may_be_unaligned(array: &Expr) -> bool {
     let complex = matches!(&array.ty, Ty::Array(a) if a.dtype().is_some_and(DType::is_complex));
     complex && !matches!(&array.ty, Ty::Array(a) if a.order == Order::C)
 }
 
-/// Types that C++ has.
+/// Returns true for types that are built into C++.
 fn is_plain(d: DType) -> bool {
     !matches!(d, DType::F16 | DType::BF16 | DType::C64 | DType::C128)
 }
 
-/// Fills `{0}`, `{1}`, …
+/// Replaces `{0}`, `{1}`, … by the arguments.
 fn fill(pattern: &str, args: &[String]) -> String {
     let mut text = String::with_capacity(pattern.len() + 16);
     let mut rest = pattern;
@@ -398,7 +413,7 @@ fn float(x: f64, single: bool) -> String {
     if single { format!("{:?}f", x as f32) } else { format!("{x:?}") }
 }
 
-/// A number as an expression of exactly that type.
+/// Returns a number as an expression of exactly that type.
 pub(super) fn exact(n: Number, d: DType) -> String {
     let (re, im, int) = match n {
         Number::Bool(b) => (f64::from(u8::from(b)), 0.0, i128::from(b)),

@@ -1,4 +1,4 @@
-//! User kernels as CUDA C++: readable, with the Python lines as comments.
+//! User kernels as readable CUDA C++, with the Python lines as comments.
 
 mod expr;
 mod names;
@@ -7,17 +7,17 @@ mod stmt;
 use std::fmt::Write as _;
 
 use cuprous_kernel::Options;
+use cuprous_kernel::integer_ranges::IntegerRanges;
 use cuprous_kernel::ir::{Function, Module};
 use cuprous_kernel::linked::THROUGH_POINTER;
-use cuprous_kernel::size::Sizes;
 use cuprous_kernel::types::{ArrayTy, Order, RecordTy, Ty};
 
 use super::prelude::{Part, Parts};
 use super::text::Code;
 use super::types::{ctype, short, translation_unit};
-use stmt::Places;
+use stmt::Declarations;
 
-/// A kernel's code.
+/// The code of a kernel.
 #[derive(Clone, Debug)]
 pub struct UserCode {
     /// Name of the `extern "C"` kernel.
@@ -26,18 +26,18 @@ pub struct UserCode {
     pub prelude: Vec<&'static str>,
     /// The code itself.
     pub code: String,
-    /// CUDA C++ of the user's that it calls.
+    /// The user's own CUDA C++ that it calls.
     pub linked: String,
 }
 
 impl UserCode {
-    /// The translation unit, to be read.
+    /// Returns the translation unit for people to read.
     pub fn source(&self) -> String {
         self.unit(&self.code)
     }
 
-    /// The same without comments: they name files and lines, and code on disk is found by its text. A function that was
-    /// moved, or that a notebook's next session has in a file of another name, is the same code.
+    /// Returns the translation unit without comments, which name files and lines. Compiled code is cached by this text,
+    /// so a function that was moved, or that a notebook's next session has in a file of another name, is found again.
     pub fn compiled(&self) -> String {
         let lines = self.code.lines().filter(|line| !line.trim_start().starts_with("//"));
         self.unit(&lines.flat_map(|line| [line, "\n"]).collect::<String>())
@@ -48,37 +48,38 @@ impl UserCode {
         if self.linked.is_empty() {
             return own;
         }
-        // First, so that its headers find nothing of ours.
+        // The user's code comes first, so that its headers see none of the prelude's names.
         format!("{}\n{THROUGH_POINTER}\n{own}", self.linked)
     }
 }
 
-/// Writes one function; what the whole module needs is gathered on the way.
+/// Writes one function at a time and gathers what the whole module needs.
 struct Writer<'m> {
     module: &'m Module,
     options: &'m Options,
     function: &'m Function,
-    /// Names of the functions, and of the variables of the one being written.
+    /// Names of the functions, and of the variables of the current function.
     function_names: Vec<String>,
     names: Vec<String>,
-    sizes: Sizes,
-    places: Places,
+    sizes: IntegerRanges,
+    declarations: Declarations,
     parts: Parts,
     atomics: bool,
     match_all: bool,
-    /// Tuples whose structs are needed, inner ones first: (name, definition).
+    /// Structs of tuples, inner ones first: (name, definition).
     tuples: Vec<(String, String)>,
     last_line: u32,
-    /// Whether the first function is one that code elsewhere calls, and no kernel.
+    /// True if the first function is a device function for other code to call, and not a kernel.
     device: bool,
 }
 
-/// The CUDA C++ of a module.
+/// Returns the CUDA C++ of a module.
 pub fn generate(module: &Module, options: &Options) -> UserCode {
     write(module, options, None).0
 }
 
-/// The CUDA C++ of a function that is no kernel and is to be called so, in which nothing has that name; the type of what it returns, and those of its parameters.
+/// Returns the CUDA C++ of a device function for other code to call, the type of its result, and the types of its
+/// parameters. No function in the module gets the name `name`.
 pub fn generate_function(module: &Module, options: &Options, name: &str) -> (UserCode, String, Vec<String>) {
     write(module, options, Some(name))
 }
@@ -86,7 +87,7 @@ pub fn generate_function(module: &Module, options: &Options, name: &str) -> (Use
 fn write(module: &Module, options: &Options, exported: Option<&str>) -> (UserCode, String, Vec<String>) {
     let mut function_names: Vec<String> = Vec::new();
     for function in &module.functions {
-        let mut name = names::free(&function.name);
+        let mut name = names::unreserved(&function.name);
         while function_names.contains(&name) || exported == Some(&name) {
             name.push('_');
         }
@@ -99,8 +100,8 @@ fn write(module: &Module, options: &Options, exported: Option<&str>) -> (UserCod
         function: kernel,
         function_names,
         names: Vec::new(),
-        sizes: Sizes::of(kernel),
-        places: Places::default(),
+        sizes: IntegerRanges::of(kernel),
+        declarations: Declarations::default(),
         parts: Parts::new(),
         atomics: false,
         match_all: false,
@@ -109,7 +110,7 @@ fn write(module: &Module, options: &Options, exported: Option<&str>) -> (UserCod
         device: exported.is_some(),
     };
     writer.parts.add(Part::Kernel);
-    let (mut heads, mut bodies, mut constants) = (Code::default(), Code::default(), Code::default());
+    let (mut prototypes, mut bodies, mut constants) = (Code::default(), Code::default(), Code::default());
     for k in 0..module.constants.len() {
         writer.constant(k, &mut constants);
     }
@@ -118,11 +119,11 @@ fn write(module: &Module, options: &Options, exported: Option<&str>) -> (UserCod
         let function = &module.functions[k];
         writer.function = function;
         writer.names = names::variables(function, &writer.function_names);
-        writer.sizes = Sizes::of(function);
-        writer.places = Places::of(function);
+        writer.sizes = IntegerRanges::of(function);
+        writer.declarations = Declarations::of(function);
         if k > 0 || writer.device {
-            let head = writer.head(function, k);
-            heads.line(format!("{head};"));
+            let signature = writer.signature(function, k);
+            prototypes.line(format!("{signature};"));
             bodies.line(format!("// {}, line {}: {}", function.file, function.first_line, function.name));
         } else {
             bodies.line(format!("// {}, line {}", function.file, function.first_line));
@@ -135,7 +136,7 @@ fn write(module: &Module, options: &Options, exported: Option<&str>) -> (UserCod
             let _infallible = writeln!(code, "{text}");
         }
     }
-    for part in [constants, heads, bodies] {
+    for part in [constants, prototypes, bodies] {
         code.push_str(&part.text);
     }
     if writer.atomics {
@@ -155,7 +156,7 @@ fn write(module: &Module, options: &Options, exported: Option<&str>) -> (UserCod
 }
 
 impl Writer<'_> {
-    /// The C++ type of a value.
+    /// Returns the C++ type of a value.
     fn ctype(&mut self, ty: &Ty) -> String {
         match ty {
             Ty::Scalar(d) => {
@@ -190,13 +191,13 @@ impl Writer<'_> {
     }
 }
 
-/// A name for records of that layout: all that matters to code is size and alignment.
+/// Returns a name for records of that layout. Only size and alignment matter to the code.
 fn record_name(record: &RecordTy) -> String {
     let align = record.fields.iter().map(|f| f.elem.item_align()).max().unwrap_or(1);
     format!("record_type_{}_{align}", record.size)
 }
 
-/// A type as part of a name.
+/// Returns a type as part of a name.
 fn mangled(ty: &Ty) -> String {
     match ty {
         Ty::Scalar(d) => short(*d).into(),

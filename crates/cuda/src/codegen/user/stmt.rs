@@ -1,4 +1,4 @@
-//! Statements and functions as C++.
+//! Writes statements and functions as C++.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,13 +8,13 @@ use cuprous_kernel::ir::{Expr, Function, Kind, LocalArray, Printed, Space, Stmt,
 use cuprous_kernel::types::Ty;
 
 use super::Writer;
-use super::expr::{exact, is_loose};
+use super::expr::{exact, may_be_unaligned};
 use crate::codegen::text::Code;
 
-/// Where variables are declared: at the assignment that stands before every use, else at the top.
+/// Where variables are declared: at the assignment that precedes every use, else at the top of the function.
 #[derive(Default)]
-pub(super) struct Places {
-    /// By the address of the statement.
+pub(super) struct Declarations {
+    /// Variables to declare at an assignment, by the address of the statement.
     at: HashMap<usize, HashSet<usize>>,
     /// Loops that declare their counter.
     counters: HashSet<usize>,
@@ -25,13 +25,13 @@ fn address(stmt: &Stmt) -> usize {
     std::ptr::from_ref(stmt) as usize
 }
 
-/// Variables that occur in a statement: in itself, and in each of its blocks.
+/// Collects the variables that occur in a statement: in itself, and in its blocks.
 fn occurring(stmt: &Stmt, own: &mut HashSet<usize>, inside: &mut HashSet<usize>) {
     fn inner(e: &Expr, into: &mut HashSet<usize>) {
         if let Kind::Var(v) = e.kind {
             into.insert(v);
         }
-        e.parts(&mut |part| inner(part, into));
+        e.each_operand(&mut |part| inner(part, into));
     }
     stmt.kind.exprs(&mut |e| inner(e, own));
     if let StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } = &stmt.kind {
@@ -47,18 +47,18 @@ fn occurring(stmt: &Stmt, own: &mut HashSet<usize>, inside: &mut HashSet<usize>)
     }
 }
 
-impl Places {
-    pub(super) fn of(function: &Function) -> Places {
-        let mut places = Places::default();
+impl Declarations {
+    pub(super) fn of(function: &Function) -> Declarations {
+        let mut declarations = Declarations::default();
         let vars = (function.params..function.vars.len()).collect();
-        places.block(&function.body, &vars);
-        places.top.sort_unstable();
-        places
+        declarations.block(&function.body, &vars);
+        declarations.top.sort_unstable();
+        declarations
     }
 
-    /// Finds places in a block for variables that occur nowhere else.
+    /// Finds the declarations of variables that occur in this block only.
     fn block(&mut self, block: &[Stmt], vars: &HashSet<usize>) {
-        let seen: Vec<(HashSet<usize>, HashSet<usize>)> = block
+        let occurrences: Vec<(HashSet<usize>, HashSet<usize>)> = block
             .iter()
             .map(|stmt| {
                 let mut both = (HashSet::new(), HashSet::new());
@@ -67,18 +67,19 @@ impl Places {
             })
             .collect();
         for &var in vars {
-            let having: Vec<usize> =
-                (0..block.len()).filter(|&k| seen[k].0.contains(&var) || seen[k].1.contains(&var)).collect();
-            let Some(&first) = having.first() else { continue };
+            let users: Vec<usize> = (0..block.len())
+                .filter(|&k| occurrences[k].0.contains(&var) || occurrences[k].1.contains(&var))
+                .collect();
+            let Some(&first) = users.first() else { continue };
             let stmt = &block[first];
             match &stmt.kind {
                 StmtKind::Assign(v, value) if *v == var && !mentions(value, var) => {
                     self.at.entry(address(stmt)).or_default().insert(var);
                 }
-                StmtKind::For { var: v, .. } if *v == var && having.len() == 1 => {
+                StmtKind::For { var: v, .. } if *v == var && users.len() == 1 => {
                     self.counters.insert(address(stmt));
                 }
-                kind if having.len() == 1 && !seen[first].0.contains(&var) => {
+                kind if users.len() == 1 && !occurrences[first].0.contains(&var) => {
                     let inside: Vec<&[Stmt]> = kind.blocks().into_iter().filter(|b| occurs(b, var)).collect();
                     match inside[..] {
                         [one] => self.block(one, &HashSet::from([var])),
@@ -96,7 +97,7 @@ fn mentions(e: &Expr, var: usize) -> bool {
         return true;
     }
     let mut found = false;
-    e.parts(&mut |part| found |= mentions(part, var));
+    e.each_operand(&mut |part| found |= mentions(part, var));
     found
 }
 
@@ -109,8 +110,8 @@ fn occurs(block: &[Stmt], var: usize) -> bool {
 }
 
 impl Writer<'_> {
-    /// The head of a function, without `{` or `;`.
-    pub(super) fn head(&mut self, function: &Function, k: usize) -> String {
+    /// Returns the head of a function, without `{` or `;`.
+    pub(super) fn signature(&mut self, function: &Function, k: usize) -> String {
         let params: Vec<String> = (0..function.params)
             .filter(|&p| function.vars[p].ty != Ty::None)
             .map(|p| format!("{} {}", self.ctype(&function.vars[p].ty), self.names[p]))
@@ -131,13 +132,13 @@ impl Writer<'_> {
     }
 
     pub(super) fn function(&mut self, function: &Function, k: usize, code: &mut Code) {
-        let head = self.head(function, k);
+        let signature = self.signature(function, k);
         self.last_line = 0;
-        code.block(head, |code| {
+        code.block(signature, |code| {
             for (k, array) in function.arrays.iter().enumerate() {
                 self.declare_array(k, array, code);
             }
-            let top = std::mem::take(&mut self.places.top);
+            let top = std::mem::take(&mut self.declarations.top);
             for var in top {
                 let ty = &function.vars[var].ty;
                 if !matches!(ty, Ty::None | Ty::Unknown) {
@@ -203,17 +204,17 @@ impl Writer<'_> {
                 }
                 let text = self.value(value);
                 let name = self.names[*var].clone();
-                let declares = self.places.at.get(&address(stmt)).is_some_and(|v| v.contains(var));
+                let declares = self.declarations.at.get(&address(stmt)).is_some_and(|v| v.contains(var));
                 let ty = if declares { format!("{} ", self.ctype(&function.vars[*var].ty)) } else { String::new() };
                 code.line(format!("{ty}{name} = {text};"));
             }
             StmtKind::Store { array, indices, value } => {
-                let place = self.element(array, indices);
+                let element = self.element(array, indices);
                 let text = self.value(value);
-                code.line(if is_loose(array) {
-                    format!("store_parts({place}, {text});")
+                code.line(if may_be_unaligned(array) {
+                    format!("store_parts({element}, {text});")
                 } else {
-                    format!("{place} = {text};")
+                    format!("{element} = {text};")
                 });
             }
             StmtKind::Copy { to, from } => {
@@ -224,7 +225,7 @@ impl Writer<'_> {
                 let text = self.expr(value);
                 code.line(format!("{text};"));
             }
-            StmtKind::If { test, then, orelse } => self.choice(test, then, orelse, function, code),
+            StmtKind::If { test, then, orelse } => self.if_else(test, then, orelse, function, code),
             StmtKind::While { test, body } => {
                 let test = self.expr(test);
                 code.block(format!("while ({test})"), |code| self.block(body, function, code));
@@ -232,7 +233,7 @@ impl Writer<'_> {
             StmtKind::For { var, start, stop, step, body } => {
                 let name = self.names[*var].clone();
                 let (from, end) = (self.value(start), self.value(stop));
-                let ty = if self.places.counters.contains(&address(stmt)) {
+                let ty = if self.declarations.counters.contains(&address(stmt)) {
                     format!("{} ", self.ctype(&function.vars[*var].ty))
                 } else {
                     String::new()
@@ -242,7 +243,7 @@ impl Writer<'_> {
                     Some(-1) => (format!("{name} > {end}"), format!("{name}--")),
                     Some(n) if n > 0 => (format!("{name} < {end}"), format!("{name} += {n}")),
                     Some(n) => (format!("{name} > {end}"), format!("{name} -= {}", n.unsigned_abs())),
-                    None if self.sizes.natural(step) => {
+                    None if self.sizes.is_non_negative(step) => {
                         (format!("{name} < {end}"), format!("{name} += {}", self.expr(step)))
                     }
                     None => {
@@ -273,7 +274,7 @@ impl Writer<'_> {
         }
     }
 
-    fn choice(&mut self, test: &Expr, then: &[Stmt], orelse: &[Stmt], function: &Function, code: &mut Code) {
+    fn if_else(&mut self, test: &Expr, then: &[Stmt], orelse: &[Stmt], function: &Function, code: &mut Code) {
         let test = self.expr(test);
         code.block(format!("if ({test})"), |code| self.block(then, function, code));
         if !orelse.is_empty() {
@@ -309,10 +310,10 @@ impl Writer<'_> {
                         }
                         _ => ("%f", vec![format!("cast<double>({text})")]),
                     };
-                    // CUDA's printf takes 32 values; more of them are a line in parts.
+                    // CUDA's printf takes at most 32 values, so a longer line is printed in parts.
                     if args.len() + all.len() > 32 {
-                        let given: String = args.drain(..).map(|a| format!(", {a}")).collect();
-                        code.line(format!("printf(\"{format}\"{given});"));
+                        let values: String = args.drain(..).map(|a| format!(", {a}")).collect();
+                        code.line(format!("printf(\"{format}\"{values});"));
                         format.clear();
                     }
                     format.push_str(spec);
@@ -324,7 +325,7 @@ impl Writer<'_> {
         code.line(format!("printf(\"{format}\\n\"{args});"));
     }
 
-    /// A host array as data of the module.
+    /// Writes a host array as data of the module.
     pub(super) fn constant(&mut self, k: usize, code: &mut Code) {
         let array = self.module.constants[k].clone();
         let c = self.ctype(&array.elem);
@@ -335,7 +336,8 @@ impl Writer<'_> {
                 Some(d) => {
                     all[..bytes.len()].copy_from_slice(bytes);
                     match d {
-                        // Their bits: a constant initialiser calls no function.
+                        // 16-bit floats are written as their bits, because a constant initializer cannot call a
+                        // function.
                         DType::F16 | DType::BF16 => format!("{{{}}}", u16::from_le_bytes([all[0], all[1]])),
                         d => exact(cuprous_core::Scalar(all).number(d), d),
                     }
@@ -355,9 +357,10 @@ impl Writer<'_> {
             }
             _ => true,
         };
-        // Infinities and NaN are what functions give, which no initialiser calls: those arrays are written as bits.
+        // Infinities and NaN would need function calls, which an initializer cannot make. Arrays with such values are
+        // written as bits.
         let small = matches!(array.elem.scalar(), Some(DType::F16 | DType::BF16));
-        let (held, items): (&str, Vec<String>) = if small || array.bytes.chunks(size).all(finite) {
+        let (stored, items): (&str, Vec<String>) = if small || array.bytes.chunks(size).all(finite) {
             (&c, array.bytes.chunks(size).map(item).collect())
         } else if size == 4 {
             let word = |b: &[u8]| format!("0x{:08x}u", u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
@@ -367,14 +370,15 @@ impl Writer<'_> {
             ("unsigned long long", array.bytes.chunks(8).map(word).collect())
         };
         let count = items.len().max(1);
-        // Constant memory has 64 KiB for all.
+        // All constant memory together has 64 KiB.
         let space = if array.bytes.len() <= 16 << 10 { "__constant__" } else { "__device__" };
         let items = if items.is_empty() { "{}".to_owned() } else { items.join(", ") };
-        let align = if held == c { "" } else { "__align__(16) " };
-        code.line(format!("{align}{space} const {held} constant_{k}_data[{count}] = {{{items}}};"));
+        let align = if stored == c { "" } else { "__align__(16) " };
+        code.line(format!("{align}{space} const {stored} constant_{k}_data[{count}] = {{{items}}};"));
         let shape: Vec<String> = array.shape.iter().map(i64::to_string).collect();
         let (n, shape) = (array.shape.len(), shape.join(", "));
-        // NVRTC 13 takes the address for one of global memory where it sees through it, and ptxas refuses that.
+        // The address is hidden from NVRTC 13, which would otherwise take it for one of global memory, and ptxas
+        // rejects that.
         code.line(format!("DEV array<{c}, {n}> constant_{k}() {{"));
         code.line(format!("    const void* at = constant_{k}_data;"));
         code.line("    asm(\"\" : \"+l\"(at));");

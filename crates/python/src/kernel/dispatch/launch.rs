@@ -213,11 +213,11 @@ impl Overload {
     #[cold]
     fn exception(&self, py: Python<'_>, record: &Record) -> PyErr {
         let number = usize::try_from(record[0] - 1).unwrap_or(usize::MAX);
-        let Some(fault) = self.module.faults.get(number) else {
+        let Some(fault) = self.module.raise_sites.get(number) else {
             return PyRuntimeError::new_err("[cuda.jit] a kernel raised an exception, but its record is damaged");
         };
         let class = match &fault.kind {
-            FaultKind::Raise(Some(k), _) => self.classes.get(*k).map(|class| class.bind(py).clone()),
+            ExceptionKind::Raise(Some(k), _) => self.classes.get(*k).map(|class| class.bind(py).clone()),
             _ => py.import("builtins").and_then(|m| m.getattr(fault.class())).ok(),
         };
         match class.map(|class| class.call1((fault.message(record),))) {

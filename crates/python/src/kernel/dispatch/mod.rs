@@ -11,7 +11,7 @@ use std::thread::ThreadId;
 
 use cuprous_core::Array;
 use cuprous_kernel::ast::Value;
-use cuprous_kernel::fault::{Checks, FaultKind, Record};
+use cuprous_kernel::exception::{Checks, ExceptionKind, Record};
 use cuprous_kernel::lower::{Arg as ParamKind, compile_function};
 use cuprous_kernel::{ArrayTy, Module, Options, Order, Ty, abi};
 use cuprous_plan::{Engine, KernelRef, Launch, UserLaunch};

@@ -201,7 +201,7 @@ impl<'py> Translation<'py> {
         params.extend(list(&args, "args")?);
         // Launches pass arguments to named parameters; only functions that kernels call may take *args.
         let rest = optional(&args, "vararg")?.filter(|_| !scope.root);
-        result.rest = rest.as_ref().map(|_| params.len());
+        result.vararg = rest.as_ref().map(|_| params.len());
         params.extend(rest);
         params.extend(list(&args, "kwonlyargs")?);
         for param in &params {
@@ -211,7 +211,7 @@ impl<'py> Translation<'py> {
             result.params.push(Param { name: scope.name(text), default });
         }
         let starred = ["vararg", "kwarg"].iter().any(|field| args.getattr(*field).is_ok_and(|a| !a.is_none()));
-        let starred = starred && (result.rest.is_none() || optional(&args, "kwarg")?.is_some());
+        let starred = starred && (result.vararg.is_none() || optional(&args, "kwarg")?.is_some());
         let lambda = kind(node)? == "Lambda";
         let statements = if lambda { Vec::new() } else { list(node, "body")? };
         assigned(&statements, &mut scope.locals)?;

@@ -140,7 +140,7 @@ impl<'py> Translation<'py> {
             }
         }
         self.body(node, &mut inner, &mut result, defaults)?;
-        let own = params.len() + list(&args, "kwonlyargs")?.len() + usize::from(result.rest.is_some());
+        let own = params.len() + list(&args, "kwonlyargs")?.len() + usize::from(result.vararg.is_some());
         let captured = result.params[own..].iter().map(|p| p.name.text.clone()).collect();
         self.source.functions[number] = result;
         scope.inner.insert(name, (number, captured));

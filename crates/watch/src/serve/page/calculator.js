@@ -10,7 +10,7 @@ const EXAMPLES = {
   "example-paths": { model: "simple", flops: 120000, data: 0.008, startup: 500, cpu_rate: 400, gpu_rate: 30 },
 };
 // What the server calls this machine.
-const HERE = "this";
+const THIS_MACHINE = "this";
 const UNMEASURED = "hardware like this machine's: run cuprous calibrate to measure it.";
 const SIMPLE_ONLY = ["cpu_rate", "gpu_rate", "bandwidth"];
 let hardware = null;
@@ -202,7 +202,7 @@ function showSources() {
   const links = new Map();
   const own = [];
   for (const [list, id] of [[hardware.cpus, "cpu"], [hardware.gpus, "gpu"]]) {
-    if ($(id).value === HERE) own.push(hardware.here[id].measured);
+    if ($(id).value === THIS_MACHINE) own.push(hardware.here[id].measured);
     const row = list.find((other) => other.name === $(id).value);
     for (const { source, address } of row?.figures ?? []) links.set(address, source);
   }
@@ -235,10 +235,10 @@ export async function start() {
   for (const [id, list] of [["cpu", hardware.cpus], ["gpu", hardware.gpus]]) {
     const own = hardware.here[id];
     const options = list.map((row) => new Option(row.remark ? `${row.name} (${row.remark})` : row.name, row.name));
-    if (own) options.unshift(new Option(`This machine: ${own.name}${own.measured ? ", measured" : ""}`, HERE));
+    if (own) options.unshift(new Option(`This machine: ${own.name}${own.measured ? ", measured" : ""}`, THIS_MACHINE));
     $(id).replaceChildren(...options);
     // Measured figures are the best there are: they are what is asked for at first.
-    $(id).value = own?.measured ? HERE : DEFAULTS[id];
+    $(id).value = own?.measured ? THIS_MACHINE : DEFAULTS[id];
   }
   const given = Object.fromEntries(new URLSearchParams(location.search));
   if (Object.keys(given).length) write(given);

@@ -1,4 +1,4 @@
-//! What is known of the size of integers: where an index cannot be negative, and where a sum cannot overflow.
+//! Ranges of integers: which indices cannot be negative, and which sums cannot overflow.
 
 use std::collections::HashSet;
 
@@ -6,48 +6,49 @@ use cuprous_core::{DType, Fun};
 
 use crate::ir::{Expr, Function, Kind, StmtKind, each_stmt};
 
-/// Facts about a function's variables.
-pub struct Sizes {
-    /// Variables that are never negative.
-    natural: HashSet<usize>,
-    /// Bits of what is assigned to variables.
+/// The ranges of a function's variables.
+pub struct IntegerRanges {
+    /// The variables that are never negative.
+    non_negative: HashSet<usize>,
+    /// For each variable, a number of bits that its absolute value fits in.
     bits: Vec<u32>,
 }
 
-impl Sizes {
-    /// The facts: all variables are taken for natural until an assignment says otherwise.
-    pub fn of(function: &Function) -> Sizes {
+impl IntegerRanges {
+    /// Analyzes a function. All local integers are assumed to be non-negative until an assignment contradicts it.
+    pub fn of(function: &Function) -> IntegerRanges {
         let integer = |v: usize| function.vars[v].ty.scalar().is_some_and(|d| d.is_int());
         let bits = function.vars.iter().map(|v| v.ty.scalar().map_or(64, width)).collect();
-        let mut sizes = Sizes { natural: HashSet::new(), bits };
+        let mut ranges = IntegerRanges { non_negative: HashSet::new(), bits };
         let mut assigned: Vec<Vec<&StmtKind>> = vec![Vec::new(); function.vars.len()];
         each_stmt(&function.body, &mut |stmt| match &stmt.kind {
             StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } => assigned[*v].push(&stmt.kind),
             _ => {}
         });
-        // A sum is natural if it cannot overflow, so what is known of bits may make more numbers natural.
+        // A sum of non-negative numbers is non-negative if it cannot overflow, so bounds found in the first pass help
+        // the second.
         for _ in 0..2 {
-            sizes.natural = (function.params..function.vars.len()).filter(|&v| integer(v)).collect();
-            sizes.find_natural(&assigned);
-            sizes.find_bits(&assigned, function.params);
+            ranges.non_negative = (function.params..function.vars.len()).filter(|&v| integer(v)).collect();
+            ranges.find_non_negative(&assigned);
+            ranges.find_bits(&assigned, function.params);
         }
-        sizes
+        ranges
     }
 
-    /// Takes out what is not natural. A variable that is not assigned on some way starts at zero, which is.
-    fn find_natural(&mut self, assigned: &[Vec<&StmtKind>]) {
+    /// Removes variables that may be negative. A variable without an assignment on some path starts at zero.
+    fn find_non_negative(&mut self, assigned: &[Vec<&StmtKind>]) {
         loop {
-            let natural = self.natural.iter().copied();
+            let non_negative = self.non_negative.iter().copied();
             let wrong: Vec<usize> =
-                natural.filter(|&v| !assigned[v].iter().all(|stmt| self.keeps_natural(stmt))).collect();
+                non_negative.filter(|&v| !assigned[v].iter().all(|stmt| self.keeps_non_negative(stmt))).collect();
             if wrong.is_empty() {
                 break;
             }
-            self.natural.retain(|v| !wrong.contains(v));
+            self.non_negative.retain(|v| !wrong.contains(v));
         }
     }
 
-    /// What held for a variable before holds for what is computed from it, so each round only makes bounds closer.
+    /// Each round derives bounds from valid bounds, so it can only make them tighter.
     fn find_bits(&mut self, assigned: &[Vec<&StmtKind>], params: usize) {
         for _ in 0..4 {
             for (v, stmts) in assigned.iter().enumerate().skip(params) {
@@ -61,39 +62,40 @@ impl Sizes {
         }
     }
 
-    fn keeps_natural(&self, stmt: &StmtKind) -> bool {
+    fn keeps_non_negative(&self, stmt: &StmtKind) -> bool {
         match stmt {
-            StmtKind::Assign(_, value) => self.natural(value),
-            // A loop that counts down stops at its end, exclusive: a natural one where the end is -1 or more.
+            StmtKind::Assign(_, value) => self.is_non_negative(value),
+            // The counter of a loop that counts down stays above the exclusive end, so it is non-negative if the end is
+            // -1 or more.
             StmtKind::For { start, stop, step, .. } => match step.as_int() {
-                Some(n) if n > 0 => self.natural(start),
-                Some(_) => self.natural(stop) || stop.as_int() == Some(-1),
-                None => self.natural(step) && self.natural(start),
+                Some(n) if n > 0 => self.is_non_negative(start),
+                Some(_) => self.is_non_negative(stop) || stop.as_int() == Some(-1),
+                None => self.is_non_negative(step) && self.is_non_negative(start),
             },
             _ => false,
         }
     }
 
-    /// Whether a number is never negative.
-    pub fn natural(&self, e: &Expr) -> bool {
+    /// Returns true if a number is never negative.
+    pub fn is_non_negative(&self, e: &Expr) -> bool {
         if e.dtype().is_some_and(|d| matches!(d, DType::U8 | DType::U16 | DType::U32 | DType::U64 | DType::Bool)) {
             return true;
         }
         match &e.kind {
             Kind::Const(_) => e.as_int().is_some_and(|n| n >= 0),
-            Kind::Var(v) => self.natural.contains(v),
-            Kind::Cast(from) => is_whole(from) && self.natural(from) && self.is_kept(from, e),
+            Kind::Var(v) => self.non_negative.contains(v),
+            Kind::Cast(from) => is_integer_or_bool(from) && self.is_non_negative(from) && self.is_preserved(from, e),
             Kind::Extent(..) => true,
             Kind::Builtin(row, args) => args.is_empty() && row.name.starts_with("cuda."),
-            Kind::Select(_, a, b) => self.natural(a) && self.natural(b),
+            Kind::Select(_, a, b) => self.is_non_negative(a) && self.is_non_negative(b),
             Kind::Fun(fun, _, args) => {
-                let all = || args.iter().all(|a| self.natural(a));
+                let all = || args.iter().all(|a| self.is_non_negative(a));
                 match fun {
-                    // What may overflow may become negative.
+                    // An overflow may produce a negative number.
                     Fun::Add | Fun::Multiply => all() && self.bits(e) < 63,
                     Fun::FloorDivide | Fun::RightShift | Fun::Minimum | Fun::BitwiseOr | Fun::BitwiseXor => all(),
-                    Fun::Remainder => self.natural(&args[1]),
-                    Fun::BitwiseAnd | Fun::Maximum => args.iter().any(|a| self.natural(a)),
+                    Fun::Remainder => self.is_non_negative(&args[1]),
+                    Fun::BitwiseAnd | Fun::Maximum => args.iter().any(|a| self.is_non_negative(a)),
                     _ => false,
                 }
             }
@@ -101,22 +103,24 @@ impl Sizes {
         }
     }
 
-    /// Whether a natural number keeps its value in a cast. One of 64 bits without a sign counts as if it did: as an index
-    /// it would be out of bounds either way.
-    fn is_kept(&self, from: &Expr, to: &Expr) -> bool {
+    /// Returns true if a cast preserves a non-negative number. A uint64 counts as preserved: an index that does not fit
+    /// an int64 is out of bounds either way.
+    fn is_preserved(&self, from: &Expr, to: &Expr) -> bool {
         let width = to.dtype().map_or(0, width);
         self.bits(from) <= width || width == 63 && from.dtype() == Some(DType::U64)
     }
 
-    /// A number's size is below two to that power.
+    /// Returns a number of bits that the absolute value fits in.
     pub fn bits(&self, e: &Expr) -> u32 {
         let own = e.dtype().map_or(64, width);
         let found = match &e.kind {
             Kind::Const(_) => e.as_int().map_or(64, |n| 64 - n.unsigned_abs().leading_zeros()),
             Kind::Var(v) => self.bits[*v],
-            // A negative number is a large one where there is no sign.
-            Kind::Cast(from) if is_whole(from) && (is_signed(e) || self.natural(from)) => self.bits(from),
-            // An array fills no more than the address space.
+            // A negative number becomes a large one in an unsigned type.
+            Kind::Cast(from) if is_integer_or_bool(from) && (is_signed(e) || self.is_non_negative(from)) => {
+                self.bits(from)
+            }
+            // An array is no larger than the address space.
             Kind::Extent(..) => 47,
             Kind::Builtin(row, _) if row.name.starts_with("cuda.threadIdx.") => 10,
             Kind::Builtin(row, _) if row.name.starts_with("cuda.blockDim.") => 11,
@@ -130,10 +134,10 @@ impl Sizes {
                     (Fun::Remainder, [_, b]) => *b,
                     (Fun::Minimum | Fun::Maximum, [a, b]) => *a.max(b),
                     (Fun::RightShift, [a, _]) => *a,
-                    // No more than a natural one of the two.
+                    // The result is at most the smaller non-negative operand.
                     (Fun::BitwiseAnd, _) => {
-                        let natural = args.iter().zip(&each).filter(|(a, _)| self.natural(a));
-                        natural.map(|(_, bits)| *bits).min().unwrap_or(own)
+                        let non_negative = args.iter().zip(&each).filter(|(a, _)| self.is_non_negative(a));
+                        non_negative.map(|(_, bits)| *bits).min().unwrap_or(own)
                     }
                     (Fun::Negative, [a]) => *a,
                     _ => own,
@@ -141,12 +145,12 @@ impl Sizes {
             }
             _ => own,
         };
-        // A sum that might be larger than its type wraps to anything in it.
+        // A result that may exceed its type wraps around to any value of it.
         if found > own { own } else { found }
     }
 }
 
-fn is_whole(e: &Expr) -> bool {
+fn is_integer_or_bool(e: &Expr) -> bool {
     e.dtype().is_some_and(|d| d.is_int() || d == DType::Bool)
 }
 

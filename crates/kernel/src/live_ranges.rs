@@ -1,73 +1,74 @@
-//! Which assignments reach which uses. Occurrences of a name that belong together are a *web*: one variable with one
-//! type. A name that is used for two things, one after the other, is two webs, as Numba's SSA form has it.
+//! The live ranges of a function's names (SSA webs): which assignments reach which uses. All occurrences of a name that
+//! are connected this way are one variable with one type. A name that is used for two unrelated purposes has two live
+//! ranges, as in Numba's SSA form.
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::ast::{Expr, ExprKind, Function, Name, Stmt, StmtKind};
 
-/// The webs of a function.
+/// The live ranges of a function.
 #[derive(Debug)]
-pub struct Webs {
-    /// The web of each occurrence, by [`Name::id`]; `None` for a use that no assignment reaches.
+pub struct LiveRanges {
+    /// The live range of each occurrence, by [`Name::id`]. `None` for a use that no assignment reaches.
     of: Vec<Option<usize>>,
-    /// The name of each web.
+    /// The name of each live range.
     pub names: Vec<String>,
-    /// Whether each web's counter belongs to one loop alone: assigned there only and used only inside.
+    /// Whether each live range is the counter of a single loop: assigned only by its header and used only in its body.
     pub private: Vec<bool>,
-    /// How many assignments each web has.
+    /// The number of assignments of each live range.
     pub assignments: Vec<u32>,
-    /// For each occurrence, by [`Name::id`], whether it is a use that some path reaches without an assignment.
+    /// Whether each occurrence, by [`Name::id`], is a use that may come before any assignment.
     maybe_unassigned: Vec<bool>,
 }
 
-/// Stands among reaching assignments for a path without one.
+/// Among reaching definitions: a path without an assignment.
 const UNASSIGNED: u32 = u32::MAX;
 
-impl Webs {
-    /// The web of an occurrence.
+impl LiveRanges {
+    /// Returns the live range of an occurrence.
     pub fn of(&self, name: &Name) -> Option<usize> {
         self.of.get(name.id as usize).copied().flatten()
     }
 
-    /// Returns true if an occurrence is a use that some path reaches without an assignment.
+    /// Returns true if an occurrence is a use that may come before any assignment.
     pub fn maybe_unassigned(&self, name: &Name) -> bool {
         self.maybe_unassigned.get(name.id as usize).copied().unwrap_or(false)
     }
 
-    /// Returns for each web whether it has such uses.
+    /// Returns for each live range whether it has such uses.
     pub fn tracked(&self) -> Vec<bool> {
         let mut tracked = vec![false; self.names.len()];
-        for (web, maybe) in self.of.iter().zip(&self.maybe_unassigned) {
-            if let (Some(web), true) = (*web, *maybe) {
-                tracked[web] = true;
+        for (range, maybe) in self.of.iter().zip(&self.maybe_unassigned) {
+            if let (Some(range), true) = (*range, *maybe) {
+                tracked[range] = true;
             }
         }
         tracked
     }
 }
 
-/// The assignments that may have been the last, for each name.
-type Reach = HashMap<String, BTreeSet<u32>>;
+/// For each name, the assignments that may have been the last one.
+type ReachingDefinitions = HashMap<String, BTreeSet<u32>>;
 
-struct Walk {
+struct Builder {
     /// Union-find over occurrences.
     parent: Vec<u32>,
     used: Vec<bool>,
     maybe_unassigned: Vec<bool>,
-    /// For assignments: 0 for a plain one, else the loop whose counter it is.
+    /// For each definition, the loop whose counter it assigns; 0 for other assignments.
     counter_of: Vec<usize>,
     defined: Vec<bool>,
-    /// (use, the loops around it).
+    /// Uses, with the loops around them.
     uses: Vec<(u32, Vec<usize>)>,
     loops: Vec<usize>,
-    /// What reaches the ends of the loops around: by `continue`, by `break`.
-    exits: Vec<(Reach, Reach)>,
+    /// For each enclosing loop, the definitions that reach a `continue` and those that reach a `break`.
+    exits: Vec<(ReachingDefinitions, ReachingDefinitions)>,
 }
 
-/// The webs of a function.
-pub fn webs(function: &Function) -> Webs {
+/// Computes the live ranges of a function.
+pub fn live_ranges(function: &Function) -> LiveRanges {
     let n = function.names as usize;
-    let mut walk = Walk {
+    let mut builder = Builder {
         parent: (0..n as u32).collect(),
         used: vec![false; n],
         maybe_unassigned: vec![false; n],
@@ -79,26 +80,27 @@ pub fn webs(function: &Function) -> Webs {
     };
     let mut names = vec![String::new(); n];
     collect(function, &mut names);
-    let mut reach: Reach = names.iter().map(|text| (text.clone(), BTreeSet::from([UNASSIGNED]))).collect();
+    let mut reaching: ReachingDefinitions =
+        names.iter().map(|text| (text.clone(), BTreeSet::from([UNASSIGNED]))).collect();
     for param in &function.params {
-        walk.define(&param.name, 0, &mut reach);
+        builder.define(&param.name, 0, &mut reaching);
     }
-    walk.block(&function.body, &mut reach);
-    walk.finish(&names)
+    builder.block(&function.body, &mut reaching);
+    builder.finish(&names)
 }
 
-/// The text of each occurrence.
+/// Collects the name of each occurrence.
 fn collect(function: &Function, names: &mut [String]) {
-    let mut note = |name: &Name| {
+    let mut record = |name: &Name| {
         if let Some(slot) = names.get_mut(name.id as usize) {
             slot.clone_from(&name.text);
         }
     };
-    function.params.iter().for_each(|p| note(&p.name));
-    for_each_name(&function.body, &mut note);
+    function.params.iter().for_each(|p| record(&p.name));
+    for_each_name(&function.body, &mut record);
 }
 
-/// Calls `f` with each occurrence of a name in some statements.
+/// Calls `f` with each occurrence of a name in a block.
 fn for_each_name(body: &[Stmt], f: &mut dyn FnMut(&Name)) {
     for stmt in body {
         match &stmt.kind {
@@ -164,14 +166,14 @@ fn names_in(e: &Expr, f: &mut dyn FnMut(&Name)) {
     }
 }
 
-/// What either brings.
-fn join(into: &mut Reach, from: &Reach) {
+/// Adds the definitions that reach a point on another path.
+fn join(into: &mut ReachingDefinitions, from: &ReachingDefinitions) {
     for (name, defs) in from {
         into.entry(name.clone()).or_default().extend(defs);
     }
 }
 
-impl Walk {
+impl Builder {
     fn root(&mut self, mut id: u32) -> u32 {
         while self.parent[id as usize] != id {
             let up = self.parent[self.parent[id as usize] as usize];
@@ -181,22 +183,22 @@ impl Walk {
         id
     }
 
-    fn define(&mut self, name: &Name, counter_of: usize, reach: &mut Reach) {
+    fn define(&mut self, name: &Name, counter_of: usize, reaching: &mut ReachingDefinitions) {
         self.defined[name.id as usize] = true;
         self.counter_of[name.id as usize] = counter_of;
-        reach.insert(name.text.clone(), BTreeSet::from([name.id]));
+        reaching.insert(name.text.clone(), BTreeSet::from([name.id]));
     }
 
-    fn uses(&mut self, e: &Expr, reach: &Reach) {
+    fn uses(&mut self, e: &Expr, reaching: &ReachingDefinitions) {
         let mut names = Vec::new();
         names_in(e, &mut |name| names.push(name.clone()));
         for name in names {
-            self.use_name(&name, reach);
+            self.use_name(&name, reaching);
         }
     }
 
-    fn use_name(&mut self, name: &Name, reach: &Reach) {
-        let Some(defs) = reach.get(&name.text) else { return };
+    fn use_name(&mut self, name: &Name, reaching: &ReachingDefinitions) {
+        let Some(defs) = reaching.get(&name.text) else { return };
         let unassigned = defs.contains(&UNASSIGNED);
         if defs.len() == usize::from(unassigned) {
             return;
@@ -210,147 +212,153 @@ impl Walk {
         }
     }
 
-    fn target(&mut self, e: &Expr, counter_of: usize, reach: &mut Reach) {
+    fn target(&mut self, e: &Expr, counter_of: usize, reaching: &mut ReachingDefinitions) {
         match &e.kind {
-            ExprKind::Name(name) => self.define(name, counter_of, reach),
-            ExprKind::Tuple(items) => items.iter().for_each(|item| self.target(item, 0, reach)),
-            _ => self.uses(e, reach),
+            ExprKind::Name(name) => self.define(name, counter_of, reaching),
+            ExprKind::Tuple(items) => items.iter().for_each(|item| self.target(item, 0, reaching)),
+            _ => self.uses(e, reaching),
         }
     }
 
-    /// Statements; afterwards `reach` says what reaches their end, nothing where control never comes there.
-    fn block(&mut self, body: &[Stmt], reach: &mut Reach) {
+    /// Visits statements. Afterwards `reaching` holds the definitions that reach their end; it is empty if the end is
+    /// unreachable.
+    fn block(&mut self, body: &[Stmt], reaching: &mut ReachingDefinitions) {
         for stmt in body {
-            self.stmt(stmt, reach);
+            self.stmt(stmt, reaching);
         }
     }
 
-    fn stmt(&mut self, stmt: &Stmt, reach: &mut Reach) {
+    fn stmt(&mut self, stmt: &Stmt, reaching: &mut ReachingDefinitions) {
         match &stmt.kind {
             StmtKind::Assign { targets, value } => {
-                self.uses(value, reach);
-                targets.iter().for_each(|target| self.target(target, 0, reach));
+                self.uses(value, reaching);
+                targets.iter().for_each(|target| self.target(target, 0, reaching));
             }
             StmtKind::AugAssign { target, value, .. } => {
-                self.uses(value, reach);
-                // The name is read and written by one occurrence, so both are of one web.
-                self.uses(target, reach);
+                self.uses(value, reaching);
+                // One occurrence reads and writes the name, so old and new value belong to one live range.
+                self.uses(target, reaching);
                 if let ExprKind::Name(name) = &target.kind {
-                    self.define(name, 0, reach);
+                    self.define(name, 0, reaching);
                 }
             }
             StmtKind::If { test, body, orelse } => {
-                self.uses(test, reach);
-                let mut other = reach.clone();
-                self.block(body, reach);
+                self.uses(test, reaching);
+                let mut other = reaching.clone();
+                self.block(body, reaching);
                 self.block(orelse, &mut other);
-                join(reach, &other);
+                join(reaching, &other);
             }
             StmtKind::While { test, body, orelse } => {
-                self.turns(reach, |walk, reach| {
-                    walk.uses(test, reach);
-                    let skipped = reach.clone();
-                    walk.block(body, reach);
+                self.iterate(reaching, |builder, reaching| {
+                    builder.uses(test, reaching);
+                    let skipped = reaching.clone();
+                    builder.block(body, reaching);
                     skipped
                 });
-                self.leave(orelse, reach);
+                self.exit_loop(orelse, reaching);
             }
             StmtKind::For { target, iter, body, orelse } => {
-                self.uses(iter, reach);
-                // The same number in every round.
+                self.uses(iter, reaching);
+                // Identifies the loop; the same in every round of the fixed-point iteration.
                 let this = std::ptr::from_ref(stmt) as usize;
-                self.turns(reach, |walk, reach| {
-                    let skipped = reach.clone();
-                    walk.loops.push(this);
-                    walk.target(target, this, reach);
-                    walk.block(body, reach);
-                    walk.loops.pop();
+                self.iterate(reaching, |builder, reaching| {
+                    let skipped = reaching.clone();
+                    builder.loops.push(this);
+                    builder.target(target, this, reaching);
+                    builder.block(body, reaching);
+                    builder.loops.pop();
                     skipped
                 });
-                self.leave(orelse, reach);
+                self.exit_loop(orelse, reaching);
             }
             StmtKind::Return(value) => {
                 if let Some(e) = value {
-                    self.uses(e, reach);
+                    self.uses(e, reaching);
                 }
-                reach.clear();
+                reaching.clear();
             }
-            StmtKind::Expr(e) | StmtKind::Assert { test: e, .. } => self.uses(e, reach),
+            StmtKind::Expr(e) | StmtKind::Assert { test: e, .. } => self.uses(e, reaching),
             StmtKind::Break => {
                 if let Some((_, by_break)) = self.exits.last_mut() {
-                    join(by_break, reach);
+                    join(by_break, reaching);
                 }
-                reach.clear();
+                reaching.clear();
             }
             StmtKind::Continue => {
                 if let Some((by_continue, _)) = self.exits.last_mut() {
-                    join(by_continue, reach);
+                    join(by_continue, reaching);
                 }
-                reach.clear();
+                reaching.clear();
             }
             StmtKind::Raise(..) | StmtKind::Pass | StmtKind::Unsupported { .. } => {}
         }
     }
 
-    /// A loop: walked until nothing new reaches its head. `turn` gives what reaches the point where the loop ends by
-    /// itself, which `reach` is set to; [`Walk::leave`] adds `else` and what comes by `break`.
-    fn turns(&mut self, reach: &mut Reach, mut turn: impl FnMut(&mut Walk, &mut Reach) -> Reach) {
+    /// Visits a loop until no new definition reaches its header. `iteration` returns the definitions that reach the
+    /// regular end of the loop, which become `reaching`. [`Builder::exit_loop`] adds `else` and the definitions that
+    /// leave by `break`.
+    fn iterate(
+        &mut self,
+        reaching: &mut ReachingDefinitions,
+        mut iteration: impl FnMut(&mut Builder, &mut ReachingDefinitions) -> ReachingDefinitions,
+    ) {
         self.exits.push(Default::default());
         loop {
-            let mut inside = reach.clone();
-            let end = turn(self, &mut inside);
+            let mut inside = reaching.clone();
+            let end = iteration(self, &mut inside);
             let by_continue = self.exits.last().map(|e| e.0.clone()).unwrap_or_default();
             join(&mut inside, &by_continue);
-            let mut head = reach.clone();
+            let mut head = reaching.clone();
             join(&mut head, &inside);
-            if head == *reach {
-                *reach = end;
+            if head == *reaching {
+                *reaching = end;
                 return;
             }
-            *reach = head;
+            *reaching = head;
         }
     }
 
-    /// The end of a loop. What stands in its `else` is no longer inside: `break` and `continue` are of the loop around.
-    fn leave(&mut self, orelse: &[Stmt], reach: &mut Reach) {
+    /// Ends a loop. In its `else`, `break` and `continue` belong to the enclosing loop.
+    fn exit_loop(&mut self, orelse: &[Stmt], reaching: &mut ReachingDefinitions) {
         let (_, by_break) = self.exits.pop().unwrap_or_default();
-        self.block(orelse, reach);
-        join(reach, &by_break);
+        self.block(orelse, reaching);
+        join(reaching, &by_break);
     }
 
-    fn finish(mut self, texts: &[String]) -> Webs {
+    fn finish(mut self, texts: &[String]) -> LiveRanges {
         let n = self.parent.len();
-        let mut web_of_root: HashMap<u32, usize> = HashMap::new();
+        let mut range_of_root: HashMap<u32, usize> = HashMap::new();
         let maybe_unassigned = std::mem::take(&mut self.maybe_unassigned);
         let (names, private, assignments) = (Vec::new(), Vec::new(), Vec::new());
-        let mut result = Webs { of: vec![None; n], names, private, assignments, maybe_unassigned };
+        let mut result = LiveRanges { of: vec![None; n], names, private, assignments, maybe_unassigned };
         let mut counters: Vec<Option<usize>> = Vec::new();
         for id in 0..n as u32 {
             if !self.used[id as usize] && !self.defined[id as usize] {
                 continue;
             }
             let root = self.root(id);
-            let web = *web_of_root.entry(root).or_insert_with(|| {
+            let range = *range_of_root.entry(root).or_insert_with(|| {
                 result.names.push(texts[root as usize].clone());
                 result.assignments.push(0);
                 counters.push(None);
                 result.names.len() - 1
             });
-            result.of[id as usize] = Some(web);
+            result.of[id as usize] = Some(range);
             if self.defined[id as usize] {
-                result.assignments[web] += 1;
-                counters[web] = Some(self.counter_of[id as usize]);
+                result.assignments[range] += 1;
+                counters[range] = Some(self.counter_of[id as usize]);
             }
         }
         result.private = (0..counters.len())
-            .map(|web| result.assignments[web] == 1 && counters[web].is_some_and(|c| c > 0))
+            .map(|range| result.assignments[range] == 1 && counters[range].is_some_and(|c| c > 0))
             .collect();
         for (id, loops) in &self.uses {
-            if let Some(web) = result.of[*id as usize]
-                && let Some(counter) = counters[web]
+            if let Some(range) = result.of[*id as usize]
+                && let Some(counter) = counters[range]
                 && !loops.contains(&counter)
             {
-                result.private[web] = false;
+                result.private[range] = false;
             }
         }
         result
@@ -384,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_used_for_two_things_is_two_webs_and_a_loop_is_one() {
+    fn unrelated_uses_of_a_name_are_separate_live_ranges() {
         // def f(n): x = 1; y = x; x = n; (while x: x = y)
         let body = vec![
             assign(load("x", 1), one()),
@@ -397,8 +405,8 @@ mod tests {
             }),
         ];
         let params = vec![Param { name: name("n", 0), default: None }];
-        let webs = webs(&Function { params, body, names: 9, ..Function::default() });
-        let of = |id| webs.of(&name("", id));
+        let live_ranges = live_ranges(&Function { params, body, names: 9, ..Function::default() });
+        let of = |id| live_ranges.of(&name("", id));
         assert_eq!(of(1), of(3));
         assert_ne!(of(1), of(4));
         assert_eq!(of(4), of(6));
@@ -407,11 +415,11 @@ mod tests {
     }
 
     #[test]
-    fn a_use_that_a_path_reaches_without_an_assignment_is_known() {
+    fn uses_that_may_come_before_an_assignment_are_found() {
         // def f(n): if n: x = 1; (return) else: x = 2; y = x; (if n: z = 1); y = z
-        let branch = |target, leaves: bool| {
-            let leave = leaves.then(|| stmt(StmtKind::Return(None)));
-            std::iter::once(assign(load("x", target), one())).chain(leave).collect::<Vec<_>>()
+        let branch = |target, returns: bool| {
+            let end = returns.then(|| stmt(StmtKind::Return(None)));
+            std::iter::once(assign(load("x", target), one())).chain(end).collect::<Vec<_>>()
         };
         let body = vec![
             stmt(StmtKind::If { test: load("n", 1), body: branch(2, false), orelse: branch(3, false) }),
@@ -421,28 +429,28 @@ mod tests {
             stmt(StmtKind::Expr(load("w", 10))),
         ];
         let params = vec![Param { name: name("n", 0), default: None }];
-        let webs = webs(&Function { params, body, names: 11, ..Function::default() });
-        let maybe = |id| webs.maybe_unassigned(&name("", id));
+        let live_ranges = live_ranges(&Function { params, body, names: 11, ..Function::default() });
+        let maybe = |id| live_ranges.maybe_unassigned(&name("", id));
         assert!(!maybe(5) && maybe(9) && !maybe(6));
-        assert_eq!(webs.of(&name("", 10)), None);
-        assert_eq!(webs.tracked().iter().filter(|t| **t).count(), 1);
+        assert_eq!(live_ranges.of(&name("", 10)), None);
+        assert_eq!(live_ranges.tracked().iter().filter(|t| **t).count(), 1);
     }
 
     #[test]
     fn a_counter_is_private_until_it_is_used_outside() {
         let count = |target, after: Vec<Stmt>| {
-            let turn = stmt(StmtKind::For {
+            let iteration = stmt(StmtKind::For {
                 target: load("i", target),
                 iter: one(),
                 body: vec![stmt(StmtKind::Expr(load("i", target + 1)))],
                 orelse: Vec::new(),
             });
-            std::iter::once(turn).chain(after).collect::<Vec<_>>()
+            std::iter::once(iteration).chain(after).collect::<Vec<_>>()
         };
-        let inside = webs(&Function { body: count(0, Vec::new()), names: 3, ..Function::default() });
+        let inside = live_ranges(&Function { body: count(0, Vec::new()), names: 3, ..Function::default() });
         assert!(inside.private[0]);
         let after = vec![stmt(StmtKind::Expr(load("i", 2)))];
-        let outside = webs(&Function { body: count(0, after), names: 3, ..Function::default() });
+        let outside = live_ranges(&Function { body: count(0, after), names: 3, ..Function::default() });
         assert!(!outside.private[0]);
     }
 }

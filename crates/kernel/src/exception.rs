@@ -1,85 +1,88 @@
-//! What a kernel says of an exception: a record of a few words in memory, and what it means.
+//! Exceptions of a kernel: the record that a kernel writes, and the message that follows from it.
 
 use std::fmt::Write as _;
 
-/// Words of 8 bytes of a record: the fault's number + 1 (0: none happened), thread (x, y, z), block (x, y, z), the number
-/// of values, values.
+/// The 8-byte words of a record: the number of the raise site + 1 (0 if no exception was raised), thread (x, y, z),
+/// block (x, y, z), the number of values, the values.
 pub const WORDS: usize = 32;
-/// Where the values begin.
+/// The index of the first value.
 pub const VALUES: usize = 8;
-/// A record.
+/// A record of an exception.
 pub type Record = [i64; WORDS];
 
-/// A place of a kernel where it may raise.
+/// A source location where a kernel may raise.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Fault {
-    /// What is raised.
-    pub kind: FaultKind,
-    /// The function, its file, and the line.
+pub struct RaiseSite {
+    /// The exception.
+    pub kind: ExceptionKind,
+    /// The function.
     pub function: String,
-    /// See above.
+    /// Its file.
     pub file: String,
-    /// See above.
+    /// The line.
     pub line: u32,
-    /// The line's text.
+    /// The text of the line.
     pub text: String,
 }
 
-/// What is raised.
+/// The exceptions of kernels.
 #[derive(Clone, PartialEq, Debug)]
-pub enum FaultKind {
-    /// `raise`: which class of those that translation met, and the message.
+pub enum ExceptionKind {
+    /// `raise`: the index of the class among those that the translation collected, and the message.
     Raise(Option<usize>, String),
-    /// `assert`, with its message.
+    /// `assert`, with the message.
     Assert(String),
-    /// Arguments that do not fit together.
+    /// Arguments that contradict each other, with the message.
     Value(String),
     /// A division by zero.
     Zero,
-    /// An index beyond the items of a tuple.
+    /// An index that is out of range for a tuple.
     Item,
-    /// A variable that was read before any assignment.
+    /// A variable that is read before it is assigned.
     Unassigned(String),
-    /// An index beyond an axis; the values are the indices, then the extents.
+    /// An array index that is out of bounds, with a description of the array. The record's values are the indices, then
+    /// the extents.
     Index(String),
 }
 
-/// What is looked for besides what a program raises itself.
+/// The run-time checks of a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Checks {
-    /// Exceptions are reported; else they end the thread and nobody is told.
+    /// Whether exceptions are reported to the host. Otherwise they only end the thread.
     pub report: bool,
-    /// Indices of arrays are compared with the extents.
+    /// Whether array indices are compared with the extents.
     pub bounds: bool,
-    /// Divisors, indices of tuples, and variables that may be read before any assignment.
+    /// Whether divisors, tuple indices and variables that may be unassigned are checked.
     pub values: bool,
-    /// A division by zero with `/`.
+    /// Whether a division by zero with `/` raises.
     pub quotients: bool,
 }
 
-impl Fault {
-    /// Python's class, where it is one of its own.
+impl RaiseSite {
+    /// Returns the name of Python's exception class.
     pub fn class(&self) -> &'static str {
         match self.kind {
-            FaultKind::Raise(..) => "RuntimeError",
-            FaultKind::Assert(_) => "AssertionError",
-            FaultKind::Value(_) => "ValueError",
-            FaultKind::Zero => "ZeroDivisionError",
-            FaultKind::Unassigned(_) => "UnboundLocalError",
-            FaultKind::Item | FaultKind::Index(_) => "IndexError",
+            ExceptionKind::Raise(..) => "RuntimeError",
+            ExceptionKind::Assert(_) => "AssertionError",
+            ExceptionKind::Value(_) => "ValueError",
+            ExceptionKind::Zero => "ZeroDivisionError",
+            ExceptionKind::Unassigned(_) => "UnboundLocalError",
+            ExceptionKind::Item | ExceptionKind::Index(_) => "IndexError",
         }
     }
 
-    /// The cause.
+    /// Returns the cause.
     fn cause(&self, record: &Record) -> String {
         match &self.kind {
-            FaultKind::Raise(_, message) | FaultKind::Assert(message) | FaultKind::Value(message) => message.clone(),
-            FaultKind::Zero => "division by zero".into(),
-            FaultKind::Item => "tuple index out of range".into(),
-            FaultKind::Unassigned(name) => {
+            ExceptionKind::Raise(_, message) | ExceptionKind::Assert(message) | ExceptionKind::Value(message) => {
+                message.clone()
+            }
+            ExceptionKind::Zero => "division by zero".into(),
+            ExceptionKind::Item => "tuple index out of range".into(),
+            ExceptionKind::Unassigned(name) => {
                 format!("cannot access local variable '{name}' where it is not associated with a value")
             }
-            FaultKind::Index(array) => {
+            ExceptionKind::Index(array) => {
                 let n = record[VALUES - 1].clamp(0, (WORDS - VALUES) as i64) as usize / 2;
                 let (at, shape) = record[VALUES..VALUES + 2 * n].split_at(n);
                 let outside = |k: &usize| !(-shape[*k]..shape[*k]).contains(&at[*k]);
@@ -95,7 +98,7 @@ impl Fault {
         }
     }
 
-    /// The whole message: the thread and the cause, then the place.
+    /// Returns the whole message: the thread, the cause and the source location.
     pub fn message(&self, record: &Record) -> String {
         let mut text = format!("tid={:?} ctaid={:?}: {}", &record[1..4], &record[4..7], self.cause(record));
         let _infallible = write!(
@@ -115,9 +118,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_index_names_the_axis_that_is_too_short() {
-        let fault = Fault {
-            kind: FaultKind::Index("array 'a'".into()),
+    fn an_index_error_names_the_axis() {
+        let site = RaiseSite {
+            kind: ExceptionKind::Index("array 'a'".into()),
             function: "f".into(),
             file: "f.py".into(),
             line: 3,
@@ -127,6 +130,6 @@ mod tests {
         record[..12].copy_from_slice(&[1, 5, 0, 0, 1, 0, 0, 4, 2, 7, 4, 7]);
         let expected = "tid=[5, 0, 0] ctaid=[1, 0, 0]: index 7 is out of bounds for axis 1 of array 'a' with shape (4, 7)\n  \
                         In function 'f', file f.py, line 3\n    a[i, j] = 0";
-        assert_eq!(fault.message(&record), expected);
+        assert_eq!(site.message(&record), expected);
     }
 }

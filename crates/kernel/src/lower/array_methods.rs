@@ -1,11 +1,11 @@
-//! Methods of arrays that give other arrays: `reshape`, `ravel`, `view`, `copy`.
+//! Methods of arrays that return arrays: `reshape`, `ravel`, `view`, `copy`.
 
 use cuprous_core::{DType, Fun};
 
-use super::walk::{Thing, Walk};
+use super::context::{LoweringContext, Operand};
 use crate::ast::{BinOp, Value};
 use crate::diagnostic::Result;
-use crate::fault::FaultKind;
+use crate::exception::ExceptionKind;
 use crate::ir::{self, Expr, Kind, Space};
 use crate::types::{ArrayTy, BOOL, INT, Order, Ty};
 
@@ -17,119 +17,123 @@ fn test(fun: Fun, a: Expr, b: Expr) -> Expr {
     Expr::new(BOOL, Kind::Fun(fun, DType::I64, vec![a, b]))
 }
 
-impl Walk<'_, '_> {
-    /// One of these methods; `None` where the name is another's.
+impl LoweringContext<'_, '_> {
+    /// Lowers one of these methods; `None` for other names.
     pub(super) fn array_method(
         &mut self,
         base: &Expr,
         ty: &ArrayTy,
         name: &str,
-        args: &[Thing],
-    ) -> Result<Option<Thing>> {
-        Ok(Some(Thing::Expr(match (name, args) {
+        args: &[Operand],
+    ) -> Result<Option<Operand>> {
+        Ok(Some(Operand::Expr(match (name, args) {
             ("reshape", [_, ..]) => self.reshape(base, ty, args)?,
-            ("ravel", []) => self.reshape(base, ty, &[Thing::Expr(Expr::int(-1))])?,
-            ("view", [dtype]) => return self.seen_as(base, ty, dtype).map(|e| Some(Thing::Expr(e))),
+            ("ravel", []) => self.reshape(base, ty, &[Operand::Expr(Expr::int(-1))])?,
+            ("view", [dtype]) => return self.view_as(base, ty, dtype).map(|e| Some(Operand::Expr(e))),
             ("copy", []) => self.copy(base, ty)?,
             _ => return Ok(None),
         })))
     }
 
-    fn rows_only(&self, ty: &ArrayTy, name: &str) -> Result<()> {
+    fn require_c_order(&self, ty: &ArrayTy, name: &str) -> Result<()> {
         if ty.order == Order::C {
             return Ok(());
         }
-        let error = self.unsupported(format!("{name}() of {} in kernels: it may have gaps", Ty::Array(ty.clone())));
-        Err(error.hint("it works on arrays of order C; index the array instead, or pass a contiguous one"))
+        let error = self.unsupported(format!(
+            "{name}() of {} is not supported in kernels: the array may not be contiguous",
+            Ty::Array(ty.clone())
+        ));
+        Err(error.hint("pass a C-contiguous array, or index the array"))
     }
 
-    /// Extents by number, as a tuple or one by one; one of them may be -1.
-    fn reshape(&mut self, base: &Expr, ty: &ArrayTy, args: &[Thing]) -> Result<Expr> {
-        self.rows_only(ty, "reshape")?;
-        let mut wanted = Vec::new();
+    /// Extents as separate arguments or as a tuple. One of them may be -1.
+    fn reshape(&mut self, base: &Expr, ty: &ArrayTy, args: &[Operand]) -> Result<Expr> {
+        self.require_c_order(ty, "reshape")?;
+        let mut operands = Vec::new();
         for arg in args {
             let value = self.value(arg.clone())?;
             match &value.ty {
                 Ty::Unknown => return Ok(Expr::unknown()),
-                Ty::Tuple(..) if args.len() == 1 => wanted.extend(self.items(value)),
-                _ => wanted.push(value),
+                Ty::Tuple(..) if args.len() == 1 => operands.extend(self.items(value)),
+                _ => operands.push(value),
             }
         }
         let mut extents = Vec::new();
-        for extent in wanted {
+        for extent in operands {
             match extent.dtype() {
                 _ if extent.ty == Ty::Unknown => return Ok(Expr::unknown()),
                 Some(d) if d.is_int() => {
                     let extent = self.cast(extent, &INT)?;
-                    extents.push(self.fixed("n", extent));
+                    extents.push(self.stabilize("n", extent));
                 }
                 _ => return Err(self.typing(format!("reshape: an extent must be an integer, not {}", extent.ty))),
             }
         }
         if extents.is_empty() {
-            return Err(self.unsupported("reshape to no axes is not supported in kernels").hint("read the element"));
+            return Err(self.unsupported("reshape to zero axes is not supported in kernels").hint("read the element"));
         }
-        let base = self.fixed("a", base.clone());
+        let base = self.stabilize("a", base.clone());
         let mut size = Expr::int(1);
         for k in 0..ty.ndim as usize {
             size = of_ints(Fun::Multiply, size, Expr::new(INT, Kind::Extent(Box::new(base.clone()), k)));
         }
-        let size = self.hold("size", size);
+        let size = self.materialize("size", size);
         let to = |extents: &[Expr]| ArrayTy { ndim: extents.len() as u8, ..ty.clone() };
-        // All of it in a row: nothing can go wrong.
+        // A single extent of -1 fits every array.
         if let [one] = &extents[..]
-            && self.known_int(one).is_some_and(|n| n < 0)
+            && self.constant_int(one).is_some_and(|n| n < 0)
         {
             let all = vec![size];
             return Ok(Expr::new(Ty::Array(to(&all)), Kind::Reshape(Box::new(base), all)));
         }
-        if extents.iter().any(|n| self.known_int(n).is_none_or(|n| n < 0)) {
-            // What -1 stands for; the product of all is then minus that of the others.
+        if extents.iter().any(|n| self.constant_int(n).is_none_or(|n| n < 0)) {
+            // The extent that -1 stands for. With -1 among them, the product of the extents is minus the product of the
+            // others.
             let product = extents.iter().cloned().reduce(|a, b| of_ints(Fun::Multiply, a, b)).unwrap_or(size.clone());
             let rest = of_ints(
                 Fun::Maximum,
                 Expr::int(1),
                 Expr::new(INT, Kind::Fun(Fun::Negative, DType::I64, vec![product])),
             );
-            let rest = self.hold("rest", rest);
-            let whole = self.binary(BinOp::FloorDiv, size.clone(), rest)?;
-            let missing = self.hold("missing", whole);
+            let rest = self.materialize("rest", rest);
+            let quotient = self.binary(BinOp::FloorDiv, size.clone(), rest)?;
+            let missing = self.materialize("missing", quotient);
             for extent in &mut extents {
                 let choice = Kind::Select(
                     Box::new(test(Fun::Less, extent.clone(), Expr::int(0))),
                     Box::new(missing.clone()),
                     Box::new(extent.clone()),
                 );
-                *extent = self.hold("n", Expr::new(INT, choice));
+                *extent = self.materialize("n", Expr::new(INT, choice));
             }
         }
         let product = extents.iter().cloned().reduce(|a, b| of_ints(Fun::Multiply, a, b)).unwrap_or(size.clone());
-        let message = "reshape: the new shape has another number of elements than the array";
-        self.raise_if(test(Fun::NotEqual, product, size), FaultKind::Value(message.into()), Vec::new())?;
+        let message = "reshape: the new shape has a different number of elements than the array";
+        self.raise_if(test(Fun::NotEqual, product, size), ExceptionKind::Value(message.into()), Vec::new())?;
         Ok(Expr::new(Ty::Array(to(&extents)), Kind::Reshape(Box::new(base), extents)))
     }
 
-    /// `a.view(dtype)`: the same memory; where sizes differ, the last axis has more or fewer elements.
-    fn seen_as(&mut self, base: &Expr, ty: &ArrayTy, dtype: &Thing) -> Result<Expr> {
-        let (Some(from), Thing::Value(Value::Type(Ty::Scalar(to)))) = (ty.dtype(), dtype) else {
-            return Err(self.typing("view takes a dtype of numbers, such as np.int32, of an array of numbers"));
+    /// `a.view(dtype)`: the same memory. If the sizes of the elements differ, the extent of the last axis changes.
+    fn view_as(&mut self, base: &Expr, ty: &ArrayTy, dtype: &Operand) -> Result<Expr> {
+        let (Some(from), Operand::Value(Value::Type(Ty::Scalar(to)))) = (ty.dtype(), dtype) else {
+            return Err(self.typing("view() takes a numeric dtype, such as np.int32, and works on numeric arrays"));
         };
-        self.rows_only(ty, "view")?;
-        let base = self.fixed("a", base.clone());
+        self.require_c_order(ty, "view")?;
+        let base = self.stabilize("a", base.clone());
         let ndim = (ty.ndim as usize).max(1);
         let mut extents: Vec<Expr> =
             (0..ty.ndim as usize).map(|k| Expr::new(INT, Kind::Extent(Box::new(base.clone()), k))).collect();
         let (old, new) = (from.size() as i64, to.size() as i64);
         if old != new {
             let Some(last) = extents.pop() else {
-                return Err(self.typing("view of an array without axes keeps the size of its element"));
+                return Err(self.typing("view() of an array without axes cannot change the size of the element"));
             };
-            let bytes = self.hold("bytes", of_ints(Fun::Multiply, last, Expr::int(old)));
+            let bytes = self.materialize("bytes", of_ints(Fun::Multiply, last, Expr::int(old)));
             let rest = self.binary(BinOp::Mod, bytes.clone(), Expr::int(new))?;
-            let message = format!("view: the bytes of the last axis are no whole number of {}", to.name());
-            self.raise_if(test(Fun::NotEqual, rest, Expr::int(0)), FaultKind::Value(message), Vec::new())?;
-            let whole = self.binary(BinOp::FloorDiv, bytes, Expr::int(new))?;
-            extents.push(self.hold("n", whole));
+            let message = format!("view: the size of {} does not divide the size of the last axis in bytes", to.name());
+            self.raise_if(test(Fun::NotEqual, rest, Expr::int(0)), ExceptionKind::Value(message), Vec::new())?;
+            let quotient = self.binary(BinOp::FloorDiv, bytes, Expr::int(new))?;
+            extents.push(self.materialize("n", quotient));
         }
         let to = ArrayTy { elem: Box::new(Ty::Scalar(*to)), ndim: ndim as u8, ..ty.clone() };
         if extents.is_empty() {
@@ -138,7 +142,7 @@ impl Walk<'_, '_> {
         Ok(Expr::new(Ty::Array(to), Kind::Reshape(Box::new(base), extents)))
     }
 
-    /// A copy in memory of the thread, of an array whose shape is known when the kernel is compiled.
+    /// A copy in local memory. The shape must be known at compile time.
     fn copy(&mut self, base: &Expr, ty: &ArrayTy) -> Result<Expr> {
         let shape = match &base.kind {
             Kind::Constant(k) => self.compiler.constants[*k].shape.clone(),
@@ -157,9 +161,9 @@ impl Walk<'_, '_> {
         Ok(copy)
     }
 
-    /// `x.view(np.int32)` of a number: its bits.
-    pub(super) fn bits(&mut self, x: Expr, dtype: &Thing) -> Result<Option<Expr>> {
-        let (Some(from), Thing::Value(Value::Type(Ty::Scalar(to)))) = (x.dtype(), dtype) else { return Ok(None) };
+    /// `x.view(np.int32)` of a number: a reinterpretation of its bits.
+    pub(super) fn reinterpret(&mut self, x: Expr, dtype: &Operand) -> Result<Option<Expr>> {
+        let (Some(from), Operand::Value(Value::Type(Ty::Scalar(to)))) = (x.dtype(), dtype) else { return Ok(None) };
         let name = match (from, *to) {
             (DType::F32, DType::I32 | DType::U32) => "libdevice.float_as_int",
             (DType::I32 | DType::U32, DType::F32) => "libdevice.int_as_float",
@@ -171,7 +175,7 @@ impl Walk<'_, '_> {
         let Some(row) = crate::table::row(name) else { return Ok(None) };
         let x =
             if from.is_int() { self.cast_dtype(x, if from.size() == 4 { DType::I32 } else { DType::I64 })? } else { x };
-        let bits = self.row(row, vec![x])?;
+        let bits = self.device_builtin(row, vec![x])?;
         self.cast_dtype(bits, *to).map(Some)
     }
 }
