@@ -7,35 +7,6 @@ use crate::profile::ComputeUnit::{self, Matrix, Vector};
 
 /// Kinds of work, the operations that one unit takes, and who does them. The unit is an element, unless said otherwise.
 const WEIGHTS: &[(&[&str], f64, ComputeUnit)] = &[
-    (&["positive", "real", "imag", "conjugate", "make_complex", "cast", "bitcast"], 1.0, Vector),
-    (&["add", "subtract", "multiply", "negative", "absolute", "fabs", "square", "maximum", "minimum"], 1.0, Vector),
-    (&["fmax", "fmin", "sign", "copysign", "where", "heaviside", "rint", "floor", "ceil", "trunc"], 1.0, Vector),
-    (&["equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "compare_integers"], 1.0, Vector),
-    (&["logical_and", "logical_or", "logical_xor", "logical_not"], 1.0, Vector),
-    (&["bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"], 1.0, Vector),
-    (&["isnan", "isinf", "isfinite", "signbit", "degrees", "radians", "bitwise_count"], 1.0, Vector),
-    (&["divide", "reciprocal", "sqrt", "rsqrt"], 8.0, Vector),
-    (
-        &["floor_divide", "remainder", "fmod", "ldexp", "frexp_mantissa", "frexp_exponent", "modf_fraction"],
-        12.0,
-        Vector,
-    ),
-    (&["nextafter", "spacing", "hypot", "cbrt"], 20.0, Vector),
-    (&["exp", "exp2", "log", "log2", "log10", "sin", "cos"], 20.0, Vector),
-    (&["expm1", "log1p", "tan", "tanh", "sinh", "cosh", "arctan", "expit", "sinc"], 30.0, Vector),
-    (
-        &["arcsin", "arccos", "arctan2", "arcsinh", "arccosh", "arctanh", "angle", "logaddexp", "logaddexp2"],
-        40.0,
-        Vector,
-    ),
-    (&["erf", "erfc", "ndtr", "i0"], 50.0, Vector),
-    (&["power", "float_power", "erfinv", "gammaln", "digamma"], 80.0, Vector),
-    (&["gamma", "gcd", "lcm"], 120.0, Vector),
-    (&["random_bits32", "random_unit32"], 25.0, Vector),
-    (&["random_bits64", "random_unit64"], 50.0, Vector),
-    (&["random_normal32"], 50.0, Vector),
-    (&["random_normal64"], 100.0, Vector),
-    (&["random_gamma", "random_poisson", "random_binomial"], 400.0, Vector),
     // Folds, by element folded.
     (&["sum", "prod", "max", "min"], 1.0, Vector),
     (&["argmax", "argmin"], 2.0, Vector),

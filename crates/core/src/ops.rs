@@ -1,20 +1,26 @@
 //! **The operation table**: one row per scalar function.
 //!
-//! A row has seven columns, for example
+//! A row is, for example,
 //!
 //! ```text
 //! (Hypot, "hypot", 2, Float => Same, "Hypotenuse of a right triangle with these legs.",
-     cost 20, vector Never, prelude Math, cpu |a, b| a.hypot(b), cuda "hypot_({0}, {1})")
+//!     cost 20, vector Never, prelude Math, cpu |a, b| a.hypot(b), cuda "hypot_({0}, {1})")
 //! ```
+//!
+//! Its columns are:
 //!
 //! 1. The variant of [`Fun`].
 //! 2. NumPy's name, which kernels, listings and error messages use too.
 //! 3. The number of operands, 1 to 3.
 //! 4. A [`Class`]: the dtype in which the function computes, given the promoted dtype of its operands.
 //! 5. A [`Returns`]: the dtype of the result, given the dtype in which it computes.
-//! 6. `cpu`: Rust code, generic over the element type, that uses the traits of the CPU device's `math` module.
-//! 7. `cuda`: a CUDA C++ expression that uses the overloads of the CUDA device's prelude. `{0}`, `{1}` and `{2}` stand
-//!    for the operands.
+//! 6. A sentence that says what it returns: the docstring.
+//! 7. `cost`: the time of one element, in additions of the same dtype. Estimates and the division of work use it.
+//! 8. `vector`: a [`Vectorizes`], for which dtypes the CPU's loop vectorizes.
+//! 9. `prelude`: a [`Prelude`], the CUDA header that defines the function.
+//! 10. `cpu`: Rust code, generic over the element type, that uses the traits of the CPU device's `math` module.
+//! 11. `cuda`: a CUDA C++ expression that uses the overloads of the CUDA device's prelude. `{0}`, `{1}` and `{2}` stand
+//!     for the operands.
 //!
 //! Functions whose operands or result have different dtypes say `special` in place of both codes; the devices implement
 //! them by hand. Devices expand the rows with [`for_each_fun!`]. The derivative of each function is a row of
@@ -454,7 +460,7 @@ for_each_fun!(define);
 
 impl Fun {
     /// Returns the function's row.
-    pub fn op(self) -> &'static Op {
+    pub const fn op(self) -> &'static Op {
         &OPS[self as usize]
     }
 
@@ -466,7 +472,7 @@ impl Fun {
     }
 
     /// Returns true if the CPU's loop over operands of a dtype vectorizes.
-    pub fn vectorizes(self, dtype: DType) -> bool {
+    pub const fn vectorizes(self, dtype: DType) -> bool {
         match self.op().vectorizes {
             Vectorizes::All => true,
             Vectorizes::Real | Vectorizes::Branching => !dtype.is_complex(),
@@ -476,7 +482,7 @@ impl Fun {
     }
 
     /// Returns true if a vectorized loop may compute beyond the last element, up to a whole vector, at no cost.
-    pub fn may_pad(self, dtype: DType) -> bool {
+    pub const fn may_pad(self, dtype: DType) -> bool {
         matches!(self.op().vectorizes, Vectorizes::All | Vectorizes::Real) && self.vectorizes(dtype)
     }
 

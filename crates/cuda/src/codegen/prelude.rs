@@ -1,5 +1,6 @@
 //! The prelude's parts, and which of them a kernel needs.
 
+use cuprous_core::ops::Prelude;
 use cuprous_core::{DType, Fun};
 
 macro_rules! parts {

@@ -1,95 +1,22 @@
-//! What generated code finds in memory, and the functions that it calls.
+//! The run-time library: functions that generated code calls.
 
 use std::cell::RefCell;
 use std::io::Write as _;
-use std::sync::atomic::AtomicBool;
 
-use cuprous_core::interrupt::{self, Token};
-use cuprous_kernel::exception::{Record, VALUES, WORDS};
-use cuprous_plan::Launch;
+use cuprous_kernel::exception::VALUES;
 
-use super::fibers::{self, Block, Request};
+use super::env::Env;
+use super::request::{OVERFLOW, Request, STOP, wait};
 use crate::blocks::MapArgs;
 
-/// What the threads of a block share; generated code reads it by the offsets below.
-#[repr(C)]
-pub(super) struct Env {
-    /// The block's place in the grid.
-    pub(super) block: [i32; 3],
-    pad: i32,
-    /// Threads of a block.
-    pub(super) dims: [i32; 3],
-    pad2: i32,
-    /// Blocks.
-    pub(super) grid: [i32; 3],
-    pad3: i32,
-    /// Static shared memory.
-    shared: *mut u8,
-    /// Dynamic shared memory, and its size.
-    dynamic: *mut u8,
-    dynamic_bytes: i64,
-    /// What threads keep from one region to the next.
-    pub(super) context: *mut u8,
-    /// The coroutines, where there are some.
-    pub(super) fibers: *const Block,
-    /// Not zero once the launch is to stop: loops poll it.
-    pub(super) stop: *const AtomicBool,
-    /// The address below which the running thread calls no functions.
-    pub(super) stack_limit: usize,
-    /// Set by a thread that ends in a function that it called, until the kernel's own code sees it.
-    ended: i32,
-    /// The first fault of these blocks.
-    pub(super) fault: Record,
-}
-
-/// Offsets in [`Env`].
-pub(super) mod offset {
-    use super::Env;
-    pub(crate) const BLOCK: i32 = std::mem::offset_of!(Env, block) as i32;
-    pub(crate) const DIMS: i32 = std::mem::offset_of!(Env, dims) as i32;
-    pub(crate) const GRID: i32 = std::mem::offset_of!(Env, grid) as i32;
-    pub(crate) const SHARED: i32 = std::mem::offset_of!(Env, shared) as i32;
-    pub(crate) const DYNAMIC: i32 = std::mem::offset_of!(Env, dynamic) as i32;
-    pub(crate) const DYNAMIC_BYTES: i32 = std::mem::offset_of!(Env, dynamic_bytes) as i32;
-    pub(crate) const CONTEXT: i32 = std::mem::offset_of!(Env, context) as i32;
-    pub(crate) const STOP: i32 = std::mem::offset_of!(Env, stop) as i32;
-    pub(crate) const STACK_LIMIT: i32 = std::mem::offset_of!(Env, stack_limit) as i32;
-    pub(crate) const ENDED: i32 = std::mem::offset_of!(Env, ended) as i32;
-}
-
-/// The flag of launches that nothing stops.
-static NEVER: AtomicBool = AtomicBool::new(false);
-
-impl Env {
-    pub(super) fn new(launch: &Launch, shared: *mut u8, dynamic: *mut u8, bytes: usize) -> Env {
-        Env {
-            block: [0; 3],
-            pad: 0,
-            dims: launch.block.map(|n| n as i32),
-            pad2: 0,
-            grid: launch.grid.map(|n| n as i32),
-            pad3: 0,
-            shared,
-            dynamic,
-            dynamic_bytes: bytes as i64,
-            context: std::ptr::null_mut(),
-            fibers: std::ptr::null(),
-            stop: if Token::current().listens() { interrupt::flag() } else { &NEVER },
-            stack_limit: 0,
-            ended: 0,
-            fault: [0; WORDS],
-        }
-    }
-}
-
-/// The types of a function's operands and result, as its symbol's last letters: `f64_f64` and so on.
+/// Defines functions. A suffix of the name gives the type of the operands, such as `f64`.
 macro_rules! functions {
     ($($name:ident($($arg:ident: $t:ty),*) -> $ret:ty $body:block)*) => {
         $(
-            #[allow(unused_unsafe, clippy::missing_safety_doc, reason = "called by generated code alone")]
+            #[allow(unused_unsafe, clippy::missing_safety_doc, reason = "only generated code calls them")]
             unsafe extern "C" fn $name($($arg: $t),*) -> $ret $body
         )*
-        /// The functions by symbol.
+        /// Returns the functions by symbol.
         pub(super) fn symbols() -> Vec<(&'static str, *const u8)> {
             vec![$((stringify!($name), $name as *const u8)),*]
         }
@@ -105,8 +32,8 @@ fn print(text: &str) {
     LINE.with_borrow_mut(|line| line.push_str(text));
 }
 
-/// Swaps `next(old)` in until nobody came between.
-macro_rules! swapped {
+/// Replaces the value in memory by `next(old)`, and repeats this if another core changed it in between.
+macro_rules! update_atomically {
     ($p:ident, $atomic:ident, $bits:expr, $number:expr, |$old:ident| $next:expr) => {{
         // SAFETY: generated code passes the address of an element, aligned to it.
         let cell = unsafe { std::sync::atomic::$atomic::from_ptr($p.cast()) };
@@ -122,34 +49,34 @@ macro_rules! swapped {
 }
 macro_rules! f64s {
     ($p:ident, |$old:ident| $next:expr) => {
-        swapped!($p, AtomicU64, f64::to_bits, f64::from_bits, |$old| $next)
+        update_atomically!($p, AtomicU64, f64::to_bits, f64::from_bits, |$old| $next)
     };
 }
 macro_rules! f32s {
     ($p:ident, |$old:ident| $next:expr) => {
-        swapped!($p, AtomicU32, f32::to_bits, f32::from_bits, |$old| $next)
+        update_atomically!($p, AtomicU32, f32::to_bits, f32::from_bits, |$old| $next)
     };
 }
 macro_rules! f16s {
     ($p:ident, $x:ident, |$old:ident, $new:ident| $next:expr) => {{
         let $new = half::f16::from_bits($x as u16);
-        u32::from(swapped!($p, AtomicU16, half::f16::to_bits, half::f16::from_bits, |$old| $next).to_bits())
+        u32::from(update_atomically!($p, AtomicU16, half::f16::to_bits, half::f16::from_bits, |$old| $next).to_bits())
     }};
 }
 macro_rules! bf16s {
     ($p:ident, $x:ident, |$old:ident, $new:ident| $next:expr) => {{
         let $new = half::bf16::from_bits($x as u16);
-        u32::from(swapped!($p, AtomicU16, half::bf16::to_bits, half::bf16::from_bits, |$old| $next).to_bits())
+        u32::from(update_atomically!($p, AtomicU16, half::bf16::to_bits, half::bf16::from_bits, |$old| $next).to_bits())
     }};
 }
 macro_rules! u64s {
     ($p:ident, |$old:ident| $next:expr) => {
-        swapped!($p, AtomicU64, |x: u64| x, |x: u64| x, |$old| $next)
+        update_atomically!($p, AtomicU64, |x: u64| x, |x: u64| x, |$old| $next)
     };
 }
 macro_rules! u32s {
     ($p:ident, |$old:ident| $next:expr) => {
-        swapped!($p, AtomicU32, |x: u32| x, |x: u32| x, |$old| $next)
+        update_atomically!($p, AtomicU32, |x: u32| x, |x: u32| x, |$old| $next)
     };
 }
 
@@ -185,7 +112,7 @@ fn remainder(a: f64, b: f64) -> f64 {
 functions! {
     // --- the operation table, for operands in memory
     host_map(f: usize, n: usize, out: *mut u8, a: *const u8, b: *const u8, c: *const u8) -> () {
-        // SAFETY: `f` is a block function that the code generator looked up for so many such operands.
+        // SAFETY: `f` is a block function that the code generator looked up for these operands.
         unsafe {
             let f: crate::blocks::MapFn = std::mem::transmute(f);
             f(&MapArgs { n, out, args: [a, b, c], step: [1; 3] });
@@ -261,7 +188,8 @@ functions! {
     frexp_mantissa_f32(x: f32) -> f32 { libm::frexpf(x).0 }
     frexp_exponent_f64(x: f64) -> i32 { if x.is_finite() { libm::frexp(x).1 } else { 0 } }
     frexp_exponent_f32(x: f32) -> i32 { if x.is_finite() { libm::frexpf(x).1 } else { 0 } }
-    // --- atomic operations that no instruction has; a NaN in memory stays, one that comes is left out
+    // --- atomic operations without an instruction. Maxima and minima keep a NaN in memory and ignore a NaN operand;
+    // nanmax and nanmin replace a NaN in memory
     atomic_add_f64(p: *mut u8, x: f64) -> f64 { f64s!(p, |old| Some(old + x)) }
     atomic_sub_f64(p: *mut u8, x: f64) -> f64 { f64s!(p, |old| Some(old - x)) }
     atomic_exch_f64(p: *mut u8, x: f64) -> f64 { f64s!(p, |_old| Some(x)) }
@@ -296,12 +224,12 @@ functions! {
     atomic_dec_u64(p: *mut u8, most: u64) -> u64 { u64s!(p, |old| Some(if old == 0 || old > most { most } else { old - 1 })) }
     // --- records
     host_copy(to: *mut u8, from: *const u8, bytes: i64) -> () {
-        // SAFETY: generated code passes two places that hold records of that size, or one twice.
+        // SAFETY: generated code passes the addresses of two records of that size, or the same address twice.
         unsafe { std::ptr::copy(from, to, bytes as usize) }
     }
     // --- exceptions
     host_raise(env: *mut Env, fault: i64, x: i32, y: i32, z: i32, count: i64, values: *const i64) -> () {
-        // SAFETY: generated code passes its environment and as many values as it says.
+        // SAFETY: generated code passes its environment and `count` values.
         let (env, values) = unsafe { (&mut *env, std::slice::from_raw_parts(values, count as usize)) };
         if env.fault[0] == 0 {
             env.fault[0] = fault + 1;
@@ -315,21 +243,21 @@ functions! {
     // --- leaving the launch; neither returns
     host_stop(env: *const Env) -> () {
         // SAFETY: generated code passes its environment, which lives as long as the block runs.
-        fibers::wait(unsafe { (*env).fibers }, Request { op: fibers::STOP, mask: 0, value: 0, lane: 0 });
+        wait(unsafe { (*env).current_thread }, Request { op: STOP, mask: 0, value: 0, lane: 0 });
     }
     host_overflow(env: *const Env, function: u32) -> () {
-        // SAFETY: as above.
-        fibers::wait(unsafe { (*env).fibers }, Request { op: fibers::OVERFLOW, mask: function, value: 0, lane: 0 });
+        // SAFETY: generated code passes its environment, which lives as long as the block runs.
+        wait(unsafe { (*env).current_thread }, Request { op: OVERFLOW, mask: function, value: 0, lane: 0 });
     }
     // --- waiting for other threads
     host_wait(env: *const Env, op: i32, mask: u32, value: u64, lane: u32) -> u64 {
         // SAFETY: generated code passes its environment, which lives as long as the block runs.
-        let block = unsafe { (*env).fibers };
-        fibers::wait(block, Request { op, mask, value, lane })
+        let block = unsafe { (*env).current_thread };
+        wait(block, Request { op, mask, value, lane })
     }
     // --- printing
     print_text(start: *const u8, bytes: usize) -> () {
-        // SAFETY: a string that lives as long as the code.
+        // SAFETY: the string lives as long as the code.
         print(&String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(start, bytes) }))
     }
     print_int(n: i64) -> () { print(&n.to_string()) }
@@ -339,7 +267,7 @@ functions! {
     print_line() -> () {
         LINE.with_borrow_mut(|line| {
             line.push('\n');
-            // Nobody can be told of a closed output.
+            // A closed output cannot be reported.
             let _may_be_closed = std::io::stdout().write_all(line.as_bytes()).and_then(|()| std::io::stdout().flush());
             line.clear();
         })

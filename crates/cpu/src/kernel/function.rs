@@ -1,4 +1,4 @@
-//! One function on its way to machine code: entry, variables, arguments, exits.
+//! Compiles one function: entry, variables, arguments, exits.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
@@ -10,21 +10,15 @@ use cranelift_frontend::{FunctionBuilder, Variable};
 use cranelift_module::{Linkage, Module as _};
 use cuprous_core::{Error, Result};
 use cuprous_kernel::integer_ranges::IntegerRanges;
-use cuprous_kernel::ir::{self, LocalArray, Space};
+use cuprous_kernel::ir::{self, Space};
 use cuprous_kernel::types::Ty;
 use smallvec::SmallVec;
 
-use super::host::offset;
-use super::jit::{Shared, by_memory};
-use super::regions::Neighbours;
-use super::values::{Values, parts};
-use super::wide::WIDTH;
-
-/// Bytes of an array declared in a kernel, so that the next one may begin after it.
-pub(super) fn array_bytes(array: &LocalArray) -> usize {
-    let count: i64 = array.shape.iter().product();
-    (count.max(1) as usize * array.elem.item_size()).next_multiple_of(128.max(array.align as usize))
-}
+use super::env::offset;
+use super::module::{ModuleContext, by_memory};
+use super::plan::BlockGrouping;
+use super::values::{Values, array_bytes, parts};
+use super::vector::WIDTH;
 
 /// Returns true if the statements contain a loop.
 fn has_loop(body: &[ir::Stmt]) -> bool {
@@ -35,65 +29,65 @@ fn has_loop(body: &[ir::Stmt]) -> bool {
     })
 }
 
-/// See the module.
-pub(super) struct Body<'b, 's, 'm> {
+/// The state of compiling one function.
+pub(super) struct FunctionCompiler<'b, 's, 'm> {
     pub(super) b: FunctionBuilder<'b>,
-    pub(super) shared: &'s mut Shared<'m>,
+    pub(super) shared: &'s mut ModuleContext<'m>,
     pub(super) function: &'m ir::Function,
     number: usize,
     pub(super) vars: Vec<SmallVec<[Variable; 4]>>,
     pub(super) sizes: IntegerRanges,
-    /// The environment's address.
+    /// Address of the environment.
     pub(super) env: Value,
-    /// The thread's place in its block.
+    /// Index of the thread in its block.
     pub(super) thread: [Variable; 3],
-    /// The address of the flag that loops poll.
+    /// Address of the flag that loops poll.
     stop: Value,
-    /// The block in which loops leave the launch.
-    leave: Option<Block>,
+    /// The basic block in which loops leave the launch.
+    stop_block: Option<Block>,
     /// The product of the trip counts of the constant loops around the current statement that do not poll.
     pub(super) repeats: i64,
-    /// The block's place in the grid, threads of a block, blocks: loaded once.
-    pub(super) places: [[Value; 3]; 3],
+    /// Block index, block dimensions and grid dimensions, loaded once.
+    pub(super) launch_dims: [[Value; 3]; 3],
     /// Registers of the arrays that the function declares.
     pub(super) arrays: Vec<Values>,
-    /// For the loops around: where `continue` goes, where `break` goes.
+    /// For each enclosing loop, the targets of `continue` and `break`.
     pub(super) loops: Vec<(Block, Block)>,
-    /// Where `return` goes in a kernel.
+    /// The target of `return` in a kernel.
     pub(super) next_thread: Option<Block>,
-    /// Where results go, where there are several.
+    /// Address of the results, if there are several.
     results: Option<Value>,
-    /// Room for operands and results of functions that work in memory.
+    /// Stack slots for results and operands of functions that work in memory.
     pub(super) scratch: Option<[StackSlot; 4]>,
-    /// Whether statements of the block itself are written, not those of a thread.
-    pub(super) level: bool,
-    /// The context's address.
+    /// Whether the statements being compiled belong to the block and not to a thread.
+    pub(super) at_block_level: bool,
+    /// Address of the context.
     pub(super) context: Value,
-    /// What choices around say: variables that are at least so large.
-    pub(super) facts: Vec<(usize, i64)>,
-    /// Threads of a row.
+    /// Lower bounds of variables that follow from the conditions around the current statement.
+    pub(super) lower_bounds: Vec<(usize, i64)>,
+    /// Number of threads in a row.
     pub(super) width: Value,
-    /// The end of the blocks that are run together, and the one that runs.
+    /// The end of the range of blocks that run together.
     pub(super) last_block: Value,
-    /// See above.
+    /// The x index of the running block, if several blocks run together.
     pub(super) block_x: Option<Value>,
-    /// What a barrier answers.
-    pub(super) answer: Option<Value>,
-    /// Whether threads of the region go in groups of lanes.
-    pub(super) groups: bool,
-    /// The vectors of variables, and room for their lanes.
+    /// The result of the current barrier.
+    pub(super) barrier_result: Option<Value>,
+    /// Whether threads of the region run in groups of lanes.
+    pub(super) in_lane_groups: bool,
+    /// The vectors of each variable.
     pub(super) wide: Vec<SmallVec<[Variable; 8]>>,
-    /// See above.
+    /// Stack slots for the lanes of each variable.
     pub(super) slots: Vec<Option<StackSlot>>,
 }
 
-impl<'b, 's, 'm> Body<'b, 's, 'm> {
-    pub(super) fn new(mut b: FunctionBuilder<'b>, shared: &'s mut Shared<'m>, number: usize) -> Self {
+impl<'b, 's, 'm> FunctionCompiler<'b, 's, 'm> {
+    pub(super) fn new(mut b: FunctionBuilder<'b>, shared: &'s mut ModuleContext<'m>, number: usize) -> Self {
         let function = &shared.ir.functions[number];
         let vars = function.vars.iter().map(|v| parts(&v.ty).iter().map(|&t| b.declare_var(t)).collect()).collect();
         let thread = [(); 3].map(|()| b.declare_var(types::I32));
         let none = Value::from_u32(0);
-        Body {
+        FunctionCompiler {
             b,
             shared,
             function,
@@ -102,34 +96,34 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             sizes: IntegerRanges::of(function),
             env: none,
             stop: none,
-            leave: None,
+            stop_block: None,
             repeats: 1,
             thread,
-            places: [[none; 3]; 3],
+            launch_dims: [[none; 3]; 3],
             arrays: Vec::new(),
             loops: Vec::new(),
             next_thread: None,
             results: None,
             scratch: None,
-            level: false,
-            facts: Vec::new(),
+            at_block_level: false,
+            lower_bounds: Vec::new(),
             width: none,
             last_block: none,
             block_x: None,
             context: none,
-            answer: None,
-            groups: false,
+            barrier_result: None,
+            in_lane_groups: false,
             wide: vec![SmallVec::new(); function.vars.len()],
             slots: vec![None; function.vars.len()],
         }
     }
 
-    /// Memory that is there and aligned.
+    /// Returns the flags of accesses to valid, aligned memory.
     pub(super) fn trusted() -> MemFlagsData {
         MemFlagsData::trusted()
     }
 
-    /// The whole function.
+    /// Compiles the function.
     pub(super) fn write(&mut self) -> Result<()> {
         let entry = self.b.create_block();
         self.b.append_block_params_for_function_params(entry);
@@ -139,16 +133,16 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
             0 => self.write_kernel(&params)?,
             _ => self.write_function(&params)?,
         }
-        self.write_leave()
+        self.write_stop_block()
     }
 
     fn write_kernel(&mut self, params: &[Value]) -> Result<()> {
         self.env = params[1];
-        self.load_places();
-        self.prepare_to_leave();
+        self.load_launch_dims();
+        self.create_stop_block();
         if let Some(plan) = &self.shared.plan {
-            self.last_block = self.b.ins().iadd(self.places[0][0], params[2]);
-            if plan.neighbours == Neighbours::AsOne {
+            self.last_block = self.b.ins().iadd(self.launch_dims[0][0], params[2]);
+            if plan.grouping == BlockGrouping::Merged {
                 self.width = self.b.ins().imul(self.width, params[2]);
             }
         }
@@ -186,81 +180,81 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
                 }
             }
         }
-        self.load_places();
+        self.load_launch_dims();
         self.check_stack()?;
-        self.prepare_to_leave();
+        self.create_stop_block();
         self.declare_arrays()?;
         self.clear_variables();
         self.block(&self.function.body)?;
-        // Ways that end without `return`, in Python with None.
+        // The path without a `return` statement, which in Python returns None.
         let zeros: Values = parts(&self.function.ret).iter().map(|&t| self.zero(t)).collect();
-        self.give_back(&zeros);
+        self.return_values(&zeros);
         Ok(())
     }
 
-    fn load_places(&mut self) {
+    fn load_launch_dims(&mut self) {
         for (k, start) in [offset::BLOCK, offset::DIMS, offset::GRID].into_iter().enumerate() {
             for axis in 0..3 {
-                // The block's own place changes where several are run.
+                // The block index is not constant where one call runs several blocks.
                 let flags = if k == 0 { Self::trusted() } else { Self::trusted().with_readonly().with_can_move() };
-                self.places[k][axis] = self.b.ins().load(types::I32, flags, self.env, start + 4 * axis as i32);
+                self.launch_dims[k][axis] = self.b.ins().load(types::I32, flags, self.env, start + 4 * axis as i32);
             }
         }
-        self.width = self.places[1][0];
+        self.width = self.launch_dims[1][0];
         let flags = Self::trusted().with_readonly().with_can_move();
         self.stop = self.b.ins().load(types::I64, flags, self.env, offset::STOP);
     }
 
-    /// Creates the block in which loops leave the launch, if there are loops. It is also reached from the function's
-    /// beginning, which keeps it outside all loops for the optimizer.
-    fn prepare_to_leave(&mut self) {
+    /// Creates the basic block in which loops leave the launch, if there are loops. The function's entry also branches
+    /// to it, which keeps it outside all loops for the optimizer.
+    fn create_stop_block(&mut self) {
         if has_loop(&self.function.body) {
-            let leave = self.b.create_block();
-            self.b.set_cold_block(leave);
-            self.leave = Some(leave);
-            self.shared.leaves = true;
+            let stop_block = self.b.create_block();
+            self.b.set_cold_block(stop_block);
+            self.stop_block = Some(stop_block);
+            self.shared.can_stop = true;
             self.poll();
         }
     }
 
-    /// Leaves the launch if it is to stop.
+    /// Leaves the launch if it has to stop.
     pub(super) fn poll(&mut self) {
-        let Some(leave) = self.leave else { return };
+        let Some(stop_block) = self.stop_block else { return };
         // Atomic, so that the load is not moved out of the loop.
         let stop = self.b.ins().atomic_load(types::I8, Self::trusted(), self.stop);
         let on = self.b.create_block();
-        self.b.ins().brif(stop, leave, &[], on, &[]);
+        self.b.ins().brif(stop, stop_block, &[], on, &[]);
         self.b.switch_to_block(on);
     }
 
-    /// Writes the block in which loops leave the launch.
-    fn write_leave(&mut self) -> Result<()> {
-        if let Some(leave) = self.leave {
-            self.b.switch_to_block(leave);
+    /// Compiles the basic block in which loops leave the launch.
+    fn write_stop_block(&mut self) -> Result<()> {
+        if let Some(stop_block) = self.stop_block {
+            self.b.switch_to_block(stop_block);
             self.call_library("host_stop", &[self.env], None)?;
             self.b.ins().trap(TrapCode::unwrap_user(1));
         }
         Ok(())
     }
 
-    /// Leaves the launch if the stack has no room for the function that is being called.
+    /// Leaves the launch if the stack has no space for the called function.
     fn check_stack(&mut self) -> Result<()> {
         let here = self.b.ins().get_stack_pointer(types::I64);
         let end = self.b.ins().load(types::I64, Self::trusted(), self.env, offset::STACK_LIMIT);
         let full = self.b.ins().icmp(IntCC::UnsignedLessThan, here, end);
-        let (leave, on) = (self.b.create_block(), self.b.create_block());
-        self.b.set_cold_block(leave);
-        self.b.ins().brif(full, leave, &[], on, &[]);
-        self.b.switch_to_block(leave);
+        let (stop_block, on) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(stop_block);
+        self.b.ins().brif(full, stop_block, &[], on, &[]);
+        self.b.switch_to_block(stop_block);
         let number = self.b.ins().iconst(types::I32, self.number as i64);
         self.call_library("host_overflow", &[self.env, number], None)?;
         self.b.ins().trap(TrapCode::unwrap_user(1));
         self.b.switch_to_block(on);
-        self.shared.leaves = true;
+        self.shared.can_stop = true;
         Ok(())
     }
 
-    /// Arguments as [`cuprous_kernel::abi`] lays them out.
+    /// Loads the arguments, laid out as in [`cuprous_kernel::abi`].
     fn load_arguments(&mut self, from: Value) {
         let tys: Vec<Ty> = self.function.vars[..self.function.params].iter().map(|v| v.ty.clone()).collect();
         let (starts, _) = cuprous_kernel::abi::offsets(&tys);
@@ -270,7 +264,7 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
         }
     }
 
-    /// A value of any type from memory.
+    /// Loads a value of any type.
     pub(super) fn load_value(&mut self, ty: &Ty, from: Value, start: i32) -> Values {
         let mut values = Values::new();
         match ty {
@@ -293,7 +287,7 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
         values
     }
 
-    /// Where the function's own arrays lie.
+    /// Computes the addresses of the function's own arrays.
     fn declare_arrays(&mut self) -> Result<()> {
         let mut shared = self.shared.shared_starts[self.number];
         for array in &self.function.arrays {
@@ -310,8 +304,8 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
                     values.push(self.b.ins().udiv_imm_u(bytes, array.elem.item_size().max(1) as i64));
                 }
                 Space::Local => {
-                    let bytes =
-                        u32::try_from(array_bytes(array)).map_err(|_| Error::memory("a local array is too large"))?;
+                    let bytes = u32::try_from(array_bytes(array))
+                        .map_err(|_| Error::memory("[kernel] a local array is too large"))?;
                     let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4);
                     let slot = self.b.create_sized_stack_slot(slot);
                     values.push(self.b.ins().stack_addr(types::I64, slot, 0));
@@ -325,7 +319,7 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
         Ok(())
     }
 
-    /// Whether it is a function that a kernel calls.
+    /// Returns true if this is a function that a kernel calls.
     pub(super) fn is_function(&self) -> bool {
         self.number > 0
     }
@@ -338,7 +332,7 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
         }
     }
 
-    /// Variables start at zero in each thread.
+    /// Sets variables to zero at the start of each thread.
     fn clear_variables(&mut self) {
         for k in self.function.params..self.vars.len() {
             let types = parts(&self.function.vars[k].ty);
@@ -356,13 +350,14 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
         }
     }
 
-    /// A variable's value.
+    /// Returns a variable's value.
     pub(super) fn get(&mut self, k: usize) -> Values {
         self.vars[k].clone().into_iter().map(|var| self.b.use_var(var)).collect()
     }
 
-    /// Leaves the function, or goes on with the next thread. What follows is written to a block that nobody reaches.
-    pub(super) fn give_back(&mut self, values: &[Value]) {
+    /// Returns from the function, or continues with the next thread. Code that follows goes to an unreachable basic
+    /// block.
+    pub(super) fn return_values(&mut self, values: &[Value]) {
         match (self.next_thread, self.results) {
             (Some(next), _) => {
                 self.b.ins().jump(next, &[]);
@@ -382,19 +377,19 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
         self.unreached();
     }
 
-    /// A block for code that nobody reaches.
+    /// Starts an unreachable basic block.
     pub(super) fn unreached(&mut self) {
         let block = self.b.create_block();
         self.b.switch_to_block(block);
     }
 
-    /// A function of the run-time library.
+    /// Declares a function of the run-time library.
     pub(super) fn library(&mut self, name: &str, params: &[Type], ret: Option<Type>) -> Result<FuncRef> {
         let id = match self.shared.library.get(name) {
             Some(&id) => id,
             None => {
                 let mut s = Signature::new(CallConv::SystemV);
-                // Narrow integers are unsigned there, and whoever is called may look at the whole register.
+                // Narrow integers are unsigned there, and the callee may read the complete register.
                 let narrow = |t: Type| t.is_int() && t.bits() < 32;
                 let param = |&t: &Type| if narrow(t) { AbiParam::new(t).uext() } else { AbiParam::new(t) };
                 s.params.extend(params.iter().map(param));
@@ -419,20 +414,20 @@ impl<'b, 's, 'm> Body<'b, 's, 'm> {
         Ok(self.b.inst_results(call).first().copied())
     }
 
-    /// Addresses of a result and three operands in memory, each of a group of lanes.
+    /// Returns the addresses of a result and three operands in memory, each with space for a group of lanes.
     pub(super) fn scratch(&mut self) -> [Value; 4] {
         let slots = match self.scratch {
             Some(slots) => slots,
             None => {
-                let made = [(); 4].map(|()| {
+                let slots = [(); 4].map(|()| {
                     self.b.create_sized_stack_slot(StackSlotData::new(
                         StackSlotKind::ExplicitSlot,
                         16 * WIDTH as u32,
                         4,
                     ))
                 });
-                self.scratch = Some(made);
-                made
+                self.scratch = Some(slots);
+                slots
             }
         };
         slots.map(|slot| self.b.ins().stack_addr(types::I64, slot, 0))

@@ -1,45 +1,45 @@
-//! An affine access over a flattened iteration space, and copies along it.
+//! Affine accesses over a flattened iteration space, and copies along them.
 
 use smallvec::SmallVec;
 
-/// `offset + Σ stride·index` over the row-major flattening of some extents; neighbouring axes that one stride can say
-/// are merged.
+/// The offsets `offset + Σ stride·index` over the row-major flattening of some extents. Neighboring axes that one
+/// stride can describe are merged.
 #[derive(Clone, Debug)]
-pub(crate) struct Walk {
+pub(crate) struct AffineAccess {
     offset: i64,
-    /// (extent, stride), outermost first; empty for a single element.
+    /// (extent, stride) of each axis, outermost first. Empty for a single element.
     dims: SmallVec<[(i64, i64); 4]>,
 }
 
-/// A piece of a walk: rows of elements, one behind the other in the piece that was asked for.
+/// A rectangle of a range of elements: rows of equal length with one stride within a row and one between rows.
 pub(crate) struct Rect {
-    /// Elements before it in that piece.
+    /// Number of elements of the range before it.
     pub(crate) at: usize,
-    /// Its first element.
+    /// Offset of its first element.
     pub(crate) offset: i64,
-    /// From row to row, and from element to element.
+    /// Distances from row to row and from element to element.
     pub(crate) strides: [i64; 2],
-    /// How many rows.
+    /// Number of rows.
     pub(crate) rows: usize,
-    /// Elements of a row.
+    /// Number of elements in a row.
     pub(crate) len: usize,
 }
 
-/// A piece of a walk with one stride.
+/// A part of a range of elements with one stride.
 pub(crate) struct Run {
-    /// Elements before it in the piece that was asked for.
+    /// Number of elements of the range before it.
     pub(crate) at: usize,
-    /// Its first element.
+    /// Offset of its first element.
     pub(crate) offset: i64,
-    /// Elements from one to the next.
+    /// Distance from one element to the next.
     pub(crate) stride: i64,
-    /// How many.
+    /// Number of elements.
     pub(crate) len: usize,
 }
 
-impl Walk {
-    /// From extents and strides, outermost first.
-    pub(crate) fn new(offset: i64, axes: impl Iterator<Item = (i64, i64)>) -> Walk {
+impl AffineAccess {
+    /// Creates an access from extents and strides, outermost first.
+    pub(crate) fn new(offset: i64, axes: impl Iterator<Item = (i64, i64)>) -> AffineAccess {
         let mut dims: SmallVec<[(i64, i64); 4]> = SmallVec::new();
         for (n, s) in axes.filter(|&(n, _)| n != 1) {
             match dims.last_mut() {
@@ -47,10 +47,10 @@ impl Walk {
                 _ => dims.push((n, s)),
             }
         }
-        Walk { offset, dims }
+        AffineAccess { offset, dims }
     }
 
-    /// The stride, if one stride says it all.
+    /// Returns the stride if a single one describes the whole access.
     pub(crate) fn stride(&self) -> Option<i64> {
         match self.dims.as_slice() {
             [] => Some(0),
@@ -59,7 +59,7 @@ impl Walk {
         }
     }
 
-    /// Element number `start`.
+    /// Returns the offset of element number `start`.
     #[inline]
     pub(crate) fn at(&self, mut start: i64) -> i64 {
         match self.dims.as_slice() {
@@ -77,9 +77,9 @@ impl Walk {
         }
     }
 
-    /// If elements `start..start + len` have one stride: the first and the stride.
+    /// Returns the first offset and the stride of elements `start..start + len` if they have one stride.
     #[inline]
-    pub(crate) fn straight(&self, start: i64, len: usize) -> Option<(i64, i64)> {
+    pub(crate) fn single_stride(&self, start: i64, len: usize) -> Option<(i64, i64)> {
         match self.dims.last() {
             None => Some((self.offset, 0)),
             Some(&(n, s)) if self.dims.len() == 1 || start % n + len as i64 <= n => Some((self.at(start), s)),
@@ -97,7 +97,8 @@ impl Walk {
         });
     }
 
-    /// Calls `f` for elements `start..start + len`: runs, and whole runs at one stride together.
+    /// Calls `f` for the rectangles that cover elements `start..start + len`. Complete runs at one distance form one
+    /// rectangle.
     pub(crate) fn rects(&self, start: i64, len: usize, mut f: impl FnMut(Rect)) {
         let Some(&(inner, stride)) = self.dims.last() else {
             return f(Rect { at: 0, offset: self.offset, strides: [0, 0], rows: 1, len });
@@ -136,10 +137,10 @@ impl Walk {
     }
 }
 
-/// Copies `rows` × `n` elements of `size` bytes; strides (row, column) in elements.
+/// Copies `rows` × `n` elements of `size` bytes. Strides (row, column) are in elements.
 ///
 /// # Safety
-/// As [`copy`].
+/// The same as for [`copy_strided`].
 pub(crate) unsafe fn copy_rect(
     to: *mut u8,
     to_strides: [i64; 2],
@@ -150,46 +151,60 @@ pub(crate) unsafe fn copy_rect(
     size: usize,
 ) {
     let crosswise = |[row, column]: [i64; 2]| row != 0 && row.abs() < column.abs();
-    // SAFETY: the caller's promise.
+    // SAFETY: by this function's contract.
     unsafe {
         if rows > 1 && (crosswise(from_strides) || crosswise(to_strides)) {
             return match size {
-                1 => across::<u8>(to, to_strides, from, from_strides, rows, n),
-                2 => across::<u16>(to, to_strides, from, from_strides, rows, n),
-                4 => across::<u32>(to, to_strides, from, from_strides, rows, n),
-                8 => across::<u64>(to, to_strides, from, from_strides, rows, n),
-                _ => across::<u128>(to, to_strides, from, from_strides, rows, n),
+                1 => copy_by_columns::<u8>(to, to_strides, from, from_strides, rows, n),
+                2 => copy_by_columns::<u16>(to, to_strides, from, from_strides, rows, n),
+                4 => copy_by_columns::<u32>(to, to_strides, from, from_strides, rows, n),
+                8 => copy_by_columns::<u64>(to, to_strides, from, from_strides, rows, n),
+                _ => copy_by_columns::<u128>(to, to_strides, from, from_strides, rows, n),
             };
         }
         for row in 0..rows as i64 {
             let at = |strides: [i64; 2]| (row * strides[0] * size as i64) as isize;
             let (to, from) = (to.offset(at(to_strides)), from.offset(at(from_strides)));
-            copy(to, to_strides[1], from, from_strides[1], n, size);
+            copy_strided(to, to_strides[1], from, from_strides[1], n, size);
         }
     }
 }
 
-/// Down the columns, [`LINE`] rows at a time: what is read of a cache line is used before the next is needed.
+/// Copies down the columns, [`LINE`] rows at a time, so that a cache line is used completely before the next one is
+/// needed.
 #[inline(always)]
-unsafe fn across<T: Copy>(to: *mut u8, [tr, tc]: [i64; 2], from: *const u8, [fr, fc]: [i64; 2], rows: usize, n: usize) {
+unsafe fn copy_by_columns<T: Copy>(
+    to: *mut u8,
+    [tr, tc]: [i64; 2],
+    from: *const u8,
+    [fr, fc]: [i64; 2],
+    rows: usize,
+    n: usize,
+) {
     const LINE: usize = 16;
     let (to, from, size) = (to as *mut T, from as *const T, size_of::<T>());
     let [tr, tc, fr, fc] = [tr, tc, fr, fc].map(|s| s as isize);
-    // In registers where both sides lie straight, one along the rows and the other along the columns.
-    let edge = if fr == 1 && tc == 1 { square::EDGES[size.min(16) / 4] } else { 1 };
-    // SAFETY: the caller's promise; foreign memory may be unaligned.
+    // In registers where both sides are contiguous, one along the rows and the other along the columns.
+    let edge = if fr == 1 && tc == 1 { small_transpose::EDGES[size.min(16) / 4] } else { 1 };
+    // SAFETY: by the caller's contract. Accesses are unaligned because memory of other libraries may be.
     unsafe {
         for row in (0..rows).step_by(LINE) {
             let (to, from) = (to.offset(row as isize * tr), from.offset(row as isize * fr));
             let m = LINE.min(rows - row);
-            let whole = if edge > 1 && m == LINE { n / edge * edge } else { 0 };
-            for j in (0..whole as isize).step_by(edge) {
+            let full = if edge > 1 && m == LINE { n / edge * edge } else { 0 };
+            for j in (0..full as isize).step_by(edge) {
                 for i in (0..LINE as isize).step_by(edge) {
                     let (to, from) = (to.offset(i * tr + j), from.offset(i + j * fc));
-                    square::turn(to as *mut u8, tr * size as isize, from as *const u8, fc * size as isize, size);
+                    small_transpose::transpose(
+                        to as *mut u8,
+                        tr * size as isize,
+                        from as *const u8,
+                        fc * size as isize,
+                        size,
+                    );
                 }
             }
-            for j in whole as isize..n as isize {
+            for j in full as isize..n as isize {
                 for i in 0..m as isize {
                     to.offset(i * tr + j * tc).write_unaligned(from.offset(i * fr + j * fc).read_unaligned());
                 }
@@ -198,20 +213,20 @@ unsafe fn across<T: Copy>(to: *mut u8, [tr, tc]: [i64; 2], from: *const u8, [fr,
     }
 }
 
-/// Transposing 4 × 4 elements of four bytes, or 2 × 2 of eight, in SSE2's registers: fewer stores than elements, so that
-/// more reads are under way at once.
+/// Transposes 4 × 4 elements of four bytes, or 2 × 2 of eight, in SSE2 registers. There are fewer stores than elements,
+/// so that more reads are in flight.
 #[cfg(target_arch = "x86_64")]
-mod square {
+mod small_transpose {
     use std::arch::x86_64::*;
 
-    /// Rows of a square by quarters of the element's size; 1: none.
+    /// Rows of a square, indexed by a quarter of the element's size. 1 means that no square is used.
     pub(super) const EDGES: [usize; 5] = [1, 4, 2, 1, 1];
 
     /// # Safety
-    /// All elements are there; strides are in bytes.
+    /// All elements are in memory. Strides are in bytes.
     #[inline(always)]
-    pub(super) unsafe fn turn(to: *mut u8, to_row: isize, from: *const u8, from_column: isize, size: usize) {
-        // SAFETY: the caller's promise; SSE2 is part of the architecture.
+    pub(super) unsafe fn transpose(to: *mut u8, to_row: isize, from: *const u8, from_column: isize, size: usize) {
+        // SAFETY: by this function's contract; SSE2 is part of the architecture.
         unsafe {
             if size == 4 {
                 let get = |j: isize| _mm_loadu_ps(from.offset(j * from_column) as *const f32);
@@ -230,38 +245,45 @@ mod square {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-mod square {
+mod small_transpose {
     pub(super) const EDGES: [usize; 5] = [1; 5];
 
-    pub(super) unsafe fn turn(_: *mut u8, _: isize, _: *const u8, _: isize, _: usize) {
-        unreachable!("squares have no edge")
+    pub(super) unsafe fn transpose(_: *mut u8, _: isize, _: *const u8, _: isize, _: usize) {
+        unreachable!("squares are not used on this architecture")
     }
 }
 
-/// Copies `n` elements of `size` bytes; strides in elements.
+/// Copies `n` elements of `size` bytes. Strides are in elements.
 ///
 /// # Safety
-/// All elements are in valid memory; source and destination do not overlap, or each element goes where it is.
+/// All elements are in valid memory. Source and destination do not overlap, or each element is copied to itself.
 #[inline]
-pub(crate) unsafe fn copy(to: *mut u8, to_stride: i64, from: *const u8, from_stride: i64, n: usize, size: usize) {
-    // SAFETY: the caller's promise.
+pub(crate) unsafe fn copy_strided(
+    to: *mut u8,
+    to_stride: i64,
+    from: *const u8,
+    from_stride: i64,
+    n: usize,
+    size: usize,
+) {
+    // SAFETY: by this function's contract.
     unsafe {
         match size {
             _ if from_stride == to_stride && from == to.cast_const() => (),
             _ if to_stride == 1 && from_stride == 1 => std::ptr::copy_nonoverlapping(from, to, n * size),
-            1 => strided::<u8>(to, to_stride, from, from_stride, n),
-            2 => strided::<u16>(to, to_stride, from, from_stride, n),
-            4 => strided::<u32>(to, to_stride, from, from_stride, n),
-            8 => strided::<u64>(to, to_stride, from, from_stride, n),
-            _ => strided::<u128>(to, to_stride, from, from_stride, n),
+            1 => copy_typed::<u8>(to, to_stride, from, from_stride, n),
+            2 => copy_typed::<u16>(to, to_stride, from, from_stride, n),
+            4 => copy_typed::<u32>(to, to_stride, from, from_stride, n),
+            8 => copy_typed::<u64>(to, to_stride, from, from_stride, n),
+            _ => copy_typed::<u128>(to, to_stride, from, from_stride, n),
         }
     }
 }
 
 #[inline(always)]
-unsafe fn strided<T: Copy>(to: *mut u8, to_stride: i64, from: *const u8, from_stride: i64, n: usize) {
+unsafe fn copy_typed<T: Copy>(to: *mut u8, to_stride: i64, from: *const u8, from_stride: i64, n: usize) {
     let (to, from) = (to as *mut T, from as *const T);
-    // SAFETY: the caller's promise; foreign memory may be unaligned.
+    // SAFETY: by the caller's contract. Accesses are unaligned because memory of other libraries may be.
     unsafe {
         if to_stride == 1 && from_stride == 0 {
             let v = from.read_unaligned();
@@ -294,7 +316,7 @@ mod tests {
             let mut turned = vec![0; rows * n];
             let mut back = vec![0; rows * n];
             let pointers = (turned.as_mut_ptr() as *mut u8, back.as_mut_ptr() as *mut u8, from.as_ptr() as *const u8);
-            // SAFETY: each holds all the elements.
+            // SAFETY: each vector holds all the elements.
             unsafe {
                 copy_rect(pointers.0, [c, 1], pointers.2, [1, r], rows, n, 4);
                 copy_rect(pointers.1, [1, r], pointers.0, [c, 1], rows, n, 4);
@@ -305,7 +327,7 @@ mod tests {
 
     #[test]
     fn runs_cover_the_space_in_order() {
-        let w = Walk::new(5, [(3, 100), (1, 7), (4, 10), (2, 5)].into_iter());
+        let w = AffineAccess::new(5, [(3, 100), (1, 7), (4, 10), (2, 5)].into_iter());
         assert_eq!(w.dims.as_slice(), &[(3, 100), (8, 5)]);
         for start in 0..24 {
             for len in 0..=(24 - start) {
@@ -320,7 +342,7 @@ mod tests {
                 assert_eq!(w.at(start as i64), 5 + (start as i64 / 8) * 100 + (start as i64 % 8) * 5);
             }
         }
-        assert_eq!(Walk::new(0, [(4, 6), (6, 1)].into_iter()).stride(), Some(1));
-        assert_eq!(Walk::new(3, std::iter::empty()).stride(), Some(0));
+        assert_eq!(AffineAccess::new(0, [(4, 6), (6, 1)].into_iter()).stride(), Some(1));
+        assert_eq!(AffineAccess::new(3, std::iter::empty()).stride(), Some(0));
     }
 }

@@ -1,17 +1,18 @@
-//! What the choices around a statement say of its integers, so that an index need not be looked at again.
+//! Lower bounds of integers that follow from the conditions around a statement. An index that is known to be
+//! nonnegative needs no check.
 
-use cuprous_core::{DType, Fun, Kind as Sort};
+use cuprous_core::{DType, Fun, Kind as DTypeKind};
 use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, each_stmt};
 
-use super::code::Body;
+use super::function::FunctionCompiler;
 
-/// The variable of an expression, as it is or made wider.
+/// Returns the variable that an expression reads, possibly through a widening cast.
 fn variable(e: &Expr) -> Option<usize> {
     match &e.kind {
-        Kind::Var(v) if e.dtype().is_some_and(|d| d.kind() == Sort::Int) => Some(*v),
+        Kind::Var(v) if e.dtype().is_some_and(|d| d.kind() == DTypeKind::Int) => Some(*v),
         Kind::Cast(from) => {
             let (from_d, to) = (from.dtype()?, e.dtype()?);
-            let wider = from_d.kind() == Sort::Int && to.kind() == Sort::Int && from_d.size() <= to.size();
+            let wider = from_d.kind() == DTypeKind::Int && to.kind() == DTypeKind::Int && from_d.size() <= to.size();
             if wider { variable(from) } else { None }
         }
         _ => None,
@@ -19,13 +20,14 @@ fn variable(e: &Expr) -> Option<usize> {
 }
 
 fn signed(d: DType) -> bool {
-    d.kind() == Sort::Int
+    d.kind() == DTypeKind::Int
 }
 
-impl Body<'_, '_, '_> {
-    /// Notes what holds where a test is true, of variables that `body` does not change; gives the number of facts before.
+impl FunctionCompiler<'_, '_, '_> {
+    /// Records the bounds that hold where `test` is true, for variables that `body` does not assign. Returns the number
+    /// of bounds before.
     pub(super) fn assume(&mut self, test: &Expr, body: &[Stmt]) -> usize {
-        let before = self.facts.len();
+        let before = self.lower_bounds.len();
         let mut found = Vec::new();
         self.collect(test, &mut found);
         each_stmt(body, &mut |stmt| {
@@ -33,7 +35,7 @@ impl Body<'_, '_, '_> {
                 found.retain(|(known, _)| known != v);
             }
         });
-        self.facts.extend(found);
+        self.lower_bounds.extend(found);
         before
     }
 
@@ -59,12 +61,12 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// A number that an integer is never below.
+    /// Returns a lower bound of an integer.
     pub(super) fn least(&self, e: &Expr) -> Option<i64> {
         let own = self.sizes.is_non_negative(e).then_some(0);
         let found = match &e.kind {
             Kind::Const(_) => e.as_int(),
-            Kind::Var(v) => self.facts.iter().filter(|(known, _)| known == v).map(|&(_, n)| n).max(),
+            Kind::Var(v) => self.lower_bounds.iter().filter(|(known, _)| known == v).map(|&(_, n)| n).max(),
             Kind::Cast(from) => variable(e).and_then(|_| self.least(from)),
             Kind::Fun(fun, d, args) if signed(*d) && args.len() == 2 => {
                 let fits = self.sizes.bits(e) < 8 * d.size() as u32 - 1;
@@ -81,8 +83,8 @@ impl Body<'_, '_, '_> {
         own.max(found)
     }
 
-    /// Whether an index is never negative.
-    pub(super) fn natural(&self, e: &Expr) -> bool {
+    /// Returns true if an index is never negative.
+    pub(super) fn is_non_negative(&self, e: &Expr) -> bool {
         self.sizes.is_non_negative(e) || self.least(e).is_some_and(|n| n >= 0)
     }
 }

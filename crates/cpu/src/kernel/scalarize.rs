@@ -1,40 +1,19 @@
-//! Several threads at a time, as lanes of vectors: what each lane does by itself.
+//! Groups of lanes: statements and expressions that run lane by lane, because they have no vector form.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value, types};
 use cranelift_frontend::Variable;
 use cuprous_core::{DType, Result};
-use cuprous_kernel::ir::{Expr, Kind, Stmt, StmtKind, each_expr, each_stmt};
+use cuprous_kernel::ir::{Expr, Stmt, StmtKind};
 use cuprous_kernel::uniformity::Divergence;
 
-use super::code::Body;
-use super::regions::Plan;
+use super::function::FunctionCompiler;
+use super::plan::{Plan, assigned_and_named};
 use super::values::register;
-use super::wide::{Chunks, WIDTH, Wide, fits};
+use super::vector::{Chunks, LaneValue, WIDTH, is_vector_type};
 
-/// The variables that statements assign, and those that they name.
-pub(super) fn names(body: &[Stmt]) -> (Vec<usize>, Vec<usize>) {
-    let (mut assigned, mut named) = (Vec::new(), Vec::new());
-    each_stmt(body, &mut |stmt| {
-        if let StmtKind::Assign(v, _) | StmtKind::For { var: v, .. } = &stmt.kind {
-            assigned.push(*v);
-        }
-    });
-    each_expr(body, &mut |e| {
-        if let Kind::Var(v) = e.kind {
-            named.push(v);
-        }
-    });
-    named.extend(&assigned);
-    for all in [&mut assigned, &mut named] {
-        all.sort_unstable();
-        all.dedup();
-    }
-    (assigned, named)
-}
-
-impl Body<'_, '_, '_> {
-    /// Room for a variable's lanes.
+impl FunctionCompiler<'_, '_, '_> {
+    /// Returns the stack slot for a variable's lanes.
     fn slot(&mut self, v: usize) -> StackSlot {
         if let Some(slot) = self.slots[v] {
             return slot;
@@ -47,29 +26,29 @@ impl Body<'_, '_, '_> {
     }
 
     /// Runs `each` for one lane after the other, with the variables that `part` names.
-    pub(super) fn by_lane(
+    pub(super) fn scalarize(
         &mut self,
         plan: &Plan,
         part: &[Stmt],
         mut each: impl FnMut(&mut Self) -> Result<()>,
     ) -> Result<()> {
-        let (assigned, named) = names(part);
+        let (assigned, named) = assigned_and_named(part);
         let counter = self.b.declare_var(types::I32);
-        self.lanes_of(plan, &assigned, &named, counter, &mut each)
+        self.for_each_lane(plan, &assigned, &named, counter, &mut each)
     }
 
-    /// The values of an expression, lane by lane.
-    pub(super) fn expr_by_lane(&mut self, plan: &Plan, e: &Expr) -> Result<Chunks> {
+    /// Computes an expression lane by lane.
+    pub(super) fn scalarize_expr(&mut self, plan: &Plan, e: &Expr) -> Result<Chunks> {
         let stmt = Stmt { line: 0, kind: StmtKind::Eval(e.clone()) };
-        let (_, named) = names(std::slice::from_ref(&stmt));
+        let (_, named) = assigned_and_named(std::slice::from_ref(&stmt));
         let d = e.dtype().unwrap_or(DType::I64);
         let size = d.size() as u32;
         let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, size * WIDTH as u32, 4);
         let slot = self.b.create_sized_stack_slot(slot);
         let counter = self.b.declare_var(types::I32);
-        self.lanes_of(plan, &[], &named, counter, &mut |body| {
-            let value = body.one(e)?;
-            let at = body.lane_place(slot, counter, size);
+        self.for_each_lane(plan, &[], &named, counter, &mut |body| {
+            let value = body.value_of(e)?;
+            let at = body.lane_address(slot, counter, size);
             body.b.ins().store(Self::trusted(), value, at, 0);
             Ok(())
         })?;
@@ -77,7 +56,7 @@ impl Body<'_, '_, '_> {
         Ok(self.load_chunks(d, base, 0))
     }
 
-    fn lane_place(&mut self, slot: StackSlot, counter: Variable, size: u32) -> Value {
+    fn lane_address(&mut self, slot: StackSlot, counter: Variable, size: u32) -> Value {
         let base = self.b.ins().stack_addr(types::I64, slot, 0);
         let lane = self.b.use_var(counter);
         let lane = self.b.ins().uextend(types::I64, lane);
@@ -85,7 +64,7 @@ impl Body<'_, '_, '_> {
         self.b.ins().iadd(base, far)
     }
 
-    fn lanes_of(
+    fn for_each_lane(
         &mut self,
         plan: &Plan,
         assigned: &[usize],
@@ -95,15 +74,15 @@ impl Body<'_, '_, '_> {
     ) -> Result<()> {
         let class = |v: usize| plan.lanes.vars[v];
         let scalar = |body: &Self, v: usize| body.function.vars[v].ty.scalar();
-        // What the lanes have, where the scalar code looks for it.
+        // The lanes' values, stored where the scalar code reads them.
         let mut own = Vec::new();
         let mut steps = Vec::new();
         for &v in named {
             match (class(v), scalar(self, v)) {
-                (Divergence::Varying, Some(d)) if fits(d) => {
+                (Divergence::Varying, Some(d)) if is_vector_type(d) => {
                     let slot = self.slot(v);
                     let chunks = self.get_wide(v);
-                    let chunks = self.chunks(Wide::Each(chunks), d);
+                    let chunks = self.chunks(LaneValue::Varying(chunks), d);
                     let base = self.b.ins().stack_addr(types::I64, slot, 0);
                     self.store_chunks(d, &chunks, base, 0);
                     own.push((v, d, slot));
@@ -126,7 +105,7 @@ impl Body<'_, '_, '_> {
         self.enter(more, inside, end);
         self.b.switch_to_block(inside);
         for &(v, d, slot) in &own {
-            let at = self.lane_place(slot, counter, d.size() as u32);
+            let at = self.lane_address(slot, counter, d.size() as u32);
             let value = self.b.ins().load(register(d), Self::trusted(), at, 0);
             self.set(v, &[value]);
         }
@@ -142,7 +121,7 @@ impl Body<'_, '_, '_> {
         each(self)?;
         for &(v, d, slot) in own.iter().filter(|(v, ..)| assigned.contains(v)) {
             let value = self.get(v)[0];
-            let at = self.lane_place(slot, counter, d.size() as u32);
+            let at = self.lane_address(slot, counter, d.size() as u32);
             self.b.ins().store(Self::trusted(), value, at, 0);
         }
         let lane = self.b.use_var(counter);
