@@ -29,8 +29,8 @@ pub const MAX_BYTES: i64 = 1 << 62;
 /// - The positions of all elements and the distance between any two of them fit into `i64`, with extents of 0 counted
 ///   as 1.
 ///
-/// An axis of extent 1 keeps whatever stride it was given (NumPy shows it). [`Layout::is_within`] tells whether a view
-/// lies inside its storage.
+/// An axis of extent 1 keeps the stride that it was given, because NumPy shows it. [`Layout::is_within`] checks that a
+/// view lies inside its storage.
 #[derive(Debug)]
 pub struct Layout {
     /// Unique among the live layouts.
@@ -248,8 +248,8 @@ impl Layout {
         }
     }
 
-    /// Returns true if every element lies in a storage of that many bytes. An empty view must start in it or at its
-    /// end.
+    /// Returns true if every element lies inside a storage of `bytes` bytes. An empty view must start inside it or at
+    /// its end.
     pub fn is_within(&self, bytes: usize) -> bool {
         let elements = i64::try_from(bytes / self.dtype.size()).unwrap_or(i64::MAX);
         match self.span() {
