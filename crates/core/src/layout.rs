@@ -450,6 +450,15 @@ mod tests {
     }
 
     #[test]
+    fn injective_layouts_have_memory_for_each_element() {
+        let injective = |shape: &[i64], strides: &[i64]| Layout::new(DType::F32, shape, strides, 8).is_injective();
+        assert!(injective(&[2, 3], &[1, 2]) && injective(&[2, 3], &[-3, 1]) && injective(&[2, 1], &[5, 0]));
+        assert!(injective(&[1], &[0]) && injective(&[0, 4], &[0, 0]));
+        assert!(!injective(&[2, 3], &[0, 1]), "an expanded axis");
+        assert!(!injective(&[3, 2], &[1, 1]), "overlapping windows");
+    }
+
+    #[test]
     fn extents_and_positions_are_checked() {
         let make = |shape: &[i64], strides: &[i64], offset| Layout::try_new(DType::F64, shape, strides, offset);
         let bad: [(&[i64], &[i64], i64); 10] = [

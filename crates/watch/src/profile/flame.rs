@@ -22,12 +22,12 @@ fn of_host(kind: Kind) -> Option<&'static str> {
 }
 
 /// Returns the frames of a source location, outermost first. Names must not contain `;` or line breaks.
-fn stack(places: &[Place], mut at: u32) -> String {
+fn stack(locations: &[Place], mut at: u32) -> String {
     let mut frames = Vec::new();
-    while let Some(place) = places.get(at as usize).filter(|_| at != 0) {
-        let name = format!("{} ({}:{})", place.function, place.short(), place.line);
+    while let Some(location) = locations.get(at as usize).filter(|_| at != 0) {
+        let name = format!("{} ({}:{})", location.function, location.short(), location.line);
         frames.push(name.replace([';', '\n', '\r'], "_"));
-        at = place.caller;
+        at = location.caller;
     }
     frames.reverse();
     if frames.is_empty() { "elsewhere".into() } else { frames.join(";") }
@@ -36,12 +36,12 @@ fn stack(places: &[Place], mut at: u32) -> String {
 /// Returns a line `frame;frame;frame microseconds` for each stack, sorted.
 pub(super) fn stacks(report: &Report) -> Vec<String> {
     let mut all: HashMap<String, u64> = HashMap::new();
-    let mut add = |place: u32, leaf: &str, ns: u64| {
-        let stack = stack(&report.places, place);
+    let mut add = |location: u32, leaf: &str, ns: u64| {
+        let stack = stack(&report.locations, location);
         *all.entry(format!("{stack};{}", leaf.replace([';', '\n', '\r'], "_"))).or_default() += ns;
     };
-    for ((place, name), &ns) in &report.stacks {
-        add(*place, name, ns);
+    for ((location, name), &ns) in &report.stacks {
+        add(*location, name, ns);
     }
     for (key, sum) in &report.profile.sums {
         if let Some(name) = of_host(key.kind) {

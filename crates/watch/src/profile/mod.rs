@@ -55,11 +55,11 @@ macro_rules! columns {
         }
 
         impl Row {
-            fn of(place: &Place) -> Row {
+            fn of(location: &Place) -> Row {
                 Row {
-                    file: place.file.clone(),
-                    function: place.function.clone(),
-                    line: place.line,
+                    file: location.file.clone(),
+                    function: location.function.clone(),
+                    line: location.line,
                     $($name: 0,)*
                     reasons: Vec::new(),
                 }
@@ -152,7 +152,7 @@ impl Row {
 /// The report of a profile.
 pub struct Report {
     profile: Profile,
-    places: Vec<Place>,
+    locations: Vec<Place>,
     devices: HashMap<u8, String>,
     /// The lines, sorted by time in descending order.
     pub rows: Vec<Row>,
@@ -165,9 +165,9 @@ pub struct Report {
 }
 
 impl Report {
-    /// Computes the report. `places` are the source locations by number, `devices` the engines' names.
-    pub fn new(profile: Profile, places: Vec<Place>, devices: Vec<(u8, String)>) -> Report {
-        let mut rows = Rows { places: &places, at: HashMap::new(), rows: Vec::new(), stacks: HashMap::new() };
+    /// Computes the report. `locations` are the source locations by number, `devices` the engines' names.
+    pub fn new(profile: Profile, locations: Vec<Place>, devices: Vec<(u8, String)>) -> Report {
+        let mut rows = Rows { locations: &locations, at: HashMap::new(), rows: Vec::new(), stacks: HashMap::new() };
         rows.fill(&profile);
         let Rows { mut rows, stacks, .. } = rows;
         rows.sort_by_key(|row| std::cmp::Reverse((row.weight(), row.run_time)));
@@ -176,7 +176,7 @@ impl Report {
             total.add(row);
         }
         let wall = profile.end.saturating_sub(profile.begin) as f64 / 1e9;
-        Report { profile, places, devices: devices.into_iter().collect(), rows, total, wall, stacks }
+        Report { profile, locations, devices: devices.into_iter().collect(), rows, total, wall, stacks }
     }
 
     /// Returns the seconds of Python and of recording: the wall time that is not accounted for otherwise.
@@ -300,18 +300,18 @@ impl Row {
 
 /// Rows under construction.
 struct Rows<'a> {
-    places: &'a [Place],
+    locations: &'a [Place],
     at: HashMap<(Arc<str>, u32), usize>,
     rows: Vec<Row>,
     stacks: HashMap<(u32, String), u64>,
 }
 
 impl Rows<'_> {
-    fn row(&mut self, place: u32) -> &mut Row {
-        let place = self.places.get(place as usize).unwrap_or(&self.places[0]);
+    fn row(&mut self, location: u32) -> &mut Row {
+        let location = self.locations.get(location as usize).unwrap_or(&self.locations[0]);
         let rows = &mut self.rows;
-        let at = *self.at.entry((place.file.clone(), place.line)).or_insert_with(|| {
-            rows.push(Row::of(place));
+        let at = *self.at.entry((location.file.clone(), location.line)).or_insert_with(|| {
+            rows.push(Row::of(location));
             rows.len() - 1
         });
         &mut self.rows[at]
@@ -381,8 +381,8 @@ impl Rows<'_> {
         for row in &mut self.rows {
             row.replayed = row.replayed.saturating_sub(row.planned);
         }
-        for (place, why) in profile.programs.iter().flat_map(|program| &program.reasons) {
-            let reasons = &mut self.row(*place).reasons;
+        for (location, why) in profile.programs.iter().flat_map(|program| &program.reasons) {
+            let reasons = &mut self.row(*location).reasons;
             if !reasons.contains(why) {
                 reasons.push(why.clone());
             }
@@ -390,24 +390,24 @@ impl Rows<'_> {
     }
 
     /// Adds a step: its time to the lines of its operations in equal parts, its launches to the line of the last one.
-    fn step(&mut self, profile: &Profile, (program, place, step): (u32, u32, u32), time: u64, count: u64) {
+    fn step(&mut self, profile: &Profile, (program, location, step): (u32, u32, u32), time: u64, count: u64) {
         let info = profile.programs.get(program as usize).and_then(|p| p.steps.get(step as usize));
         let name = info.map_or("?", |info| info.name.as_str()).to_owned();
-        let lines = profile.lines.get(&(program, place));
-        let places: Vec<u32> = match (lines, info) {
+        let lines = profile.lines.get(&(program, location));
+        let locations: Vec<u32> = match (lines, info) {
             (Some(lines), Some(info)) if !info.nodes.is_empty() => {
-                info.nodes.iter().map(|&node| lines.get(node as usize).copied().unwrap_or(place)).collect()
+                info.nodes.iter().map(|&node| lines.get(node as usize).copied().unwrap_or(location)).collect()
             }
-            _ => vec![place],
+            _ => vec![location],
         };
         let mut left = time;
-        for (k, &of) in places.iter().enumerate() {
-            let part = left / (places.len() - k) as u64;
+        for (k, &of) in locations.iter().enumerate() {
+            let part = left / (locations.len() - k) as u64;
             left -= part;
             self.row(of).device_time += part;
             *self.stacks.entry((of, name.clone())).or_default() += part;
         }
-        self.row(*places.last().unwrap_or(&place)).launches += count;
+        self.row(*locations.last().unwrap_or(&location)).launches += count;
     }
 }
 
@@ -417,7 +417,7 @@ mod tests {
 
     use super::*;
 
-    fn place(line: u32, caller: u32) -> Place {
+    fn location(line: u32, caller: u32) -> Place {
         Place { file: "/home/me/train.py".into(), function: "step".into(), line, caller }
     }
 
@@ -440,8 +440,8 @@ mod tests {
         add(Kind::Wait, 0, 6, 20_000, 1);
         add(Kind::Download, 0, 1000, 12_000_000, 80_000_000_000);
         (profile.begin, profile.end) = (1000, 20_001_000);
-        let places = vec![Place::unknown(), place(41, 0), place(7, 1), place(8, 1)];
-        Report::new(profile, places, vec![(1, "cuda:0".into())])
+        let locations = vec![Place::unknown(), location(41, 0), location(7, 1), location(8, 1)];
+        Report::new(profile, locations, vec![(1, "cuda:0".into())])
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Names<'_> {
                     .map(|p| &p.reasons)
                     .into_iter()
                     .flatten()
-                    .find(|(place, _)| *place == event.origin.location);
+                    .find(|(location, _)| *location == event.origin.location);
                 all["why"] = why.map_or("", |(_, why)| why).into();
             }
             Kind::Submit | Kind::Program => all["operations"] = program.map_or(0, |p| p.nodes).into(),
@@ -86,7 +86,7 @@ pub(super) fn save(report: &Report, path: &Path) -> io::Result<()> {
 
 fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let lines =
-        report.places.iter().map(|p| if p.line == 0 { "?".into() } else { format!("{}:{}", p.short(), p.line) });
+        report.locations.iter().map(|p| if p.line == 0 { "?".into() } else { format!("{}:{}", p.short(), p.line) });
     let names = Names { report, lines: lines.collect() };
     let events = &report.profile.events;
     let begin = report.profile.begin;
