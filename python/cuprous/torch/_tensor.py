@@ -24,6 +24,7 @@ from cuprous.torch import (
     _words,
 )  # fmt: skip
 from cuprous.torch._args import unsupported, wrap_dim
+from cuprous.torch._info import iinfo
 from cuprous.torch.autograd._hooks import RemovableHandle
 
 _update = _core.t_update
@@ -260,7 +261,6 @@ def random_(self: Tensor, *bounds: int, generator: Any = None) -> Tensor:
     """Writes random integers of [low, high), or of all that the dtype holds exactly."""
     if not bounds:
         whole = {"float16": 1 << 11, "bfloat16": 1 << 8, "float32": 1 << 24, "float64": 1 << 53, "bool": 2}
-        from cuprous.torch._info import iinfo
 
         bounds = ((whole[self.dtype_name] + 1 if self.dtype_name != "bool" else 2) if self.dtype_name in whole
                   else iinfo(self.dtype).max,)  # fmt: skip

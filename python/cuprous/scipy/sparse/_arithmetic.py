@@ -6,9 +6,10 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common.arguments import array, broadcast_shapes
-from cuprous._common.casting import astype
+from cuprous._common.casting import astype, check_casting
 from cuprous.scipy.sparse import _product
 from cuprous.scipy.sparse._base import Sparse, SparseEfficiencyWarning, checked_dtype, is_dense, is_number, operand
+from cuprous.scipy.sparse.linalg._matfuncs import matrix_power
 
 ndarray = _core.ndarray
 
@@ -255,7 +256,6 @@ class Arithmetic(Sparse):
     def __pow__(self, n: Any) -> Any:
         if self._is_array:
             return self.power(n)
-        from cuprous.scipy.sparse.linalg._matfuncs import matrix_power
 
         if not hasattr(n, "__index__"):
             raise ValueError("exponent must be an integer")
@@ -362,8 +362,6 @@ class Arithmetic(Sparse):
 
 
 def _fitting(result: ndarray, dtype: str, name: str) -> ndarray:
-    from cuprous._common.casting import check_casting
-
     check_casting(result.dtype_name, dtype, "same_kind", f"ufunc '{name}' output")
     return result
 

@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array
-from cuprous._common.casting import astype
+from cuprous._common.casting import astype, check_casting
 from cuprous._common.convert import convert
 from cuprous._common.operands import is_numpy_array, is_scalar, unsupported
+from cuprous._functions.reductions import sum as sum_
+from cuprous.scipy.sparse import _pattern
 
 ndarray = _core.ndarray
 
@@ -274,8 +276,6 @@ class Sparse:
 
     def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> Any:
         """With values of another dtype."""
-        from cuprous._common.casting import check_casting
-
         name = checked_dtype(dtype)
         check_casting(self._dtype, name, casting, "array data")
         if name == self._dtype:
@@ -330,8 +330,6 @@ class Sparse:
 
     def nonzero(self) -> tuple[ndarray, ndarray]:
         """Rows and columns of the values that are not zero; of compressed formats by rows."""
-        from cuprous.scipy.sparse import _pattern
-
         a = (self.tocsr() if self.format == "csc" else self).tocoo(copy=False)
         rows, columns = _pattern.keep(a.data != 0, a.row, a.col)
         return rows, columns
@@ -344,8 +342,6 @@ class Sparse:
 
     def trace(self, offset: int = 0) -> ndarray:
         """The sum of a diagonal."""
-        from cuprous._functions.reductions import sum as sum_
-
         return sum_(self.diagonal(offset))
 
     def diagonal(self, k: int = 0) -> ndarray:
@@ -354,8 +350,6 @@ class Sparse:
         Raises:
             ValueError: for an array of one axis.
         """
-        from cuprous.scipy.sparse import _pattern
-
         if self.ndim != 2:
             raise ValueError("diagonal requires two dimensions")
         m, n = self._shape
