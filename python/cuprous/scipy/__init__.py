@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -13,9 +14,7 @@ _MODULES = ("fft", "interpolate", "ndimage", "signal", "sparse", "spatial", "spe
 def get_array_module(*args: Any) -> ModuleType:
     """`cuprous.scipy` if an argument is a Cuprous array or sparse matrix, otherwise SciPy."""
     if any(isinstance(arg, _core.ndarray) or type(arg).__module__.startswith("cuprous.") for arg in args):
-        import cuprous.scipy
-
-        return cuprous.scipy
+        return sys.modules[__name__]
     import scipy
 
     module: ModuleType = scipy

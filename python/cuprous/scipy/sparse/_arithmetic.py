@@ -8,7 +8,8 @@ from cuprous import _core
 from cuprous._common.arguments import array, broadcast_shapes
 from cuprous._common.casting import astype, check_casting
 from cuprous.scipy.sparse import _product
-from cuprous.scipy.sparse._base import Sparse, SparseEfficiencyWarning, checked_dtype, is_dense, is_number, operand
+from cuprous.scipy.sparse._base import Sparse, is_dense, operand
+from cuprous.scipy.sparse._checks import SparseEfficiencyWarning, checked_dtype, is_number
 from cuprous.scipy.sparse.linalg._matfuncs import matrix_power
 
 ndarray = _core.ndarray

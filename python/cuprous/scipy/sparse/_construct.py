@@ -16,7 +16,8 @@ from cuprous._functions.joining import concatenate
 from cuprous._functions.manipulation import atleast_2d
 from cuprous._functions.sets import unique
 from cuprous.scipy.sparse import _classes, _pattern
-from cuprous.scipy.sparse._base import Sparse, checked_dtype, is_number
+from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._checks import checked_dtype, is_number
 
 
 def _made(a: Any, format: str | None, default: str = "coo") -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._creation import draw_floats, from_numpy
+from cuprous.torch._creation import eye as _eye
 
 _GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0,
           "conv_transpose2d": 1.0, "conv_transpose3d": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": math.sqrt(2),
@@ -88,9 +89,7 @@ def ones_(tensor: Tensor) -> Tensor:
 @_untracked
 def eye_(tensor: Tensor) -> Tensor:
     """Ones on the diagonal of a matrix."""
-    from cuprous.torch._creation import eye
-
-    return tensor.copy_(eye(*tensor.dims, dtype=tensor.dtype, device=tensor.device))
+    return tensor.copy_(_eye(*tensor.dims, dtype=tensor.dtype, device=tensor.device))
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:

@@ -11,7 +11,8 @@ from cuprous._common.arguments import array, ndarray
 from cuprous._common.casting import astype
 from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous._functions.joining import stack
-from cuprous.scipy.sparse._base import Sparse, as_shape, is_number
+from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._checks import as_shape, is_number
 
 
 class LinearOperator:
