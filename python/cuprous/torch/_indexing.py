@@ -298,9 +298,3 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _BOTH}
 METHODS: dict[str, Callable[..., Any]] = FUNCTIONS | {
     f.__name__: f for f in (scatter_, scatter_add_, index_add_, index_copy_, index_fill_, masked_fill_, index_put_)
 }
-
-
-def attach() -> None:
-    """Hands the hooks to the native type."""
-    _core.set_hook("tensor_getitem", getitem)
-    _core.set_hook("tensor_setitem", setitem)

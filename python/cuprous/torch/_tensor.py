@@ -450,8 +450,19 @@ _PROPERTIES: dict[str, Callable[[Tensor], Any]] = _shape.PROPERTIES | {
 }
 
 
-def attach() -> None:
-    """Hands methods and hooks to the native type."""
+#: What the native type calls for the cases that it does not handle itself, and for PyTorch's own types.
+_HOOKS: dict[str, Callable[..., Any]] = {
+    "tensor_device": _words.DEVICES.__getitem__,
+    "tensor_dtype": _words.DTYPES.__getitem__,
+    "tensor_getitem": _indexing.getitem,
+    "tensor_new": lambda args, kwargs: _creation.tensor_new(*args, **(kwargs or {})),
+    "tensor_setitem": _indexing.setitem,
+    "tensor_size": _words.Size,
+}
+
+
+def register() -> None:
+    """Gives the native type methods, attributes and hooks: once, when the package is imported."""
     tables = (_pointwise.METHODS, _reductions.METHODS, _shape.METHODS, _indexing.METHODS, _ordering.METHODS,
               _products.METHODS, _sampling.METHODS, _arranging.METHODS, _scattering.METHODS, _statistics.METHODS,
               _METHODS)  # fmt: skip
@@ -465,6 +476,5 @@ def attach() -> None:
     for name in ("zeros", "ones", "empty", "full", "tensor"):
         setattr(Tensor, f"new_{name}", _new(getattr(_creation, name)))
     Tensor.__array_priority__ = 1000  # type: ignore[attr-defined]  # so that NumPy leaves operators to the tensor
-    _core.set_hook("tensor_new", lambda args, kwargs: _creation.tensor_new(*args, **(kwargs or {})))
-    _indexing.attach()
-    _words.attach()
+    for name, hook in _HOOKS.items():
+        _core.set_hook(name, hook)

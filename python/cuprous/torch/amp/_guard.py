@@ -10,7 +10,6 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch.optim import Optimizer
 
 #: Elements of parameters from which and up to which keeping old values is cheaper than waiting for a GPU. Steps of
 #: small networks take the host longer than the GPU, and what is recorded for this costs more than the wait (H200, 0.2
@@ -28,6 +27,8 @@ def pays(optimizer: Any) -> bool:
 
 def fits(optimizer: Any) -> bool:
     """Whether steps are the engine's own, of which nobody is told."""
+    from cuprous.torch.optim import Optimizer
+
     hooked = getattr(optimizer, "_pre_hooks", None) or getattr(optimizer, "_step_hooks", None)
     return isinstance(optimizer, Optimizer) and type(optimizer).step is Optimizer.step and not hooked and (
         "step" not in vars(optimizer)
