@@ -7,8 +7,11 @@ from types import ModuleType
 from typing import Any
 
 from cuprous import _core
+from cuprous._exports import Exports
 
-_MODULES = ("fft", "interpolate", "ndimage", "signal", "sparse", "spatial", "special", "stats")
+_EXPORTS = Exports(
+    __name__, modules=("fft", "interpolate", "ndimage", "signal", "sparse", "spatial", "special", "stats")
+)
 
 
 def get_array_module(*args: Any) -> ModuleType:
@@ -21,12 +24,8 @@ def get_array_module(*args: Any) -> ModuleType:
     return module
 
 
-def __getattr__(name: str) -> ModuleType:
-    if name in _MODULES:
-        import importlib
-
-        return importlib.import_module(f"cuprous.scipy.{name}")
-    raise AttributeError(f"module 'cuprous.scipy' has no attribute {name!r}")
+def __getattr__(name: str) -> Any:
+    return _EXPORTS.get(name)
 
 
 __all__ = ["get_array_module"]

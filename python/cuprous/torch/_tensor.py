@@ -450,7 +450,7 @@ _PROPERTIES: dict[str, Callable[[Tensor], Any]] = _shape.PROPERTIES | {
 }
 
 
-#: What the native type calls for the cases that it does not handle itself, and for PyTorch's own types.
+#: Functions that the native type calls: for cases that it does not handle itself, and for PyTorch's own types.
 _HOOKS: dict[str, Callable[..., Any]] = {
     "tensor_device": _words.DEVICES.__getitem__,
     "tensor_dtype": _words.DTYPES.__getitem__,
