@@ -292,7 +292,7 @@ def cummin(input: Tensor, dim: int) -> values_indices:
 
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower median; along `dim` with its index."""
-    from cuprous.torch._ordering import argsort
+    from cuprous.torch._ordering import argsort  # which imports this module
 
     if dim is None:
         flat = input.reshape(-1)

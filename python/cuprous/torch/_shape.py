@@ -73,7 +73,7 @@ def t(input: Tensor) -> Tensor:
 
 def adjoint(input: Tensor) -> Tensor:
     """The matrices conjugated and transposed."""
-    from cuprous.torch._pointwise import conj
+    from cuprous.torch._pointwise import conj  # which imports this module
 
     return conj(input.mT)
 
@@ -294,7 +294,7 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
     if not isinstance(repeats, int):
         import numpy as np
 
-        from cuprous.torch._indexing import index_select
+        from cuprous.torch._indexing import index_select  # which imports this module
 
         counts = repeats.tolist() if isinstance(repeats, Tensor) else list(repeats)
         index = from_numpy(np.repeat(np.arange(input.dims[dim]), counts)).to(input.device)

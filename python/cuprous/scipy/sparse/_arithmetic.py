@@ -90,7 +90,7 @@ class Arithmetic(Sparse):
 
     def _broadcast(self, shape: tuple[int, ...]) -> Any:
         """With its row or column repeated to that shape, to which its own broadcasts."""
-        from cuprous.scipy.sparse._construct import kron
+        from cuprous.scipy.sparse._construct import kron  # which imports this module
 
         if len(shape) == 1:
             return self._class("coo")(_core.broadcast_to(self.toarray(), shape))

@@ -91,7 +91,7 @@ class _Det(Function):
 def _cofactors(a: Tensor) -> Tensor:
     """The conjugate of the derivative of the determinant, also of singular matrices, by singular values: det(U) det(Vᴴ)
     times the products of all singular values but one."""
-    from cuprous.torch.linalg._decompositions import svd
+    from cuprous.torch.linalg._decompositions import svd  # which imports this module
 
     u, s, vh = svd(a)
     n = s.dims[-1]
@@ -273,7 +273,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     matrices("torch.linalg.lstsq", A, b)
     if b.dims[-2] != A.dims[-2]:
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
-    from cuprous.torch.linalg._decompositions import svdvals
+    from cuprous.torch.linalg._decompositions import svdvals  # which imports this module
 
     solution = pinv(A, rtol=rcond) @ b
     values = svdvals(A.detach())

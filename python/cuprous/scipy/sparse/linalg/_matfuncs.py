@@ -27,7 +27,7 @@ def matrix_power(A: Any, power: Any) -> Any:
     if power < 0:
         raise ValueError("exponent must be >= 0")
     if power == 0:
-        from cuprous.scipy.sparse._construct import _eye
+        from cuprous.scipy.sparse._construct import _eye  # which imports this module
 
         return _eye(m, m, 0, A._dtype, A.format if A.format != "coo" else "csr", A._is_array)
     if power == 1:
