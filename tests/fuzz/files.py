@@ -302,7 +302,7 @@ def state() -> str:
             items = loaded.items() if isinstance(loaded, dict) else [("", loaded)]
             parts += [(key, str(value.dtype), value.tolist()) for key, value in items if hasattr(value, "tolist")]
     parts += [(name, d.name, d.itemsize, repr(d)) for name, d in _words.DTYPES.items()]
-    parts += [(name, str(d)) for name, d in _words._devices.items()]
+    parts += [(name, str(d)) for name, d in _words.DEVICES.items()]
     for name, known in _read._KNOWN.items():
         slots = [s for c in type(known).__mro__ for s in getattr(c, "__slots__", ())]
         parts.append((name, id(known), [str(getattr(known, s)) for s in slots]))

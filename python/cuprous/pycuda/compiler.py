@@ -8,8 +8,8 @@ from typing import Any
 from cuprous import _core
 from cuprous.cuda._device import Device
 from cuprous.cuda._headers import COMPLEX, OURS, include_options
-from cuprous.cuda._nvcc import SEPARATE, device_runtime
-from cuprous.cuda._nvrtc import compile_source
+from cuprous.cuda._nvcc import device_runtime
+from cuprous.cuda._nvrtc import SEPARATE, compile_source
 from cuprous.cuda._raw_kernels import RawModule, target
 from cuprous.pycuda.driver import CompileError, Function, LogicError, Module
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import cuprous as cp
 from cuprous import _core
 from cuprous._common import indexing as arrays
 from cuprous._core import Tensor
 from cuprous.torch import _determinism
 from cuprous.torch._args import tensor_of, wrap_dim
+from cuprous.torch._creation import tensor
+from cuprous.torch._shape import broadcast_tensors, stack
 
 _gather, _scatter, _map = _core.t_gather, _determinism.scatter, _core.t_map
 
@@ -95,8 +98,6 @@ def _write(self: Tensor, key: Any, value: Any, op: str) -> None:
 
 def tensor_of_any(value: Any, like: Tensor) -> Tensor:
     """A tensor of values given in any way."""
-    from cuprous.torch._creation import tensor
-
     if isinstance(value, _core.ndarray):
         return tensor_of(value)
     return tensor(value, device=like.device)
@@ -264,8 +265,6 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask holds, in one dimension."""
-    from cuprous.torch._shape import broadcast_tensors
-
     a, m = broadcast_tensors(input, mask)
     return getitem(a, m)
 
@@ -284,14 +283,11 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 @arrays.at_home
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0."""
-    import cuprous as cp
-
     parts = [
         _core.t_wrap(part) for part in cp.nonzero(input.as_array().reshape(-1) if not input.ndim else input.as_array())
     ]
     if as_tuple:
         return tuple(parts)
-    from cuprous.torch._shape import stack
 
     return stack(parts, 1)
 
@@ -302,9 +298,3 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _BOTH}
 METHODS: dict[str, Callable[..., Any]] = FUNCTIONS | {
     f.__name__: f for f in (scatter_, scatter_add_, index_add_, index_copy_, index_fill_, masked_fill_, index_put_)
 }
-
-
-def attach() -> None:
-    """Hands the hooks to the native type."""
-    _core.set_hook("tensor_getitem", getitem)
-    _core.set_hook("tensor_setitem", setitem)

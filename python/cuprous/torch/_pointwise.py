@@ -9,6 +9,8 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._args import assign, tensor_of, write_out
+from cuprous.torch._indexing import nonzero
+from cuprous.torch._info import finfo
 
 #: Functions of one tensor: PyTorch's name and the table's.
 UNARY = {
@@ -173,8 +175,6 @@ def imag(input: Tensor) -> Tensor:
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
     """`input` where the condition holds, otherwise `other`; alone: the indices where it holds."""
     if input is None and other is None:
-        from cuprous.torch._indexing import nonzero
-
         return nonzero(condition, as_tuple=True)
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         input = tensor_of(input, condition)
@@ -252,7 +252,6 @@ def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neg
     """Finite numbers in place of NaN and the infinities."""
     if not input.is_floating_point():
         return write_out(out, input.clone())
-    from cuprous.torch._info import finfo
 
     info = finfo(input.dtype)
     result = _map("where", _map("isnan", input), nan, input)

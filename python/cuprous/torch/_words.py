@@ -208,11 +208,4 @@ class Size(tuple[int, ...]):
         return Size((*self, *other))
 
 
-_devices = {word: device(word) for word in ("cpu", "auto")} | {f"cuda:{k}": device("cuda", k) for k in range(16)}
-
-
-def attach() -> None:
-    """Tells the native type these words."""
-    _core.set_hook("tensor_size", Size)
-    _core.set_hook("tensor_dtype", DTYPES.__getitem__)
-    _core.set_hook("tensor_device", _devices.__getitem__)
+DEVICES = {word: device(word) for word in ("cpu", "auto")} | {f"cuda:{k}": device("cuda", k) for k in range(16)}

@@ -9,6 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import normalize_axis
+from cuprous._common.convert import convert
 from cuprous.scipy.ndimage._support import (
     ArrayLike,
     Mode,
@@ -90,8 +91,6 @@ def _any_weights(
 
 
 def _weights_array(weights: ArrayLike) -> ndarray:
-    from cuprous._common.convert import convert
-
     return convert(weights)
 
 

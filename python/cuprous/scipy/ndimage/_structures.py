@@ -47,7 +47,7 @@ def iterate_structure(structure: ArrayLike, iterations: int, origin: Any = None)
         The structure (as it is for fewer than two iterations, otherwise bool); with `origin` a pair of it and of the
         list of its origins.
     """
-    from cuprous.scipy.ndimage._binary import binary_dilation
+    from cuprous.scipy.ndimage._binary import binary_dilation  # which imports this module
 
     given = host(structure)
     if iterations < 2:

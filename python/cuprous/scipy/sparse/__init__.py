@@ -11,7 +11,8 @@ from typing import Any
 
 from cuprous.scipy._absent import absent
 from cuprous.scipy.sparse import linalg
-from cuprous.scipy.sparse._base import SparseEfficiencyWarning, SparseWarning, sparray, spmatrix
+from cuprous.scipy.sparse._base import sparray, spmatrix
+from cuprous.scipy.sparse._checks import SparseEfficiencyWarning, SparseWarning
 from cuprous.scipy.sparse._classes import (
     coo_array,
     coo_matrix,

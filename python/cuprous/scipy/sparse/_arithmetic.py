@@ -6,9 +6,11 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common.arguments import array, broadcast_shapes
-from cuprous._common.casting import astype
+from cuprous._common.casting import astype, check_casting
 from cuprous.scipy.sparse import _product
-from cuprous.scipy.sparse._base import Sparse, SparseEfficiencyWarning, checked_dtype, is_dense, is_number, operand
+from cuprous.scipy.sparse._base import Sparse, is_dense, operand
+from cuprous.scipy.sparse._checks import SparseEfficiencyWarning, checked_dtype, is_number
+from cuprous.scipy.sparse.linalg._matfuncs import matrix_power
 
 ndarray = _core.ndarray
 
@@ -88,7 +90,7 @@ class Arithmetic(Sparse):
 
     def _broadcast(self, shape: tuple[int, ...]) -> Any:
         """With its row or column repeated to that shape, to which its own broadcasts."""
-        from cuprous.scipy.sparse._construct import kron
+        from cuprous.scipy.sparse._construct import kron  # which imports this module
 
         if len(shape) == 1:
             return self._class("coo")(_core.broadcast_to(self.toarray(), shape))
@@ -255,7 +257,6 @@ class Arithmetic(Sparse):
     def __pow__(self, n: Any) -> Any:
         if self._is_array:
             return self.power(n)
-        from cuprous.scipy.sparse.linalg._matfuncs import matrix_power
 
         if not hasattr(n, "__index__"):
             raise ValueError("exponent must be an integer")
@@ -362,8 +363,6 @@ class Arithmetic(Sparse):
 
 
 def _fitting(result: ndarray, dtype: str, name: str) -> ndarray:
-    from cuprous._common.casting import check_casting
-
     check_casting(result.dtype_name, dtype, "same_kind", f"ufunc '{name}' output")
     return result
 

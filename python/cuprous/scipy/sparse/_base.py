@@ -2,43 +2,21 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array
-from cuprous._common.casting import astype
+from cuprous._common.casting import astype, check_casting
 from cuprous._common.convert import convert
-from cuprous._common.operands import is_numpy_array, is_scalar, unsupported
+from cuprous._common.operands import is_numpy_array, unsupported
+from cuprous._functions.reductions import sum as sum_
+from cuprous.scipy.sparse import _fold, _pattern
+from cuprous.scipy.sparse._checks import FORMATS, checked_dtype, is_number
 
 ndarray = _core.ndarray
 
-#: Dtypes of SciPy's sparse matrices.
-_DTYPES = (
-    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64",
-    "complex64", "complex128",
-)  # fmt: skip
 _NO_FORMAT = "there are the formats csr, csc and coo"
-
-
-def check_swap(axes: Any) -> None:
-    """Checks the `axes` of a transposition.
-
-    Raises:
-        ValueError: for others than None and (1, 0).
-    """
-    if axes is not None and (not isinstance(axes, (tuple, list)) or tuple(axes) != (1, 0)):
-        raise ValueError("Sparse arrays/matrices do not support an 'axes' parameter because swapping dimensions is "
-                         "the only logical permutation.")  # fmt: skip
-
-
-class SparseWarning(Warning):
-    """Something about sparse matrices."""
-
-
-class SparseEfficiencyWarning(SparseWarning):
-    """Something that costs more than it looks."""
 
 
 class sparray:
@@ -53,53 +31,9 @@ class spmatrix:
     _is_array: ClassVar[bool] = False
 
 
-def checked_dtype(dtype: Any) -> str:
-    """The name of a dtype that values may have.
-
-    Raises:
-        ValueError: for others, as SciPy's.
-    """
-    name = _dtypes.name_of(dtype)
-    if name not in _DTYPES:
-        raise ValueError(
-            f"scipy.sparse does not support dtype {name}. The only supported types are: {', '.join(_DTYPES)}."
-        )
-    return name
-
-
-def as_shape(shape: Any, flat: bool = False) -> tuple[int, ...]:
-    """Two extents; one if `flat` allows it.
-
-    Raises:
-        TypeError: for extents that are no integers.
-        ValueError: for negative ones, or another number of them.
-    """
-    try:
-        extents = tuple(operator.index(n) for n in shape)
-    except TypeError:
-        raise TypeError(f"shape must be a tuple of integers, not {shape!r}") from None
-    if len(extents) != 2 and not (flat and len(extents) == 1):
-        raise ValueError(f"shape must be a 2-tuple of positive integers, not {shape!r}")
-    if any(n < 0 for n in extents):
-        raise ValueError("'shape' elements cannot be negative")
-    return extents
-
-
-def is_shape(x: Any) -> bool:
-    """Is this tuple a shape, and not (data, indices)?"""
-    if not isinstance(x, tuple) or not 1 <= len(x) <= 2:
-        return False
-    return all(hasattr(n, "__index__") and not getattr(n, "shape", ()) for n in x)
-
-
 def is_dense(x: Any) -> bool:
     """An array of the device's with axes."""
     return isinstance(x, ndarray) and x.ndim > 0
-
-
-def is_number(x: Any) -> bool:
-    """A scalar: Python's, NumPy's, or an array without axes."""
-    return is_scalar(x) or (isinstance(x, ndarray) and x.ndim == 0)
 
 
 def operand(x: Any) -> Any:
@@ -208,12 +142,11 @@ class Sparse:
         return self.data.device  # type: ignore[attr-defined]
 
     def _class(self, format: str) -> Any:
-        from cuprous.scipy.sparse import _classes
+        from cuprous.scipy.sparse import _classes  # which subclass this class
 
         return _classes.of(format, self._is_array)
 
     def __repr__(self) -> str:
-        from cuprous.scipy.sparse._classes import FORMATS
 
         what = "array" if self._is_array else "matrix"
         return (
@@ -237,7 +170,7 @@ class Sparse:
         return (rows[i] for i in range(self.shape[0]))
 
     def __reduce__(self) -> Any:
-        from cuprous.scipy.sparse import _classes
+        from cuprous.scipy.sparse import _classes  # which subclass this class
 
         return _classes.from_scipy, (self.get(),)
 
@@ -274,8 +207,6 @@ class Sparse:
 
     def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> Any:
         """With values of another dtype."""
-        from cuprous._common.casting import check_casting
-
         name = checked_dtype(dtype)
         check_casting(self._dtype, name, casting, "array data")
         if name == self._dtype:
@@ -330,8 +261,6 @@ class Sparse:
 
     def nonzero(self) -> tuple[ndarray, ndarray]:
         """Rows and columns of the values that are not zero; of compressed formats by rows."""
-        from cuprous.scipy.sparse import _pattern
-
         a = (self.tocsr() if self.format == "csc" else self).tocoo(copy=False)
         rows, columns = _pattern.keep(a.data != 0, a.row, a.col)
         return rows, columns
@@ -344,8 +273,6 @@ class Sparse:
 
     def trace(self, offset: int = 0) -> ndarray:
         """The sum of a diagonal."""
-        from cuprous._functions.reductions import sum as sum_
-
         return sum_(self.diagonal(offset))
 
     def diagonal(self, k: int = 0) -> ndarray:
@@ -354,8 +281,6 @@ class Sparse:
         Raises:
             ValueError: for an array of one axis.
         """
-        from cuprous.scipy.sparse import _pattern
-
         if self.ndim != 2:
             raise ValueError("diagonal requires two dimensions")
         m, n = self._shape
@@ -376,7 +301,7 @@ class Sparse:
         Raises:
             ValueError: where the matrix has no such diagonal, and for an array of one axis.
         """
-        from cuprous.scipy.sparse import _indexing, _pattern
+        from cuprous.scipy.sparse import _indexing  # which knows this class
 
         if self.ndim != 2:
             raise ValueError("setdiag requires two dimensions")
@@ -397,50 +322,34 @@ class Sparse:
 
     def sum(self, axis: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
         """Sums over an axis, or of everything; integers and bool in 64 bits. Dense."""
-        from cuprous.scipy.sparse import _fold
-
         return _fold.sum_(self, axis, dtype, out)
 
     def mean(self, axis: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
         """Means over an axis, or of everything, zeros included. Dense."""
-        from cuprous.scipy.sparse import _fold
-
         return _fold.mean(self, axis, dtype, out)
 
     def max(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Greatest elements over an axis (sparse), or of everything; NaN wins. `explicit`: of the stored values."""
-        from cuprous.scipy.sparse import _fold
-
         return _fold.extreme(self, "max", axis, out, explicit, False)
 
     def min(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Least elements over an axis (sparse), or of everything; NaN wins. `explicit`: of the stored values."""
-        from cuprous.scipy.sparse import _fold
-
         return _fold.extreme(self, "min", axis, out, explicit, False)
 
     def nanmax(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """`max` that passes over NaN."""
-        from cuprous.scipy.sparse import _fold
-
         return _fold.extreme(self, "max", axis, out, explicit, True)
 
     def nanmin(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """`min` that passes over NaN."""
-        from cuprous.scipy.sparse import _fold
-
         return _fold.extreme(self, "min", axis, out, explicit, True)
 
     def argmax(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Where the greatest elements are first, over an axis or of the flattened matrix; NaN wins, as in NumPy."""
-        from cuprous.scipy.sparse import _fold
-
         return _fold.arg_extreme(self, "max", axis, out, explicit)
 
     def argmin(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Where the least elements are first, over an axis or of the flattened matrix; NaN wins, as in NumPy."""
-        from cuprous.scipy.sparse import _fold
-
         return _fold.arg_extreme(self, "min", axis, out, explicit)
 
     # --- formats that are not here

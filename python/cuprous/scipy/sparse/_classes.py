@@ -10,9 +10,6 @@ from cuprous.scipy.sparse._base import Sparse, sparray, spmatrix
 from cuprous.scipy.sparse._compressed import Compressed
 from cuprous.scipy.sparse._coo import Coordinates
 
-#: Names of the formats, for people.
-FORMATS = {"csr": "Compressed Sparse Row", "csc": "Compressed Sparse Column", "coo": "COOrdinate"}
-
 
 class _Matrix(spmatrix):
     """What only matrices have."""

@@ -5,15 +5,19 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import cuprous as cp
 from cuprous import _core
+from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray
 from cuprous._common.casting import astype, common_dtype
 from cuprous._common.convert import convert
 from cuprous._common.operands import is_numpy_array
 from cuprous._functions.joining import concatenate
 from cuprous._functions.manipulation import atleast_2d
+from cuprous._functions.sets import unique
 from cuprous.scipy.sparse import _classes, _pattern
-from cuprous.scipy.sparse._base import Sparse, checked_dtype, is_number
+from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._checks import checked_dtype, is_number
 
 
 def _made(a: Any, format: str | None, default: str = "coo") -> Any:
@@ -150,8 +154,6 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | N
 
 
 def _random(m: int, n: int, density: float, format: str, dtype: Any, rng: Any, sampler: Any, is_array: bool) -> Any:
-    import cuprous as cp
-
     if density < 0 or density > 1:
         raise ValueError("density expected to be 0 <= density <= 1")
     name = checked_dtype(dtype)
@@ -163,8 +165,6 @@ def _random(m: int, n: int, density: float, format: str, dtype: Any, rng: Any, s
     if sampler is not None:
         values = astype(array(convert(sampler(count))), name)
     elif name[:3] in ("int", "uin"):
-        from cuprous._common import dtypes as _dtypes
-
         values = rng.integers(_dtypes.lowest(name), _dtypes.highest(name), count, dtype=name, endpoint=True)
     elif name[:3] == "com":
         values = astype(rng.random(count) + 1j * rng.random(count), name)
@@ -198,8 +198,6 @@ def _distinct(rng: Any, size: int, count: int) -> ndarray:
 
 
 def _unique(a: ndarray) -> ndarray:
-    from cuprous._functions.sets import unique
-
     found: ndarray = unique(a)
     return found
 

@@ -13,7 +13,8 @@ from cuprous._common.convert import convert
 from cuprous._common.masks import flatnonzero
 from cuprous.scipy.sparse import _indexing, _pattern, _product
 from cuprous.scipy.sparse._arithmetic import Arithmetic
-from cuprous.scipy.sparse._base import Sparse, as_shape, check_swap, checked_dtype, is_shape
+from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._checks import as_shape, check_swap, checked_dtype, is_shape
 from cuprous.scipy.sparse._compressed import index_of, is_scipy, values_of
 
 

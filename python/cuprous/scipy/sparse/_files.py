@@ -6,6 +6,7 @@ from typing import Any
 
 from cuprous.scipy.sparse import _classes
 from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._checks import FORMATS
 
 
 def save_npz(file: Any, matrix: Any, compressed: bool = True) -> None:
@@ -24,7 +25,7 @@ def load_npz(file: Any) -> Any:
     import scipy.sparse
 
     matrix = scipy.sparse.load_npz(file)
-    if matrix.format not in _classes.FORMATS:
+    if matrix.format not in FORMATS:
         raise NotImplementedError(f"[load_npz] format {matrix.format} is not supported; there are the formats "
-                                  f"{', '.join(_classes.FORMATS)}")  # fmt: skip
+                                  f"{', '.join(FORMATS)}")  # fmt: skip
     return _classes.from_scipy(matrix)

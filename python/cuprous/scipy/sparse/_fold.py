@@ -10,7 +10,7 @@ from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import ndarray, write_exactly
 from cuprous._common.casting import astype
 from cuprous.scipy.sparse import _pattern
-from cuprous.scipy.sparse._base import checked_dtype
+from cuprous.scipy.sparse._checks import checked_dtype
 from cuprous.scipy.sparse._product import _ROUTINE
 
 

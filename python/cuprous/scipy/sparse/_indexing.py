@@ -17,7 +17,8 @@ from cuprous._common.indexing import _host_index, wrapped
 from cuprous._common.masks import flatnonzero
 from cuprous._common.operands import is_numpy_array
 from cuprous.scipy.sparse import _pattern
-from cuprous.scipy.sparse._base import Sparse, SparseEfficiencyWarning, is_number
+from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._checks import SparseEfficiencyWarning, is_number
 from cuprous.scipy.sparse._pattern import Pattern
 
 #: One axis of a key: a number, a range, or an array of indices.

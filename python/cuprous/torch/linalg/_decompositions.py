@@ -8,6 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.linalg._decompositions import results
 from cuprous.torch import _shape
 from cuprous.torch._args import write_out
 from cuprous.torch.autograd import Function
@@ -24,7 +25,7 @@ from cuprous.torch.linalg._common import (
     matrices,
     off_diagonal,
 )
-from cuprous.torch.linalg._solving import solve
+from cuprous.torch.linalg._solving import _bad, solve
 
 _wrap, _map = _core.t_wrap, _core.t_map
 
@@ -77,8 +78,6 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """`cholesky`, and 0 (int32) for each matrix, 1 for those that are not positive definite (whose L is NaN)."""
     matrices("linalg.cholesky_ex", A, square=True)
-    from cuprous.linalg._decompositions import results
-    from cuprous.torch.linalg._solving import _bad
 
     plain = _wrap(results("cholesky", A.detach().as_array(), [A.dims[-2:]], None)[0])
     info = _core.t_cast(_bad(plain), "int32")

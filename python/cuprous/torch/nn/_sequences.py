@@ -12,7 +12,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch.autograd import Function
+from cuprous.torch.autograd import Function, grad
 
 _map, _matmul, _update = _core.t_map, _core.t_matmul, _core.t_update
 
@@ -247,8 +247,6 @@ class Recurrence(Function):
 
 def _again(plain: Any, given: tuple[Any, ...], grads: Parts) -> Any:
     """The gradients by the plain way, noted themselves."""
-    from cuprous.torch.autograd import grad
-
     wanted = [t for t in given if t is not None and t.requires_grad]
     outputs = plain(*given)
     pairs = [(out, g) for out, g in zip(outputs, grads, strict=True) if out.requires_grad]

@@ -15,6 +15,7 @@ import numpy as np
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _shape
+from cuprous.torch.nn import functional as F
 from cuprous.torchvision._pillow import is_image, pillow
 
 
@@ -200,7 +201,6 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
     if isinstance(img, Tensor):
         if padding_mode != "constant":
             raise NotImplementedError(f"[pad] padding_mode={padding_mode!r} is not supported for tensors")
-        from cuprous.torch.nn import functional as F
 
         return F.pad(img, [left, right, top, bottom], value=fill)
     if is_image(img) and padding_mode == "constant":

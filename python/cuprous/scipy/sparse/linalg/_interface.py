@@ -10,7 +10,9 @@ from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray
 from cuprous._common.casting import astype
 from cuprous._common.operands import is_numpy_array, unsupported
-from cuprous.scipy.sparse._base import Sparse, as_shape, is_number
+from cuprous._functions.joining import stack
+from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._checks import as_shape, is_number
 
 
 class LinearOperator:
@@ -51,8 +53,6 @@ class LinearOperator:
         return x
 
     def _columns(self, x: ndarray, product: Callable[[Any], Any], rows: int) -> ndarray:
-        from cuprous._functions.joining import stack
-
         if x.shape[1] == 0:
             return _core.empty((rows, 0), x.dtype_name)
         return stack([product(x[:, j]).reshape(-1) for j in range(x.shape[1])], 1)

@@ -22,6 +22,8 @@ import numpy as np
 
 from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.torch import _creation, _words
+from cuprous.torch.utils.data._fetch import fetcher
 
 #: Payloads up to this size go through the pipe.
 _SMALL = 1 << 15
@@ -122,8 +124,6 @@ def _pack(batch: Any, blocks: _Blocks) -> tuple[Any, ...]:
 
 
 def _run(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: Any, blocks: _Blocks) -> None:
-    from cuprous.torch.utils.data._fetch import fetcher
-
     for other in inherited:  # the loader's ends, which a fork copies: a pipe ends when nobody has them
         other.close()
     fetch: Any = None
@@ -163,8 +163,6 @@ def _told(error: Exception) -> tuple[Any, str]:
 def _seed(info: WorkerInfo) -> None:
     import random
 
-    from cuprous.torch import _creation
-
     global _info
     _info = info
     random.seed(info.seed)
@@ -174,8 +172,6 @@ def _seed(info: WorkerInfo) -> None:
 
 def _main(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: Any) -> None:
     import signal
-
-    from cuprous.torch import _words
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the loader hears of it, and ends its workers
     os.environ["RAYON_NUM_THREADS"] = "1"
