@@ -8,7 +8,7 @@ use std::path::Path;
 use cuprous_core::profile::Kind;
 use inferno::flamegraph::{self, Options};
 
-use super::{Place, Report};
+use super::{Report, SourceLocation};
 
 /// Returns the frame of an event on the host, in brackets. Steps that run on the host have frames already.
 fn of_host(kind: Kind) -> Option<&'static str> {
@@ -22,7 +22,7 @@ fn of_host(kind: Kind) -> Option<&'static str> {
 }
 
 /// Returns the frames of a source location, outermost first. Names must not contain `;` or line breaks.
-fn stack(locations: &[Place], mut at: u32) -> String {
+fn stack(locations: &[SourceLocation], mut at: u32) -> String {
     let mut frames = Vec::new();
     while let Some(location) = locations.get(at as usize).filter(|_| at != 0) {
         let name = format!("{} ({}:{})", location.function, location.short(), location.line);

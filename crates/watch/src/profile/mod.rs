@@ -18,7 +18,7 @@ use cuprous_core::profile::{Event, Kind, Profile};
 /// A source location in the user's program, with the location from which it was called.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
-pub struct Place {
+pub struct SourceLocation {
     pub file: Arc<str>,
     pub function: Arc<str>,
     pub line: u32,
@@ -26,10 +26,10 @@ pub struct Place {
     pub caller: u32,
 }
 
-impl Place {
+impl SourceLocation {
     /// Returns an unknown location.
-    pub fn unknown() -> Place {
-        Place { file: "?".into(), function: "?".into(), line: 0, caller: 0 }
+    pub fn unknown() -> SourceLocation {
+        SourceLocation { file: "?".into(), function: "?".into(), line: 0, caller: 0 }
     }
 
     /// Returns the file's name without its directory.
@@ -55,7 +55,7 @@ macro_rules! columns {
         }
 
         impl Row {
-            fn of(location: &Place) -> Row {
+            fn of(location: &SourceLocation) -> Row {
                 Row {
                     file: location.file.clone(),
                     function: location.function.clone(),
@@ -152,7 +152,7 @@ impl Row {
 /// The report of a profile.
 pub struct Report {
     profile: Profile,
-    locations: Vec<Place>,
+    locations: Vec<SourceLocation>,
     devices: HashMap<u8, String>,
     /// The lines, sorted by time in descending order.
     pub rows: Vec<Row>,
@@ -166,12 +166,12 @@ pub struct Report {
 
 impl Report {
     /// Computes the report. `locations` are the source locations by number, `devices` the engines' names.
-    pub fn new(profile: Profile, locations: Vec<Place>, devices: Vec<(u8, String)>) -> Report {
+    pub fn new(profile: Profile, locations: Vec<SourceLocation>, devices: Vec<(u8, String)>) -> Report {
         let mut rows = Rows { locations: &locations, at: HashMap::new(), rows: Vec::new(), stacks: HashMap::new() };
         rows.fill(&profile);
         let Rows { mut rows, stacks, .. } = rows;
         rows.sort_by_key(|row| std::cmp::Reverse((row.weight(), row.run_time)));
-        let mut total = Row::of(&Place::unknown());
+        let mut total = Row::of(&SourceLocation::unknown());
         for row in &rows {
             total.add(row);
         }
@@ -300,7 +300,7 @@ impl Row {
 
 /// Rows under construction.
 struct Rows<'a> {
-    locations: &'a [Place],
+    locations: &'a [SourceLocation],
     at: HashMap<(Arc<str>, u32), usize>,
     rows: Vec<Row>,
     stacks: HashMap<(u32, String), u64>,
@@ -417,8 +417,8 @@ mod tests {
 
     use super::*;
 
-    fn location(line: u32, caller: u32) -> Place {
-        Place { file: "/home/me/train.py".into(), function: "step".into(), line, caller }
+    fn location(line: u32, caller: u32) -> SourceLocation {
+        SourceLocation { file: "/home/me/train.py".into(), function: "step".into(), line, caller }
     }
 
     /// A program of two lines that a third one calls. In one run its steps were timed, in four runs only the whole.
@@ -440,7 +440,7 @@ mod tests {
         add(Kind::Wait, 0, 6, 20_000, 1);
         add(Kind::Download, 0, 1000, 12_000_000, 80_000_000_000);
         (profile.begin, profile.end) = (1000, 20_001_000);
-        let locations = vec![Place::unknown(), location(41, 0), location(7, 1), location(8, 1)];
+        let locations = vec![SourceLocation::unknown(), location(41, 0), location(7, 1), location(8, 1)];
         Report::new(profile, locations, vec![(1, "cuda:0".into())])
     }
 

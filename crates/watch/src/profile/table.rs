@@ -80,7 +80,7 @@ pub(super) fn table(report: &Report, limit: usize, sort_by: &str) -> Result<Stri
     cells.extend(rows.iter().take(limit).map(|row| line(format!("{} {}", row.name(), row.function), row)));
     let left = rows.len().saturating_sub(limit);
     if left > 0 {
-        let mut rest = Row::of(&super::Place::unknown());
+        let mut rest = Row::of(&super::SourceLocation::unknown());
         rows[limit..].iter().for_each(|row| rest.add(row));
         cells.push(line(format!("{left} other lines"), &rest));
     }
