@@ -14,7 +14,7 @@ const WEIGHTS: &[(&[&str], f64, ComputeUnit)] = &[
     (&["argmax", "argmin"], 2.0, Vector),
     (&["m2"], 4.0, Vector),
     // Reductions over elements that are not contiguous.
-    (&["fold across"], 1.0, Vector),
+    (&["reduce across"], 1.0, Vector),
     (&["m2 across"], 4.0, Vector),
     // Elements at computed indices, and elements read with a large stride.
     (&["gather", "strided"], 10.0, Vector),

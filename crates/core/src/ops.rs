@@ -256,7 +256,7 @@ macro_rules! for_each_fun {
             (Lcm, "lcm", 2, Int => Same, "Least common multiple.",
                 cost 120, vector Never, prelude Arithmetic, cpu |a, b| a.lcm(b), cuda "lcm({0}, {1})")
             // --- rounding
-            (Rint, "rint", 1, Inexact => Same, "Nearest integer, halves to even.",
+            (Rint, "rint", 1, Inexact => Same, "Nearest integer, ties to even.",
                 cost 1, vector All, prelude Arithmetic, cpu |a| a.rint(), cuda "rint_({0})")
             (Floor, "floor", 1, RealBool => Same, "Greatest integer not above.",
                 cost 1, vector Real, prelude Arithmetic, cpu |a| a.floor(), cuda "floor_({0})")

@@ -43,7 +43,7 @@ pub enum Term<V> {
 }
 
 impl<V: Value> Term<V> {
-    /// Applies a scalar function to terms. Arithmetic of two numbers is folded into a number.
+    /// Applies a scalar function to terms. Arithmetic of two numbers gives a number (constant folding).
     fn map(fun: Fun, terms: &[Term<V>]) -> Term<V> {
         if let [Term::Number(a), Term::Number(b)] = terms
             && let Some(value) = fold_constants(fun, real(*a), real(*b))

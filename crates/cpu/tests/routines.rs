@@ -65,10 +65,10 @@ fn transforms_along_neighboring_axes_equal_those_along_each() {
         near(&fft(FftKind::Forward, 2, 2, &z, all.clone()).0, &expected.0);
         near(&fft(FftKind::Whole, 2, 2, &x, all.clone()).0, &expected.0);
 
-        let halves = fft(FftKind::Real, 2, 2, &x, some.clone());
+        let spectrum = fft(FftKind::Real, 2, 2, &x, some.clone());
         let one = fft(FftKind::Real, 2, 1, &x, some.clone());
-        near(&halves.0, &fft(FftKind::Forward, 1, 1, &one, some.clone()).0);
-        near(&fft(FftKind::Half, 2, 2, &halves, real.clone()).0, &x.0);
+        near(&spectrum.0, &fft(FftKind::Forward, 1, 1, &one, some.clone()).0);
+        near(&fft(FftKind::Half, 2, 2, &spectrum, real.clone()).0, &x.0);
     }
 }
 

@@ -51,8 +51,8 @@ impl FunctionCompiler<'_, '_, '_> {
     pub(super) fn chunks(&mut self, value: LaneValue, d: DType) -> Chunks {
         match value {
             LaneValue::Varying(chunks) if d == DType::I64 && self.is_narrowed(&chunks) => {
-                let halves = chunks.iter().flat_map(|&c| [self.b.ins().swiden_low(c), self.b.ins().swiden_high(c)]);
-                halves.collect()
+                let widened = chunks.iter().flat_map(|&c| [self.b.ins().swiden_low(c), self.b.ins().swiden_high(c)]);
+                widened.collect()
             }
             LaneValue::Uniform(value) => self.splat(value, d),
             LaneValue::Linear(first, k) => {
@@ -106,8 +106,8 @@ impl FunctionCompiler<'_, '_, '_> {
     pub(super) fn resize_mask(&mut self, mut chunks: Chunks, bytes: u32) -> Chunks {
         let size = |body: &Self, chunks: &Chunks| body.b.func.dfg.value_type(chunks[0]).lane_type().bytes();
         while size(self, &chunks) < bytes {
-            let halves = chunks.iter().flat_map(|&c| [self.b.ins().swiden_low(c), self.b.ins().swiden_high(c)]);
-            chunks = halves.collect();
+            let widened = chunks.iter().flat_map(|&c| [self.b.ins().swiden_low(c), self.b.ins().swiden_high(c)]);
+            chunks = widened.collect();
         }
         while size(self, &chunks) > bytes {
             chunks = self.narrowed(&chunks);
@@ -122,17 +122,17 @@ impl FunctionCompiler<'_, '_, '_> {
         let to = Type::int_with_byte_size(u16::from(size) / 2).and_then(|t| t.by(32 / u32::from(size)));
         let to = to.unwrap_or(types::I8X16);
         let kept: Vec<u8> = (0..32u8).filter(|b| b % size < size / 2).collect();
-        let halves = chunks.chunks(2).map(|pair| self.shuffle_bytes([pair[0], pair[pair.len() - 1]], to, &kept));
-        halves.collect()
+        let widened = chunks.chunks(2).map(|pair| self.shuffle_bytes([pair[0], pair[pair.len() - 1]], to, &kept));
+        widened.collect()
     }
 
-    /// Returns a vector with its halves swapped.
+    /// Returns a vector with its upper and lower part swapped.
     pub(super) fn swapped_halves(&mut self, chunk: Value) -> Value {
         let (t, kept) = (self.b.func.dfg.value_type(chunk), Vec::from_iter((8..16).chain(0..8)));
         self.shuffle_bytes([chunk; 2], t, &kept)
     }
 
-    /// Combines the lower halves of pairs of vectors into vectors.
+    /// Combines the lower widened of pairs of vectors into vectors.
     pub(super) fn low_lanes(&mut self, chunks: &Chunks) -> Chunks {
         let (t, kept) = (self.b.func.dfg.value_type(chunks[0]), Vec::from_iter((0..8).chain(16..24)));
         chunks.chunks(2).map(|pair| self.shuffle_bytes([pair[0], pair[1]], t, &kept)).collect()

@@ -122,15 +122,15 @@ impl FunctionCompiler<'_, '_, '_> {
                 return Ok(LaneValue::Varying(chunks.into_iter().map(|c| self.ints_to_f64(c, signed)).collect()));
             }
             (DType::F32, DType::F64) => {
-                let halves = chunks.into_iter().flat_map(|c| {
+                let parts = chunks.into_iter().flat_map(|c| {
                     let high = self.swapped_halves(c);
                     [self.b.ins().fvpromote_low(c), self.b.ins().fvpromote_low(high)]
                 });
-                return Ok(LaneValue::Varying(halves.collect()));
+                return Ok(LaneValue::Varying(parts.collect()));
             }
             (DType::F64, DType::F32) => {
-                let halves: Chunks = chunks.into_iter().map(|c| self.b.ins().fvdemote(c)).collect();
-                return Ok(LaneValue::Varying(self.low_lanes(&halves)));
+                let parts: Chunks = chunks.into_iter().map(|c| self.b.ins().fvdemote(c)).collect();
+                return Ok(LaneValue::Varying(self.low_lanes(&parts)));
             }
             _ => {}
         }
