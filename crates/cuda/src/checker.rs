@@ -10,8 +10,9 @@ use cuprous_plan::Program;
 use crate::cache::{CacheKey, DiskCache};
 use crate::codegen::user;
 use crate::codegen::{Arch, Part, Stage};
-use crate::compile::{self, plan_step};
+use crate::compile::plan_step;
 use crate::error::{CudaError, Result, translate};
+use crate::modules;
 use crate::nvrtc::{self, CompileOptions};
 
 /// Compiles the code of programs for targets, once each.
@@ -183,7 +184,7 @@ impl Checker {
 }
 
 fn options(target: &str) -> CompileOptions {
-    let mut options = CompileOptions { untuned: true, ..compile::compile_options(target) };
+    let mut options = CompileOptions { untuned: true, ..modules::compile_options(target) };
     // Whether a kernel with no other bound than its threads is lossy too.
     options.extra.push("--ptxas-options=--warn-on-spills".into());
     options

@@ -10,9 +10,9 @@ use sys::driver::{CUjit_option as Told, CUjitInputType as Input, CUlinkState, Dr
 use sys::nvjitlink::{NvJitLinkApi, nvJitLinkHandle, nvJitLinkInputType as JitInput, nvJitLinkResult};
 
 use crate::cache::CacheKey;
-use crate::device::Gpu;
 use crate::driver::{self, call};
 use crate::error::{CudaError, Result};
+use crate::gpu::Gpu;
 
 /// What the linker may write of what is wrong.
 const LOG_BYTES: usize = 16 << 10;

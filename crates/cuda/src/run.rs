@@ -11,21 +11,21 @@ use cuprous_plan::device::Mark;
 use cuprous_plan::{Executable, Launched, Program};
 
 use crate::codegen::Arg;
-use crate::device::{Counters, EventMark, Gpu};
 use crate::driver::{ArgBlock, DevPtr, Event, Function, LaunchShape, Stream, memcpy_dtod_async, memset_async};
 use crate::error::{CudaError, Result, translate};
+use crate::gpu::{Counters, EventMark, Gpu};
 use crate::graph::{GraphBuilder, GraphExec, NodeId};
+use crate::kernel::CudaKernel;
 use crate::routines::{Planned, Routine, RoutineCopy, Run};
-use crate::timing::{Begun, Looks, Marks, Timing};
-use crate::user::CudaKernel;
+use crate::timing::{Marks, ProfileSampling, SpanStart, Timing};
 
 /// A program becomes a graph when it runs for the third time and has at least this many launches.
-const GRAPH_AT: u32 = 3;
-const GRAPH_LAUNCHES: usize = 2;
+const GRAPH_FROM_RUN: u32 = 3;
+const MIN_GRAPH_TASKS: usize = 2;
 /// Routines captured anew within so many runs, after which a program goes back to the stream. Without the bound on runs a
 /// program would go back for ever once it had been used for some models in turn.
 const MAX_RECAPTURES: u32 = 8;
-const RECAPTURES_WITHIN: u32 = 64;
+const RECAPTURE_WINDOW: u32 = 64;
 
 /// Where a launch's arguments come from.
 enum Args {
@@ -52,20 +52,20 @@ enum Task {
     Routine {
         routine: Arc<dyn Routine>,
         workspace: i64,
-        home: DevPtr,
+        private: DevPtr,
     },
     /// Between the program's buffers and a routine's own memory.
     Copy {
         copy: RoutineCopy,
-        home: DevPtr,
+        private: DevPtr,
         into: bool,
     },
 }
 
 /// Where a copy goes, and from where.
-fn ends(copy: &RoutineCopy, home: DevPtr, into: bool, run: Run) -> (DevPtr, DevPtr) {
+fn ends(copy: &RoutineCopy, private: DevPtr, into: bool, run: Run) -> (DevPtr, DevPtr) {
     let theirs = DevPtr(run.buffers[copy.buffer as usize] + copy.offset);
-    let own = home.offset(copy.home as i64);
+    let own = private.offset(copy.private as i64);
     if into { (own, theirs) } else { (theirs, own) }
 }
 
@@ -105,10 +105,10 @@ impl Launch {
 }
 
 /// Adds a node to a graph, before its first task or after the one that is given with its node.
-type Between<'a> = dyn FnMut(&mut GraphBuilder, Option<(usize, NodeId)>) -> Result<Option<NodeId>> + 'a;
+type InsertNodes<'a> = dyn FnMut(&mut GraphBuilder, Option<(usize, NodeId)>) -> Result<Option<NodeId>> + 'a;
 
 /// A graph that tells how long each step took.
-type Opened = (GraphExec, Begun, Marks);
+type ProfiledGraph = (GraphExec, SpanStart, Marks);
 
 #[cold]
 fn no_profile() -> CudaError {
@@ -116,7 +116,7 @@ fn no_profile() -> CudaError {
 }
 
 /// A program as a graph, with what its nodes were last given.
-struct Replayed {
+struct CachedGraph {
     exec: GraphExec,
     nodes: Vec<NodeId>,
     buffers: Vec<u64>,
@@ -125,51 +125,51 @@ struct Replayed {
     recaptures: u32,
 }
 
-impl Replayed {
+impl CachedGraph {
     /// The run that the nodes were last patched for.
     fn last(&self) -> Run<'_> {
-        Run { buffers: &self.buffers, scalars: &self.scalars, scratch: self.scratch, home: DevPtr::NULL }
+        Run { buffers: &self.buffers, scalars: &self.scalars, scratch: self.scratch, private: DevPtr::NULL }
     }
 }
 
 /// A compiled program.
-pub(crate) struct Loaded {
+pub(crate) struct CudaProgram {
     gpu: Arc<Gpu>,
     tasks: Vec<Task>,
     /// The program's step that each task is of.
     of: Vec<u32>,
     steps: u32,
-    looks: Looks,
+    sampling: ProfileSampling,
     scratch_bytes: usize,
     state: Vec<DevPtr>,
     runs: u32,
-    graph: Option<Replayed>,
+    graph: Option<CachedGraph>,
     /// Graphing this program did not pay.
-    on_stream: bool,
+    stream_only: bool,
     pointers: Vec<*mut c_void>,
     /// Marks of values that are there early, each after that task: [`Program::early`].
     early: Vec<(usize, Arc<EventMark>)>,
 }
 
 // SAFETY: `pointers` is scratch of one call of `run`, which has `&mut self`.
-unsafe impl Send for Loaded {}
+unsafe impl Send for CudaProgram {}
 // SAFETY: as above; nothing is shared by reference.
-unsafe impl Sync for Loaded {}
+unsafe impl Sync for CudaProgram {}
 
-impl Loaded {
+impl CudaProgram {
     /// A program without steps, which `push` adds.
-    pub(crate) fn new(gpu: Arc<Gpu>) -> Loaded {
-        Loaded {
+    pub(crate) fn new(gpu: Arc<Gpu>) -> CudaProgram {
+        CudaProgram {
             gpu,
             tasks: Vec::new(),
             of: Vec::new(),
             steps: 0,
-            looks: Looks::default(),
+            sampling: ProfileSampling::default(),
             scratch_bytes: 0,
             state: Vec::new(),
             runs: 0,
             graph: None,
-            on_stream: false,
+            stream_only: false,
             pointers: Vec::new(),
             early: Vec::new(),
         }
@@ -187,15 +187,15 @@ impl Loaded {
         let mut routines = routines.into_iter().peekable();
         for k in 0..=kernels.stages.len() {
             while let Some((_, routine)) = routines.next_if(|(before, _)| *before == k) {
-                self.on_stream |= !routine.graphs();
+                self.stream_only |= !routine.can_capture();
                 let workspace = scratch as i64;
                 scratch += routine.workspace(&self.gpu)?.next_multiple_of(256);
-                let (bytes, copies) = routine.home(&self.gpu)?;
-                let home = self.state(bytes)?;
+                let (bytes, copies) = routine.private_memory(&self.gpu)?;
+                let private = self.state(bytes)?;
                 let [before, after] = copies;
-                self.tasks.extend(before.into_iter().map(|copy| Task::Copy { copy, home, into: true }));
-                self.tasks.push(Task::Routine { routine, workspace, home });
-                self.tasks.extend(after.into_iter().map(|copy| Task::Copy { copy, home, into: false }));
+                self.tasks.extend(before.into_iter().map(|copy| Task::Copy { copy, private, into: true }));
+                self.tasks.push(Task::Routine { routine, workspace, private });
+                self.tasks.extend(after.into_iter().map(|copy| Task::Copy { copy, private, into: false }));
             }
             if let (Some(stage), Some(&function)) = (kernels.stages.get(k), functions.get(k)) {
                 let shape = LaunchShape { grid: stage.grid, block: stage.block, shared: stage.shared };
@@ -212,7 +212,7 @@ impl Loaded {
     ///
     /// # Errors
     /// The kernel is another device's, or the driver fails.
-    pub(crate) fn push_user(&mut self, launched: &Launched) -> Result<()> {
+    pub(crate) fn push_launch(&mut self, launched: &Launched) -> Result<()> {
         let any: &dyn Any = &*launched.launch.kernel;
         let kernel = any.downcast_ref::<CudaKernel>();
         let kernel = kernel.ok_or_else(|| CudaError::Unsupported("a kernel of another device".into()))?;
@@ -223,7 +223,7 @@ impl Loaded {
         let function = kernel.function(launch.shared)?;
         let cooperative = kernel.cooperative || launch.cooperative;
         // A graph's nodes start when there is room for a block, not for all.
-        self.on_stream |= cooperative;
+        self.stream_only |= cooperative;
         self.tasks.push(Task::Kernel(Launch {
             function,
             shape: LaunchShape { grid: launch.grid, block: launch.block, shared: launch.shared },
@@ -252,8 +252,8 @@ impl Loaded {
         self.gpu.context.make_current()?;
         self.runs = self.runs.saturating_add(1);
         let scratch = self.gpu.alloc(self.scratch_bytes)?;
-        let run = Run { buffers, scalars, scratch, home: DevPtr::NULL };
-        let graphed = replay && !self.on_stream && self.runs >= GRAPH_AT && self.tasks.len() >= GRAPH_LAUNCHES;
+        let run = Run { buffers, scalars, scratch, private: DevPtr::NULL };
+        let graphed = replay && !self.stream_only && self.runs >= GRAPH_FROM_RUN && self.tasks.len() >= MIN_GRAPH_TASKS;
         let result = match (profile::current(), graphed) {
             (None, true) => self.replay(run),
             (None, false) => self.stream_marked(run),
@@ -271,12 +271,12 @@ impl Loaded {
         Counters::add(&gpu.counters.launches, self.tasks.len() as u64);
         for (k, task) in self.tasks.iter_mut().enumerate() {
             match task {
-                Task::Routine { routine, workspace, home } => {
-                    let run = Run { home: *home, ..run };
+                Task::Routine { routine, workspace, private } => {
+                    let run = Run { private: *private, ..run };
                     routine.submit(gpu, run, run.scratch.offset(*workspace), &gpu.stream)?;
                 }
-                Task::Copy { copy, home, into } => {
-                    let (to, from) = ends(copy, *home, *into, run);
+                Task::Copy { copy, private, into } => {
+                    let (to, from) = ends(copy, *private, *into, run);
                     // SAFETY: both ends are live and of that size.
                     unsafe { memcpy_dtod_async(to, from, copy.bytes, &gpu.stream)? };
                 }
@@ -300,44 +300,44 @@ impl Loaded {
     }
 
     /// Is that task the last of its step?
-    fn ends_step(&self, task: usize) -> bool {
+    fn is_last_of_step(&self, task: usize) -> bool {
         self.of.get(task + 1) != self.of.get(task)
     }
 
-    /// [`Loaded::stream`], for a profile.
+    /// [`CudaProgram::stream`], for a profile.
     #[cold]
     fn stream_timed(&mut self, run: Run, note: Note) -> Result<()> {
         let gpu = self.gpu.clone();
         let generation = gpu.timing().as_ref().map_or(0, |timing| timing.generation);
-        if !self.looks.on_stream(generation) {
+        if !self.sampling.samples_stream_run(generation) {
             return gpu.timed((Kind::Whole, 0), &gpu.stream, || self.stream(run, &mut |_| {}));
         }
-        let begun = gpu.begin_timing(&gpu.stream);
-        let of: Vec<Option<u32>> = (0..self.of.len()).map(|k| self.ends_step(k).then(|| self.of[k])).collect();
+        let start = gpu.begin_timing(&gpu.stream);
+        let of: Vec<Option<u32>> = (0..self.of.len()).map(|k| self.is_last_of_step(k).then(|| self.of[k])).collect();
         let mut marks = Marks::new();
         let result = self.stream(run, &mut |task| {
             if let (Some(step), Some(timing)) = (of[task], gpu.timing().as_mut()) {
                 marks.extend(timing.mark(&gpu.stream).ok().map(|mark| (Kind::Step, step.into(), mark)));
             }
         });
-        if let (Some(begun), Some(timing)) = (begun, gpu.timing().as_mut()) {
-            timing.keep(begun, note, marks, true, None);
+        if let (Some(start), Some(timing)) = (start, gpu.timing().as_mut()) {
+            timing.record(start, note, marks, true, None);
         }
         result
     }
 
-    /// [`Loaded::replay`], for a profile.
+    /// [`CudaProgram::replay`], for a profile.
     #[cold]
     fn replay_timed(&mut self, run: Run, note: Note) -> Result<()> {
         let gpu = self.gpu.clone();
         let generation = gpu.timing().as_ref().map_or(0, |timing| timing.generation);
-        if self.looks.as_graph(generation)
-            && let Ok((exec, begun, marks)) = self.open_graph(run)
+        if self.sampling.samples_graph_run(generation)
+            && let Ok((exec, start, marks)) = self.profiled_graph(run)
         {
             exec.launch(&gpu.stream)?;
             Counters::add(&gpu.counters.graph_launches, 1);
             if let Some(timing) = gpu.timing().as_mut() {
-                timing.keep(begun, note, marks, true, Some(exec));
+                timing.record(start, note, marks, true, Some(exec));
             }
             return Ok(());
         }
@@ -345,14 +345,14 @@ impl Loaded {
     }
 
     /// The program as a graph for this run alone, with events between its steps.
-    fn open_graph(&mut self, run: Run) -> Result<Opened> {
+    fn profiled_graph(&mut self, run: Run) -> Result<ProfiledGraph> {
         let gpu = self.gpu.clone();
         let mut events = Vec::new();
         {
             let mut timing = gpu.timing();
             let Some(timing) = timing.as_mut() else { return Err(no_profile()) };
             for k in 0..=self.tasks.len() {
-                if k == self.tasks.len() || self.ends_step(k) {
+                if k == self.tasks.len() || self.is_last_of_step(k) {
                     events.push(timing.event()?);
                 }
             }
@@ -360,7 +360,7 @@ impl Loaded {
         let mut events = events.into_iter();
         let first = events.next().ok_or_else(no_profile)?;
         let mut marks = Marks::new();
-        let ends: Vec<bool> = (0..self.tasks.len()).map(|k| self.ends_step(k)).collect();
+        let ends: Vec<bool> = (0..self.tasks.len()).map(|k| self.is_last_of_step(k)).collect();
         let of = self.of.clone();
         let (exec, _) = self.graph(run, &mut |builder, at| match at {
             None => builder.add_record(&first, &[]).map(Some),
@@ -373,7 +373,7 @@ impl Loaded {
                 None => Ok(None),
             },
         })?;
-        Ok((exec, Timing::within(first), marks))
+        Ok((exec, Timing::inside_graph(first), marks))
     }
 
     fn replay(&mut self, run: Run) -> Result<()> {
@@ -390,14 +390,14 @@ impl Loaded {
                                 // SAFETY: as in `stream`.
                                 patched += u64::from(unsafe { graph.exec.set_kernel_args(node, &launch.block)? });
                             }
-                            Task::Copy { copy, home, into } => {
-                                let (to, from) = ends(copy, *home, *into, run);
+                            Task::Copy { copy, private, into } => {
+                                let (to, from) = ends(copy, *private, *into, run);
                                 // SAFETY: as in `stream`.
                                 patched += u64::from(unsafe { graph.exec.set_copy(node, to, from, copy.bytes)? });
                             }
-                            Task::Routine { routine, workspace, home } => {
-                                let run = Run { home: *home, ..run };
-                                if !routine.same(run, Run { home: *home, ..graph.last() }) {
+                            Task::Routine { routine, workspace, private } => {
+                                let run = Run { private: *private, ..run };
+                                if !routine.same_arguments(run, Run { private: *private, ..graph.last() }) {
                                     graph.recaptures += 1;
                                     patched += 1;
                                     let workspace = run.scratch.offset(*workspace);
@@ -422,8 +422,8 @@ impl Loaded {
         Counters::add(&self.gpu.counters.graph_launches, 1);
         if graph.recaptures > MAX_RECAPTURES {
             self.graph = None;
-            self.on_stream = true;
-        } else if self.runs.is_multiple_of(RECAPTURES_WITHIN) {
+            self.stream_only = true;
+        } else if self.runs.is_multiple_of(RECAPTURE_WINDOW) {
             graph.recaptures = 0;
         }
         Ok(())
@@ -433,7 +433,7 @@ impl Loaded {
     ///
     /// # Errors
     /// The driver fails.
-    pub(crate) fn mark_early(&mut self, program: &Program) -> Result<()> {
+    pub(crate) fn create_early_marks(&mut self, program: &Program) -> Result<()> {
         for &(_, step) in &program.early {
             // The last task of that step, or of one before that has any.
             let at = self.of.iter().rposition(|&of| of <= step).unwrap_or(0);
@@ -468,7 +468,7 @@ impl Loaded {
             Ok(None)
         })?;
         Counters::add(&self.gpu.counters.graphs_built, 1);
-        self.graph = Some(Replayed {
+        self.graph = Some(CachedGraph {
             exec,
             nodes,
             buffers: run.buffers.to_vec(),
@@ -479,13 +479,13 @@ impl Loaded {
         Ok(())
     }
 
-    /// A graph of the tasks, one after the other, and their nodes. `between` may add a node before the first task (`None`)
+    /// A graph of the tasks, one after the other, and their nodes. `insert` may add a node before the first task (`None`)
     /// and after each.
-    fn graph(&mut self, run: Run, between: &mut Between<'_>) -> Result<(GraphExec, Vec<NodeId>)> {
+    fn graph(&mut self, run: Run, insert: &mut InsertNodes<'_>) -> Result<(GraphExec, Vec<NodeId>)> {
         let gpu = self.gpu.clone();
         let mut builder = GraphBuilder::new(gpu.context)?;
         let mut nodes: Vec<NodeId> = Vec::with_capacity(self.tasks.len());
-        let mut last = between(&mut builder, None)?;
+        let mut last = insert(&mut builder, None)?;
         for (k, task) in self.tasks.iter_mut().enumerate() {
             let after: Vec<NodeId> = last.into_iter().collect();
             // SAFETY: as in `stream`; the graph is patched before each launch, so its addresses are live.
@@ -495,25 +495,25 @@ impl Loaded {
                         launch.bind(run);
                         builder.add_kernel(launch.function, launch.shape, launch.block.clone(), &after)?
                     }
-                    Task::Copy { copy, home, into } => {
-                        let (to, from) = ends(copy, *home, *into, run);
+                    Task::Copy { copy, private, into } => {
+                        let (to, from) = ends(copy, *private, *into, run);
                         builder.add_copy(to, from, copy.bytes, &after)?
                     }
-                    Task::Routine { routine, workspace, home } => {
-                        let run = Run { home: *home, ..run };
+                    Task::Routine { routine, workspace, private } => {
+                        let run = Run { private: *private, ..run };
                         let workspace = run.scratch.offset(*workspace);
                         builder.add_captured(&after, |s| routine.submit(&gpu, run, workspace, s))?
                     }
                 }
             };
             nodes.push(node);
-            last = between(&mut builder, Some((k, node)))?.or(Some(node));
+            last = insert(&mut builder, Some((k, node)))?.or(Some(node));
         }
         Ok((builder.instantiate()?, nodes))
     }
 }
 
-impl Executable for Loaded {
+impl Executable for CudaProgram {
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> cuprous_core::Result<()> {
         self.submit(buffers, scalars, replay).map_err(translate)
     }
@@ -523,7 +523,7 @@ impl Executable for Loaded {
     }
 }
 
-impl Drop for Loaded {
+impl Drop for CudaProgram {
     fn drop(&mut self) {
         for &address in &self.state {
             self.gpu.free(address);

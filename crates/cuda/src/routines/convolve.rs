@@ -8,11 +8,11 @@ use cuprous_plan::RoutineCall;
 
 use super::{Routine, Run};
 use crate::cache::CacheKey;
-use crate::compile::compile_options;
 use crate::cudnn::Convolution;
-use crate::device::Gpu;
 use crate::driver::{DevPtr, Event, Stream, memset_async};
 use crate::error::Result;
+use crate::gpu::Gpu;
+use crate::modules::compile_options;
 use crate::nvrtc;
 
 /// One product; operands as (buffer, byte offset).
@@ -143,7 +143,7 @@ impl Routine for Product {
         gpu.with_dnn(|dnn| unsafe { dnn.run(&self.problem, operands, workspace, stream) })
     }
 
-    fn same(&self, one: Run, other: Run) -> bool {
+    fn same_arguments(&self, one: Run, other: Run) -> bool {
         self.operands(one) == self.operands(other) && one.scratch == other.scratch
     }
 }

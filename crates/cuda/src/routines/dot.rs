@@ -8,9 +8,9 @@ use cuprous_plan::{Epilogue, Factor, RoutineCall};
 use super::{Routine, Run};
 use crate::codegen::Arg;
 use crate::cublaslt::{self, Matmul, MatmulType, Matrix, Operands};
-use crate::device::Gpu;
 use crate::driver::{DevPtr, Stream};
 use crate::error::Result;
+use crate::gpu::Gpu;
 
 /// One product; operands as (buffer, byte offset). Its factors are known when it runs.
 pub(super) struct Product {
@@ -105,7 +105,7 @@ impl Routine for Product {
         })
     }
 
-    fn same(&self, one: Run, other: Run) -> bool {
+    fn same_arguments(&self, one: Run, other: Run) -> bool {
         self.operands(one.buffers) == self.operands(other.buffers)
             && self.problem(one.scalars) == self.problem(other.scalars)
     }
@@ -150,7 +150,7 @@ impl Routine for Update {
         })
     }
 
-    fn same(&self, one: Run, other: Run) -> bool {
+    fn same_arguments(&self, one: Run, other: Run) -> bool {
         self.operands(one) == self.operands(other)
     }
 }

@@ -10,9 +10,9 @@ use cuprous_plan::RoutineCall;
 use super::{Planned, Routine, Run};
 use crate::codegen::{Arch, Arg, Made, Options, Source, fft};
 use crate::cufft::{self, Batch, Plan};
-use crate::device::Gpu;
 use crate::driver::{DevPtr, Stream};
 use crate::error::Result;
+use crate::gpu::Gpu;
 
 /// Lines with others before and after them are transformed by one call for each that is before, if those are so few,
 /// or if each has so many values; else they are brought together first.
@@ -59,7 +59,7 @@ impl Routine for Transform {
         unsafe { self.plan(gpu)?.run(self.batch.kind, pairs, workspace, stream) }
     }
 
-    fn same(&self, one: Run, other: Run) -> bool {
+    fn same_arguments(&self, one: Run, other: Run) -> bool {
         // The workspace is in the scratch.
         let addresses = |run: Run| (address(self.from, run), address(self.to, run), run.scratch);
         addresses(one) == addresses(other)

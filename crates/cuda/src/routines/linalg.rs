@@ -13,9 +13,9 @@ use super::{Planned, Routine, Run};
 use crate::codegen::linalg::{Relay, Work, how};
 use crate::codegen::{Arch, Arg, Options, Source};
 use crate::cusolver::{Number, Operands, Problem, Room, Task};
-use crate::device::Gpu;
 use crate::driver::{DevPtr, PinnedBuffer, Stream};
 use crate::error::Result;
+use crate::gpu::Gpu;
 
 /// The longest side of Hermitian matrices that are decomposed a whole batch at once.
 const BATCHED_EIGH: i64 = 512;
@@ -57,13 +57,13 @@ impl Routine for Solver {
         })
     }
 
-    fn same(&self, one: Run, other: Run) -> bool {
+    fn same_arguments(&self, one: Run, other: Run) -> bool {
         let of = |run: Run| self.operands(run, run.scratch);
         of(one) == of(other)
     }
 
     /// Iterations look at their progress from the host, and the library promises capture of none.
-    fn graphs(&self) -> bool {
+    fn can_capture(&self) -> bool {
         false
     }
 }

@@ -3,12 +3,12 @@
 //! A routine is chosen when a program is planned and submitted with each run. It says what its calls depend on, so that
 //! a graph captures them anew only where that changed.
 
-mod attend;
+mod attention;
 mod convolve;
 mod dot;
-mod eliminate;
 mod fft;
 mod linalg;
+mod lu;
 mod recurrent;
 mod sparse;
 
@@ -19,9 +19,9 @@ use cuprous_core::Scalar;
 use cuprous_plan::RoutineCall;
 
 use crate::codegen::{Arch, Arg, Generated, Options, generate_call};
-use crate::device::Gpu;
 use crate::driver::{DevPtr, Stream};
 use crate::error::{CudaError, Result};
+use crate::gpu::Gpu;
 
 /// What a run of a program gives to its tasks.
 #[derive(Clone, Copy)]
@@ -33,7 +33,7 @@ pub(crate) struct Run<'a> {
     /// Scratch of this run.
     pub(crate) scratch: DevPtr,
     /// The routine's own memory, which stays where it is; null where it has none.
-    pub(crate) home: DevPtr,
+    pub(crate) private: DevPtr,
 }
 
 /// A copy between one of the program's buffers and a routine's own memory.
@@ -42,7 +42,7 @@ pub(crate) struct RoutineCopy {
     /// Bytes from the start of the buffer.
     pub(crate) offset: u64,
     /// Bytes from the start of the routine's memory.
-    pub(crate) home: usize,
+    pub(crate) private: usize,
     pub(crate) bytes: usize,
 }
 
@@ -80,7 +80,7 @@ pub(crate) trait Routine: fmt::Display + Send + Sync {
     ///
     /// # Errors
     /// As for `workspace`.
-    fn home(&self, gpu: &Gpu) -> Result<(usize, [Vec<RoutineCopy>; 2])> {
+    fn private_memory(&self, gpu: &Gpu) -> Result<(usize, [Vec<RoutineCopy>; 2])> {
         let _ = gpu;
         Ok((0, [Vec::new(), Vec::new()]))
     }
@@ -93,10 +93,10 @@ pub(crate) trait Routine: fmt::Display + Send + Sync {
 
     /// Would the same calls with the same arguments be made in both runs? Who has a workspace or reads scratch compares
     /// its address too.
-    fn same(&self, one: Run, other: Run) -> bool;
+    fn same_arguments(&self, one: Run, other: Run) -> bool;
 
     /// Can the calls be part of a graph? Not if they wait for the GPU or look at its results.
-    fn graphs(&self) -> bool {
+    fn can_capture(&self) -> bool {
         true
     }
 }
@@ -138,7 +138,7 @@ pub(crate) fn plan(call: &RoutineCall, arch: Arch, options: Options) -> Result<P
     if let Some(product) = sparse::product(call) {
         return Ok(Planned::routine(product));
     }
-    if let Some(attention) = attend::attention(call) {
+    if let Some(attention) = attention::attention(call) {
         return Ok(Planned::routine(attention));
     }
     if let Some(layers) = recurrent::layers(call) {

@@ -8,9 +8,9 @@ use cuprous_core::recurrent::Recurrence;
 use cuprous_plan::RoutineCall;
 
 use super::{Routine, RoutineCopy, Run, flat_operands};
-use crate::device::Gpu;
 use crate::driver::{DevPtr, Stream};
 use crate::error::Result;
+use crate::gpu::Gpu;
 
 /// Operands as (buffer, byte offset), then the output.
 pub(super) struct Layers {
@@ -33,7 +33,7 @@ pub(super) fn layers(call: &RoutineCall) -> Option<Layers> {
 }
 
 /// Bytes up to which the calls work in memory of their own.
-const HOME: usize = 1 << 28;
+const MAX_PRIVATE_BYTES: usize = 1 << 28;
 
 impl Layers {
     /// Bytes of each operand and of the output.
@@ -49,22 +49,22 @@ impl Layers {
         gpu.with_dnn(|dnn| dnn.recurrence_workspace(&self.recurrence.of, self.back))
     }
 
-    fn is_at_home(&self, gpu: &Gpu) -> Result<bool> {
-        Ok(self.sizes().iter().sum::<usize>() + self.workspace_bytes(gpu)? <= HOME)
+    fn uses_private_memory(&self, gpu: &Gpu) -> Result<bool> {
+        Ok(self.sizes().iter().sum::<usize>() + self.workspace_bytes(gpu)? <= MAX_PRIVATE_BYTES)
     }
 
     /// Operands, output and workspace of a run.
-    fn places(&self, run: Run, workspace: DevPtr) -> (Vec<DevPtr>, DevPtr) {
-        if run.home.is_null() {
+    fn operand_addresses(&self, run: Run, workspace: DevPtr) -> (Vec<DevPtr>, DevPtr) {
+        if run.private.is_null() {
             return (self.operands(run), workspace);
         }
-        let mut at = run.home;
-        let mut places = Vec::new();
+        let mut at = run.private;
+        let mut operand_addresses = Vec::new();
         for bytes in self.sizes() {
-            places.push(at);
+            operand_addresses.push(at);
             at = at.offset(bytes as i64);
         }
-        (places, at)
+        (operand_addresses, at)
     }
 
     fn operands(&self, run: Run) -> Vec<DevPtr> {
@@ -75,29 +75,29 @@ impl Layers {
 
 impl Routine for Layers {
     fn workspace(&self, gpu: &Gpu) -> Result<usize> {
-        if self.is_at_home(gpu)? { Ok(0) } else { self.workspace_bytes(gpu) }
+        if self.uses_private_memory(gpu)? { Ok(0) } else { self.workspace_bytes(gpu) }
     }
 
-    fn home(&self, gpu: &Gpu) -> Result<(usize, [Vec<RoutineCopy>; 2])> {
-        if !self.is_at_home(gpu)? {
+    fn private_memory(&self, gpu: &Gpu) -> Result<(usize, [Vec<RoutineCopy>; 2])> {
+        if !self.uses_private_memory(gpu)? {
             return Ok((0, [Vec::new(), Vec::new()]));
         }
         let size = self.recurrence.of.dtype.size();
         let r = &self.recurrence;
         let exact = [r.operand, r.result, r.gradient()].map(|n| n as usize * size);
-        let (mut before, mut home) = (Vec::new(), 0);
+        let (mut before, mut private) = (Vec::new(), 0);
         for ((&(buffer, offset), bytes), room) in self.ins.iter().zip(exact).zip(self.sizes()) {
-            before.push(RoutineCopy { buffer, offset, home, bytes });
-            home += room;
+            before.push(RoutineCopy { buffer, offset, private, bytes });
+            private += room;
         }
         let bytes = if self.back { exact[0] } else { exact[1] };
-        let after = vec![RoutineCopy { buffer: self.out, offset: 0, home, bytes }];
+        let after = vec![RoutineCopy { buffer: self.out, offset: 0, private, bytes }];
         Ok((self.sizes().iter().sum::<usize>() + self.workspace_bytes(gpu)?, [before, after]))
     }
 
     fn submit(&self, gpu: &Gpu, run: Run, workspace: DevPtr, stream: &Stream) -> Result<()> {
         let of = &self.recurrence.of;
-        let (operands, workspace) = self.places(run, workspace);
+        let (operands, workspace) = self.operand_addresses(run, workspace);
         gpu.with_dnn(|dnn| match operands[..] {
             // SAFETY: the plan's buffers are live for the run and have the sizes of the recurrence.
             [a, out] => unsafe { dnn.recur(of, [a, out], workspace, stream) },
@@ -107,8 +107,8 @@ impl Routine for Layers {
         })
     }
 
-    fn same(&self, one: Run, other: Run) -> bool {
-        !one.home.is_null() || (self.operands(one) == self.operands(other) && one.scratch == other.scratch)
+    fn same_arguments(&self, one: Run, other: Run) -> bool {
+        !one.private.is_null() || (self.operands(one) == self.operands(other) && one.scratch == other.scratch)
     }
 }
 

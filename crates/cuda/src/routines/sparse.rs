@@ -8,9 +8,9 @@ use cuprous_plan::RoutineCall;
 
 use super::{Routine, Run};
 use crate::cusparse::{Element, SparseOperands, SparseProduct};
-use crate::device::Gpu;
 use crate::driver::{DevPtr, Stream};
 use crate::error::Result;
+use crate::gpu::Gpu;
 
 /// One product; operands as (buffer, byte offset).
 pub(super) struct Product {
@@ -76,7 +76,7 @@ impl Routine for Product {
         })
     }
 
-    fn same(&self, one: Run, other: Run) -> bool {
+    fn same_arguments(&self, one: Run, other: Run) -> bool {
         self.operands(one) == self.operands(other) && one.scratch == other.scratch
     }
 }

@@ -4,7 +4,7 @@
 //! slots; a thread fills one while the device reads the other, so host copies and PCIe transfers overlap.
 //! Invariant: a slot is written only after the event recorded behind its last transfer is done.
 
-mod arrivals;
+mod copy_stream;
 mod pinned;
 mod workers;
 
@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::driver::{Context, DevPtr, Event, PinnedBuffer, Stream, memcpy_dtoh_async, memcpy_htod_async};
 use crate::error::{CudaError, Result};
-pub(crate) use arrivals::{APART, Arrivals};
+pub(crate) use copy_stream::{COPY_STREAM_BYTES, CopyStream};
 pub(crate) use pinned::Pinned;
 use workers::Workers;
 

@@ -8,9 +8,9 @@ use cuprous_core::attention::Attention;
 use cuprous_plan::RoutineCall;
 
 use super::{Routine, Run, flat_operands};
-use crate::device::Gpu;
 use crate::driver::{DevPtr, Stream};
 use crate::error::Result;
+use crate::gpu::Gpu;
 
 /// Operands as (buffer, byte offset), then the output.
 pub(super) struct Attend {
@@ -57,7 +57,7 @@ impl Routine for Attend {
         })
     }
 
-    fn same(&self, one: Run, other: Run) -> bool {
+    fn same_arguments(&self, one: Run, other: Run) -> bool {
         self.operands(one) == self.operands(other) && one.scratch == other.scratch
     }
 }

@@ -11,11 +11,11 @@ use cuprous_kernel::{Module as Ir, Options, abi};
 use cuprous_plan::kernels::{Launch, RawKernel, RawModule, UserKernel};
 
 use crate::codegen::user::{UserCode, generate};
-use crate::compile;
-use crate::device::{Counters, Gpu};
 use crate::driver::{Function, FunctionInfo, LaunchShape, Module, memcpy_dtoh_async, memset_async};
 use crate::error::{CudaError, Result, translate};
+use crate::gpu::{Counters, Gpu};
 use crate::link;
+use crate::modules;
 use crate::nvrtc::CompileOptions;
 
 /// A function of a loaded module.
@@ -187,7 +187,7 @@ impl CudaKernel {
         }
         // Who asks for lines wants those of the code that is shown.
         let source = if options.lineinfo { code.source() } else { code.compiled() };
-        let mut cubin = compile::cubin(gpu, &source, &code.name, &told)?;
+        let mut cubin = modules::cubin(gpu, &source, &code.name, &told)?;
         if !whole {
             cubin = link::link(gpu, &cubin, &options.objects, &code.name, options.max_registers)?;
         }
@@ -261,7 +261,7 @@ impl CudaModule {
             let mut all = CompileOptions::new(&gpu.target);
             all.plain = true;
             all.extra.extend_from_slice(options);
-            compile::cubin(gpu, &source, name, &all)?
+            modules::cubin(gpu, &source, name, &all)?
         };
         Ok(CudaModule { gpu: gpu.clone(), module: Arc::new(Module::load(gpu.context, &cubin)?) })
     }
