@@ -114,6 +114,7 @@ fn kernels_graphs_and_patches() -> Result<()> {
     assert!(scale.info()?.max_threads >= 256 && scale.max_blocks_per_sm(256, 0)? > 0);
     let ones = vec![1f32; 1000];
     let (x, y, z) = (bench.put(&ones), bench.put(&ones), bench.put(&ones));
+    let (twos, zeros) = (bench.put(&[2f32; 1000]), bench.put(&[0f32; 1000]));
     let shape = LaunchShape::linear(4, 256);
     let mut pointers = Vec::new();
     scale_args(x, 3.0, 1000).pointers(&mut pointers);
@@ -125,12 +126,12 @@ fn kernels_graphs_and_patches() -> Result<()> {
 
     let mut builder = GraphBuilder::new(bench.context)?;
     // SAFETY: as above; the memory lives through the test.
-    let (first, memset, copy, mut exec) = unsafe {
+    let (first, fill, copy, mut exec) = unsafe {
         let first = builder.add_kernel(scale, shape, scale_args(x, 2.0, 1000), &[])?;
-        let memset = builder.add_memset(y, 0x4000_0000, 500, &[])?;
-        let second = builder.add_kernel(scale, shape, scale_args(y, 10.0, 1000), &[memset])?;
+        let fill = builder.add_copy(y, twos, 2000, &[])?;
+        let second = builder.add_kernel(scale, shape, scale_args(y, 10.0, 1000), &[fill])?;
         let copy = builder.add_copy(z, x, 4000, &[first, second])?;
-        (first, memset, copy, builder.instantiate()?)
+        (first, fill, copy, builder.instantiate()?)
     };
     exec.upload(&bench.stream)?;
     exec.launch(&bench.stream)?;
@@ -141,10 +142,9 @@ fn kernels_graphs_and_patches() -> Result<()> {
     unsafe {
         assert!(!exec.set_kernel_args(first, &scale_args(x, 2.0, 1000))?);
         assert!(exec.set_kernel_args(first, &scale_args(x, 0.5, 500))?);
-        assert!(exec.set_kernel(first, LaunchShape::linear(2, 256), &scale_args(x, 0.5, 500))?);
-        assert!(exec.set_memset(memset, y, 0, 1000)?);
+        assert!(exec.set_copy(fill, y, zeros, 4000)?);
         assert!(exec.set_copy(copy, z, y, 2000)?);
-        assert!(exec.set_memset(copy, y, 0, 1000).is_err());
+        assert!(exec.set_kernel_args(copy, &scale_args(y, 0.0, 1000)).is_err());
     }
     exec.launch(&bench.stream)?;
     assert_eq!(bench.get::<f32>(x, 1000)[498..502], [3.0, 3.0, 6.0, 6.0]);

@@ -345,9 +345,9 @@ impl CublasLt {
         }
     }
 
-    /// How many plans are cached.
-    #[must_use]
-    pub fn plan_count(&self) -> usize {
+    /// Returns the number of cached plans.
+    #[cfg(test)]
+    pub(crate) fn plan_count(&self) -> usize {
         self.plans.len()
     }
 

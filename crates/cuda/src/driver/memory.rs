@@ -125,19 +125,6 @@ pub unsafe fn memset_async(to: DevPtr, value: u8, bytes: usize, stream: &Stream)
     unsafe { call!(api, cuMemsetD8Async(to.0, value, bytes, stream.raw())) }
 }
 
-/// Submits the filling of `count` 32-bit words with one value; `to` must be a multiple of 4.
-///
-/// # Errors
-/// The driver fails, or earlier work did.
-///
-/// # Safety
-/// The range must be a live allocation.
-pub unsafe fn memset_u32_async(to: DevPtr, value: u32, count: usize, stream: &Stream) -> Result<()> {
-    let api = api()?;
-    // SAFETY: the caller vouches for the range.
-    unsafe { call!(api, cuMemsetD32Async(to.0, value, count, stream.raw())) }
-}
-
 /// Page-locked host memory, fast to read back (not write-combined) and usable from every context.
 #[derive(Debug)]
 pub struct PinnedBuffer {

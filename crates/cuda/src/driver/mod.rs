@@ -24,7 +24,7 @@ pub use info::{DeviceInfo, device_count, device_info};
 pub use launch::{ArgBlock, Function, FunctionInfo, LaunchShape, Module};
 pub use memory::{
     DevPtr, PinnedBuffer, mem_alloc, mem_free, mem_info, memcpy_dtod_async, memcpy_dtoh_async, memcpy_htod_async,
-    memset_async, memset_u32_async,
+    memset_async,
 };
 pub use stream::{Event, Stream};
 

@@ -8,7 +8,6 @@ use crate::error::Result;
 
 const NON_BLOCKING: u32 = 1;
 const EVENT_DISABLE_TIMING: u32 = 2;
-const EVENT_BLOCKING_SYNC: u32 = 1;
 
 /// A queue of device work, run in order.
 #[derive(Debug)]
@@ -150,14 +149,6 @@ impl Event {
     /// The driver fails.
     pub fn with_timing(context: &'static Context) -> Result<Event> {
         Event::with_flags(context, 0)
-    }
-
-    /// An event whose waiters sleep instead of spinning; without a time stamp.
-    ///
-    /// # Errors
-    /// The driver fails.
-    pub fn with_blocking_sync(context: &'static Context) -> Result<Event> {
-        Event::with_flags(context, EVENT_DISABLE_TIMING | EVENT_BLOCKING_SYNC)
     }
 
     fn with_flags(context: &'static Context, flags: u32) -> Result<Event> {
