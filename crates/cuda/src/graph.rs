@@ -128,9 +128,7 @@ impl GraphBuilder {
         self.add(deps, NodeKind::Copy { to, from, bytes }, |api, new| {
             let params = &raw const params;
             // SAFETY: the caller vouches for the ranges; the driver copies the parameters.
-            unsafe {
-                call!(api, cuGraphAddMemcpyNode(new.handle, new.graph, new.deps, new.dep_count, params, context))
-            }
+            unsafe { call!(api, cuGraphAddMemcpyNode(new.handle, new.graph, new.deps, new.dep_count, params, context)) }
         })
     }
 
@@ -149,9 +147,7 @@ impl GraphBuilder {
         let child = self.capture(submit)?;
         self.add(deps, NodeKind::Captured, |api, new| {
             // SAFETY: the driver copies the captured graph; the caller vouches for its work.
-            unsafe {
-                call!(api, cuGraphAddChildGraphNode(new.handle, new.graph, new.deps, new.dep_count, child.raw))
-            }
+            unsafe { call!(api, cuGraphAddChildGraphNode(new.handle, new.graph, new.deps, new.dep_count, child.raw)) }
         })
     }
 
@@ -282,7 +278,8 @@ impl GraphExec {
     /// # Safety
     /// The requirements of `GraphBuilder::add_kernel`.
     pub unsafe fn set_kernel_args(&mut self, node: NodeId, args: &ArgBlock) -> Result<bool> {
-        let Some(Node { kind: NodeKind::Kernel { args: current, .. }, .. }) = self.graph.nodes.get_mut(node.index()) else {
+        let Some(Node { kind: NodeKind::Kernel { args: current, .. }, .. }) = self.graph.nodes.get_mut(node.index())
+        else {
             return Err(wrong_kind(node, "kernel"));
         };
         if current == args {
@@ -302,7 +299,8 @@ impl GraphExec {
     /// The requirements of `GraphBuilder::add_copy`.
     pub unsafe fn set_copy(&mut self, node: NodeId, to: DevPtr, from: DevPtr, bytes: usize) -> Result<bool> {
         let context = self.graph.context;
-        let Some(Node { raw, kind: NodeKind::Copy { to: t, from: f, bytes: b } }) = self.graph.nodes.get_mut(node.index())
+        let Some(Node { raw, kind: NodeKind::Copy { to: t, from: f, bytes: b } }) =
+            self.graph.nodes.get_mut(node.index())
         else {
             return Err(wrong_kind(node, "copy"));
         };
