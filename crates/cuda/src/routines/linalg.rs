@@ -1,7 +1,7 @@
-//! Decompositions: small matrices by kernels of our own, others by cuSOLVER.
+//! Decompositions: small matrices by our own kernels, others by cuSOLVER.
 //!
-//! cuSOLVER's matrices are column-major, so that a row-major matrix is to it the transposed one. Where that is as good,
-//! nothing is turned: Aᵀ is conj(A) for Hermitian matrices, and has A's determinant and singular values.
+//! cuSOLVER's matrices are column-major, so it reads a row-major matrix as its transpose. Where that serves as well, the
+//! matrix is not transposed: Aᵀ is conj(A) for Hermitian matrices, and has A's determinant and singular values.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -17,15 +17,15 @@ use crate::driver::{DevPtr, PinnedBuffer, Stream};
 use crate::error::Result;
 use crate::gpu::Gpu;
 
-/// The longest side of Hermitian matrices that are decomposed a whole batch at once.
+/// The largest Hermitian matrices whose whole batch is decomposed by one call.
 const BATCHED_EIGH: i64 = 512;
 
-/// A call of cuSOLVER for each matrix of the batch, or one for all.
+/// Calls of cuSOLVER: one for each matrix of the batch, or one for all.
 struct Solver {
     problem: Problem,
     operands: [Arg; 4],
     info: Arg,
-    /// Bytes on the device, once asked.
+    /// Bytes of the workspace on the device, once known.
     device: OnceLock<usize>,
     /// The workspace on the host, which the library copies from and to.
     host: Mutex<Option<PinnedBuffer>>,
@@ -51,18 +51,19 @@ impl Routine for Solver {
         let device = self.device.get().copied().unwrap_or(0);
         let host = self.host.lock().unwrap_or_else(|e| e.into_inner());
         gpu.with_solver(|solver| {
-            // SAFETY: operands are buffers and scratch of the run, as large as the plan made them; the workspaces are
-            // what `workspace` asked for, and the program, with the one on the host, outlives its runs.
+            // SAFETY: operands are buffers and scratch of the run, with the sizes of the plan. The workspaces have the
+            // sizes that `workspace` returned, and the program, which owns the one on the host, outlives its runs.
             unsafe { solver.run(&self.problem, &operands, device, host.as_ref(), stream) }
         })
     }
 
     fn same_arguments(&self, one: Run, other: Run) -> bool {
-        let of = |run: Run| self.operands(run, run.scratch);
-        of(one) == of(other)
+        let operands = |run: Run| self.operands(run, run.scratch);
+        operands(one) == operands(other)
     }
 
-    /// Iterations look at their progress from the host, and the library promises capture of none.
+    /// Iterative methods read their progress on the host, and the library does not document that any function can be
+    /// captured.
     fn can_capture(&self) -> bool {
         false
     }
@@ -74,7 +75,7 @@ impl fmt::Display for Solver {
     }
 }
 
-/// A decomposition.
+/// Plans a decomposition. `None` for other routines and dtypes.
 pub(super) fn decomposition(call: &RoutineCall, arch: Arch, options: Options) -> Option<Planned> {
     let RoutineOp::Linalg(op) = call.op else { return None };
     let number = match call.ins[0].1.dtype {
@@ -113,13 +114,13 @@ pub(super) struct Plan {
     pub(super) routines: Vec<(usize, Arc<dyn Routine>)>,
 }
 
-/// A matrix in the scratch.
+/// Returns the matrix at the start of `arg`.
 pub(super) fn at(arg: Arg) -> Source {
     Source { at: arg, offset: 0 }
 }
 
 impl Plan {
-    /// Calls the library after the kernels so far. `spare`: what it says of the matrices is nothing to keep.
+    /// Adds a call of the library after the kernels so far. With `spare` its status for each matrix is not kept.
     fn call(&mut self, task: Task, operands: &[Arg], spare: bool) {
         let mut all = [Arg::I64(0); 4];
         all[..operands.len()].copy_from_slice(operands);
@@ -183,7 +184,7 @@ impl Plan {
         self.work.judge(false);
     }
 
-    /// Of Aᵀ, whose determinant is A's.
+    /// Factors Aᵀ, whose determinant is that of A.
     fn slogdet(&mut self, a: Source) {
         let (n, batch, dtype) = (self.work.n, self.work.batch, self.work.dtype);
         if self.work.fits_lu() {
@@ -230,9 +231,9 @@ impl Plan {
         self.relay(at(q), result, [m, width], [1, m], [gap, m * width], 0);
     }
 
-    /// Of A where it is tall, else of Aᵀ = conj(V) S Uᵀ: the library wants at least as many rows as columns. Its polar
-    /// decomposition (`gesvdp`) is not used: of matrices of low rank it is wrong (residuals of 0.15 in float32 and 4e-11
-    /// in float64 for 1,500 × 1,500, seen with 12.0 on an H200).
+    /// Decomposes A if it is tall, else Aᵀ = conj(V) S Uᵀ, because the library requires at least as many rows as columns.
+    /// Its polar decomposition (`gesvdp`) is not used: it is wrong for matrices of low rank (residuals of 0.15 in float32
+    /// and 4e-11 in float64 for 1,500 × 1,500, seen with 12.0 on an H200).
     fn svd(&mut self, a: Source, vectors: Vectors) {
         let Work { m, n, batch, dtype, .. } = self.work;
         let (rows, columns) = (m.max(n), m.min(n));
@@ -265,7 +266,7 @@ impl Plan {
         self.work.judge(true);
     }
 
-    /// Of Aᵀ = conj(A), whose other triangle is read; its eigenvectors are conj(V).
+    /// Decomposes Aᵀ = conj(A), of which the other triangle is read and whose eigenvectors are conj(V).
     fn eigh(&mut self, a: Source, upper: bool, vectors: bool) {
         let Work { n, batch, dtype, .. } = self.work;
         let real = dtype.component();
@@ -314,7 +315,7 @@ mod tests {
 
     use super::*;
 
-    /// What a decomposition of float32 becomes: the kernels' number and the library's tasks.
+    /// Plans a decomposition of float32. Returns the number of kernels and the library's tasks.
     fn planned(op: LinalgOp, shape: &[i64], columns: i64) -> (usize, Vec<String>) {
         planned_for("sm_80", op, shape, columns)
     }
@@ -363,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn large_matrices_are_the_librarys() {
+    fn large_matrices_are_decomposed_by_the_library() {
         let table: [(LinalgOp, &[&str]); 7] = [
             (LinalgOp::Cholesky { upper: true }, &["Cholesky"]),
             (LinalgOp::Solve, &["Factors", "Substitution"]),
@@ -378,9 +379,9 @@ mod tests {
         }
     }
 
-    /// Panels of 32 columns by groups of four, what is behind them by products; back by blocks of 64 rows.
+    /// Panels of 32 columns in groups of four, the rest of the matrix by products; substitution by blocks of 64 rows.
     #[test]
-    fn newer_devices_eliminate_by_kernels() {
+    fn newer_devices_factor_by_our_own_kernels() {
         let (kernels, products) = planned_for("sm_90", LinalgOp::Solve, &[200, 200], 5);
         // Flags and operands; 7 panels with their rows; corners; the result and its flag.
         assert_eq!(kernels, 2 + 2 * 7 + 1 + 2);
