@@ -145,7 +145,7 @@ pub(crate) fn plan(call: &RoutineCall, arch: Arch, options: Options) -> Result<P
     if let Some(layers) = recurrent::layers(call) {
         return Ok(Planned::routine(layers));
     }
-    generate_call(call, arch, options)
-        .map(Planned::from)
-        .ok_or_else(|| CudaError::Unsupported(format!("[{}] is not supported on CUDA for these dtypes", call.op.name())))
+    generate_call(call, arch, options).map(Planned::from).ok_or_else(|| {
+        CudaError::Unsupported(format!("[{}] is not supported on CUDA for these dtypes", call.op.name()))
+    })
 }
