@@ -129,7 +129,7 @@ impl Plan {
                 candidates.push(k);
             }
         }
-        // If no engine is deterministic, the first that works is used.
+        // If no engine qualifies, the first one that works is used, but not one that reduces the precision.
         let others = (0..engines.len())
             .filter(|&k| candidates.is_empty() && !engines.traits(k).is_ok_and(|t| exact && t.reduces_precision));
         let all: Vec<usize> = candidates.iter().copied().chain(others).collect();

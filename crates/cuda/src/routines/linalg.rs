@@ -12,7 +12,7 @@ use cuprous_plan::RoutineCall;
 use super::{Planned, Routine, Run};
 use crate::codegen::linalg::{Relay, Work, how};
 use crate::codegen::{Arch, Arg, Options, Source};
-use crate::cusolver::{Number, Operands, Problem, Room, Task};
+use crate::cusolver::{Number, Operands, Problem, Task, WorkspaceSize};
 use crate::driver::{DevPtr, PinnedBuffer, Stream};
 use crate::error::Result;
 use crate::gpu::Gpu;
@@ -39,7 +39,7 @@ impl Solver {
 
 impl Routine for Solver {
     fn workspace(&self, gpu: &Gpu) -> Result<usize> {
-        let Room { device, host } = gpu.with_solver(|solver| solver.room(&self.problem))?;
+        let WorkspaceSize { device, host } = gpu.with_solver(|solver| solver.workspace_size(&self.problem))?;
         if host > 0 {
             *self.host.lock().unwrap_or_else(|e| e.into_inner()) = Some(PinnedBuffer::new(gpu.context, host)?);
         }
