@@ -29,7 +29,7 @@ pub use memory::{
 pub use stream::{Event, Stream};
 
 /// The oldest driver that we support, by the newest CUDA that it knows.
-pub const OLDEST: (u32, u32) = (12, 0);
+pub const MIN_DRIVER: (u32, u32) = (12, 0);
 
 /// Calls a driver function; a symbol that is missing or a status that is not success becomes an error.
 macro_rules! call {
@@ -114,8 +114,8 @@ fn start() -> Result<&'static DriverApi> {
         return Ok(api);
     }
     let found = version()?;
-    if found < OLDEST {
-        return Err(CudaError::DriverTooOld { found, needed: OLDEST });
+    if found < MIN_DRIVER {
+        return Err(CudaError::DriverTooOld { found, needed: MIN_DRIVER });
     }
     let api = sys::driver()?;
     // SAFETY: no arguments but the flags, which must be zero.
@@ -166,7 +166,7 @@ pub fn why_unavailable() -> Option<String> {
     }
     match version() {
         Err(error) => Some(plain(error)),
-        Ok(found) if found < OLDEST => Some(plain(CudaError::DriverTooOld { found, needed: OLDEST })),
+        Ok(found) if found < MIN_DRIVER => Some(plain(CudaError::DriverTooOld { found, needed: MIN_DRIVER })),
         Ok(_) => None,
     }
 }
