@@ -32,7 +32,8 @@ impl Drop for Block {
     }
 }
 
-/// A block that was filled by the copy stream. When dropped, it waits for the next copy instead of going back to the pool.
+/// A block that was filled by the copy stream. When dropped, it waits for the next copy instead of going back to the
+/// pool.
 struct UploadedBlock {
     block: Block,
     /// Its size in the pool.

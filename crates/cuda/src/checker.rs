@@ -17,9 +17,9 @@ use crate::nvrtc::{self, CompileOptions};
 
 /// Compiles the code of programs for one or several targets, each kernel once.
 ///
-/// A kernel compiled alone costs 42 ms of a core, of which 25 ms are the compiler's start. Kernels may therefore wait until
-/// there are enough for one translation unit: sixteen together cost 19 ms each. An error then comes late, but names the
-/// test that needed the kernel.
+/// A kernel compiled alone costs 42 ms of a core, of which 25 ms are the compiler's start. Kernels may therefore wait
+/// until there are enough for one translation unit: sixteen together cost 19 ms each. An error then comes late, but
+/// names the test that needed the kernel.
 #[derive(Debug)]
 pub struct Checker {
     /// The alternatives of each target.
@@ -47,9 +47,9 @@ struct Kernel {
 }
 
 impl Checker {
-    /// Creates a checker for targets. `sm_80,sm_90` compiles for both. `sm_80|sm_90` compiles for one of them, chosen by the
-    /// code, so that each target gets its share of many kernels. `compute_90` compiles to PTX only, in a quarter of the
-    /// time.
+    /// Creates a checker for targets. `sm_80,sm_90` compiles for both. `sm_80|sm_90` compiles for one of them, chosen
+    /// by the code, so that each target gets its share of many kernels. `compute_90` compiles to PTX only, in a quarter
+    /// of the time.
     pub fn new(targets: &str) -> Checker {
         let targets = targets.split(',').map(|all| all.split('|').map(str::to_owned).collect()).collect();
         let state = State { batch: 1, seen: HashSet::new(), waiting: HashMap::new() };
@@ -77,8 +77,8 @@ impl Checker {
         program.steps.iter().try_for_each(|step| self.add(|_| true, |target| stages(step, target))).map_err(translate)
     }
 
-    /// Queues the stages that `code` returns for each target. Among the alternatives for which `accepts` is true, one is
-    /// chosen by the code for the first.
+    /// Queues the stages that `code` returns for each target. Among the alternatives for which `accepts` is true, one
+    /// is chosen by the code for the first.
     fn add(&self, accepts: fn(&str) -> bool, code: impl Fn(&str) -> Result<Vec<Stage>>) -> Result<()> {
         for alternatives in &self.targets {
             let mut hash = DefaultHasher::new();
@@ -175,7 +175,8 @@ impl Checker {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Returns true if another process compiled the kernel. The options, and so the keys, differ from those of code to run.
+    /// Returns true if another process compiled the kernel. The options, and so the keys, differ from those of code to
+    /// run.
     fn is_known(&self, target: &str, stage: &Stage) -> Result<bool> {
         Ok(self.cache.get(&key(target, stage)?).is_some())
     }

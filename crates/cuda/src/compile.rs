@@ -44,8 +44,8 @@ pub(crate) fn compile(gpu: &Arc<Gpu>, program: &Arc<Program>) -> Result<CudaProg
     Ok(compiled)
 }
 
-/// Compiles all kernels of several programs at once. Steps that cannot be planned are left out. `progress` is called with
-/// the number of kernels that are done and the number of all.
+/// Compiles all kernels of several programs at once. Steps that cannot be planned are left out. `progress` is called
+/// with the number of kernels that are done and the number of all.
 pub(crate) fn prepare(gpu: &Gpu, programs: &[Arc<Program>], progress: &mut dyn FnMut(usize, usize)) -> Result<()> {
     gpu.context.make_current()?;
     let steps = programs.iter().flat_map(|program| program.steps.iter().map(move |step| (program, step)));

@@ -205,8 +205,8 @@ impl Cusparse {
     /// The library fails.
     ///
     /// # Safety
-    /// Operands and workspace must be live allocations of the product's sizes, and starts and columns must be within the
-    /// matrix.
+    /// Operands and workspace must be live allocations of the product's sizes, and starts and columns must be within
+    /// the matrix.
     pub(crate) unsafe fn run(
         &mut self,
         product: &SparseProduct,

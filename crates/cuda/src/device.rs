@@ -262,7 +262,8 @@ impl Device for CudaDevice {
     }
 
     fn reset_peak(&self) {
-        // The peak counts waiting blocks and `used_bytes` does not. Once they are returned, the new peak equals what is used.
+        // The peak counts waiting blocks and `used_bytes` does not. Once they are returned, the new peak equals what is
+        // used.
         self.0.return_arrivals();
         lock(&self.0.pool).reset_peak();
     }

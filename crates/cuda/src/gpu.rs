@@ -155,8 +155,8 @@ impl Gpu {
         }
     }
 
-    /// Gives all blocks that wait for the next copy back to the pool. Returns true if there were any; false while a copy
-    /// is being submitted.
+    /// Gives all blocks that wait for the next copy back to the pool. Returns true if there were any; false while a
+    /// copy is being submitted.
     pub(crate) fn return_arrivals(&self) -> bool {
         let waiting = match self.copy_stream.try_lock() {
             Ok(mut copies) => copies.as_mut().map(CopyStream::take_all).unwrap_or_default(),
@@ -171,7 +171,8 @@ impl Gpu {
         lock(&self.timing)
     }
 
-    /// Runs `submit`, which submits work to a stream. While a profile is recorded, measures how long the work takes there.
+    /// Runs `submit`, which submits work to a stream. While a profile is recorded, measures how long the work takes
+    /// there.
     pub(crate) fn timed<T>(&self, what: (Kind, u64), stream: &Stream, submit: impl FnOnce() -> Result<T>) -> Result<T> {
         let Some(note) = profile::current() else { return submit() };
         let working = stream.raw() == self.stream.raw();
@@ -216,8 +217,8 @@ impl Gpu {
         f(library, *workspace)
     }
 
-    /// Returns a plan for Fourier transforms. Its tables do not come from the pool, so the pool releases its free memory
-    /// if there is too little for them.
+    /// Returns a plan for Fourier transforms. Its tables do not come from the pool, so the pool releases its free
+    /// memory if there is too little for them.
     pub(crate) fn fft_plan(&self, batch: &cufft::Batch) -> Result<Arc<cufft::Plan>> {
         lock(&self.ffts).get(batch, || match cufft::Plan::new(self.context, batch) {
             Err(error) if error.is_out_of_memory() => {

@@ -1,5 +1,5 @@
-//! Tests on a real device. Without one each test returns at once. The libraries are found through `CUPROUS_NVIDIA_ROOTS` (the
-//! wheels' `nvidia` folders).
+//! Tests on a real device. Without one each test returns at once. The libraries are found through
+//! `CUPROUS_NVIDIA_ROOTS` (the wheels' `nvidia` folders).
 
 use crate::cublaslt::{CublasLt, Epilogue, Matmul, MatmulType, Matrix, Operands, WORKSPACE_BYTES, Workspace};
 use crate::driver::{ArgBlock, Context, DevPtr, LaunchShape, Module, Stream, device_info, is_available, mem_info};

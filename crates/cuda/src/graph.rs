@@ -62,8 +62,8 @@ pub struct GraphBuilder {
     capture: Option<Stream>,
 }
 
-// SAFETY: the driver requires only that two threads do not use a graph at once, which `&mut self` ensures. The pointers in
-// the two scratch vectors are not used between calls.
+// SAFETY: the driver requires only that two threads do not use a graph at once, which `&mut self` ensures. The pointers
+// in the two scratch vectors are not used between calls.
 unsafe impl Send for GraphBuilder {}
 
 impl GraphBuilder {
@@ -97,8 +97,8 @@ impl GraphBuilder {
     /// The shape is beyond the device's limits, or the driver fails.
     ///
     /// # Safety
-    /// Whenever the graph is launched, the arguments must match the kernel's signature, and the memory that they point to
-    /// and the kernel's module must be alive.
+    /// Whenever the graph is launched, the arguments must match the kernel's signature, and the memory that they point
+    /// to and the kernel's module must be alive.
     pub unsafe fn add_kernel(
         &mut self,
         function: Function,
@@ -132,7 +132,8 @@ impl GraphBuilder {
         })
     }
 
-    /// Captures what `submit` submits to the stream that it is given, and adds it as one node: calls of NVIDIA's libraries.
+    /// Captures what `submit` submits to the stream that it is given, and adds it as one node: calls of NVIDIA's
+    /// libraries.
     ///
     /// # Errors
     /// `submit` fails or submits work that cannot be captured, or the driver fails.
@@ -349,7 +350,8 @@ impl GraphExec {
     #[inline]
     pub fn launch(&self, stream: &Stream) -> Result<()> {
         let api = api()?;
-        // SAFETY: both handles are valid while their owners live; the callers that added or patched nodes vouch for them.
+        // SAFETY: both handles are valid while their owners live; the callers that added or patched nodes vouch for
+        // them.
         unsafe { call!(api, cuGraphLaunch(self.raw, stream.raw())) }
     }
 

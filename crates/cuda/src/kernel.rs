@@ -84,8 +84,8 @@ impl LoadedKernel {
         }
         let shape = LaunchShape { grid: launch.grid, block: launch.block, shared: launch.shared };
         Counters::add(&self.gpu.counters.launches, 1);
-        // SAFETY: the arguments match the kernel's signature, and the engine keeps the arrays' memory alive. How the user's
-        // code accesses it is the user's responsibility.
+        // SAFETY: the arguments match the kernel's signature, and the engine keeps the arrays' memory alive. How the
+        // user's code accesses it is the user's responsibility.
         self.gpu.timed((Kind::Kernel, 0), &self.gpu.stream, || unsafe {
             match launch.cooperative {
                 true => function.launch_cooperative(&shape, &self.gpu.stream, pointers),

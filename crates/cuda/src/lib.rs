@@ -1,8 +1,8 @@
 //! The CUDA device: driver, run-time compiler, memory, copies, graphs and library routines.
 //!
-//! Modules by layer, each using only those above it: [`driver`], [`nvrtc`], [`cache`], [`pool`], [`staging`], [`graph`] and
-//! the libraries' wrappers; `gpu`, which owns them; `modules` and `link`, which turn source into loaded kernels; `kernel`
-//! (users' kernels), `routines` (library routines) and `run` (compiled programs); `compile`; `device`.
+//! Modules by layer, each using only those above it: [`driver`], [`nvrtc`], [`cache`], [`pool`], [`staging`], [`graph`]
+//! and the libraries' wrappers; `gpu`, which owns them; `modules` and `link`, which turn source into loaded kernels;
+//! `kernel` (users' kernels), `routines` (library routines) and `run` (compiled programs); `compile`; `device`.
 
 mod buffers;
 pub mod cache;

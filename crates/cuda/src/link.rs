@@ -121,7 +121,8 @@ fn by_driver(api: &DriverApi, options: &LinkOptions<'_>, code: &[u8], objects: &
             unsafe { call!(api, cuLinkAddData_v2(state.1, kind, at, size, name.as_ptr(), 0, null_mut(), null_mut())) }?;
         }
         let (mut out, mut size) = (null_mut::<c_void>(), 0usize);
-        // SAFETY: the call writes an address and a size. The memory belongs to the state, which lives until it was copied.
+        // SAFETY: the call writes an address and a size. The memory belongs to the state, which lives until it was
+        // copied.
         unsafe {
             call!(api, cuLinkComplete(state.1, &raw mut out, &raw mut size))?;
             Ok(std::slice::from_raw_parts(out.cast::<u8>(), size).to_vec())

@@ -24,8 +24,8 @@ pub(crate) fn compile_options(target: &str) -> CompileOptions {
     nvrtc_options
 }
 
-/// Returns the functions of `stages`. Those that are not loaded yet are compiled in parallel. `progress` is called with the
-/// number of compiled kernels and the number of all that are compiled.
+/// Returns the functions of `stages`. Those that are not loaded yet are compiled in parallel. `progress` is called with
+/// the number of compiled kernels and the number of all that are compiled.
 pub(crate) fn load(gpu: &Gpu, stages: &[&Stage], progress: &mut dyn FnMut(usize, usize)) -> Result<Vec<Function>> {
     let sources: Vec<String> = stages.iter().map(|s| s.source()).collect();
     let mut missing: Vec<usize> = Vec::new();
@@ -58,8 +58,8 @@ pub(crate) fn load(gpu: &Gpu, stages: &[&Stage], progress: &mut dyn FnMut(usize,
         .collect()
 }
 
-/// Maps `items` by `work` on all processors, keeping their order. `progress` is called with the number of items that are
-/// done and the number of all.
+/// Maps `items` by `work` on all processors, keeping their order. `progress` is called with the number of items that
+/// are done and the number of all.
 fn in_parallel<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> R + Sync,

@@ -1,7 +1,7 @@
 //! Compiles CUDA C++ to cubin with NVRTC. Needs no GPU and no driver.
 //!
-//! The output is cubin instead of PTX: a driver older than NVRTC refuses its PTX, and a cubin loads without the driver's
-//! compiler.
+//! The output is cubin instead of PTX: a driver older than NVRTC refuses its PTX, and a cubin loads without the
+//! driver's compiler.
 
 use std::ffi::{CStr, CString, c_char};
 use std::fmt::Write as _;
@@ -74,9 +74,9 @@ pub struct Compiled {
 }
 
 impl Compiled {
-    /// Returns true if ptxas spilled registers inside a libdevice call, such as a division of doubles. ptxas 13.0 and 13.5
-    /// miscompile this: registers of the kernel are overwritten before they are saved, and results are wrong. Known only
-    /// if the options include `--warn-on-spills`.
+    /// Returns true if ptxas spilled registers inside a libdevice call, such as a division of doubles. ptxas 13.0 and
+    /// 13.5 miscompile this: registers of the kernel are overwritten before they are saved, and results are wrong.
+    /// Known only if the options include `--warn-on-spills`.
     #[must_use]
     pub fn has_libdevice_spills(&self) -> bool {
         self.log.lines().any(|line| line.contains("spilled") && line.contains("'__cuda"))
@@ -210,8 +210,8 @@ impl Program<'_> {
 
 /// Compiles a source, which messages call `name`. May run in several threads at once.
 ///
-/// If a bound on blocks per multiprocessor leaves a libdevice call too few registers, the source is compiled again without
-/// the bound ([`Compiled::has_libdevice_spills`]).
+/// If a bound on blocks per multiprocessor leaves a libdevice call too few registers, the source is compiled again
+/// without the bound ([`Compiled::has_libdevice_spills`]).
 ///
 /// # Errors
 /// NVRTC is not installed, or the source has errors. The message then contains the log and the lines around the first
@@ -307,8 +307,9 @@ pub fn missing_header(log: &str) -> Option<String> {
     let Some((_, rest)) = log.split_once("cannot open source file \"") else {
         let mut errors = log.lines().filter(|line| line.contains("error"));
         let needs_nvcc = errors.any(|line| line.contains("/thrust/") || line.contains("/cub/device/"));
-        let advice = "this header is for nvcc (RawModule's backend=\"nvcc\"): of thrust, NVRTC accepts <thrust/complex.h>, \
-                    <thrust/tuple.h> and <thrust/functional.h>; for algorithms use <cub/block/…> and <cub/warp/…>\n";
+        let advice = "this header is for nvcc (RawModule's backend=\"nvcc\"): of thrust, NVRTC accepts \
+                    <thrust/complex.h>, <thrust/tuple.h> and <thrust/functional.h>; \
+                    for algorithms use <cub/block/…> and <cub/warp/…>\n";
         return needs_nvcc.then(|| advice.into());
     };
     let name = rest.split_once('"')?.0;

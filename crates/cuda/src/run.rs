@@ -1,5 +1,5 @@
-//! Runs compiled programs: at first on the stream, then as one graph whose nodes are patched where an address or a scalar
-//! differs from the run before.
+//! Runs compiled programs: at first on the stream, then as one graph whose nodes are patched where an address or a
+//! scalar differs from the run before.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -22,8 +22,8 @@ use crate::timing::{Marks, ProfileSampling, SpanStart, Timing};
 /// A program becomes a graph at this run, if it has at least `MIN_GRAPH_TASKS` tasks.
 const GRAPH_FROM_RUN: u32 = 3;
 const MIN_GRAPH_TASKS: usize = 2;
-/// After this many recaptures of routines within `RECAPTURE_WINDOW` runs a program runs on the stream for good. Without the
-/// window, alternating between a few models would move a program off its graph sooner or later.
+/// After this many recaptures of routines within `RECAPTURE_WINDOW` runs a program runs on the stream for good. Without
+/// the window, alternating between a few models would move a program off its graph sooner or later.
 const MAX_RECAPTURES: u32 = 8;
 const RECAPTURE_WINDOW: u32 = 64;
 
@@ -481,8 +481,8 @@ impl CudaProgram {
         Ok(())
     }
 
-    /// Builds a graph of the tasks, one after the other, and returns it with their nodes. `insert` may add a node before the
-    /// first task (`None`) and after each.
+    /// Builds a graph of the tasks, one after the other, and returns it with their nodes. `insert` may add a node
+    /// before the first task (`None`) and after each.
     fn graph(&mut self, run: Run, insert: &mut InsertNodes<'_>) -> Result<(GraphExec, Vec<NodeId>)> {
         let gpu = self.gpu.clone();
         let mut builder = GraphBuilder::new(gpu.context)?;
@@ -490,8 +490,8 @@ impl CudaProgram {
         let mut last = insert(&mut builder, None)?;
         for (k, task) in self.tasks.iter_mut().enumerate() {
             let after: Vec<NodeId> = last.into_iter().collect();
-            // SAFETY: arguments and ranges are those of `stream`. The graph is patched before each launch, so its addresses
-            // are live.
+            // SAFETY: arguments and ranges are those of `stream`. The graph is patched before each launch, so its
+            // addresses are live.
             let node = unsafe {
                 match task {
                     Task::Kernel(launch) => {

@@ -1,10 +1,10 @@
-//! Times on the device, for a profile: events recorded on our own streams around submitted work, read once they are done.
-//! CUPTI is not used, so no privileges are needed.
+//! Times on the device, for a profile: events recorded on our own streams around submitted work, read once they are
+//! done. CUPTI is not used, so no privileges are needed.
 //!
-//! The cost of a program is one span between two events. Where the device continues from one program to the next without a
-//! pause, the last event of one span is the first of the next. Some runs are sampled step by step: on the stream with
-//! events between the steps, as a graph with event record nodes between them. Samples tell how a program's span divides
-//! into its steps.
+//! The cost of a program is one span between two events. Where the device continues from one program to the next
+//! without a pause, the last event of one span is the first of the next. Some runs are sampled step by step: on the
+//! stream with events between the steps, as a graph with event record nodes between them. Samples tell how a program's
+//! span divides into its steps.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -30,8 +30,8 @@ const CLOCK_SAMPLES: usize = 5;
 /// The number of the latest profile.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// Events created before a profile begins, so that the first profiled steps do not create them: each costs about as much
-/// as a launch.
+/// Events created before a profile begins, so that the first profiled steps do not create them: each costs about as
+/// much as a launch.
 const PREALLOCATED_EVENTS: usize = 512;
 /// Events kept from one profile to the next.
 const MAX_SAVED_EVENTS: usize = 2 * MAX_PENDING;
@@ -42,7 +42,8 @@ pub(crate) type Marks = SmallVec<[(Kind, u64, Event); 1]>;
 /// A submitted span: its parts lie between the first event and each of the others.
 struct Pending {
     note: Note,
-    /// `None` if the span begins where the one before it on the same stream ends, which was not done when this one came.
+    /// `None` if the span begins where the one before it on the same stream ends, which was not done when this one
+    /// came.
     first: Option<Event>,
     marks: Marks,
     /// The host's time of submission. The span cannot have begun earlier, whatever the clocks say.
@@ -71,8 +72,8 @@ pub(crate) struct Timing {
     anchor: (Event, u64),
 }
 
-/// The first event of a span that is being submitted, and the time of submission. Without an event the span begins where
-/// the one before it ends.
+/// The first event of a span that is being submitted, and the time of submission. Without an event the span begins
+/// where the one before it ends.
 pub(crate) struct SpanStart(Option<Event>, u64);
 
 impl Timing {
@@ -180,8 +181,8 @@ impl Timing {
         Ok(())
     }
 
-    /// Records a span whose work has been submitted, with the events in it. `graph` is a graph that is dropped once it has
-    /// run.
+    /// Records a span whose work has been submitted, with the events in it. `graph` is a graph that is dropped once it
+    /// has run.
     pub(crate) fn record(
         &mut self,
         start: SpanStart,
@@ -249,7 +250,8 @@ impl Timing {
     /// anchor and in nanoseconds of the host, and the host's time of the last event.
     fn publish(&self, note: Note, first: &Event, marks: &Marks, earliest: u64) -> Option<(f32, u64, u64)> {
         let nanoseconds = |ms: f32| (f64::from(ms) * 1e6) as i64;
-        // An event that failed leaves a gap in the profile. The failure itself is reported where the work is waited for.
+        // An event that failed leaves a gap in the profile. The failure itself is reported where the work is waited
+        // for.
         let since = first.elapsed_ms(&self.anchor.0).ok()?;
         let at = self.anchor.1.saturating_add_signed(nanoseconds(since));
         let start = at.max(earliest);
@@ -276,16 +278,16 @@ pub(crate) struct ProfileSampling {
 }
 
 impl ProfileSampling {
-    /// Counts a run on the stream and returns true if it is sampled. The first two are, and then one in 64: an event costs
-    /// about as much as a launch.
+    /// Counts a run on the stream and returns true if it is sampled. The first two are, and then one in 64: an event
+    /// costs about as much as a launch.
     pub(crate) fn samples_stream_run(&mut self, generation: u32) -> bool {
         self.restart_if_new(generation);
         self.stream_runs = self.stream_runs.wrapping_add(1);
         self.stream_runs <= 2 || self.stream_runs.is_multiple_of(64)
     }
 
-    /// Counts a run as a graph and returns true if it is sampled. The second is, and then one in 1024: a graph must be built
-    /// for it.
+    /// Counts a run as a graph and returns true if it is sampled. The second is, and then one in 1024: a graph must be
+    /// built for it.
     pub(crate) fn samples_graph_run(&mut self, generation: u32) -> bool {
         self.restart_if_new(generation);
         self.graph_runs = self.graph_runs.wrapping_add(1);

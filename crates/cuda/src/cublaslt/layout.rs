@@ -48,8 +48,8 @@ pub(super) struct Layout {
     pub(super) transpose: bool,
 }
 
-/// `out = first × second`, all column-major. If `swapped`, `first` is the caller's `b`, and `out` is the transposed result,
-/// which in memory is the row-major result.
+/// `out = first × second`, all column-major. If `swapped`, `first` is the caller's `b`, and `out` is the transposed
+/// result, which in memory is the row-major result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Layouts {
     pub(super) first: Layout,
@@ -58,8 +58,8 @@ pub(super) struct Layouts {
     pub(super) swapped: bool,
 }
 
-/// Returns a column-major layout whose value, transposed if so marked, is the transpose of `matrix`. `None` if no stride
-/// is 1.
+/// Returns a column-major layout whose value, transposed if so marked, is the transpose of `matrix`. `None` if no
+/// stride is 1.
 fn transposed_layout(matrix: &Matrix) -> Option<Layout> {
     let Matrix { rows, cols, row_stride, col_stride, batch_stride } = *matrix;
     // The stride of an extent of 1 is not used, but cuBLASLt still checks the leading dimension.

@@ -22,8 +22,8 @@ use plan::Plan;
 /// The largest number of cached plans. The least recently used one is evicted first.
 const MAX_PLANS: usize = 512;
 
-/// The workspace in bytes with which cuBLASLt can use all of its kernels on Hopper and later. With less, it has fewer to
-/// choose from.
+/// The workspace in bytes with which cuBLASLt can use all of its kernels on Hopper and later. With less, it has fewer
+/// to choose from.
 pub const WORKSPACE_BYTES: usize = 32 << 20;
 
 /// Element types. Products of `F16` and `Bf16` are summed in float32.
@@ -90,8 +90,8 @@ impl MatmulType {
     }
 }
 
-/// An operation on the product before it is stored. Not supported for `F64`, `C64` and `C128`. A bias has one value for each
-/// column of the result, of the result's type, and requires a row-major result.
+/// An operation on the product before it is stored. Not supported for `F64`, `C64` and `C128`. A bias has one value for
+/// each column of the result, of the result's type, and requires a row-major result.
 ///
 /// `Relu` and `ReluBias` lose NaN in some kernels (seen on an H200 with cuBLASLt 13.1: float32 2048×64×2048, float16
 /// 33×100×65), so they differ from NumPy's maximum. Bias and `beta` kept NaN in all kernels that were tried.
@@ -179,7 +179,8 @@ pub struct Operands {
     pub b: DevPtr,
     /// The result.
     pub c: DevPtr,
-    /// The addend that `beta` multiplies, with the layout of the result. It is the result itself or does not overlap it.
+    /// The addend that `beta` multiplies, with the layout of the result. It is the result itself or does not overlap
+    /// it.
     pub addend: DevPtr,
     /// The bias if the epilogue has one, else null.
     pub bias: DevPtr,
@@ -260,12 +261,12 @@ impl CublasLt {
     /// Submits a product. An empty result needs no work; the caller must fill the result of an empty sum (k = 0).
     ///
     /// # Errors
-    /// `Unsupported` if cuBLASLt does not support the strides or the epilogue, so that the caller can copy or use several
-    /// operations. Otherwise the library's own error.
+    /// `Unsupported` if cuBLASLt does not support the strides or the epilogue, so that the caller can copy or use
+    /// several operations. Otherwise the library's own error.
     ///
     /// # Safety
-    /// Operands and workspace must be live allocations of the given shapes. The result must not overlap the others, except an
-    /// addend that is the result itself. The addend may be null if `beta` is 0.
+    /// Operands and workspace must be live allocations of the given shapes. The result must not overlap the others,
+    /// except an addend that is the result itself. The addend may be null if `beta` is 0.
     pub unsafe fn matmul(
         &mut self,
         problem: &Matmul,
@@ -318,8 +319,8 @@ impl CublasLt {
         let alpha = Aligned(dtype.scale(problem.alpha));
         let beta = Aligned(dtype.scale(problem.beta));
         let pointer = |address: DevPtr| address.0 as *mut c_void;
-        // SAFETY: the caller vouches for the memory. The descriptors were created for these shapes. The factors are in host
-        // memory and read before the call returns. The driver's and the runtime's stream handles are the same.
+        // SAFETY: the caller vouches for the memory. The descriptors were created for these shapes. The factors are in
+        // host memory and read before the call returns. The driver's and the runtime's stream handles are the same.
         unsafe {
             call!(
                 api,

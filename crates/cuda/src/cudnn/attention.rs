@@ -226,8 +226,8 @@ impl Cudnn {
         Ok(plan.plan.workspace.next_multiple_of(256) + rows)
     }
 
-    /// Submits the forward pass, from `operand` to `result`, or the backward pass, given the gradient of the outputs and
-    /// where to store that of the operand.
+    /// Submits the forward pass, from `operand` to `result`, or the backward pass, given the gradient of the outputs
+    /// and where to store that of the operand.
     ///
     /// # Errors
     /// The library fails.

@@ -72,7 +72,8 @@ impl Descriptor {
         Ok(Descriptor { api, raw: Raw(raw) })
     }
 
-    /// Returns the handle, as the value of an attribute of another descriptor. This one must live as long as that is used.
+    /// Returns the handle, as the value of an attribute of another descriptor. This one must live as long as that is
+    /// used.
     pub(super) fn raw(&self) -> Raw {
         self.raw
     }

@@ -475,8 +475,8 @@ impl Plan {
     /// The library fails.
     ///
     /// # Safety
-    /// `tensors` must list each tensor in memory with the address of a live allocation of its size. The workspace must have
-    /// the plan's size.
+    /// `tensors` must list each tensor in memory with the address of a live allocation of its size. The workspace must
+    /// have the plan's size.
     pub(super) unsafe fn run(
         &self,
         handle: cudnnHandle_t,
@@ -493,7 +493,8 @@ impl Plan {
             .set(Name::CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, &addresses)?
             .set(Name::CUDNN_ATTR_VARIANT_PACK_WORKSPACE, &[at(workspace)])?
             .finalize(Some(what))?;
-        // SAFETY: the caller vouches for the memory. Constants live as long as the plan and are read before the call returns.
+        // SAFETY: the caller vouches for the memory. Constants live as long as the plan and are read before the call
+        // returns.
         unsafe { self.plan.execute(handle, &pack, Some(what)) }
     }
 }

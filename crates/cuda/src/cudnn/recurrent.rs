@@ -58,8 +58,8 @@ impl Cudnn {
         plan.ok_or_else(|| crate::error::CudaError::Unsupported(format!("cuDNN does not support {of}")))
     }
 
-    /// Returns the bytes of workspace of the forward pass, or of the backward pass, where it includes a copy of the reserve
-    /// space.
+    /// Returns the bytes of workspace of the forward pass, or of the backward pass, where it includes a copy of the
+    /// reserve space.
     ///
     /// # Errors
     /// The library refuses the layers.
@@ -122,8 +122,8 @@ impl Cudnn {
         }
     }
 
-    /// Submits the backward pass, from the layers' operand and result and the gradients of outputs and last states to the
-    /// gradient of the operand.
+    /// Submits the backward pass, from the layers' operand and result and the gradients of outputs and last states to
+    /// the gradient of the operand.
     ///
     /// # Errors
     /// The library fails.
@@ -330,7 +330,8 @@ impl Plan {
         Ok(Some(plan))
     }
 
-    /// Returns the offsets of PyTorch's parameters in elements, or `None` if the gates of a parameter are not contiguous.
+    /// Returns the offsets of PyTorch's parameters in elements, or `None` if the gates of a parameter are not
+    /// contiguous.
     fn parameters(&self, handle: cudnnHandle_t, of: &Layers) -> Result<Option<Vec<i64>>> {
         let (api, what) = (self.api, Some(of as &dyn fmt::Display));
         let shapes = of.parameters();
@@ -403,8 +404,8 @@ impl Plan {
         at(array.offset(start * self.recurrence.of.dtype.size() as i64))
     }
 
-    /// Returns the addresses of the input and the initial states in the layers' operand. That of c is null unless it is an
-    /// LSTM.
+    /// Returns the addresses of the input and the initial states in the layers' operand. That of c is null unless it is
+    /// an LSTM.
     fn inputs(&self, operand: DevPtr) -> (*mut c_void, *mut c_void, *mut c_void) {
         let r = &self.recurrence;
         let from = r.places.len() - 1 - r.of.cell.states();

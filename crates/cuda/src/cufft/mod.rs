@@ -1,4 +1,5 @@
-//! Fourier transforms by cuFFT. Programs that need the same plan share it. Plans own tables on the device, but no workspace.
+//! Fourier transforms by cuFFT. Programs that need the same plan share it. Plans own tables on the device, but no
+//! workspace.
 
 use std::ffi::{c_int, c_void};
 use std::fmt;
@@ -16,8 +17,8 @@ use crate::error::{CudaError, Result};
 const MAX_PLANS: usize = 128;
 const MAX_TABLE_BYTES: u64 = 256 << 20;
 
-/// Transforms of one kind at equal distances in memory. Steps and distances are in elements; those of pairs are of the input
-/// and the output.
+/// Transforms of one kind at equal distances in memory. Steps and distances are in elements; those of pairs are of the
+/// input and the output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Batch {
     pub(crate) kind: FftKind,
@@ -189,8 +190,8 @@ impl Plan {
     /// The library fails.
     ///
     /// # Safety
-    /// The addresses and the workspace must be live allocations of the plan's sizes. Input and output must be the same or not
-    /// overlap. A half spectrum that is read is overwritten.
+    /// The addresses and the workspace must be live allocations of the plan's sizes. Input and output must be the same
+    /// or not overlap. A half spectrum that is read is overwritten.
     pub(crate) unsafe fn run(
         &self,
         kind: FftKind,
@@ -226,7 +227,8 @@ impl Drop for Plan {
             && self.context.make_current().is_ok()
         {
             let handle = *self.handle.get_mut().unwrap_or_else(|e| e.into_inner());
-            // SAFETY: the handle is owned by this value. Programs whose graphs run the plan's kernels keep the plan alive.
+            // SAFETY: the handle is owned by this value. Programs whose graphs run the plan's kernels keep the plan
+            // alive.
             let _at_worst_leaked = unsafe { call!(api, &self.batch, cufftDestroy(handle)) };
         }
     }

@@ -72,8 +72,8 @@ pub enum Task {
     Substitution { n: usize, columns: usize },
     /// `geqrf`: the matrix, which becomes R and reflectors; their min(rows, columns) factors.
     Reflectors { rows: usize, columns: usize },
-    /// `orgqr`, `ungqr`: reflectors, which become the first columns of Q (rows × columns); their factors. Matrices start
-    /// `gap` elements apart.
+    /// `orgqr`, `ungqr`: reflectors, which become the first columns of Q (rows × columns); their factors. Matrices
+    /// start `gap` elements apart.
     Basis { rows: usize, columns: usize, reflectors: usize, gap: usize },
     /// `gesvd`, for rows ≥ columns: the matrix; singular values; U; Vᴴ.
     Svd { rows: usize, columns: usize, vectors: Vectors },
@@ -149,7 +149,8 @@ macro_rules! either {
     ($api:expr, $what:expr, $purpose:expr, $query:ident / $run:ident, ($($arg:expr),*), ($($last:expr),*)) => {
         match $purpose {
             Purpose::Query(workspace_size) => {
-                call!($api, $what, $query($($arg,)* &raw mut workspace_size.device, &raw mut workspace_size.host $(, $last)*))
+                call!($api, $what, $query($($arg,)* &raw mut workspace_size.device, &raw mut workspace_size.host $(,
+                $last)*))
             }
             Purpose::Run(workspace) => {
                 let (host, on_host) = workspace.on_host();

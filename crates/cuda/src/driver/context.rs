@@ -51,8 +51,8 @@ impl Context {
         self.raw
     }
 
-    /// Makes the context current in this thread. Cheap if it already is. Other libraries may change the current context, so
-    /// it is queried each time.
+    /// Makes the context current in this thread. Cheap if it already is. Other libraries may change the current
+    /// context, so it is queried each time.
     ///
     /// # Errors
     /// The driver fails, or the process was forked.

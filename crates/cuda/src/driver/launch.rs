@@ -169,7 +169,8 @@ impl Function {
         unsafe { call!(api, cuFuncSetAttribute(self.raw, attribute, bytes)) }
     }
 
-    /// Returns how many blocks of `threads` threads and `shared` bytes of dynamic shared memory a multiprocessor runs at once.
+    /// Returns how many blocks of `threads` threads and `shared` bytes of dynamic shared memory a multiprocessor runs
+    /// at once.
     ///
     /// # Errors
     /// The driver fails.
@@ -329,7 +330,8 @@ impl ArgBlock {
         self.starts.is_empty()
     }
 
-    /// Writes a pointer to each argument to `out`, for `Function::launch`. The pointers are valid until the block changes.
+    /// Writes a pointer to each argument to `out`, for `Function::launch`. The pointers are valid until the block
+    /// changes.
     pub fn pointers(&mut self, out: &mut Vec<*mut c_void>) {
         out.clear();
         let base = self.words.as_mut_ptr().cast::<u8>();

@@ -72,8 +72,8 @@ pub fn mem_info(context: &'static Context) -> Result<(u64, u64)> {
     Ok((free as u64, total as u64))
 }
 
-/// Submits a copy from the host. Returns at once if the source is pinned memory. If it is pageable, the driver has read it
-/// when this returns.
+/// Submits a copy from the host. Returns at once if the source is pinned memory. If it is pageable, the driver has read
+/// it when this returns.
 ///
 /// # Errors
 /// The driver fails, or earlier work did.

@@ -92,8 +92,8 @@ pub(crate) fn api_if_started() -> Option<&'static DriverApi> {
 /// Starts CUDA (`cuInit`). The other functions here call it themselves.
 ///
 /// # Errors
-/// There is no driver, it is older than CUDA 12.0, there is no device, or the process was forked after its parent started
-/// CUDA.
+/// There is no driver, it is older than CUDA 12.0, there is no device, or the process was forked after its parent
+/// started CUDA.
 pub fn init() -> Result<()> {
     api().map(|_| ())
 }
@@ -144,7 +144,8 @@ pub fn version() -> Result<(u32, u32)> {
     Ok((version / 1000, version % 1000 / 10))
 }
 
-/// Returns true if CUDA looks usable. Cheap: reads the environment and `/dev` and loads the driver, but does not start it.
+/// Returns true if CUDA looks usable. Cheap: reads the environment and `/dev` and loads the driver, but does not start
+/// it.
 #[must_use]
 pub fn is_available() -> bool {
     why_unavailable().is_none()
@@ -172,8 +173,8 @@ pub fn why_unavailable() -> Option<String> {
     }
 }
 
-/// Returns true if this value of `CUDA_VISIBLE_DEVICES` hides all devices. The driver stops reading at the first entry that
-/// is not a device.
+/// Returns true if this value of `CUDA_VISIBLE_DEVICES` hides all devices. The driver stops reading at the first entry
+/// that is not a device.
 #[must_use]
 pub fn hides_all(visible_devices: &str) -> bool {
     let first = visible_devices.split(',').next().unwrap_or("").trim();

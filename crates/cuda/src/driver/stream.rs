@@ -31,8 +31,8 @@ impl Stream {
         Stream::with_priority(context, 0)
     }
 
-    /// Creates a stream that is ordered with the legacy default stream in both directions. PyTorch, CuPy and Numba use that
-    /// stream by default, so memory shared with them needs no further synchronization.
+    /// Creates a stream that is ordered with the legacy default stream in both directions. PyTorch, CuPy and Numba use
+    /// that stream by default, so memory shared with them needs no further synchronization.
     ///
     /// # Errors
     /// The driver fails.
@@ -56,8 +56,8 @@ impl Stream {
         Ok(Stream { raw, context, owned: true })
     }
 
-    /// Wraps a stream of another owner, which is not destroyed here. 0 and 1 are the legacy default stream, 2 is the default
-    /// stream of each thread.
+    /// Wraps a stream of another owner, which is not destroyed here. 0 and 1 are the legacy default stream, 2 is the
+    /// default stream of each thread.
     ///
     /// # Safety
     /// The handle must belong to `context` and outlive the result.
@@ -117,7 +117,8 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if let (true, Some(api)) = (self.owned, for_drop(self.context)) {
-            // SAFETY: the handle is owned by this value. Pending work continues, and the driver frees the stream after it.
+            // SAFETY: the handle is owned by this value. Pending work continues, and the driver frees the stream after
+            // it.
             let _at_worst_leaked = unsafe { call!(api, cuStreamDestroy_v2(self.raw)) };
         }
     }

@@ -1,15 +1,15 @@
 //! The device's memory: a caching allocator for one compute stream.
 //!
 //! Invariants:
-//! - Stream order: a freed block is handed out again at once. This is safe for work of the compute stream, which runs in
-//!   the order of submission. Memory that another stream still uses must be freed only after the compute stream was made
-//!   to wait for an event of that stream.
-//! - Determinism: the block that is handed out depends only on the sequence of calls (size, then age of the segment, then
-//!   offset), so a repeated step gets the same addresses and its graph needs no patch.
+//! - Stream order: a freed block is handed out again at once. This is safe for work of the compute stream, which runs
+//!   in the order of submission. Memory that another stream still uses must be freed only after the compute stream was
+//!   made to wait for an event of that stream.
+//! - Determinism: the block that is handed out depends only on the sequence of calls (size, then age of the segment,
+//!   then offset), so a repeated step gets the same addresses and its graph needs no patch.
 //! - The blocks of a segment tile it without gap or overlap, and no two neighbors are both free.
-//! - Small freed blocks are first kept whole in *quick lists* by size, lowest address first: a repeated step allocates and
-//!   frees the same few sizes, and splitting and joining blocks costs more than its launch. Segments treat these blocks as
-//!   in use until `flush_quick_lists` returns them.
+//! - Small freed blocks are first kept whole in *quick lists* by size, lowest address first: a repeated step allocates
+//!   and frees the same few sizes, and splitting and joining blocks costs more than its launch. Segments treat these
+//!   blocks as in use until `flush_quick_lists` returns them.
 
 mod segments;
 #[cfg(test)]
@@ -152,8 +152,8 @@ impl<S: SegmentSource> Pool<S> {
         self.alloc_or(bytes, |_| {})
     }
 
-    /// Allocates like `alloc`. When memory runs out, `drop_caches` may free blocks of this pool, and the allocation is tried
-    /// once more.
+    /// Allocates like `alloc`. When memory runs out, `drop_caches` may free blocks of this pool, and the allocation is
+    /// tried once more.
     ///
     /// # Errors
     /// Out of memory, or the driver fails.
@@ -390,8 +390,8 @@ impl<S: SegmentSource> Pool<S> {
     }
 }
 
-/// Returns the size that is handed out: a multiple of the granule, and for large requests of a sixteenth of the power of two
-/// below, so that nearly equal requests reuse the same blocks. `None` for sizes beyond any memory.
+/// Returns the size that is handed out: a multiple of the granule, and for large requests of a sixteenth of the power
+/// of two below, so that nearly equal requests reuse the same blocks. `None` for sizes beyond any memory.
 fn round_up(bytes: u64) -> Option<u64> {
     if bytes > 1 << 60 {
         return None;

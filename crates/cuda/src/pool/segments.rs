@@ -24,7 +24,8 @@ pub trait SegmentSource {
     fn capacity(&self) -> Result<u64>;
 }
 
-/// A device's memory from `cuMemAlloc`. It is visible to every stream and library, and `cuMemFree` waits for pending work.
+/// A device's memory from `cuMemAlloc`. It is visible to every stream and library, and `cuMemFree` waits for pending
+/// work.
 #[derive(Debug)]
 pub struct DeviceSegments {
     context: &'static Context,

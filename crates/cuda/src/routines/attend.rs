@@ -24,7 +24,7 @@ pub(super) struct AttentionRoutine {
 /// Plans attention or its backward pass. `None` if the call is neither, or its operands are not flat.
 pub(super) fn attention(call: &RoutineCall) -> Option<AttentionRoutine> {
     let (attention, backward) = match &call.op {
-        RoutineOp::AttentionRoutine(attention) => (attention, false),
+        RoutineOp::Attend(attention) => (attention, false),
         RoutineOp::AttendBack(attention) => (attention, true),
         _ => return None,
     };

@@ -44,7 +44,8 @@ impl Product {
     }
 }
 
-/// Engines are measured from this many bytes of operands and result on, because the library's own choice can be far off.
+/// Engines are measured from this many bytes of operands and result on, because the library's own choice can be far
+/// off.
 const MIN_MEASURED_BYTES: usize = 512 << 10;
 /// An engine replaces the best one so far only if it takes less than this share of its time.
 const WINNING_RATIO: f32 = 0.9;
@@ -64,8 +65,8 @@ impl Product {
         }
     }
 
-    /// Selects the fastest engine, measured once for each machine. The choice is kept in the cache of compiled kernels, so
-    /// that other processes compute the same bits.
+    /// Selects the fastest engine, measured once for each machine. The choice is kept in the cache of compiled kernels,
+    /// so that other processes compute the same bits.
     fn measure(&self, gpu: &Gpu, candidates: usize) -> Result<()> {
         let version = gpu.with_dnn(|dnn| Ok(dnn.version()))?;
         let sms = gpu.arch.sms;

@@ -14,8 +14,9 @@ use crate::driver::{DevPtr, Stream};
 use crate::error::Result;
 use crate::gpu::Gpu;
 
-/// Lines along an inner axis are transformed by one call for each index before that axis, if there are at most `MAX_CALLS`
-/// such indices or each call has at least `MIN_CALL_ELEMENTS` elements. Otherwise the lines are packed first.
+/// Lines along an inner axis are transformed by one call for each index before that axis, if there are at most
+/// `MAX_CALLS` such indices or each call has at least `MIN_CALL_ELEMENTS` elements. Otherwise the lines are packed
+/// first.
 const MAX_CALLS: i64 = 4;
 const MIN_CALL_ELEMENTS: i64 = 1 << 20;
 
@@ -54,8 +55,8 @@ impl Routine for Transform {
     fn submit(&self, gpu: &Gpu, run: Run, workspace: DevPtr, stream: &Stream) -> Result<()> {
         let (from, to) = (address(self.from, run), address(self.to, run));
         let pairs = (0..self.calls).map(|k| (from.offset(k * self.advance[0]), to.offset(k * self.advance[1])));
-        // SAFETY: the plan's buffers are live for the run and have the shapes of the batch. Half spectra are copies, which
-        // the library may overwrite.
+        // SAFETY: the plan's buffers are live for the run and have the shapes of the batch. Half spectra are copies,
+        // which the library may overwrite.
         unsafe { self.plan(gpu)?.run(self.batch.kind, pairs, workspace, stream) }
     }
 
@@ -184,8 +185,8 @@ impl Steps {
         (!own.is_empty() && own.iter().all(|columns| columns.fit(&self.made))).then_some(own)
     }
 
-    /// Adds a transform between dense arrays by the library. Strided real lines are packed first: the library takes twice
-    /// the time of a copy to read them with a stride, and requires pairs.
+    /// Adds a transform between dense arrays by the library. Strided real lines are packed first: the library takes
+    /// twice the time of a copy to read them with a stride, and requires pairs.
     fn run(&mut self, lines: Lines, from: Source, to: Arg) {
         let Lines { above, below, .. } = lines;
         let steps = below > 1 && lines.kind != FftKind::Forward && lines.kind != FftKind::Backward;
@@ -265,8 +266,8 @@ fn plan_transform(call: &RoutineCall, kind: FftKind, axis: usize, rank: usize, s
         return steps.made.pack(Arg::Buffer(operand.0), a, out, made.dtype);
     }
     match kind {
-        // The spectrum of one point is the point. A batch of planes is converted to complex first: after the rows have been
-        // completed, a single call could not reach the columns.
+        // The spectrum of one point is the point. A batch of planes is converted to complex first: after the rows have
+        // been completed, a single call could not reach the columns.
         FftKind::Real | FftKind::Whole
             if last == 1 || kind == FftKind::Whole && points.len() > 1 && product(&made.shape[..first]) > 1 =>
         {

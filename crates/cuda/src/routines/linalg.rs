@@ -1,7 +1,7 @@
 //! Decompositions: small matrices by our own kernels, others by cuSOLVER.
 //!
-//! cuSOLVER's matrices are column-major, so it reads a row-major matrix as its transpose. Where that serves as well, the
-//! matrix is not transposed: Aᵀ is conj(A) for Hermitian matrices, and has A's determinant and singular values.
+//! cuSOLVER's matrices are column-major, so it reads a row-major matrix as its transpose. Where that serves as well,
+//! the matrix is not transposed: Aᵀ is conj(A) for Hermitian matrices, and has A's determinant and singular values.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -231,9 +231,9 @@ impl Plan {
         self.relay(at(q), result, [m, width], [1, m], [gap, m * width], 0);
     }
 
-    /// Decomposes A if it is tall, else Aᵀ = conj(V) S Uᵀ, because the library requires at least as many rows as columns.
-    /// Its polar decomposition (`gesvdp`) is not used: it is wrong for matrices of low rank (residuals of 0.15 in float32
-    /// and 4e-11 in float64 for 1,500 × 1,500, seen with 12.0 on an H200).
+    /// Decomposes A if it is tall, else Aᵀ = conj(V) S Uᵀ, because the library requires at least as many rows as
+    /// columns. Its polar decomposition (`gesvdp`) is not used: it is wrong for matrices of low rank (residuals of 0.15
+    /// in float32 and 4e-11 in float64 for 1,500 × 1,500, seen with 12.0 on an H200).
     fn svd(&mut self, a: Source, vectors: Vectors) {
         let Work { m, n, batch, dtype, .. } = self.work;
         let (rows, columns) = (m.max(n), m.min(n));

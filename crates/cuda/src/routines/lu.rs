@@ -15,8 +15,8 @@ impl Plan {
         self.routines.push((self.work.made.out.stages.len(), Arc::new(update)));
     }
 
-    /// Subtracts from a block of rows and columns the product of the `inner` columns of those rows and the `inner` rows of
-    /// those columns.
+    /// Subtracts from a block of rows and columns the product of the `inner` columns of those rows and the `inner` rows
+    /// of those columns.
     fn subtract(&mut self, lu: &Lu, rows: Range<i64>, columns: Range<i64>, inner: &Range<i64>) {
         let length = |range: &Range<i64>| (range.end - range.start) as u64;
         let at = |row: i64, column: i64| (lu.matrix, lu.at(row, column));
@@ -48,8 +48,8 @@ impl Plan {
         lu
     }
 
-    /// Solves a system: factors the matrix with the right-hand sides beside it, then substitutes back from the last rows to
-    /// the first.
+    /// Solves a system: factors the matrix with the right-hand sides beside it, then substitutes back from the last
+    /// rows to the first.
     pub(super) fn eliminate(&mut self, a: Source, b: Source) {
         let dtype = self.work.dtype;
         let lu = self.factors(a, Some(b));

@@ -66,7 +66,8 @@ fn flat_operands(call: &RoutineCall, count: usize) -> Option<Vec<(u32, u64)>> {
 
 /// A library routine: one or more calls of a library. Its `Display` text appears in listings.
 pub(crate) trait Routine: fmt::Display + Send + Sync {
-    /// Returns the bytes of workspace that the library needs, beside the scratch of the step's kernels. Loads the library.
+    /// Returns the bytes of workspace that the library needs, beside the scratch of the step's kernels. Loads the
+    /// library.
     ///
     /// # Errors
     /// The library is missing or refuses the problem.
@@ -75,9 +76,9 @@ pub(crate) trait Routine: fmt::Display + Send + Sync {
         Ok(0)
     }
 
-    /// Returns the bytes of the routine's private memory, and the copies before and after its calls. A routine of many calls
-    /// works in private memory, so that its addresses never change: capturing the calls again would cost more than the
-    /// copies.
+    /// Returns the bytes of the routine's private memory, and the copies before and after its calls. A routine of many
+    /// calls works in private memory, so that its addresses never change: capturing the calls again would cost more
+    /// than the copies.
     ///
     /// # Errors
     /// The library is missing or refuses the problem.
@@ -92,8 +93,8 @@ pub(crate) trait Routine: fmt::Display + Send + Sync {
     /// The library is missing or fails.
     fn submit(&self, gpu: &Gpu, run: Run, workspace: DevPtr, stream: &Stream) -> Result<()>;
 
-    /// Returns true if a captured graph of `one` is valid for `other`. Implementations that use workspace or scratch must
-    /// compare its address.
+    /// Returns true if a captured graph of `one` is valid for `other`. Implementations that use workspace or scratch
+    /// must compare its address.
     fn same_arguments(&self, one: Run, other: Run) -> bool;
 
     /// Returns true if the calls can be part of a graph. Calls that wait for the GPU or read its results cannot.

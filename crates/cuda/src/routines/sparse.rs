@@ -70,8 +70,8 @@ impl Routine for Product {
     fn submit(&self, gpu: &Gpu, run: Run, workspace: DevPtr, stream: &Stream) -> Result<()> {
         let operands = self.operands(run);
         gpu.with_sparse(|sparse| {
-            // SAFETY: the plan's buffers are live for the run and have the shapes of the problem. Patterns are checked when
-            // they are created.
+            // SAFETY: the plan's buffers are live for the run and have the shapes of the problem. Patterns are checked
+            // when they are created.
             unsafe { sparse.run(&self.problem, &operands, workspace, stream) }
         })
     }

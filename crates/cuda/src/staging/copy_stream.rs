@@ -1,8 +1,9 @@
 //! The stream for large copies from the host, which run beside the device's work, and the blocks that they write to.
 //!
 //! Invariant: the copy stream writes to a block only after the work that used it last. Blocks that were given back wait
-//! here, each with an event recorded on the working stream when it came. A block from the pool may have been used by any
-//! work submitted so far. The working stream waits for a copy before it continues, so blocks may go back to the pool.
+//! here, each with an event recorded on the working stream when it came. A block from the pool may have been used by
+//! any work submitted so far. The working stream waits for a copy before it continues, so blocks may go back to the
+//! pool.
 
 use std::collections::VecDeque;
 
@@ -45,10 +46,10 @@ impl CopyStream {
         &self.stream
     }
 
-    /// Takes a waiting block of about that size, which the copy stream may write to from now on: one whose work is done,
-    /// or, if there are several, the one that has waited longest. A single block whose work is not done is not taken:
-    /// copies and work would then alternate. With three blocks, one is written while the work with the second runs and
-    /// the work with the third is waited for.
+    /// Takes a waiting block of about that size, which the copy stream may write to from now on: one whose work is
+    /// done, or, if there are several, the one that has waited longest. A single block whose work is not done is not
+    /// taken: copies and work would then alternate. With three blocks, one is written while the work with the second
+    /// runs and the work with the third is waited for.
     ///
     /// # Errors
     /// The driver fails, or earlier work did.

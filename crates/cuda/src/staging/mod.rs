@@ -1,7 +1,7 @@
 //! Copies between pageable host memory and the device, through pinned buffers.
 //!
-//! The driver's own path for pageable memory uses one thread and reaches 7–15 GB/s. Here several threads own two pinned slots
-//! each: a thread fills one while the device reads the other, so host copies and PCIe transfers overlap.
+//! The driver's own path for pageable memory uses one thread and reaches 7–15 GB/s. Here several threads own two pinned
+//! slots each: a thread fills one while the device reads the other, so host copies and PCIe transfers overlap.
 //!
 //! Invariant: a slot is written only after the event recorded after its last transfer is done.
 
@@ -21,8 +21,8 @@ use workers::Workers;
 /// Smaller copies use the ring, without events or threads.
 const SMALL: usize = 64 << 10;
 const RING: usize = 1 << 20;
-/// Bytes that a thread copies at a time: enough for PCIe's full rate, few enough that the last piece costs little. Pieces end
-/// at multiples of this in the host's memory, so that no two threads fault in the same huge page.
+/// Bytes that a thread copies at a time: enough for PCIe's full rate, few enough that the last piece costs little.
+/// Pieces end at multiples of this in the host's memory, so that no two threads fault in the same huge page.
 const CHUNK: usize = 2 << 20;
 const SLOTS_PER_THREAD: usize = 2;
 const MAX_THREADS: usize = 16;
@@ -52,8 +52,8 @@ impl Slot {
     }
 }
 
-/// A ring buffer of two halves for small uploads. A half is written again only after the event that was recorded when the
-/// other half was begun.
+/// A ring buffer of two halves for small uploads. A half is written again only after the event that was recorded when
+/// the other half was begun.
 #[derive(Debug)]
 struct Ring {
     buffer: PinnedBuffer,
@@ -86,8 +86,8 @@ impl Ring {
     fn reserve(&mut self, bytes: usize, stream: &Stream) -> Result<*mut u8> {
         let raw = stream.raw() as usize;
         if self.stream != raw {
-            // The other stream may have been destroyed, so the whole context is waited for. This is rare, because there is
-            // one compute stream.
+            // The other stream may have been destroyed, so the whole context is waited for. This is rare, because there
+            // is one compute stream.
             if self.next > 0 {
                 stream.context().synchronize()?;
             }
@@ -172,7 +172,8 @@ impl Staging {
         self.context.make_current()?;
         if bytes < SMALL {
             let buffer = self.ring()?.download.as_ptr();
-            // SAFETY: the caller vouches for both ranges. The buffer is large enough and idle, since each use is waited for.
+            // SAFETY: the caller vouches for both ranges. The buffer is large enough and idle, since each use is waited
+            // for.
             unsafe { memcpy_dtoh_async(buffer, from, bytes, stream) }?;
             stream.synchronize()?;
             // SAFETY: the caller vouches for the target; the transfer is done.
@@ -217,8 +218,8 @@ impl Staging {
         }
     }
 
-    /// Runs `body` in several threads, each with its own slots. `next` hands out the pieces of `0..bytes`, each once. `host`
-    /// is the start of the memory on the host.
+    /// Runs `body` in several threads, each with its own slots. `next` hands out the pieces of `0..bytes`, each once.
+    /// `host` is the start of the memory on the host.
     fn in_chunks(&mut self, host: Shared, bytes: usize, body: &ChunkBody<'_>) -> Result<()> {
         let threads = (bytes / BYTES_PER_THREAD).clamp(1, self.workers.max_threads());
         while self.slots.len() < threads {
@@ -289,9 +290,9 @@ impl Shared {
     }
 }
 
-/// Maps pages that were never touched while the transfer that fills them is running. Page faults are most of the cost of a
-/// download (256 MiB: 12.3 ms without this and the alignment of pieces, 7.8 ms with them). Existing pages are not changed.
-/// An old kernel refuses the call and maps the pages at the first write.
+/// Maps pages that were never touched while the transfer that fills them is running. Page faults are most of the cost
+/// of a download (256 MiB: 12.3 ms without this and the alignment of pieces, 7.8 ms with them). Existing pages are not
+/// changed. An old kernel refuses the call and maps the pages at the first write.
 ///
 /// # Safety
 /// The range must be valid to write.

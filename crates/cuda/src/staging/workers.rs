@@ -1,11 +1,11 @@
-//! Threads that copy memory. They are not rayon's: a thread that waits here for the device must not run unrelated work that
-//! may wait for this copy.
+//! Threads that copy memory. They are not rayon's: a thread that waits here for the device must not run unrelated work
+//! that may wait for this copy.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The closure that the threads run, with its lifetime erased. `Workers::run` does not return before all threads are done
-/// with it.
+/// The closure that the threads run, with its lifetime erased. `Workers::run` does not return before all threads are
+/// done with it.
 #[derive(Clone, Copy)]
 struct Job(*const (dyn Fn(usize) + Sync));
 
@@ -58,8 +58,8 @@ impl Workers {
         self.max_threads
     }
 
-    /// Runs `job(0)` here and `job(1..count)` on as many threads as there are. Returns when all are done: false if one of
-    /// them panicked.
+    /// Runs `job(0)` here and `job(1..count)` on as many threads as there are. Returns when all are done: false if one
+    /// of them panicked.
     pub(super) fn run(&mut self, count: usize, job: &(dyn Fn(usize) + Sync)) -> bool {
         let helpers = count.clamp(1, self.max_threads) - 1;
         while self.threads.len() < helpers {
