@@ -153,8 +153,9 @@ impl Plan {
         }
     }
 
-    /// From the library's lower triangle, which takes it half the upper one's time. That is A's lower triangle once A
-    /// is turned, and its upper one as A lies: of Aᵀ = conj(A), whose factor Uᵀ, transposed by the way it lies, is U.
+    /// Uses the library's lower triangle, which takes half the time of the upper one. For a lower factor A is transposed
+    /// while it is loaded, so that the library reads A. For an upper factor the library reads A as it is stored, which
+    /// to it is Aᵀ = conj(A): the lower factor of that is Uᵀ, which in row-major order is U.
     fn cholesky(&mut self, a: Source, upper: bool) {
         let Work { n, batch, dtype, .. } = self.work;
         let (out, start) = self.work.result(0);
@@ -202,7 +203,7 @@ impl Plan {
         let Work { m, n, batch, dtype, .. } = self.work;
         let least = m.min(n);
         let width = if mode == QrMode::Complete { m } else { least };
-        // The reflectors transposed, row-major, are what LAPACK has column-major.
+        // The transposed reflectors in row-major order are LAPACK's column-major ones.
         let raw = mode == QrMode::Raw;
         let factors = if raw { self.work.result(0).0 } else { self.work.scratch(batch * m * n, dtype) };
         let taus = self.work.scratch(batch * least, dtype);
