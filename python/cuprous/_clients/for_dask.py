@@ -24,8 +24,8 @@ class BitGenerator(cuprous.random.Philox4x3210):
 
 def count(x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = "float64") -> Any:
     """How many elements a fold over `axis` takes together, in the shape of its result."""
-    folded = {i % x.ndim for i in (axis if isinstance(axis, (tuple, list)) else [axis])} if axis is not None else ()
-    axes = range(x.ndim) if axis is None else folded
+    reduced = {i % x.ndim for i in (axis if isinstance(axis, (tuple, list)) else [axis])} if axis is not None else ()
+    axes = range(x.ndim) if axis is None else reduced
     shape = [1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes]
     return cuprous.full(shape, math.prod(x.shape[i] for i in axes), dtype)
 

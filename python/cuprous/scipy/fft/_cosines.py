@@ -126,11 +126,11 @@ _BEFORE: dict[tuple[str, int], tuple[int, ...]] = {("DCT", 1): (0, -1), ("DCT", 
 _AFTER: dict[tuple[str, int], tuple[int, ...]] = {("DCT", 1): (0, -1), ("DCT", 2): (0,), ("DST", 2): (-1,)}
 
 
-def _weighted(x: ndarray, places: tuple[int, ...], weight: float) -> ndarray:
+def _weighted(x: ndarray, positions: tuple[int, ...], weight: float) -> ndarray:
     n = x.shape[-1]
     index = _core.iota((n,), (1,), 0)
-    for place in places:
-        x = _core.map("where", index == place % n, x * weight, x)
+    for position in positions:
+        x = _core.map("where", index == position % n, x * weight, x)
     return x
 
 

@@ -56,7 +56,7 @@ def _step(kind: str, structure: Host, origin: Any, border: bool, axes: tuple[int
     return step
 
 
-def _settled(step: Callable[[ndarray], ndarray], x: ndarray) -> ndarray:
+def _fixed_point(step: Callable[[ndarray], ndarray], x: ndarray) -> ndarray:
     """Repeats a step until it changes nothing; looks at the result after 1, 2, 4, … steps."""
     count = 1
     while True:
@@ -100,7 +100,7 @@ def _morphed(
 
     x = _truth(a)
     if iterations < 1:
-        return _settled(step, x)
+        return _fixed_point(step, x)
     for _ in range(iterations):
         x = step(x)
     return x

@@ -54,10 +54,10 @@ def _coordinates(near: ndarray, count: str) -> ndarray:
         return _core.empty((0,), "int32")
     wide = _core.cast(near, "int64")
     if count == "columns":
-        places = split_index(wide, shape[::-1])[::-1]
+        coordinates = split_index(wide, shape[::-1])[::-1]
     else:
-        places = split_index(near.size - 1 - wide if count == "back" else wide, shape)
-    return stack([_core.cast(place, "int32") for place in places])
+        coordinates = split_index(near.size - 1 - wide if count == "back" else wide, shape)
+    return stack([_core.cast(index, "int32") for index in coordinates])
 
 
 def _distances(a: ndarray, metric: str, sampling: Any, count: str | None) -> Found:
@@ -75,8 +75,8 @@ def _distances(a: ndarray, metric: str, sampling: Any, count: str | None) -> Fou
 
 def _along(far: ndarray, near: ndarray | None, axis: int, scale: float, join: Callable[[Any, float], ndarray]) -> Found:
     n = far.shape[axis]
-    result, place, reach = far, near, 0
-    while reach < n - 1 and _worth(result, _least(join, (reach + 1) * scale), place is not None):
+    result, index, reach = far, near, 0
+    while reach < n - 1 and _can_improve(result, _least(join, (reach + 1) * scale), index is not None):
         last = min(n - 1, reach + _MANY, max(2 * reach, _FEW))
         around = [last if i == axis else 0 for i in range(far.ndim)]
         padded = _core.pad(far, around, around, "constant", _INF)
@@ -86,17 +86,17 @@ def _along(far: ndarray, near: ndarray | None, axis: int, scale: float, join: Ca
             for start in (last - k, last + k):
                 offset = start * stride[axis]
                 other = join(_core.as_strided(padded, far.shape, stride, offset), k * scale)
-                if padded_near is not None and place is not None:
+                if padded_near is not None and index is not None:
                     zero = _core.as_strided(padded_near, far.shape, stride, offset)
                     tie = _core.map("logical_and", other == result, other < _INF)
-                    wins = _core.map("logical_or", other < result, _core.map("logical_and", tie, zero < place))
-                    place = _core.map("where", wins, zero, place)
+                    wins = _core.map("logical_or", other < result, _core.map("logical_and", tie, zero < index))
+                    index = _core.map("where", wins, zero, index)
                 result = _core.map("minimum", result, other)
         reach = last
-    return result, place
+    return result, index
 
 
-def _worth(result: ndarray, least: float, ties: bool) -> bool:
+def _can_improve(result: ndarray, least: float, ties: bool) -> bool:
     """Whether a step of that length could change anything; with ties, also by a place with another index."""
     greatest = float(_core.reduce("max", result, None))
     return greatest >= least if ties else greatest > least
@@ -111,9 +111,9 @@ def _check(
     error: type[Exception],
 ) -> None:  # fmt: skip
     """Checks the arguments that the three functions share."""
-    for given in (distances, indices):
-        if is_numpy_array(given):
-            raise unsupported(given)
+    for output in (distances, indices):
+        if is_numpy_array(output):
+            raise unsupported(output)
     wrong = (
         [] if return_distances or return_indices else ["at least one of return_distances/return_indices must be True"]
     )

@@ -213,8 +213,8 @@ def _generic(
     modes = per_axis(mode, len(found))
     total = _core.empty(a.shape, name) if out is None else out
     for k, (axis, m) in enumerate(zip(found, modes, strict=True)):
-        given: Any = total.dtype if k else total
-        term = function(a, axis, given, m, cval, *arguments, **(keywords or {}))
+        destination: Any = total.dtype if k else total
+        term = function(a, axis, destination, m, cval, *arguments, **(keywords or {}))
         term = term if k else total
         term = term * term if magnitude else term
         _core.update(total, total + term if k else term)

@@ -118,13 +118,13 @@ def generic_filter(
         return deliver(_core.empty(a.shape, name), out)
     around = _doubles(a, window.shape, window.origins, mode, cval)
     strides = [s // around.itemsize for s in around.strides] or [1]
-    lanes = np.array([sum(map(operator.mul, cell, strides)) for cell in sorted(window.offsets)], dtype=np.int64)
+    cell_offsets = np.array([sum(map(operator.mul, cell, strides)) for cell in sorted(window.offsets)], dtype=np.int64)
     flat, found_values = around.reshape(-1), array_of("d")
-    step = max(1, _PIECE // max(1, lanes.size))
+    step = max(1, _PIECE // max(1, cell_offsets.size))
     for start in range(0, a.size, step):
-        places = np.unravel_index(np.arange(start, min(start + step, a.size)), a.shape or (1,))
-        first = np.asarray(sum(place * s for place, s in zip(places, strides, strict=True)))
-        for values in flat[first[:, None] + lanes]:
+        indices = np.unravel_index(np.arange(start, min(start + step, a.size)), a.shape or (1,))
+        first = np.asarray(sum(position * s for position, s in zip(indices, strides, strict=True)))
+        for values in flat[first[:, None] + cell_offsets]:
             found_values.append(function(values, *extra_arguments, **keywords))
     result = np.array(found_values, dtype=np.float64).reshape(a.shape)
     return deliver(converted(_core.from_numpy(result, a.device_name), name), out)
@@ -173,8 +173,8 @@ def generic_filter1d(
     if a.size:
         lines = np.moveaxis(_doubles(a, shape, origins, mode, cval), axis, -1)
         filtered = np.zeros((*lines.shape[:-1], a.shape[axis]))
-        for place in np.ndindex(lines.shape[:-1]):
-            function(lines[place].copy(), filtered[place], *extra_arguments, **keywords)
+        for position in np.ndindex(lines.shape[:-1]):
+            function(lines[position].copy(), filtered[position], *extra_arguments, **keywords)
         result = np.moveaxis(filtered, -1, axis)
     return deliver(converted(_core.from_numpy(result, a.device_name), name), out)
 
@@ -192,8 +192,8 @@ def geometric_transform(
 
     Args:
         input: array of any dtype.
-        mapping: `mapping(place, *extra_arguments, **extra_keywords)` returns a tuple of a number an axis of the input;
-            `place` is a tuple of an int an axis of the result.
+        mapping: `mapping(position, *extra_arguments, **extra_keywords)` returns a tuple of a number an axis of the input;
+            `position` is a tuple of an int an axis of the result.
         output_shape: shape of the result; by default the input's.
         output: this and the following arguments as for `map_coordinates`.
         extra_arguments: passed on to the mapping.
@@ -213,8 +213,8 @@ def geometric_transform(
     _check(a, order, len(shape))
     target(a, output, is_complex(a), shape)  # before the calls, which may take long
     found = array_of("d")
-    for place in np.ndindex(shape):
-        coordinates = mapping(place, *extra_arguments, **keywords)
+    for position in np.ndindex(shape):
+        coordinates = mapping(position, *extra_arguments, **keywords)
         if not isinstance(coordinates, tuple) or len(coordinates) < a.ndim:
             raise TypeError(f"[geometric_transform] the mapping must return a tuple of {a.ndim} numbers, not "
                             f"{coordinates!r}")  # fmt: skip

@@ -94,17 +94,17 @@ def grey_dilation(
     """The greatest value over a window, turned around, about each element; arguments as for `grey_erosion`."""
     _check(size, footprint, structure)
     a = source(input)
-    given = structure if footprint is None else footprint
-    if given is None:
+    element = structure if footprint is None else footprint
+    if element is None:
         count = len(check_axes(axes, a.ndim))
         sizes, origins = per_axis(size, count), per_axis(origin, count)
         origins = [-o - (0 if n & 1 else 1) for o, n in zip(origins, sizes, strict=True)]
         return maximum_filter(a, size, None, output, mode, cval, origins, axes=axes)
-    turned, origins = reflected(host(given), origin)
+    mirrored, origins = reflected(host(element), origin)
     if structure is None:
-        return maximum_filter(a, size, turned, output, mode, cval, origins, axes=axes)
+        return maximum_filter(a, size, mirrored, output, mode, cval, origins, axes=axes)
     heights = reflected(host(structure), 0)[0]
-    used = None if footprint is None else turned
+    used = None if footprint is None else mirrored
     return _raised("maximum", a, used, heights, output, mode, cval, origins, axes)
 
 

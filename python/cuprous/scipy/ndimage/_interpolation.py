@@ -29,14 +29,14 @@ _MARGIN = 12
 #: More elements than taps reach beyond an edge.
 _NEAR = 8
 #: Coordinates by input axis, broadcasting to the result; None where the result's axis is the input's.
-Places = list[ndarray | None]
+Coordinates = list[ndarray | None]
 
 
 def _where(condition: Any, a: Any, b: Any) -> ndarray:
     return _map("where", condition, a, b)
 
 
-def _brought_inside(c: ndarray, n: int, mode: str) -> ndarray:
+def _map_inside(c: ndarray, n: int, mode: str) -> ndarray:
     """Coordinates between the first and the last element, or near, by mode; "constant" and "grid-constant" stay."""
     if mode in ("constant", "grid-constant"):
         return c
@@ -92,31 +92,31 @@ _BEYOND = {"reflect": "reflect", "grid-mirror": "reflect", "grid-wrap": "wrap", 
            "grid-constant": "constant"}  # fmt: skip
 
 
-def _inside(place: ndarray, n: int, mode: str, margin: int) -> tuple[ndarray, ndarray | None]:
+def _inside(coordinate: ndarray, n: int, mode: str, margin: int) -> tuple[ndarray, ndarray | None]:
     """Coordinates among `n` elements, or near, and where they are outside for "constant"."""
-    c = place + float(margin) if margin else place
+    c = coordinate + float(margin) if margin else coordinate
     away = None
     if mode == "constant":
         away = _map("logical_or", c < 0.0, c > n - 1.0)
         c = _where(away, 0.0, c)
-    return _brought_inside(c, n, "reflect" if mode == "grid-mirror" else mode), away
+    return _map_inside(c, n, "reflect" if mode == "grid-mirror" else mode), away
 
 
 def _joined(a: ndarray | None, b: ndarray | None) -> ndarray | None:
     return b if a is None else a if b is None else _map("logical_or", a, b)
 
 
-def _evaluated(a: ndarray, places: Places, shape: tuple[int, ...], order: int, mode: str, cval: float, margin: int
+def _evaluated(a: ndarray, axis_coordinates: Coordinates, shape: tuple[int, ...], order: int, mode: str, cval: float, margin: int
                ) -> ndarray:  # fmt: skip
-    """The spline with coefficients `a` at `places`, in float64."""
+    """The spline with coefficients `a` at `axis_coordinates`, in float64."""
     outside: Any = None
     axes: list[list[tuple[ndarray, Any, Any]]] = []
-    for axis, place in enumerate(places):
+    for axis, coordinate in enumerate(axis_coordinates):
         n, stride = a.shape[axis], a.element_strides[axis]
-        if place is None:
+        if coordinate is None:
             axes.append([(_own_axis(shape, axis, stride), None, None)])
             continue
-        c, away = _inside(place, n, mode, margin)
+        c, away = _inside(coordinate, n, mode, margin)
         outside = _joined(outside, away)
         middle = _map("floor", c if order & 1 else c + 0.5)
         start = _core.cast(middle, "int64") - order // 2
@@ -148,24 +148,24 @@ def _own_axis(shape: tuple[int, ...], axis: int, stride: int) -> ndarray:
     return _core.iota(shape, [stride if i == axis else 0 for i in range(len(shape))], 0)
 
 
-def _wide(a: ndarray, places: Places, shape: tuple[int, ...], order: int, mode: str, cval: float, margin: int
+def _wide(a: ndarray, axis_coordinates: Coordinates, shape: tuple[int, ...], order: int, mode: str, cval: float, margin: int
           ) -> ndarray:  # fmt: skip
     """`_evaluated` for higher orders: around a copy with room for all taps their places differ by constants, so that
     one kernel finds them all."""
     # Enough for all taps to be outside at either end.
     reach = order + 1
-    around = [0 if place is None else reach for place in places]
+    around = [0 if coordinate is None else reach for coordinate in axis_coordinates]
     padded = _core.pad(_core.cast(a, "float64"), around, around, _BEYOND.get(mode, "mirror"), cval)
     outside: Any = None
     index: Any = None
     taps: list[list[tuple[int, Any]]] = []
-    for axis, place in enumerate(places):
+    for axis, coordinate in enumerate(axis_coordinates):
         n, stride = a.shape[axis], padded.element_strides[axis]
-        if place is None:
+        if coordinate is None:
             first, factors = _own_axis(shape, axis, stride), None
         else:
             # Coefficients, not coordinates, go on as the outermost for "nearest".
-            c, away = _inside(place, n, "grid-constant" if mode == "nearest" else mode, margin)
+            c, away = _inside(coordinate, n, "grid-constant" if mode == "nearest" else mode, margin)
             outside = _joined(outside, away)
             if mode in ("grid-constant", "nearest"):
                 c = _map("minimum", _map("maximum", c, float(order // 2 - reach)), float(n + order // 2))
@@ -200,7 +200,7 @@ def _stored(values: ndarray, name: str) -> ndarray:
 
 
 def _transformed(
-    a: ndarray, places: Places, shape: tuple[int, ...], output: Output, order: int, mode: Any, cval: Any,
+    a: ndarray, axis_coordinates: Coordinates, shape: tuple[int, ...], output: Output, order: int, mode: Any, cval: Any,
     prefilter: bool,
 ) -> ndarray:  # fmt: skip
     name, out = target(a, output, is_complex(a), shape)
@@ -215,14 +215,14 @@ def _transformed(
             return _core.empty(shape, dtype)
         margin = 0
         if prefilter and order > 1:
-            axes = tuple(i for i, place in enumerate(places) if place is not None)
+            axes = tuple(i for i, coordinate in enumerate(axis_coordinates) if coordinate is not None)
             if mode in ("nearest", "grid-constant"):
                 margin = _MARGIN
                 around = [margin if i in axes else 0 for i in range(a.ndim)]
                 part = _core.pad(part, around, around, "nearest" if mode == "nearest" else "constant", constant)
             part = coefficients(part, order, axes, mode)
         evaluated = _wide if order > 1 else _evaluated
-        return _stored(evaluated(part, places, shape, order, mode, constant, margin), dtype)
+        return _stored(evaluated(part, axis_coordinates, shape, order, mode, constant, margin), dtype)
 
     if not is_complex(a):
         return deliver(real(a, float(cval), name), out)
@@ -314,20 +314,20 @@ def affine_transform(
         raise RuntimeError("affine matrix has wrong number of columns")
     offsets = [float(o) for o in per_axis(host(offset).tolist(), a.ndim)]
     if m.ndim == 1:
-        places: Places = [
+        axis_coordinates: Coordinates = [
             (_grid(shape, i) + o / s) * s for i, (s, o) in enumerate(zip(m.tolist(), offsets, strict=True))
         ]
     else:
-        places = [_combined(shape, row, o) for row, o in zip(m.tolist(), offsets, strict=True)]
-    return _transformed(a, places, shape, output, order, mode, cval, prefilter)
+        axis_coordinates = [_combined(shape, row, o) for row, o in zip(m.tolist(), offsets, strict=True)]
+    return _transformed(a, axis_coordinates, shape, output, order, mode, cval, prefilter)
 
 
 def _combined(shape: tuple[int, ...], row: list[float], offset: float, axes: tuple[int, ...] | None = None) -> ndarray:
-    place: Any = None
+    coordinate: Any = None
     for axis, factor in zip(axes or range(len(shape)), row, strict=True):
         term = _grid(shape, axis) * factor
-        place = term if place is None else place + term
-    return place + offset
+        coordinate = term if coordinate is None else coordinate + term
+    return coordinate + offset
 
 
 def shift(
@@ -338,8 +338,8 @@ def shift(
     a = source(input)
     _check(a, order, a.ndim)
     steps = per_axis(host(shift).tolist(), a.ndim)
-    places: Places = [_grid(a.shape, i) + -float(s) for i, s in enumerate(steps)]
-    return _transformed(a, places, a.shape, output, order, mode, cval, prefilter)
+    axis_coordinates: Coordinates = [_grid(a.shape, i) + -float(s) for i, s in enumerate(steps)]
+    return _transformed(a, axis_coordinates, a.shape, output, order, mode, cval, prefilter)
 
 
 def zoom(
@@ -367,11 +367,11 @@ def zoom(
             f"It is recommended to use mode = grid-{mode} instead of {mode} when grid_mode is True.", stacklevel=2
         )
     less = 0 if grid_mode else 1
-    places: Places = []
+    axis_coordinates: Coordinates = []
     for i, (n, m) in enumerate(zip(a.shape, shape, strict=True)):
         scale = (n - less) / (m - less) if m != less else 1.0
-        places.append((_grid(shape, i) + 0.5) * scale - 0.5 if grid_mode else _grid(shape, i) * scale)
-    return _transformed(a, places, shape, output, order, mode, cval, prefilter)
+        axis_coordinates.append((_grid(shape, i) + 0.5) * scale - 0.5 if grid_mode else _grid(shape, i) * scale)
+    return _transformed(a, axis_coordinates, shape, output, order, mode, cval, prefilter)
 
 
 def _degrees(angle: float) -> tuple[float, float]:
@@ -420,8 +420,8 @@ def rotate(
     shape = list(a.shape)
     for axis, n in zip(plane, extents, strict=True):
         shape[axis] = n
-    places: Places = [None] * a.ndim
+    axis_coordinates: Coordinates = [None] * a.ndim
     for axis, row, n in zip(plane, rows, (ny, nx), strict=True):
         offset = (n - 1) / 2 - (row[0] * centre[0] + row[1] * centre[1])
-        places[axis] = _combined(tuple(shape), list(row), offset, (plane[0], plane[1]))
-    return _transformed(a, places, tuple(shape), output, order, mode, cval, prefilter)
+        axis_coordinates[axis] = _combined(tuple(shape), list(row), offset, (plane[0], plane[1]))
+    return _transformed(a, axis_coordinates, tuple(shape), output, order, mode, cval, prefilter)

@@ -123,10 +123,10 @@ def find_objects(input: ArrayLike, max_label: int = 0) -> list[Any]:
     slot = _core.map("where", valid, number, 0)
     boxes = _core.empty([a.ndim, 2, max_label + 1], "int64")
     for axis, n in enumerate(a.shape):
-        place = _core.iota(a.shape, [1 if i == axis else 0 for i in range(a.ndim)], 0)
+        coordinate = _core.iota(a.shape, [1 if i == axis else 0 for i in range(a.ndim)], 0)
         for row, (worst, op) in enumerate(((n, "minimum"), (-1, "maximum"))):
             line = _core.full([max_label + 1], worst, "int64")
-            _core.scatter(line, slot, place, op)
+            _core.scatter(line, slot, coordinate, op)
             boxes[axis, row] = line
     host_boxes = _core.to_numpy(boxes)
     found: list[Any] = []

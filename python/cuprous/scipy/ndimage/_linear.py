@@ -46,7 +46,7 @@ def line(values: tuple[float, ...], axis: int, ndim: int) -> Weights:
     return lambda dtype, device: _line(values, axis, ndim, dtype, device)
 
 
-def _given(weights: ndarray) -> Weights:
+def _from_array(weights: ndarray) -> Weights:
     return lambda dtype, device: weights if weights.dtype_name == dtype else _core.cast(weights, dtype)
 
 
@@ -73,9 +73,9 @@ def _any_weights(
     """As `correlated`, for weights that may be complex: (a + bi)(u + vi) by four real correlations."""
     weights = weights.reshape(shape)
     if not is_complex(weights):
-        return correlated(a, _given(weights), mode, cval, origin, name)
+        return correlated(a, _from_array(weights), mode, cval, origin, name)
     part = _dtypes.component(name)
-    u, v = _given(_core.map("real", weights)), _given(_core.map("imag", weights))
+    u, v = _from_array(_core.map("real", weights)), _from_array(_core.map("imag", weights))
     if isinstance(cval, complex) and not is_complex(a):
         raise ValueError("Cannot provide a complex-valued cval when the input is real.")
     sign = -1.0 if conjugate else 1.0

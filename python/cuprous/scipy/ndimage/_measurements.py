@@ -41,14 +41,14 @@ class _Groups:
         self.single = index is None or is_scalar(index) or getattr(index, "ndim", 1) == 0
         self.shape: tuple[int, ...] = ()
         if labels is None:
-            self.a, self.place = a, _core.full(a.shape, 0, "int64")
+            self.a, self.slot = a, _core.full(a.shape, 0, "int64")
             self.index, self.count = _core.full([1], 0, "int64"), 1
             return
         marks = array(labels)
         shape = broadcast_shapes(a.shape, marks.shape)
         self.a, marks = _core.broadcast_to(a, shape), _core.broadcast_to(marks, shape)
         if index is None:
-            self.place = _core.map("where", marks > 0, _core.full((), 0, "int64"), 1)
+            self.slot = _core.map("where", marks > 0, _core.full((), 0, "int64"), 1)
             self.index, self.count = _core.full([1], 0, "int64"), 1
             return
         wanted = _core.full([1], index, "int64") if isinstance(index, int) else array(index)
@@ -59,12 +59,12 @@ class _Groups:
         self.count = wanted.size
         self.index = _core.searchsorted(known, _core.cast(wanted, name), False)
         if self.count == 0:
-            self.place = _core.full(shape, 0, "int64")
+            self.slot = _core.full(shape, 0, "int64")
             return
         marks = _core.cast(marks, name)
-        place = _core.searchsorted(known, marks.reshape([marks.size]), False).reshape(shape)
-        near = _core.gather(known, _core.map("minimum", place, self.count - 1))
-        self.place = _core.map("where", near == marks, place, self.count)
+        slot = _core.searchsorted(known, marks.reshape([marks.size]), False).reshape(shape)
+        near = _core.gather(known, _core.map("minimum", slot, self.count - 1))
+        self.slot = _core.map("where", near == marks, slot, self.count)
 
     def answer(self, table: ndarray) -> ndarray:
         """Values by place (`count` of them or more) as values by label, in the order and shape asked for."""
@@ -77,26 +77,26 @@ class _Groups:
         name = values.dtype_name if isinstance(values, ndarray) else "int64"
         name = _dtypes.accumulator(name)
         if self.count == 1:
-            values = _core.map("where", self.place == 0, values, _core.full((), 0, name))
+            values = _core.map("where", self.slot == 0, values, _core.full((), 0, name))
             return _core.reduce("sum", _core.cast(values, name), None).reshape([1])
         table = _core.full([self.count + 1], 0, name)
         values = _core.cast(values, name) if isinstance(values, ndarray) else _core.full((), values, name)
-        _core.scatter(table, self.place, _core.broadcast_to(values, self.place.shape), "add")
+        _core.scatter(table, self.slot, _core.broadcast_to(values, self.slot.shape), "add")
         return table
 
     def sort(self) -> tuple[ndarray, ndarray, ndarray, ndarray]:
         """Flat indices of the elements by place and value; the first and last entry of each place asked for in that
         order, and whether it has any."""
-        places = self.place.reshape([self.place.size])
-        order = cp.lexsort((self.a.reshape([self.a.size]), places))
-        ordered = _core.gather(places.copy(), order)
+        slots = self.slot.reshape([self.slot.size])
+        order = cp.lexsort((self.a.reshape([self.a.size]), slots))
+        ordered = _core.gather(slots.copy(), order)
         first = _core.searchsorted(ordered, self.index, False)
         last = _core.searchsorted(ordered, self.index, True) - 1
         return order, first, last, last >= first
 
-    def picked(self, values: ndarray, place: ndarray, there: ndarray) -> ndarray:
-        """Flat `values` at `place`; 0 for labels that no element has, as in SciPy."""
-        result = _core.gather(values, _core.map("where", there, place, 0))
+    def picked(self, values: ndarray, position: ndarray, there: ndarray) -> ndarray:
+        """Flat `values` at `position`; 0 for labels that no element has, as in SciPy."""
+        result = _core.gather(values, _core.map("where", there, position, 0))
         return _core.map("where", there, result, _core.full((), 0, values.dtype_name)).reshape(self.shape)
 
 
@@ -149,7 +149,7 @@ def variance(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> n
         return _core.empty(groups.shape, "float64")
     counts = _core.cast(groups.sums(1), "float64")
     means = groups.sums(groups.a) / counts
-    centred = groups.a - _core.gather(means, _core.map("minimum", groups.place, means.size - 1))
+    centred = groups.a - _core.gather(means, _core.map("minimum", groups.slot, means.size - 1))
     squares = _core.map("real", centred * _core.map("conjugate", centred)) if _complex(centred) else centred * centred
     total = groups.answer(groups.sums(squares))
     return total / groups.answer(counts)
@@ -168,7 +168,7 @@ def _single_extreme(op: str, groups: _Groups) -> ndarray:
     """One region's extreme, NaN if there is one among its elements."""
     name = groups.a.dtype_name
     worst = _dtypes.highest(name) if op == "min" else _dtypes.lowest(name)
-    return _core.reduce(op, _core.map("where", groups.place == 0, groups.a, _core.full((), worst, name)), None)
+    return _core.reduce(op, _core.map("where", groups.slot == 0, groups.a, _core.full((), worst, name)), None)
 
 
 def _extreme(op: str, input: ArrayLike, labels: ArrayLike, index: Any) -> ndarray:
@@ -176,8 +176,8 @@ def _extreme(op: str, input: ArrayLike, labels: ArrayLike, index: Any) -> ndarra
     if groups.single:
         return _single_extreme(op, groups)
     order, first, last, there = groups.sort()
-    place = _core.gather(order, _core.map("where", there, first if op == "min" else last, 0))
-    return groups.picked(_flat(groups.a), place, there)
+    position = _core.gather(order, _core.map("where", there, first if op == "min" else last, 0))
+    return groups.picked(_flat(groups.a), position, there)
 
 
 def minimum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
@@ -199,7 +199,7 @@ def median(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> nda
     order, first, last, there = groups.sort()
     values = _core.gather(_flat(groups.a), order)
     step = (last - first) // 2
-    low, high = (groups.picked(values, place, there) for place in (first + step, last - step))
+    low, high = (groups.picked(values, position, there) for position in (first + step, last - step))
     wide = low.dtype_name if _dtypes.kind(low.dtype_name) in "fc" else "float64"
     middle = (_core.cast(low, wide) + _core.cast(high, wide)) / 2.0
     if groups.single:
@@ -208,11 +208,11 @@ def median(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> nda
     return middle
 
 
-def _positions(groups: _Groups, places: ndarray) -> Any:
+def _positions(groups: _Groups, positions: ndarray) -> Any:
     """Flat indices as tuples of Python's ints: one, or a list."""
     import numpy as np
 
-    flat = _core.to_numpy(places)
+    flat = _core.to_numpy(positions)
     if groups.a.ndim == 0:
         return () if groups.single else [()] * flat.size
     columns = [c.tolist() for c in np.unravel_index(np.atleast_1d(flat).reshape(-1), groups.a.shape)]
@@ -223,9 +223,9 @@ def _positions(groups: _Groups, places: ndarray) -> Any:
 def _extreme_places(groups: _Groups) -> tuple[ndarray, ndarray]:
     order, first, last, there = groups.sort()
     if groups.single:  # of equal ones the first; a NaN is both the least and the greatest
-        flat, places = _flat(groups.a), groups.place.reshape([groups.a.size])
+        flat, slots = _flat(groups.a), groups.slot.reshape([groups.a.size])
         least, greatest = (
-            _core.reduce("argmax", _core.map("logical_and", places == 0, flat == _core.gather(flat, order)[end]), None)
+            _core.reduce("argmax", _core.map("logical_and", slots == 0, flat == _core.gather(flat, order)[end]), None)
             for end in (first, last)
         )
         return least, greatest
@@ -261,8 +261,8 @@ def center_of_mass(input: ArrayLike, labels: ArrayLike = None, index: Any = None
     total = sum_labels(a, labels, index)
     axes = []
     for axis in range(a.ndim):
-        place = _core.cast(_core.iota(a.shape, [1 if i == axis else 0 for i in range(a.ndim)], 0), "float64")
-        axes.append(sum_labels(a * place, labels, index) / total)
+        coordinate = _core.cast(_core.iota(a.shape, [1 if i == axis else 0 for i in range(a.ndim)], 0), "float64")
+        axes.append(sum_labels(a * coordinate, labels, index) / total)
     if total.ndim == 0:
         return tuple(axes)
     flat = [column.reshape([total.size]) for column in axes]
@@ -286,8 +286,8 @@ def histogram(input: ArrayLike, min: float, max: float, bins: int, labels: Array
     found = _core.searchsorted(edges, values, True) - 1
     found = _core.map("where", values == edges[bins], bins - 1, found)
     inside = _core.map("logical_and", values >= edges[0], values <= edges[bins])
-    places = groups.place.reshape([groups.a.size])
-    slot = _core.map("where", inside, places * bins + found, groups.count * bins)
+    slots = groups.slot.reshape([groups.a.size])
+    slot = _core.map("where", inside, slots * bins + found, groups.count * bins)
     table = _core.full([(groups.count + 1) * bins + 1], 0, "int64")
     _core.scatter(table, slot, 1, "add")
     rows = table[: groups.count * bins].reshape([groups.count, bins])
@@ -319,11 +319,11 @@ def labeled_comprehension(
     if marks is not None:
         shape = broadcast_shapes(a.shape, marks.shape)
         a, marks = _core.broadcast_to(a, shape), _core.broadcast_to(marks, shape)
-    places = _core.iota([a.size], [1], 0)
+    positions = _core.iota([a.size], [1], 0)
     flat = a.reshape([a.size])
 
     def call(mask: ndarray | None) -> Any:
-        chosen = (flat, places) if mask is None else (flat[mask], places[mask])
+        chosen = (flat, positions) if mask is None else (flat[mask], positions[mask])
         if mask is not None and index is not None and chosen[0].size == 0:
             return default
         return func(*chosen) if pass_positions else func(chosen[0])

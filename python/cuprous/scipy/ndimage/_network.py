@@ -43,11 +43,11 @@ def selection_network(n: int, ranks: tuple[int, ...]) -> tuple[Comparator, ...]:
 
 def select(values: Sequence[ndarray], rank: int) -> ndarray:
     """Elementwise, the value of that rank (0 is the least) among arrays of one shape."""
-    lanes = list(values)
-    for low, high, use_low, use_high in selection_network(len(lanes), (rank,)):
-        a, b = lanes[low], lanes[high]
+    wires = list(values)
+    for low, high, use_low, use_high in selection_network(len(wires), (rank,)):
+        a, b = wires[low], wires[high]
         if use_low:
-            lanes[low] = _core.map("minimum", a, b)
+            wires[low] = _core.map("minimum", a, b)
         if use_high:
-            lanes[high] = _core.map("maximum", a, b)
-    return lanes[rank]
+            wires[high] = _core.map("maximum", a, b)
+    return wires[rank]

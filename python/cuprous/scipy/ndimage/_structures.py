@@ -31,8 +31,8 @@ def neighbours(rank: int, connectivity: int) -> Host:
 def reflected(structure: Host, origin: Any) -> tuple[Host, list[int]]:
     """A structure turned around, and the origin that belongs to it: from erosion to dilation."""
     origins = per_axis(origin, structure.ndim)
-    turned = structure[tuple(slice(None, None, -1) for _ in range(structure.ndim))]
-    return turned, [-o - (0 if n & 1 else 1) for o, n in zip(origins, structure.shape, strict=True)]
+    mirrored = structure[tuple(slice(None, None, -1) for _ in range(structure.ndim))]
+    return mirrored, [-o - (0 if n & 1 else 1) for o, n in zip(origins, structure.shape, strict=True)]
 
 
 def generate_binary_structure(rank: int, connectivity: int) -> ndarray:
@@ -49,12 +49,12 @@ def iterate_structure(structure: ArrayLike, iterations: int, origin: Any = None)
     """
     from cuprous.scipy.ndimage._binary import binary_dilation
 
-    given = host(structure)
+    element = host(structure)
     if iterations < 2:
-        return _core.from_numpy(given)
+        return _core.from_numpy(element)
     more = iterations - 1
-    before = [more * (n // 2) for n in given.shape]
-    after = [more * (n - 1) - b for n, b in zip(given.shape, before, strict=True)]
-    grown = _core.pad(_core.from_numpy(given != 0), before, after, "constant", 0.0)
-    grown = binary_dilation(grown, given, iterations=more)
-    return grown if origin is None else (grown, [iterations * o for o in per_axis(origin, given.ndim)])
+    before = [more * (n // 2) for n in element.shape]
+    after = [more * (n - 1) - b for n, b in zip(element.shape, before, strict=True)]
+    dilated = _core.pad(_core.from_numpy(element != 0), before, after, "constant", 0.0)
+    dilated = binary_dilation(dilated, element, iterations=more)
+    return dilated if origin is None else (dilated, [iterations * o for o in per_axis(origin, element.ndim)])

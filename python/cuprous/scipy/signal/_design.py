@@ -110,7 +110,7 @@ def _numbers(f: _Filter, output: str) -> Any:
     return _core.from_numpy(_sections(zeros, poles, f.gain))
 
 
-def _halves(values: Any) -> list[list[complex]]:
+def _conjugate_pairs(values: Any) -> list[list[complex]]:
     """Conjugate pairs, then real numbers in pairs (the last alone if their number is odd)."""
     import numpy as np
 
@@ -125,8 +125,8 @@ def _sections(zeros: Any, poles: Any, gain: float) -> Any:
     differ from SciPy's; the product of the sections is the same."""
     import numpy as np
 
-    pairs = sorted(_halves(poles), key=lambda pair: max(abs(p) for p in pair), reverse=True)
-    left = _halves(zeros)
+    pairs = sorted(_conjugate_pairs(poles), key=lambda pair: max(abs(p) for p in pair), reverse=True)
+    left = _conjugate_pairs(zeros)
     rows = []
     for pair in pairs:
         same = [z for z in left if len(z) == len(pair)] or left

@@ -149,8 +149,8 @@ def savgol_filter(
     result = cp.moveaxis(convolve1d(a, weights, axis, mode="constant"), axis, -1)
     lines = cp.moveaxis(a, axis, -1)
 
-    def ends(window: ndarray, places: range) -> ndarray:
-        rows = [_coefficients(window_length, polyorder, deriv, delta, float(p)) for p in places]
+    def ends(window: ndarray, positions: range) -> ndarray:
+        rows = [_coefficients(window_length, polyorder, deriv, delta, float(p)) for p in positions]
         return cp.matmul(window, cp.asarray(rows, dtype=a.dtype_name).T)
 
     if half:

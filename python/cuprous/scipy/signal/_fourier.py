@@ -43,9 +43,9 @@ def _axes(a: ndarray, v: ndarray, mode: str, axes: Any) -> tuple[ndarray, ndarra
     if axes is None:
         found = list(range(a.ndim))
     else:
-        given = list(axes) if hasattr(axes, "__iter__") else [axes]
+        requested = list(axes) if hasattr(axes, "__iter__") else [axes]
         try:
-            found = sorted(normalize_axis(i, a.ndim) for i in given)
+            found = sorted(normalize_axis(i, a.ndim) for i in requested)
         except IndexError as error:
             raise ValueError("axes exceeds dimensionality of input") from error
         if len(set(found)) != len(found):

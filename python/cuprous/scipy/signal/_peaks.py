@@ -24,7 +24,7 @@ def _signal(x: Any) -> ndarray:
     return a if a.dtype_name == "float64" else _core.cast(a, "float64")
 
 
-def _places(peaks: Any) -> ndarray:
+def _peak_indices(peaks: Any) -> ndarray:
     p = array(peaks)
     if p.size == 0:
         p = cp.zeros(0 if p.ndim == 1 else p.shape, "int64")
@@ -146,19 +146,19 @@ def peak_prominences(x: Any, peaks: Any, wlen: Any = None) -> tuple[ndarray, nda
     Raises:
         ValueError: for arrays that are no vectors, places outside of `x` (which waits for the device), and wlen <= 1.
     """
-    signal, places = _signal(x), _places(peaks)
-    _inside(places, signal)
-    return _prominences(signal, places, wlen)
+    signal, indices = _signal(x), _peak_indices(peaks)
+    _inside(indices, signal)
+    return _prominences(signal, indices, wlen)
 
 
 def _crossing(x: ndarray, peaks: ndarray, height: ndarray, base: ndarray) -> tuple[ndarray, ndarray]:
     """Where the line through the elements falls to a height, going back from a peak as far as its base: the element
     that is not above it, and how far behind that."""
-    place = _map("maximum", Maxima(-x).previous(peaks + 1, -height, True), base)
-    here, next_ = cp.take(x, place), cp.take(x, _map("minimum", place + 1, x.size - 1))
-    below = here < height
-    part = (height - here) / _map("where", below, next_ - here, 1.0)
-    return place, _map("where", below, part, 0.0)
+    crossing = _map("maximum", Maxima(-x).previous(peaks + 1, -height, True), base)
+    current, next_ = cp.take(x, crossing), cp.take(x, _map("minimum", crossing + 1, x.size - 1))
+    below = current < height
+    part = (height - current) / _map("where", below, next_ - current, 1.0)
+    return crossing, _map("where", below, part, 0.0)
 
 
 def _widths(x: ndarray, peaks: ndarray, rel_height: float, data: Any) -> tuple[ndarray, ndarray, ndarray, ndarray]:
@@ -168,10 +168,10 @@ def _widths(x: ndarray, peaks: ndarray, rel_height: float, data: Any) -> tuple[n
         return (cp.zeros(0),) * 4
     prominence, left, right = data
     height = cp.take(x, peaks) - prominence * float(rel_height)
-    place, part = _crossing(x, peaks, height, left)
-    start, last = place + part, x.size - 1
-    place, part = _crossing(cp.flip(x).copy(), last - peaks, height, last - right)
-    stop = (last - place) - part
+    crossing, part = _crossing(x, peaks, height, left)
+    start, last = crossing + part, x.size - 1
+    crossing, part = _crossing(cp.flip(x).copy(), last - peaks, height, last - right)
+    stop = (last - crossing) - part
     return stop - start, height, start, stop
 
 
@@ -193,15 +193,15 @@ def peak_widths(
     Raises:
         ValueError: as `peak_prominences`, for a negative `rel_height`, and data of another length.
     """
-    signal, places = _signal(x), _places(peaks)
-    _inside(places, signal)
+    signal, indices = _signal(x), _peak_indices(peaks)
+    _inside(indices, signal)
     if prominence_data is None:
-        data = _prominences(signal, places, wlen)
+        data = _prominences(signal, indices, wlen)
     else:
         data = tuple(array(v) for v in prominence_data)  # type: ignore[assignment]
-        if any(v.shape != places.shape for v in data):
+        if any(v.shape != indices.shape for v in data):
             raise ValueError("arrays in `prominence_data` must have the same shape as `peaks`")
-    return _widths(signal, places, rel_height, data)
+    return _widths(signal, indices, rel_height, data)
 
 
 def find_peaks(

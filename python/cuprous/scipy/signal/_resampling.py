@@ -103,8 +103,8 @@ def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None,
     result = cp.moveaxis(cp.real(result) if real else result, -1, axis)
     if t is None:
         return result
-    places = array(t)
-    return result, cp.arange(num) * (places[1] - places[0]) * (n / num) + places[0]
+    times = array(t)
+    return result, cp.arange(num) * (times[1] - times[0]) * (n / num) + times[0]
 
 
 def upfirdn(h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant", cval: float = 0

@@ -13,7 +13,7 @@ from cuprous.scipy.signal._spectral import (
     _filled,
     _frequencies,
     _overlap,
-    _placed,
+    _move_back,
     _points,
     _scale,
     _times,
@@ -90,7 +90,7 @@ def stft(
     result = _transforms(rows, values, step, points, detrend, onesided)
     result = result * _core.cast(_core.map("sqrt", _scale(values, fs, scaling)), _dtypes.component(result.dtype_name))
     times = _times(rows.shape[-1], count, overlap, fs, boundary is not None)
-    return _frequencies(points, fs, onesided), times, _placed(result, axis)
+    return _frequencies(points, fs, onesided), times, _move_back(result, axis)
 
 
 def _overlapping_sum(segments: ndarray, step: int) -> ndarray:

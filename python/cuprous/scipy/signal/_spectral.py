@@ -256,7 +256,7 @@ def _times(n: int, nperseg: int, noverlap: int, fs: float, extended: bool) -> nd
     return (_core.cast(cp.arange(count), "float64") * float(nperseg - noverlap) + start) / float(fs)
 
 
-def _placed(result: ndarray, axis: int) -> ndarray:
+def _move_back(result: ndarray, axis: int) -> ndarray:
     """From (…, segments, frequencies) to frequencies in the place of the axis and segments last."""
     return cp.moveaxis(result, -1, axis)
 
@@ -303,4 +303,4 @@ def spectrogram(
     elif mode in ("angle", "phase"):
         result = cp.angle(result)
         result = cp.unwrap(result, axis=-1) if mode == "phase" else result
-    return _frequencies(points, fs, onesided), _times(n, count, overlap, fs, False), _placed(result, axis)
+    return _frequencies(points, fs, onesided), _times(n, count, overlap, fs, False), _move_back(result, axis)

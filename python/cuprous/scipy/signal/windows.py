@@ -21,7 +21,7 @@ def _points(M: int, sym: bool) -> tuple[int, int]:
     return int(M), int(M) if sym or M < 2 else int(M) + 1
 
 
-def _places(count: int) -> ndarray:
+def _sample_indices(count: int) -> ndarray:
     return _core.cast(_core.iota([count], [1], 0), "float64")
 
 
@@ -30,7 +30,7 @@ def general_cosine(M: int, a: Any, sym: bool = True) -> ndarray:
     count, full = _points(M, sym)
     if count <= 1:
         return _core.full([count], 1.0, "float64")
-    phase = _places(count) * (2.0 * math.pi / (full - 1)) - math.pi
+    phase = _sample_indices(count) * (2.0 * math.pi / (full - 1)) - math.pi
     total: Any = None
     for k, weight in enumerate(a):
         term = _map("cos", phase * float(k)) * float(weight)
@@ -81,7 +81,7 @@ def boxcar(M: int, sym: bool = True) -> ndarray:
 def _from_centre(M: int, sym: bool) -> tuple[ndarray, int]:
     """Distances from the symmetric window's centre, and its length."""
     count, full = _points(M, sym)
-    return _places(count) - (full - 1) / 2.0, full
+    return _sample_indices(count) - (full - 1) / 2.0, full
 
 
 def bartlett(M: int, sym: bool = True) -> ndarray:
@@ -120,7 +120,7 @@ def bohman(M: int, sym: bool = True) -> ndarray:
 def cosine(M: int, sym: bool = True) -> ndarray:
     """Half a wave of a sine."""
     count, full = _points(M, sym)
-    return boxcar(M) if M <= 1 else _map("sin", (_places(count) + 0.5) * (math.pi / full))
+    return boxcar(M) if M <= 1 else _map("sin", (_sample_indices(count) + 0.5) * (math.pi / full))
 
 
 def gaussian(M: int, std: float, sym: bool = True) -> ndarray:
@@ -145,7 +145,7 @@ def exponential(M: int, center: float | None = None, tau: float = 1.0, sym: bool
         raise ValueError("If sym==True, center must be None.")
     count, full = _points(M, sym)
     middle = (full - 1) / 2.0 if center is None else center
-    return boxcar(M) if M <= 1 else _map("exp", _map("absolute", _places(count) - middle) * (-1.0 / tau))
+    return boxcar(M) if M <= 1 else _map("exp", _map("absolute", _sample_indices(count) - middle) * (-1.0 / tau))
 
 
 def kaiser(M: int, beta: float, sym: bool = True) -> ndarray:
@@ -228,7 +228,7 @@ def chebwin(M: int, at: float, sym: bool = True) -> ndarray:
         return boxcar(M)
     order = full - 1
     beta = math.cosh(math.acosh(10.0 ** (abs(at) / 20.0)) / order)
-    x = _map("cos", _places(full) * (math.pi / full)) * beta
+    x = _map("cos", _sample_indices(full) * (math.pi / full)) * beta
     size = _map("absolute", x)
     inside = _map("cos", _map("arccos", _map("minimum", size, 1.0)) * float(order))
     outside = _map("cosh", _map("arccosh", _map("maximum", size, 1.0)) * float(order))
@@ -238,8 +238,8 @@ def chebwin(M: int, at: float, sym: bool = True) -> ndarray:
         half = cp.real(cp.fft.fft(value))[: (full + 1) // 2]
         window = cp.concatenate([cp.flip(half[1:]), half])
     else:
-        turn = _places(full) * (math.pi / full)
-        half = cp.real(cp.fft.fft(value * (_map("cos", turn) + 1j * _map("sin", turn))))[: full // 2 + 1]
+        angles = _sample_indices(full) * (math.pi / full)
+        half = cp.real(cp.fft.fft(value * (_map("cos", angles) + 1j * _map("sin", angles))))[: full // 2 + 1]
         window = cp.concatenate([cp.flip(half[1:]), half[1:]])
     return (window / cp.max(window))[:count].copy()
 

@@ -383,65 +383,65 @@ class Sparse:
         m, n = self._shape
         if k <= -m or k >= n:
             raise ValueError("k exceeds array dimensions")
-        given = array(values) if not is_number(values) else values
+        new_values = array(values) if not is_number(values) else values
         length = min(m + min(k, 0), n - max(k, 0))
-        if isinstance(given, ndarray) and given.ndim:
-            if given.ndim > 1:
+        if isinstance(new_values, ndarray) and new_values.ndim:
+            if new_values.ndim > 1:
                 raise ValueError("setdiag: values must be a number or a vector")
-            length = min(length, given.size)
-            given = given[:length]
+            length = min(length, new_values.size)
+            new_values = new_values[:length]
         along = _pattern.arange(length)
-        _indexing.write(self, along - min(k, 0), along + max(k, 0), given)
+        _indexing.write(self, along - min(k, 0), along + max(k, 0), new_values)
 
     # --- folds
 
     def sum(self, axis: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
         """Sums over an axis, or of everything; integers and bool in 64 bits. Dense."""
-        from cuprous.scipy.sparse import _fold
+        from cuprous.scipy.sparse import _reductions
 
-        return _fold.sum_(self, axis, dtype, out)
+        return _reductions.sum_(self, axis, dtype, out)
 
     def mean(self, axis: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
         """Means over an axis, or of everything, zeros included. Dense."""
-        from cuprous.scipy.sparse import _fold
+        from cuprous.scipy.sparse import _reductions
 
-        return _fold.mean(self, axis, dtype, out)
+        return _reductions.mean(self, axis, dtype, out)
 
     def max(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Greatest elements over an axis (sparse), or of everything; NaN wins. `explicit`: of the stored values."""
-        from cuprous.scipy.sparse import _fold
+        from cuprous.scipy.sparse import _reductions
 
-        return _fold.extreme(self, "max", axis, out, explicit, False)
+        return _reductions.extreme(self, "max", axis, out, explicit, False)
 
     def min(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Least elements over an axis (sparse), or of everything; NaN wins. `explicit`: of the stored values."""
-        from cuprous.scipy.sparse import _fold
+        from cuprous.scipy.sparse import _reductions
 
-        return _fold.extreme(self, "min", axis, out, explicit, False)
+        return _reductions.extreme(self, "min", axis, out, explicit, False)
 
     def nanmax(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """`max` that passes over NaN."""
-        from cuprous.scipy.sparse import _fold
+        from cuprous.scipy.sparse import _reductions
 
-        return _fold.extreme(self, "max", axis, out, explicit, True)
+        return _reductions.extreme(self, "max", axis, out, explicit, True)
 
     def nanmin(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """`min` that passes over NaN."""
-        from cuprous.scipy.sparse import _fold
+        from cuprous.scipy.sparse import _reductions
 
-        return _fold.extreme(self, "min", axis, out, explicit, True)
+        return _reductions.extreme(self, "min", axis, out, explicit, True)
 
     def argmax(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Where the greatest elements are first, over an axis or of the flattened matrix; NaN wins, as in NumPy."""
-        from cuprous.scipy.sparse import _fold
+        from cuprous.scipy.sparse import _reductions
 
-        return _fold.arg_extreme(self, "max", axis, out, explicit)
+        return _reductions.arg_extreme(self, "max", axis, out, explicit)
 
     def argmin(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Where the least elements are first, over an axis or of the flattened matrix; NaN wins, as in NumPy."""
-        from cuprous.scipy.sparse import _fold
+        from cuprous.scipy.sparse import _reductions
 
-        return _fold.arg_extreme(self, "min", axis, out, explicit)
+        return _reductions.arg_extreme(self, "min", axis, out, explicit)
 
     # --- formats that are not here
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core
-from cuprous.scipy.sparse import _fold, _pattern
+from cuprous.scipy.sparse import _pattern, _reductions
 from cuprous.scipy.sparse._base import Sparse, sparray, spmatrix
 from cuprous.scipy.sparse._compressed import Compressed
 from cuprous.scipy.sparse._coo import Coordinates
@@ -35,7 +35,7 @@ class _Matrix(spmatrix):
         """How many values are stored; by row or column for an axis."""
         if axis is None:
             return self.nnz
-        a, which = self.tocoo(copy=False), _fold.fold_axis(axis)
+        a, which = self.tocoo(copy=False), _reductions.reduction_axis(axis)
         index, extent = (a._col, self._shape[1]) if which == 0 else (a._row, self._shape[0])
         return _pattern.add_up(index, _core.full((self.nnz,), 1, "int64"), extent)
 

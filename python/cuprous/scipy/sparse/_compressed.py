@@ -81,7 +81,7 @@ class Compressed(Arithmetic):
         if is_scipy(arg1):
             self._take_scipy(arg1)
         elif isinstance(arg1, Sparse):
-            self._become(arg1.asformat(self.format, copy=copy))
+            self._assign_from(arg1.asformat(self.format, copy=copy))
         elif is_shape(arg1):
             self._empty(as_shape(arg1), dtype)
         elif isinstance(arg1, tuple) and len(arg1) == 3:
@@ -89,9 +89,9 @@ class Compressed(Arithmetic):
         elif isinstance(arg1, tuple):
             if len(arg1) != 2:
                 raise ValueError(f"unrecognized {type(self).__name__} constructor input: {arg1!r}")
-            self._become(self._class("coo")(arg1, shape=shape, dtype=dtype).asformat(self.format))
+            self._assign_from(self._class("coo")(arg1, shape=shape, dtype=dtype).asformat(self.format))
         else:
-            self._become(self._class("coo")(arg1, dtype=dtype).asformat(self.format))
+            self._assign_from(self._class("coo")(arg1, dtype=dtype).asformat(self.format))
         if shape is not None and as_shape(shape) != self._shape:
             raise ValueError(f"inconsistent shapes: {as_shape(shape)} != {self._shape}")
         if dtype is not None and checked_dtype(dtype) != self._dtype:
@@ -101,11 +101,11 @@ class Compressed(Arithmetic):
 
     @classmethod
     def _new(cls, data: ndarray, pattern: Pattern, shape: tuple[int, int], canonical: bool | None) -> Any:
-        made = cls.__new__(cls)
-        made._data, made._pattern, made._shape, made._canonical = data, pattern, shape, canonical
-        return made
+        instance = cls.__new__(cls)
+        instance._data, instance._pattern, instance._shape, instance._canonical = data, pattern, shape, canonical
+        return instance
 
-    def _become(self, other: Any) -> None:
+    def _assign_from(self, other: Any) -> None:
         self._data, self._pattern, self._shape = other._data, other._pattern.share(), other._shape
         self._canonical = other._canonical
 
@@ -245,7 +245,7 @@ class Compressed(Arithmetic):
         data = self._data.copy() if copy else self._data
         return self._class("coo")._new(data, row, column, self._shape, self._canonical and self._major == 0)
 
-    def _turned(self) -> Any:
+    def _other_format(self) -> Any:
         """By the other axis, positions in order and equal ones added up."""
         other = self._class("csc" if self.format == "csr" else "csr")
         majors = _pattern.expand(self._pattern.starts, self.nnz)
@@ -263,13 +263,13 @@ class Compressed(Arithmetic):
         """As compressed rows."""
         if self.format == "csr":
             return self.copy() if copy else self
-        return self._turned()
+        return self._other_format()
 
     def tocsc(self, copy: bool = False) -> Any:
         """As compressed columns."""
         if self.format == "csc":
             return self.copy() if copy else self
-        return self._turned()
+        return self._other_format()
 
     def transpose(self, axes: Any = None, copy: bool = False) -> Any:
         """Rows as columns; shares the values unless `copy`.
@@ -288,7 +288,7 @@ class Compressed(Arithmetic):
         """Adds up the values at equal positions, in place, and sorts indices. Waits for the device."""
         if self.has_canonical_format:
             return
-        self._become(self._from_keys(*_pattern.merge_equal(self._keys(), self._data), self._shape))
+        self._assign_from(self._from_keys(*_pattern.merge_equal(self._keys(), self._data), self._shape))
 
     def sort_indices(self) -> None:
         """Sorts the indices of each row (column), in place."""

@@ -16,7 +16,7 @@ from cuprous.scipy.sparse import _classes, _pattern
 from cuprous.scipy.sparse._base import Sparse, checked_dtype, is_number
 
 
-def _made(a: Any, format: str | None, default: str = "coo") -> Any:
+def _as_format(a: Any, format: str | None, default: str = "coo") -> Any:
     return a.asformat(default if format is None else format)
 
 
@@ -44,7 +44,7 @@ def _eye(m: Any, n: Any, k: int, dtype: Any, format: str | None, is_array: bool)
     length = max(0, min(m + min(k, 0), n - max(k, 0)))
     along = _pattern.arange(length)
     ones = _core.full((length,), 1, checked_dtype(dtype))
-    return _made(_coo(ones, along - min(k, 0), along + max(k, 0), (m, n), is_array), format)
+    return _as_format(_coo(ones, along - min(k, 0), along + max(k, 0), (m, n), is_array), format)
 
 
 def eye(m: int, n: int | None = None, k: int = 0, dtype: Any = float, format: str | None = None) -> Any:
@@ -93,7 +93,7 @@ def _diags(diagonals: Any, offsets: Any, shape: Any, format: str | None, dtype: 
                              f"with array size ({m}, {n}).")  # fmt: skip
         along = _pattern.arange(length)
         parts.append((_core.broadcast_to(astype(line, name), (length,)), along - min(k, 0), along + max(k, 0)))
-    return _made(_joined(parts, (m, n), name, is_array), format, "csr")
+    return _as_format(_joined(parts, (m, n), name, is_array), format, "csr")
 
 
 def _joined(parts: list[Any], shape: tuple[int, int], dtype: str, is_array: bool) -> Any:
@@ -143,10 +143,10 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | N
         first, last = max(0, k), min(m + k, n, values.shape[1])
         columns = _core.iota((max(0, last - first),), (1,), first)
         parts.append((values[line, first : max(first, last)], columns - k, columns))
-    made = _joined(parts, (m, n), checked_dtype(values.dtype_name), False)
-    made = made.tocsr()
-    made.eliminate_zeros()
-    return _made(made, format, "csr")
+    result = _joined(parts, (m, n), checked_dtype(values.dtype_name), False)
+    result = result.tocsr()
+    result.eliminate_zeros()
+    return _as_format(result, format, "csr")
 
 
 def _random(m: int, n: int, density: float, format: str, dtype: Any, rng: Any, sampler: Any, is_array: bool) -> Any:
@@ -159,7 +159,7 @@ def _random(m: int, n: int, density: float, format: str, dtype: Any, rng: Any, s
     count = round(density * size)
     if rng is None or isinstance(rng, int):
         rng = cp.random.default_rng(rng)
-    places = _distinct(rng, size, count)
+    positions = _distinct(rng, size, count)
     if sampler is not None:
         values = astype(array(convert(sampler(count))), name)
     elif name[:3] in ("int", "uin"):
@@ -170,8 +170,8 @@ def _random(m: int, n: int, density: float, format: str, dtype: Any, rng: Any, s
         values = astype(rng.random(count) + 1j * rng.random(count), name)
     else:
         values = astype(rng.random(count), name)
-    made = _classes.of("coo", is_array)._from_keys(places, values, (m, n))
-    return made.asformat(format)
+    result = _classes.of("coo", is_array)._from_keys(positions, values, (m, n))
+    return result.asformat(format)
 
 
 def _distinct(rng: Any, size: int, count: int) -> ndarray:
@@ -258,7 +258,7 @@ def _blocks(rows: list[list[Any]], format: str | None, dtype: Any, is_array: boo
         for i, row in enumerate(grid) for j, b in enumerate(row) if b is not None
     ]  # fmt: skip
     name = common_dtype([p[0] for p in parts]) if dtype is None else checked_dtype(dtype)
-    return _made(_joined(parts, (down[-1], right[-1]), name, kind), format)
+    return _as_format(_joined(parts, (down[-1], right[-1]), name, kind), format)
 
 
 def _edges(extents: list[int | None]) -> list[int]:
@@ -302,14 +302,14 @@ def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
 def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> Any:
     """A matrix with matrices along its diagonal."""
     parts, down, right = [], 0, 0
-    given = list(mats)
-    kind = _is_array(*given)
-    for block in given:
+    matrices = list(mats)
+    kind = _is_array(*matrices)
+    for block in matrices:
         b = _sparse(atleast_2d(block) if isinstance(block, (int, float, complex, list, tuple)) else block, kind)
         parts.append((b._data, astype(b._row, "int64") + down, astype(b._col, "int64") + right))
         down, right = down + b._shape[0], right + b._shape[1]
     name = common_dtype([p[0] for p in parts]) if dtype is None and parts else checked_dtype(dtype)
-    return _made(_joined(parts, (down, right), name, kind), format)
+    return _as_format(_joined(parts, (down, right), name, kind), format)
 
 
 def kron(A: Any, B: Any, format: str | None = None) -> Any:
@@ -320,10 +320,10 @@ def kron(A: Any, B: Any, format: str | None = None) -> Any:
     name = _core.promote_types(a._dtype, b._dtype)
     shape = (m * p, n * q)
     if not a.nnz or not b.nnz:
-        return _made(_classes.of("coo", kind)(shape, dtype="float64"), format)
+        return _as_format(_classes.of("coo", kind)(shape, dtype="float64"), format)
     outer = lambda x, y, extent: (astype(x, "int64").reshape(-1, 1) * extent + y).reshape(-1)  # noqa: E731
     values = (astype(a._data, name).reshape(-1, 1) * astype(b._data, name)).reshape(-1)
-    return _made(_coo(values, outer(a._row, b._row, p), outer(a._col, b._col, q), shape, kind), format)
+    return _as_format(_coo(values, outer(a._row, b._row, p), outer(a._col, b._col, q), shape, kind), format)
 
 
 def kronsum(A: Any, B: Any, format: str | None = None) -> Any:
@@ -339,14 +339,14 @@ def kronsum(A: Any, B: Any, format: str | None = None) -> Any:
             raise ValueError(f"{name} is not square")
     dtype = _core.promote_types(a._dtype, b._dtype)
     left = kron(_eye(b._shape[0], None, 0, dtype, "coo", kind), a)
-    return _made(left + kron(b, _eye(a._shape[0], None, 0, dtype, "coo", kind)), format, "csr")
+    return _as_format(left + kron(b, _eye(a._shape[0], None, 0, dtype, "coo", kind)), format, "csr")
 
 
 def _triangle(A: Any, k: int, format: str | None, lower: bool) -> Any:
     a = _sparse(A, _is_array(A) or not isinstance(A, Sparse))
     above = astype(a._col, "int64") - astype(a._row, "int64")
     row, col, data = _pattern.keep(above <= k if lower else above >= k, a._row, a._col, a._data)
-    return _made(a._new(data, row, col, a._shape, a._canonical), format)
+    return _as_format(a._new(data, row, col, a._shape, a._canonical), format)
 
 
 def tril(A: Any, k: int = 0, format: str | None = None) -> Any:

@@ -48,7 +48,7 @@ class Coordinates(Arithmetic):
                 raise NotImplementedError(f"[coo] arrays of {len(own.shape)} axes are not supported; use two")
             self._take((own.data, own.coords), own.shape, None, False)
         elif isinstance(arg1, Sparse):
-            self._become(arg1.tocoo(copy=copy))
+            self._assign_from(arg1.tocoo(copy=copy))
         elif is_shape(arg1):
             self._set_shape(as_shape(arg1, self._is_array))
             self._data = _core.empty((0,), checked_dtype(dtype))
@@ -69,12 +69,12 @@ class Coordinates(Arithmetic):
 
     @classmethod
     def _new(cls, data: ndarray, row: ndarray, col: ndarray, shape: tuple[int, int], canonical: bool | None) -> Any:
-        made = cls.__new__(cls)
-        made._data, made._row, made._col, made._shape = data, row, col, shape
-        made._canonical, made._flat = canonical, False
-        return made
+        instance = cls.__new__(cls)
+        instance._data, instance._row, instance._col, instance._shape = data, row, col, shape
+        instance._canonical, instance._flat = canonical, False
+        return instance
 
-    def _become(self, other: Any) -> None:
+    def _assign_from(self, other: Any) -> None:
         self._data, self._row, self._col, self._shape = other._data, other._row, other._col, other._shape
         self._canonical, self._flat = other._canonical, other._flat
 
@@ -88,9 +88,9 @@ class Coordinates(Arithmetic):
         self._shape = (1, shape[0]) if self._flat else (shape[0], shape[1])
 
     def _take(self, arg: Any, shape: Any, dtype: Any, copy: bool) -> None:
-        data, places = arg
+        data, indices = arg
         try:
-            coords = tuple(index_of(c) for c in places)
+            coords = tuple(index_of(c) for c in indices)
         except TypeError:
             raise TypeError("invalid input format") from None
         if not 1 <= len(coords) <= 2 or (len(coords) == 1 and not self._is_array):
@@ -142,9 +142,9 @@ class Coordinates(Arithmetic):
         return _pattern.keys(self._row, self._col, self._shape)
 
     def _with_data(self, data: ndarray) -> Any:
-        made = self._new(data, self._row, self._col, self._shape, self._canonical)
-        made._flat = self._flat
-        return made
+        instance = self._new(data, self._row, self._col, self._shape, self._canonical)
+        instance._flat = self._flat
+        return instance
 
     # --- attributes
 
@@ -213,17 +213,17 @@ class Coordinates(Arithmetic):
         """The matrix as SciPy's, in the host's memory."""
         import scipy.sparse
 
-        places = (self._col,) if self._flat else (self._row, self._col)
-        coords = tuple(_core.to_numpy(c) for c in places)
-        made = getattr(scipy.sparse, type(self).__name__)((_core.to_numpy(self._data), coords), shape=self.shape)
-        made.has_canonical_format = self.has_canonical_format
-        return made
+        indices = (self._col,) if self._flat else (self._row, self._col)
+        coords = tuple(_core.to_numpy(c) for c in indices)
+        instance = getattr(scipy.sparse, type(self).__name__)((_core.to_numpy(self._data), coords), shape=self.shape)
+        instance.has_canonical_format = self.has_canonical_format
+        return instance
 
     def copy(self) -> Any:
         """A copy with memory of its own."""
-        made = self._new(self._data.copy(), self._row.copy(), self._col.copy(), self._shape, self._canonical)
-        made._flat = self._flat
-        return made
+        instance = self._new(self._data.copy(), self._row.copy(), self._col.copy(), self._shape, self._canonical)
+        instance._flat = self._flat
+        return instance
 
     def tocoo(self, copy: bool = True) -> Any:
         """As coordinates."""
@@ -311,8 +311,8 @@ class Coordinates(Arithmetic):
         else:
             col, row = _pattern.split(astype(self._col, "int64") * m + self._row, p)
         name = _pattern.index_dtype(p, q)
-        made = self._new(self._data.copy() if copy else self._data, astype(row, name), astype(col, name), (p, q), None)
-        return made._flattened() if len(extents) == 1 else made
+        instance = self._new(self._data.copy() if copy else self._data, astype(row, name), astype(col, name), (p, q), None)
+        return instance._flattened() if len(extents) == 1 else instance
 
     def transpose(self, axes: Any = None, copy: bool = False) -> Any:
         """Rows as columns; shares its arrays unless `copy`.
@@ -331,9 +331,9 @@ class Coordinates(Arithmetic):
     def sum_duplicates(self) -> None:
         """Adds up the values at equal positions, in place, and sorts positions by row. Waits for the device."""
         if not self._canonical:
-            made = self._from_keys(*self._summed(), self._shape)
-            made._flat = self._flat
-            self._become(made)
+            instance = self._from_keys(*self._summed(), self._shape)
+            instance._flat = self._flat
+            self._assign_from(instance)
 
     def eliminate_zeros(self) -> None:
         """Drops stored zeros, in place. Waits for the device."""

@@ -104,7 +104,7 @@ def _pick_minor(a: Any, item: Axis) -> Any:
     if isinstance(item, range) and item == range(extents[1 - a._major]):
         return a
     if not isinstance(item, range) or item.step < 0:
-        return _pick_major(a._turned(), item).asformat(a.format)
+        return _pick_major(a._other_format(), item).asformat(a.format)
     extents[1 - a._major] = len(item)
     minors = astype(a._pattern.indices, "int64") - item.start
     inside = (minors >= 0) & (minors < len(item) * item.step)
@@ -181,11 +181,11 @@ def write(a: Any, rows: ndarray, columns: ndarray, values: Any) -> None:
     a.sum_duplicates()
     if rows.size == 0:
         return
-    given = _core.full((rows.size,), values, a._dtype) if not isinstance(values, ndarray) else values
-    given = astype(_core.broadcast_to(given, (rows.size,)), a._dtype)
-    turned = getattr(a, "_major", 0) == 1
-    places = _pattern.keys(columns, rows, a._shape[::-1]) if turned else _pattern.keys(rows, columns, a._shape)
-    a._become(a._from_keys(*_pattern.replace(a._keys(), a.data, places, given), a._shape))
+    new_values = _core.full((rows.size,), values, a._dtype) if not isinstance(values, ndarray) else values
+    new_values = astype(_core.broadcast_to(new_values, (rows.size,)), a._dtype)
+    by_columns = getattr(a, "_major", 0) == 1
+    positions = _pattern.keys(columns, rows, a._shape[::-1]) if by_columns else _pattern.keys(rows, columns, a._shape)
+    a._assign_from(a._from_keys(*_pattern.replace(a._keys(), a.data, positions, new_values), a._shape))
 
 
 def assign(a: Any, key: Any, value: Any) -> None:
@@ -207,13 +207,13 @@ def assign(a: Any, key: Any, value: Any) -> None:
     if isinstance(value, Sparse):
         value = value.toarray()
     if not is_number(value):
-        given = convert(value) if isinstance(value, (list, tuple)) else array(value)
-        squeezed = [tuple(n for n in s if n != 1) for s in (given.shape, shape)]
+        new_values = convert(value) if isinstance(value, (list, tuple)) else array(value)
+        squeezed = [tuple(n for n in s if n != 1) for s in (new_values.shape, shape)]
         if squeezed[0] == squeezed[1]:
-            given = given.reshape(shape)
-        elif broadcast_shapes(given.shape, shape) != shape:
-            raise ValueError(f"shape mismatch in assignment: values {given.shape} for places {shape}")
-        value = _core.broadcast_to(given, shape).reshape(-1)
+            new_values = new_values.reshape(shape)
+        elif broadcast_shapes(new_values.shape, shape) != shape:
+            raise ValueError(f"shape mismatch in assignment: values {new_values.shape} for places {shape}")
+        value = _core.broadcast_to(new_values, shape).reshape(-1)
     rows, columns = (_core.broadcast_to(i, shape).reshape(-1) for i in (rows, columns))
     before = a.nnz
     write(a, rows, columns, value)

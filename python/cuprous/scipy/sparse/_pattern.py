@@ -173,10 +173,10 @@ def merge_equal(positions: ndarray, values: ndarray) -> tuple[ndarray, ndarray]:
     positions, values = take(positions, order), take(values, order)
     first = _core.full((n,), True, "bool")
     _core.update(first[1:], positions[1:] != positions[:-1])
-    places = select_flat(first, positions)
-    if places.size == n:
+    unique = select_flat(first, positions)
+    if unique.size == n:
         return positions, values
-    return places, add_up(running_sum(first) - 1, values, places.size)
+    return unique, add_up(running_sum(first) - 1, values, unique.size)
 
 
 def keep(mask: ndarray, *arrays: ndarray) -> tuple[ndarray, ...]:
@@ -198,10 +198,10 @@ def union(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray, ndarray]:
     both = take(both, order)
     first = _core.full((n,), True, "bool")
     _core.update(first[1:], both[1:] != both[:-1])
-    positions, places = select_flat(first, both), _core.full((n,), 0, "int64")
+    positions, ranks = select_flat(first, both), _core.full((n,), 0, "int64")
     # No place is met twice; "set" would look for the last first.
-    _core.scatter(places, order, running_sum(first) - 1, "maximum")
-    return positions, places[: a.size], places[a.size :]
+    _core.scatter(ranks, order, running_sum(first) - 1, "maximum")
+    return positions, ranks[: a.size], ranks[a.size :]
 
 
 def find(positions: ndarray, values: ndarray, wanted: ndarray) -> ndarray:
@@ -209,16 +209,16 @@ def find(positions: ndarray, values: ndarray, wanted: ndarray) -> ndarray:
     if positions.size == 0 or wanted.size == 0:
         return _core.full(wanted.shape, 0, values.dtype_name)
     wanted = astype(wanted, positions.dtype_name)
-    place = _core.map("minimum", _core.searchsorted(positions, wanted, False), positions.size - 1)
+    nearest = _core.map("minimum", _core.searchsorted(positions, wanted, False), positions.size - 1)
     zero = _core.full((), 0, values.dtype_name)
-    return _core.map("where", _core.gather(positions, place) == wanted, _core.gather(values, place), zero)
+    return _core.map("where", _core.gather(positions, nearest) == wanted, _core.gather(values, nearest), zero)
 
 
-def replace(positions: ndarray, values: ndarray, new: ndarray, given: ndarray) -> tuple[ndarray, ndarray]:
+def replace(positions: ndarray, values: ndarray, new: ndarray, new_values: ndarray) -> tuple[ndarray, ndarray]:
     """Values with others at new positions; of equal new positions the last counts. Positions are rising."""
     both = concatenate((positions, astype(new, positions.dtype_name)))
     order = _core.argsort(both)  # stable: of equal positions the last given comes last
-    both, all_values = take(both, order), take(concatenate((values, given)), order)
+    both, all_values = take(both, order), take(concatenate((values, new_values)), order)
     last = _core.full((both.size,), True, "bool")
     if both.size > 1:
         _core.update(last[:-1], both[1:] != both[:-1])

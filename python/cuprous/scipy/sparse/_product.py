@@ -104,12 +104,12 @@ def _merged_by_rows(
     bounds = [*range(0, m, height), m]
     edges = _core.map("minimum", _core.iota((len(bounds),), (height,), 0), m)
     cuts = _core.to_numpy(_pattern.take(starts, _pattern.take(first._pattern.starts, edges))).tolist()
-    places, sums = [], []
+    positions, sums = [], []
     for row, low, high in zip(bounds, cuts, cuts[1:], strict=False):
         if low == high:
             continue
         local = astype((rows[low:high] - row) * n + columns[low:high], "int32")
-        place, total = _pattern.merge_equal(local, values[low:high])
-        places.append(astype(place, "int64") + row * n)
+        position, total = _pattern.merge_equal(local, values[low:high])
+        positions.append(astype(position, "int64") + row * n)
         sums.append(total)
-    return concatenate(places), concatenate(sums)
+    return concatenate(positions), concatenate(sums)

@@ -95,8 +95,8 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
     else:
         raise TypeError(f"pic should be Tensor or ndarray. Got {type(pic)}.")
     host = host[..., 0] if host.ndim == 3 and host.shape[-1] == 1 else host
-    made = pillow().fromarray(np.ascontiguousarray(host))
-    return made if mode is None or made.mode == mode else made.convert(mode)
+    output = pillow().fromarray(np.ascontiguousarray(host))
+    return output if mode is None or output.mode == mode else output.convert(mode)
 
 
 def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Tensor:
@@ -212,8 +212,8 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
     host = np.asarray(img)
     edges = [(top, bottom), (left, right), *[(0, 0)] * (host.ndim - 2)]
     options = {"constant_values": fill} if padding_mode == "constant" else {}
-    made = np.pad(host, edges, _PAD_MODES[padding_mode], **options)  # type: ignore[call-overload]
-    return pillow().fromarray(made) if is_image(img) else made
+    output = np.pad(host, edges, _PAD_MODES[padding_mode], **options)  # type: ignore[call-overload]
+    return pillow().fromarray(output) if is_image(img) else output
 
 
 def rotate(img: Any, angle: float, interpolation: Any = InterpolationMode.NEAREST, expand: bool = False,
@@ -269,8 +269,8 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
         if picture.mode in ("L", "1", "I", "F"):
             return picture
         hue, saturation, value = picture.convert("HSV").split()
-        turned = (np.asarray(hue).astype(np.int16) + math.floor(hue_factor * 255)) % 256
-        parts = (pillow().fromarray(turned.astype(np.uint8)), saturation, value)
+        shifted_hue = (np.asarray(hue).astype(np.int16) + math.floor(hue_factor * 255)) % 256
+        parts = (pillow().fromarray(shifted_hue.astype(np.uint8)), saturation, value)
         return pillow().merge("HSV", parts).convert(picture.mode)
 
     return _through_pillow("adjust_hue", img, change)

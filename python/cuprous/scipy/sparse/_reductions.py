@@ -14,7 +14,7 @@ from cuprous.scipy.sparse._base import checked_dtype
 from cuprous.scipy.sparse._product import _ROUTINE
 
 
-def fold_axis(axis: Any) -> int:
+def reduction_axis(axis: Any) -> int:
     """0 or 1.
 
     Raises:
@@ -41,7 +41,7 @@ def _along(a: Any, axis: Any) -> int | None:
         return None
     if axis is None or (isinstance(axis, tuple) and sorted(n % 2 for n in axis) == [0, 1]):
         return None
-    return fold_axis(axis)
+    return reduction_axis(axis)
 
 
 def _shaped(a: Any, vector: ndarray, axis: int) -> ndarray:
@@ -51,7 +51,7 @@ def _shaped(a: Any, vector: ndarray, axis: int) -> ndarray:
     return vector.reshape(1, -1) if axis == 0 else vector.reshape(-1, 1)
 
 
-def _places(a: Any, axis: int) -> tuple[Any, ndarray, int]:
+def _remaining_index(a: Any, axis: int) -> tuple[Any, ndarray, int]:
     """Coordinates, the index along the axis that is left, and its extent."""
     b = a.tocoo(copy=False)
     return (b, b._col, a._shape[1]) if axis == 0 else (b, b._row, a._shape[0])
@@ -69,10 +69,10 @@ def sum_(a: Any, axis: Any, dtype: Any, out: ndarray | None) -> ndarray:
         return write_exactly(out, total, "sum")
     b = a.astype(name, copy=False)
     if name in _ROUTINE and b.format != "coo":
-        turned = b if which == 1 else b.transpose()
-        vector = turned._dot(_core.full((turned._shape[1], 1), 1, name)).reshape(-1)
+        by_rows = b if which == 1 else b.transpose()
+        vector = by_rows._dot(_core.full((by_rows._shape[1], 1), 1, name)).reshape(-1)
     else:
-        b, index, extent = _places(b, which)
+        b, index, extent = _remaining_index(b, which)
         vector = _pattern.add_up(index, b.data, extent)
     return write_exactly(out, _shaped(a, vector, which), "sum")
 
@@ -89,11 +89,11 @@ def mean(a: Any, axis: Any, dtype: Any, out: ndarray | None) -> ndarray:
     return write_exactly(out, astype(total * (1.0 / count), wanted), "mean")
 
 
-def _worst(dtype: str, op: str) -> Any:
+def _identity(dtype: str, op: str) -> Any:
     return _dtypes.lowest(dtype) if op == "max" else _dtypes.highest(dtype)
 
 
-def _ordered(a: Any, out: Any) -> Any:
+def _canonical(a: Any, out: Any) -> Any:
     if out is not None:
         raise ValueError("Sparse arrays do not support an 'out' parameter.")
     if _dtypes.kind(a._dtype) == "c":
@@ -104,13 +104,13 @@ def _ordered(a: Any, out: Any) -> Any:
 
 def extreme(a: Any, op: str, axis: Any, out: Any, explicit: bool, skip_nan: bool) -> Any:
     """See `Sparse.max` and its like."""
-    _ordered(a, out)
+    _canonical(a, out)
     which = _along(a, axis)
     data, name = a.data, a._dtype
-    worst, better = _worst(name, op), "maximum" if op == "max" else "minimum"
+    identity, better = _identity(name, op), "maximum" if op == "max" else "minimum"
     skip = skip_nan and _dtypes.kind(name) == "f"
     if skip:
-        data = _core.map("where", _core.map("isnan", data), worst, data)
+        data = _core.map("where", _core.map("isnan", data), identity, data)
     m, n = a._shape
     if which is None:
         if m * n == 0:
@@ -121,8 +121,8 @@ def extreme(a: Any, op: str, axis: Any, out: Any, explicit: bool, skip_nan: bool
         return found if explicit or a.nnz == m * n else _core.map(better, found, _core.full((), 0, name))
     if a._shape[which] == 0:
         raise ValueError("zero-size array to reduction operation")
-    _, index, extent = _places(a, which)
-    found = _core.full((extent,), worst, name)
+    _, index, extent = _remaining_index(a, which)
+    found = _core.full((extent,), identity, name)
     if a.nnz:
         _core.scatter(found, astype(index, "int64"), data, better)
     stored = _pattern.add_up(index, _core.full((a.nnz,), 1, "int64"), extent)
@@ -136,7 +136,7 @@ def extreme(a: Any, op: str, axis: Any, out: Any, explicit: bool, skip_nan: bool
 
 def arg_extreme(a: Any, op: str, axis: Any, out: Any, explicit: bool) -> Any:
     """See `Sparse.argmax` and `Sparse.argmin`."""
-    _ordered(a, out)
+    _canonical(a, out)
     which = _along(a, axis)
     m, n = a._shape
     if which is None:
@@ -160,7 +160,7 @@ def _first(a: Any, op: str, explicit: bool) -> ndarray:
         return _core.full((m,), 0, "int64")
     starts, columns = a._pattern.starts, astype(a._pattern.indices, "int64")
     rows = _pattern.expand(starts, a.nnz)
-    best = _core.full((m,), _worst(name, op), name)
+    best = _core.full((m,), _identity(name, op), name)
     _core.scatter(best, rows, a.data, "maximum" if op == "max" else "minimum")
     of_row = _pattern.take(best, rows)
     hit = a.data == of_row
@@ -173,9 +173,9 @@ def _first(a: Any, op: str, explicit: bool) -> ndarray:
     # The first column without a value: the first place in its row where index and number of values before differ.
     begins = astype(starts, "int64")
     stored = begins[1:] - begins[:-1]
-    place = _pattern.arange(a.nnz) - _pattern.take(begins, rows)
+    offset = _pattern.arange(a.nnz) - _pattern.take(begins, rows)
     gap = stored.copy()
-    _core.scatter(gap, rows, _core.map("where", columns != place, place, n), "minimum")
+    _core.scatter(gap, rows, _core.map("where", columns != offset, offset, n), "minimum")
     zero = _core.full((), 0, name)
     beaten = best < zero if op == "max" else best > zero
     at_zero = _core.map("where", best == zero, _core.map("minimum", first, gap), first)
