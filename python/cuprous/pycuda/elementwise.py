@@ -93,12 +93,12 @@ extern "C" __global__ void {name}({parameters}, long long _start, long long _sto
 
         first = vectors_of(self.arguments, args, self.name)[0]
         chosen = range if range is not None else slice if slice is not None else builtins.slice(None)
-        elements = builtins.range(*chosen.indices(first.size))
-        if elements.step < 0:  # the same elements; threads have no order
-            elements = elements[::-1]
-        if elements:
-            values = [*launch_values(self.arguments, args), *map(np.int64, (elements.start, elements.stop, elements.step))]
-            self.kernel((min(-(-len(elements) // 128), _MOST_BLOCKS),), (128,), values)
+        span = builtins.range(*chosen.indices(first.size))
+        if span.step < 0:  # the same elements; threads have no order
+            span = span[::-1]
+        if span:
+            values = [*launch_values(self.arguments, args), *map(np.int64, (span.start, span.stop, span.step))]
+            self.kernel((min(-(-len(span) // 128), _MOST_BLOCKS),), (128,), values)
 
 
 __all__ = ["ElementwiseKernel"]

@@ -30,10 +30,10 @@ def _prepared(input: ArrayLike, output: Output, to_complex: bool) -> tuple[ndarr
 
 
 def _values(value: Any, ndim: int, what: str) -> list[float]:
-    per_axis_values = [float(v) for v in value] if hasattr(value, "__iter__") else [float(value)] * ndim
-    if len(per_axis_values) != ndim:
-        raise RuntimeError(f"sequence argument must have length equal to input rank; got {len(per_axis_values)} for {what}")
-    return per_axis_values
+    numbers = [float(v) for v in value] if hasattr(value, "__iter__") else [float(value)] * ndim
+    if len(numbers) != ndim:
+        raise RuntimeError(f"sequence argument must have length equal to input rank; got {len(numbers)} for {what}")
+    return numbers
 
 
 def _frequencies(a: ndarray, n: int, axis: int, name: str) -> list[ndarray]:

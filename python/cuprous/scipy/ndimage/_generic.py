@@ -118,13 +118,13 @@ def generic_filter(
         return deliver(_core.empty(a.shape, name), out)
     around = _doubles(a, window.shape, window.origins, mode, cval)
     strides = [s // around.itemsize for s in around.strides] or [1]
-    cell_offsets = np.array([sum(map(operator.mul, cell, strides)) for cell in sorted(window.offsets)], dtype=np.int64)
+    deltas = np.array([sum(map(operator.mul, cell, strides)) for cell in sorted(window.offsets)], dtype=np.int64)
     flat, found_values = around.reshape(-1), array_of("d")
-    step = max(1, _PIECE // max(1, cell_offsets.size))
+    step = max(1, _PIECE // max(1, deltas.size))
     for start in range(0, a.size, step):
         indices = np.unravel_index(np.arange(start, min(start + step, a.size)), a.shape or (1,))
         first = np.asarray(sum(position * s for position, s in zip(indices, strides, strict=True)))
-        for values in flat[first[:, None] + cell_offsets]:
+        for values in flat[first[:, None] + deltas]:
             found_values.append(function(values, *extra_arguments, **keywords))
     result = np.array(found_values, dtype=np.float64).reshape(a.shape)
     return deliver(converted(_core.from_numpy(result, a.device_name), name), out)

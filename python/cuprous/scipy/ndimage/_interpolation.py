@@ -106,12 +106,12 @@ def _joined(a: ndarray | None, b: ndarray | None) -> ndarray | None:
     return b if a is None else a if b is None else _map("logical_or", a, b)
 
 
-def _evaluated(a: ndarray, axis_coordinates: Coordinates, shape: tuple[int, ...], order: int, mode: str, cval: float, margin: int
+def _evaluated(a: ndarray, coords: Coordinates, shape: tuple[int, ...], order: int, mode: str, cval: float, margin: int
                ) -> ndarray:  # fmt: skip
-    """The spline with coefficients `a` at `axis_coordinates`, in float64."""
+    """The spline with coefficients `a` at `coords`, in float64."""
     outside: Any = None
     axes: list[list[tuple[ndarray, Any, Any]]] = []
-    for axis, coordinate in enumerate(axis_coordinates):
+    for axis, coordinate in enumerate(coords):
         n, stride = a.shape[axis], a.element_strides[axis]
         if coordinate is None:
             axes.append([(_own_axis(shape, axis, stride), None, None)])
@@ -148,18 +148,18 @@ def _own_axis(shape: tuple[int, ...], axis: int, stride: int) -> ndarray:
     return _core.iota(shape, [stride if i == axis else 0 for i in range(len(shape))], 0)
 
 
-def _wide(a: ndarray, axis_coordinates: Coordinates, shape: tuple[int, ...], order: int, mode: str, cval: float, margin: int
+def _wide(a: ndarray, coords: Coordinates, shape: tuple[int, ...], order: int, mode: str, cval: float, margin: int
           ) -> ndarray:  # fmt: skip
     """`_evaluated` for higher orders: around a copy with room for all taps their places differ by constants, so that
     one kernel finds them all."""
     # Enough for all taps to be outside at either end.
     reach = order + 1
-    around = [0 if coordinate is None else reach for coordinate in axis_coordinates]
+    around = [0 if coordinate is None else reach for coordinate in coords]
     padded = _core.pad(_core.cast(a, "float64"), around, around, _BEYOND.get(mode, "mirror"), cval)
     outside: Any = None
     index: Any = None
     taps: list[list[tuple[int, Any]]] = []
-    for axis, coordinate in enumerate(axis_coordinates):
+    for axis, coordinate in enumerate(coords):
         n, stride = a.shape[axis], padded.element_strides[axis]
         if coordinate is None:
             first, factors = _own_axis(shape, axis, stride), None
@@ -200,7 +200,7 @@ def _stored(values: ndarray, name: str) -> ndarray:
 
 
 def _transformed(
-    a: ndarray, axis_coordinates: Coordinates, shape: tuple[int, ...], output: Output, order: int, mode: Any, cval: Any,
+    a: ndarray, coords: Coordinates, shape: tuple[int, ...], output: Output, order: int, mode: Any, cval: Any,
     prefilter: bool,
 ) -> ndarray:  # fmt: skip
     name, out = target(a, output, is_complex(a), shape)
@@ -215,14 +215,14 @@ def _transformed(
             return _core.empty(shape, dtype)
         margin = 0
         if prefilter and order > 1:
-            axes = tuple(i for i, coordinate in enumerate(axis_coordinates) if coordinate is not None)
+            axes = tuple(i for i, coordinate in enumerate(coords) if coordinate is not None)
             if mode in ("nearest", "grid-constant"):
                 margin = _MARGIN
                 around = [margin if i in axes else 0 for i in range(a.ndim)]
                 part = _core.pad(part, around, around, "nearest" if mode == "nearest" else "constant", constant)
             part = coefficients(part, order, axes, mode)
         evaluated = _wide if order > 1 else _evaluated
-        return _stored(evaluated(part, axis_coordinates, shape, order, mode, constant, margin), dtype)
+        return _stored(evaluated(part, coords, shape, order, mode, constant, margin), dtype)
 
     if not is_complex(a):
         return deliver(real(a, float(cval), name), out)
@@ -314,12 +314,12 @@ def affine_transform(
         raise RuntimeError("affine matrix has wrong number of columns")
     offsets = [float(o) for o in per_axis(host(offset).tolist(), a.ndim)]
     if m.ndim == 1:
-        axis_coordinates: Coordinates = [
+        coords: Coordinates = [
             (_grid(shape, i) + o / s) * s for i, (s, o) in enumerate(zip(m.tolist(), offsets, strict=True))
         ]
     else:
-        axis_coordinates = [_combined(shape, row, o) for row, o in zip(m.tolist(), offsets, strict=True)]
-    return _transformed(a, axis_coordinates, shape, output, order, mode, cval, prefilter)
+        coords = [_combined(shape, row, o) for row, o in zip(m.tolist(), offsets, strict=True)]
+    return _transformed(a, coords, shape, output, order, mode, cval, prefilter)
 
 
 def _combined(shape: tuple[int, ...], row: list[float], offset: float, axes: tuple[int, ...] | None = None) -> ndarray:
@@ -338,8 +338,8 @@ def shift(
     a = source(input)
     _check(a, order, a.ndim)
     steps = per_axis(host(shift).tolist(), a.ndim)
-    axis_coordinates: Coordinates = [_grid(a.shape, i) + -float(s) for i, s in enumerate(steps)]
-    return _transformed(a, axis_coordinates, a.shape, output, order, mode, cval, prefilter)
+    coords: Coordinates = [_grid(a.shape, i) + -float(s) for i, s in enumerate(steps)]
+    return _transformed(a, coords, a.shape, output, order, mode, cval, prefilter)
 
 
 def zoom(
@@ -367,11 +367,11 @@ def zoom(
             f"It is recommended to use mode = grid-{mode} instead of {mode} when grid_mode is True.", stacklevel=2
         )
     less = 0 if grid_mode else 1
-    axis_coordinates: Coordinates = []
+    coords: Coordinates = []
     for i, (n, m) in enumerate(zip(a.shape, shape, strict=True)):
         scale = (n - less) / (m - less) if m != less else 1.0
-        axis_coordinates.append((_grid(shape, i) + 0.5) * scale - 0.5 if grid_mode else _grid(shape, i) * scale)
-    return _transformed(a, axis_coordinates, shape, output, order, mode, cval, prefilter)
+        coords.append((_grid(shape, i) + 0.5) * scale - 0.5 if grid_mode else _grid(shape, i) * scale)
+    return _transformed(a, coords, shape, output, order, mode, cval, prefilter)
 
 
 def _degrees(angle: float) -> tuple[float, float]:
@@ -420,8 +420,8 @@ def rotate(
     shape = list(a.shape)
     for axis, n in zip(plane, extents, strict=True):
         shape[axis] = n
-    axis_coordinates: Coordinates = [None] * a.ndim
+    coords: Coordinates = [None] * a.ndim
     for axis, row, n in zip(plane, rows, (ny, nx), strict=True):
         offset = (n - 1) / 2 - (row[0] * centre[0] + row[1] * centre[1])
-        axis_coordinates[axis] = _combined(tuple(shape), list(row), offset, (plane[0], plane[1]))
-    return _transformed(a, axis_coordinates, tuple(shape), output, order, mode, cval, prefilter)
+        coords[axis] = _combined(tuple(shape), list(row), offset, (plane[0], plane[1]))
+    return _transformed(a, coords, tuple(shape), output, order, mode, cval, prefilter)

@@ -219,9 +219,9 @@ def _by_sorting(a: ndarray, padded: ndarray, window: _Window, rank: int) -> ndar
         shape = list(a.shape)
         shape[axis] = min(step, a.shape[axis] - start)
         if window.full:
-            cell_offsets = [n for n in window.shape if n > 1]
+            extents = [n for n in window.shape if n > 1]
             steps = [s for s, n in zip(strides, window.shape, strict=True) if n > 1]
-            view = _core.as_strided(padded, [*shape, *cell_offsets], [*strides, *steps], start * strides[axis])
+            view = _core.as_strided(padded, [*shape, *extents], [*strides, *steps], start * strides[axis])
             values = view.copy().reshape([*shape, count])
         else:
             values = _core.gather(padded, _window_index(shape, strides, start * strides[axis], window.offsets))
@@ -236,8 +236,8 @@ def _by_sorting(a: ndarray, padded: ndarray, window: _Window, rank: int) -> ndar
 def _window_index(shape: list[int], strides: Sequence[int], first: int, offsets: Offsets) -> ndarray:
     import numpy as np
 
-    cell_offsets = np.array([sum(o * s for o, s in zip(offset, strides, strict=True)) for offset in offsets], dtype=np.int64)
-    return _core.iota([*shape, len(offsets)], [*strides, 0], first) + _core.from_numpy(cell_offsets)
+    deltas = np.array([sum(o * s for o, s in zip(offset, strides, strict=True)) for offset in offsets], dtype=np.int64)
+    return _core.iota([*shape, len(offsets)], [*strides, 0], first) + _core.from_numpy(deltas)
 
 
 def _rank_filter(input: ArrayLike, rank: int | None, percentile: float | None, size: Any, footprint: Any,

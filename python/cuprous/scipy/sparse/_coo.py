@@ -69,10 +69,10 @@ class Coordinates(Arithmetic):
 
     @classmethod
     def _new(cls, data: ndarray, row: ndarray, col: ndarray, shape: tuple[int, int], canonical: bool | None) -> Any:
-        instance = cls.__new__(cls)
-        instance._data, instance._row, instance._col, instance._shape = data, row, col, shape
-        instance._canonical, instance._flat = canonical, False
-        return instance
+        matrix = cls.__new__(cls)
+        matrix._data, matrix._row, matrix._col, matrix._shape = data, row, col, shape
+        matrix._canonical, matrix._flat = canonical, False
+        return matrix
 
     def _assign_from(self, other: Any) -> None:
         self._data, self._row, self._col, self._shape = other._data, other._row, other._col, other._shape
@@ -142,9 +142,9 @@ class Coordinates(Arithmetic):
         return _pattern.keys(self._row, self._col, self._shape)
 
     def _with_data(self, data: ndarray) -> Any:
-        instance = self._new(data, self._row, self._col, self._shape, self._canonical)
-        instance._flat = self._flat
-        return instance
+        matrix = self._new(data, self._row, self._col, self._shape, self._canonical)
+        matrix._flat = self._flat
+        return matrix
 
     # --- attributes
 
@@ -215,15 +215,15 @@ class Coordinates(Arithmetic):
 
         indices = (self._col,) if self._flat else (self._row, self._col)
         coords = tuple(_core.to_numpy(c) for c in indices)
-        instance = getattr(scipy.sparse, type(self).__name__)((_core.to_numpy(self._data), coords), shape=self.shape)
-        instance.has_canonical_format = self.has_canonical_format
-        return instance
+        matrix = getattr(scipy.sparse, type(self).__name__)((_core.to_numpy(self._data), coords), shape=self.shape)
+        matrix.has_canonical_format = self.has_canonical_format
+        return matrix
 
     def copy(self) -> Any:
         """A copy with memory of its own."""
-        instance = self._new(self._data.copy(), self._row.copy(), self._col.copy(), self._shape, self._canonical)
-        instance._flat = self._flat
-        return instance
+        matrix = self._new(self._data.copy(), self._row.copy(), self._col.copy(), self._shape, self._canonical)
+        matrix._flat = self._flat
+        return matrix
 
     def tocoo(self, copy: bool = True) -> Any:
         """As coordinates."""
@@ -311,8 +311,8 @@ class Coordinates(Arithmetic):
         else:
             col, row = _pattern.split(astype(self._col, "int64") * m + self._row, p)
         name = _pattern.index_dtype(p, q)
-        instance = self._new(self._data.copy() if copy else self._data, astype(row, name), astype(col, name), (p, q), None)
-        return instance._flattened() if len(extents) == 1 else instance
+        matrix = self._new(self._data.copy() if copy else self._data, astype(row, name), astype(col, name), (p, q), None)
+        return matrix._flattened() if len(extents) == 1 else matrix
 
     def transpose(self, axes: Any = None, copy: bool = False) -> Any:
         """Rows as columns; shares its arrays unless `copy`.
@@ -331,9 +331,9 @@ class Coordinates(Arithmetic):
     def sum_duplicates(self) -> None:
         """Adds up the values at equal positions, in place, and sorts positions by row. Waits for the device."""
         if not self._canonical:
-            instance = self._from_keys(*self._summed(), self._shape)
-            instance._flat = self._flat
-            self._assign_from(instance)
+            matrix = self._from_keys(*self._summed(), self._shape)
+            matrix._flat = self._flat
+            self._assign_from(matrix)
 
     def eliminate_zeros(self) -> None:
         """Drops stored zeros, in place. Waits for the device."""

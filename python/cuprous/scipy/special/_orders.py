@@ -71,8 +71,8 @@ def iv(v: ndarray, x: ndarray) -> ndarray:
     # 0**0 is 1.
     start = _where(near_v == 0.0, 0.0, near_v * _map("log", near_x * 0.5)) - _map("gammaln", near_v + 1.0)
     half, total = _uniform(_map("minimum", _where(far, order, 0.0), 1e300), _where(far, a, _FAR), 1.0)
-    exponential = _map("exp", half)
-    value = _where(far, total * (1.0 / math.sqrt(2.0 * math.pi)) * exponential * exponential, _map("exp", start) * series)
+    exp_half = _map("exp", half)
+    value = _where(far, total * (1.0 / math.sqrt(2.0 * math.pi)) * exp_half * exp_half, _map("exp", start) * series)
     value = _where(a == 0.0, _where(order == 0.0, 1.0, 0.0), _where(a == math.inf, math.inf, value))
     odd = _map("remainder", order, 2.0) == 1.0
     value = _where(_map("logical_and", x < 0.0, odd), -value, value)
