@@ -180,9 +180,7 @@ class PchipInterpolator(CubicHermiteSpline):
         sites, width, rows, axis, _ = prepared(x, y, axis)
         if _dtypes.kind(rows.dtype_name) == "c":
             raise ValueError("`PchipInterpolator` only works with real values for `y`.")
-        self._fit(
-            sites, width, rows, _monotone_slopes(width, rows), axis, True if extrapolate is None else extrapolate
-        )
+        self._fit(sites, width, rows, _monotone_slopes(width, rows), axis, True if extrapolate is None else extrapolate)
 
 
 def _monotone_slopes(h: ndarray, rows: ndarray) -> ndarray:

@@ -192,7 +192,7 @@ def geometric_transform(
 
     Args:
         input: array of any dtype.
-        mapping: `mapping(position, *extra_arguments, **extra_keywords)` returns a tuple of a number an axis of the input;
+        mapping: `mapping(position, *extra_arguments, **extra_keywords)` returns one coordinate for each axis of the input;
             `position` is a tuple of an int an axis of the result.
         output_shape: shape of the result; by default the input's.
         output: this and the following arguments as for `map_coordinates`.

@@ -355,7 +355,7 @@ def _extended(x: ndarray, axis: int, padtype: str | None, padlen: int | None, de
     return cp.concatenate([before, rows, after], axis=-1), edge
 
 
-def _forward_backward(run: Any, rows: ndarray, edge: int, axis: int) -> ndarray:
+def _both_ways(run: Any, rows: ndarray, edge: int, axis: int) -> ndarray:
     y = run(rows, rows[..., :1])
     y = cp.flip(run(cp.flip(y, -1), y[..., -1:]), -1)
     return cp.moveaxis(y[..., edge : y.shape[-1] - edge], -1, axis)
@@ -390,7 +390,7 @@ def filtfilt(
     numerator, denominator = (host(v).reshape(-1) for v in (b, a))
     rows, edge = _extended(signal, axis, padtype, padlen, 3 * max(numerator.size, denominator.size))
     state = lfilter_zi(numerator, denominator)
-    return _forward_backward(lambda v, first: lfilter(numerator, denominator, v, -1, state * first)[0], rows, edge, axis)
+    return _both_ways(lambda v, first: lfilter(numerator, denominator, v, -1, state * first)[0], rows, edge, axis)
 
 
 def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None) -> ndarray:
@@ -402,6 +402,6 @@ def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: str | None = "odd", p
     rows, edge = _extended(signal, axis, padtype, padlen, 3 * int(2 * len(sections) + 1 - zeros))
     state = sosfilt_zi(sections)
     shape = [len(sections), *[1] * (signal.ndim - 1), 2]
-    return _forward_backward(
+    return _both_ways(
         lambda v, first: sosfilt(sections, v, -1, state.reshape(shape) * first[None])[0], rows, edge, axis
     )

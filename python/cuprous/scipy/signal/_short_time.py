@@ -12,8 +12,8 @@ from cuprous.scipy import fft as _fft
 from cuprous.scipy.signal._spectral import (
     _filled,
     _frequencies,
-    _overlap,
     _move_back,
+    _overlap,
     _points,
     _scale,
     _times,

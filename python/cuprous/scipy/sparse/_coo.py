@@ -311,8 +311,8 @@ class Coordinates(Arithmetic):
         else:
             col, row = _pattern.split(astype(self._col, "int64") * m + self._row, p)
         name = _pattern.index_dtype(p, q)
-        matrix = self._new(self._data.copy() if copy else self._data, astype(row, name), astype(col, name), (p, q), None)
-        return matrix._flattened() if len(extents) == 1 else matrix
+        other = self._new(self._data.copy() if copy else self._data, astype(row, name), astype(col, name), (p, q), None)
+        return other._flattened() if len(extents) == 1 else other
 
     def transpose(self, axes: Any = None, copy: bool = False) -> Any:
         """Rows as columns; shares its arrays unless `copy`.

@@ -183,4 +183,4 @@ def _first(a: Any, op: str, explicit: bool) -> ndarray:
     return _core.map("where", stored < n, chosen, first)
 
 
-__all__ = ["arg_extreme", "extreme", "fold_axis", "mean", "sum_"]
+__all__ = ["arg_extreme", "extreme", "mean", "reduction_axis", "sum_"]
