@@ -192,8 +192,8 @@ def geometric_transform(
 
     Args:
         input: array of any dtype.
-        mapping: `mapping(position, *extra_arguments, **extra_keywords)` returns one coordinate for each axis of the input;
-            `position` is a tuple of an int an axis of the result.
+        mapping: `mapping(position, *extra_arguments, **extra_keywords)` takes an index of the result as a tuple of
+            integers and returns one coordinate for each axis of the input.
         output_shape: shape of the result; by default the input's.
         output: this and the following arguments as for `map_coordinates`.
         extra_arguments: passed on to the mapping.

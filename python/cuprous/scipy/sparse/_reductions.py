@@ -1,4 +1,4 @@
-"""Sums, means and extremes of sparse matrices."""
+"""Reductions of sparse matrices: sums, means, extremes and their indices."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from cuprous.scipy.sparse._product import _ROUTINE
 
 
 def reduction_axis(axis: Any) -> int:
-    """0 or 1.
+    """Returns an axis as 0 or 1.
 
     Raises:
-        TypeError: for what is no integer.
-        ValueError: for others.
+        TypeError: for axes that are not integers.
+        ValueError: for axes out of range.
     """
     if isinstance(axis, tuple):
         raise TypeError("Tuples are not accepted for the 'axis' parameter. Please pass in one of the following: "
@@ -34,7 +34,8 @@ def reduction_axis(axis: Any) -> int:
 
 
 def _along(a: Any, axis: Any) -> int | None:
-    """The axis of a fold; None folds everything, as every axis of an array of one does."""
+    """Returns the axis of a reduction, or None to reduce all elements, as for the only axis of a one-dimensional
+    array."""
     if getattr(a, "_flat", False):
         if axis not in (None, 0, -1):
             raise ValueError("axis out of range")
@@ -45,23 +46,23 @@ def _along(a: Any, axis: Any) -> int | None:
 
 
 def _shaped(a: Any, vector: ndarray, axis: int) -> ndarray:
-    """The result of a fold: matrices keep two axes."""
+    """Gives the result of a reduction its shape: matrices keep two axes."""
     if a._is_array:
         return vector
     return vector.reshape(1, -1) if axis == 0 else vector.reshape(-1, 1)
 
 
 def _remaining_index(a: Any, axis: int) -> tuple[Any, ndarray, int]:
-    """Coordinates, the index along the axis that is left, and its extent."""
+    """Returns the matrix in COO format, its index along the axis that remains, and that axis' extent."""
     b = a.tocoo(copy=False)
     return (b, b._col, a._shape[1]) if axis == 0 else (b, b._row, a._shape[0])
 
 
 def sum_(a: Any, axis: Any, dtype: Any, out: ndarray | None) -> ndarray:
-    """See `Sparse.sum`."""
+    """Implements `Sparse.sum`."""
     which = _along(a, axis)
     name = _dtypes.accumulator(a._dtype) if dtype is None else checked_dtype(dtype)
-    if a._dtype == "bool" and not a.has_canonical_format:  # True twice at a position is one True
+    if a._dtype == "bool" and not a.has_canonical_format:  # duplicates of True count once
         a = a.copy()
         a.sum_duplicates()
     if which is None:
@@ -78,7 +79,7 @@ def sum_(a: Any, axis: Any, dtype: Any, out: ndarray | None) -> ndarray:
 
 
 def mean(a: Any, axis: Any, dtype: Any, out: ndarray | None) -> ndarray:
-    """See `Sparse.mean`."""
+    """Implements `Sparse.mean`."""
     which = _along(a, axis)
     name = a._dtype
     integral = _dtypes.kind(name) not in "fc"
@@ -103,7 +104,7 @@ def _canonical(a: Any, out: Any) -> Any:
 
 
 def extreme(a: Any, op: str, axis: Any, out: Any, explicit: bool, skip_nan: bool) -> Any:
-    """See `Sparse.max` and its like."""
+    """Implements `Sparse.max`, `min`, `nanmax` and `nanmin`."""
     _canonical(a, out)
     which = _along(a, axis)
     data, name = a.data, a._dtype
@@ -135,7 +136,7 @@ def extreme(a: Any, op: str, axis: Any, out: Any, explicit: bool, skip_nan: bool
 
 
 def arg_extreme(a: Any, op: str, axis: Any, out: Any, explicit: bool) -> Any:
-    """See `Sparse.argmax` and `Sparse.argmin`."""
+    """Implements `Sparse.argmax` and `Sparse.argmin`."""
     _canonical(a, out)
     which = _along(a, axis)
     m, n = a._shape
@@ -154,7 +155,7 @@ def arg_extreme(a: Any, op: str, axis: Any, out: Any, explicit: bool) -> Any:
 
 
 def _first(a: Any, op: str, explicit: bool) -> ndarray:
-    """Where the extreme of each row is first; `a` has rows in canonical form."""
+    """Returns the column of the first extreme of each row; `a` is in canonical CSR format."""
     (m, n), name = a._shape, a._dtype
     if a.nnz == 0:
         return _core.full((m,), 0, "int64")
@@ -170,7 +171,8 @@ def _first(a: Any, op: str, explicit: bool) -> ndarray:
     _core.scatter(first, rows, _core.map("where", hit, columns, n), "minimum")
     if explicit:
         return _core.map("where", first == n, 0, first)
-    # The first column without a value: the first place in its row where index and number of values before differ.
+    # The first column without a stored value is the first offset within its row at which the column differs from the
+    # offset.
     begins = astype(starts, "int64")
     stored = begins[1:] - begins[:-1]
     offset = _pattern.arange(a.nnz) - _pattern.take(begins, rows)
