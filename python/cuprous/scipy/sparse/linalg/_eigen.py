@@ -71,8 +71,8 @@ def eigsh(A: Any, k: int = 6, M: Any = None, sigma: Any = None, which: str = "LM
         NotImplementedError: for generalised and shift-inverted problems.
         ArpackNoConvergence: with what was found.
     """
-    for name, given in (("M", M), ("sigma", sigma), ("Minv", Minv), ("OPinv", OPinv)):
-        if given is not None:
+    for name, value in (("M", M), ("sigma", sigma), ("Minv", Minv), ("OPinv", OPinv)):
+        if value is not None:
             raise NotImplementedError(f"[eigsh] {name}= is not supported; use linalg.eigh of A.toarray()")
     if mode != "normal":
         raise NotImplementedError(f"[eigsh] mode={mode!r} is not supported; there is 'normal'")

@@ -191,9 +191,9 @@ def aslinearoperator(A: Any) -> LinearOperator:
     if isinstance(A, ndarray):
         if A.ndim != 2:
             raise ValueError("array must have ndim <= 2")
-        turned = _conj(A).T
+        adjoint_matrix = _conj(A).T
     elif isinstance(A, Sparse):
-        turned = A.transpose().conj()
+        adjoint_matrix = A.transpose().conj()
     elif hasattr(A, "shape") and hasattr(A, "matvec"):
         return LinearOperator(
             A.shape, A.matvec, getattr(A, "rmatvec", None), getattr(A, "matmat", None), getattr(A, "dtype", None)
@@ -201,7 +201,7 @@ def aslinearoperator(A: Any) -> LinearOperator:
     else:
         raise TypeError("type not understood")
     return LinearOperator(
-        A.shape, lambda x: A @ x, lambda x: turned @ x, lambda x: A @ x, A.dtype, lambda x: turned @ x
+        A.shape, lambda x: A @ x, lambda x: adjoint_matrix @ x, lambda x: A @ x, A.dtype, lambda x: adjoint_matrix @ x
     )
 
 

@@ -1,4 +1,4 @@
-"""Sums, means and extremes of sparse matrices."""
+"""Reductions of sparse matrices: sums, means, extremes and their indices."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cuprous.scipy.sparse._checks import checked_dtype
 from cuprous.scipy.sparse._product import _ROUTINE
 
 
-def fold_axis(axis: Any) -> int:
-    """0 or 1.
+def reduction_axis(axis: Any) -> int:
+    """Returns an axis as 0 or 1.
 
     Raises:
-        TypeError: for what is no integer.
-        ValueError: for others.
+        TypeError: for axes that are not integers.
+        ValueError: for axes out of range.
     """
     if isinstance(axis, tuple):
         raise TypeError("Tuples are not accepted for the 'axis' parameter. Please pass in one of the following: "
@@ -34,34 +34,35 @@ def fold_axis(axis: Any) -> int:
 
 
 def _along(a: Any, axis: Any) -> int | None:
-    """The axis of a fold; None folds everything, as every axis of an array of one does."""
+    """Returns the axis of a reduction, or None to reduce all elements, as for the only axis of a one-dimensional
+    array."""
     if getattr(a, "_flat", False):
         if axis not in (None, 0, -1):
             raise ValueError("axis out of range")
         return None
     if axis is None or (isinstance(axis, tuple) and sorted(n % 2 for n in axis) == [0, 1]):
         return None
-    return fold_axis(axis)
+    return reduction_axis(axis)
 
 
 def _shaped(a: Any, vector: ndarray, axis: int) -> ndarray:
-    """The result of a fold: matrices keep two axes."""
+    """Gives the result of a reduction its shape: matrices keep two axes."""
     if a._is_array:
         return vector
     return vector.reshape(1, -1) if axis == 0 else vector.reshape(-1, 1)
 
 
-def _places(a: Any, axis: int) -> tuple[Any, ndarray, int]:
-    """Coordinates, the index along the axis that is left, and its extent."""
+def _remaining_index(a: Any, axis: int) -> tuple[Any, ndarray, int]:
+    """Returns the matrix in COO format, its index along the axis that remains, and that axis' extent."""
     b = a.tocoo(copy=False)
     return (b, b._col, a._shape[1]) if axis == 0 else (b, b._row, a._shape[0])
 
 
 def sum_(a: Any, axis: Any, dtype: Any, out: ndarray | None) -> ndarray:
-    """See `Sparse.sum`."""
+    """Implements `Sparse.sum`."""
     which = _along(a, axis)
     name = _dtypes.accumulator(a._dtype) if dtype is None else checked_dtype(dtype)
-    if a._dtype == "bool" and not a.has_canonical_format:  # True twice at a position is one True
+    if a._dtype == "bool" and not a.has_canonical_format:  # duplicates of True count once
         a = a.copy()
         a.sum_duplicates()
     if which is None:
@@ -69,16 +70,16 @@ def sum_(a: Any, axis: Any, dtype: Any, out: ndarray | None) -> ndarray:
         return write_exactly(out, total, "sum")
     b = a.astype(name, copy=False)
     if name in _ROUTINE and b.format != "coo":
-        turned = b if which == 1 else b.transpose()
-        vector = turned._dot(_core.full((turned._shape[1], 1), 1, name)).reshape(-1)
+        by_rows = b if which == 1 else b.transpose()
+        vector = by_rows._dot(_core.full((by_rows._shape[1], 1), 1, name)).reshape(-1)
     else:
-        b, index, extent = _places(b, which)
+        b, index, extent = _remaining_index(b, which)
         vector = _pattern.add_up(index, b.data, extent)
     return write_exactly(out, _shaped(a, vector, which), "sum")
 
 
 def mean(a: Any, axis: Any, dtype: Any, out: ndarray | None) -> ndarray:
-    """See `Sparse.mean`."""
+    """Implements `Sparse.mean`."""
     which = _along(a, axis)
     name = a._dtype
     integral = _dtypes.kind(name) not in "fc"
@@ -89,11 +90,11 @@ def mean(a: Any, axis: Any, dtype: Any, out: ndarray | None) -> ndarray:
     return write_exactly(out, astype(total * (1.0 / count), wanted), "mean")
 
 
-def _worst(dtype: str, op: str) -> Any:
+def _identity(dtype: str, op: str) -> Any:
     return _dtypes.lowest(dtype) if op == "max" else _dtypes.highest(dtype)
 
 
-def _ordered(a: Any, out: Any) -> Any:
+def _canonical(a: Any, out: Any) -> Any:
     if out is not None:
         raise ValueError("Sparse arrays do not support an 'out' parameter.")
     if _dtypes.kind(a._dtype) == "c":
@@ -103,14 +104,14 @@ def _ordered(a: Any, out: Any) -> Any:
 
 
 def extreme(a: Any, op: str, axis: Any, out: Any, explicit: bool, skip_nan: bool) -> Any:
-    """See `Sparse.max` and its like."""
-    _ordered(a, out)
+    """Implements `Sparse.max`, `min`, `nanmax` and `nanmin`."""
+    _canonical(a, out)
     which = _along(a, axis)
     data, name = a.data, a._dtype
-    worst, better = _worst(name, op), "maximum" if op == "max" else "minimum"
+    identity, better = _identity(name, op), "maximum" if op == "max" else "minimum"
     skip = skip_nan and _dtypes.kind(name) == "f"
     if skip:
-        data = _core.map("where", _core.map("isnan", data), worst, data)
+        data = _core.map("where", _core.map("isnan", data), identity, data)
     m, n = a._shape
     if which is None:
         if m * n == 0:
@@ -121,8 +122,8 @@ def extreme(a: Any, op: str, axis: Any, out: Any, explicit: bool, skip_nan: bool
         return found if explicit or a.nnz == m * n else _core.map(better, found, _core.full((), 0, name))
     if a._shape[which] == 0:
         raise ValueError("zero-size array to reduction operation")
-    _, index, extent = _places(a, which)
-    found = _core.full((extent,), worst, name)
+    _, index, extent = _remaining_index(a, which)
+    found = _core.full((extent,), identity, name)
     if a.nnz:
         _core.scatter(found, astype(index, "int64"), data, better)
     stored = _pattern.add_up(index, _core.full((a.nnz,), 1, "int64"), extent)
@@ -135,8 +136,8 @@ def extreme(a: Any, op: str, axis: Any, out: Any, explicit: bool, skip_nan: bool
 
 
 def arg_extreme(a: Any, op: str, axis: Any, out: Any, explicit: bool) -> Any:
-    """See `Sparse.argmax` and `Sparse.argmin`."""
-    _ordered(a, out)
+    """Implements `Sparse.argmax` and `Sparse.argmin`."""
+    _canonical(a, out)
     which = _along(a, axis)
     m, n = a._shape
     if which is None:
@@ -154,13 +155,13 @@ def arg_extreme(a: Any, op: str, axis: Any, out: Any, explicit: bool) -> Any:
 
 
 def _first(a: Any, op: str, explicit: bool) -> ndarray:
-    """Where the extreme of each row is first; `a` has rows in canonical form."""
+    """Returns the column of the first extreme of each row; `a` is in canonical CSR format."""
     (m, n), name = a._shape, a._dtype
     if a.nnz == 0:
         return _core.full((m,), 0, "int64")
     starts, columns = a._pattern.starts, astype(a._pattern.indices, "int64")
     rows = _pattern.expand(starts, a.nnz)
-    best = _core.full((m,), _worst(name, op), name)
+    best = _core.full((m,), _identity(name, op), name)
     _core.scatter(best, rows, a.data, "maximum" if op == "max" else "minimum")
     of_row = _pattern.take(best, rows)
     hit = a.data == of_row
@@ -170,12 +171,13 @@ def _first(a: Any, op: str, explicit: bool) -> ndarray:
     _core.scatter(first, rows, _core.map("where", hit, columns, n), "minimum")
     if explicit:
         return _core.map("where", first == n, 0, first)
-    # The first column without a value: the first place in its row where index and number of values before differ.
+    # The first column without a stored value is the first offset within its row at which the column differs from the
+    # offset.
     begins = astype(starts, "int64")
     stored = begins[1:] - begins[:-1]
-    place = _pattern.arange(a.nnz) - _pattern.take(begins, rows)
+    offset = _pattern.arange(a.nnz) - _pattern.take(begins, rows)
     gap = stored.copy()
-    _core.scatter(gap, rows, _core.map("where", columns != place, place, n), "minimum")
+    _core.scatter(gap, rows, _core.map("where", columns != offset, offset, n), "minimum")
     zero = _core.full((), 0, name)
     beaten = best < zero if op == "max" else best > zero
     at_zero = _core.map("where", best == zero, _core.map("minimum", first, gap), first)
@@ -183,4 +185,4 @@ def _first(a: Any, op: str, explicit: bool) -> ndarray:
     return _core.map("where", stored < n, chosen, first)
 
 
-__all__ = ["arg_extreme", "extreme", "fold_axis", "mean", "sum_"]
+__all__ = ["arg_extreme", "extreme", "mean", "reduction_axis", "sum_"]
