@@ -28,7 +28,7 @@ import numpy as np
 
 import cuprous.torch as torch
 from cuprous.torch.utils.checkpoint import checkpoint
-from tests.torch.custom import Exp, Mixed, Spread, Square
+from tests.torch.custom_functions import Exp, Mixed, Spread, Square
 
 from .gradient_table import CHOICES, VALUES, VIEWS, WRITES
 from .workers import is_internal

@@ -17,7 +17,7 @@ import pytest
 
 import cuprous as cp
 from tests.conftest import DEVICE
-from tests.inputs.scipy_accidents import ACCIDENTS
+from tests.inputs.scipy_exemptions import ACCIDENTS
 from tests.inputs.scipy_rows import CALLS, ELSEWHERE, NUMBERS, OURS, THEIRS, Call, public
 from tests.support import assert_same, materialized, outcome, sample, to_host
 

@@ -22,8 +22,8 @@ import numpy as np
 from cuprous import cuda
 from cuprous.cuda import errors
 
-from . import test_random, test_random_threads
-from .test_random import Writer, compiled
+from . import test_random_kernels, test_random_threads
+from .test_random_kernels import Writer, compiled
 
 TEXT = """a b out x i 1 2.5 0 None True + - * / // % ** << >> & | ^ ~ ( ) [ ] , : . = == != < > <= >= and or not if
 else for in while break continue return pass range len cuda.grid(1) cuda.syncthreads() math np lambda def f yield del
@@ -201,7 +201,7 @@ def check_trees(seed: int) -> bool:
 
 
 CHECKS: dict[str, Any] = {
-    "kernels": test_random.check,
+    "kernels": test_random_kernels.check,
     "threads": test_random_threads.check,
     "words": check_words,
     "bytes": check_bytes,

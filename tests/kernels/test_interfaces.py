@@ -12,7 +12,7 @@ import cuprous as cp
 from cuprous import _core, cuda
 from cuprous.cuda import _mapped
 
-from .test_raw import ON_GPU
+from .test_raw_kernels import ON_GPU
 
 
 @cuda.jit

@@ -18,7 +18,7 @@ from cuprous import cuda
 from cuprous.cuda import _headers, _link, config
 from cuprous.cuda._ptx import ptx as ptx_of
 
-from .test_raw import ON_GPU
+from .test_raw_kernels import ON_GPU
 
 TWICE = """
 extern "C" __device__ int twice(int* result, int a) { *result = 2 * a; return 0; }

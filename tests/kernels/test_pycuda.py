@@ -1,4 +1,4 @@
-"""PyCUDA's modules. What is CUDA C++ is compiled and refused on a CPU (see test_raw.on_gpu); all else runs anywhere."""
+"""PyCUDA's modules. What is CUDA C++ is compiled and refused on a CPU (see test_raw_kernels.on_gpu); all else runs anywhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cuprous.pycuda.elementwise import ElementwiseKernel
 from cuprous.pycuda.reduction import ReductionKernel
 from cuprous.pycuda.scan import ExclusiveScanKernel, InclusiveScanKernel
 
-from .test_raw import ON_GPU, on_gpu
+from .test_raw_kernels import ON_GPU, on_gpu
 
 RNG = np.random.default_rng(0)
 

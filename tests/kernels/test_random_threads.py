@@ -12,7 +12,7 @@ import pytest
 from cuprous import cuda
 from cuprous.cuda import errors
 
-from .test_random import Small, Writer, checked, compiled
+from .test_random_kernels import Small, Writer, checked, compiled
 
 PROGRAMS = int(os.environ.get("CUPROUS_KERNEL_PROGRAMS", "150"))
 #: Whole groups of lanes, groups and a rest, rests alone, rows.

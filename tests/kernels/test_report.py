@@ -14,7 +14,7 @@ import pytest
 from cuprous._tools import kernel_report as report
 from cuprous.cuda._occupancy import MULTIPROCESSORS, blocks_per_multiprocessor, occupancy
 
-from .test_raw import ON_GPU
+from .test_raw_kernels import ON_GPU
 
 PROGRAM = """
 import sys

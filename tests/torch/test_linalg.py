@@ -11,7 +11,7 @@ import pytest
 import scipy.linalg
 
 import cuprous.torch as torch
-from tests.torch.custom import Exp
+from tests.torch.custom_functions import Exp
 
 L, T = torch.linalg, torch.fft
 

@@ -68,7 +68,7 @@ KERNELS: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("kernel", "signature"), KERNELS, ids=lambda x: getattr(x, "__name__", ""))
 def test_code_is_as_it_was(kernel: Any, signature: str) -> None:
     code = re.sub(r"^// .*tests/kernels/", "// ", kernel.cuda_source(signature), flags=re.MULTILINE)
-    code = re.sub(r"(?m)(// test_code\.py, line) \d+", r"\1 N", code)
+    code = re.sub(r"(?m)(// test_snapshots\.py, line) \d+", r"\1 N", code)
     code = re.sub(r"(?m)^(\s*// )\d+:", r"\1N:", code)
     path = SNAPSHOTS / f"{kernel.__name__}.cu"
     if os.environ.get("CUPROUS_BLESS"):
