@@ -25,7 +25,7 @@ def test_small_powers_of_complex_specials(dtype: str, exponent: float) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64", "bool"])
 @pytest.mark.parametrize("exponent", [0, 1, -1, 2, 0.5, 1.0, -1.0, 2.0, 0.0, True])
-def test_powers_that_numpy_takes_in_another_way(dtype: str, exponent: float) -> None:
+def test_powers_with_numpys_special_cases(dtype: str, exponent: float) -> None:
     a = np.array([0.0, -0.0, 1, 4, np.inf, -np.inf, np.nan]) if dtype not in ("int64", "bool") else np.arange(4)
     a = a.astype(dtype)
     with np.errstate(all="ignore"):

@@ -169,7 +169,7 @@ def test_sharing_and_copying() -> None:
         "bfloat16",
     ],
 )
-def test_dtype_words(spec: Any) -> None:
+def test_dtype_specifiers(spec: Any) -> None:
     expected = np_dtype("bfloat16") if spec == "bfloat16" else np.dtype(spec)
     assert cp.zeros(2, spec).dtype == expected
 

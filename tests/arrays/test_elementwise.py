@@ -117,7 +117,7 @@ def test_close_and_equal() -> None:
                         assert got.tolist() == want.tolist(), (dtype, shape, other, tolerances, swapped)
 
 
-def test_kinds() -> None:
+def test_dtype_kind_predicates() -> None:
     assert cp.isscalar(3.0)
     assert cp.isscalar(np.float32(1))
     assert not cp.isscalar(cp.asarray(1))

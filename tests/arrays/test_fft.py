@@ -98,7 +98,7 @@ def compare_near(call: Any, x: np.ndarray[Any, Any]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_points_without_axes_and_none() -> None:
+def test_fft_points_without_axes() -> None:
     x = noise((2, 3, 4), "complex128")
     for s in [(3,), (2, 5), (None, 4), (4, -1)]:
         near(cp.fft.fftn(cp.asarray(x), s), np.fft.fftn(x, s))
@@ -186,7 +186,7 @@ def test_powers_of_two_along_columns(shape: tuple[int, ...]) -> None:
         near(cp.fft.rfftn(cp.asarray(real), axes=(0, 1)), np.fft.rfftn(real, axes=(0, 1)))
 
 
-def test_parts_of_an_array_and_what_is_read_stays() -> None:
+def test_fft_of_views_keeps_its_input() -> None:
     """Lines that start anywhere, along axes between others; a transform reads and does not write."""
     for dtype in ("float32", "complex128"):
         x = noise((6, 33, 7), dtype)
@@ -212,7 +212,7 @@ def test_inverses() -> None:
         assert float(abs(cp.fft.hfft(cp.fft.ihfft(x, norm=norm), norm=norm) - x).max()) < 1e-14
 
 
-def test_part_of_a_program() -> None:
+def test_fft_inside_a_program() -> None:
     """What is recorded before and after a transform joins it; a repeated step is replayed."""
     x = noise((64,), "float64")
     window = np.hanning(64)

@@ -168,7 +168,7 @@ def _significant(a: Any) -> list[int]:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_results_lie_as_numpys(name: str) -> None:
+def test_result_strides_match_numpy(name: str) -> None:
     call = CALLS[name]
     for what, host, device in _inputs():
         expected, actual = np.asarray(call(np, host)), call(cp, device)
@@ -179,7 +179,7 @@ def test_results_lie_as_numpys(name: str) -> None:
             assert actual.flags.f_contiguous == expected.flags.f_contiguous, what
 
 
-def test_folding_by_memory_changes_no_index() -> None:
+def test_reduction_in_memory_order_keeps_indices() -> None:
     a = np.arange(24.0).reshape(2, 3, 4) % 7
     for axes in ((0, 1, 2), (2, 0, 1), (1, 0, 2), (2, 1, 0)):
         host, device = a.transpose(axes), cp.asarray(a).transpose(axes)

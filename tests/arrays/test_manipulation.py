@@ -311,7 +311,7 @@ def test_trim_zeros_of_any_axes() -> None:
                 check(lambda xp, x, trim=trim, axis=axis: xp.trim_zeros(x, trim, axis), a)
 
 
-def test_floats_decide_before_integers() -> None:
+def test_promotion_considers_floats_first() -> None:
     """Three dtypes promote to what NumPy finds, in any order: pairs from the left give float64 for some."""
     for names in (("uint16", "int8", "float32"), ("int8", "uint8", "float16"), ("uint32", "int32", "complex64")):
         for order in itertools.permutations(names):

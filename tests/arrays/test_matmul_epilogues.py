@@ -172,7 +172,7 @@ def test_nan_and_infinity_are_kept(mode: str) -> None:
             assert_same(cp.maximum(a @ b + d, zero), np.maximum(x @ w + c, zero))
 
 
-def test_what_is_taken_over_is_seen_in_the_code() -> None:
+def test_fused_epilogues_appear_in_the_code() -> None:
     x, b = cp.asarray(np.ones((64, 64), np.float32)), cp.asarray(np.ones(64, np.float32))
     y = 2 * (x @ x) + b
     if DEVICE == "cpu":

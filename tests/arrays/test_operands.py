@@ -70,7 +70,7 @@ def test_in_place(name: str) -> None:
         operator.iadd(cp.arange(3), [1, 2])
 
 
-def test_what_equality_selects() -> None:
+def test_masks_from_equality() -> None:
     a, x = cp.asarray([1, 2, 3]), cp.arange(6.0).reshape(2, 3)
     assert_same(cp.where(a == [1, 9, 3], 1, 0), np.array([1, 0, 1]))
     assert x[x == [0, 4, 2]].tolist() == [0, 2, 4]
@@ -112,7 +112,7 @@ def test_equality_of_other_shapes(other: Any) -> None:
 
 
 @pytest.mark.parametrize("other", [None, "x", object(), ["a", "b", "c"]], ids=name_of)
-def test_order_and_arithmetic_with_what_is_no_number(other: Any) -> None:
+def test_ordering_and_arithmetic_with_non_numbers(other: Any) -> None:
     for op in (operator.lt, operator.add, operator.mul):
         for a in (np.arange(3.0), cp.arange(3.0)):
             with pytest.raises(TypeError):

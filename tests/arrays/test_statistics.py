@@ -49,7 +49,7 @@ def test_values_on_the_edges_of_bins(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges", "nonsense"])
-def test_numbers_of_bins_by_name(name: str) -> None:
+def test_bin_count_estimators(name: str) -> None:
     rng = np.random.default_rng(8)
     for a in (rng.normal(size=300), rng.integers(0, 9, 80), rng.gamma(2, size=(20, 7)), np.zeros(5), np.zeros(0),
               np.ones(1), np.array([-100, 100], "int16"), rng.normal(size=50).astype("float32")):  # fmt: skip

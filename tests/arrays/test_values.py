@@ -161,7 +161,7 @@ def test_an_element_is_not_fetched() -> None:
     assert float(m) == 6.0
 
 
-def test_an_index_that_counts_is_one_program() -> None:
+def test_changing_index_reuses_the_program() -> None:
     a, total = cp.arange(64.0), cp.zeros(())
     for i in range(8):
         total += a[i] * 2

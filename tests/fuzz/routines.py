@@ -22,7 +22,7 @@ def places(m: Maker, n: int, most: int = 5) -> list[int]:
     return [m.r.randrange(-n, n) for _ in range(m.r.randint(1, most))]
 
 
-def pick_and_place(m: Maker) -> None:
+def take_and_put(m: Maker) -> None:
     """take and put, compress and putmask."""
     v = m.pick(lambda a: a.ndim >= 1)
     array, r = m.env[v], m.r
@@ -208,7 +208,7 @@ def rearrange(m: Maker) -> None:
     m.assign(text, b.join(m.bound(w)).join(TRUTH), laid=False)
 
 
-def masked_fold(m: Maker) -> None:
+def masked_reduction(m: Maker) -> None:
     """Reductions with `where=`, `dtype=` or `initial=`."""
     v = m.pick(lambda a: a.dtype.kind != "c" and a.ndim >= 1 and a.size > 0)
     array, b = m.env[v], m.bound(v)
@@ -235,7 +235,7 @@ def safe(source: np.ndarray, target: np.ndarray) -> bool:
     return wide.kind == target.dtype.kind and np.can_cast(wide, target.dtype, "same_kind")
 
 
-def fold_into(m: Maker) -> None:
+def reduce_into(m: Maker) -> None:
     """Reductions and scans with `out=`, which may be a view of what is reduced."""
     v = m.pick(lambda a: a.dtype.kind != "c" and a.ndim >= 1 and a.size > 0)
     array, b = m.env[v], m.bound(v)

@@ -55,13 +55,13 @@ def test_kernels_made_by_exec(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_not_plain_is_refused(text: str) -> None:
+def test_unsupported_bytecode_is_rejected(text: str) -> None:
     assert _bytecode.source(made(text).__code__) is None
     with pytest.raises(cuda.errors.UnsupportedError, match=r"(?s)source of 'f' is not available.*hint: write"):
         cuda.jit(made(text))[1, 1](np.zeros(4), np.zeros(4))
 
 
-def test_variables_around_it_and_its_place_in_messages() -> None:
+def test_closure_variables_and_source_location_in_messages() -> None:
     space: dict[str, Any] = {"cuda": cuda}
     text = "def around(n):\n    def f(a):\n        a[cuda.grid(1)] = n + 1\n    return f\n"
     exec(text, space)
@@ -72,7 +72,7 @@ def test_variables_around_it_and_its_place_in_messages() -> None:
         cuda.jit(made("def f(a):\n    b = list(a)\n"))[1, 1](out)
 
 
-def test_another_program_is_never_taken_for_the_same() -> None:
+def test_rebuilt_programs_are_never_confused() -> None:
     facts = _bytecode.facts
     assert facts(made("def f(a):\n    a[0] = 1\n").__code__) != facts(made("def f(a):\n    a[0] = 1.0\n").__code__)
     assert facts(made("def f(a):\n    a[0] = 0.0\n").__code__) != facts(made("def f(a):\n    a[0] = -0.0\n").__code__)

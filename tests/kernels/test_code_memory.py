@@ -60,7 +60,7 @@ def cut_up_memory() -> Iterator[None]:
         libc.munmap(low, high - low)
 
 
-def test_functions_and_constants_lie_together(cut_up_memory: None) -> None:
+def test_functions_and_constants_are_within_call_range(cut_up_memory: None) -> None:
     for size in (10, 1_000_000):
         table = np.arange(size, dtype=np.float64)
 

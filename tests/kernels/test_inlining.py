@@ -149,7 +149,7 @@ FUNCTIONS = [
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_function_gives_all_threads_the_same(dtype: str) -> None:
+def test_results_do_not_depend_on_the_lane(dtype: str) -> None:
     """Bit for bit, whether a thread is one of a group or alone, and as exactly as on arrays."""
     x = np.concatenate([np.random.default_rng(0).normal(0, 3, N - 7), [0, 1, -1, 1e-30, 1e6, np.inf, np.nan]])
     x = x.astype(dtype)
@@ -200,7 +200,7 @@ def test_functions_of_two_numbers(dtype: str) -> None:
 
 @pytest.mark.parametrize("to", ["float32", "float64"])
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"])
-def test_numbers_that_become_floats(dtype: str, to: str) -> None:
+def test_integer_to_float_conversions(dtype: str, to: str) -> None:
     kind = getattr(np, to)
 
     @cuda.jit

@@ -147,7 +147,7 @@ def test_source_module() -> None:
 
 
 @pytest.mark.nvrtc
-def test_constants_that_nvcc_has_unasked() -> None:
+def test_predefined_nvcc_constants() -> None:
     kernel = "__global__ void k(float *x) { x[0] = M_PI + FLT_MAX + INT_MAX; }"
     for head in (
         "#include <float.h>\n#include <cmath>\n",
@@ -175,7 +175,7 @@ def test_sources_are_compiled_without_nvcc() -> None:
 # --- arrays
 
 
-def test_arrays_there_and_back() -> None:
+def test_array_round_trip() -> None:
     a = RNG.random((4, 5), np.float32)
     g = gpuarray.to_gpu(a)
     assert (g.shape, g.dtype, g.size, g.ndim, g.nbytes, g.itemsize) == (a.shape, a.dtype, 20, 2, 80, 4)
@@ -308,7 +308,7 @@ def test_strides_of_contiguous_arrays() -> None:
         gpuarray.GPUArray((3, 4), np.int32, strides=(32, 4))
 
 
-def test_what_is_asked_for_in_vain_is_refused() -> None:
+def test_unsupported_requests_raise() -> None:
     x = gpuarray.zeros(3, np.float32)
     for word, refused in {
         "add_timer": lambda: x.mul_add(1, x, 1, add_timer=print),

@@ -15,5 +15,5 @@ def test_random_syntax_never_breaks_the_compiler(what: str, least: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [7027832, 7042824])
-def test_lines_that_are_no_longer_those_of_the_function(seed: int) -> None:
+def test_stale_source_lines(seed: int) -> None:
     CHECKS["bytes"](seed)

@@ -85,7 +85,7 @@ def test_cudas_complex_numbers() -> None:
 
 
 @pytest.mark.skipif(not COMPILES, reason="nothing compiles CUDA C++ here")
-def test_log_of_the_compiler() -> None:
+def test_compiler_log() -> None:
     log = io.StringIO()
     with on_gpu():
         cp.RawModule(code="__global__ void k() { int unused; }").compile(log_stream=log)
@@ -258,7 +258,7 @@ extern "C" __global__ void k(float* x, uint8_t* bytes) {
 
 
 @pytest.mark.nvrtc
-def test_headers_of_the_c_library_need_no_compiler_of_the_host() -> None:
+def test_c_headers_need_no_host_compiler() -> None:
     names = sorted(path.name for path in _headers.OURS.iterdir() if path.is_file())
     assert {"stdint.h", "cstdint", "math.h", "cmath", "stdio.h", "cassert"} <= set(names)
     twice = "".join(f'#include <{name}>\n#include "{name}"\n' for name in names)
@@ -276,7 +276,7 @@ def test_names_of_templates_are_kept() -> None:
     assert made.names["k<float>"] in made.code.decode(errors="replace")
 
 
-def test_nvcc_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nvcc_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NVCC", "CUDA_HOME", "CUDA_PATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("CUPROUS_NVIDIA_ROOTS", str(tmp_path))

@@ -99,13 +99,13 @@ def test_shared_and_local_arrays_of_records() -> None:
     assert out[0] == 4.5
 
 
-def test_a_signature_says_records() -> None:
+def test_signatures_with_record_types() -> None:
     record = types.Record(INNER)
     kernel = cuda.jit((record[:], float32[:]))(lambda r, out: None)
     assert len(kernel.signatures) == 1
 
 
-def test_fields_that_are_not_there_or_not_aligned() -> None:
+def test_missing_and_misaligned_fields_raise() -> None:
     def wrong(r):
         r[0].x = 1
 
@@ -119,7 +119,7 @@ def test_fields_that_are_not_there_or_not_aligned() -> None:
         run(loose, np.zeros(1, [("x", np.int8), ("y", np.float64)]))
 
 
-def test_parts_of_arrays_are_filled() -> None:
+def test_slice_assignment_fills() -> None:
     def fill(a, b):
         a[1:3] = 7
         a[4:] = b[:2]

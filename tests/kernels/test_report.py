@@ -108,7 +108,7 @@ cp.RawModule(code=code).get_function("second")((200,), (128,), (cp.ones(128, cp.
 
 
 @pytest.mark.nvrtc
-def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert report.main(["no/such.py"]) == 2
     assert "there is no file 'no/such.py'" in capsys.readouterr().err
 
@@ -156,7 +156,7 @@ def test_occupancy() -> None:
     assert blocks_per_multiprocessor(33, 0, 0, *MULTIPROCESSORS[90])["threads"] == 32
 
 
-def test_what_the_assembler_says() -> None:
+def test_ptxas_output_is_parsed() -> None:
     log = (
         "ptxas info    : 0 bytes gmem\nptxas info    : Function properties for k\n"
         "ptxas         .     48 bytes stack frame, 12 bytes spill stores, 8 bytes spill loads\n"
@@ -167,7 +167,7 @@ def test_what_the_assembler_says() -> None:
         report.facts_of("")
 
 
-def test_debug_tells_of_launches(tmp_path: Path) -> None:
+def test_debug_prints_launches(tmp_path: Path) -> None:
     result = run(tmp_path, "FILE", CUPROUS_DEBUG="1")
     assert result.returncode == 0, result.stderr
     assert "cuprous: halve compiled for (array(float32, 1d, C), array(float32, 1d, C))" in result.stderr
@@ -189,7 +189,7 @@ def test_debug_tells_of_launches(tmp_path: Path) -> None:
         ("sys.exit('no')", "exit code no"),
     ],
 )
-def test_a_program_that_ends_early_is_reported_until_there(tmp_path: Path, end: str, why: str) -> None:
+def test_report_of_a_program_that_ends_early(tmp_path: Path, end: str, why: str) -> None:
     result = run(tmp_path, "kernels", "FILE", program=PROGRAM.replace("spills[1, 32](a, a)", f"import os\n{end}"))
     assert (result.returncode, why in result.stderr) == (1, True), result.stderr
     assert "1 kernel of" in result.stdout
@@ -197,7 +197,7 @@ def test_a_program_that_ends_early_is_reported_until_there(tmp_path: Path, end: 
 
 
 @pytest.mark.nvrtc
-def test_a_kernel_that_does_not_compile_hides_no_other(tmp_path: Path) -> None:
+def test_uncompilable_kernel_does_not_hide_others(tmp_path: Path) -> None:
     broken = 'cp.RawKernel("__global__ void broken() { missing(); }", "broken")((1,), (1,), ())'
     program = PROGRAM.replace("spills[1, 32](a, a)", broken)
     result = run(tmp_path, "kernels", "FILE", program=program)

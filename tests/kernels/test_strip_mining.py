@@ -94,7 +94,7 @@ def by_others(a, out, by, first, last):
 
 @pytest.mark.parametrize("by", [32, 1, 100, -32, -1, 1 << 40])
 @pytest.mark.parametrize("first", [0, 5, -20])
-def test_loops_with_other_ends(by: int, first: int) -> None:
+def test_loops_with_other_bounds_and_steps(by: int, first: int) -> None:
     a, out = np.random.default_rng(0).random(64), np.zeros((32, 3))
     last = 64 if by > 0 else -1
     by_others[2, 16](a, out, by, first, last)
@@ -134,7 +134,7 @@ def one(a, out):
 
 
 @pytest.mark.parametrize("kernel", [much, one])
-def test_what_threads_carry(kernel: Any) -> None:
+def test_loop_carried_values(kernel: Any) -> None:
     a = np.random.default_rng(3).random(1000)
     found = np.zeros((48, 4))
     kernel[1, 48](a, found)
