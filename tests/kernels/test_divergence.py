@@ -253,7 +253,7 @@ def test_divergent_variables_keep_their_bits() -> None:
     np.testing.assert_array_equal(out[3], (n - 300) * 3000**3)
 
 
-def test_break_in_else_leaves_the_outer_loop() -> None:
+def test_jumps_from_a_loop_else_target_the_outer_loop() -> None:
     @cuda.jit
     def kernel(a, out):
         i = cuda.grid(1)

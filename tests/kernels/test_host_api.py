@@ -206,7 +206,7 @@ def test_ambiguous_signatures() -> None:
 FACTOR = 2
 
 
-def test_globals_are_read_at_each_launch() -> None:
+def test_globals_are_frozen_until_recompile() -> None:
     @cuda.jit
     def kernel(r):
         r[0] = FACTOR
