@@ -1,4 +1,5 @@
-"""Numbers written into arrays must fit, as in NumPy; Python integers of any size; what is no number."""
+"""Tests assignment: values must fit the dtype as in NumPy, Python integers of any size, objects that are not numbers.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import pytest
 import cuprous as cp
 from tests.support import assert_same, compare
 
-#: Ways to write a value, in place.
+#: Statements that write a value in place.
 WRITES: dict[str, Any] = {
     "item": lambda xp, a, v: a.__setitem__(0, v),
     "slice": lambda xp, a, v: a.__setitem__(slice(1, None), v),
@@ -86,7 +87,7 @@ def test_python_integers_beyond_128_bits(dtype: str, number: int) -> None:
                 expected = call(np, host.copy())
         except OverflowError:
             expected = OverflowError
-        except TypeError:  # of bool, NumPy makes objects
+        except TypeError:  # NumPy makes an object array for bool
             expected = OverflowError
         if expected is OverflowError or getattr(expected, "dtype", np.dtype(bool)).kind == "O":
             with pytest.raises(OverflowError):

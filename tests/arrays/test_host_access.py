@@ -1,4 +1,4 @@
-"""NumPy, buffers and libraries read arrays: without a copy on the CPU, with a counted one elsewhere."""
+"""Tests reading of arrays by NumPy, buffers and libraries: no copy on the CPU, a counted copy on other devices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"
 
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """New arrays are on a device that Python takes for a GPU."""
+    """Creates arrays on a second CPU that Python treats as a GPU."""
     before, name = cp.get_device(), cp._core.stand_in_device()
     monkeypatch.setattr(cp.ndarray, "device_name", property(lambda self: name))
     cp._core.set_device(name)
@@ -89,7 +89,7 @@ def test_recorded_work_reads_old_values() -> None:
 
 @on_cpu
 def test_memory_is_shared_while_exported() -> None:
-    """What reads an array once, as a plot does, does not make later work on it run at once."""
+    """A single read of an array, such as a plot, does not make later work on it synchronous."""
     a = cp.arange(1000.0)
     host = np.asarray(a)
     part = host[10:20]
@@ -102,7 +102,7 @@ def test_memory_is_shared_while_exported() -> None:
     assert a.is_external
     view.release()
     assert not a.is_external
-    kept = np.asarray(a + 1)  # shows memory that nobody else holds
+    kept = np.asarray(a + 1)  # exports memory that has no other owner
     gc.collect()
     assert kept.sum() == 500_500
     before = cp._core.stats()["steps"]

@@ -1,4 +1,4 @@
-"""Methods and attributes of arrays that are not plain functions."""
+"""Tests methods and attributes of arrays that are not also functions."""
 
 from __future__ import annotations
 

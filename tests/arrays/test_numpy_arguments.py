@@ -1,4 +1,4 @@
-"""What functions take and what they refuse, beside NumPy: short names, orders, flat iterators, `out=`, warnings."""
+"""Compares accepted and rejected arguments with NumPy: short names, orders, flat iterators, `out=`, warnings."""
 
 from __future__ import annotations
 

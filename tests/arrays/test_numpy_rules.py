@@ -1,4 +1,4 @@
-"""What NumPy takes or refuses, call by call: ranges, copies, elements, places, modes, bins and `out=`."""
+"""Tests single calls that NumPy accepts or rejects: ranges, copies, elements, positions, modes, bins and `out=`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists, tuples, NumPy arrays and other objects beside arrays: compared and computed with as NumPy does."""
+"""Tests operators between arrays and lists, tuples, NumPy arrays and other objects, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support import assert_same
 
 
 def name_of(value: Any) -> str:
-    """Returns a name that is the same in every process: no address."""
+    """Returns a name that is the same in every process, without an address."""
     return str(value).split(" at 0x")[0]
 
 
@@ -84,7 +84,7 @@ def test_masks_from_equality() -> None:
 
 
 class Unlike:
-    """Defines `!=` alone."""
+    """Defines only `!=`."""
 
     def __ne__(self, other: Any) -> Any:
         return (other == 0) | (other == 2)

@@ -1,4 +1,4 @@
-"""Classes that take part in ufuncs and functions by NumPy's protocols are asked, in NumPy's order."""
+"""Classes with NumPy's override protocols are called, in NumPy's order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import cuprous as cp
 
 
 class Wrapped(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array with its history; it handles only its own classes and numbers."""
+    """An array with a history; it accepts only its own classes and numbers."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -33,7 +33,7 @@ class Wrapped(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 class Derived(Wrapped):
-    """Its base's operands are its own too."""
+    """A subclass that also accepts operands of its base class."""
 
 
 class Refuses:
@@ -67,7 +67,7 @@ CALLS = {
 @pytest.mark.parametrize("functions", [np, cp], ids=["numpy", "cuprous"])
 @pytest.mark.parametrize("kind", [Wrapped, Derived])
 def test_overrides_are_called(name: str, functions: Any, kind: type[Wrapped]) -> None:
-    """NumPy's functions and ours, given one of our arrays beside another class's object."""
+    """Calls NumPy's functions and ours with one of our arrays and an object of another class."""
     host = np.arange(3.0)
     expected = CALLS[name](np, host, kind(host + 1))
     result = CALLS[name](functions, cp.asarray(host), kind(cp.asarray(host + 1)))
@@ -116,7 +116,7 @@ def test_functions_that_write_to_a_numpy_array() -> None:
 
 
 def test_numpy_fallback_does_not_recurse() -> None:
-    """NumPy's own function is called with NumPy's arrays only, wherever ours stand."""
+    """NumPy's function receives only NumPy arrays, at every position."""
     Pair = collections.namedtuple("Pair", "first second")
     text = np.array(["a", "b"])
     for function in (np.stack, np.concatenate, np.vstack):

@@ -1,4 +1,4 @@
-"""Reductions: values, dtypes, axes, keepdims, where, initial, out."""
+"""Tests reductions: values, dtypes, axes, keepdims, where, initial, out."""
 
 from __future__ import annotations
 

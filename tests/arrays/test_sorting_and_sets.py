@@ -1,4 +1,4 @@
-"""Sorting, searching, sets."""
+"""Tests sorting, searching and set functions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_sort_options() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "uint16", "float64", "complex64"])
 def test_rows_of_every_length(dtype: str) -> None:
-    """Rows are sorted by a network, by a block or by passes over memory, as their length asks."""
+    """Depending on their length, rows are sorted by a network, by a block or by passes over memory."""
     rng = np.random.default_rng(5)
     for shape in [(40, 7), (9, 200), (5, 900), (2, 5000), (2, 20_000)]:
         a = rng.integers(-90, 90, shape).astype(dtype)
@@ -101,7 +101,7 @@ def test_topk(dtype: str) -> None:
 
 
 def test_quantiles_of_long_rows() -> None:
-    """Elements of a rank are selected where sorting would cost more."""
+    """Elements are selected by rank if sorting would cost more."""
     a = np.random.default_rng(4).standard_normal((2, 70_001))
     for b in (a, a.astype("float32"), (a * 50).astype("int32")):
         x = cp.asarray(b)
@@ -238,7 +238,7 @@ def test_unique_inverse_of_distinct_values(n: int) -> None:
 @pytest.mark.parametrize("dtype", ["int16", "float32", "bool"])
 @pytest.mark.parametrize("few", [1 << 22, 2])
 def test_unique_inverse_by_search(few: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `unique` does on a GPU, on either device."""
+    """Runs the GPU algorithm of `unique` on either device."""
     monkeypatch.setattr(sets, "_FEW", few)
     a = np.array([3, 1, 3, 0, np.nan, 2, np.nan, 1]) if dtype == "float32" else np.array([3, 1, 3, 0, 2, 1])
     a = a.astype(dtype)

@@ -237,7 +237,7 @@ def test_weighted_quantiles_with_nan_and_bad_weights() -> None:
             weighted(a, w, q, axis, name="nanquantile")
     weighted(a, good[0], q, None)
     weighted(a, good[0], q, 1, method="linear")
-    # NumPy itself drops the weights of the wrong elements here.
+    # NumPy drops the weights of the wrong elements here.
     of_rows = cp.nanquantile(cp.asarray(a), q, axis=1, weights=cp.asarray(good[0]), method="inverted_cdf")
     assert_same(of_rows, np.nanquantile(a, q, axis=1, weights=good, method="inverted_cdf"))
 
@@ -245,7 +245,7 @@ def test_weighted_quantiles_with_nan_and_bad_weights() -> None:
 def weighted(
     a: np.ndarray, w: np.ndarray, q: Any, axis: Any, name: str = "quantile", method: str = "inverted_cdf"
 ) -> None:
-    """A weighted quantile of both."""
+    """Compares a weighted quantile with NumPy's."""
     compare(
         lambda: getattr(np, name)(a, q, axis=axis, weights=w, method=method),
         lambda: getattr(cp, name)(cp.asarray(a), q, axis=axis, weights=cp.asarray(w), method=method),

@@ -1,4 +1,4 @@
-"""Methods of arrays that give arrays, arrays from outside, records as constants, tests of types."""
+"""Tests array methods that return arrays, captured arrays, constant records, and type checks in kernels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def run(function: Any, *args: Any, threads: int = 1) -> None:
 
 @pytest.mark.parametrize("shape", [(24,), (4, 6), (8, -1), (2, -1, 3), -1, (-1, 1)])
 def test_reshape(shape: Any) -> None:
-    """By a tuple whose numbers are known at the launch, or one by one; what is written goes to the array."""
+    """The shape is a tuple known at launch, or separate numbers; writes go to the original array."""
     a = np.arange(24.0).reshape(2, 12)
     wanted = a.reshape(shape)
     out = np.zeros_like(wanted)
@@ -59,7 +59,7 @@ def test_reshape_of_empty_arrays_and_bad_shapes() -> None:
         run(kernel, np.zeros(6), 7, np.zeros(1))
     with pytest.raises(ValueError, match="different number of elements"):
         run(two_axes, np.zeros(6), (4, -1), np.zeros(1))
-    if not cuda.is_available():  # copies on a GPU have no gaps
+    if not cuda.is_available():  # copies to a GPU have no gaps
         with pytest.raises(cuda.errors.UnsupportedError, match=r"reshape\(\).*gaps"):
             run(kernel, np.zeros(12)[::2], 6, np.zeros(1))
     with pytest.raises(cuda.errors.TypingError, match="must be an integer, not float64"):
@@ -152,13 +152,13 @@ def test_arrays_of_devices_from_outside_are_used_in_place() -> None:
 
     kernel[1, 32](4)
     assert result.tolist() == [4, 6, 8, 10]
-    table *= 10  # what it holds at the launch counts
+    table *= 10  # its contents at launch are used
     kernel[1, 32](4)
     assert result.tolist() == [4, 24, 44, 64]
     assert kernel.signatures == [(cuda.int64,)]
 
     many = (table, result)
-    # One that is captured with others, and by a function inside.
+    # An array that is captured with others, and by an inner function.
 
     @cuda.jit
     def inside(out):
@@ -307,7 +307,7 @@ def test_dates_are_counts_of_one_unit() -> None:
         run(kernel, dates, dates[5].astype("M8[s]"), dates[6] - dates[3], matches, out)
     with pytest.raises(ValueError, match="NaT"):
         run(kernel, dates, np.datetime64("NaT", "D"), dates[6] - dates[3], matches, out)
-    run(kernel, dates, dates[5], dates[6] - dates[3], matches, out)  # what failed left nothing
+    run(kernel, dates, dates[5], dates[6] - dates[3], matches, out)  # the failed launch wrote nothing
 
 
 def test_dtype_classes_are_arguments() -> None:

@@ -1,5 +1,5 @@
-"""Words of the kernel language that are more than operators: functions of whole arrays, parts of complex arrays,
-further arguments, hints for caches, 16-bit atomics, bfloat16 by CUDA's names, grid barriers, printed tuples."""
+"""Tests builtins of the kernel language: NumPy functions of whole arrays, parts of complex arrays, varargs, cache
+hints, 16-bit atomics, bfloat16 under CUDA's names, grid barriers, printed tuples."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ def test_bfloat16_by_cudas_names() -> None:
 def test_a_barrier_of_the_grid() -> None:
     @cuda.jit
     def rows(m):
-        # Each row is made of the one before it, from the other end of the grid.
+        # Each row is computed from the previous one, starting at the other end of the grid.
         column = cuda.grid(1)
         grid = cuda.cg.this_grid()
         for row in range(1, m.shape[0]):

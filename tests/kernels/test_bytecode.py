@@ -1,4 +1,4 @@
-"""Kernels that have no source, as `exec` makes them: rebuilt from their bytecode, exactly or not at all."""
+"""Tests kernels without source, such as those made by `exec`: rebuilt from bytecode exactly, or rejected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cuprous.cuda import _bytecode
 
 GRID = "def f(out, a):\n    i = cuda.grid(1)\n"
 
-#: What every Python's bytecode is plain enough for.
+#: Programs that can be rebuilt from the bytecode of every supported Python.
 PLAIN = [
     GRID + "    out[i] = a[i] * 2 + 1\n",
     GRID + "    if i < a.size:\n        out[i] += a[i]\n",
@@ -28,7 +28,7 @@ PLAIN = [
 ]
 
 
-#: What no reader of plain statements reads.
+#: Programs that cannot be rebuilt.
 REFUSED = [
     "def f(out, a):\n    out[0] = sum([x for x in a])\n",
     "def f(out, a):\n    try:\n        out[0] = a[0]\n    except ValueError:\n        pass\n",

@@ -1,4 +1,4 @@
-"""Threads that devices run several at a time: where some of them go another way than their neighbours."""
+"""Tests divergence: threads that run in the lanes of one vector take different branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exceptions of kernels: what a program raises, and what is looked for on request."""
+"""Tests exceptions in kernels: those that a program raises, and the optional debug checks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cuprous import cuda
 
 
 class OwnError(Exception):
-    """A class of a program's own."""
+    """A user-defined exception class."""
 
 
 @cuda.jit(device=True)
@@ -44,7 +44,7 @@ def test_an_assertion_names_thread_block_and_line() -> None:
     text = str(error.value)
     assert text.startswith("tid=[1, 0, 0] ctaid=[1, 0, 0]: not positive\n")
     assert "In function 'positive', file" in text and 'assert x > 0, "not positive"' in text
-    # The next launch does not raise it again.
+    # The next launch must not raise it again.
     guarded[2, 4](np.ones(8), out)
     assert out.tolist() == [2.0] * 8
 
@@ -164,7 +164,7 @@ def test_debug_reports_unassigned_variables() -> None:
     with pytest.raises(UnboundLocalError, match=message):
         checked[1, 1](a, 3)
     plain[1, 1](a, 3)
-    assert a[0] == 1  # 0 in its place
+    assert a[0] == 1  # reads as 0
 
     @cuda.jit
     def never(a):

@@ -1,4 +1,4 @@
-"""Words of numba.cuda and cupyx.jit on the host: arrays, wrappers, compilation without a launch, what is refused."""
+"""Tests the host API of numba.cuda and cupyx.jit: arrays, argument wrappers, compilation without a launch, errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_argument_wrappers() -> None:
     step[1, 1](cuda.InOut(a), cuda.Out(b))
     assert (a[0], b[0]) == (7, 1)
     d = cuda.to_device(b)
-    step[1, 1](cuda.In(d), b)  # arrays of a device are used in place
+    step[1, 1](cuda.In(d), b)  # device arrays are used in place
     assert (d.copy_to_host()[0], b[0]) == (7, 2)
 
 
@@ -101,7 +101,8 @@ def test_compile_to_ptx() -> None:
 
 def test_kernels_are_pickled_by_name() -> None:
     assert pickle.loads(pickle.dumps(step)) is step
-    pickle.loads(pickle.dumps(cuda.jit(lambda a: None)))[1, 1](0)  # by its code: it has none
+    pickle.loads(pickle.dumps(cuda.jit(lambda a: None)))[1, 1](0)  # pickled by its code: a lambda has no importable
+    name
 
 
 @pytest.mark.nvrtc
@@ -181,7 +182,7 @@ def test_numpy_copies_device_arrays() -> None:
     assert np.asarray(cuda.device_array((2, 2), np.int16)).dtype == np.int16
     with pytest.raises(ValueError, match="`copy=False` is not"):
         np.array(on_device, copy=False)
-    with cp.set_transfers("refuse"):  # which is said of all others
+    with cp.set_transfers("refuse"):  # an error for all other arrays
         np.testing.assert_array_equal(np.asarray(on_device), host)
         for refused in (cp.asarray(host), on_device + 1):
             with pytest.raises(cp.ImplicitConversionError):

@@ -1,4 +1,4 @@
-"""What Numba's arrays, devices and streams show other libraries, and what kernels take from them."""
+"""Tests what Numba's arrays, devices and streams export to other libraries, and what kernels accept from them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def add(a, b, out):
 
 
 class Foreign:
-    """Another library's array, as CuPy's: it has no `__array_interface__`, and asking for its item is an error."""
+    """An array of another library, such as CuPy: it has no `__array_interface__`, and `item()` is an error."""
 
     def __init__(self, array: Any, dtype: Any = None) -> None:
         self.array, self.dtype, self.shape = array, np.dtype(dtype or array.dtype), array.shape
@@ -135,7 +135,7 @@ def test_mapped_memory_has_array_interface(monkeypatch: pytest.MonkeyPatch) -> N
         assert (face["shape"], face["strides"], face["typestr"]) == ((2, 4), (4, 12), "<f4")
         assert face["data"][0] == a.ctypes.data + 4
         assert (face["stream"], make(3).__cuda_array_interface__["stream"]) == (stream.handle or 1, None)
-        assert not hasattr(a + 1, "__cuda_array_interface__")  # memory of NumPy's
+        assert not hasattr(a + 1, "__cuda_array_interface__")  # NumPy's memory
         assert make(0).size == 0
 
 
@@ -156,7 +156,7 @@ def test_dates_on_a_device() -> None:
 
     between[1, 32](a, later, out)
     assert out.copy_to_host().tolist() == (dates + 3 - dates).tolist()
-    between[1, 32](dates, later, out)  # beside arrays of the host
+    between[1, 32](dates, later, out)  # with host arrays
     a[1:3] = dates[:2]
     assert (a[1], np.asarray(a[1:3]).tolist()) == (dates[0], dates[:2].tolist())
     with pytest.raises(TypeError, match="one unit"):

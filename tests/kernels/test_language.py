@@ -1,4 +1,4 @@
-"""The kernel language beside Python itself: each function runs as a kernel over some numbers and as plain Python."""
+"""Compares the kernel language with Python: each function runs as a kernel over some numbers and as plain Python."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def divide(a, b):
     return a // b, a % b
 
 
-# --- functions of two integers, and of two floats
+# --- functions of two integers and of two floats
 
 
 def arithmetic(a, b):
@@ -328,7 +328,7 @@ def test_types_match_numba() -> None:
 
 
 def test_comparison_chains_short_circuit() -> None:
-    """As Python: neither a call nor an element behind a comparison that does not hold."""
+    """As in Python: no call or element access after a false comparison."""
 
     @cuda.jit(device=True)
     def counted(calls, i):
@@ -349,7 +349,7 @@ def test_comparison_chains_short_circuit() -> None:
 
 
 def test_integers_wrap_around_in_their_types() -> None:
-    """Also those that are known when the kernel is compiled, and those of which the sign is guessed."""
+    """Includes compile-time constants and integers whose sign is inferred."""
 
     @cuda.jit
     def kernel(out, small, wide):

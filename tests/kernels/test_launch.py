@@ -1,4 +1,4 @@
-"""Launches: arguments, signatures, order with recorded work, errors."""
+"""Tests launches: arguments, signatures, ordering with recorded work, errors."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_forall_and_facts() -> None:
         a[1] = part[0] + table[1]
 
     assert shares.specialized
-    if not cuda.is_available():  # a GPU's compiler keeps them in registers
+    if not cuda.is_available():  # a GPU compiler keeps them in registers
         assert shares.get_shared_mem_per_block() == 20
         assert shares.get_const_mem_size() == 24
 
@@ -300,7 +300,7 @@ def test_wrong_launches() -> None:
         add[0, 32](a, a, a)
     with pytest.raises(ValueError, match="1200 threads a block > 1024 allowed"):
         add[1, 1200](a, a, a)
-    # No GPU takes these either.
+    # No GPU accepts these either.
     for grid, block, match in [
         ((1, 65536), 1, "65536 blocks along axis 1 of a grid > 65535"),
         (1, (1, 1, 65), "65 threads along axis 2 of a block > 64"),

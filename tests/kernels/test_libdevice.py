@@ -1,4 +1,4 @@
-"""libdevice by name, vectors, half precision."""
+"""Tests libdevice functions by name, vector types and half precision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CUDA C++ that kernels call, code of functions for others, handles between processes, warnings, and pickles."""
+"""Tests linked CUDA C++, exported device functions, IPC handles, warnings and pickling of kernels."""
 
 from __future__ import annotations
 
@@ -138,10 +138,10 @@ def test_device_code_is_declared_to_the_compiler(tmp_path: Path) -> None:
     code = kernel.cuda_code([cuda.float64[::1].key], True, True)
     assert 'extern "C" __device__ int twice(int*, int);' in code
     assert 'extern "C" __device__ double thrice(double);' in code
-    # What CUDA C++ defines is declared by it.
+    # Functions defined in CUDA C++ are declared there.
     mixed = cuda.jit(link=[cuda.CUSource(source), cuda.Fatbin(b"")])(kernel.py_func)
     assert "twice(int*, int);" not in mixed.cuda_code([cuda.float64[::1].key], True, True)
-    if not ON_GPU:  # compiled where something compiles here, and refused by the CPU
+    if not ON_GPU:  # compiled if a compiler is available, then rejected by the CPU
         with pytest.raises(NotImplementedError, match=r"is CUDA C.*GPU"):
             kernel[1, 1](np.zeros(1))
 
@@ -195,7 +195,7 @@ def test_callbacks_of_modules() -> None:
         del kernel
         assert len(seen) == 6
         return
-    kernel[1, 1](1)  # the CPU loads no modules
+    kernel[1, 1](1)  # the CPU does not load modules
     assert seen == []
     reference = weakref.ref(kernel)
     loaded = _link.loader([(source.setup_callback, source.teardown_callback), (None, None)], reference)
@@ -220,7 +220,7 @@ def test_module_callbacks_may_launch_their_kernel() -> None:
         kernel[1, 1](x)
         assert x[0] == 1
         if len(seen) == 1:
-            kernel[1, 1](np.zeros(1, np.float32))  # a module of its own
+            kernel[1, 1](np.zeros(1, np.float32))  # loads its own module
 
     @cuda.jit(link=[cuda.CUSource("__device__ int number = 0;", setup_callback=launch)])
     def kernel(x):
@@ -245,7 +245,7 @@ def test_compiled_device_functions_for_other_tools() -> None:
     ptx, returns = cuda.compile(add, (cuda.float32, cuda.float64), abi_info={"abi_name": "_Z3sumfd"}, cc=(9, 0))
     assert (returns, ".param .b64 func_retval0) _Z3sumfd(" in ptx) == (cuda.float64, True)
     ptx, _ = cuda.compile_ptx(lambda x: x, "int32(int32)", device=True)
-    assert ".param .b32 func_retval0) _lambda_(" in ptx  # Numba's own: the result through a pointer, then 0
+    assert ".param .b32 func_retval0) _lambda_(" in ptx  # Numba's ABI: the result through a pointer, then 0
     code, _ = cuda.compile(lambda x: x / 2, "complex128(complex128)", output="ltoir", cc=(8, 0))
     assert isinstance(code, bytes)
     assert len(code) > 100

@@ -1,4 +1,4 @@
-"""Integers that are written in a kernel, or known to it: 64 bits of them, or an error."""
+"""Tests integer literals and constants in kernels: they fit into 64 bits or raise an error."""
 
 from __future__ import annotations
 

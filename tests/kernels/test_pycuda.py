@@ -1,4 +1,5 @@
-"""PyCUDA's modules. What is CUDA C++ is compiled and refused on a CPU (see test_raw_kernels.on_gpu); all else runs anywhere."""
+"""Tests PyCUDA's modules. CUDA C++ is compiled and then rejected on a CPU (see test_raw_kernels.on_gpu); the rest runs
+anywhere."""
 
 from __future__ import annotations
 
@@ -184,7 +185,7 @@ def test_array_round_trip() -> None:
     np.testing.assert_array_equal((g / 2).get(), a)
     np.testing.assert_array_equal(gpuarray.to_gpu(np.asfortranarray(a)).get(), a)
     np.testing.assert_array_equal(drv.from_device(g.gpudata, a.shape, a.dtype), 2 * a)
-    reshaped = g.reshape(2, -1, order="F")  # the same memory, in another order
+    reshaped = g.reshape(2, -1, order="F")  # the same memory in another order
     np.testing.assert_array_equal(reshaped.get(), (2 * a).ravel().reshape((2, 10), order="F"))
     np.testing.assert_array_equal(reshaped.reshape((4, 5)).get(), 2 * a)
     assert int(reshaped.gpudata) == int(g.gpudata)
@@ -203,7 +204,7 @@ def test_array_round_trip() -> None:
 
 
 class Counting:
-    """An allocator that notes what it is asked for, and gives memory in one of the ways that are known."""
+    """An allocator that records requested sizes and returns memory in one of the supported forms."""
 
     def __init__(self, give: Any) -> None:
         self.asked: list[int] = []
@@ -215,7 +216,7 @@ class Counting:
 
 
 class Held:
-    """Memory that only says where it is."""
+    """Memory that only exposes its address."""
 
     def __init__(self, allocation: Any) -> None:
         self.allocation, self.ptr = allocation, int(allocation)
@@ -357,7 +358,7 @@ def test_contexts_of_several_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drv.Context.get_device() == second
     primary.push()
     assert drv.Context.get_device() == first
-    context.detach()  # it is not the current one
+    context.detach()  # not the current context
     drv.Context.pop()
     assert drv.Context.get_device() == second
     context.detach()

@@ -1,4 +1,4 @@
-"""Whatever is given for a kernel, there is code or a readable error; more by `python -m tests.kernels.fuzz`."""
+"""Any text given as a kernel compiles or raises a readable error; `python -m tests.kernels.fuzz` runs more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CUDA C++ as it is. On a CPU it is compiled by NVRTC where `make test` asks for that, then refused; GPUs run it."""
+"""Tests raw CUDA C++. GPUs run it; a CPU compiles it with NVRTC if `make test` requests that, and then rejects it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EMPTY = 'extern "C" __global__ void empty() {}'
 
 @contextlib.contextmanager
 def on_gpu() -> Iterator[None]:
-    """What is inside runs on a GPU; a CPU refuses it and says what runs there."""
+    """Runs the block on a GPU; on a CPU, expects an error that says what runs there."""
     if ON_GPU:
         yield
     else:
@@ -239,7 +239,7 @@ def test_standard_headers_are_those_of_cccl(tmp_path: Path) -> None:
             plain._by_nvrtc(code, "k", options, "compute_90")
 
 
-#: What kernels use of the C library's headers.
+#: Uses of the C library's headers in kernels.
 OF_THE_HOST = r"""
 extern "C" __global__ void k(float* x, uint8_t* bytes) {
     static_assert(sizeof(int64_t) == 8 && INT64_MIN < 0 && UINT64_MAX > 0 && INT_MIN < 0 && LLONG_MAX > 0, "");
@@ -286,7 +286,7 @@ def test_nvcc_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(RuntimeError, match="pip install"):
             _nvcc.find_nvcc()
-    # As nvcc does: a warning, then the code where it was asked for.
+    # As nvcc does: a warning, then the code at the requested path.
     program.write_text(
         "#!/bin/sh\n"
         'for f; do case $f in *broken.cu) echo "$f(2): error: no"; exit 2;; esac; done\n'

@@ -1,4 +1,4 @@
-"""Records: fields read and written, nested, arrays as fields, whole records, parts of arrays."""
+"""Tests records: reading and writing fields, nested records, array fields, whole records, slices of arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RECORD = np.dtype([("a", np.float64), ("b", np.int32), ("c", np.complex64), ("in
 
 @pytest.fixture(autouse=True, params=["here", "elsewhere"])
 def _device(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The device under test, and a second CPU, to which arrays of the host are copied as to a GPU."""
+    """Sets the device under test, then a second CPU to which host arrays are copied as to a GPU."""
     if request.param == "elsewhere":
         if DEVICE != "cpu":
             pytest.skip("a GPU is elsewhere itself")
@@ -31,7 +31,7 @@ def _device(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def run(function: Any, *args: Any) -> None:
-    """Runs a kernel; its CUDA C++ is at least written."""
+    """Runs a kernel and generates its CUDA C++."""
     kernel = cuda.jit(function)
     kernel[1, 1](*args)
     assert "__global__" in kernel.cuda_source()
@@ -134,7 +134,7 @@ PARTICLE = np.dtype([("x", np.float32), ("v", np.float64, (2,)), ("n", np.int32)
 
 
 def test_records_on_a_device() -> None:
-    """Text among the fields is carried along."""
+    """Text fields are copied with the others."""
     host = np.zeros(5, PARTICLE)
     host["x"], host["name"] = np.arange(5), "abc"
     on_device = cuda.to_device(host)

@@ -1,4 +1,4 @@
-"""`cuprous kernels`, and CUPROUS_DEBUG."""
+"""Tests `cuprous kernels` and CUPROUS_DEBUG."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_kernels_of_cuda_cpp(tmp_path: Path) -> None:
-    """A CPU refuses the launch, and the kernel is listed all the same."""
+    """A CPU rejects the launch, but the kernel is still listed."""
     result = run(tmp_path, "kernels", "--json", "--arch", "sm_90", "FILE", program=RAW)
     (second,) = json.loads(result.stdout)
     assert (second["kernel"], second["dynamic_shared"], second["grid"]) == ("second", 512, [200])
@@ -149,7 +149,7 @@ def test_advice() -> None:
 def test_occupancy() -> None:
     assert occupancy(90, 256, 32, 0) == (1.0, 8, "threads")
     assert occupancy(90, 256, 64, 0) == (0.5, 4, "registers")
-    assert occupancy(80, 1024, 65, 0)[1] == 0  # 65 * 1024 registers are more than there are
+    assert occupancy(80, 1024, 65, 0)[1] == 0  # 65 * 1024 registers exceed the register file
     assert occupancy(90, 32, 16, 0) == (0.5, 32, "blocks")
     assert occupancy(86, 256, 0, 30 << 10) == (0.5, 3, "shared memory")
     assert occupancy(999, 256, 32, 0) == occupancy(121, 256, 32, 0)

@@ -1,4 +1,4 @@
-"""What is generated, beside what was generated before. CUPROUS_BLESS=1 writes the files anew."""
+"""Compares the generated CUDA C++ with the files in `snapshots`. CUPROUS_BLESS=1 rewrites them."""
 
 from __future__ import annotations
 
@@ -75,5 +75,5 @@ def test_generated_code_matches_snapshot(kernel: Any, signature: str) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_text(code, encoding="utf-8")
     assert code == path.read_text(encoding="utf-8")
-    # What is compiled has none of them, so that code on disk is found wherever its function stands.
+    # The compiled text has no line comments, so that cached code is found wherever its function is defined.
     assert not [line for line in code.splitlines() if "//" in line and not line.lstrip().startswith("//")]

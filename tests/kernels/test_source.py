@@ -1,4 +1,4 @@
-"""Where the source of a function is found, and that places in messages are those of its file."""
+"""Tests how the source of a function is found, and that messages name the location in its file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from cuprous import cuda
 from cuprous.cuda import _jit, _source
 
-#: Functions that fill `a`, however they are laid out: their names, and the text of a module.
+#: Functions that fill `a`, in unusual source layouts: their names, and the text of a module.
 TEXT = '''\
 from cuprous import cuda
 
@@ -201,7 +201,7 @@ def caller(a):
     ],
 )
 def test_source_files_changed_after_import(tmp_path: Path, change: Callable[[str], str]) -> None:
-    """What Python runs is what kernels do, or it is refused; functions and lambdas of one name are distinguished."""
+    """A kernel does what Python runs or is rejected; functions and lambdas with the same name are distinguished."""
     module = loaded(tmp_path / "twins.py", TWINS)
     later = change(TWINS)
     (tmp_path / "twins.py").write_text(later)

@@ -1,4 +1,4 @@
-"""Threads, blocks and memory: grids, barriers, shared and local arrays, atomic operations, warps."""
+"""Tests threads, blocks and memory: grids, barriers, shared and local arrays, atomic operations, warps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`vectorize` and `guvectorize`: beside NumPy, and with Numba's rules for signatures and outputs."""
+"""Tests `vectorize` and `guvectorize` against NumPy, with Numba's rules for signatures and outputs."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_cupys_vectorize() -> None:
         cp.vectorize(abs, excluded={0})
 
 
-# --- functions of rows
+# --- generalized ufuncs
 
 
 @cuda.guvectorize(["void(float32[:,:], float32[:,:], float32[:,:])"], "(m,n),(n,p)->(m,p)", target="cuda")
