@@ -1,4 +1,4 @@
-"""Which statements there are, and how often each is drawn."""
+"""All statements, with the weight with which each is drawn."""
 
 from __future__ import annotations
 
