@@ -1,4 +1,4 @@
-"""Every ufunc: values, dtypes, keywords, and the methods of ufuncs."""
+"""Tests every ufunc: values, dtypes, keywords and methods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UFUNCS = [
 ]
 UNARY = [name for name in UFUNCS if getattr(cp, name).nin == 1]
 BINARY = [name for name in UFUNCS if getattr(cp, name).nin == 2 and name != "ldexp"]
-#: Rounding errors that NumPy and the engine need not share, beyond the default tolerance.
+#: Relative tolerances by dtype, beyond the default ones.
 LOOSE = {"float16": 4e-3, "float32": 1e-5, "complex64": 1e-4, "float64": 1e-12, "complex128": 1e-11}
 
 
@@ -44,7 +44,7 @@ def test_unary(name: str) -> None:
         for shape in [(17,), (), (0,), (2, 3)]:
             a = sample(dtype, shape)
             if name == "reciprocal" and a.dtype.kind in "iu":
-                a = np.where(a == 0, 1, a).astype(dtype)  # one over zero is not defined
+                a = np.where(a == 0, 1, a).astype(dtype)  # 1 / 0 of integers is undefined
             _check(name, a)
 
 
@@ -240,7 +240,7 @@ AT = ["add", "subtract", "multiply", "maximum", "minimum", "divide", "remainder"
 @pytest.mark.parametrize("dtype", AT_DTYPES)
 @pytest.mark.parametrize("name", AT)
 def test_at_computes_in_the_common_dtype(name: str, dtype: str) -> None:
-    """Where the ufunc has loops for both, and NumPy casts what they return, whatever it is."""
+    """The ufunc has loops for both dtypes, and NumPy casts their results unsafely."""
     values = [np.asarray(AT_VALUES).astype(other) for other in AT_DTYPES]
     for b in [*values, np.array([3, 300, -5, 1, 7]), 3, 2.5, True]:
         index = [0, 2, 2, 4, 2]
@@ -250,7 +250,7 @@ def test_at_computes_in_the_common_dtype(name: str, dtype: str) -> None:
             getattr(xp, name).at(a, index, b if xp is np or np.isscalar(b) else cp.asarray(b))
             return a
 
-        # float16 products of many roundings; casts of what does not fit are undefined in C
+        # float16 products round many times; out-of-range casts are undefined in C
         fits = dtype not in ("bool", "int8", "uint8", "uint64") or np.asarray(b).dtype.kind in "biu"
         if fits or name not in ("subtract", "multiply", "divide", "remainder"):
             compare(lambda run=run: run(np), lambda run=run: run(cp), rtol=2e-3 if dtype == "float16" else 1e-6)

@@ -1,4 +1,4 @@
-"""Methods of arrays that give arrays, arrays from outside, records as constants, tests of types."""
+"""Tests array methods that return arrays, captured arrays, constant records, and type checks in kernels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def run(function: Any, *args: Any, threads: int = 1) -> None:
 
 @pytest.mark.parametrize("shape", [(24,), (4, 6), (8, -1), (2, -1, 3), -1, (-1, 1)])
 def test_reshape(shape: Any) -> None:
-    """By a tuple whose numbers are known at the launch, or one by one; what is written goes to the array."""
+    """The shape is a tuple known at launch, or separate numbers; writes go to the original array."""
     a = np.arange(24.0).reshape(2, 12)
     wanted = a.reshape(shape)
     out = np.zeros_like(wanted)
@@ -41,7 +41,7 @@ def test_reshape(shape: Any) -> None:
     np.testing.assert_array_equal(out, a.ravel())
 
 
-def test_reshape_of_nothing_and_of_what_does_not_fit() -> None:
+def test_reshape_of_empty_arrays_and_bad_shapes() -> None:
     out = np.zeros((1, 0, 2))
 
     def empty(a, out):
@@ -59,14 +59,14 @@ def test_reshape_of_nothing_and_of_what_does_not_fit() -> None:
         run(kernel, np.zeros(6), 7, np.zeros(1))
     with pytest.raises(ValueError, match="different number of elements"):
         run(two_axes, np.zeros(6), (4, -1), np.zeros(1))
-    if not cuda.is_available():  # copies on a GPU have no gaps
+    if not cuda.is_available():  # copies to a GPU have no gaps
         with pytest.raises(cuda.errors.UnsupportedError, match=r"reshape\(\).*gaps"):
             run(kernel, np.zeros(12)[::2], 6, np.zeros(1))
     with pytest.raises(cuda.errors.TypingError, match="must be an integer, not float64"):
         run(kernel, np.zeros(6), 2.0, np.zeros(1))
 
 
-def test_a_variable_that_is_reshaped_again_and_again() -> None:
+def test_repeated_reshape_of_a_variable() -> None:
     def kernel(result, arr):
         for _ in range(2):
             arr = arr.reshape(3 * 2)
@@ -117,7 +117,7 @@ def test_bits_of_numbers() -> None:
     assert (bits[0], back[0]) == (x.view(np.int32)[0], x[0])
 
 
-def test_copies_lie_in_the_threads_memory() -> None:
+def test_copies_use_thread_local_memory() -> None:
     table = np.array([1.0, 2.0, 3.0])[::-1]
 
     def kernel(out, i):
@@ -152,13 +152,13 @@ def test_arrays_of_devices_from_outside_are_used_in_place() -> None:
 
     kernel[1, 32](4)
     assert result.tolist() == [4, 6, 8, 10]
-    table *= 10  # what it holds at the launch counts
+    table *= 10  # its contents at launch are used
     kernel[1, 32](4)
     assert result.tolist() == [4, 24, 44, 64]
     assert kernel.signatures == [(cuda.int64,)]
 
     many = (table, result)
-    # One that is captured with others, and by a function inside.
+    # An array that is captured with others, and by an inner function.
 
     @cuda.jit
     def inside(out):
@@ -236,7 +236,7 @@ def test_signatures_of_device_functions_convert_arguments() -> None:
         run(lambda a, out: whole(a[0], 1), np.zeros(1, complex), out)
 
 
-def test_errors_say_what_does_not_come_to_an_end() -> None:
+def test_errors_name_endless_recursion() -> None:
     def runaway(x):
         return runaway(x)
 
@@ -253,7 +253,7 @@ def test_errors_say_what_does_not_come_to_an_end() -> None:
         cuda.jit("void()")(lambda: cuda.local.array(3, "int33"))
 
 
-def test_angles_that_are_none() -> None:
+def test_rect_of_infinite_and_nan_angles() -> None:
     import cmath
 
     def kernel(r, phi, out):
@@ -307,10 +307,10 @@ def test_dates_are_counts_of_one_unit() -> None:
         run(kernel, dates, dates[5].astype("M8[s]"), dates[6] - dates[3], matches, out)
     with pytest.raises(ValueError, match="NaT"):
         run(kernel, dates, np.datetime64("NaT", "D"), dates[6] - dates[3], matches, out)
-    run(kernel, dates, dates[5], dates[6] - dates[3], matches, out)  # what failed left nothing
+    run(kernel, dates, dates[5], dates[6] - dates[3], matches, out)  # the failed launch wrote nothing
 
 
-def test_classes_of_numbers_are_arguments() -> None:
+def test_dtype_classes_are_arguments() -> None:
     @cuda.jit
     def kernel(out, dtype):
         mine = cuda.local.array(3, dtype)
@@ -326,7 +326,7 @@ def test_classes_of_numbers_are_arguments() -> None:
     assert repr(special.signatures[0][1]) == "class(float64)"
 
 
-def test_words_of_device_arrays() -> None:
+def test_device_array_api() -> None:
     a = cuda.to_device(np.arange(10).reshape(2, 5))
     assert (a.is_c_contiguous(), a.is_f_contiguous(), bool(a.is_c_contiguous)) == (True, False, True)
     f = a.reshape(5, 2, order="F").copy("F")
@@ -378,7 +378,7 @@ def test_transposes_of_one_axis() -> None:
     assert a.tolist() == [0, 0, 2.5] and b[0, 1] == 7 and b.sum() == 7
 
 
-def test_what_has_no_meaning_is_refused() -> None:
+def test_meaningless_programs_are_rejected() -> None:
     @cuda.jit
     def of_no_axes(x):
         a = cuda.shared.array((), np.float64)

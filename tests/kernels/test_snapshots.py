@@ -1,4 +1,4 @@
-"""What is generated, beside what was generated before. CUPROUS_BLESS=1 writes the files anew."""
+"""Compares the generated CUDA C++ with the files in `snapshots`. CUPROUS_BLESS=1 rewrites them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def histogram(values, bins, low, high):
 
 
 @cuda.jit
-def words(a, add, out):
+def control_flow(a, add, out):
     for row in a[1:, ::-1]:
         value, larger = weight(row[-1])
         if larger and value != add:
@@ -61,19 +61,19 @@ def words(a, add, out):
 KERNELS: list[tuple[Any, str]] = [
     (matmul, "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])"),
     (histogram, "void(float64[:], int32[::1], float64, float64)"),
-    (words, "void(int32[:, :], int64, float64[::1])"),
+    (control_flow, "void(int32[:, :], int64, float64[::1])"),
 ]
 
 
 @pytest.mark.parametrize(("kernel", "signature"), KERNELS, ids=lambda x: getattr(x, "__name__", ""))
-def test_code_is_as_it_was(kernel: Any, signature: str) -> None:
+def test_generated_code_matches_snapshot(kernel: Any, signature: str) -> None:
     code = re.sub(r"^// .*tests/kernels/", "// ", kernel.cuda_source(signature), flags=re.MULTILINE)
-    code = re.sub(r"(?m)(// test_code\.py, line) \d+", r"\1 N", code)
+    code = re.sub(r"(?m)(// test_snapshots\.py, line) \d+", r"\1 N", code)
     code = re.sub(r"(?m)^(\s*// )\d+:", r"\1N:", code)
     path = SNAPSHOTS / f"{kernel.__name__}.cu"
     if os.environ.get("CUPROUS_BLESS"):
         path.parent.mkdir(exist_ok=True)
         path.write_text(code, encoding="utf-8")
     assert code == path.read_text(encoding="utf-8")
-    # What is compiled has none of them, so that code on disk is found wherever its function stands.
+    # The compiled text has no line comments, so that cached code is found wherever its function is defined.
     assert not [line for line in code.splitlines() if "//" in line and not line.lstrip().startswith("//")]

@@ -133,7 +133,7 @@ def clipped(v: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", REST)
-def test_the_rest(name: str) -> None:
+def test_other_functions(name: str) -> None:
     at_home(REST[name](torch.tensor(S), torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64), torch.tensor([3, 0, 4])))
 
 

@@ -1,4 +1,4 @@
-"""What NumPy takes or refuses, call by call: ranges, copies, elements, places, modes, bins and `out=`."""
+"""Tests single calls that NumPy accepts or rejects: ranges, copies, elements, positions, modes, bins and `out=`."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ TAKEN: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_taken(name: str) -> None:
+def test_accepted_arguments(name: str) -> None:
     assert_same(TAKEN[name](cp), np.asarray(TAKEN[name](np)))
 
 
@@ -176,7 +176,7 @@ REFUSED: dict[str, tuple[type[Exception], Callable[[Any], Any]]] = {
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused(name: str) -> None:
+def test_rejected_arguments(name: str) -> None:
     error, call = REFUSED[name]
     for xp in (np, cp):
         with pytest.raises(error):
@@ -184,7 +184,7 @@ def test_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("key", [(..., [1, 2], slice(None)), ([0, 1], ..., 0), 0], ids=str)
-def test_shapes_of_what_does_not_fit(key: Any) -> None:
+def test_shape_errors(key: Any) -> None:
     shapes = []
     for xp in (np, cp):
         with pytest.raises(ValueError, match=r"could not (be )?broadcast") as error:
@@ -202,7 +202,7 @@ def test_concatenate_of_too_many() -> None:
         cp.concatenate(Many())
 
 
-def test_what_stays_of_lists() -> None:
+def test_list_arguments_and_results() -> None:
     given = [1, 2, 3]
     assert cp.diff(given, n=0) is given
     assert cp.trim_zeros([0, 1, 2, 0]) == [1, 2]

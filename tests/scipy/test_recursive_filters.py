@@ -96,7 +96,7 @@ def test_sections() -> None:
 
 
 @pytest.mark.parametrize("padtype", ["odd", "even", "constant", None])
-def test_there_and_back(padtype: Any) -> None:
+def test_round_trip(padtype: Any) -> None:
     x = RNG.normal(size=(3, 200))
     b, a = theirs.butter(3, 0.1)
     sos = theirs.butter(4, 0.1, output="sos")

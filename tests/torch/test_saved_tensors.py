@@ -14,7 +14,7 @@ import pytest
 import cuprous.torch as torch
 from cuprous.torch.utils.checkpoint import checkpoint
 from tests.robust.helpers import output
-from tests.torch.custom import Exp, Square
+from tests.torch.custom_functions import Exp, Square
 
 Tensor = torch.Tensor
 

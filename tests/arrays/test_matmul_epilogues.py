@@ -1,4 +1,4 @@
-"""Products that are scaled, added to and assigned: what their call takes over is what NumPy computes step by step.
+"""Compares matrix products with fused epilogues (scale, add, assign) with NumPy's separate steps.
 
 The values are small multiples of 0.5, so that most sums are exact in every dtype.
 """
@@ -145,7 +145,7 @@ def test_replays_with_other_values_and_factors(mode: str) -> None:
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
 @pytest.mark.parametrize("depth", [7, 300, 2000])
 def test_rounding(mode: str, dtype: str, depth: int) -> None:
-    """No further from the exact sum than NumPy's way of it may be."""
+    """The error is within the bound of NumPy's algorithm."""
     rng = np.random.default_rng(depth)
     eps = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "float64": 2.0**-53, "complex64": 2.0**-23}
     x, w, b, c = (rng.standard_normal(s).astype(np_dtype(dtype)) for s in ((33, depth), (depth, 65), (65,), (33, 65)))
@@ -172,7 +172,7 @@ def test_nan_and_infinity_are_kept(mode: str) -> None:
             assert_same(cp.maximum(a @ b + d, zero), np.maximum(x @ w + c, zero))
 
 
-def test_what_is_taken_over_is_seen_in_the_code() -> None:
+def test_fused_epilogues_appear_in_the_code() -> None:
     x, b = cp.asarray(np.ones((64, 64), np.float32)), cp.asarray(np.ones(64, np.float32))
     y = 2 * (x @ x) + b
     if DEVICE == "cpu":

@@ -1,4 +1,4 @@
-"""`cuprous.cuda`: what works without a GPU, and what says why it does not."""
+"""Tests `cuprous.cuda`: functions that work without a GPU, and errors of those that do not."""
 
 from __future__ import annotations
 

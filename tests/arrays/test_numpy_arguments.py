@@ -1,4 +1,4 @@
-"""What functions take and what they refuse, beside NumPy: short names, orders, flat iterators, `out=`, warnings."""
+"""Compares accepted and rejected arguments with NumPy: short names, orders, flat iterators, `out=`, warnings."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ LOSSES: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("operand", _I)
-def test_lost_imaginary_parts_are_warned_of(name: str, operand: str) -> None:
+def test_discarded_imaginary_part_warns(name: str, operand: str) -> None:
     for xp in (np, cp):
         z = _I[operand](xp)
         with pytest.warns(np.exceptions.ComplexWarning, match="discards the imaginary part") as found:

@@ -69,7 +69,7 @@ def test_derivatives_of_weights() -> None:
 
 @pytest.mark.parametrize("name", ["softmax", "log_softmax", "gelu", "layer_norm"])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_halves_are_rounded_once(name: str, dtype: Any) -> None:
+def test_half_precision_is_rounded_once(name: str, dtype: Any) -> None:
     function, shape = CASES[name]
     x = draw(*shape, dtype=torch.float32).detach().to(dtype).requires_grad_(True)
     wide = x.detach().float().requires_grad_(True)

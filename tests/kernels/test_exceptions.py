@@ -1,4 +1,4 @@
-"""Exceptions of kernels: what a program raises, and what is looked for on request."""
+"""Tests exceptions in kernels: those that a program raises, and the optional debug checks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cuprous import cuda
 
 
 class OwnError(Exception):
-    """A class of a program's own."""
+    """A user-defined exception class."""
 
 
 @cuda.jit(device=True)
@@ -44,7 +44,7 @@ def test_an_assertion_names_thread_block_and_line() -> None:
     text = str(error.value)
     assert text.startswith("tid=[1, 0, 0] ctaid=[1, 0, 0]: not positive\n")
     assert "In function 'positive', file" in text and 'assert x > 0, "not positive"' in text
-    # The next launch does not raise it again.
+    # The next launch must not raise it again.
     guarded[2, 4](np.ones(8), out)
     assert out.tolist() == [2.0] * 8
 
@@ -71,7 +71,7 @@ def test_without_debug_the_thread_ends_silently() -> None:
     assert "raise(" not in quiet.cuda_source()
 
 
-def test_threads_that_wait_do_not_wait_for_one_that_ended() -> None:
+def test_barrier_does_not_wait_for_a_thread_that_raised() -> None:
     @cuda.jit
     def waits(a):
         i = cuda.grid(1)
@@ -85,7 +85,7 @@ def test_threads_that_wait_do_not_wait_for_one_that_ended() -> None:
     assert a.tolist() == [1, 2, 3, 4, 5, 5, 6, 7]
 
 
-def test_bounds_are_looked_at_on_request() -> None:
+def test_bounds_checks_are_opt_in() -> None:
     @cuda.jit(boundscheck=True)
     def shift(a, b):
         i, j = cuda.grid(2)
@@ -119,7 +119,7 @@ def test_bounds_of_views_stores_and_atomics() -> None:
         count[1, 1](np.zeros(2, np.int32), -3)
 
 
-def test_debug_finds_divisions_by_zero_and_items_that_are_not_there() -> None:
+def test_debug_reports_zero_division_and_index_errors() -> None:
     @cuda.jit(debug=True)
     def divide(r, x, y):
         r[0] = y[0] // x[0]
@@ -139,7 +139,7 @@ def test_debug_finds_divisions_by_zero_and_items_that_are_not_there() -> None:
         item[1, 1](r, 3)
 
 
-def test_debug_finds_variables_that_are_not_assigned() -> None:
+def test_debug_reports_unassigned_variables() -> None:
     def sometimes(a, n):
         for i in range(n):
             s = a[i] + 1
@@ -164,7 +164,7 @@ def test_debug_finds_variables_that_are_not_assigned() -> None:
     with pytest.raises(UnboundLocalError, match=message):
         checked[1, 1](a, 3)
     plain[1, 1](a, 3)
-    assert a[0] == 1  # 0 in its place
+    assert a[0] == 1  # reads as 0
 
     @cuda.jit
     def never(a):
@@ -175,7 +175,7 @@ def test_debug_finds_variables_that_are_not_assigned() -> None:
         never[1, 1](np.zeros(1))
 
 
-def test_kernels_that_raise_nothing_have_no_record() -> None:
+def test_kernels_without_raise_have_no_fault_record() -> None:
     @cuda.jit("void(float64[::1])")
     def plain(a):
         a[0] = 1

@@ -1,4 +1,4 @@
-"""Functions at the edges of dtypes, shapes and values: what each gave wrongly once, beside NumPy."""
+"""Regression tests at the limits of dtypes, shapes and values, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, 
 
 
 def check(call: Call) -> None:
-    """Both give the same, or both raise errors of one class."""
+    """Asserts that both return the same value or raise the same class of error."""
     compare(lambda: call(np), lambda: call(cp), rtol=1e-9)
 
 
@@ -259,7 +259,7 @@ def test_convolutions_of_floats(dtype: str, mode: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["int64", "float64"])
 def test_convolutions_need_no_matrix(dtype: str) -> None:
-    """A matrix of windows of these would have 4e10 elements."""
+    """A matrix of windows would have 4e10 elements."""
     a = cp.ones(200_000, dtype)
     assert float(cp.convolve(a, a[:20], "valid")[7]) == 20
     few = cp.convolve(a, a[:199_990], "valid")

@@ -1,4 +1,4 @@
-"""Functions that kernels call: where devices put them in place of the call, and where they cannot."""
+"""Tests device functions: where calls are inlined, and where they cannot be."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cuprous import cuda
 
 from .test_language import factorial
 
-N = 57  # groups of lanes, and threads that are left
+N = 57  # full lane groups and a remainder
 
 
 @cuda.jit(device=True)
@@ -80,7 +80,7 @@ def test_returns_and_parameters() -> None:
         x = a[i]
         out[i, 0] = sign(x)
         out[i, 1] = nested(x, 2)
-        x = nested(x, x - 1)  # the result takes its argument's place
+        x = nested(x, x - 1)  # the result replaces its argument
         out[i, 2] = x
         out[i, 3] = first_above(a, i, 3)
         out[i, 4] = factorial(i % 7)
@@ -149,8 +149,8 @@ FUNCTIONS = [
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_function_gives_all_threads_the_same(dtype: str) -> None:
-    """Bit for bit, whether a thread is one of a group or alone, and as exactly as on arrays."""
+def test_results_do_not_depend_on_the_lane(dtype: str) -> None:
+    """Results are bitwise equal in vectorized and scalar threads, and as accurate as on arrays."""
     x = np.concatenate([np.random.default_rng(0).normal(0, 3, N - 7), [0, 1, -1, 1e-30, 1e6, np.inf, np.nan]])
     x = x.astype(dtype)
     for name in FUNCTIONS:
@@ -200,7 +200,7 @@ def test_functions_of_two_numbers(dtype: str) -> None:
 
 @pytest.mark.parametrize("to", ["float32", "float64"])
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"])
-def test_numbers_that_become_floats(dtype: str, to: str) -> None:
+def test_integer_to_float_conversions(dtype: str, to: str) -> None:
     kind = getattr(np, to)
 
     @cuda.jit

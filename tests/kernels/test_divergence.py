@@ -1,4 +1,4 @@
-"""Threads that devices run several at a time: where some of them go another way than their neighbours."""
+"""Tests divergence: threads that run in the lanes of one vector take different branches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def launched(kernel: Any, *args: Any, threads: int = 25) -> None:
     kernel[N // threads, threads](*args)
 
 
-def test_indices_that_turn_negative_among_neighbours() -> None:
+def test_negative_indices_in_some_lanes() -> None:
     @cuda.jit
     def kernel(a, out, back):
         i = cuda.grid(1)
@@ -32,7 +32,7 @@ def test_indices_that_turn_negative_among_neighbours() -> None:
         np.testing.assert_array_equal(back[i - 37], i)
 
 
-def test_neighbours_clamped_at_the_edges() -> None:
+def test_clamped_neighbor_indices() -> None:
     @cuda.jit
     def kernel(image, out):
         x, y = cuda.grid(2)
@@ -52,7 +52,7 @@ def test_neighbours_clamped_at_the_edges() -> None:
         np.testing.assert_array_equal(out, expected)
 
 
-def test_loops_that_end_at_different_turns() -> None:
+def test_divergent_loop_trip_counts() -> None:
     @cuda.jit
     def kernel(a, out, n):
         i = cuda.grid(1)
@@ -106,7 +106,7 @@ def test_numbers_of_all_sizes_and_truth_values() -> None:
         np.testing.assert_allclose(out, np.where((b > 4) & ~even, ratio, wide_b // (i - 60)), rtol=1e-6)
 
 
-def test_a_thread_that_ends_does_not_take_its_neighbours_along() -> None:
+def test_early_exit_of_one_lane() -> None:
     @cuda.jit
     def early(a, out):
         i = cuda.grid(1)
@@ -137,7 +137,7 @@ def test_a_thread_that_ends_does_not_take_its_neighbours_along() -> None:
         np.testing.assert_array_equal(out.copy_to_host(), np.where(a == 7, 0, a + 1))
 
 
-def test_what_threads_keep_from_one_barrier_to_the_next() -> None:
+def test_values_live_across_barriers() -> None:
     @cuda.jit
     def kernel(a, out):
         s = cuda.shared.array(64, np.float64)
@@ -164,7 +164,7 @@ def test_what_threads_keep_from_one_barrier_to_the_next() -> None:
         np.testing.assert_allclose(out, expected)
 
 
-def test_barriers_in_loops_and_choices_that_all_threads_share() -> None:
+def test_barriers_in_uniform_control_flow() -> None:
     @cuda.jit
     def kernel(out, n, flag):
         s = cuda.shared.array(64, np.int64)
@@ -194,7 +194,7 @@ def test_barriers_in_loops_and_choices_that_all_threads_share() -> None:
             np.testing.assert_array_equal(out, s * 1000 + rounds)
 
 
-def test_threads_that_come_to_different_barriers_still_meet() -> None:
+def test_divergent_barriers_still_synchronize() -> None:
     @cuda.jit
     def kernel(out, n):
         s = cuda.shared.array(64, np.int64)
@@ -211,7 +211,7 @@ def test_threads_that_come_to_different_barriers_still_meet() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i2", "i4", "i8", "f4", "f8"])
-def test_elements_that_are_far_apart(dtype: str) -> None:
+def test_gathers_from_distant_elements(dtype: str) -> None:
     @cuda.jit
     def turn(source, out):
         i = cuda.grid(1)
@@ -228,7 +228,7 @@ def test_elements_that_are_far_apart(dtype: str) -> None:
         np.testing.assert_array_equal(cp.asnumpy(out), (plain + plain[::-1]).astype(dtype))
 
 
-def test_variables_with_several_values_keep_their_bits() -> None:
+def test_divergent_variables_keep_their_bits() -> None:
     @cuda.jit
     def kernel(source, out):
         i = cuda.grid(1)
@@ -253,7 +253,7 @@ def test_variables_with_several_values_keep_their_bits() -> None:
     np.testing.assert_array_equal(out[3], (n - 300) * 3000**3)
 
 
-def test_ways_out_of_an_else_are_of_the_loop_around() -> None:
+def test_jumps_from_a_loop_else_target_the_outer_loop() -> None:
     @cuda.jit
     def kernel(a, out):
         i = cuda.grid(1)
@@ -281,7 +281,7 @@ def test_ways_out_of_an_else_are_of_the_loop_around() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3, 8, 16, 17, 100, 256])
-def test_places_in_the_grid_in_blocks_of_any_size(threads: int) -> None:
+def test_thread_indices_for_any_block_size(threads: int) -> None:
     @cuda.jit(device=True)
     def place(shift):
         return cuda.threadIdx.x + shift + cuda.blockDim.x * cuda.blockIdx.x - shift
@@ -328,7 +328,7 @@ def test_places_in_the_grid_in_blocks_of_any_size(threads: int) -> None:
             np.testing.assert_array_equal(out, a * 2 + np.arange(size), f"{size}")
 
 
-def test_what_else_threads_ask_of_their_place() -> None:
+def test_other_uses_of_thread_indices() -> None:
     @cuda.jit
     def within(out):
         i, t = cuda.grid(1), cuda.threadIdx.x
@@ -367,7 +367,7 @@ def test_what_else_threads_ask_of_their_place() -> None:
 
 
 @pytest.mark.parametrize("block", [(16, 16), (16, 5), (32, 1), (32, 2), (8, 4), (20, 3)])
-def test_rows_of_threads_with_sums_of_their_own(block: tuple[int, int]) -> None:
+def test_per_row_sums_in_2d_blocks(block: tuple[int, int]) -> None:
     @cuda.jit
     def kernel(a, b, out, turns):
         left, right = cuda.shared.array((16, 32), np.float32), cuda.shared.array((32, 32), np.float32)

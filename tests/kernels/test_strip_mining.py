@@ -1,4 +1,5 @@
-"""Loops in which threads side by side read what lies side by side, and go on far away from it."""
+"""Tests strip mining: grid-stride loops, in which neighboring threads read neighboring elements and advance by a large
+stride."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ def test_loops_over_the_grid(shape: tuple[int, int]) -> None:
 
 @cuda.jit
 def by_block(a, part, sums):
-    """Before a barrier and after it, and once for each row of a block."""
+    """Loops before and after a barrier, once for each row of a block."""
     t, row = cuda.threadIdx.x, cuda.threadIdx.y
     shared = cuda.shared.array((4, 64), np.float32)
     shared[row, t] = 0
@@ -81,9 +82,9 @@ def test_loops_over_a_block(threads: int) -> None:
 def by_others(a, out, by, first, last):
     i = cuda.grid(1)
     total, left, far = 0.0, 0.0, 0.0
-    for k in range(i, last, by):  # of any sign
+    for k in range(i, last, by):  # `by` may be negative
         total += a[k]
-    for k in range(i + first, last, 32):  # begins where the host says
+    for k in range(i + first, last, 32):  # the start is a kernel argument
         left += a[k]
         if left > 30:
             break
@@ -94,7 +95,7 @@ def by_others(a, out, by, first, last):
 
 @pytest.mark.parametrize("by", [32, 1, 100, -32, -1, 1 << 40])
 @pytest.mark.parametrize("first", [0, 5, -20])
-def test_loops_with_other_ends(by: int, first: int) -> None:
+def test_loops_with_other_bounds_and_steps(by: int, first: int) -> None:
     a, out = np.random.default_rng(0).random(64), np.zeros((32, 3))
     last = 64 if by > 0 else -1
     by_others[2, 16](a, out, by, first, last)
@@ -111,7 +112,7 @@ def test_loops_with_other_ends(by: int, first: int) -> None:
 
 @cuda.jit
 def much(a, out):
-    """More than a thread had better carry from turn to turn, and what only some turns change."""
+    """Many loop-carried values, some of which change only in some iterations."""
     t = cuda.grid(1)
     x = y = z = u = v = w = 0.0
     last = -1
@@ -134,12 +135,12 @@ def one(a, out):
 
 
 @pytest.mark.parametrize("kernel", [much, one])
-def test_what_threads_carry(kernel: Any) -> None:
+def test_loop_carried_values(kernel: Any) -> None:
     a = np.random.default_rng(3).random(1000)
     found = np.zeros((48, 4))
     kernel[1, 48](a, found)
     again = np.zeros((48, 4))
-    kernel[48, 1](a, again)  # one thread a block
+    kernel[48, 1](a, again)  # one thread per block
     np.testing.assert_array_equal(found, again)
     column = 3 if kernel is much else 0
     for t in range(48):

@@ -1,5 +1,5 @@
-"""Words of the kernel language that are more than operators: functions of whole arrays, parts of complex arrays,
-further arguments, hints for caches, 16-bit atomics, bfloat16 by CUDA's names, grid barriers, printed tuples."""
+"""Tests builtins of the kernel language: NumPy functions of whole arrays, parts of complex arrays, varargs, cache
+hints, 16-bit atomics, bfloat16 under CUDA's names, grid barriers, printed tuples."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_truth_of_complex_numbers_and_floats_from_text() -> None:
     np.testing.assert_array_equal(x, [np.inf, np.nan])
 
 
-def test_reductions_of_nothing() -> None:
+def test_reductions_of_empty_arrays() -> None:
     def kernel(a, out):
         out[0], out[1], out[2] = np.sum(a), np.prod(a), np.all(a)
 
@@ -149,7 +149,7 @@ def test_parts_of_complex_arrays() -> None:
     np.testing.assert_array_equal(out, np.arange(4) + 9)
 
 
-def test_an_address_is_refused() -> None:
+def test_ctypes_address_is_rejected() -> None:
     def kernel(a):
         a[0] = a.ctypes.data
 
@@ -157,7 +157,7 @@ def test_an_address_is_refused() -> None:
         run(kernel, np.zeros(1, int))
 
 
-def test_further_arguments_and_tuples_as_arguments() -> None:
+def test_varargs_and_tuple_arguments() -> None:
     @cuda.jit(device=True)
     def weighted(first, *rest, scale=1):
         total = first
@@ -187,7 +187,7 @@ def test_further_arguments_and_tuples_as_arguments() -> None:
         run(further, out)
 
 
-def test_functions_inside_are_passed_on_with_what_they_capture() -> None:
+def test_closures_as_arguments() -> None:
     @cuda.jit(device=True)
     def twice(function, x):
         return function(function(x))
@@ -305,7 +305,7 @@ def test_bfloat16_by_cudas_names() -> None:
 def test_a_barrier_of_the_grid() -> None:
     @cuda.jit
     def rows(m):
-        # Each row is made of the one before it, from the other end of the grid.
+        # Each row is computed from the previous one, starting at the other end of the grid.
         column = cuda.grid(1)
         grid = cuda.cg.this_grid()
         for row in range(1, m.shape[0]):
@@ -350,7 +350,7 @@ def test_more_values_than_one_printf_takes(capfd: Any) -> None:
     assert [line.count("%lld") for line in code.splitlines() if "printf" in line] == [32, 1]
 
 
-def test_types_say_what_they_are_of() -> None:
+def test_type_attributes() -> None:
     types = cuda.types
     array, pair = cuda.float32[:, ::1], types.Tuple([cuda.int8, cuda.float64[:]])
     assert (array.dtype, array.ndim, array.layout) == (cuda.float32, 2, "C")

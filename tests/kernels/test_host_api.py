@@ -1,4 +1,4 @@
-"""Words of numba.cuda and cupyx.jit on the host: arrays, wrappers, compilation without a launch, what is refused."""
+"""Tests the host API of numba.cuda and cupyx.jit: arrays, argument wrappers, compilation without a launch, errors."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def step(a, b):
     a[0] = 7
 
 
-def test_ways_of_arguments() -> None:
+def test_argument_wrappers() -> None:
     a, b = np.zeros(1), np.zeros(1)
     step[1, 1](cuda.In(a), cuda.Out(b))
     assert (a[0], b[0]) == (0, 1)
     step[1, 1](cuda.InOut(a), cuda.Out(b))
     assert (a[0], b[0]) == (7, 1)
     d = cuda.to_device(b)
-    step[1, 1](cuda.In(d), b)  # arrays of a device are used in place
+    step[1, 1](cuda.In(d), b)  # device arrays are used in place
     assert (d.copy_to_host()[0], b[0]) == (7, 2)
 
 
-def test_memory_that_both_sides_see() -> None:
+def test_mapped_managed_and_pinned_arrays() -> None:
     for make in (cuda.mapped_array, cuda.managed_array, cuda.pinned_array):
         a = make(3, dtype=np.float32, order="C")
         a[:] = 5
@@ -46,7 +46,7 @@ def test_memory_that_both_sides_see() -> None:
         step[1, 1](x, y)
 
 
-def test_arrays_have_numbas_methods() -> None:
+def test_device_arrays_have_numba_methods() -> None:
     a = cuda.to_device(np.arange(10), stream=cuda.stream())
     assert [p.tolist() for p in a.split(4)] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
     a.split(4)[2].copy_to_device(np.array([1, 2]))
@@ -62,7 +62,7 @@ def test_arrays_have_numbas_methods() -> None:
         a.reshape(2, 5).split(1)
 
 
-def test_what_is_there_is_said() -> None:
+def test_availability_queries() -> None:
     assert cuda.is_supported_version()
     assert cuda.cuda_error() is None or isinstance(cuda.cuda_error(), str)
     assert cuda.is_float16_supported() in (True, False)
@@ -89,7 +89,7 @@ def test_ptx_of_a_kernel() -> None:
 
 
 @pytest.mark.nvrtc
-def test_ptx_of_what_is_compiled() -> None:
+def test_compile_to_ptx() -> None:
     kernel = cuda.jit("void(float32[::1], float32[::1])")(step.py_func)
     ((signature, text),) = kernel.inspect_asm().items()
     assert signature == (cuda.float32[::1],) * 2
@@ -101,7 +101,8 @@ def test_ptx_of_what_is_compiled() -> None:
 
 def test_kernels_are_pickled_by_name() -> None:
     assert pickle.loads(pickle.dumps(step)) is step
-    pickle.loads(pickle.dumps(cuda.jit(lambda a: None)))[1, 1](0)  # by its code: it has none
+    pickle.loads(pickle.dumps(cuda.jit(lambda a: None)))[1, 1](0)  # pickled by its code: a lambda has no importable
+    name
 
 
 @pytest.mark.nvrtc
@@ -173,7 +174,7 @@ def test_cupyx_jit() -> None:
         jit.rawkernel(mode="numpy")
 
 
-def test_numpy_copies_arrays_of_numbas_words() -> None:
+def test_numpy_copies_device_arrays() -> None:
     host = np.arange(6.0).reshape(2, 3)
     on_device = cuda.to_device(host)
     np.testing.assert_array_equal(np.asarray(on_device), host)
@@ -181,14 +182,14 @@ def test_numpy_copies_arrays_of_numbas_words() -> None:
     assert np.asarray(cuda.device_array((2, 2), np.int16)).dtype == np.int16
     with pytest.raises(ValueError, match="`copy=False` is not"):
         np.array(on_device, copy=False)
-    with cp.set_transfers("refuse"):  # which is said of all others
+    with cp.set_transfers("refuse"):  # an error for all other arrays
         np.testing.assert_array_equal(np.asarray(on_device), host)
         for refused in (cp.asarray(host), on_device + 1):
             with pytest.raises(cp.ImplicitConversionError):
                 np.asarray(refused)
 
 
-def test_signatures_that_lose_as_much() -> None:
+def test_ambiguous_signatures() -> None:
     def add(r, x, y):
         r[0] = x + y
 
@@ -206,7 +207,7 @@ def test_signatures_that_lose_as_much() -> None:
 FACTOR = 2
 
 
-def test_globals_are_looked_at_anew() -> None:
+def test_globals_are_frozen_until_recompile() -> None:
     @cuda.jit
     def kernel(r):
         r[0] = FACTOR
@@ -221,7 +222,7 @@ def test_globals_are_looked_at_anew() -> None:
     assert r[0] == 5
 
 
-def test_the_variable_of_the_simulator_changes_nothing(tmp_path: Path) -> None:
+def test_simulator_environment_variable_is_ignored(tmp_path: Path) -> None:
     script = tmp_path / "simulated.py"
     script.write_text(
         "import numpy as np\n"

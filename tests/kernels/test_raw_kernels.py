@@ -1,4 +1,4 @@
-"""CUDA C++ as it is. On a CPU it is compiled by NVRTC where `make test` asks for that, then refused; GPUs run it."""
+"""Tests raw CUDA C++. GPUs run it; a CPU compiles it with NVRTC if `make test` requests that, and then rejects it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EMPTY = 'extern "C" __global__ void empty() {}'
 
 @contextlib.contextmanager
 def on_gpu() -> Iterator[None]:
-    """What is inside runs on a GPU; a CPU refuses it and says what runs there."""
+    """Runs the block on a GPU; on a CPU, expects an error that says what runs there."""
     if ON_GPU:
         yield
     else:
@@ -85,7 +85,7 @@ def test_cudas_complex_numbers() -> None:
 
 
 @pytest.mark.skipif(not COMPILES, reason="nothing compiles CUDA C++ here")
-def test_log_of_the_compiler() -> None:
+def test_compiler_log() -> None:
     log = io.StringIO()
     with on_gpu():
         cp.RawModule(code="__global__ void k() { int unused; }").compile(log_stream=log)
@@ -239,7 +239,7 @@ def test_standard_headers_are_those_of_cccl(tmp_path: Path) -> None:
             plain._by_nvrtc(code, "k", options, "compute_90")
 
 
-#: What kernels use of the C library's headers.
+#: Uses of the C library's headers in kernels.
 OF_THE_HOST = r"""
 extern "C" __global__ void k(float* x, uint8_t* bytes) {
     static_assert(sizeof(int64_t) == 8 && INT64_MIN < 0 && UINT64_MAX > 0 && INT_MIN < 0 && LLONG_MAX > 0, "");
@@ -258,7 +258,7 @@ extern "C" __global__ void k(float* x, uint8_t* bytes) {
 
 
 @pytest.mark.nvrtc
-def test_headers_of_the_c_library_need_no_compiler_of_the_host() -> None:
+def test_c_headers_need_no_host_compiler() -> None:
     names = sorted(path.name for path in _headers.OURS.iterdir() if path.is_file())
     assert {"stdint.h", "cstdint", "math.h", "cmath", "stdio.h", "cassert"} <= set(names)
     twice = "".join(f'#include <{name}>\n#include "{name}"\n' for name in names)
@@ -276,7 +276,7 @@ def test_names_of_templates_are_kept() -> None:
     assert made.names["k<float>"] in made.code.decode(errors="replace")
 
 
-def test_nvcc_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nvcc_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NVCC", "CUDA_HOME", "CUDA_PATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("CUPROUS_NVIDIA_ROOTS", str(tmp_path))
@@ -286,7 +286,7 @@ def test_nvcc_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(RuntimeError, match="pip install"):
             _nvcc.find_nvcc()
-    # As nvcc does: a warning, then the code where it was asked for.
+    # As nvcc does: a warning, then the code at the requested path.
     program.write_text(
         "#!/bin/sh\n"
         'for f; do case $f in *broken.cu) echo "$f(2): error: no"; exit 2;; esac; done\n'

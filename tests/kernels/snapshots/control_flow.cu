@@ -1,12 +1,12 @@
 struct tuple_i64_bool { int64 v0; bool v1; };
 static __device__ tuple_i64_bool weight(int32 x, int64 y);
-// test_code.py, line N: weight
+// test_snapshots.py, line N: weight
 static __device__ tuple_i64_bool weight(int32 x, int64 y) {
     // N: return x * y, x > y
     return tuple_i64_bool{mul((int64)x, y), (int64)x > y};
 }
-// test_code.py, line N
-extern "C" __global__ void words(strided<int32, 2> a, int64 add_, array<double, 1> out) {
+// test_snapshots.py, line N
+extern "C" __global__ void control_flow(strided<int32, 2> a, int64 add_, array<double, 1> out) {
     // N: for row in a[1:, ::-1]:
     strided<int32, 2> items = view<2>(a, slice_entry{1, MISSING, 1}, slice_entry{MISSING, MISSING, -1});
     int64 count = view<2>(a, slice_entry{1, MISSING, 1}, slice_entry{MISSING, MISSING, -1}).shape[0];

@@ -1,4 +1,4 @@
-"""Random small kernels agree with Python's own evaluation; more of them by `python -m tests.kernels.fuzz`."""
+"""Compares small random kernels with Python's evaluation; `python -m tests.kernels.fuzz` runs more."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class _Literals(ast.NodeTransformer):
 
 
 def checked(text: str) -> Any:
-    """The function in which every integer is a `Small` one."""
+    """Returns the function with every integer a `Small`."""
     tree = ast.fix_missing_locations(_Literals().visit(ast.parse(text)))
     space: dict[str, Any] = {"Small": Small, "int": lambda x: Small(int(x)), "round": lambda x: Small(round(x))}
     exec(compile(tree, "<checked>", "exec"), space)
@@ -196,7 +196,7 @@ def run(function: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def check(seed: int) -> None:
-    """The function of that number."""
+    """Checks the function of that seed."""
     a, b = (x.ravel().copy() for x in np.meshgrid(np.arange(-4, 5), np.arange(-3, 6)))
     text = Writer(seed).function()
     function = compiled(text, str(seed))

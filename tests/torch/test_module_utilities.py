@@ -122,7 +122,7 @@ def test_functional_call_leaves_the_module_as_it_was() -> None:
         utils.stateless.functional_call(layer, {"other": torch.ones(1)}, torch.ones(1, 2))
 
 
-def test_starting_values_with_structure() -> None:
+def test_orthogonal_dirac_and_sparse_initialization() -> None:
     for shape in ((3, 5), (5, 3), (4, 2, 2)):
         q = _numbers(nn.init.orthogonal_(torch.empty(shape), gain=2)).reshape(shape[0], -1)
         small = q @ q.T if q.shape[0] <= q.shape[1] else q.T @ q
@@ -138,7 +138,7 @@ def test_starting_values_with_structure() -> None:
 
 
 @pytest.mark.parametrize("make", ["weight_norm", "parametrizations.weight_norm"])
-def test_weights_as_length_and_direction(make: str) -> None:
+def test_weight_norm(make: str) -> None:
     layer = nn.Linear(3, 4)
     before = _numbers(layer.weight).copy()
     new = make.startswith("param")
@@ -168,7 +168,7 @@ def test_weights_as_length_and_direction(make: str) -> None:
 
 
 @pytest.mark.parametrize("new", [False, True])
-def test_weights_of_spectral_norm_one(new: bool) -> None:
+def test_spectral_norm(new: bool) -> None:
     layer = nn.Conv2d(3, 5, 2)
     before = _numbers(layer.weight).reshape(5, -1)
     (utils.parametrizations if new else utils).spectral_norm(layer, n_power_iterations=30)
@@ -179,7 +179,7 @@ def test_weights_of_spectral_norm_one(new: bool) -> None:
     assert torch.equal(layer(torch.ones(1, 3, 4, 4)), layer(torch.ones(1, 3, 4, 4)))
 
 
-def test_a_parametrization_of_ones_own() -> None:
+def test_custom_parametrization() -> None:
     class Symmetric(nn.Module):
         def forward(self, x: Any) -> Any:
             return x.triu() + x.triu(1).T

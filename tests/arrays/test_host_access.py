@@ -1,4 +1,4 @@
-"""NumPy, buffers and libraries read arrays: without a copy on the CPU, with a counted one elsewhere."""
+"""Tests reading of arrays by NumPy, buffers and libraries: no copy on the CPU, a counted copy on other devices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"
 
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """New arrays are on a device that Python takes for a GPU."""
+    """Creates arrays on a second CPU that Python treats as a GPU."""
     before, name = cp.get_device(), cp._core.stand_in_device()
     monkeypatch.setattr(cp.ndarray, "device_name", property(lambda self: name))
     cp._core.set_device(name)
@@ -71,7 +71,7 @@ def test_the_cpu_shows_its_memory(dtype: str) -> None:
 
 
 @on_cpu
-def test_what_was_recorded_before_reads_what_was_there() -> None:
+def test_recorded_work_reads_old_values() -> None:
     for share in (np.asarray, np.from_dlpack, memoryview):
         a = cp.arange(3.0)
         double, total = a * 2, a.sum()
@@ -88,8 +88,8 @@ def test_what_was_recorded_before_reads_what_was_there() -> None:
 
 
 @on_cpu
-def test_memory_is_shared_for_as_long_as_it_is_shown() -> None:
-    """What reads an array once, as a plot does, does not make later work on it run at once."""
+def test_memory_is_shared_while_exported() -> None:
+    """A single read of an array, such as a plot, does not make later work on it synchronous."""
     a = cp.arange(1000.0)
     host = np.asarray(a)
     part = host[10:20]
@@ -102,7 +102,7 @@ def test_memory_is_shared_for_as_long_as_it_is_shown() -> None:
     assert a.is_external
     view.release()
     assert not a.is_external
-    kept = np.asarray(a + 1)  # shows memory that nobody else holds
+    kept = np.asarray(a + 1)  # exports memory that has no other owner
     gc.collect()
     assert kept.sum() == 500_500
     before = cp._core.stats()["steps"]
@@ -139,7 +139,7 @@ def test_the_protocol_itself() -> None:
     assert np.asarray(bf).astype(float).tolist() == [1.5, 2.5]
 
 
-def test_numpy_runs_what_we_do_not_have() -> None:
+def test_numpy_runs_unsupported_functions() -> None:
     a = cp.asarray([3.0, 1.0, 2.0])
     assert np.array_repr(a).startswith("array(")
     np.testing.assert_allclose(a, [3, 1, 2])
@@ -158,7 +158,7 @@ def test_numpy_runs_what_we_do_not_have() -> None:
     assert np.sum(a, out=np.zeros(())) == 6
 
 
-def test_elsewhere_reading_copies(elsewhere: str) -> None:
+def test_reading_a_device_array_copies(elsewhere: str) -> None:
     a = cp.arange(6.0).reshape(2, 3)
     for host in (np.asarray(a), a.__array__(), np.asarray(a.T).T):
         assert host.tolist() == [[0, 1, 2], [3, 4, 5]]
@@ -177,7 +177,7 @@ def test_elsewhere_reading_copies(elsewhere: str) -> None:
     assert picture.getpixel((1, 1)) == (9, 9, 9)
 
 
-def test_elsewhere_copies_are_counted(elsewhere: str) -> None:
+def test_device_copies_are_counted(elsewhere: str) -> None:
     small, large = cp.ones(10), cp.ones(200_000)
     before = cp.get_transfers()
     with warnings.catch_warnings(record=True) as caught:
@@ -200,7 +200,7 @@ def test_elsewhere_copies_are_counted(elsewhere: str) -> None:
         np.asarray(cp.ones(300_000))
 
 
-def test_on_the_cpu_nothing_is_counted() -> None:
+def test_cpu_reads_are_not_counted() -> None:
     if cp.get_device() != "cpu":
         pytest.skip("arrays are on a GPU")
     before = cp.get_transfers()["copies"]
