@@ -1,4 +1,4 @@
-//! Elimination by kernels of our own (`lu.cuh`), with cuBLASLt's products between them.
+//! LU factorization by our own kernels (`lu.cuh`), with products of cuBLASLt between them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,28 +10,29 @@ use crate::codegen::linalg::copy_flags;
 use crate::codegen::lu::{DIAGONAL_BLOCK, Lu, split};
 
 impl Plan {
-    /// Subtracts from one part of a factorization's rows, or sets another array to, a product.
+    /// Adds a product, which is stored or subtracted.
     fn product(&mut self, update: Update) {
         self.routines.push((self.work.builder.out.stages.len(), Arc::new(update)));
     }
 
-    /// Subtracts from the rows and columns of a block the product of those `inner` columns and rows of the same matrix.
+    /// Subtracts from a block of rows and columns the product of the `inner` columns of those rows and the `inner` rows
+    /// of those columns.
     fn subtract(&mut self, lu: &Lu, rows: Range<i64>, columns: Range<i64>, inner: &Range<i64>) {
         let length = |range: &Range<i64>| (range.end - range.start) as u64;
-        let place = |row: i64, column: i64| (lu.matrix, lu.at(row, column));
+        let at = |row: i64, column: i64| (lu.matrix, lu.at(row, column));
         if rows.is_empty() || columns.is_empty() {
             return;
         }
         self.product(Update {
             dtype: self.work.dtype,
-            a: (place(rows.start, inner.start), [length(&rows), length(inner)], lu.stride),
-            b: (place(inner.start, columns.start), [length(inner), length(&columns)], lu.stride),
-            c: (place(rows.start, columns.start), lu.stride),
+            a: (at(rows.start, inner.start), [length(&rows), length(inner)], lu.stride),
+            b: (at(inner.start, columns.start), [length(inner), length(&columns)], lu.stride),
+            c: (at(rows.start, columns.start), lu.stride),
             minus: true,
         });
     }
 
-    /// Factors a matrix by kernels of our own: panels of a group one by one, then what the group does to the rest.
+    /// Factors a matrix: the panels of a group one by one, then the update of the rest by the whole group.
     pub(super) fn factors(&mut self, a: Source, b: Option<Source>) -> Lu {
         let lu = self.work.lu(a, b);
         let all = 0..lu.n + lu.k;
@@ -47,14 +48,15 @@ impl Plan {
         lu
     }
 
-    /// By kernels of our own, with the right sides beside the matrix; then back from the last rows to the first.
+    /// Solves a system: factors the matrix with the right-hand sides beside it, then substitutes back from the last
+    /// rows to the first.
     pub(super) fn eliminate(&mut self, a: Source, b: Source) {
         let dtype = self.work.dtype;
         let lu = self.factors(a, Some(b));
         let (n, k, size) = (lu.n, lu.k, dtype.size() as i64);
         let corners = self.work.lu_invert_diagonal(&lu);
         let x = self.work.scratch(n * k, dtype);
-        // Minus the product of U's columns and the solutions that are known from the right sides of those rows.
+        // Subtracts the product of U's columns and the known solutions from the right-hand sides of `rows`.
         let put = |known: Range<i64>, rows: Range<i64>| Update {
             dtype,
             a: (

@@ -1,4 +1,4 @@
-//! Kernels of the user on a GPU: compiled from Python or from CUDA C++.
+//! Users' kernels on a GPU: compiled from Python or from CUDA C++.
 
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use cuprous_kernel::{Module as Ir, Options, abi};
 use cuprous_plan::{Launch, RawKernel, RawModule, UserKernel};
 
 use crate::codegen::user::{UserCode, generate};
-use crate::compile;
-use crate::device::{Counters, Gpu};
 use crate::driver::{Function, FunctionInfo, LaunchShape, Module, memcpy_dtoh_async, memset_async};
 use crate::error::{CudaError, Result, translate};
+use crate::gpu::{Counters, Gpu};
 use crate::link;
+use crate::modules;
 use crate::nvrtc::CompileOptions;
 
 /// A function of a loaded module.
-struct Loaded {
+struct LoadedKernel {
     gpu: Arc<Gpu>,
     name: String,
     function: Function,
@@ -40,51 +40,52 @@ pub(crate) fn compile_options(target: &str, options: &Options) -> CompileOptions
     if options.lineinfo {
         all.extra.push("-lineinfo".into());
     }
-    // What it is compiled with may use anything.
-    all.plain = !options.linked.is_empty();
+    // The code that it is linked with may use any header.
+    all.user_source = !options.linked.is_empty();
     all.extra.extend_from_slice(&options.extra);
     all
 }
 
 fn c_string(name: &str) -> Result<CString> {
-    CString::new(name).map_err(|_| CudaError::Unsupported(format!("the name {name:?} holds a zero byte")))
+    CString::new(name).map_err(|_| CudaError::Unsupported(format!("the name {name:?} contains a zero byte")))
 }
 
-impl Loaded {
-    fn new(gpu: &Arc<Gpu>, module: &Arc<Module>, name: &str) -> Result<Loaded> {
+impl LoadedKernel {
+    fn new(gpu: &Arc<Gpu>, module: &Arc<Module>, name: &str) -> Result<LoadedKernel> {
         let function = module.function(&c_string(name)?)?;
         let info = function.info()?;
-        Ok(Loaded { gpu: gpu.clone(), name: name.into(), function, info, module: module.clone() })
+        Ok(LoadedKernel { gpu: gpu.clone(), name: name.into(), function, info, module: module.clone() })
     }
 
-    /// The function, ready for launches with so many bytes of dynamic shared memory.
+    /// Returns the function, ready for launches with `shared` bytes of dynamic shared memory.
     fn function(&self, shared: u32) -> Result<Function> {
-        // Beyond 48 KiB, the kernel's own included, it must be asked for.
+        // More than 48 KiB, static shared memory included, must be requested.
         if shared > 0 && shared + self.info.static_shared > 48 << 10 {
             self.function.set_max_dynamic_shared(shared)?;
         }
         Ok(self.function)
     }
 
+    /// Submits a launch. Argument k is at `args[starts[k]..]`.
     fn submit(&self, launch: &Launch, args: &[u8], starts: &[u32]) -> Result<()> {
         self.gpu.context.make_current()?;
         let function = self.function(launch.shared)?;
-        const FEW: usize = 64;
-        let mut few = [std::ptr::null_mut::<c_void>(); FEW];
-        let mut many = Vec::new();
-        let pointers: &mut [*mut c_void] = if starts.len() <= FEW {
-            &mut few[..starts.len()]
+        const INLINE: usize = 64;
+        let mut inline = [std::ptr::null_mut::<c_void>(); INLINE];
+        let mut heap = Vec::new();
+        let pointers: &mut [*mut c_void] = if starts.len() <= INLINE {
+            &mut inline[..starts.len()]
         } else {
-            many.resize(starts.len(), std::ptr::null_mut());
-            &mut many
+            heap.resize(starts.len(), std::ptr::null_mut());
+            &mut heap
         };
         for (pointer, &at) in pointers.iter_mut().zip(starts) {
             *pointer = args[at as usize..].as_ptr().cast_mut().cast();
         }
         let shape = LaunchShape { grid: launch.grid, block: launch.block, shared: launch.shared };
         Counters::add(&self.gpu.counters.launches, 1);
-        // SAFETY: the arguments lie where the kernel's signature wants them, and the engine holds the arrays' memory; what
-        // the user's code does with it is the user's.
+        // SAFETY: the arguments match the kernel's signature, and the engine keeps the arrays' memory alive. How the
+        // user's code accesses it is the user's responsibility.
         self.gpu.timed((Kind::Kernel, 0), &self.gpu.stream, || unsafe {
             match launch.cooperative {
                 true => function.launch_cooperative(&shape, &self.gpu.stream, pointers),
@@ -93,14 +94,14 @@ impl Loaded {
         })
     }
 
-    /// What is wrong with a launch's shape, before the driver says only that something is.
+    /// Checks the shape of a launch, because the driver's own error does not say what is wrong.
     fn check(&self, launch: &Launch) -> cuprous_core::Result<()> {
         let name = &self.name;
         let threads = launch.check(name)?;
-        let (most, registers) = (self.info.max_threads, self.info.registers);
-        if threads > most {
+        let (max, registers) = (self.info.max_threads, self.info.registers);
+        if threads > max {
             return Err(Error::value(format!(
-                "[{name}] {threads} threads a block > {most} allowed: the kernel uses {registers} registers a thread; \
+                "[{name}] {threads} threads a block > {max} allowed: the kernel uses {registers} registers a thread; \
                  @cuda.jit(max_registers=…) lowers that"
             )));
         }
@@ -114,13 +115,13 @@ impl Loaded {
         if launch.cooperative { self.check_cooperative(launch) } else { Ok(()) }
     }
 
-    /// Refuses blocks that wait for one another and cannot all run at once.
+    /// Checks that all blocks of a cooperative launch can run at the same time.
     fn check_cooperative(&self, launch: &Launch) -> cuprous_core::Result<()> {
         let threads = launch.block.iter().product();
-        let (most, blocks) = (self.resident_blocks(threads, launch.shared)?, launch.blocks());
-        if blocks > most {
+        let (max, blocks) = (self.resident_blocks(threads, launch.shared)?, launch.blocks());
+        if blocks > max {
             return Err(Error::value(format!(
-                "[{}] {blocks} blocks wait for one another > {most} of {threads} threads that this GPU runs at once; \
+                "[{}] {blocks} blocks wait for one another > {max} of {threads} threads that this GPU runs at once; \
                  launch fewer, and let each do more in a loop",
                 self.name
             )));
@@ -134,19 +135,19 @@ impl Loaded {
         Ok(u64::from(each) * u64::from(self.gpu.arch.sms))
     }
 
-    /// The record of an exception, which is empty afterwards.
+    /// Reads and clears the record of an exception. Waits for the stream.
     fn fault(&self) -> Result<Option<Record>> {
         self.gpu.context.make_current()?;
         let (address, bytes) = self.module.global(c"fault_record")?;
         let mut record: Record = [0; WORDS];
         let bytes = bytes.min(8 * WORDS);
-        // SAFETY: the record lives until the copy is done, which is waited for; the module holds the device's.
+        // SAFETY: the record lives until the copy is done, which is waited for. The source is the module's variable.
         unsafe { memcpy_dtoh_async(record.as_mut_ptr().cast(), address, bytes, &self.gpu.stream)? };
         self.gpu.stream.synchronize()?;
         if record[0] == 0 {
             return Ok(None);
         }
-        // SAFETY: the module's variable has so many bytes.
+        // SAFETY: the module's variable has at least `bytes` bytes.
         unsafe { memset_async(address, 0, bytes, &self.gpu.stream)? };
         Ok(Some(record))
     }
@@ -163,16 +164,16 @@ impl Loaded {
     }
 }
 
-/// A kernel from Python.
+/// A kernel compiled from Python.
 pub(crate) struct CudaKernel {
-    loaded: Loaded,
+    loaded: LoadedKernel,
     code: UserCode,
-    /// Where each parameter starts in the block of arguments.
+    /// The offset in bytes of each parameter in the block of arguments.
     pub(crate) starts: Vec<u32>,
-    /// Bytes of that block.
+    /// The size of that block in bytes.
     pub(crate) bytes: usize,
     reports: bool,
-    /// Its blocks wait for one another.
+    /// Its blocks wait for one another, so all of them must run at the same time.
     pub(crate) cooperative: bool,
 }
 
@@ -180,15 +181,15 @@ impl CudaKernel {
     pub(crate) fn new(gpu: &Arc<Gpu>, ir: &Ir, options: &Options) -> Result<CudaKernel> {
         gpu.context.make_current()?;
         let code = generate(ir, options);
-        let mut told = compile_options(&gpu.target, options);
-        let whole = options.objects.is_empty();
-        if !whole {
-            told.extra.push("--relocatable-device-code=true".into());
+        let mut nvrtc_options = compile_options(&gpu.target, options);
+        let needs_linking = !options.objects.is_empty();
+        if needs_linking {
+            nvrtc_options.extra.push("--relocatable-device-code=true".into());
         }
-        // Who asks for lines wants those of the code that is shown.
+        // Line information refers to the code that `source()` shows, comments included.
         let source = if options.lineinfo { code.source() } else { code.compiled() };
-        let mut cubin = compile::cubin(gpu, &source, &code.name, &told)?;
-        if !whole {
+        let mut cubin = modules::cubin(gpu, &source, &code.name, &nvrtc_options)?;
+        if needs_linking {
             cubin = link::link(gpu, &cubin, &options.objects, &code.name, options.max_registers)?;
         }
         let module = Arc::new(Module::load(gpu.context, &cubin)?);
@@ -197,7 +198,7 @@ impl CudaKernel {
         let (starts, bytes) = abi::offsets(&types);
         let starts = starts.into_iter().zip(&types).filter(|(_, ty)| **ty != Ty::None).map(|(at, _)| at as u32);
         Ok(CudaKernel {
-            loaded: Loaded::new(gpu, &module, &code.name)?,
+            loaded: LoadedKernel::new(gpu, &module, &code.name)?,
             starts: starts.collect(),
             code,
             bytes,
@@ -206,7 +207,7 @@ impl CudaKernel {
         })
     }
 
-    /// The function, ready for launches with so many bytes of dynamic shared memory.
+    /// Returns the function, ready for launches with `shared` bytes of dynamic shared memory.
     pub(crate) fn function(&self, shared: u32) -> Result<Function> {
         self.loaded.function(shared)
     }
@@ -245,7 +246,7 @@ impl UserKernel for CudaKernel {
     }
 }
 
-/// A module of CUDA C++.
+/// A module of CUDA C++, or a cubin.
 pub(crate) struct CudaModule {
     gpu: Arc<Gpu>,
     module: Arc<Module>,
@@ -258,10 +259,10 @@ impl CudaModule {
             code.into()
         } else {
             let source = String::from_utf8_lossy(code);
-            let mut all = CompileOptions::new(&gpu.target);
-            all.plain = true;
-            all.extra.extend_from_slice(options);
-            compile::cubin(gpu, &source, name, &all)?
+            let mut nvrtc_options = CompileOptions::new(&gpu.target);
+            nvrtc_options.user_source = true;
+            nvrtc_options.extra.extend_from_slice(options);
+            modules::cubin(gpu, &source, name, &nvrtc_options)?
         };
         Ok(CudaModule { gpu: gpu.clone(), module: Arc::new(Module::load(gpu.context, &cubin)?) })
     }
@@ -269,7 +270,7 @@ impl CudaModule {
 
 impl RawModule for CudaModule {
     fn kernel(&self, name: &str) -> cuprous_core::Result<Arc<dyn RawKernel>> {
-        let loaded = Loaded::new(&self.gpu, &self.module, name).map_err(translate)?;
+        let loaded = LoadedKernel::new(&self.gpu, &self.module, name).map_err(translate)?;
         Ok(Arc::new(CudaFunction(loaded)))
     }
 
@@ -279,8 +280,8 @@ impl RawModule for CudaModule {
     }
 }
 
-/// A kernel of such a module.
-struct CudaFunction(Loaded);
+/// A kernel of a [`CudaModule`].
+struct CudaFunction(LoadedKernel);
 
 impl RawKernel for CudaFunction {
     fn launch(&self, launch: &Launch, args: &[u8], starts: &[u32]) -> cuprous_core::Result<()> {
