@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_powers_of_two_are_for_kernels_of_our_own() {
+    fn columns_of_powers_of_two_use_our_own_kernels() {
         let planes = array(DType::C64, &[64, 32, 128]);
         assert_eq!(
             listing(FftKind::Forward, 1, FftScale::One, planes.clone(), 1, planes.clone()),
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_between_others_are_brought_together_or_called_for() {
+    fn lines_along_inner_axes_are_packed_or_transformed_by_several_calls() {
         let many = array(DType::C64, &[50, 40, 60]);
         let lines = listing(FftKind::Forward, 1, FftScale::One, many.clone(), 1, many);
         assert_eq!(lines.len(), 3, "{lines:?}");
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_spectrum_is_copied_and_scaled_at_once() {
+    fn half_spectra_are_copied_and_scaled_by_one_kernel() {
         let lines =
             listing(FftKind::Half, 1, FftScale::Points, array(DType::C64, &[3, 5]), 1, array(DType::F32, &[3, 8]));
         assert_eq!(
