@@ -116,7 +116,8 @@ def test_headers_of_what_is_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     absent = cuda.CUSource('#include <curand_kernel.h>\nextern "C" __device__ int times(int x) { return x; }')
     with mock.patch.object(_headers, "_folders", lambda: ()):
         other = cuda.jit(link=absent)(lambda r: None)
-    with pytest.raises(RuntimeError, match=r"NVIDIA's header curand_kernel\.h is not installed: pip install nvidia-curand"):
+    message = r"NVIDIA's header curand_kernel\.h is not installed: pip install nvidia-curand"
+    with pytest.raises(RuntimeError, match=message):
         ptx_of(other, (cuda.int32[::1],), (9, 0))
 
 
