@@ -134,7 +134,7 @@ impl Checker {
         if !state.seen.insert(format!("{target}\n{}", stage.source())) {
             return Ok(());
         }
-        if self.is_known(target, &stage)? {
+        if self.is_compiled(target, &stage)? {
             return Ok(());
         }
         let batch = state.batch;
@@ -152,10 +152,12 @@ impl Checker {
     fn compile(&self, target: &str, kernels: &[Kernel]) -> Result<()> {
         let options = options(target);
         let as_one = |kernels| {
-            nvrtc::compile(&together(kernels), "batch", &options).is_ok_and(|all| !all.has_libdevice_spills())
+            nvrtc::compile(&translation_unit(kernels), "batch", &options).is_ok_and(|all| !all.has_libdevice_spills())
         };
         if kernels.len() > 1 && as_one(kernels) {
-            return kernels.iter().try_for_each(|kernel| self.remember(target, &kernel.stage, b"compiled with others"));
+            return kernels
+                .iter()
+                .try_for_each(|kernel| self.mark_compiled(target, &kernel.stage, b"compiled with others"));
         }
         for Kernel { stage, test } in kernels {
             let compiled = nvrtc::compile(&stage.source(), &stage.name, &options).and_then(|compiled| {
@@ -166,7 +168,7 @@ impl Checker {
                 Some(test) => CudaError::Unsupported(format!("{error}\nThe kernel belongs to {test}")),
                 None => error,
             });
-            self.remember(target, stage, &compiled?.cubin)?;
+            self.mark_compiled(target, stage, &compiled?.cubin)?;
         }
         Ok(())
     }
@@ -177,11 +179,11 @@ impl Checker {
 
     /// Returns true if another process compiled the kernel. The options, and so the keys, differ from those of code to
     /// run.
-    fn is_known(&self, target: &str, stage: &Stage) -> Result<bool> {
+    fn is_compiled(&self, target: &str, stage: &Stage) -> Result<bool> {
         Ok(self.cache.get(&key(target, stage)?).is_some())
     }
 
-    fn remember(&self, target: &str, stage: &Stage, what: &[u8]) -> Result<()> {
+    fn mark_compiled(&self, target: &str, stage: &Stage, what: &[u8]) -> Result<()> {
         self.cache.put(&key(target, stage)?, what);
         Ok(())
     }
@@ -199,7 +201,7 @@ fn key(target: &str, stage: &Stage) -> Result<CacheKey> {
 }
 
 /// Returns one translation unit: each part of the preludes once, and each kernel in its own namespace.
-fn together(kernels: &[Kernel]) -> String {
+fn translation_unit(kernels: &[Kernel]) -> String {
     let mut text = String::new();
     let needed: Vec<&str> = kernels.iter().flat_map(|kernel| kernel.stage.prelude.iter().copied()).collect();
     // The shared parts come first, in their order, then the templates of routines.
@@ -262,11 +264,11 @@ mod tests {
         checker.queue("sm_90", kernel("*x = missing;")).expect("waits");
         let error = checker.queue("sm_90", kernel("*x = 2;")).expect_err("three are enough").to_string();
         assert!(error.contains("missing"), "{error}");
-        assert!(checker.is_known("sm_90", &kernel("*x = 1;")).expect("has NVRTC"));
+        assert!(checker.is_compiled("sm_90", &kernel("*x = 1;")).expect("has NVRTC"));
         checker.queue("sm_90", kernel("*x = 3;")).expect("waits");
         checker.queue("sm_90", kernel("*x = 4;")).expect("waits");
         checker.in_batches(1).expect("both compile, in one unit");
-        assert!(checker.is_known("sm_90", &kernel("*x = 4;")).expect("has NVRTC"));
+        assert!(checker.is_compiled("sm_90", &kernel("*x = 4;")).expect("has NVRTC"));
         let _at_worst_left_behind = std::fs::remove_dir_all(&folder);
     }
 }

@@ -100,8 +100,8 @@ impl DeviceMemory for CudaDevice {
             let reads = match gpu.reads.get() {
                 Some(reads) => reads,
                 None => {
-                    let made = Stream::new(gpu.context)?;
-                    gpu.reads.get_or_init(|| made)
+                    let stream = Stream::new(gpu.context)?;
+                    gpu.reads.get_or_init(|| stream)
                 }
             };
             reads.wait_event(&mark.0)?;
@@ -119,7 +119,7 @@ impl DeviceMemory for CudaDevice {
 
     fn trim(&self) {
         let _ = self.0.context.make_current();
-        self.0.return_arrivals();
+        self.0.free_waiting_blocks();
         lock(&self.0.ffts).clear();
         let _ = lock(&self.0.pool).free_all_blocks();
     }
@@ -133,15 +133,16 @@ impl DeviceMemory for CudaDevice {
 impl DevicePrograms for CudaDevice {
     fn supports(&self, call: &RoutineOp) -> bool {
         match call {
-            // Without the library, or where it has no engine, convolutions are recorded as products of windows.
+            // Without the library or an engine of it, convolutions are recorded as products of windows.
             RoutineOp::Convolve(part, geometry) => {
                 let problem = Convolution { part: *part, geometry: geometry.clone() };
-                Convolution::known(geometry) && self.0.with_dnn(|dnn| dnn.convolves(&problem)).unwrap_or(false)
+                Convolution::is_supported(geometry)
+                    && self.0.with_dnn(|dnn| dnn.supports_convolution(&problem)).unwrap_or(false)
             }
             RoutineOp::Recur(r) | RoutineOp::RecurBackward(r) => self.recurrence(&r.of).is_some(),
-            // Without the library, or where it refuses, products and a softmax are recorded.
+            // Without the library or an engine of it, attention is recorded as products and a softmax.
             RoutineOp::Attend(of) | RoutineOp::AttendBackward(of) => {
-                self.0.with_dnn(|dnn| dnn.attends(of)).unwrap_or(false)
+                self.0.with_dnn(|dnn| dnn.supports_attention(of)).unwrap_or(false)
             }
             RoutineOp::Steps(_) | RoutineOp::StepsBackward(_) => false,
             _ => true,
@@ -149,7 +150,7 @@ impl DevicePrograms for CudaDevice {
     }
 
     fn recurrence(&self, layers: &Layers) -> Option<Arc<Recurrence>> {
-        // Without the library, or where it refuses, steps are recorded one by one.
+        // Without the library or its support, the steps are recorded one by one.
         self.0.with_dnn(|dnn| dnn.recurrence(layers)).ok().flatten()
     }
 
@@ -159,8 +160,8 @@ impl DevicePrograms for CudaDevice {
     }
 
     fn prepare(&self, programs: &[Arc<Program>], progress: &mut dyn FnMut(usize, usize)) {
-        // The run that needs what failed will say why.
-        let _told_later = compile::prepare(&self.0, programs, progress);
+        // An error is reported by the run that needs the kernel.
+        let _reported_later = compile::prepare(&self.0, programs, progress);
     }
 
     fn source(&self, program: &Program) -> cuprous_core::Result<String> {
@@ -212,13 +213,13 @@ impl DeviceOrder for CudaDevice {
     }
 
     fn mark(&self) -> cuprous_core::Result<Box<dyn Mark>> {
-        let make = || {
+        let record = || {
             self.0.context.make_current()?;
             let event = Event::with_timing(self.0.context)?;
             event.record(&self.0.stream)?;
             Ok(event)
         };
-        Ok(Box::new(EventMark(make().map_err(translate)?)))
+        Ok(Box::new(EventMark(record().map_err(translate)?)))
     }
 
     fn is_idle(&self) -> cuprous_core::Result<bool> {
@@ -226,7 +227,7 @@ impl DeviceOrder for CudaDevice {
     }
 
     fn wait_for_stream(&self, stream: u64) -> cuprous_core::Result<()> {
-        self.0.stay_apart();
+        self.0.mark_shared();
         self.0.context.make_current().and_then(|()| self.foreign(stream).synchronize()).map_err(translate)
     }
 
@@ -235,13 +236,13 @@ impl DeviceOrder for CudaDevice {
     }
 
     fn stream(&self) -> u64 {
-        self.0.stay_apart();
+        self.0.mark_shared();
         self.0.stream.raw() as u64
     }
 
     fn hand_over(&self, stream: Option<i64>) -> cuprous_core::Result<()> {
-        self.0.stay_apart();
-        // 0 and 1 are the legacy default stream, which is ordered with ours by itself; -1 asks for nothing.
+        self.0.mark_shared();
+        // 0 and 1 are the legacy default stream, which is ordered with ours anyway; -1 requests no synchronization.
         match stream {
             None | Some(-1..=1) => Ok(()),
             Some(_) => self.synchronize(),
@@ -279,9 +280,9 @@ impl DeviceStatistics for CudaDevice {
     }
 
     fn reset_peak(&self) {
-        // The peak counts waiting blocks and `used_bytes` does not. Once they are returned, the new peak equals what is
+        // The peak counts waiting blocks and `used_bytes` does not. Once they are freed, the new peak equals what is
         // used.
-        self.0.return_arrivals();
+        self.0.free_waiting_blocks();
         lock(&self.0.pool).reset_peak();
     }
 

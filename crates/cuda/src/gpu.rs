@@ -143,7 +143,9 @@ impl Gpu {
         match first {
             // Blocks that wait for the next copy may be what is missing. If their lock is taken, a copy is about to
             // use them.
-            Err(error) if error.is_out_of_memory() && self.return_arrivals() => lock(&self.pool).alloc(bytes as u64),
+            Err(error) if error.is_out_of_memory() && self.free_waiting_blocks() => {
+                lock(&self.pool).alloc(bytes as u64)
+            }
             first => first,
         }
     }
@@ -157,7 +159,7 @@ impl Gpu {
 
     /// Gives all blocks that wait for the next copy back to the pool. Returns true if there were any; false while a
     /// copy is being submitted.
-    pub(crate) fn return_arrivals(&self) -> bool {
+    pub(crate) fn free_waiting_blocks(&self) -> bool {
         let waiting = match self.copy_stream.try_lock() {
             Ok(mut copies) => copies.as_mut().map(CopyStream::take_all).unwrap_or_default(),
             Err(_) => return false,
@@ -174,12 +176,12 @@ impl Gpu {
     /// Runs `submit`, which submits work to a stream. While a profile is recorded, measures how long the work takes
     /// there.
     pub(crate) fn timed<T>(&self, what: (Kind, u64), stream: &Stream, submit: impl FnOnce() -> Result<T>) -> Result<T> {
-        let Some(note) = profile::current() else { return submit() };
+        let Some(origin) = profile::current() else { return submit() };
         let working = stream.raw() == self.stream.raw();
         let start = self.begin_timing(stream);
         let result = submit();
         if let (Some(start), Some(timing)) = (start, self.timing().as_mut()) {
-            let _at_worst_not_noted = timing.end(start, note, what, (stream, working));
+            let _at_worst_not_noted = timing.end(start, origin, what, (stream, working));
         }
         result
     }
@@ -193,7 +195,7 @@ impl Gpu {
     }
 
     /// Notes that other code works on this device from now on.
-    pub(crate) fn stay_apart(&self) {
+    pub(crate) fn mark_shared(&self) {
         self.shared.store(true, Relaxed);
     }
 

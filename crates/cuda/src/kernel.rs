@@ -152,7 +152,7 @@ impl LoadedKernel {
         Ok(Some(record))
     }
 
-    fn facts(&self) -> Vec<(&'static str, u64)> {
+    fn attributes(&self) -> Vec<(&'static str, u64)> {
         let info = self.info;
         vec![
             ("registers", info.registers.into()),
@@ -223,7 +223,7 @@ impl UserKernel for CudaKernel {
     }
 
     fn attributes(&self) -> cuprous_core::Result<Vec<(&'static str, u64)>> {
-        Ok(self.loaded.facts())
+        Ok(self.loaded.attributes())
     }
 
     fn resident_blocks(&self, threads: u32, shared: u32) -> cuprous_core::Result<u64> {
@@ -290,6 +290,6 @@ impl RawKernel for CudaFunction {
     }
 
     fn attributes(&self) -> cuprous_core::Result<Vec<(&'static str, u64)>> {
-        Ok(self.0.facts())
+        Ok(self.0.attributes())
     }
 }

@@ -246,7 +246,7 @@ fn compile_once(source: &str, name: &str, options: &CompileOptions) -> Result<Co
     let status = unsafe { run(program.raw, pointers.len() as i32, pointers.as_ptr()) };
     let log = program.log().unwrap_or_default();
     if status != nvrtcResult::NVRTC_SUCCESS {
-        let mut excerpt = first_error_line(&log, name).map_or_else(String::new, |line| numbered(source, line));
+        let mut excerpt = first_error_line(&log, name).map_or_else(String::new, |line| numbered_excerpt(source, line));
         excerpt.extend(missing_header(&log));
         return Err(CudaError::Compile { name: name.into(), status: status_text(api, status), log, excerpt });
     }
@@ -325,7 +325,7 @@ fn first_error_line(log: &str, name: &str) -> Option<usize> {
 }
 
 /// Returns the numbered source lines around a line, with that line marked.
-fn numbered(source: &str, line: usize) -> String {
+fn numbered_excerpt(source: &str, line: usize) -> String {
     const AROUND: usize = 4;
     let mut out = String::new();
     let shown = source.lines().enumerate().map(|(i, text)| (i + 1, text));

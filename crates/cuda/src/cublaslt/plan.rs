@@ -15,8 +15,8 @@ use super::{Epilogue, PlanKey, call, check};
 use crate::driver::{DevPtr, missing_symbol};
 use crate::error::{CudaError, Result};
 
-/// Describes the problem, for errors.
-type What<'a> = &'a dyn Fn() -> String;
+/// Describes the problem in errors.
+type Describe<'a> = &'a dyn Fn() -> String;
 
 /// Defines an owned descriptor. Its three kinds differ only in their functions.
 macro_rules! descriptor {
@@ -62,7 +62,7 @@ impl Plan {
         handle: cublasLtHandle_t,
         key: &PlanKey,
         bias: DevPtr,
-        what: What<'_>,
+        what: Describe<'_>,
     ) -> Result<Plan> {
         let desc = Desc::new(api, key, what)?;
         if key.epilogue.has_bias() {
@@ -104,13 +104,13 @@ impl Plan {
         Ok(Plan { desc, first, second, out, algo: best.algo })
     }
 
-    pub(super) fn set_bias(&mut self, api: &CublasLtApi, bias: DevPtr, what: What<'_>) -> Result<()> {
+    pub(super) fn set_bias(&mut self, api: &CublasLtApi, bias: DevPtr, what: Describe<'_>) -> Result<()> {
         self.desc.set(api, DescAttribute::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias.0, what)
     }
 }
 
 impl Desc {
-    fn new(api: &CublasLtApi, key: &PlanKey, what: What<'_>) -> Result<Desc> {
+    fn new(api: &CublasLtApi, key: &PlanKey, what: Describe<'_>) -> Result<Desc> {
         let mut raw: cublasLtMatmulDesc_t = std::ptr::null_mut();
         let (compute, scale) = (key.dtype.compute_type(key.tf32), key.dtype.scale_type());
         // SAFETY: the call writes one descriptor.
@@ -134,7 +134,7 @@ impl Desc {
     }
 
     /// Sets an attribute. `T` must be its type in C.
-    fn set<T>(&self, api: &CublasLtApi, attribute: DescAttribute, value: &T, what: What<'_>) -> Result<()> {
+    fn set<T>(&self, api: &CublasLtApi, attribute: DescAttribute, value: &T, what: Describe<'_>) -> Result<()> {
         let bytes = std::ptr::from_ref(value).cast::<c_void>();
         // SAFETY: the library copies the bytes of the value, and refuses a size that is not the attribute's.
         unsafe { call!(api, what, cublasLtMatmulDescSetAttribute(self.raw, attribute, bytes, size_of::<T>())) }
@@ -147,7 +147,7 @@ impl MatrixLayout {
         data_type: cudaDataType_t,
         layout: &Layout,
         batch: u32,
-        what: What<'_>,
+        what: Describe<'_>,
     ) -> Result<MatrixLayout> {
         let mut raw: cublasLtMatrixLayout_t = std::ptr::null_mut();
         let Layout { rows, cols, leading, .. } = *layout;
@@ -169,7 +169,7 @@ impl MatrixLayout {
 }
 
 impl Preference {
-    fn new(api: &CublasLtApi, key: &PlanKey, what: What<'_>) -> Result<Preference> {
+    fn new(api: &CublasLtApi, key: &PlanKey, what: Describe<'_>) -> Result<Preference> {
         let mut raw: cublasLtMatmulPreference_t = std::ptr::null_mut();
         // SAFETY: the call writes one descriptor.
         unsafe { call!(api, what, cublasLtMatmulPreferenceCreate(&raw mut raw)) }?;

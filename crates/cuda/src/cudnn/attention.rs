@@ -198,7 +198,7 @@ impl Cudnn {
     ///
     /// # Errors
     /// The driver fails.
-    pub(crate) fn attends(&mut self, of: &Attention) -> Result<bool> {
+    pub(crate) fn supports_attention(&mut self, of: &Attention) -> Result<bool> {
         if !self.attentions.contains_key(of) {
             if self.attentions.len() >= MAX_CACHED_PLANS {
                 self.attentions.clear();
@@ -210,7 +210,7 @@ impl Cudnn {
     }
 
     fn attention(&mut self, of: &Attention, backward: bool) -> Result<&Plan> {
-        self.attends(of)?;
+        self.supports_attention(of)?;
         let plans = self.attentions.get(of).and_then(Option::as_ref);
         let plan = plans.and_then(|plans| if backward { plans.backward.as_ref() } else { Some(&plans.forward) });
         plan.ok_or_else(|| CudaError::Unsupported(format!("cuDNN does not support attention of {of}")))

@@ -25,7 +25,7 @@ pub(crate) struct Convolution {
 
 impl Convolution {
     /// Returns true if the library's interface can describe it: its padding is the same on both sides.
-    pub(crate) fn known(g: &Geometry) -> bool {
+    pub(crate) fn is_supported(g: &Geometry) -> bool {
         let symmetric = |k: usize| {
             let (n, p) = (g.input[k], g.before[k]);
             let room = n + 2 * p - (g.kernel[k] - 1) * g.dilation[k] - 1;
@@ -163,7 +163,7 @@ impl Cudnn {
     ///
     /// # Errors
     /// The driver fails.
-    pub(crate) fn convolves(&mut self, problem: &Convolution) -> Result<bool> {
+    pub(crate) fn supports_convolution(&mut self, problem: &Convolution) -> Result<bool> {
         Ok(self.plan(problem)?.is_some())
     }
 
@@ -260,9 +260,9 @@ mod tests {
 
     #[test]
     fn asymmetric_padding_is_not_supported() {
-        assert!(Convolution::known(&geometry(0, 5)));
-        assert!(Convolution::known(&geometry(1, 7)));
-        assert!(!Convolution::known(&geometry(1, 8)));
+        assert!(Convolution::is_supported(&geometry(0, 5)));
+        assert!(Convolution::is_supported(&geometry(1, 7)));
+        assert!(!Convolution::is_supported(&geometry(1, 8)));
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Cudnn {
         let what = Some(of as &dyn fmt::Display);
         let (x, h, c) = plan.inputs(operand);
         let (y, hn, cn) = plan.outputs(result);
-        let reserve = plan.part(result, plan.recurrence.gradient());
+        let reserve = plan.element(result, plan.recurrence.gradient());
         let null = std::ptr::null;
         // SAFETY: the caller vouches for the memory.
         unsafe {
@@ -152,7 +152,7 @@ impl Cudnn {
         let mode = cudnnWgradMode_t::CUDNN_WGRAD_MODE_ADD;
         // SAFETY: the caller vouches for the memory.
         unsafe {
-            let reserve = plan.part(result, plan.recurrence.gradient());
+            let reserve = plan.element(result, plan.recurrence.gradient());
             memcpy_dtod_async(copy, DevPtr(reserve as u64), plan.reserve, stream)?;
             // The library adds to the gradients of parameters.
             crate::driver::memset_async(out, 0, plan.weights, stream)?;
@@ -400,7 +400,7 @@ impl Plan {
     }
 
     /// Returns the address of the element `start` of an array.
-    fn part(&self, array: DevPtr, start: i64) -> *mut c_void {
+    fn element(&self, array: DevPtr, start: i64) -> *mut c_void {
         at(array.offset(start * self.recurrence.of.dtype.size() as i64))
     }
 
@@ -409,15 +409,15 @@ impl Plan {
     fn inputs(&self, operand: DevPtr) -> (*mut c_void, *mut c_void, *mut c_void) {
         let r = &self.recurrence;
         let from = r.offsets.len() - 1 - r.of.cell.states();
-        let c = if r.of.cell == Cell::Lstm { self.part(operand, r.offsets[from + 2]) } else { std::ptr::null_mut() };
-        (self.part(operand, r.offsets[from]), self.part(operand, r.offsets[from + 1]), c)
+        let c = if r.of.cell == Cell::Lstm { self.element(operand, r.offsets[from + 2]) } else { std::ptr::null_mut() };
+        (self.element(operand, r.offsets[from]), self.element(operand, r.offsets[from + 1]), c)
     }
 
     /// Returns the addresses of the outputs and the final states in the layers' result.
     fn outputs(&self, result: DevPtr) -> (*mut c_void, *mut c_void, *mut c_void) {
         let r = &self.recurrence;
-        let c = if r.of.cell == Cell::Lstm { self.part(result, r.result_offsets[2]) } else { std::ptr::null_mut() };
-        (self.part(result, r.result_offsets[0]), self.part(result, r.result_offsets[1]), c)
+        let c = if r.of.cell == Cell::Lstm { self.element(result, r.result_offsets[2]) } else { std::ptr::null_mut() };
+        (self.element(result, r.result_offsets[0]), self.element(result, r.result_offsets[1]), c)
     }
 }
 

@@ -77,13 +77,13 @@ impl Cusolver {
         let api = sys::cusolver()?;
         context.make_current()?;
         let what: &dyn Fn() -> String = &|| "a new handle".into();
-        let mut made = Cusolver { handle: std::ptr::null_mut(), params: std::ptr::null_mut(), context };
+        let mut solver = Cusolver { handle: std::ptr::null_mut(), params: std::ptr::null_mut(), context };
         // SAFETY: each call writes one handle; the context is current.
         unsafe {
-            call!(api, what, cusolverDnCreate(&raw mut made.handle))?;
-            call!(api, what, cusolverDnCreateParams(&raw mut made.params))?;
+            call!(api, what, cusolverDnCreate(&raw mut solver.handle))?;
+            call!(api, what, cusolverDnCreateParams(&raw mut solver.params))?;
         }
-        Ok(made)
+        Ok(solver)
     }
 
     /// Returns the workspace of one call. Tasks that are not batched are called once for each matrix.

@@ -26,7 +26,7 @@ pub(super) struct Product {
 pub(super) fn product(call: &RoutineCall) -> Option<Product> {
     let RoutineOp::Convolve(part, geometry) = &call.op else { return None };
     let [(_, a), (_, b)] = call.ins.as_slice() else { return None };
-    if !(a.is_c_contiguous() && b.is_c_contiguous() && Convolution::known(geometry)) {
+    if !(a.is_c_contiguous() && b.is_c_contiguous() && Convolution::is_supported(geometry)) {
         return None;
     }
     let problem = Convolution { part: *part, geometry: geometry.clone() };

@@ -117,13 +117,13 @@ impl Lines {
 
 /// A transform under construction: kernels and library routines in order.
 struct Steps {
-    made: Builder,
+    builder: Builder,
     routines: Vec<(usize, Arc<dyn Routine>)>,
 }
 
 impl Steps {
     fn scratch(&mut self, dtype: DType, count: i64) -> Arg {
-        self.made.out.scratch(count as usize * dtype.size())
+        self.builder.out.scratch(count as usize * dtype.size())
     }
 
     fn library(&mut self, lines: &Lines, from: Source, to: Arg, calls: i64, advance: [i64; 2]) {
@@ -136,7 +136,7 @@ impl Steps {
             advance: [advance[0] * reads, advance[1] * writes],
             plan: OnceLock::new(),
         };
-        self.routines.push((self.made.out.stages.len(), Arc::new(transform)));
+        self.routines.push((self.builder.out.stages.len(), Arc::new(transform)));
     }
 
     /// Adds a complex transform between dense arrays, times a factor. If our own kernels support all axes but the last,
@@ -163,7 +163,7 @@ impl Steps {
     fn run_columns(&mut self, axes: &[fft::Columns], mut from: Source, to: Arg, factor: Option<f64>) {
         for (k, &columns) in axes.iter().enumerate() {
             let by = if k + 1 == axes.len() { factor.unwrap_or(1.0) } else { 1.0 };
-            fft::columns(from, to, columns, by, &mut self.made);
+            fft::columns(from, to, columns, by, &mut self.builder);
             from = Source { at: to, offset: 0 };
         }
     }
@@ -172,17 +172,17 @@ impl Steps {
     fn columns(&self, lines: &Lines) -> Option<Vec<fft::Columns>> {
         let Lines { points, rank, above, below, .. } = *lines;
         let dtype = lines.dtypes()[0];
-        let back = lines.kind == FftKind::Backward;
+        let inverse = lines.kind == FftKind::Backward;
         let mut own = Vec::new();
         let mut behind = below;
         for (axis, &n) in points.iter().enumerate().skip(FFT_RANK - rank).rev() {
             let before: i64 = points[..axis].iter().product();
             if behind > 1 {
-                own.push(fft::Columns { dtype, above: above * before, points: n, below: behind, inverse: back });
+                own.push(fft::Columns { dtype, above: above * before, points: n, below: behind, inverse });
             }
             behind *= n;
         }
-        (!own.is_empty() && own.iter().all(|columns| columns.fit(&self.made))).then_some(own)
+        (!own.is_empty() && own.iter().all(|columns| columns.fit(&self.builder))).then_some(own)
     }
 
     /// Adds a transform between dense arrays by the library. Strided real lines are packed first: the library takes
@@ -202,29 +202,29 @@ impl Steps {
         let packed = self.scratch(input, above * below * reads);
         let layout = Layout::contiguous(input, &[above, reads, below]);
         let layout = layout.with(&layout.shape, &layout.strides, from.offset).permute(&[0, 2, 1]);
-        self.made.pack(from.at, &layout, packed, input);
-        let made = if input == output { packed } else { self.scratch(output, above * below * writes) };
+        self.builder.pack(from.at, &layout, packed, input);
+        let written = if input == output { packed } else { self.scratch(output, above * below * writes) };
         let rows = Lines { above: above * below, below: 1, ..lines };
-        self.library(&rows, Source { at: packed, offset: 0 }, made, 1, [0, 0]);
+        self.library(&rows, Source { at: packed, offset: 0 }, written, 1, [0, 0]);
         let layout = Layout::contiguous(output, &[above, below, writes]).permute(&[0, 2, 1]);
-        self.made.pack(made, &layout, to, output);
+        self.builder.pack(written, &layout, to, output);
     }
 
     /// Returns dense real numbers aligned to pairs, as the library reads them.
     fn pairs(&mut self, operand: &(u32, LayoutRef)) -> Source {
         let (buffer, layout) = operand;
-        if layout.offset % 2 == 0 && self.made.target.options.aligned {
-            return self.made.dense(operand, layout.dtype);
+        if layout.offset % 2 == 0 && self.builder.target.options.aligned {
+            return self.builder.dense(operand, layout.dtype);
         }
         let copy = self.scratch(layout.dtype, layout.size);
-        self.made.pack(Arg::Buffer(*buffer), layout, copy, layout.dtype);
+        self.builder.pack(Arg::Buffer(*buffer), layout, copy, layout.dtype);
         Source { at: copy, offset: 0 }
     }
 
     fn scale(&mut self, at: Arg, dtype: DType, count: i64, factor: Option<f64>) {
         if let Some(factor) = factor {
             let parts = count * (dtype.size() / dtype.component().size()) as i64;
-            fft::scale(at, dtype.component(), parts, factor, &mut self.made);
+            fft::scale(at, dtype.component(), parts, factor, &mut self.builder);
         }
     }
 }
@@ -232,20 +232,20 @@ impl Steps {
 /// Plans a Fourier transform. `None` for other routines.
 pub(super) fn transform(call: &RoutineCall, arch: Arch, options: Options) -> Option<Planned> {
     let RoutineOp::Fft { kind, axis, rank, scale } = call.op else { return None };
-    let mut steps = Steps { made: Builder::new(arch, options), routines: Vec::new() };
+    let mut steps = Steps { builder: Builder::new(arch, options), routines: Vec::new() };
     if call.out.1.size > 0 {
         plan_transform(call, kind, usize::from(axis), usize::from(rank), scale, &mut steps);
     }
-    Some(Planned { kernels: steps.made.out, routines: steps.routines })
+    Some(Planned { kernels: steps.builder.out, routines: steps.routines })
 }
 
 fn plan_transform(call: &RoutineCall, kind: FftKind, axis: usize, rank: usize, scale: FftScale, steps: &mut Steps) {
-    let (operand, (out, made)): (&(u32, LayoutRef), &(u32, LayoutRef)) = (&call.ins[0], &call.out);
-    let (a, out, real) = (&operand.1, Arg::Buffer(*out), made.dtype.component());
+    let (operand, (out, result)): (&(u32, LayoutRef), &(u32, LayoutRef)) = (&call.ins[0], &call.out);
+    let (a, out, real) = (&operand.1, Arg::Buffer(*out), result.dtype.component());
     let complex = if real == DType::F64 { DType::C128 } else { DType::C64 };
     let first = axis + 1 - rank;
     let product = |part: &[i64]| part.iter().product::<i64>();
-    let all = if kind == FftKind::Real { &a.shape[first..=axis] } else { &made.shape[first..=axis] };
+    let all = if kind == FftKind::Real { &a.shape[first..=axis] } else { &result.shape[first..=axis] };
     let (factor, last) = (scale.factor(product(all)), all[rank - 1]);
     // A transform along an axis of one point changes nothing.
     let points: Vec<i64> = all.iter().copied().filter(|&n| n > 1).collect();
@@ -257,36 +257,36 @@ fn plan_transform(call: &RoutineCall, kind: FftKind, axis: usize, rank: usize, s
             double: real == DType::F64,
             points: padded,
             rank: points.len(),
-            above: product(&made.shape[..first]),
-            below: product(&made.shape[axis + 1..]),
+            above: product(&result.shape[..first]),
+            below: product(&result.shape[axis + 1..]),
             line_distance: None,
         }
     };
     if points.is_empty() {
-        return steps.made.pack(Arg::Buffer(operand.0), a, out, made.dtype);
+        return steps.builder.pack(Arg::Buffer(operand.0), a, out, result.dtype);
     }
     match kind {
         // The spectrum of one point is the point. A batch of planes is converted to complex first: after the rows have
         // been completed, a single call could not reach the columns.
         FftKind::Real | FftKind::Whole
-            if last == 1 || kind == FftKind::Whole && points.len() > 1 && product(&made.shape[..first]) > 1 =>
+            if last == 1 || kind == FftKind::Whole && points.len() > 1 && product(&result.shape[..first]) > 1 =>
         {
-            steps.made.pack(Arg::Buffer(operand.0), a, out, complex);
+            steps.builder.pack(Arg::Buffer(operand.0), a, out, complex);
             steps.complex(lines(FftKind::Forward, &points), Source { at: out, offset: 0 }, out, factor);
         }
         FftKind::Half if last == 1 => {
-            let (from, values) = (steps.made.dense(operand, complex), steps.scratch(complex, a.size));
+            let (from, values) = (steps.builder.dense(operand, complex), steps.scratch(complex, a.size));
             steps.complex(lines(FftKind::Backward, &points), from, values, factor);
-            steps.made.pack(values, &Layout::contiguous(complex, &a.shape), out, real);
+            steps.builder.pack(values, &Layout::contiguous(complex, &a.shape), out, real);
         }
         FftKind::Half => {
             // The library overwrites its input and relies on the symmetry of spectra of real points, so it gets a copy.
-            let (from, copy) = (steps.made.dense(operand, complex), steps.scratch(complex, a.size));
+            let (from, copy) = (steps.builder.dense(operand, complex), steps.scratch(complex, a.size));
             let whole = lines(kind, &points);
             let extents = cufft::extents(kind, whole.points)[0];
             let highest = if last % 2 == 0 { last / 2 } else { 0 };
             let shape = fft::HalfSpectrum { dtype: complex, above: whole.above, below: whole.below, extents, highest };
-            fft::half_spectrum(from, copy, shape, factor.unwrap_or(1.0), &mut steps.made);
+            fft::half_spectrum(from, copy, shape, factor.unwrap_or(1.0), &mut steps.builder);
             steps.run(whole, Source { at: copy, offset: 0 }, out);
         }
         FftKind::Whole => {
@@ -296,12 +296,12 @@ fn plan_transform(call: &RoutineCall, kind: FftKind, axis: usize, rank: usize, s
             let above = others.above * product(&others.points);
             let one = Lines { above, line_distance: Some(last), ..lines(FftKind::Real, one) };
             steps.run(one, from, out);
-            fft::mirror(out, complex, [one.above, last, one.below], &mut steps.made);
+            fft::mirror(out, complex, [one.above, last, one.below], &mut steps.builder);
             if others.rank > 0 {
                 let others = Lines { below: last * others.below, ..others };
                 return steps.complex(others, Source { at: out, offset: 0 }, out, factor);
             }
-            steps.scale(out, complex, made.size, factor);
+            steps.scale(out, complex, result.size, factor);
         }
         FftKind::Real => {
             let from = steps.pairs(operand);
@@ -315,10 +315,10 @@ fn plan_transform(call: &RoutineCall, kind: FftKind, axis: usize, rank: usize, s
                 return steps.run_columns(&own, Source { at: out, offset: 0 }, out, factor);
             }
             steps.run(whole, from, out);
-            steps.scale(out, complex, made.size, factor);
+            steps.scale(out, complex, result.size, factor);
         }
         FftKind::Forward | FftKind::Backward => {
-            let from = steps.made.dense(operand, complex);
+            let from = steps.builder.dense(operand, complex);
             steps.complex(lines(kind, &points), from, out, factor);
         }
     }
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_equally_far_apart_are_one_call() {
+    fn lines_at_equal_distances_are_one_call() {
         use DType::{C64, C128, F32};
         let rows = array(C64, &[4, 8]);
         assert_eq!(
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_powers_of_two_are_for_kernels_of_our_own() {
+    fn columns_of_powers_of_two_use_our_own_kernels() {
         let planes = array(DType::C64, &[64, 32, 128]);
         assert_eq!(
             listing(FftKind::Forward, 1, FftScale::One, planes.clone(), 1, planes.clone()),
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_between_others_are_brought_together_or_called_for() {
+    fn lines_along_inner_axes_are_packed_or_transformed_by_several_calls() {
         let many = array(DType::C64, &[50, 40, 60]);
         let lines = listing(FftKind::Forward, 1, FftScale::One, many.clone(), 1, many);
         assert_eq!(lines.len(), 3, "{lines:?}");
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_spectrum_is_copied_and_scaled_at_once() {
+    fn half_spectra_are_copied_and_scaled_by_one_kernel() {
         let lines =
             listing(FftKind::Half, 1, FftScale::Points, array(DType::C64, &[3, 5]), 1, array(DType::F32, &[3, 8]));
         assert_eq!(

@@ -130,8 +130,8 @@ impl Plan {
         self.routines.push((self.work.builder.out.stages.len(), Arc::new(solver)));
     }
 
-    /// Copies operand-like elements; `shape`, `steps`, `apart` and `flags` as in [`MatrixCopy`].
-    pub(super) fn relay(
+    /// Adds a copy of matrices of the operands' dtype; the arguments are those of [`MatrixCopy`].
+    pub(super) fn copy_matrix(
         &mut self,
         from: Source,
         to: (Arg, i64),
@@ -144,12 +144,13 @@ impl Plan {
         self.work.copy(MatrixCopy { dtype, from, to, shape, steps, apart, flags });
     }
 
-    /// Operand `rows × columns` (row-major) as the library's matrix: its transpose where `turned` is false.
-    fn load(&mut self, from: Source, [rows, columns]: [i64; 2], turned: bool, to: Arg, flags: u32) {
+    /// Copies a row-major operand `rows × columns` for the library. With `transposed` the copy is column-major, so that the
+    /// library reads the operand; without, it reads the transpose.
+    fn load(&mut self, from: Source, [rows, columns]: [i64; 2], transposed: bool, to: Arg, flags: u32) {
         let size = rows * columns;
-        match turned {
-            true => self.relay(from, (to, 0), [columns, rows], [1, columns], [size, size], flags),
-            false => self.relay(from, (to, 0), [rows, columns], [columns, 1], [size, size], flags),
+        match transposed {
+            true => self.copy_matrix(from, (to, 0), [columns, rows], [1, columns], [size, size], flags),
+            false => self.copy_matrix(from, (to, 0), [rows, columns], [columns, 1], [size, size], flags),
         }
     }
 
@@ -164,7 +165,7 @@ impl Plan {
         self.load(a, [n, n], !upper, matrix, 0);
         self.call(Task::Cholesky { n: n as usize, upper: false }, &[matrix], false);
         let (steps, clear) = if upper { ([n, 1], copy_flags::UPPER) } else { ([1, n], copy_flags::LOWER) };
-        self.relay(at(matrix), (out, start), [n, n], steps, [n * n, n * n], copy_flags::NAN_ON_FAILURE | clear);
+        self.copy_matrix(at(matrix), (out, start), [n, n], steps, [n * n, n * n], copy_flags::NAN_ON_FAILURE | clear);
         self.work.report_status(false);
     }
 
@@ -181,7 +182,7 @@ impl Plan {
         self.call(Task::Factors { n: n as usize }, &[factors, pivots], false);
         self.call(Task::Substitution { n: n as usize, columns: k as usize }, &[factors, pivots, x], true);
         let result = self.work.result(0);
-        self.relay(at(x), result, [n, k], [1, n], [n * k, n * k], copy_flags::NAN_ON_FAILURE);
+        self.copy_matrix(at(x), result, [n, k], [1, n], [n * k, n * k], copy_flags::NAN_ON_FAILURE);
         self.work.report_status(false);
     }
 
@@ -211,12 +212,12 @@ impl Plan {
         self.call(Task::Reflectors { rows: m as usize, columns: n as usize }, &[factors, taus], true);
         if raw {
             let to = self.work.result(1);
-            self.relay(at(taus), to, [1, least], [least, 1], [least, least], 0);
+            self.copy_matrix(at(taus), to, [1, least], [least, 1], [least, least], 0);
             return;
         }
         let wants_q = mode != QrMode::R;
         let r = self.work.result(usize::from(wants_q));
-        self.relay(at(factors), r, [width, n], [1, m], [m * n, width * n], copy_flags::UPPER);
+        self.copy_matrix(at(factors), r, [width, n], [1, m], [m * n, width * n], copy_flags::UPPER);
         if !wants_q {
             return;
         }
@@ -224,12 +225,12 @@ impl Plan {
         if width > n {
             gap = m * m;
             q = self.work.scratch(batch * gap, dtype);
-            self.relay(at(factors), (q, 0), [least, m], [m, 1], [m * n, gap], 0);
+            self.copy_matrix(at(factors), (q, 0), [least, m], [m, 1], [m * n, gap], 0);
         }
         let (rows, columns, reflectors) = (m as usize, width as usize, least as usize);
         self.call(Task::Basis { rows, columns, reflectors, gap: gap as usize }, &[q, taus], true);
         let result = self.work.result(0);
-        self.relay(at(q), result, [m, width], [1, m], [gap, m * width], 0);
+        self.copy_matrix(at(q), result, [m, width], [1, m], [gap, m * width], 0);
     }
 
     /// Decomposes A if it is tall, else Aᵀ = conj(V) S Uᵀ, because the library requires at least as many rows as
@@ -255,27 +256,41 @@ impl Plan {
         self.work.values((values, real), columns, 0);
         if wants {
             let (u, v) = (self.work.result(1), self.work.result(2));
-            let (left_apart, right_apart) = (rows * width, columns * columns);
+            let (left_distance, right_distance) = (rows * width, columns * columns);
             if tall {
-                self.relay(at(left), u, [m, wide_u], [1, rows], [left_apart, m * wide_u], copy_flags::NAN_ON_FAILURE);
-                self.relay(
+                self.copy_matrix(
+                    at(left),
+                    u,
+                    [m, wide_u],
+                    [1, rows],
+                    [left_distance, m * wide_u],
+                    copy_flags::NAN_ON_FAILURE,
+                );
+                self.copy_matrix(
                     at(right),
                     v,
                     [wide_v, n],
                     [1, columns],
-                    [right_apart, wide_v * n],
+                    [right_distance, wide_v * n],
                     copy_flags::NAN_ON_FAILURE,
                 );
             } else {
-                self.relay(
+                self.copy_matrix(
                     at(right),
                     u,
                     [m, wide_u],
                     [columns, 1],
-                    [right_apart, m * wide_u],
+                    [right_distance, m * wide_u],
                     copy_flags::NAN_ON_FAILURE,
                 );
-                self.relay(at(left), v, [wide_v, n], [rows, 1], [left_apart, wide_v * n], copy_flags::NAN_ON_FAILURE);
+                self.copy_matrix(
+                    at(left),
+                    v,
+                    [wide_v, n],
+                    [rows, 1],
+                    [left_distance, wide_v * n],
+                    copy_flags::NAN_ON_FAILURE,
+                );
             }
         }
         self.work.report_status(true);
@@ -299,7 +314,7 @@ impl Plan {
         self.work.values((values, real), n, 0);
         if vectors {
             let result = self.work.result(1);
-            self.relay(
+            self.copy_matrix(
                 at(matrix),
                 result,
                 [n, n],
@@ -322,7 +337,7 @@ impl Plan {
         self.work.values((values, out_dtype), n, 0);
         if vectors && dtype.is_complex() {
             let result = self.work.result(1);
-            self.relay(at(v), result, [n, n], [1, n], [n * n, n * n], copy_flags::NAN_ON_FAILURE);
+            self.copy_matrix(at(v), result, [n, n], [1, n], [n * n, n * n], copy_flags::NAN_ON_FAILURE);
         } else if vectors {
             self.work.pairs(v, values);
         }

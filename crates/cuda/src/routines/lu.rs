@@ -54,7 +54,7 @@ impl Plan {
         let dtype = self.work.dtype;
         let lu = self.factors(a, Some(b));
         let (n, k, size) = (lu.n, lu.k, dtype.size() as i64);
-        let corners = self.work.lu_invert_diagonal(&lu);
+        let inverses = self.work.lu_invert_diagonal(&lu);
         let x = self.work.scratch(n * k, dtype);
         // Subtracts the product of U's columns and the known solutions from the right-hand sides of `rows`.
         let put = |known: Range<i64>, rows: Range<i64>| Update {
@@ -73,7 +73,7 @@ impl Plan {
                 let m = (block.end - block.start) as u64;
                 self.product(Update {
                     dtype,
-                    a: ((corners, block.start * DIAGONAL_BLOCK * size), [m, m], DIAGONAL_BLOCK),
+                    a: ((inverses, block.start * DIAGONAL_BLOCK * size), [m, m], DIAGONAL_BLOCK),
                     b: ((lu.matrix, lu.at(block.start, n)), [m, k as u64], lu.stride),
                     c: ((x, block.start * k * size), k),
                     minus: false,
@@ -87,7 +87,7 @@ impl Plan {
             }
         }
         let result = self.work.result(0);
-        self.relay(at(x), result, [n, k], [k, 1], [n * k, n * k], copy_flags::NAN_ON_FAILURE);
+        self.copy_matrix(at(x), result, [n, k], [k, 1], [n * k, n * k], copy_flags::NAN_ON_FAILURE);
         self.work.report_status(false);
     }
 }
