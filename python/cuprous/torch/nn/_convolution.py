@@ -1,4 +1,4 @@
-"""Convolutions and transposed convolutions, and windows as columns (`unfold`) with their way back (`fold`)."""
+"""Convolutions and transposed convolutions, and windows as columns (`unfold`) and back (`fold`)."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def _columns(x: Tensor, windows: Windows) -> Tensor:
 
 
 class _Fold(Function):
-    """The way back of `unfold`, and the other way round."""
+    """The backward pass of `unfold` is `fold`, and the reverse."""
 
     @staticmethod
     def forward(ctx: Any, columns: Tensor, windows: Windows) -> Tensor:
