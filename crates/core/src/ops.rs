@@ -271,10 +271,15 @@ macro_rules! for_each_fun {
                 cost 20, vector Real, prelude Math, cpu |a| a.exp2(), cuda "exp2_({0})")
             (Expm1, "expm1", 1, Inexact => Same, "exp(x) - 1, precise near zero.",
                 cost 30, vector Real, prelude Math, cpu |a| a.expm1(), cuda "expm1_({0})")
+            // In double precision, because exp(x) overflows in float32 where the quotient does not.
             (Exprel, "exprel", 1, Float => Same, "(exp(x) - 1) / x, 1 at 0.",
-                cost 40, vector Real, prelude Math,
-                cpu |a| if a.eq(a.neg()) || a.is_inf() { a.exp() } else { a.expm1().div(a) },
-                cuda "(equal({0}, neg({0})) || isinf_({0}) ? exp_({0}) : div(expm1_({0}), {0}))")
+                cost 60, vector Never, prelude Math,
+                cpu |a| {
+                    let x = a.to_f64();
+                    Float::from_f64(if x == 0.0 || x.is_infinite() { x.exp() } else { x.exp_m1() / x })
+                },
+                cuda "(decltype(neg({0})))((double){0} == 0 || isinf((double){0}) ? exp((double){0}) \\
+                      : expm1((double){0}) / (double){0})")
             (Log, "log", 1, Inexact => Same, "Natural logarithm.",
                 cost 20, vector Real, prelude Math, cpu |a| a.ln(), cuda "log_({0})")
             (Log2, "log2", 1, Inexact => Same, "Logarithm to base two.",

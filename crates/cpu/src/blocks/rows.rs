@@ -7,7 +7,7 @@ use super::group::{GroupMap1, GroupMap2};
 use super::{BinaryFn, MapFn, UnaryFn, binary as binary_entry, is_scalar_for, unary as unary_entry};
 use crate::isa::Isa;
 use crate::math::{
-    self, B, BF16, F16, F32, F64,
+    self, B, BF16, F16, F32, F64, Float,
     complex::{C64, C128, Part},
 };
 
