@@ -1,4 +1,5 @@
-"""One row for each function: name, number of operands, code, what it is. A row of text names a native function."""
+"""The table of functions, one row each: name, number of operands, code, docstring. A string as code names a native
+function."""
 
 from __future__ import annotations
 
