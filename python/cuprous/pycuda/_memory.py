@@ -201,7 +201,7 @@ def _check_flags(name: str, flags: int) -> None:
     """Raises NotImplementedError for memory that kernels would access directly, under a device address."""
     if flags & host_alloc_flags.DEVICEMAP:
         raise NotImplementedError(
-            f"[{name}] DEVICEMAP is not supported; pass driver.InOut(array) to kernels, or use cuprous.cuda.mapped_array"
+            f"[{name}] DEVICEMAP is not supported; pass driver.InOut(array), or use cuprous.cuda.mapped_array"
         )
 
 

@@ -205,7 +205,7 @@ def mark_cuda_test(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def init_cuda_context_fixture() -> Iterator[None]:
-    """A generator for test fixtures; it needs no setup."""
+    """Yields once, as the body of test fixtures; no setup is needed."""
     yield
 
 

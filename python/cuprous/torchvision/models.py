@@ -200,7 +200,7 @@ def _vgg(name: str, normalised: bool) -> Callable[..., VGG]:
 
 
 def alexnet(*, weights: Any = None, progress: bool = True, pretrained: bool = False, **options: Any) -> AlexNet:
-    """AlexNet."""
+    """Returns an AlexNet."""
     _no_weights("alexnet", weights, pretrained)
     return AlexNet(**options)
 

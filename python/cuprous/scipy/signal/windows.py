@@ -44,37 +44,37 @@ def general_hamming(M: int, alpha: float, sym: bool = True) -> ndarray:
 
 
 def hamming(M: int, sym: bool = True) -> ndarray:
-    """Hamming's window."""
+    """Returns Hamming's window."""
     return general_hamming(M, 0.54, sym)
 
 
 def hann(M: int, sym: bool = True) -> ndarray:
-    """Hann's window."""
+    """Returns Hann's window."""
     return general_hamming(M, 0.5, sym)
 
 
 def blackman(M: int, sym: bool = True) -> ndarray:
-    """Blackman's window."""
+    """Returns Blackman's window."""
     return general_cosine(M, [0.42, 0.50, 0.08], sym)
 
 
 def nuttall(M: int, sym: bool = True) -> ndarray:
-    """Nuttall's minimum 4-term Blackman-Harris window."""
+    """Returns Nuttall's minimum 4-term Blackman-Harris window."""
     return general_cosine(M, [0.3635819, 0.4891775, 0.1365995, 0.0106411], sym)
 
 
 def blackmanharris(M: int, sym: bool = True) -> ndarray:
-    """The minimum 4-term Blackman-Harris window."""
+    """Returns the minimum 4-term Blackman-Harris window."""
     return general_cosine(M, [0.35875, 0.48829, 0.14128, 0.01168], sym)
 
 
 def flattop(M: int, sym: bool = True) -> ndarray:
-    """The flat top window."""
+    """Returns the flat top window."""
     return general_cosine(M, [0.21557895, 0.41663158, 0.277263158, 0.083578947, 0.006947368], sym)
 
 
 def boxcar(M: int, sym: bool = True) -> ndarray:
-    """All ones."""
+    """Returns a window of ones."""
     return _core.full([_points(M, sym)[0]], 1.0, "float64")
 
 
@@ -85,7 +85,7 @@ def _from_centre(M: int, sym: bool) -> tuple[ndarray, int]:
 
 
 def bartlett(M: int, sym: bool = True) -> ndarray:
-    """A triangle with zeros at its ends."""
+    """Returns a triangle with zeros at its ends."""
     n, full = _from_centre(M, sym)
     return boxcar(M) if M <= 1 else 1.0 - _map("absolute", n) * (2.0 / (full - 1))
 
@@ -108,7 +108,7 @@ def parzen(M: int, sym: bool = True) -> ndarray:
 
 
 def bohman(M: int, sym: bool = True) -> ndarray:
-    """Bohman's window."""
+    """Returns Bohman's window."""
     n, full = _from_centre(M, sym)
     if M <= 1:
         return boxcar(M)
@@ -149,7 +149,7 @@ def exponential(M: int, center: float | None = None, tau: float = 1.0, sym: bool
 
 
 def kaiser(M: int, beta: float, sym: bool = True) -> ndarray:
-    """Kaiser's window, by the Bessel function i0."""
+    """Returns Kaiser's window, computed by the Bessel function i0."""
     n, full = _from_centre(M, sym)
     if M <= 1:
         return boxcar(M)
