@@ -180,7 +180,7 @@ def _resnet(name: str) -> Callable[..., ResNet]:
     return make
 
 
-def _vgg(name: str, normalised: bool) -> Callable[..., VGG]:
+def _vgg(name: str, normalized: bool) -> Callable[..., VGG]:
     def make(*, weights: Any = None, progress: bool = True, pretrained: bool = False, **options: Any) -> VGG:
         _no_weights(name, weights, pretrained)
         features: list[nn.Module] = []
@@ -188,14 +188,14 @@ def _vgg(name: str, normalised: bool) -> Callable[..., VGG]:
         for count, out in zip(_VGGS[name], (64, 128, 256, 512, 512), strict=True):
             for _ in range(count):
                 features.append(nn.Conv2d(channels, out, 3, padding=1))
-                features += [nn.BatchNorm2d(out)] if normalised else []
+                features += [nn.BatchNorm2d(out)] if normalized else []
                 features.append(nn.ReLU(inplace=True))
                 channels = out
             features.append(nn.MaxPool2d(2, 2))
         return VGG(nn.Sequential(*features), **options)
 
-    make.__name__ = make.__qualname__ = name + ("_bn" if normalised else "")
-    make.__doc__ = f"A VGG of {sum(_VGGS[name]) + 3} layers{' with batch normalisation' if normalised else ''}."
+    make.__name__ = make.__qualname__ = name + ("_bn" if normalized else "")
+    make.__doc__ = f"A VGG of {sum(_VGGS[name]) + 3} layers{' with batch normalization' if normalized else ''}."
     return make
 
 

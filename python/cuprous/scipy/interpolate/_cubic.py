@@ -161,7 +161,7 @@ def _periodic_slopes(h: ndarray, steep: ndarray) -> ndarray:
     right = 3.0 * (h * steep_before + before * steep)
     if h.shape[0] == 1:
         slopes = steep * 0.0
-    elif h.shape[0] == 2:  # both neighbours are the same
+    elif h.shape[0] == 2:  # both neighbors are the same
         slopes = right / (2.0 * (h + before))
         other = (h + before) / (2.0 * (h + before))
         slopes = (slopes - other * cp.roll(slopes, 1, axis=0)) / (1.0 - other * other)

@@ -17,7 +17,7 @@ from cuprous import _core
 from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous._functions.index_routines import split_index
 from cuprous._functions.joining import stack
-from cuprous.scipy.ndimage._structures import host, neighbours
+from cuprous.scipy.ndimage._structures import host, neighbors
 from cuprous.scipy.ndimage._support import ArrayLike, ndarray, per_axis, source
 
 _INF = float("inf")
@@ -210,7 +210,7 @@ def distance_transform_cdt(
         structure = host(metric, bool)
         if any(n != 3 for n in structure.shape):
             raise ValueError("metric sizes must be equal to 3")
-        known = {"taxicab": neighbours(a.ndim, 1), "chessboard": neighbours(a.ndim, a.ndim)}
+        known = {"taxicab": neighbors(a.ndim, 1), "chessboard": neighbors(a.ndim, a.ndim)}
         equal = [m for m, s in known.items() if s.shape == structure.shape and (s == structure).all()]
         if not equal:
             raise NotImplementedError("[distance_transform_cdt] metric= of another structure is not supported")

@@ -418,12 +418,12 @@ def rotate(
     if reshape:
         corners = [[r[0] * y + r[1] * x for y, x in ((0, 0), (0, nx), (ny, 0), (ny, nx))] for r in rows]
         extents = [int(max(v) - min(v) + 0.5) for v in corners]
-    centre = [(n - 1) / 2 for n in extents]
+    center = [(n - 1) / 2 for n in extents]
     shape = list(a.shape)
     for axis, n in zip(plane, extents, strict=True):
         shape[axis] = n
     coords: Coordinates = [None] * a.ndim
     for axis, row, n in zip(plane, rows, (ny, nx), strict=True):
-        offset = (n - 1) / 2 - (row[0] * centre[0] + row[1] * centre[1])
+        offset = (n - 1) / 2 - (row[0] * center[0] + row[1] * center[1])
         coords[axis] = _combined(tuple(shape), list(row), offset, (plane[0], plane[1]))
     return _transformed(a, coords, tuple(shape), output, order, mode, cval, prefilter)

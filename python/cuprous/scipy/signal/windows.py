@@ -78,7 +78,7 @@ def boxcar(M: int, sym: bool = True) -> ndarray:
     return _core.full([_points(M, sym)[0]], 1.0, "float64")
 
 
-def _from_centre(M: int, sym: bool) -> tuple[ndarray, int]:
+def _from_center(M: int, sym: bool) -> tuple[ndarray, int]:
     """Returns the distances from the symmetric window's center, and its length."""
     count, full = _points(M, sym)
     return _sample_indices(count) - (full - 1) / 2.0, full
@@ -86,19 +86,19 @@ def _from_centre(M: int, sym: bool) -> tuple[ndarray, int]:
 
 def bartlett(M: int, sym: bool = True) -> ndarray:
     """Returns a triangle with zeros at its ends."""
-    n, full = _from_centre(M, sym)
+    n, full = _from_center(M, sym)
     return boxcar(M) if M <= 1 else 1.0 - _map("absolute", n) * (2.0 / (full - 1))
 
 
 def triang(M: int, sym: bool = True) -> ndarray:
     """Returns a triangle whose zeros lie beyond its ends."""
-    n, full = _from_centre(M, sym)
+    n, full = _from_center(M, sym)
     return boxcar(M) if M <= 1 else 1.0 - _map("absolute", n) * (2.0 / (full if full % 2 == 0 else full + 1))
 
 
 def parzen(M: int, sym: bool = True) -> ndarray:
     """Returns Parzen's window, a piecewise cubic."""
-    n, full = _from_centre(M, sym)
+    n, full = _from_center(M, sym)
     if M <= 1:
         return boxcar(M)
     x = _map("absolute", n) * (2.0 / full)
@@ -109,7 +109,7 @@ def parzen(M: int, sym: bool = True) -> ndarray:
 
 def bohman(M: int, sym: bool = True) -> ndarray:
     """Returns Bohman's window."""
-    n, full = _from_centre(M, sym)
+    n, full = _from_center(M, sym)
     if M <= 1:
         return boxcar(M)
     x = _map("absolute", n) * (2.0 / (full - 1))
@@ -125,13 +125,13 @@ def cosine(M: int, sym: bool = True) -> ndarray:
 
 def gaussian(M: int, std: float, sym: bool = True) -> ndarray:
     """Returns a Gaussian with the standard deviation `std`, in points."""
-    n, _ = _from_centre(M, sym)
+    n, _ = _from_center(M, sym)
     return boxcar(M) if M <= 1 else _map("exp", n * n * (-0.5 / (std * std)))
 
 
 def general_gaussian(M: int, p: float, sig: float, sym: bool = True) -> ndarray:
     """Returns exp(-|n / sig|**(2 p) / 2)."""
-    n, _ = _from_centre(M, sym)
+    n, _ = _from_center(M, sym)
     return boxcar(M) if M <= 1 else _map("exp", _map("power", _map("absolute", n / sig), 2.0 * p) * -0.5)
 
 
@@ -150,7 +150,7 @@ def exponential(M: int, center: float | None = None, tau: float = 1.0, sym: bool
 
 def kaiser(M: int, beta: float, sym: bool = True) -> ndarray:
     """Returns Kaiser's window, computed by the Bessel function i0."""
-    n, full = _from_centre(M, sym)
+    n, full = _from_center(M, sym)
     if M <= 1:
         return boxcar(M)
     x = n * (2.0 / (full - 1))
@@ -163,7 +163,7 @@ def tukey(M: int, alpha: float = 0.5, sym: bool = True) -> ndarray:
         return boxcar(M, sym)
     if alpha >= 1.0:
         return hann(M, sym)
-    n, full = _from_centre(M, sym)
+    n, full = _from_center(M, sym)
     edge = (full - 1) / 2.0 - _map("absolute", n)
     width = alpha * (full - 1) / 2.0
     return _map("where", edge < width, (1.0 - _map("cos", edge * (math.pi / width))) * 0.5, 1.0)
@@ -171,7 +171,7 @@ def tukey(M: int, alpha: float = 0.5, sym: bool = True) -> ndarray:
 
 def barthann(M: int, sym: bool = True) -> ndarray:
     """Returns a weighted sum of Bartlett's and Hann's windows."""
-    n, full = _from_centre(M, sym)
+    n, full = _from_center(M, sym)
     if M <= 1:
         return boxcar(M)
     x = _map("absolute", n) * (1.0 / (full - 1))
@@ -180,7 +180,7 @@ def barthann(M: int, sym: bool = True) -> ndarray:
 
 def lanczos(M: int, *, sym: bool = True) -> ndarray:
     """Returns the main lobe of a sinc."""
-    n, full = _from_centre(M, sym)
+    n, full = _from_center(M, sym)
     return boxcar(M) if M <= 1 else sinc(n * (2.0 / (full - 1)))
 
 
@@ -205,7 +205,7 @@ def kaiser_bessel_derived(M: int, beta: float, *, sym: bool = True) -> ndarray:
 def taylor(M: int, nbar: int = 4, sll: float = 30, norm: bool = True, sym: bool = True) -> ndarray:
     """Returns Taylor's window: the `nbar` side lobes nearest to the main lobe are `sll` decibels below it (W. G.
     Carrara et al., "Spotlight Synthetic Aperture Radar", 1995, appendix D.2); `norm` makes the center 1."""
-    n, full = _from_centre(M, sym)
+    n, full = _from_center(M, sym)
     if M <= 1:
         return boxcar(M)
     a = math.acosh(10.0 ** (sll / 20.0)) / math.pi

@@ -48,9 +48,9 @@ def ndtri(p: ndarray) -> ndarray:
 
 def _quantile(y: ndarray, upper: ndarray) -> ndarray:
     """Computes the quantile of `y`, or of 1 - y where `upper` holds."""
-    centre = y - 0.5
-    square = centre * centre
-    middle = centre + centre * (square * polynomial(square, _P0) / polynomial(square, _Q0))
+    center = y - 0.5
+    square = center * center
+    middle = center + center * (square * polynomial(square, _P0) / polynomial(square, _Q0))
     middle = middle * math.sqrt(2.0 * math.pi)
     x = _map("sqrt", _map("log", y) * -2.0)
     z = 1.0 / x

@@ -57,7 +57,7 @@ def entropy(
     return _kept(total if base is None else total / math.log(base), pk, axis, keepdims)
 
 
-def _centred(x: ndarray, axis: int) -> ndarray:
+def _centered(x: ndarray, axis: int) -> ndarray:
     return x - cp.mean(x, axis=axis, keepdims=True)
 
 
@@ -101,7 +101,7 @@ def pearsonr(
 
 
 def _coefficient(a: ndarray, b: ndarray, along: int) -> ndarray:
-    u, v = _centred(a, along), _centred(b, along)
+    u, v = _centered(a, along), _centered(b, along)
     u, v = (d / _map("sqrt", cp.sum(d * d, axis=along, keepdims=True)) for d in (u, v))
     r = _map("minimum", _map("maximum", cp.sum(u * v, axis=along), -1.0), 1.0)
     constant = _map("logical_or", *(cp.max(s, axis=along) == cp.min(s, axis=along) for s in (a, b)))
@@ -190,7 +190,7 @@ def linregress(
 def _line(a: ndarray, b: ndarray, n: int, alternative: str) -> list[ndarray]:
     """Returns the fields of `linregress` for points along the last axis."""
     last = a.ndim - 1
-    u, v = _centred(a, last), _centred(b, last)
+    u, v = _centered(a, last), _centered(b, last)
     xx, yy, xy = (cp.mean(s, axis=last) for s in (u * u, v * v, u * v))
     xx = _map("where", xx == 0.0, math.nan, xx)
     slope = xy / xx
