@@ -85,8 +85,8 @@ class host_alloc_flags(enum.IntFlag):
 
 
 NO_TEXTURES = (
-    "NVIDIA removed texture and surface references in CUDA 12; give kernels the address of an array (`const float *`, "
-    "read with __ldg), or a texture object that the kernel's own code makes"
+    "NVIDIA removed texture and surface references in CUDA 12; pass kernels the address of an array (`const float *`, "
+    "read with __ldg), or a texture object that the program creates"
 )
 _SHAPED = "copy rows with memcpy_htod, memcpy_dtoh and memcpy_dtod, or slice arrays of gpuarray"
 _MANAGED = "use gpuarray, or mem_alloc with copies"

@@ -22,7 +22,7 @@ def _unary(name: str, ours: str) -> Callable[..., GPUArray]:
         return into(output, getattr(cuprous, ours)(raw(array)), array.allocator)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"NumPy's `{ours}` of each element, into `out` if it is given."
+    function.__doc__ = f"Applies NumPy's `{ours}` to each element; writes to `out` if given."
     return function
 
 

@@ -120,7 +120,7 @@ def _quasi(name: str) -> Callable[..., NoReturn]:
         raise NotImplementedError(f"[{name}] is not supported; use XORWOWRandomNumberGenerator, or scipy.stats.qmc")
 
     refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Not supported: numbers that fill space evenly."
+    refuse.__doc__ = "Not supported: quasi-random numbers."
     return refuse
 
 

@@ -166,11 +166,11 @@ def _elementwise(name: str, doc: str) -> Callable[..., GPUArray]:
     return function
 
 
-maximum = _elementwise("maximum", "The larger of two.")
-minimum = _elementwise("minimum", "The smaller of two.")
-logical_and = _elementwise("logical_and", "Whether both are true.")
-logical_or = _elementwise("logical_or", "Whether one is true.")
-logical_not = _elementwise("logical_not", "Whether it is false.")
+maximum = _elementwise("maximum", "Returns the elementwise maximum of two operands.")
+minimum = _elementwise("minimum", "Returns the elementwise minimum of two operands.")
+logical_and = _elementwise("logical_and", "Returns whether both operands are true, elementwise.")
+logical_or = _elementwise("logical_or", "Returns whether at least one operand is true, elementwise.")
+logical_not = _elementwise("logical_not", "Returns whether the operand is false, elementwise.")
 
 
 # --- reductions

@@ -165,7 +165,7 @@ def _no_weights(name: str, weights: Any, pretrained: Any) -> None:
     """Raises NotImplementedError for pretrained weights, which would have to be downloaded."""
     if weights is not None or pretrained:
         raise NotImplementedError(f"[{name}] weights={weights or 'pretrained'!r} is not supported: nothing is "
-                                  "downloaded; make the model without, and load_state_dict a local file")  # fmt: skip
+                                  "downloaded; create the model, then load_state_dict a local file")  # fmt: skip
 
 
 def _resnet(name: str) -> Callable[..., ResNet]:
@@ -176,7 +176,7 @@ def _resnet(name: str) -> Callable[..., ResNet]:
         return ResNet(block, layers, **(more | options))
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"A ResNet of {layers} blocks."
+    make.__doc__ = f"Returns a ResNet with {layers} blocks in its stages."
     return make
 
 
@@ -195,7 +195,7 @@ def _vgg(name: str, normalized: bool) -> Callable[..., VGG]:
         return VGG(nn.Sequential(*features), **options)
 
     make.__name__ = make.__qualname__ = name + ("_bn" if normalized else "")
-    make.__doc__ = f"A VGG of {sum(_VGGS[name]) + 3} layers{' with batch normalization' if normalized else ''}."
+    make.__doc__ = f"Returns a VGG of {sum(_VGGS[name]) + 3} layers{' with batch norm' if normalized else ''}."
     return make
 
 

@@ -11,7 +11,7 @@ from cuprous.scipy.interpolate._grid import RegularGridInterpolator, interpn
 from cuprous.scipy.interpolate._line import interp1d
 from cuprous.scipy.interpolate._pieces import PPoly
 
-_SCATTERED = "points without a grid: use scipy.interpolate's on array.get()"
+_SCATTERED = "scattered points: use scipy.interpolate's on array.get()"
 _SMOOTH = "smoothing splines: use scipy.interpolate's on array.get()"
 #: SciPy names that are not supported, each with the nearest alternative.
 ALTERNATIVES = {

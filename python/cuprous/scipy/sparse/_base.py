@@ -20,7 +20,7 @@ _DTYPES = (
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64",
     "complex64", "complex128",
 )  # fmt: skip
-_NO_FORMAT = "there are the formats csr, csc and coo"
+_NO_FORMAT = "use csr, csc or coo"
 
 
 def check_swap(axes: Any) -> None:

@@ -237,7 +237,7 @@ def _single(name: str) -> Callable[..., ndarray]:
         return _metric(name, name, [a.reshape([1, a.size])], {"w": w})(a, b)
 
     distance.__name__ = distance.__qualname__ = name
-    distance.__doc__ = f"The distance {name!r} of two vectors, possibly with weights; see `cdist`."
+    distance.__doc__ = f"Returns the {name} distance of two vectors, optionally weighted; see `cdist`."
     return distance
 
 

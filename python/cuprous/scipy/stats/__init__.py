@@ -39,7 +39,7 @@ from cuprous.scipy.stats._tests import (
 
 globals().update(DISTRIBUTIONS)
 
-_EXACT = "its p-values are counted one by one: use scipy.stats' on array.get()"
+_EXACT = "exact p-values need sequential counting: use scipy.stats' on array.get()"
 #: SciPy names that are not supported, each with the nearest alternative.
 ALTERNATIVES = {
     "binomtest": "use special.bdtr",

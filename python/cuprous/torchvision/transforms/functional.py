@@ -256,9 +256,9 @@ def _enhanced(kind: str, doc: str) -> Callable[[Any, float], Any]:
     return adjust
 
 
-adjust_brightness = _enhanced("Brightness", "Brighter or darker: 0 is black, 1 the image.")
-adjust_contrast = _enhanced("Contrast", "More or less contrast: 0 is gray, 1 the image.")
-adjust_saturation = _enhanced("Color", "More or less color: 0 is gray, 1 the image.")
+adjust_brightness = _enhanced("Brightness", "Adjusts brightness: factor 0 gives a black image, 1 the original.")
+adjust_contrast = _enhanced("Contrast", "Adjusts contrast: factor 0 gives a gray image, 1 the original.")
+adjust_saturation = _enhanced("Color", "Adjusts color saturation: factor 0 gives a gray image, 1 the original.")
 
 
 def adjust_hue(img: Any, hue_factor: float) -> Any:
