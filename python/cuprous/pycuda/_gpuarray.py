@@ -233,7 +233,7 @@ class GPUArray:
         """Wraps a result, using this array's allocator."""
         return wrap(array, self.allocator, record)
 
-    def _shown(self, array: Any, record: np.dtype[Any] | None = None) -> GPUArray:
+    def _view_of(self, array: Any, record: np.dtype[Any] | None = None) -> GPUArray:
         """Wraps a view of this array's memory."""
         result = wrap(array, record=record)
         result.base, result.allocator = self, self.allocator
@@ -253,19 +253,19 @@ class GPUArray:
         if not (array.is_c_contiguous or array.is_f_contiguous):
             raise RuntimeError("only contiguous arrays may be used as arguments to this operation")
         if self._record is not None:
-            return self._shown(cuprous.reshape(array, _filled(wanted, self.size) + array.shape[-1:]), self._record)
+            return self._view_of(cuprous.reshape(array, _filled(wanted, self.size) + array.shape[-1:]), self._record)
         flat = cuprous.ravel(array if array.is_c_contiguous else array.T)
-        return self._shown(cuprous.reshape(flat, wanted) if order == "C" else cuprous.reshape(flat, wanted[::-1]).T)
+        return self._view_of(cuprous.reshape(flat, wanted) if order == "C" else cuprous.reshape(flat, wanted[::-1]).T)
 
     def ravel(self) -> GPUArray:
         """Returns a flattened view."""
-        return self.reshape(-1) if self._record is not None else self._shown(cuprous.ravel(self._array))
+        return self.reshape(-1) if self._record is not None else self._view_of(cuprous.ravel(self._array))
 
     def view(self, dtype: Any = None) -> GPUArray:
         """Returns a view of the same memory as another dtype."""
         wanted = self.dtype if dtype is None else np.dtype(dtype)
         if self._record is None and wanted.names is None:
-            return self._shown(self._array.view(wanted))  # type: ignore[attr-defined]
+            return self._view_of(self._array.view(wanted))  # type: ignore[attr-defined]
         if not self._array.is_c_contiguous:
             raise NotImplementedError("[view] of records with gaps between them is not supported; copy the array")
         size = wanted.itemsize
@@ -275,20 +275,20 @@ class GPUArray:
         flat: Any = cuprous.ravel(self._array).view("uint8")  # type: ignore[attr-defined]
         shape = (*self.shape[:-1], last // size)
         if wanted.names is None:
-            return self._shown(flat.view(wanted).reshape(shape))
-        return self._shown(flat.reshape((*shape, size)), wanted)
+            return self._view_of(flat.view(wanted).reshape(shape))
+        return self._view_of(flat.reshape((*shape, size)), wanted)
 
     def squeeze(self) -> GPUArray:
         """Returns a view without axes of length one."""
         alone = tuple(k for k, n in enumerate(self.shape) if n == 1)
-        return self._shown(cuprous.squeeze(self._array, alone), self._record)
+        return self._view_of(cuprous.squeeze(self._array, alone), self._record)
 
     def transpose(self, axes: Any = None) -> GPUArray:
         """Returns a view with permuted axes, reversed if None."""
         if self._record is not None:
             axes = tuple(range(self.ndim))[::-1] if axes is None else tuple(int(k) % self.ndim for k in axes)
-            return self._shown(cuprous.transpose(self._array, (*axes, self.ndim)), self._record)
-        return self._shown(cuprous.transpose(self._array, axes))
+            return self._view_of(cuprous.transpose(self._array, (*axes, self.ndim)), self._record)
+        return self._view_of(cuprous.transpose(self._array, axes))
 
     @property
     def T(self) -> GPUArray:
@@ -319,8 +319,8 @@ class GPUArray:
 
     def __getitem__(self, index: Any) -> GPUArray:
         if self._record is None:
-            return self._shown(cuprous.asarray(self._array[raw(index)]))
-        return self._shown(self._array[_of_records(index)], self._record)
+            return self._view_of(cuprous.asarray(self._array[raw(index)]))
+        return self._view_of(self._array[_of_records(index)], self._record)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if self._record is None:

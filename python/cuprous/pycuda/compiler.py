@@ -50,8 +50,8 @@ def _options(options: Any, include_dirs: Any) -> list[str]:
     flags = [str(o) for o in (DEFAULT_NVCC_FLAGS if options is None else options)]
     kept = [o for o in flags if not o.startswith(for_nvcc) or o == "-lineinfo"]
     # nvcc defines the constants of <math.h> and <limits.h> without an include.
-    unasked = [f"--pre-include={OURS / name}" for name in ("math.h", "limits.h")]
-    return kept + [f"--include-path={folder}" for folder in include_dirs] + unasked
+    default_includes = [f"--pre-include={OURS / name}" for name in ("math.h", "limits.h")]
+    return kept + [f"--include-path={folder}" for folder in include_dirs] + default_includes
 
 
 class SourceModule(Module):
@@ -138,10 +138,12 @@ class DynamicModule(Module):
     def add_source(self, source: str, nvcc_options: Any = None, name: str = "kernel.ptx") -> DynamicModule:
         """Compiles a source and adds it to the link."""
         flags = [o for o in _options(nvcc_options, self._include_dirs) if o not in SEPARATE]
-        aimed = self._arch or target()
+        target_arch = self._arch or target()
         text = translated(source, self._no_extern_c)
         try:
-            compiled = compile_source(text, name, aimed, [*flags, *include_options(), "--relocatable-device-code=true"])
+            compiled = compile_source(
+                text, name, target_arch, [*flags, *include_options(), "--relocatable-device-code=true"]
+            )
         except RuntimeError as error:
             raise CompileError(str(error), ("nvrtc", *flags), stderr=str(error)) from None
         self._inputs.append(("cubin", name, compiled.code))

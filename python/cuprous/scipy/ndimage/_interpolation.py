@@ -60,8 +60,8 @@ def _mapped_inside(c: ndarray, n: int, mode: str) -> ndarray:
     shift = 0.0 if mode == "mirror" else 1.0
     period = 2.0 * n - 2.0 if mode == "mirror" else 2.0 * n
     below = c + period * _map("floor", -c / period)
-    turn = below <= 1.0 - n if mode == "mirror" else below < -float(n)
-    below = _where(turn, below + period, -below - shift)
+    past_period = below <= 1.0 - n if mode == "mirror" else below < -float(n)
+    below = _where(past_period, below + period, -below - shift)
     above = c - period * _map("floor", c / period)
     above = _where(above >= float(n), period - above - shift, above)
     return _where(c < 0.0, below, _where(c > n - 1.0, above, c))

@@ -81,6 +81,6 @@ def _center(windows: Any, n: int, nw: float, norm: str) -> float:
     if norm == "approximate":
         return float(n**2 / float(n**2 + nw))
     spectrum = np.fft.rfft(windows[0])
-    turn = -(1 - 1.0 / n) * np.arange(1, n // 2 + 1)
-    spectrum[1:] *= 2 * np.exp(-1j * np.pi * turn)
+    cycles = -(1 - 1.0 / n) * np.arange(1, n // 2 + 1)
+    spectrum[1:] *= 2 * np.exp(-1j * np.pi * cycles)
     return float(n / spectrum.real.sum())

@@ -122,7 +122,7 @@ def _rows(x: Any, name: str) -> ndarray:
     return a if a.dtype_name == "float64" else _core.cast(a, "float64")
 
 
-def _deliver(result: ndarray, out: Any) -> ndarray:
+def _write_out(result: ndarray, out: Any) -> ndarray:
     if is_numpy_array(out):
         raise unsupported(out)
     if out is None:
@@ -159,9 +159,9 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
         raise ValueError("XA and XB must have the same number of columns (i.e. feature dimension.)")
     found = _metric("cdist", metric, [a, b], kwargs)
     if 0 in (*a.shape, b.shape[0]):
-        return _deliver(_core.full((a.shape[0], b.shape[0]), 0.0, "float64"), out)
+        return _write_out(_core.full((a.shape[0], b.shape[0]), 0.0, "float64"), out)
     m, n = a.shape
-    return _deliver(found(a.reshape([m, 1, n]), b.reshape([1, b.shape[0], n])), out)
+    return _write_out(found(a.reshape([m, 1, n]), b.reshape([1, b.shape[0], n])), out)
 
 
 def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> ndarray:
@@ -173,9 +173,9 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
     found = _metric("pdist", metric, [a], kwargs)
     m, n = a.shape
     if m < 2 or n == 0:
-        return _deliver(_core.full((m * (m - 1) // 2,), 0.0, "float64"), out)
+        return _write_out(_core.full((m * (m - 1) // 2,), 0.0, "float64"), out)
     square = found(a.reshape([m, 1, n]), a.reshape([1, m, n]))
-    return _deliver(square[cp.triu_indices(m, 1)], out)
+    return _write_out(square[cp.triu_indices(m, 1)], out)
 
 
 def squareform(X: Any, force: str = "no", checks: bool = True) -> ndarray:

@@ -21,8 +21,8 @@ def student_pair(df: ndarray, t: ndarray) -> tuple[ndarray, ndarray]:
     some = both(y > 0.0, x > 0.0)
     beyond, within = beta_pair(n * 0.5, n * 0.0 + 0.5, where(some, x, 0.5), where(some, y, 0.5))
     beyond, within = (where(y > 0.0, where(x > 0.0, v, e), 1.0 - e) for v, e in ((beyond, 0.0), (within, 1.0)))
-    endless = _map("isinf", t)
-    beyond, within = where(endless, 0.0, beyond), where(endless, 1.0, within)
+    infinite = _map("isinf", t)
+    beyond, within = where(infinite, 0.0, beyond), where(infinite, 1.0, within)
     # For df > 1e10, the equivalent normal quantile; further terms of its expansion are below rounding.
     size = _map("minimum", _map("absolute", t), 50.0)
     z = size * (1.0 - (size * size + 1.0) / (4.0 * _map("maximum", df, 1e10))) * math.sqrt(0.5)

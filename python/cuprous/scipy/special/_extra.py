@@ -47,11 +47,11 @@ def agm(a: ndarray, b: ndarray) -> ndarray:
     x, y = a * sign, b * sign
     wrong = _map("logical_or", x < 0.0, y < 0.0)
     zero = _map("logical_or", x == 0.0, y == 0.0)
-    endless = _map("isinf", x + y)
+    infinite = _map("isinf", x + y)
     for _ in range(14):
         x, y = (x + y) * 0.5, _map("sqrt", x) * _map("sqrt", y)
-    wrong = _map("logical_or", _map("logical_or", wrong, both(endless, zero)), isnan(a + b))
-    return where(wrong, math.nan, where(zero, 0.0, where(endless, math.inf, x) * sign))
+    wrong = _map("logical_or", _map("logical_or", wrong, both(infinite, zero)), isnan(a + b))
+    return where(wrong, math.nan, where(zero, 0.0, where(infinite, math.inf, x) * sign))
 
 
 def multigammaln(a: Any, d: int) -> ndarray:

@@ -45,8 +45,8 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> ndarray:
     known = both(size > 0.0, size < math.inf)
     safe = where(known, z, 1.0 + 0j)
     # Start: far from 0 from the branch's logarithms, near the branch point from a series in p.
-    turn = _core.cast(branch, "complex128") * (2j * math.pi)
-    logarithm = _map("log", safe) + turn
+    branch_angle = _core.cast(branch, "complex128") * (2j * math.pi)
+    logarithm = _map("log", safe) + branch_angle
     w = logarithm - _map("log", where(_map("absolute", logarithm) == 0.0, 1.0 + 0j, logarithm))
     p = _map("sqrt", (safe * math.e + 1.0) * 2.0)
     series = p * (p * (p * (11.0 / 72.0) - 1.0 / 3.0) + 1.0) - 1.0
@@ -72,5 +72,5 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> ndarray:
         slope = slope - excess * (w + 2.0) / where(point, 1.0 + 0j, w * 2.0 + 2.0)
         w = where(point, w, w - excess / where(slope == 0.0, 1.0 + 0j, slope))
     zero = where(branch == 0.0, 0j, complex(-math.inf, 0.0))
-    huge = where(re == math.inf, z + turn, -z + (turn + 1j * math.pi))
+    huge = where(re == math.inf, z + branch_angle, -z + (branch_angle + 1j * math.pi))
     return where(known, w, where(size == 0.0, zero, where(size == math.inf, huge, complex(math.nan, math.nan))))

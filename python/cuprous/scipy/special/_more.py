@@ -87,8 +87,8 @@ def zeta(x: Any, q: Any) -> ndarray:
     for k, b in enumerate(_BERNOULLI):
         total = total + term * b
         term = term * (exponent + (2 * k + 1.0)) * (inverse * inverse) * (exponent + (2 * k + 2.0))
-    endless = _where(base > 1.0, 0.0, _core.full((), math.inf, total.dtype_name))
-    total = _where(exponent == math.inf, _where(base == 1.0, 1.0, endless), total)
+    at_infinity = _where(base > 1.0, 0.0, _core.full((), math.inf, total.dtype_name))
+    total = _where(exponent == math.inf, _where(base == 1.0, 1.0, at_infinity), total)
     total = _where(_map("logical_or", exponent == 1.0, base == 0.0), math.inf, total)
     undefined = _map("logical_or", exponent < 1.0, base < 0.0)
     return _where(_map("logical_or", undefined, c.isnan(exponent + base)), math.nan, total)
@@ -130,9 +130,9 @@ def ellipe(m: ndarray) -> ndarray:
 def _octant(x: ndarray) -> tuple[ndarray, ndarray, ndarray]:
     """Reduces |x| degrees by the nearest multiple of 90. Returns sine and cosine of the rest, and the multiple modulo
     4."""
-    turn = _map("fmod", _map("absolute", x), 360.0)
-    quarter = _map("rint", turn * (1.0 / 90.0))
-    rest = (turn - quarter * 90.0) * (math.pi / 180.0)
+    angle = _map("fmod", _map("absolute", x), 360.0)
+    quarter = _map("rint", angle * (1.0 / 90.0))
+    rest = (angle - quarter * 90.0) * (math.pi / 180.0)
     return _map("sin", rest), _map("cos", rest), _map("fmod", quarter, 4.0)
 
 

@@ -23,17 +23,19 @@ def paths_outside(m: int, n: int, steps: int, both: bool) -> float:
     common = math.gcd(m, n)
     across, down = n // common, m // common
     first = np.arange(m + 1, dtype=np.int64)
-    been = np.zeros(m + 2)
+    probability = np.zeros(m + 2)
     for total in range(m + n + 1):
         low, high = max(0, total - n), min(m, total)
         i = first[low : high + 1]
         if total:
-            # been[k + 1] belongs to k elements of the first sample.
-            been[low + 1 : high + 2] = (i * been[low : high + 1] + (total - i) * been[low + 1 : high + 2]) / total
+            # probability[k + 1] belongs to k elements of the first sample.
+            probability[low + 1 : high + 2] = (
+                i * probability[low : high + 1] + (total - i) * probability[low + 1 : high + 2]
+            ) / total
         apart = i * across - (total - i) * down
         outside = np.abs(apart) >= steps if both else apart >= steps
-        been[low + 1 : high + 2][outside] = 1.0
-    return float(been[m + 1])
+        probability[low + 1 : high + 2][outside] = 1.0
+    return float(probability[m + 1])
 
 
 def one_sided(n: int, d: float) -> float:

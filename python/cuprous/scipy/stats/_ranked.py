@@ -62,7 +62,7 @@ def _method(name: str, method: str, choices: tuple[str, ...]) -> None:
         raise ValueError(f"[{name}] method={method!r} is none of {choices}")
 
 
-def _distinct(ranks: list[ndarray]) -> ndarray:
+def _tie_sizes(ranks: list[ndarray]) -> ndarray:
     """Returns, for each element, the size of its group of equal elements."""
     last, first = ranks
     return last - first + 1.0
@@ -70,7 +70,7 @@ def _distinct(ranks: list[ndarray]) -> ndarray:
 
 def _ties(x: ndarray) -> ndarray:
     """Returns, for each element, the number of equal elements along the last axis."""
-    return _distinct([rankdata(x, method, axis=-1) for method in ("max", "min")])
+    return _tie_sizes([rankdata(x, method, axis=-1) for method in ("max", "min")])
 
 
 def _inversions(m: int, n: int) -> np.ndarray:
@@ -281,14 +281,14 @@ def ks_2samp(
     a, b = _pair(data1, data2, axis, "ks_2samp", nan_policy)
     shape, count = a.shape[:-1], math.prod(a.shape[:-1])
     first, second = (v.reshape([count, v.shape[-1]]) for v in (a, b))
-    found = [_apart(first[i], second[i], alternative, method) for i in range(count)]
+    found = [_ks_row(first[i], second[i], alternative, method) for i in range(count)]
     d, p, location, sign = (
         _kept(cp.asarray([f[i] for f in found], "float64").reshape(shape), data1, axis, keepdims) for i in range(4)
     )
     return KstestResult(d, p, location, sign)
 
 
-def _apart(x: ndarray, y: ndarray, alternative: str, method: str) -> tuple[float, float, float, float]:
+def _ks_row(x: ndarray, y: ndarray, alternative: str, method: str) -> tuple[float, float, float, float]:
     m, n = x.size, y.size
     both = cp.concatenate([x, y])
     if not m or not n or bool(cp.any(cp.isnan(both))):
@@ -297,10 +297,10 @@ def _apart(x: ndarray, y: ndarray, alternative: str, method: str) -> tuple[float
     both = cp.concatenate([x, y])
     gap = cp.searchsorted(x, both, side="right") / m - cp.searchsorted(y, both, side="right") / n
     low, high = cp.argmin(gap), cp.argmax(gap)
-    shown = _core.to_numpy(cp.stack([gap[low], both[low], gap[high], both[high]])).tolist()
-    below, above = (max(0.0, min(1.0, v)) for v in (-shown[0], shown[2]))
+    extremes = _core.to_numpy(cp.stack([gap[low], both[low], gap[high], both[high]])).tolist()
+    below, above = (max(0.0, min(1.0, v)) for v in (-extremes[0], extremes[2]))
     lower = alternative == "less" or (alternative == "two-sided" and below > above)
-    d, location, sign = (below, shown[1], -1.0) if lower else (above, shown[3], 1.0)
+    d, location, sign = (below, extremes[1], -1.0) if lower else (above, extremes[3], 1.0)
     if method == "exact" or (method == "auto" and max(m, n) <= 10_000):
         common = m * n // math.gcd(m, n)
         steps = round(d * common)

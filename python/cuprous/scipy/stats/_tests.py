@@ -41,9 +41,9 @@ def _tested(
     t = estimate / error
     df = df if isinstance(df, ndarray) else _core.full((), float(df), "float64")
     p = student_pvalue(df, t, alternative)
-    shown = [_kept(v, a, axis, keepdims) for v in (t, p, estimate, error)]
+    results = [_kept(v, a, axis, keepdims) for v in (t, p, estimate, error)]
     spread = _map("where", cp.isnan(estimate), math.nan, df)
-    return TtestResult(shown[0], shown[1], _kept(spread, a, axis, keepdims), shown[2], shown[3], alternative)
+    return TtestResult(results[0], results[1], _kept(spread, a, axis, keepdims), results[2], results[3], alternative)
 
 
 def ttest_1samp(
@@ -197,8 +197,8 @@ def _variance_ratio(groups: list[ndarray], axis: int) -> tuple[ndarray, ndarray]
     """Returns Fisher's F, the ratio of the variance between groups to that within, and its p-value."""
     counts = [g.shape[axis] for g in groups]
     total, k = sum(counts), len(groups)
-    grand = sum(cp.sum(g, axis=axis, keepdims=True) for g in groups) / float(total)
-    groups = [g - grand for g in groups]  # reduces cancellation
+    grand_mean = sum(cp.sum(g, axis=axis, keepdims=True) for g in groups) / float(total)
+    groups = [g - grand_mean for g in groups]  # reduces cancellation
     means = [cp.mean(g, axis=axis, keepdims=True) for g in groups]
     between: Any = sum(cp.squeeze(m * m, axis) * float(n) for m, n in zip(means, counts, strict=True))
     within = sum(cp.sum((g - m) ** 2, axis=axis) for g, m in zip(groups, means, strict=True))
@@ -293,8 +293,8 @@ def skewtest(
     x, along = sample(a, axis, "skewtest", nan_policy)
     n = float(x.shape[along])
     z = skew(x, along) * math.nan if n < 8 else _skew_score(skew(x, along), n)
-    shown = [_kept(v, a, axis, keepdims) for v in (z, normal_pvalue(z, alternative))]
-    return SignificanceResult(*shown)
+    results = [_kept(v, a, axis, keepdims) for v in (z, normal_pvalue(z, alternative))]
+    return SignificanceResult(*results)
 
 
 def _skew_score(g: ndarray, n: float) -> ndarray:
@@ -317,17 +317,17 @@ def kurtosistest(
     n = float(x.shape[along])
     g = kurtosis(x, along, fisher=False)
     z = g * math.nan if n < 5 else _kurtosis_score(g, n)
-    shown = [_kept(v, a, axis, keepdims) for v in (z, normal_pvalue(z, alternative))]
-    return SignificanceResult(*shown)
+    results = [_kept(v, a, axis, keepdims) for v in (z, normal_pvalue(z, alternative))]
+    return SignificanceResult(*results)
 
 
 def _kurtosis_score(g: ndarray, n: float) -> ndarray:
     spread = 24.0 * n * (n - 2) * (n - 3) / ((n + 1) ** 2 * (n + 3) * (n + 5))
     x = (g - 3.0 * (n - 1) / (n + 1)) / math.sqrt(spread)
-    lean = (
+    asymmetry = (
         6.0 * (n * n - 5 * n + 2) / ((n + 7) * (n + 9)) * math.sqrt(6.0 * (n + 3) * (n + 5) / (n * (n - 2) * (n - 3)))
     )
-    a = 6.0 + 8.0 / lean * (2.0 / lean + math.sqrt(1.0 + 4.0 / lean**2))
+    a = 6.0 + 8.0 / asymmetry * (2.0 / asymmetry + math.sqrt(1.0 + 4.0 / asymmetry**2))
     below = 1.0 + x * math.sqrt(2.0 / (a - 4.0))
     root = _map("cbrt", (1.0 - 2.0 / a) / _map("where", below == 0.0, math.nan, below))
     return (1.0 - 2.0 / (9.0 * a) - root) / math.sqrt(2.0 / (9.0 * a))
