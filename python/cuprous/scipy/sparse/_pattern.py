@@ -41,7 +41,7 @@ class Pattern:
     pattern is never shared, and a shared one is copied before it is exposed.
     """
 
-    __slots__ = ("_shared", "_exposed", "majors", "packed")
+    __slots__ = ("_exposed", "_shared", "majors", "packed")
 
     def __init__(self, packed: ndarray, majors: int) -> None:
         self.packed, self.majors = packed, majors
