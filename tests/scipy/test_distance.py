@@ -130,7 +130,7 @@ def test_divergences_and_the_farthest_point() -> None:
     found = distance.directed_hausdorff(x, x[:3] + 0.1)
     theirs = scipy_distance.directed_hausdorff(weights, weights[:3] + 0.1)
     np.testing.assert_allclose([float(v) for v in found], theirs, rtol=1e-12)
-    with pytest.raises(ValueError, match="must be points"):
+    with pytest.raises(ValueError, match="must not be empty"):
         distance.directed_hausdorff(x[:0], x)
 
 

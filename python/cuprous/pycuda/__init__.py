@@ -1,6 +1,6 @@
-"""PyCUDA's modules: `import cuprous.pycuda.driver as drv` for `import pycuda.driver as drv`.
+"""PyCUDA's modules: replace `import pycuda.driver as drv` by `import cuprous.pycuda.driver as drv`.
 
-CUDA C++ runs on a GPU only; memory, arrays and all that is no CUDA C++ work on the CPU too.
+CUDA C++ needs a GPU; memory, arrays and everything else that involves no CUDA C++ also run on the CPU.
 """
 
 VERSION = (2026, 1)

@@ -1,4 +1,4 @@
-"""PyCUDA's enumerations: what devices and functions are asked, and flags, which change no result here."""
+"""PyCUDA's enumerations: attributes of devices and functions, and flags, which have no effect here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 
 class device_attribute(enum.Enum):
-    """What a device may be asked; the values are the driver's words, or what is the same on every GPU."""
+    """Attributes of a device. The values are keys of the driver's properties, or constants that hold for every GPU."""
 
     CLOCK_RATE = "clockRate"
     COMPUTE_CAPABILITY_MAJOR = "major"
@@ -33,12 +33,12 @@ class device_attribute(enum.Enum):
     MAX_GRID_DIM_Z = MAX_GRID_DIM_Y
 
     def of(self, properties: dict[str, Any]) -> int:
-        """Its value on a device with these properties."""
+        """Returns the attribute's value on a device with these properties."""
         return int(properties[self.value]) if isinstance(self.value, str) else int(self.value)
 
 
 class function_attribute(enum.Enum):
-    """What a function may be asked."""
+    """Attributes of a function."""
 
     CONST_SIZE_BYTES = enum.auto()
     LOCAL_SIZE_BYTES = enum.auto()
@@ -48,7 +48,7 @@ class function_attribute(enum.Enum):
 
 
 class ctx_flags(enum.IntFlag):
-    """How a host thread waits."""
+    """How a host thread waits for the GPU."""
 
     SCHED_AUTO = 0
     SCHED_SPIN = 1
@@ -59,7 +59,7 @@ class ctx_flags(enum.IntFlag):
 
 
 class event_flags(enum.IntFlag):
-    """How one waits for an event."""
+    """How a host thread waits for an event."""
 
     DEFAULT = 0
     BLOCKING_SYNC = 1
@@ -68,7 +68,7 @@ class event_flags(enum.IntFlag):
 
 
 class func_cache(enum.IntEnum):
-    """What a multiprocessor's memory is used for."""
+    """The preferred split of a multiprocessor's memory between cache and shared memory."""
 
     PREFER_NONE = 0
     PREFER_SHARED = 1
@@ -77,7 +77,7 @@ class func_cache(enum.IntEnum):
 
 
 class host_alloc_flags(enum.IntFlag):
-    """Where host memory is visible."""
+    """How host memory is allocated and mapped."""
 
     PORTABLE = 1
     DEVICEMAP = 2
@@ -85,12 +85,12 @@ class host_alloc_flags(enum.IntFlag):
 
 
 NO_TEXTURES = (
-    "NVIDIA removed texture and surface references in CUDA 12; give kernels the address of an array (`const float *`, "
-    "read with __ldg), or a texture object that the kernel's own code makes"
+    "NVIDIA removed texture and surface references in CUDA 12; pass kernels the address of an array (`const float *`, "
+    "read with __ldg), or a texture object that the program creates"
 )
 _SHAPED = "copy rows with memcpy_htod, memcpy_dtoh and memcpy_dtod, or slice arrays of gpuarray"
 _MANAGED = "use gpuarray, or mem_alloc with copies"
-#: Names of the driver that are not here, and what to use.
+#: Driver names that are not supported, each with its replacement.
 ABSENT = {
     **dict.fromkeys(("Array", "ArrayDescriptor", "ArrayDescriptor3D", "SurfaceReference", "TextureReference",
                      "bind_array_to_texref", "gpuarray_to_array", "make_multichannel_2d_array", "matrix_to_array",
@@ -107,7 +107,8 @@ ABSENT = {
 
 
 class _Absent:
-    """A name which says what to use: when it is called, and when something of it is asked for."""
+    """A placeholder for an unsupported driver name. Calling it, or reading its attributes, raises with the
+    replacement."""
 
     def __init__(self, name: str) -> None:
         self.__name__ = self.__qualname__ = name
@@ -129,5 +130,5 @@ class _Absent:
 
 
 def absent(name: str) -> Callable[..., NoReturn]:
-    """What stands for that name."""
+    """Returns the placeholder for an unsupported name."""
     return _Absent(name)

@@ -1,4 +1,4 @@
-"""`GPUArray` over arrays of Cuprous, whose operations fuse and run on the CPU too."""
+"""`GPUArray`, a wrapper of Cuprous arrays, whose operations fuse and also run on the CPU."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from cuprous._common.arguments import ndarray
 from cuprous.pycuda._attributes import NO_TEXTURES
 from cuprous.pycuda._memory import DeviceAllocation, PointerHolderBase, bytes_at, mem_alloc
 
-#: A function of a number of bytes, whose result is memory: an allocation, an address, or what has one as `ptr`.
+#: A function that takes a number of bytes and returns memory: an allocation, an address, or an object with `ptr`.
 Allocator = Callable[[int], Any]
 
 
 class _Pointer(PointerHolderBase):
-    """Where an array is."""
+    """The address of an array."""
 
     def __init__(self, array: ndarray) -> None:
         self._launch_argument = array
@@ -31,7 +31,7 @@ class _Pointer(PointerHolderBase):
 
 
 class _RecordFlags:
-    """How an array of records lies in memory, whose bytes are an axis more."""
+    """The memory layout of a record array, which is stored as bytes with an additional axis."""
 
     def __init__(self, array: ndarray) -> None:
         self.c_contiguous = self.forc = bool(array.is_c_contiguous)
@@ -39,21 +39,21 @@ class _RecordFlags:
 
 
 class GPUArray:
-    """An array of the default device. Records (NumPy's structured dtypes) are moved and given to kernels; only those
-    compute with them.
+    """An array on the default device. Records (NumPy's structured dtypes) can be copied and passed to kernels; only
+    kernels can compute with them.
 
     Args:
-        shape: its extents.
-        dtype: its dtype.
-        allocator: where its memory comes from, and that of results: called with a number of bytes. The engine's pool
-            without one.
-        base: kept alive with it.
-        gpudata: memory to show: an allocation, or an address.
-        strides: bytes between elements, of a contiguous array.
+        shape: the shape.
+        dtype: the dtype.
+        allocator: the allocator of its memory and that of results, called with a number of bytes; the engine's pool if
+            None.
+        base: an object to keep alive with the array.
+        gpudata: existing memory to wrap: an allocation, or an address.
+        strides: the strides in bytes, of a contiguous array.
         order: "C" or "F".
 
     Raises:
-        NotImplementedError: for `strides` with gaps, and for records in the order "F".
+        NotImplementedError: for `strides` with gaps, and for records in order "F".
     """
 
     __array_priority__ = 100
@@ -75,7 +75,7 @@ class GPUArray:
         nbytes = count * (self._record or dtype).itemsize
         self.base = base
         self.allocator: Allocator = allocator or mem_alloc
-        # Memory of the engine's own is not asked for before something is done with it.
+        # The engine's own memory is allocated only when it is first used.
         if gpudata is None and nbytes and self.allocator is not mem_alloc:
             gpudata = self.allocator(nbytes)
         self._gpudata = gpudata
@@ -94,64 +94,64 @@ class GPUArray:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         found: dict[str, Any] = self._array.__cuda_array_interface__  # type: ignore[attr-defined]
-        _core.synchronize()  # PyCUDA promises no work under way: it names no stream
+        _core.synchronize()  # like PyCUDA, the interface names no stream, so no work may be pending
         found = {**found, "strides": self.strides, "stream": None}
         if self._record is not None:
             found |= {"shape": self.shape, "typestr": self.dtype.str, "descr": self.dtype.descr}
         return found
 
-    # --- what it is
+    # --- attributes
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its extents."""
+        """The shape."""
         return self._array.shape if self._record is None else self._array.shape[:-1]
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Its dtype."""
+        """The dtype."""
         return self._record or self._array.dtype
 
     @property
     def ndim(self) -> int:
-        """How many axes it has."""
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """How many elements it has."""
+        """The number of elements."""
         return math.prod(self.shape)
 
     mem_size = size
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its elements."""
+        """The number of bytes of all elements."""
         return self._array.nbytes
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
+        """The number of bytes of an element."""
         return self.dtype.itemsize
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Bytes between elements along each axis."""
+        """The number of bytes between elements along each axis."""
         return self._array.strides if self._record is None else self._array.strides[:-1]
 
     @property
     def flags(self) -> Any:
-        """Contiguity."""
+        """The contiguity flags."""
         return self._array.flags if self._record is None else _RecordFlags(self._array)  # type: ignore[attr-defined]
 
     @property
     def gpudata(self) -> Any:
-        """Where its first element is: what the allocator gave, where there was one."""
+        """The memory of the first element: the allocator's result, if an allocator was used."""
         return _Pointer(self._array) if self._gpudata is None else self._gpudata
 
     @property
     def ptr(self) -> int:
-        """The address of its first element."""
+        """The address of the first element."""
         return self._array.address()
 
     def __len__(self) -> int:
@@ -177,10 +177,10 @@ class GPUArray:
 
         return to_gpu, (self.get(),)
 
-    # --- to and from the host
+    # --- copies to and from the host
 
     def set(self, ary: Any, async_: bool = False, stream: Any = None) -> None:
-        """Takes the elements of a NumPy array of the same shape and dtype.
+        """Copies a NumPy array of the same shape and dtype to the array.
 
         Raises:
             ValueError: for another size or shape.
@@ -196,11 +196,11 @@ class GPUArray:
         self._array[...] = cuprous.asarray(ary if self._record is None else _bytes_of(ary))
 
     def set_async(self, ary: Any, stream: Any = None) -> None:
-        """`set`: all work runs in order."""
+        """Performs `set`. All work runs in order, so it needs no synchronization."""
         self.set(ary)
 
     def get(self, ary: Any = None, pagelocked: bool = False, async_: bool = False, stream: Any = None) -> Any:
-        """A NumPy array with the elements; `ary` where it is given."""
+        """Copies the elements to the host: to `ary` if given, otherwise to a new NumPy array."""
         if ary is None:
             return self._host(cuprous.asnumpy(self._array, order="A"))
         if ary.size != self.size:
@@ -211,38 +211,38 @@ class GPUArray:
         return ary
 
     def _host(self, found: Any) -> Any:
-        """What was copied to the host, as elements."""
+        """Converts data copied to the host to elements."""
         if self._record is None:
             return found
         return np.ascontiguousarray(found).view(self._record).reshape(self.shape)
 
     def get_async(self, stream: Any = None, ary: Any = None) -> Any:
-        """`get`: the copy is finished on return."""
+        """Performs `get`; the copy is complete on return."""
         return self.get(ary)
 
     def copy(self) -> GPUArray:
-        """A copy."""
+        """Returns a copy."""
         return self._like(cuprous.copy(self._array), self._record)
 
     def fill(self, value: Any, stream: Any = None) -> GPUArray:
-        """Sets all elements, and is the array."""
+        """Sets all elements. Returns the array itself."""
         self[...] = value
         return self
 
     def _like(self, array: Any, record: np.dtype[Any] | None = None) -> GPUArray:
-        """A result: its memory comes from where that of this array came from."""
+        """Wraps a result, using this array's allocator."""
         return wrap(array, self.allocator, record)
 
-    def _shown(self, array: Any, record: np.dtype[Any] | None = None) -> GPUArray:
-        """The same memory, seen in another way."""
+    def _view_of(self, array: Any, record: np.dtype[Any] | None = None) -> GPUArray:
+        """Wraps a view of this array's memory."""
         result = wrap(array, record=record)
         result.base, result.allocator = self, self.allocator
         return result
 
-    # --- other views and orders
+    # --- views and reordering
 
     def reshape(self, *shape: Any, order: str = "C") -> GPUArray:
-        """The same memory in another shape; one extent may be -1. Elements keep their order in memory, as in PyCUDA.
+        """Returns a view with another shape; one extent may be -1. As in PyCUDA, elements keep their order in memory.
 
         Raises:
             RuntimeError: for an array that is not contiguous.
@@ -253,19 +253,19 @@ class GPUArray:
         if not (array.is_c_contiguous or array.is_f_contiguous):
             raise RuntimeError("only contiguous arrays may be used as arguments to this operation")
         if self._record is not None:
-            return self._shown(cuprous.reshape(array, _filled(wanted, self.size) + array.shape[-1:]), self._record)
+            return self._view_of(cuprous.reshape(array, _filled(wanted, self.size) + array.shape[-1:]), self._record)
         flat = cuprous.ravel(array if array.is_c_contiguous else array.T)
-        return self._shown(cuprous.reshape(flat, wanted) if order == "C" else cuprous.reshape(flat, wanted[::-1]).T)
+        return self._view_of(cuprous.reshape(flat, wanted) if order == "C" else cuprous.reshape(flat, wanted[::-1]).T)
 
     def ravel(self) -> GPUArray:
-        """All elements on one axis."""
-        return self.reshape(-1) if self._record is not None else self._shown(cuprous.ravel(self._array))
+        """Returns a flattened view."""
+        return self.reshape(-1) if self._record is not None else self._view_of(cuprous.ravel(self._array))
 
     def view(self, dtype: Any = None) -> GPUArray:
-        """The same memory as another dtype."""
+        """Returns a view of the same memory as another dtype."""
         wanted = self.dtype if dtype is None else np.dtype(dtype)
         if self._record is None and wanted.names is None:
-            return self._shown(self._array.view(wanted))  # type: ignore[attr-defined]
+            return self._view_of(self._array.view(wanted))  # type: ignore[attr-defined]
         if not self._array.is_c_contiguous:
             raise NotImplementedError("[view] of records with gaps between them is not supported; copy the array")
         size = wanted.itemsize
@@ -275,32 +275,32 @@ class GPUArray:
         flat: Any = cuprous.ravel(self._array).view("uint8")  # type: ignore[attr-defined]
         shape = (*self.shape[:-1], last // size)
         if wanted.names is None:
-            return self._shown(flat.view(wanted).reshape(shape))
-        return self._shown(flat.reshape((*shape, size)), wanted)
+            return self._view_of(flat.view(wanted).reshape(shape))
+        return self._view_of(flat.reshape((*shape, size)), wanted)
 
     def squeeze(self) -> GPUArray:
-        """Without axes of length one."""
+        """Returns a view without axes of length one."""
         alone = tuple(k for k, n in enumerate(self.shape) if n == 1)
-        return self._shown(cuprous.squeeze(self._array, alone), self._record)
+        return self._view_of(cuprous.squeeze(self._array, alone), self._record)
 
     def transpose(self, axes: Any = None) -> GPUArray:
-        """A view with axes in another order, reversed if None."""
+        """Returns a view with permuted axes, reversed if None."""
         if self._record is not None:
             axes = tuple(range(self.ndim))[::-1] if axes is None else tuple(int(k) % self.ndim for k in axes)
-            return self._shown(cuprous.transpose(self._array, (*axes, self.ndim)), self._record)
-        return self._shown(cuprous.transpose(self._array, axes))
+            return self._view_of(cuprous.transpose(self._array, (*axes, self.ndim)), self._record)
+        return self._view_of(cuprous.transpose(self._array, axes))
 
     @property
     def T(self) -> GPUArray:
-        """A view with axes reversed."""
+        """A view with reversed axes."""
         return self.transpose()
 
     def reverse(self, stream: Any = None) -> GPUArray:
-        """A copy of an array of one axis from its end."""
+        """Returns a reversed copy of a 1-d array."""
         return self._like(cuprous.copy(cuprous.flip(raw(self))))
 
     def astype(self, dtype: Any, stream: Any = None) -> GPUArray:
-        """A copy of another dtype."""
+        """Returns a copy with another dtype."""
         return self._like(raw(self).astype(dtype))
 
     @property
@@ -314,13 +314,13 @@ class GPUArray:
         return self._like(cuprous.copy(cuprous.imag(raw(self))))
 
     def conj(self, out: GPUArray | None = None) -> GPUArray:
-        """The conjugate."""
+        """Returns the complex conjugate."""
         return into(out, cuprous.conj(raw(self)), self.allocator)
 
     def __getitem__(self, index: Any) -> GPUArray:
         if self._record is None:
-            return self._shown(cuprous.asarray(self._array[raw(index)]))
-        return self._shown(self._array[_of_records(index)], self._record)
+            return self._view_of(cuprous.asarray(self._array[raw(index)]))
+        return self._view_of(self._array[_of_records(index)], self._record)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if self._record is None:
@@ -335,13 +335,13 @@ class GPUArray:
     def __iter__(self) -> Any:
         return (self[k] for k in range(len(self)))
 
-    # --- arithmetic beyond operators
+    # --- arithmetic without operators
 
     def mul_add(
         self, selffac: Any, other: GPUArray, otherfac: Any, add_timer: Any = None, stream: Any = None,
         out: GPUArray | None = None,
     ) -> GPUArray:  # fmt: skip
-        """`self * selffac + other * otherfac`.
+        """Computes `self * selffac + other * otherfac`.
 
         Raises:
             NotImplementedError: for `add_timer`.
@@ -351,15 +351,15 @@ class GPUArray:
         return into(out, raw(self) * selffac + raw(other) * otherfac, self.allocator)
 
     def any(self, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:
-        """Whether any element is true."""
+        """Returns whether any element is true."""
         return wrap(cuprous.any(raw(self)), allocator or self.allocator)
 
     def all(self, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:
-        """Whether all elements are true."""
+        """Returns whether all elements are true."""
         return wrap(cuprous.all(raw(self)), allocator or self.allocator)
 
     def bind_to_texref(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Not supported: there are no texture references any more.
+        """Not supported: current CUDA versions have no texture references.
 
         Raises:
             NotImplementedError: always.
@@ -370,11 +370,11 @@ class GPUArray:
 
 
 def raw(x: Any) -> Any:
-    """An array of ours behind whatever is given, to compute with."""
+    """Returns the Cuprous array behind an operand, for computations."""
     if isinstance(x, GPUArray):
         if x._record is not None:
             raise NotImplementedError(
-                "[GPUArray] this is not supported for arrays of records; an ElementwiseKernel computes with them"
+                "[GPUArray] this is not supported for arrays of records; use an ElementwiseKernel"
             )
         return x._array
     if isinstance(x, tuple):
@@ -383,7 +383,7 @@ def raw(x: Any) -> Any:
 
 
 def wrap(array: Any, allocator: Allocator | None = None, record: np.dtype[Any] | None = None) -> GPUArray:
-    """An array of ours as a `GPUArray`; written to memory of the allocator where there is one."""
+    """Wraps a Cuprous array in a `GPUArray`; with an allocator, copies it to the allocator's memory."""
     array = cuprous.asarray(array)
     if allocator is not None and allocator is not mem_alloc:
         shape = array.shape if record is None else array.shape[:-1]
@@ -398,7 +398,7 @@ def wrap(array: Any, allocator: Allocator | None = None, record: np.dtype[Any] |
 
 
 def into(out: GPUArray | None, array: Any, allocator: Allocator | None = None) -> GPUArray:
-    """A result, in `out` where it is given."""
+    """Wraps a result, written to `out` if given."""
     if out is None:
         return wrap(array, allocator)
     raw(out)[...] = array
@@ -406,7 +406,7 @@ def into(out: GPUArray | None, array: Any, allocator: Allocator | None = None) -
 
 
 def allocator_of(*args: Any) -> Allocator | None:
-    """Where the memory of the first array came from."""
+    """Returns the allocator of the first array among the arguments."""
     return next((a.allocator for a in args if isinstance(a, GPUArray)), None)
 
 
@@ -415,7 +415,7 @@ def _address(memory: Any) -> int:
 
 
 def _order_of(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> str:
-    """The order that strides are of; extents of one have any."""
+    """Returns the memory order of strides; axes with extent one are compatible with any."""
     for order, axes in (("C", range(len(shape))[::-1]), ("F", range(len(shape)))):
         step, fits = itemsize, len(shape) == len(strides)
         for k in axes:
@@ -427,21 +427,21 @@ def _order_of(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -
 
 
 def _bytes_of(records: Any) -> Any:
-    """Records of the host as bytes, which are one axis more."""
+    """Returns host records as bytes, with an additional axis."""
     whole = np.ascontiguousarray(records)
     return whole.view(np.uint8).reshape((*np.shape(records), whole.dtype.itemsize))
 
 
 def _of_records(index: Any) -> Any:
-    """An index of records as one of their bytes."""
+    """Converts an index of records to one of their bytes."""
     parts = index if isinstance(index, tuple) else (index,)
     if builtins.any(isinstance(part, (str, list, np.ndarray, GPUArray)) for part in parts):
-        raise NotImplementedError("[GPUArray] records are chosen by numbers and slices; fields are read on the host")
+        raise NotImplementedError("[GPUArray] only integers and slices can index records; read fields on the host")
     return (*parts, slice(None)) if builtins.any(part is Ellipsis for part in parts) else index
 
 
 def _filled(shape: Any, size: int) -> tuple[int, ...]:
-    """A shape with its -1 counted."""
+    """Returns a shape with its -1 replaced by the missing extent."""
     shape = tuple(map(int, shape))
     if -1 not in shape:
         return shape

@@ -1,4 +1,4 @@
-"""Memory of a device by its address, copies between it and the host, and the ways of kernels' arguments."""
+"""Device memory by address, copies between device and host, and kernel argument handlers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cuprous.pycuda._attributes import host_alloc_flags
 
 
 def device_name() -> str:
-    """The default device, as the engine names it."""
+    """Returns the engine's name of the default device."""
     return _core.get_device()
 
 
 def host_bytes(array: Any) -> np.ndarray[Any, Any]:
-    """A contiguous host object as bytes, without a copy."""
+    """Returns a contiguous host object as bytes, without a copy."""
     if isinstance(array, np.generic):
         return np.frombuffer(array.tobytes(), np.uint8)
     if not isinstance(array, np.ndarray):
@@ -31,11 +31,11 @@ def host_bytes(array: Any) -> np.ndarray[Any, Any]:
 
 
 class PointerHolderBase:
-    """What knows an address: subclasses have `get_pointer`."""
+    """The base class of objects with an address; subclasses implement `get_pointer`."""
 
     def get_pointer(self) -> int:
-        """The address."""
-        raise NotImplementedError("subclasses say where their memory is")
+        """Returns the address."""
+        raise NotImplementedError("subclasses must implement get_pointer")
 
     @property
     def gpudata(self) -> int:
@@ -54,23 +54,23 @@ class PointerHolderBase:
 
 
 class DeviceAllocation(PointerHolderBase):
-    """Memory of the default device, freed with the last reference to it."""
+    """Memory on the default device, freed with the last reference to it."""
 
     def __init__(self, size: int) -> None:
         if size <= 0:
-            raise ValueError("an allocation has one byte at least")
+            raise ValueError("an allocation needs at least one byte")
         self.size = size
         self._array: ndarray | None = _core.empty((size,), "uint8")
 
     @property
     def array(self) -> ndarray:
-        """Its bytes."""
+        """The memory as an array of bytes."""
         if self._array is None:
             raise ValueError("the memory was freed")
         return self._array
 
     def get_pointer(self) -> int:
-        """The address.
+        """Returns the address.
 
         Raises:
             ValueError: after `free`.
@@ -78,11 +78,11 @@ class DeviceAllocation(PointerHolderBase):
         return self.array.address()
 
     def free(self) -> None:
-        """Gives the memory back."""
+        """Frees the memory."""
         self._array = None
 
     def as_buffer(self, size: int, offset: int = 0) -> Any:
-        """Not supported: device memory is not the host's.
+        """Not supported, as the host cannot access device memory.
 
         Raises:
             NotImplementedError: always.
@@ -91,62 +91,63 @@ class DeviceAllocation(PointerHolderBase):
 
 
 def mem_alloc(size: int) -> DeviceAllocation:
-    """Memory of so many bytes on the default device."""
+    """Allocates `size` bytes on the default device."""
     return DeviceAllocation(int(size))
 
 
 def mem_alloc_like(ary: Any) -> DeviceAllocation:
-    """Memory for the bytes of an array."""
+    """Allocates memory for the bytes of an array."""
     return mem_alloc(ary.nbytes)
 
 
 def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAllocation, int]:
-    """Memory for rows of so many bytes, and the distance between rows, which suits accesses of any size."""
+    """Allocates memory for `height` rows of `width` bytes. Returns it with the row pitch, which suits accesses of any
+    size."""
     pitch = -(-int(width) // 512) * 512
     return mem_alloc(pitch * int(height)), pitch
 
 
 def mem_get_info() -> tuple[int, int]:
-    """Free and total bytes of the GPU's memory.
+    """Returns the free and total bytes of the GPU's memory.
 
     Raises:
-        RuntimeError: where there is no GPU.
+        RuntimeError: without a GPU.
     """
     return Device().mem_info
 
 
 def memcpy_htod(dest: Any, src: Any) -> None:
-    """Copies a host buffer to an address."""
+    """Copies a host buffer to a device address."""
     data = host_bytes(src)
     if data.size:
         _core.update(bytes_at(int(dest), data.size), _core.from_numpy(data, device_name()))
 
 
 def memcpy_dtoh(dest: Any, src: Any) -> None:
-    """Copies from an address into a host buffer, as many bytes as it has."""
+    """Copies from a device address to a host buffer, filling it."""
     data = host_bytes(dest)
     if data.size:
         _core.to_numpy(bytes_at(int(src), data.size), data)
 
 
 def memcpy_dtod(dest: Any, src: Any, size: int) -> None:
-    """Copies between addresses."""
+    """Copies between device addresses."""
     if size:
         _core.update(bytes_at(int(dest), size), bytes_at(int(src), size))
 
 
 def memcpy_htod_async(dest: Any, src: Any, stream: Any = None) -> None:
-    """`memcpy_htod`: all work runs in order, and the host's buffer may be changed on return."""
+    """Performs `memcpy_htod`. All work runs in order, and the host buffer may be changed on return."""
     memcpy_htod(dest, src)
 
 
 def memcpy_dtoh_async(dest: Any, src: Any, stream: Any = None) -> None:
-    """`memcpy_dtoh`: all work runs in order, and the copy is finished on return."""
+    """Performs `memcpy_dtoh`. All work runs in order, and the copy is complete on return."""
     memcpy_dtoh(dest, src)
 
 
 def memcpy_dtod_async(dest: Any, src: Any, size: int, stream: Any = None) -> None:
-    """`memcpy_dtod`: all work runs in order."""
+    """Performs `memcpy_dtod`. All work runs in order."""
     memcpy_dtod(dest, src, size)
 
 
@@ -158,94 +159,94 @@ def _set(dest: Any, value: int, count: int, dtype: str) -> None:
 
 
 def memset_d8(dest: Any, data: int, count: int) -> None:
-    """Fills bytes."""
+    """Fills memory with a byte."""
     _set(dest, data, count, "uint8")
 
 
 def memset_d16(dest: Any, data: int, count: int) -> None:
-    """Fills words of two bytes."""
+    """Fills memory with a two-byte word."""
     _set(dest, data, count, "uint16")
 
 
 def memset_d32(dest: Any, data: int, count: int) -> None:
-    """Fills words of four bytes."""
+    """Fills memory with a four-byte word."""
     _set(dest, data, count, "uint32")
 
 
 def to_device(bf_obj: Any) -> DeviceAllocation:
-    """Memory with a copy of a host buffer."""
+    """Allocates device memory and copies a host buffer to it."""
     result = mem_alloc(host_bytes(bf_obj).size)
     memcpy_htod(result, bf_obj)
     return result
 
 
 def from_device(devptr: Any, shape: Any, dtype: Any, order: str = "C") -> np.ndarray[Any, Any]:
-    """A NumPy array with a copy of device memory."""
+    """Returns a NumPy array with a copy of device memory."""
     result = np.empty(shape, dtype, order)  # type: ignore[call-overload]
     memcpy_dtoh(result, devptr)
     return np.asarray(result)
 
 
 def from_device_like(devptr: Any, other_ary: Any) -> np.ndarray[Any, Any]:
-    """A NumPy array of the shape and dtype of another with a copy of device memory."""
+    """Returns a NumPy array, with the shape and dtype of another, that holds a copy of device memory."""
     result = np.empty_like(other_ary)
     memcpy_dtoh(result, devptr)
     return np.asarray(result)
 
 
-# --- host memory: copies go through pinned buffers of the engine's own, so ordinary memory serves
+# --- host memory: copies go through the engine's pinned buffers, so ordinary memory suffices
 
 
 def _check_flags(name: str, flags: int) -> None:
-    """Refuses what a program would read by another address."""
+    """Raises NotImplementedError for memory that kernels would access directly, under a device address."""
     if flags & host_alloc_flags.DEVICEMAP:
         raise NotImplementedError(
-            f"[{name}] DEVICEMAP is not supported; give kernels driver.InOut(array), or use cuprous.cuda.mapped_array"
+            f"[{name}] DEVICEMAP is not supported; pass driver.InOut(array), or use cuprous.cuda.mapped_array"
         )
 
 
 def pagelocked_empty(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 0) -> np.ndarray[Any, Any]:
-    """A NumPy array.
+    """Returns an uninitialized NumPy array.
 
     Raises:
-        NotImplementedError: for memory that kernels read in place.
+        NotImplementedError: for memory that kernels access directly.
     """
     _check_flags("pagelocked_empty", mem_flags)
     return np.asarray(np.empty(shape, dtype, order))  # type: ignore[call-overload]
 
 
 def pagelocked_zeros(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 0) -> np.ndarray[Any, Any]:
-    """A NumPy array of zeros.
+    """Returns a NumPy array of zeros.
 
     Raises:
-        NotImplementedError: for memory that kernels read in place.
+        NotImplementedError: for memory that kernels access directly.
     """
     _check_flags("pagelocked_zeros", mem_flags)
     return np.asarray(np.zeros(shape, dtype, order))  # type: ignore[call-overload]
 
 
 def pagelocked_empty_like(array: Any, mem_flags: int = 0) -> np.ndarray[Any, Any]:
-    """A NumPy array of the shape and dtype of another.
+    """Returns an uninitialized NumPy array with the shape and dtype of another.
 
     Raises:
-        NotImplementedError: for memory that kernels read in place.
+        NotImplementedError: for memory that kernels access directly.
     """
     _check_flags("pagelocked_empty_like", mem_flags)
     return np.empty_like(array)
 
 
 def pagelocked_zeros_like(array: Any, mem_flags: int = 0) -> np.ndarray[Any, Any]:
-    """A NumPy array of zeros of the shape and dtype of another.
+    """Returns a NumPy array of zeros with the shape and dtype of another.
 
     Raises:
-        NotImplementedError: for memory that kernels read in place.
+        NotImplementedError: for memory that kernels access directly.
     """
     _check_flags("pagelocked_zeros_like", mem_flags)
     return np.zeros_like(array)
 
 
 def aligned_empty(shape: Any, dtype: Any, order: str = "C", alignment: int = 4096) -> np.ndarray[Any, Any]:
-    """A NumPy array whose address is a multiple of `alignment`."""
+    """Returns an uninitialized NumPy array whose address is a multiple of `alignment`."""
     dtype = np.dtype(dtype)
     count = int(np.prod(shape)) * dtype.itemsize
     whole = np.empty(count + alignment, np.uint8)
@@ -254,47 +255,47 @@ def aligned_empty(shape: Any, dtype: Any, order: str = "C", alignment: int = 409
 
 
 def aligned_zeros(shape: Any, dtype: Any, order: str = "C", alignment: int = 4096) -> np.ndarray[Any, Any]:
-    """`aligned_empty` with zeros."""
+    """Returns an array like `aligned_empty`, filled with zeros."""
     result = aligned_empty(shape, dtype, order, alignment)
     result[...] = 0
     return result
 
 
 def register_host_memory(ary: Any, flags: int = 0) -> Any:
-    """The array itself.
+    """Returns the array itself, as registration is not needed.
 
     Raises:
-        NotImplementedError: for memory that kernels read in place.
+        NotImplementedError: for memory that kernels access directly.
     """
     _check_flags("register_host_memory", flags)
     return ary
 
 
-# --- ways of arguments
+# --- argument handlers
 
 
 class ArgumentHandler:
-    """A NumPy array as a kernel's argument."""
+    """The base class of handlers that pass a NumPy array to a kernel."""
 
     def __init__(self, ary: Any) -> None:
         self.array = ary
         self.dev_alloc: DeviceAllocation | None = None
 
     def get_device_alloc(self) -> DeviceAllocation:
-        """Memory for it."""
+        """Returns device memory for the array."""
         if self.dev_alloc is None:
             self.dev_alloc = mem_alloc_like(self.array)
         return self.dev_alloc
 
     def pre_call(self, stream: Any) -> None:
-        """What is done before the launch."""
+        """Runs before the launch."""
 
     def post_call(self, stream: Any) -> None:
-        """What is done after it."""
+        """Runs after the launch."""
 
 
 class In(ArgumentHandler):
-    """Copied to the device."""
+    """Copies the array to the device before the launch."""
 
     def pre_call(self, stream: Any) -> None:
         """Copies it to the device."""
@@ -302,7 +303,7 @@ class In(ArgumentHandler):
 
 
 class Out(ArgumentHandler):
-    """Copied back."""
+    """Copies the array back after the launch."""
 
     def post_call(self, stream: Any) -> None:
         """Copies it back."""
@@ -310,4 +311,4 @@ class Out(ArgumentHandler):
 
 
 class InOut(In, Out):
-    """Copied to the device and back."""
+    """Copies the array to the device before the launch, and back after it."""

@@ -1,4 +1,4 @@
-"""CUDA's vector types as dtypes of records: `float3`, and `make_float3(1, 2, 3)` as one."""
+"""CUDA's vector types as structured dtypes, such as `float3`, and constructors such as `make_float3(1, 2, 3)`."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ for _name, _base in _BASES.items():
 
 
 def __getattr__(name: str) -> Any:
-    """Never found: this says to type checkers that there are more names than are written out."""
-    raise AttributeError(f"there is no vector type {name!r}")
+    """Raises AttributeError. Its presence tells type checkers that further names exist."""
+    raise AttributeError(f"{name!r} is not a vector type")

@@ -1,4 +1,4 @@
-"""A context for the program: the primary one, as with `autoinit`."""
+"""Creates a context for the program: the primary one, as `autoinit` does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyCUDA's `characterize`: what a GPU can do."""
+"""PyCUDA's `characterize`: capabilities of a GPU."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from cuprous.pycuda.tools import parse_c_arg
 
 
 def has_double_support() -> bool:
-    """Whether float64 works: everywhere."""
+    """Returns true, as float64 works everywhere."""
     return True
 
 
 def platform_bits() -> int:
-    """Bits of an address."""
+    """Returns the number of bits of an address."""
     return struct.calcsize("P") * 8
 
 
 def sizeof(type_name: str, preamble: str = "") -> Any:
-    """Bytes of a type of C.
+    """Returns the size in bytes of a C type.
 
     Raises:
-        NotImplementedError: with a preamble.
-        ValueError: for a type that nobody registered.
+        NotImplementedError: if `preamble` is given.
+        ValueError: for a type that is not registered.
     """
     if preamble:
         raise NotImplementedError("[sizeof] preamble= is not supported; register a dtype with get_or_register_dtype")

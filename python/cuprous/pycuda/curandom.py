@@ -1,4 +1,4 @@
-"""PyCUDA's `curandom`: random arrays. The numbers are those of `cuprous.random`, not of cuRAND."""
+"""PyCUDA's `curandom`: random arrays. The numbers are those of `cuprous.random`, not cuRAND's."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from cuprous.pycuda.gpuarray import empty
 
 
 def get_curand_version() -> None:
-    """cuRAND is not used."""
+    """Returns None, as cuRAND is not used."""
 
 
 def seed_getter_uniform(n: int) -> Any:
-    """One seed for all generators."""
+    """Returns one seed for all generators."""
     return np.full(n, int(np.random.default_rng().integers(1 << 31)), np.int32)
 
 
 def seed_getter_unique(n: int) -> Any:
-    """A seed for each generator."""
+    """Returns one seed for each generator."""
     return np.random.default_rng().integers(0, 1 << 31, n).astype(np.int32)
 
 
 def rand(shape: Any, dtype: Any = np.float32, stream: Any = None) -> GPUArray:
-    """Uniform numbers in [0, 1); of an integer dtype, all its values."""
+    """Returns uniform numbers in [0, 1); for an integer dtype, from its whole range."""
     dtype = np.dtype(dtype)
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
@@ -36,11 +36,11 @@ def rand(shape: Any, dtype: Any = np.float32, stream: Any = None) -> GPUArray:
 
 
 class _Generator:
-    """A source of random arrays.
+    """A generator of random arrays.
 
     Args:
-        seed_getter: a function of a number of generators, whose first result is the seed; random if None.
-        offset: numbers that are left out.
+        seed_getter: a function of the number of generators, whose first result is the seed; a random seed if None.
+        offset: the number of values to skip.
     """
 
     generators_per_block = 256
@@ -60,7 +60,7 @@ class _Generator:
         data._array[...] = values
 
     def fill_uniform(self, data: GPUArray, stream: Any = None) -> None:
-        """Uniform numbers in (0, 1]; of an integer dtype, all its values."""
+        """Fills an array with uniform numbers in (0, 1]; for an integer dtype, from its whole range."""
         if data.dtype.kind in "iu":
             limits = np.iinfo(data.dtype)
             low, high = limits.min, limits.max
@@ -69,32 +69,32 @@ class _Generator:
             self._fill(data, 1 - self._generator.random(data.shape, dtype=data.dtype))
 
     def fill_normal(self, data: GPUArray, stream: Any = None) -> None:
-        """Normal numbers."""
+        """Fills an array with normal numbers."""
         self._fill(data, self._generator.standard_normal(data.shape, dtype=data.dtype))
 
     def fill_log_normal(self, data: GPUArray, mean: float, stddev: float, stream: Any = None) -> None:
-        """Numbers whose logarithms are normal."""
+        """Fills an array with log-normal numbers."""
         normal = self._generator.standard_normal(data.shape, dtype=data.dtype)
         self._fill(data, cuprous.exp(normal * stddev + mean))
 
     def fill_poisson(self, data: GPUArray, lambda_value: float, stream: Any = None) -> None:
-        """Poisson numbers."""
+        """Fills an array with Poisson numbers."""
         self._fill(data, self._generator.poisson(lambda_value, data.shape))
 
     def gen_uniform(self, shape: Any, dtype: Any, stream: Any = None) -> GPUArray:
-        """`fill_uniform` of a new array."""
+        """Returns a new array filled by `fill_uniform`."""
         return self._new(shape, dtype, self.fill_uniform)
 
     def gen_normal(self, shape: Any, dtype: Any, stream: Any = None) -> GPUArray:
-        """`fill_normal` of a new array."""
+        """Returns a new array filled by `fill_normal`."""
         return self._new(shape, dtype, self.fill_normal)
 
     def gen_log_normal(self, shape: Any, dtype: Any, mean: float, stddev: float, stream: Any = None) -> GPUArray:
-        """`fill_log_normal` of a new array."""
+        """Returns a new array filled by `fill_log_normal`."""
         return self._new(shape, dtype, lambda data: self.fill_log_normal(data, mean, stddev))
 
     def gen_poisson(self, shape: Any, dtype: Any, lambda_value: float, stream: Any = None) -> GPUArray:
-        """`fill_poisson` of a new array."""
+        """Returns a new array filled by `fill_poisson`."""
         return self._new(shape, dtype, lambda data: self.fill_poisson(data, lambda_value))
 
     def _new(self, shape: Any, dtype: Any, fill: Callable[[GPUArray], None]) -> GPUArray:
@@ -103,16 +103,16 @@ class _Generator:
         return result
 
     def call_skip_ahead(self, i: int, stream: Any = None) -> None:
-        """Leaves out so many numbers."""
+        """Skips `i` values."""
         self._generator.random(int(i))
 
 
 class XORWOWRandomNumberGenerator(_Generator):
-    """A source of random arrays, under cuRAND's name."""
+    """A generator of random arrays, under cuRAND's name."""
 
 
 class MRG32k3aRandomNumberGenerator(_Generator):
-    """A source of random arrays, under cuRAND's name."""
+    """A generator of random arrays, under cuRAND's name."""
 
 
 def _quasi(name: str) -> Callable[..., NoReturn]:
@@ -120,7 +120,7 @@ def _quasi(name: str) -> Callable[..., NoReturn]:
         raise NotImplementedError(f"[{name}] is not supported; use XORWOWRandomNumberGenerator, or scipy.stats.qmc")
 
     refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Not supported: numbers that fill space evenly."
+    refuse.__doc__ = "Not supported: quasi-random numbers."
     return refuse
 
 

@@ -1,4 +1,4 @@
-"""PyCUDA's `driver`: devices, contexts, memory, streams, events, modules and their functions."""
+"""PyCUDA's `driver`: devices, contexts, memory, streams, events, modules and functions."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ from cuprous.pycuda._memory import (
 
 
 class Error(Exception):
-    """Something went wrong."""
+    """The base class of the driver's errors."""
 
 
 class LogicError(Error):
-    """The program asked for something that makes no sense."""
+    """The program made an invalid request."""
 
 
 class RuntimeError(Error):
-    """The device failed."""
+    """The device reported an error."""
 
 
 class LaunchError(Error):
@@ -75,7 +75,7 @@ class LaunchError(Error):
 
 
 class CompileError(Error):
-    """A source does not compile."""
+    """A source did not compile."""
 
     def __init__(self, msg: str, command_line: Any = (), stdout: str | None = None, stderr: str | None = None) -> None:
         super().__init__(msg)
@@ -83,19 +83,19 @@ class CompileError(Error):
 
 
 def init(flags: int = 0) -> None:
-    """Nothing is done: the device starts with its first work. `flags` must be 0, as CUDA wants it."""
+    """Does nothing: the device starts with its first work. As in CUDA, `flags` must be 0."""
     if flags:
         raise LogicError(f"cuInit failed: invalid argument: flags={flags}, must be 0")
 
 
 def get_version() -> tuple[int, int, int]:
-    """The version of CUDA that comes with the compiler."""
+    """Returns the CUDA version of the compiler."""
     major, minor = _nvrtc.version()
     return major, minor, 0
 
 
 def get_driver_version() -> int:
-    """The driver's version: 13000 for 13.0; 0 where there is none."""
+    """Returns the driver's version, such as 13000 for 13.0; 0 without a driver."""
     return int(_core.device_properties(0).get("driverVersion", 0)) if _core.device_count() else 0
 
 
@@ -112,29 +112,29 @@ class Device:
 
     @staticmethod
     def count() -> int:
-        """How many there are."""
+        """Returns the number of GPUs."""
         return _core.device_count()
 
     def name(self) -> str:
-        """Its product name."""
+        """Returns the product name."""
         return self._device.name
 
     def compute_capability(self) -> tuple[int, int]:
-        """Major and minor number."""
+        """Returns the major and minor compute capability."""
         both = int(self._device.compute_capability)
         return both // 10, both % 10
 
     def total_memory(self) -> int:
-        """Bytes of its memory."""
+        """Returns the bytes of the GPU's memory."""
         return self._device.mem_info[1]
 
     def get_attributes(self) -> dict[device_attribute, int]:
-        """All that a device may be asked."""
+        """Returns all attributes."""
         properties = self._device.attributes
         return {attribute: attribute.of(properties) for attribute in device_attribute}
 
     def get_attribute(self, attr: device_attribute) -> int:
-        """One of its attributes: `device.get_attribute(driver.device_attribute.WARP_SIZE)`, or `device.warp_size`."""
+        """Returns an attribute: `device.get_attribute(driver.device_attribute.WARP_SIZE)`, or `device.warp_size`."""
         return attr.of(self._device.attributes)
 
     def __getattr__(self, name: str) -> int:
@@ -144,19 +144,19 @@ class Device:
         return self.get_attribute(found)
 
     def pci_bus_id(self) -> str:
-        """Where it sits."""
+        """Returns the PCI address."""
         return str(self._device.attributes["pciBusID"])
 
     def make_context(self, flags: int = 0) -> Context:
-        """The primary context, made current until it is popped: there is no other, so that other libraries share
-        memory. `flags` say how the host waits, which is accepted.
+        """Makes the primary context current until it is popped. Other contexts are not created, so that other libraries
+        share the memory. `flags` select how the host waits and have no effect.
         """
         context = self.retain_primary_context()
         context.push()
         return context
 
     def retain_primary_context(self) -> Context:
-        """The primary context, which is not current before it is pushed."""
+        """Returns the primary context, which is current only after it is pushed."""
         return Context(self)
 
     def __eq__(self, other: object) -> bool:
@@ -171,7 +171,7 @@ def _is_gpu() -> bool:
 
 
 class _Stack(threading.local):
-    """Devices of the contexts under the current one, of a host thread."""
+    """The devices of the contexts below the current one, per host thread."""
 
     def __init__(self) -> None:
         self.under: list[Any] = []
@@ -181,38 +181,38 @@ _STACK = _Stack()
 
 
 class Context:
-    """The primary context of a GPU: current is that of the default device."""
+    """The primary context of a GPU. The current context is that of the default device."""
 
     def __init__(self, device: Device | None = None) -> None:
         self._device = device
 
     @staticmethod
     def get_current() -> Context:
-        """The current context."""
+        """Returns the current context."""
         return Context(Device(_cuda.get_device_id()) if _is_gpu() else None)
 
     @staticmethod
     def get_device() -> Device:
-        """The GPU of the current context.
+        """Returns the GPU of the current context.
 
         Raises:
-            LogicError: where programs run on the CPU.
+            LogicError: if programs run on the CPU.
         """
         return Device(_cuda.get_device_id())
 
     @staticmethod
     def synchronize() -> None:
-        """Submits what is recorded and waits for it."""
+        """Submits the recorded work and waits for it."""
         _core.synchronize()
 
     @staticmethod
     def pop() -> None:
-        """Makes that context current again which was before the last `push` or `make_context`."""
+        """Restores the context that was current before the last `push` or `make_context`."""
         if _STACK.under:
             _core.set_device(_STACK.under.pop())
 
     def push(self) -> None:
-        """Makes it current."""
+        """Makes the context current."""
         _STACK.under.append(_core.get_device())
         if self._device is not None:
             self._device._device.use()
@@ -220,23 +220,23 @@ class Context:
     attach = push
 
     def detach(self) -> None:
-        """`pop` where it is current; a primary context stays."""
+        """Pops the context if it is current; the primary context itself persists."""
         if self == Context.get_current():
             Context.pop()
 
     @staticmethod
     def get_api_version() -> int:
-        """The version of the driver's interface."""
+        """Returns the version of the driver's interface."""
         return get_driver_version()
 
     @staticmethod
     def set_cache_config(cc: Any) -> None:
-        """Accepted, if it is one of `func_cache`: the driver decides how memory is shared between cache and blocks."""
+        """Accepts any of `func_cache` without effect, as the driver splits memory between cache and shared memory."""
         func_cache(cc)
 
     @staticmethod
     def get_cache_config() -> func_cache:
-        """The driver decides."""
+        """Returns `func_cache.PREFER_NONE`, as the driver decides."""
         return func_cache.PREFER_NONE
 
     @staticmethod
@@ -256,14 +256,14 @@ class Context:
 
 
 class Stream:
-    """A stream. All work runs in order whichever is named."""
+    """A stream. All work runs in order, whichever stream it names."""
 
     def __init__(self, flags: int = 0) -> None:
         self._stream = _cuda.Stream()
 
     @property
     def handle(self) -> int:
-        """Its handle."""
+        """The stream's handle."""
         return self._stream.ptr
 
     def synchronize(self) -> None:
@@ -271,40 +271,40 @@ class Stream:
         self._stream.synchronize()
 
     def is_done(self) -> bool:
-        """Whether its work has finished."""
+        """Returns true if all work has finished."""
         return self._stream.done
 
     def wait_for_event(self, evt: Event) -> None:
-        """Later work comes after the event."""
+        """Does nothing, as later work always follows the event."""
         evt.synchronize()
 
 
 class Event:
-    """A point in the device's work; two of them measure time."""
+    """A point in the device's work; the time between two events can be measured."""
 
     def __init__(self, flags: int = 0) -> None:
         self._event = _cuda.Event()
 
     def record(self, stream: Stream | None = None) -> Event:
-        """Takes its place after all work so far."""
+        """Records the event after all work so far."""
         self._event.record()
         return self
 
     def synchronize(self) -> Event:
-        """Waits for it."""
+        """Waits for the event."""
         self._event.synchronize()
         return self
 
     def query(self) -> bool:
-        """Whether it has been reached."""
+        """Returns true if the event has been reached."""
         return self._event.query()
 
     def time_since(self, event: Event) -> float:
-        """Milliseconds from an earlier event."""
+        """Returns the milliseconds since an earlier event."""
         return _cuda.get_elapsed_time(event._event, self._event)
 
     def time_till(self, event: Event) -> float:
-        """Milliseconds to a later event."""
+        """Returns the milliseconds until a later event."""
         return _cuda.get_elapsed_time(self._event, event._event)
 
 
@@ -323,19 +323,19 @@ class Function:
         self, *args: Any, grid: Any = (1, 1), block: Any = None, stream: Any = None, shared: int = 0, texrefs: Any = (),
         time_kernel: bool = False, **kwargs: Any,
     ) -> float | None:  # fmt: skip
-        """Launches it.
+        """Launches the kernel.
 
         Args:
-            args: NumPy numbers, allocations, arrays of `gpuarray`, `In`, `Out` and `InOut` of NumPy arrays.
-            block, grid: threads of a block and blocks, up to three numbers.
-            stream: accepted: all work runs in order.
-            shared: bytes of dynamic shared memory.
-            time_kernel: seconds until it has finished are returned.
+            args: NumPy numbers, allocations, `gpuarray` arrays, and `In`, `Out` and `InOut` of NumPy arrays.
+            block, grid: the number of threads in a block and of blocks, up to three numbers each.
+            stream: ignored, as all work runs in order.
+            shared: the bytes of dynamic shared memory.
+            time_kernel: whether to wait and return the elapsed seconds.
 
         Raises:
             NotImplementedError: for `texrefs`.
-            TypeError: for an argument of another kind.
-            ValueError: for other keywords, and without `block`.
+            TypeError: for arguments of unsupported types.
+            ValueError: for unknown keywords, and without `block`.
         """
         if kwargs:
             raise ValueError(f"extra keyword arguments: {','.join(kwargs)}")
@@ -363,7 +363,7 @@ class Function:
         self._kernel(sizes[0], sizes[1], values, shared_mem=int(shared))
 
     def prepare(self, arg_types: Any, texrefs: Any = ()) -> Function:
-        """Notes the types of arguments: letters of `struct` ("P" an address), or dtypes."""
+        """Declares the argument types: letters of `struct` ("P" for an address), or dtypes."""
         if texrefs:
             raise NotImplementedError(f"[prepare] texrefs= is not supported: {NO_TEXTURES}")
         self._format = [np.dtype(np.uintp) if t in ("P", np.intp) else np.dtype(t) for t in arg_types]
@@ -378,19 +378,19 @@ class Function:
         ]
 
     def prepared_call(self, grid: Any, block: Any, *args: Any, shared_size: int = 0) -> None:
-        """Launches it with arguments of the types that were noted.
+        """Launches the kernel with arguments of the declared types.
 
         Raises:
-            TypeError: for another number of arguments.
+            TypeError: for a wrong number of arguments.
         """
         self._launch(grid, block, self._prepared(args), shared_size)
 
     def prepared_async_call(self, grid: Any, block: Any, stream: Any, *args: Any, shared_size: int = 0) -> None:
-        """`prepared_call`, with a stream, which is accepted: all work runs in order."""
+        """Performs `prepared_call`; `stream` is ignored, as all work runs in order."""
         self.prepared_call(grid, block, *args, shared_size=shared_size)
 
     def prepared_timed_call(self, grid: Any, block: Any, *args: Any, shared_size: int = 0) -> Callable[[], float]:
-        """`prepared_call`; the result is a function that waits and says the seconds that it took."""
+        """Performs `prepared_call`. Returns a function that waits and returns the elapsed seconds."""
         start, end = Event(), Event()
         start.record()
         self.prepared_call(grid, block, *args, shared_size=shared_size)
@@ -398,31 +398,31 @@ class Function:
         return lambda: end.synchronize().time_since(start) * 1e-3
 
     def get_attribute(self, attr: function_attribute) -> int:
-        """What the driver says of it."""
+        """Returns an attribute of the kernel."""
         return self._kernel.attributes[attr.name.lower()]
 
     @property
     def num_regs(self) -> int:
-        """Registers of a thread."""
+        """The number of registers per thread."""
         return self._kernel.num_regs
 
     @property
     def shared_size_bytes(self) -> int:
-        """Bytes of static shared memory."""
+        """The bytes of static shared memory."""
         return self._kernel.shared_size_bytes
 
     @property
     def local_size_bytes(self) -> int:
-        """Bytes of a thread's own memory."""
+        """The bytes of local memory per thread."""
         return self._kernel.local_size_bytes
 
     @property
     def max_threads_per_block(self) -> int:
-        """Threads that a block may have."""
+        """The greatest number of threads per block."""
         return self._kernel.max_threads_per_block
 
     def set_cache_config(self, fc: Any) -> None:
-        """Accepted, if it is one of `func_cache`: the driver decides how memory is shared between cache and blocks."""
+        """Accepts any of `func_cache` without effect, as the driver splits memory between cache and shared memory."""
         func_cache(fc)
 
 
@@ -431,7 +431,7 @@ def _address(a: Any) -> Any:
 
 
 def _argument(k: int, a: Any) -> Any:
-    """What the launch takes for an argument."""
+    """Converts an argument for the launch."""
     if isinstance(a, ArgumentHandler):
         return a.get_device_alloc().array
     if isinstance(a, DeviceAllocation):
@@ -449,17 +449,17 @@ def _argument(k: int, a: Any) -> Any:
 
 
 class Module:
-    """Compiled code."""
+    """A module of compiled code."""
 
     def __init__(self, raw: _RawModule) -> None:
         self._raw = raw
 
     def get_function(self, name: str) -> Function:
-        """A kernel of it."""
+        """Returns a kernel of the module."""
         return Function(self, name)
 
     def get_global(self, name: str) -> tuple[int, int]:
-        """Address and bytes of a variable."""
+        """Returns the address and size in bytes of a variable."""
         found = self._raw.get_global(name)
         return found.ptr, found.size
 
@@ -475,12 +475,12 @@ class Module:
 
 
 def module_from_file(filename: str) -> Module:
-    """A module of a file with device code."""
+    """Loads a module from a file with device code."""
     return Module(_RawModule(path=filename))
 
 
 def module_from_buffer(buffer: bytes, options: Any = (), message_handler: Any = None) -> Module:
-    """A module of device code.
+    """Loads a module from device code.
 
     Raises:
         NotImplementedError: for `options` and `message_handler`.
@@ -494,17 +494,17 @@ def module_from_buffer(buffer: bytes, options: Any = (), message_handler: Any = 
 
 
 def start_profiler() -> None:
-    """Waits for what was recorded, so that a profiler sees only what comes now."""
+    """Waits for recorded work, so that a profiler sees only the work that follows."""
     _core.synchronize()
 
 
 def stop_profiler() -> None:
-    """Waits for what was recorded, so that a profiler sees no less."""
+    """Waits for recorded work, so that a profiler sees all of it."""
     _core.synchronize()
 
 
 def __getattr__(name: str) -> Any:
-    """Names that are not here say what to use when they are called."""
+    """Returns placeholders for unsupported names, which name the replacement when called."""
     if name in ABSENT:
         return absent(name)
     raise AttributeError(f"module 'cuprous.pycuda.driver' has no attribute {name!r}")

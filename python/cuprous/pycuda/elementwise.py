@@ -1,4 +1,4 @@
-"""PyCUDA's `elementwise`: a few lines of CUDA C++ for each element `i` of contiguous arrays."""
+"""PyCUDA's `elementwise`: kernels from a few lines of CUDA C++ for each element `i` of contiguous arrays."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from cuprous.cuda._raw_kernels import RawKernel
 from cuprous.pycuda.compiler import translated
 from cuprous.pycuda.tools import Argument, parse_arguments
 
-#: Blocks of a launch; threads take further elements in turn.
+#: The greatest number of blocks of a launch; threads iterate over further elements.
 _MOST_BLOCKS = 4096
 
 
 def vectors_of(arguments: list[Argument], operands: tuple[Any, ...], name: str) -> list[Any]:
-    """The arrays among the arguments, checked.
+    """Returns the arrays among the arguments, after checking them.
 
     Raises:
-        TypeError: for another number of arguments.
+        TypeError: for a wrong number of arguments.
         RuntimeError: for arrays that are not contiguous.
     """
     if len(operands) != len(arguments):
@@ -31,7 +31,7 @@ def vectors_of(arguments: list[Argument], operands: tuple[Any, ...], name: str) 
 
 
 def launch_values(arguments: list[Argument], operands: tuple[Any, ...]) -> list[Any]:
-    """Arguments as the launch takes them: arrays, and numbers of their dtypes."""
+    """Converts arguments for the launch: to arrays, and numbers of their dtypes."""
     return [
         a._launch_argument if argument.is_vector else _number(argument.dtype, a)
         for a, argument in zip(operands, arguments, strict=True)
@@ -43,20 +43,20 @@ def _number(dtype: np.dtype[Any], value: Any) -> Any:
 
 
 class ElementwiseKernel:
-    """`ElementwiseKernel("float a, float *x, float *z", "z[i] = a * x[i]", "scale")(2, x, z)`.
+    """An elementwise kernel: `ElementwiseKernel("float a, float *x, float *z", "z[i] = a * x[i]", "scale")(2, x, z)`.
 
     Args:
-        arguments: the parameters as C declares them, or `VectorArg` and `ScalarArg`.
+        arguments: the parameters as C declarations, or a list of `VectorArg` and `ScalarArg`.
         operation: the code for one element.
         name: the kernel's name.
         preamble: code before the kernel.
         loop_prep, after_loop: code before and after the loop over a thread's elements.
-        keep: accepted: nothing is compiled in a folder.
-        options: options for the compiler.
+        keep: ignored, as compilation leaves no files behind.
+        options: compiler options.
 
     Raises:
-        NotImplementedError: where the device is a CPU.
-        RuntimeError: if it does not compile.
+        NotImplementedError: if the device is a CPU.
+        RuntimeError: if compilation fails.
     """
 
     def __init__(
@@ -84,10 +84,10 @@ extern "C" __global__ void {name}({parameters}, long long _start, long long _sto
         self.kernel = RawKernel(translated(source, True), name, tuple(options or ()))
 
     def __call__(self, *args: Any, range: Any = None, slice: Any = None, stream: Any = None) -> None:
-        """Runs it for all elements, or for those of a slice.
+        """Runs the kernel for all elements, or for those of a slice.
 
         Raises:
-            NotImplementedError: where the device is a CPU.
+            NotImplementedError: if the device is a CPU.
         """
         import builtins
 

@@ -1,4 +1,4 @@
-"""PyCUDA's `reduction`: reductions of contiguous arrays with a few lines of CUDA C++."""
+"""PyCUDA's `reduction`: reductions of contiguous arrays by kernels from a few lines of CUDA C++."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cuprous.pycuda.compiler import translated
 from cuprous.pycuda.elementwise import launch_values, vectors_of
 from cuprous.pycuda.tools import VectorArg, dtype_to_ctype, parse_arguments
 
-#: Threads of a block, and the most blocks of the first pass.
+#: The number of threads of a block, and the greatest number of blocks in the first pass.
 _THREADS = 256
 _MOST_BLOCKS = 1024
 
@@ -46,18 +46,18 @@ class ReductionKernel:
     arguments="float *x, float *y")(x, y).get()`.
 
     Args:
-        dtype_out: the dtype of the result.
-        neutral: what changes nothing.
-        reduce_expr: two values `a` and `b` as one.
-        map_expr: the value of element `i`; that of the first array if None.
+        dtype_out: the result's dtype.
+        neutral: the identity of the reduction.
+        reduce_expr: an expression that combines the values `a` and `b`.
+        map_expr: an expression for the value of element `i`; the element of the first array if None.
         arguments: the parameters, as for `ElementwiseKernel`.
-        name, preamble, options: as there.
-        keep: accepted: nothing is compiled in a folder.
-        allocator: where memory of results comes from.
+        name, preamble, options: as for `ElementwiseKernel`.
+        keep: ignored, as compilation leaves no files behind.
+        allocator: the allocator of results.
 
     Raises:
-        NotImplementedError: where the device is a CPU.
-        RuntimeError: if it does not compile.
+        NotImplementedError: if the device is a CPU.
+        RuntimeError: if compilation fails.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class ReductionKernel:
         self._second = RawKernel(translated(second, True), f"{name}_stage2", flags)
 
     def __call__(self, *args: Any, out: Any = None, stream: Any = None, allocator: Any = None) -> Any:
-        """The reduction, as an array without axes; in `out` if it is given."""
+        """Returns the reduction as a 0-d array; in `out` if given."""
         count = vectors_of(self.arguments, args, self.name)[0].size
         blocks = max(min(-(-count // _THREADS), _MOST_BLOCKS), 1)
         wanted = allocator or self.allocator or allocator_of(*args)

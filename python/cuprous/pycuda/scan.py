@@ -1,4 +1,4 @@
-"""PyCUDA's `scan`: prefix reductions."""
+"""PyCUDA's `scan`: prefix scans."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _THREADS = 512
 
 
 class _ScanKernel:
-    """A scan of an array of one axis. One block goes through it; sums are the engine's `cumsum` and run anywhere."""
+    """A scan of a 1-d array by a single block. Sums use the engine's `cumsum` and run on any device."""
 
     exclusive = False
 
@@ -68,24 +68,24 @@ extern "C" __global__ void {name_prefix}(const value_type *in, value_type *out, 
         return "out[i] = whole;"
 
     def __call__(self, input_ary: Any, output_ary: Any = None, allocator: Any = None, stream: Any = None) -> Any:
-        """The scan, in `output_ary` if it is given, else in the array itself; it needs no `allocator` for that.
+        """Computes the scan in `output_ary` if given, otherwise in place, which needs no `allocator`.
 
         Raises:
-            NotImplementedError: for other functions than sums where the device is a CPU.
-            TypeError: for another dtype.
-            ValueError: for an array of other axes.
+            NotImplementedError: for scans other than sums if the device is a CPU.
+            TypeError: for an array of another dtype.
+            ValueError: for an array that is not one-dimensional.
         """
         output = input_ary if output_ary is None else output_ary
         if input_ary.dtype != self.dtype:
-            raise TypeError(f"a scan of {self.dtype} was given {input_ary.dtype}")
+            raise TypeError(f"a scan of {self.dtype} cannot take an array of {input_ary.dtype}")
         if input_ary.ndim != 1:
-            raise ValueError("a scan takes an array of one axis")
+            raise ValueError("a scan takes a 1-d array")
         source = input_ary._launch_argument
         if self.is_sum:
             total = cuprous.cumsum(source, dtype=self.dtype)
             output._launch_argument[...] = total - source if self.exclusive else total
         elif input_ary.size:
-            if output is input_ary:  # the block reads before it writes, but only within a piece
+            if output is input_ary:  # the block reads before it writes only within a chunk, so scan a copy
                 source = cuprous.copy(source)
             values = [source, output._launch_argument, np.int64(input_ary.size)]
             self.kernel((1,), (_THREADS,), values)
@@ -93,11 +93,12 @@ extern "C" __global__ void {name_prefix}(const value_type *in, value_type *out, 
 
 
 class InclusiveScanKernel(_ScanKernel):
-    """Element `i` is the reduction of elements up to `i`: `InclusiveScanKernel(np.int32, "a + b")`."""
+    """An inclusive scan: element `i` reduces the elements up to `i`, as in `InclusiveScanKernel(np.int32, "a + b")`."""
 
 
 class ExclusiveScanKernel(_ScanKernel):
-    """Element `i` is the reduction of elements before `i`: `ExclusiveScanKernel(np.int32, "a + b", 0)`."""
+    """An exclusive scan: element `i` reduces the elements before `i`, as in `ExclusiveScanKernel(np.int32, "a + b",
+    0)`."""
 
     exclusive = True
 

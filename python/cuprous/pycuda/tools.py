@@ -1,4 +1,4 @@
-"""PyCUDA's `tools`: pools, C's names of dtypes, arguments of kernels, occupancy."""
+"""PyCUDA's `tools`: memory pools, C names of dtypes, kernel parameters, occupancy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cuprous.cuda._occupancy import blocks_per_multiprocessor, multiprocessor
 from cuprous.pycuda import driver
 from cuprous.pycuda._memory import DeviceAllocation, pagelocked_empty
 
-#: Dtypes, and C's names for them: the first is the one that generated code uses.
+#: Dtypes and their C names; generated code uses the first.
 _NAMES = {
     "bool": ("bool",), "int8": ("signed char", "char", "int8_t"), "uint8": ("unsigned char", "uint8_t"),
     "int16": ("short", "signed short", "int16_t"), "uint16": ("unsigned short", "uint16_t"),
@@ -31,10 +31,10 @@ _DTYPE: dict[str, np.dtype[Any]] = {c: np.dtype(name) for name, names in _NAMES.
 
 
 def dtype_to_ctype(dtype: Any) -> str:
-    """C's name of a dtype.
+    """Returns the C name of a dtype.
 
     Raises:
-        ValueError: for None, and for a dtype that nobody registered.
+        ValueError: for None, and for a dtype that is not registered.
     """
     if dtype is None:
         raise ValueError("dtype may not be None")
@@ -45,10 +45,10 @@ def dtype_to_ctype(dtype: Any) -> str:
 
 
 def get_or_register_dtype(c_names: Any, dtype: Any = None) -> np.dtype[Any]:
-    """The dtype of C names, noted for later; without a dtype the one that was noted.
+    """Registers a dtype under C names and returns it; without a dtype, looks the names up.
 
     Raises:
-        RuntimeError: for a name that means another dtype.
+        RuntimeError: for a name that is registered with another dtype.
     """
     names = [c_names] if isinstance(c_names, str) else list(c_names)
     if dtype is None:
@@ -62,43 +62,43 @@ def get_or_register_dtype(c_names: Any, dtype: Any = None) -> np.dtype[Any]:
 
 
 def register_dtype(dtype: Any, name: Any) -> np.dtype[Any]:
-    """`get_or_register_dtype` as it was called before."""
+    """Registers a dtype; the old name of `get_or_register_dtype`."""
     return get_or_register_dtype(name, dtype)
 
 
 class Argument(NamedTuple):
-    """A parameter of a kernel: dtype, name, and whether it is an array."""
+    """A kernel parameter: dtype, name, and whether it is an array."""
 
     dtype: np.dtype[Any]
     name: str
     is_vector: bool = False
 
     def declarator(self) -> str:
-        """As C declares it."""
+        """Returns the C declaration."""
         return f"{dtype_to_ctype(self.dtype)} {'*' * self.is_vector}{self.name}"
 
 
 def ScalarArg(dtype: Any, name: str) -> Argument:
-    """A number."""
+    """Returns a scalar parameter."""
     return Argument(np.dtype(dtype), name)
 
 
 def VectorArg(dtype: Any, name: str, with_offset: bool = False) -> Argument:
-    """An array.
+    """Returns an array parameter.
 
     Raises:
         NotImplementedError: for `with_offset`.
     """
     if with_offset:
-        raise NotImplementedError("[VectorArg] with_offset= is not supported; give the kernel a slice of the array")
+        raise NotImplementedError("[VectorArg] with_offset= is not supported; pass a slice of the array to the kernel")
     return Argument(np.dtype(dtype), name, True)
 
 
 def parse_c_arg(text: str) -> Argument:
-    """A parameter as C declares it: "const float *x".
+    """Parses a C parameter declaration, such as "const float *x".
 
     Raises:
-        ValueError: for a type that nobody registered.
+        ValueError: for a type that is not registered.
     """
     plain = re.sub(r"\b(const|volatile|__restrict__)\b", " ", text)
     found = re.fullmatch(r"\s*([\w:<>\s]+?)\s*(\*?)\s*(\w+)\s*", plain)
@@ -108,90 +108,90 @@ def parse_c_arg(text: str) -> Argument:
 
 
 def parse_arguments(arguments: Any) -> list[Argument]:
-    """Parameters from "float *z, float a", or a list of `VectorArg` and `ScalarArg`."""
+    """Returns parameters from a string like "float *z, float a", or from a list of `VectorArg` and `ScalarArg`."""
     if isinstance(arguments, str):
         return [parse_c_arg(part) for part in arguments.split(",")]
     return list(arguments)
 
 
-# --- pools: memory comes from the engine's, which keeps what is freed
+# --- pools: memory comes from the engine's pool, which caches freed blocks
 
 
 def bitlog2(n: int) -> int:
-    """The number of the highest bit: the logarithm, rounded down."""
+    """Returns the index of the highest set bit, which is the logarithm rounded down."""
     return n.bit_length() - 1
 
 
 class DeviceMemoryPool:
-    """Memory from the engine's pool."""
+    """A memory pool, backed by the engine's."""
 
     def allocate(self, size: int) -> DeviceAllocation:
-        """Memory of so many bytes."""
+        """Allocates `size` bytes."""
         return driver.mem_alloc(size)
 
     __call__ = allocate
 
     @staticmethod
     def bin_number(size: int) -> int:
-        """PyCUDA's number for allocations of about that size: four a power of two."""
+        """Returns PyCUDA's bin number for allocations of about that size; there are four bins per power of two."""
         exponent = bitlog2(size) if size else 0
         shifted = size >> exponent - 2 if exponent >= 2 else size << 2 - exponent
         return exponent << 2 | shifted & 3
 
     @staticmethod
     def alloc_size(bin_nr: int) -> int:
-        """The most bytes that have such a number."""
+        """Returns the greatest allocation size of a bin."""
         exponent, head = bin_nr >> 2, 4 | bin_nr & 3
         if exponent < 2:
             return head >> 2 - exponent
         return head << exponent - 2 | (1 << exponent - 2) - 1
 
     def free_held(self) -> None:
-        """Gives memory that nobody uses back to the system."""
+        """Returns unused memory to the system."""
         _core.trim_memory(_core.get_device())
 
     stop_holding = free_held
 
     @property
     def active_bytes(self) -> int:
-        """Bytes in use."""
+        """The bytes in use."""
         return _core.memory_stats(_core.get_device())["used_bytes"]
 
     @property
     def managed_bytes(self) -> int:
-        """Bytes in use or kept."""
+        """The bytes in use or cached."""
         return _core.memory_stats(_core.get_device())["total_bytes"]
 
     @property
     def held_blocks(self) -> int:
-        """Blocks that are kept."""
+        """The number of cached blocks."""
         return _core.memory_stats(_core.get_device())["n_free_blocks"]
 
 
 class PageLockedMemoryPool:
-    """Host memory."""
+    """A pool of host memory."""
 
     def allocate(self, shape: Any, dtype: Any, order: str = "C") -> Any:
-        """A NumPy array."""
+        """Returns an uninitialized NumPy array."""
         return pagelocked_empty(shape, dtype, order)
 
     def free_held(self) -> None:
-        """Nothing is kept."""
+        """Does nothing, as no memory is cached."""
 
     stop_holding = free_held
 
 
 def context_dependent_memoize(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Remembers results: there is one context."""
+    """Caches a function's results; a single cache suffices, as only the primary context exists."""
     return functools.cache(function)
 
 
 def clear_context_caches() -> None:
-    """Accepted: code is kept within bounds by the engine."""
+    """Does nothing, as the engine bounds its caches itself."""
 
 
 def mark_cuda_test(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A test that is skipped where there is no GPU."""
+    """Marks a test to be skipped without a GPU."""
 
     @functools.wraps(function)
     def test(*args: Any, **kwargs: Any) -> Any:
@@ -205,20 +205,20 @@ def mark_cuda_test(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def init_cuda_context_fixture() -> Iterator[None]:
-    """What tests' fixtures yield from: there is nothing to set up."""
+    """Yields once, as the body of test fixtures; no setup is needed."""
     yield
 
 
 def get_default_device(default: int = 0) -> driver.Device:
-    """The GPU of that number."""
+    """Returns the GPU of that number."""
     return driver.Device(default)
 
 
 def make_default_context(ctx_maker: Any = None) -> driver.Context:
-    """The context of the first GPU (of that with the number in `CUDA_DEVICE`), or what `ctx_maker(device)` makes.
+    """Returns the context of the first GPU (or of the number in `CUDA_DEVICE`), or the result of `ctx_maker(device)`.
 
     Raises:
-        LogicError: where there is no such GPU.
+        LogicError: if that GPU does not exist.
     """
     device = driver.Device(int(os.environ.get("CUDA_DEVICE") or 0))
     context: driver.Context = (ctx_maker or driver.Device.make_context)(device)
@@ -226,7 +226,7 @@ def make_default_context(ctx_maker: Any = None) -> driver.Context:
 
 
 class DeviceData:
-    """What a GPU has for blocks."""
+    """A GPU's resources for blocks."""
 
     def __init__(self, dev: driver.Device | None = None) -> None:
         dev = dev or driver.Device(0)
@@ -240,12 +240,12 @@ class DeviceData:
         self.shared_memory = held.shared
 
     def align_bytes(self, word_size: int = 4) -> int:
-        """Bytes that warps read at once for words of 4, 8 or 16 bytes."""
+        """Returns the number of bytes that a warp reads at once for words of 4, 8 or 16 bytes."""
         return {4: 64, 8: 128, 16: 128}[word_size]
 
 
 class OccupancyRecord:
-    """How many blocks and warps a multiprocessor holds: `tb_per_mp`, `warps_per_mp`, `occupancy`, `limited_by`."""
+    """The blocks and warps that fit on a multiprocessor: `tb_per_mp`, `warps_per_mp`, `occupancy`, `limited_by`."""
 
     def __init__(self, devdata: DeviceData, threads: int, shared_mem: int = 0, registers: int = 0) -> None:
         if threads > devdata.max_threads:

@@ -1,4 +1,4 @@
-"""What SciPy has for NumPy's arrays, for Cuprous' arrays, in modules of the same names."""
+"""SciPy's functions for Cuprous arrays, in modules with SciPy's names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EXPORTS = Exports(
 
 
 def get_array_module(*args: Any) -> ModuleType:
-    """`cuprous.scipy` if an argument is a Cuprous array or sparse matrix, otherwise SciPy."""
+    """Returns `cuprous.scipy` if an argument is a Cuprous array or sparse matrix, otherwise SciPy."""
     if any(isinstance(arg, _core.ndarray) or type(arg).__module__.startswith("cuprous.") for arg in args):
         return sys.modules[__name__]
     import scipy

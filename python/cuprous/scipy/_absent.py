@@ -1,4 +1,5 @@
-"""SciPy's names that there is no function for here: each raises when called and names the nearest alternative."""
+"""Placeholders for SciPy functions that are not supported: each raises when called and names the nearest
+alternative."""
 
 from __future__ import annotations
 
@@ -8,10 +9,10 @@ from cuprous._unsupported import Unsupported
 
 
 class Absent(Unsupported):
-    """A name of SciPy's without a function here. Calling it raises NotImplementedError.
+    """A placeholder for an unsupported SciPy function. Calling it raises NotImplementedError.
 
     Args:
-        name: its name.
+        name: the function's name.
         alternative: what to use instead.
     """
 
@@ -26,7 +27,7 @@ class Absent(Unsupported):
 
 
 def absent(module: str, name: str, alternatives: dict[str, str]) -> Any:
-    """What a module's `__getattr__` returns.
+    """Returns the placeholder for a name, as the result of a module's `__getattr__`.
 
     Raises:
         AttributeError: for a name that is not in the table.

@@ -165,7 +165,7 @@ def _no_weights(name: str, weights: Any, pretrained: Any) -> None:
     """Raises NotImplementedError for pretrained weights, which would have to be downloaded."""
     if weights is not None or pretrained:
         raise NotImplementedError(f"[{name}] weights={weights or 'pretrained'!r} is not supported: nothing is "
-                                  "downloaded; make the model without, and load_state_dict a local file")  # fmt: skip
+                                  "downloaded; create the model, then load_state_dict a local file")  # fmt: skip
 
 
 def _resnet(name: str) -> Callable[..., ResNet]:
@@ -176,11 +176,11 @@ def _resnet(name: str) -> Callable[..., ResNet]:
         return ResNet(block, layers, **(more | options))
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"A ResNet of {layers} blocks."
+    make.__doc__ = f"Returns a ResNet with {layers} blocks in its stages."
     return make
 
 
-def _vgg(name: str, normalised: bool) -> Callable[..., VGG]:
+def _vgg(name: str, normalized: bool) -> Callable[..., VGG]:
     def make(*, weights: Any = None, progress: bool = True, pretrained: bool = False, **options: Any) -> VGG:
         _no_weights(name, weights, pretrained)
         features: list[nn.Module] = []
@@ -188,19 +188,19 @@ def _vgg(name: str, normalised: bool) -> Callable[..., VGG]:
         for count, out in zip(_VGGS[name], (64, 128, 256, 512, 512), strict=True):
             for _ in range(count):
                 features.append(nn.Conv2d(channels, out, 3, padding=1))
-                features += [nn.BatchNorm2d(out)] if normalised else []
+                features += [nn.BatchNorm2d(out)] if normalized else []
                 features.append(nn.ReLU(inplace=True))
                 channels = out
             features.append(nn.MaxPool2d(2, 2))
         return VGG(nn.Sequential(*features), **options)
 
-    make.__name__ = make.__qualname__ = name + ("_bn" if normalised else "")
-    make.__doc__ = f"A VGG of {sum(_VGGS[name]) + 3} layers{' with batch normalisation' if normalised else ''}."
+    make.__name__ = make.__qualname__ = name + ("_bn" if normalized else "")
+    make.__doc__ = f"Returns a VGG of {sum(_VGGS[name]) + 3} layers{' with batch norm' if normalized else ''}."
     return make
 
 
 def alexnet(*, weights: Any = None, progress: bool = True, pretrained: bool = False, **options: Any) -> AlexNet:
-    """AlexNet."""
+    """Returns an AlexNet."""
     _no_weights("alexnet", weights, pretrained)
     return AlexNet(**options)
 

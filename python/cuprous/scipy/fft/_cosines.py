@@ -192,22 +192,23 @@ def _planes(name: str, kind: str, forward: bool, doc: str) -> Callable[..., ndar
 _DOC = """{inverse}iscrete {of} transform of a type (1 to 4) along {where}.
 
     Args:
-        x: real points; of complex ones both parts are transformed.
+        x: an array; real and imaginary parts of complex input are transformed separately.
         type: the type, as in `scipy.fft.{name}`.
-        {points}: how many points to use: others are cut off, missing ones are zero.
-        {axes}: where.
+        {points}: the number of points, reached by truncation or zero padding.
+        {axes}: {where} to transform.
         norm: "backward" (the default) divides the inverse by 2 N (2 (N - 1) for DCT-1, 2 (N + 1) for DST-1), "forward"
-            the other, "ortho" both by its root.
-        overwrite_x: permits what is not done.
-        workers: checked only.
-        orthogonalize: weigh the ends so that the matrix is orthogonal up to a factor; by default with "ortho".
+            the forward transform, "ortho" both by the square root.
+        overwrite_x: has no effect.
+        workers: only validated; has no effect.
+        orthogonalize: whether to scale the ends so that the matrix is orthogonal up to a factor; by default only with
+            "ortho".
 
     Returns:
-        float32 for half and single precision, otherwise float64; complex for complex points.
+        float32 for half and single precision, otherwise float64; complex for complex input.
 
     Raises:
-        ValueError: for another type, fewer than one point, or another `norm`.
-        RuntimeError: for DCT-1 of one point.
+        ValueError: for an unknown type, fewer than one point, or an unknown `norm`.
+        RuntimeError: for DCT-1 of a single point.
     """
 FUNCTIONS: dict[str, Callable[..., ndarray]] = {}
 for _kind, _of in (("DCT", "cosine"), ("DST", "sine")):

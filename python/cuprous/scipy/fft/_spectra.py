@@ -90,19 +90,19 @@ def named(function: Callable[..., ndarray], name: str, doc: str) -> Callable[...
     return function
 
 
-#: name: (transform, forward, what it computes)
+#: Name: (transform, whether it is forward, start of the docstring).
 _TABLE: dict[str, tuple[Kernel, bool, str]] = {
     "fft": (complex_to_complex, True, "Discrete Fourier transform"),
     "ifft": (complex_to_complex, False, "Inverse discrete Fourier transform"),
-    "rfft": (real_to_half, True, "First half of the discrete Fourier transform of real points"),
+    "rfft": (real_to_half, True, "First half of the discrete Fourier transform of real input"),
     "irfft": (half_to_real, False, "Inverse of rfft"),
-    "hfft": (half_to_real, True, "Discrete Fourier transform of points whose first half is given: real values"),
+    "hfft": (half_to_real, True, "Discrete Fourier transform of the first half of Hermitian input, with real output"),
     "ihfft": (real_to_half, False, "Inverse of hfft"),
 }
 _NOTE = """
 
     The arguments are those of `cuprous.fft.{0}`. Half precision is computed and returned in single precision.
-    `overwrite_x` permits what is not done, `workers` is checked only; with `plan` it raises NotImplementedError.
+    `overwrite_x` has no effect, `workers` is only validated, and `plan` raises NotImplementedError.
     """
 FUNCTIONS: dict[str, Callable[..., ndarray]] = {
     **{name: _lines(name, kernel, forward, f"{what} along an axis.{_NOTE.format(name)}")

@@ -1,4 +1,4 @@
-"""Functions through points, with `scipy.interpolate`'s names."""
+"""Interpolation, with `scipy.interpolate`'s names."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from cuprous.scipy.interpolate._grid import RegularGridInterpolator, interpn
 from cuprous.scipy.interpolate._line import interp1d
 from cuprous.scipy.interpolate._pieces import PPoly
 
-_SCATTERED = "points without a grid: use scipy.interpolate's on array.get()"
+_SCATTERED = "scattered points: use scipy.interpolate's on array.get()"
 _SMOOTH = "smoothing splines: use scipy.interpolate's on array.get()"
-#: The nearest alternative to functions of SciPy's that there are none of here.
+#: SciPy names that are not supported, each with the nearest alternative.
 ALTERNATIVES = {
     "BarycentricInterpolator": "use CubicSpline, or scipy.interpolate's on array.get()",
     "CloughTocher2DInterpolator": _SCATTERED,
@@ -35,7 +35,8 @@ def __getattr__(name: str) -> Any:
 
 
 def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
-    """`PchipInterpolator(xi, yi, axis)(x)`, or its derivative of order `der` (of each of several orders, as a list)."""
+    """Computes `PchipInterpolator(xi, yi, axis)(x)`, or its derivative of order `der` (or a list, for several
+    orders)."""
     pieces = PchipInterpolator(xi, yi, axis)
     return pieces(x, der) if isinstance(der, int) else [pieces(x, nu) for nu in der]
 

@@ -1,4 +1,4 @@
-"""Splines as sums of B-splines, and those through points."""
+"""B-splines, and interpolation by them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _map = _core.map
 
 
 class BSpline:
-    """A spline: the sum of coefficients times B-splines, as an object to call.
+    """A spline as a linear combination of B-splines; calling it evaluates it.
 
     Args:
-        t: knots, not falling: at least 2 k + 2.
-        c: coefficients along `axis`: at least as many as knots minus k + 1.
+        t: the knots, non-decreasing: at least 2 k + 2.
+        c: the coefficients along `axis`: at least as many as there are knots minus k + 1.
         k: the degree.
-        extrapolate: whether the outermost polynomials go on beyond the first and last k + 1 knots (otherwise NaN);
-            "periodic" repeats.
-        axis: the axis.
+        extrapolate: whether the outermost polynomials continue beyond the first and last k + 1 knots (otherwise NaN);
+            "periodic" repeats the spline.
+        axis: the axis of `c`.
 
     Raises:
-        ValueError: for shapes that do not fit together, and knots that fall.
+        ValueError: for inconsistent shapes, and decreasing knots.
     """
 
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
@@ -56,11 +56,12 @@ class BSpline:
 
     @property
     def tck(self) -> tuple[ndarray, ndarray, int]:
-        """Knots, coefficients and degree."""
+        """The knots, coefficients and degree."""
         return self.t, self.c, self.k
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> ndarray:
-        """The spline, or its derivative of order `nu`, at `x`: an array of its shape in the place of the axis."""
+        """Evaluates the spline, or its derivative of order `nu`, at `x`, whose shape replaces the axis in the
+        result."""
         if nu:
             return self.derivative(nu)(x, 0, self.extrapolate if extrapolate is None else extrapolate)
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
@@ -85,7 +86,7 @@ class BSpline:
         return moved_back(value, sites.shape, tail, self.axis)
 
     def derivative(self, nu: int = 1) -> BSpline:
-        """The derivative of order `nu`.
+        """Returns the derivative of order `nu`.
 
         Raises:
             NotImplementedError: for `nu` below 0.
@@ -103,14 +104,14 @@ class BSpline:
             empty = width == 0.0
             c = _map("where", empty, 0.0, k * (c[1:] - c[:-1]) / _map("where", empty, 1.0, width))
             t, k = t[1:-1], k - 1
-        # As many coefficients as knots, as SciPy has it.
+        # Padded to as many coefficients as knots, like in SciPy.
         c = cp.concatenate([c, cp.zeros((t.size - c.shape[0], *c.shape[1:]), dtype=c.dtype)])
         return BSpline(t, cp.moveaxis(c, 0, self.axis), k, self.extrapolate, self.axis)
 
 
 def basis(t: ndarray, k: int, x: ndarray) -> tuple[ndarray, list[ndarray]]:
-    """The first of the k + 1 B-splines that are not zero at each `x` between knots (or go on beyond them), and their
-    values (C. de Boor, "A Practical Guide to Splines", 1978)."""
+    """Returns the index of the first of the k + 1 B-splines that are nonzero at each `x`, and their values. Beyond the
+    knots, the outermost pieces continue (C. de Boor, "A Practical Guide to Splines", 1978)."""
     last = t.size - k - 1
     span = cp.clip(cp.searchsorted(t[: last + 1], x, side="right") - 1, k, last - 1)
     weights = [cp.ones_like(x)]
@@ -135,25 +136,27 @@ def _repeated(first: ndarray, inner: ndarray, last: ndarray, k: int) -> ndarray:
 def make_interp_spline(
     x: Any, y: Any, k: int = 3, t: Any = None, bc_type: Any = None, axis: int = 0, check_finite: bool = True
 ) -> BSpline:
-    """The spline through points. Degrees above 3 and knots of one's own solve a dense system of one equation a point.
+    """Returns the spline through points. Degrees above 3 and user-defined knots solve a dense system with one equation
+    per point.
 
     Args:
-        x: rising coordinates.
-        y: values along `axis`.
+        x: increasing coordinates.
+        y: the values along `axis`.
         k: the degree.
-        t: knots, not falling: as many as points and k + 1 more. By default those of "not-a-knot" for odd degrees, and
-            for even ones the middles between points, with the first and last coordinates k + 1 times at the ends.
-        bc_type: for degree 3, as for `CubicSpline`, but for "periodic"; None is "not-a-knot". Each end may be a list
-            of one condition.
-        axis: the axis.
-        check_finite: whether values that are not finite raise; coordinates always are looked at.
+        t: the knots, non-decreasing: k + 1 more than points. By default those of "not-a-knot" for odd degrees, and for
+            even degrees the midpoints between points, with the first and last coordinates repeated k + 1 times at the
+            ends.
+        bc_type: for degree 3, as for `CubicSpline`, except "periodic"; None is "not-a-knot". Each end may be a list of
+            one condition.
+        axis: the axis of `y`.
+        check_finite: whether to raise for values that are not finite; coordinates are always checked.
 
     Raises:
-        NotImplementedError: for periodic splines, conditions for degrees other than 3 or beside knots, and several
-            conditions at one end.
-        ValueError: for shapes that do not fit together, negative degrees, too few points or knots, coordinates that do
-            not rise, knots that fall or leave points out, unknown conditions, and a condition at one end alone.
-        LinAlgError: where no spline of those knots goes through the points.
+        NotImplementedError: for periodic splines, conditions for degrees other than 3 or together with knots, and
+            several conditions at one end.
+        ValueError: for inconsistent shapes, negative degrees, too few points or knots, coordinates that do not
+            increase, knots that decrease or leave points out, unknown conditions, and a condition at only one end.
+        LinAlgError: if no spline with these knots passes through the points.
     """
     k = operator.index(k)
     if k < 0:
@@ -188,7 +191,7 @@ def make_interp_spline(
 
 
 def _own_knots(x: ndarray, k: int) -> ndarray:
-    """The first and last coordinates k + 1 times, and between them points (odd k) or the middles between points."""
+    """Returns the default knots: the end points k + 1 times, and between them points (odd k) or midpoints (even k)."""
     if x.size <= k:
         raise ValueError(f"Need at least {k + 1} points for degree {k}")
     inner, cut = (x, (k + 1) // 2) if k % 2 else ((x[1:] + x[:-1]) * 0.5, k // 2)
@@ -212,7 +215,8 @@ def _checked_knots(t: Any, x: ndarray, k: int) -> ndarray:
 
 
 def _collocated(x: ndarray, t: ndarray, k: int, rows: ndarray) -> ndarray:
-    """Coefficients from the B-splines' values at the points, k + 1 of them in each row of the matrix."""
+    """Solves for the coefficients by collocation: each row of the matrix holds the k + 1 B-splines' values at a
+    point."""
     n = x.size
     low, weights = basis(t, k, x)
     column = cp.arange(n)
@@ -223,7 +227,8 @@ def _collocated(x: ndarray, t: ndarray, k: int, rows: ndarray) -> ndarray:
 
 
 def _parabolas(x: ndarray, t: ndarray, rows: ndarray) -> ndarray:
-    """Each point lies in the middle of three B-splines."""
+    """Returns the coefficients for degree 2, where each point lies in the middle of three B-splines: a tridiagonal
+    system."""
     n = x.size
     low, weights = basis(t, 2, x)
     index = cp.arange(n)
@@ -237,7 +242,8 @@ def _parabolas(x: ndarray, t: ndarray, rows: ndarray) -> ndarray:
 
 
 def _cubics(x: ndarray, rows: ndarray, bc_type: Any) -> tuple[ndarray, ndarray]:
-    """The coefficients are the blossoms of the pieces of `CubicSpline` at three knots in a row (L. Ramshaw, 1987)."""
+    """Returns knots and coefficients for degree 3: the blossoms of `CubicSpline`'s pieces at three successive knots (L.
+    Ramshaw, 1987)."""
     if isinstance(bc_type, (tuple, list)):
         if any(isinstance(b, list) and len(b) != 1 for b in bc_type):
             raise NotImplementedError(f"[make_interp_spline] bc_type={bc_type!r}: several conditions at one end")

@@ -1,4 +1,4 @@
-"""Cubics between points, by their slopes there: given ones, those of splines, and local ones without overshoot."""
+"""Piecewise cubic interpolation by slopes at the points: given, from splines, or local without overshoot."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _CONDITIONS = {"clamped": (1, 0.0), "natural": (2, 0.0)}
 
 
 class CubicHermiteSpline(PPoly):
-    """Cubics through points with given slopes.
+    """Piecewise cubics through points with given slopes.
 
     Args:
-        x: rising coordinates.
-        y: values along `axis`.
-        dydx: slopes, of the same shape.
-        axis: the axis.
+        x: increasing coordinates.
+        y: the values along `axis`.
+        dydx: the slopes, of the same shape.
+        axis: the axis of `y`.
         extrapolate: as for `PPoly`.
 
     Raises:
-        ValueError: for shapes that do not fit together, and coordinates that do not rise.
+        ValueError: for inconsistent shapes, and coordinates that do not increase.
     """
 
     def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
@@ -42,19 +42,20 @@ class CubicHermiteSpline(PPoly):
 
 
 class CubicSpline(CubicHermiteSpline):
-    """Cubics through points with continuous second derivatives.
+    """Piecewise cubics through points, with continuous second derivatives.
 
     Args:
-        x: rising coordinates.
-        y: values along `axis`.
-        axis: the axis.
-        bc_type: what holds at the ends: "not-a-knot" (the third derivative goes on too), "periodic", "clamped" (slope
-            0), "natural" (second derivative 0), or a pair of such, each possibly (order of a derivative, its value).
+        x: increasing coordinates.
+        y: the values along `axis`.
+        axis: the axis of `y`.
+        bc_type: the end conditions: "not-a-knot" (continuous third derivative), "periodic", "clamped" (slope 0),
+            "natural" (second derivative 0), or a pair of conditions, each of which may be (order of a derivative, its
+            value).
         extrapolate: as for `PPoly`; by default "periodic" for periodic splines, otherwise True.
 
     Raises:
-        ValueError: for shapes that do not fit together, coordinates that do not rise, values that are not finite,
-            unknown conditions, and values for "periodic" whose first and last differ.
+        ValueError: for inconsistent shapes, coordinates that do not increase, values that are not finite, unknown
+            conditions, and "periodic" with different first and last values.
     """
 
     def __init__(self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None) -> None:
@@ -69,7 +70,7 @@ class CubicSpline(CubicHermiteSpline):
 
 
 def _conditions(bc_type: Any, rows: ndarray) -> tuple[Any, Any]:
-    """At either end "periodic", "not-a-knot", or (order, value)."""
+    """Returns the condition at each end: "periodic", "not-a-knot", or (order, value)."""
     if isinstance(bc_type, str):
         bc_type = (bc_type, bc_type)
     elif len(bc_type) != 2:
@@ -107,8 +108,8 @@ def _flat(a: ndarray) -> ndarray:
 
 
 def _spline_slopes(width: ndarray, rows: ndarray, ends: tuple[Any, Any]) -> ndarray:
-    """The slopes that make second derivatives continuous: a tridiagonal system, without its first and last equations,
-    which the ends' conditions replace."""
+    """Returns the slopes that make second derivatives continuous: a tridiagonal system, whose first and last equations
+    are replaced by the end conditions."""
     n = rows.shape[0]
     h, steep = _flat(width)[:, :1], _flat((rows[1:] - rows[:-1]) / width)
     if ends[0] == "periodic":
@@ -119,7 +120,7 @@ def _spline_slopes(width: ndarray, rows: ndarray, ends: tuple[Any, Any]) -> ndar
         bend = (steep[1:] - steep[:1]) / (h[:1] + h[1:])
         return cp.concatenate([steep[:1] - bend * h[:1], steep[:1] + bend * h[:1], steep[1:] + bend * h[1:]]
                               ).reshape(rows.shape)  # fmt: skip
-    # Each end: its own slope is `value` minus `ratio` times the next one's.
+    # At each end, the slope is `value` minus `ratio` times the neighboring slope.
     first = _end(ends[0], h[:1], h[1:2], steep[:1], steep[1:2])
     last = _end(ends[1], h[-1:], h[-2:-1], steep[-1:], steep[-2:-1], -1.0)
     if n == 2:
@@ -155,12 +156,12 @@ def _end(condition: Any, h: ndarray, next_h: ndarray, steep: ndarray, next_steep
 
 
 def _periodic_slopes(h: ndarray, steep: ndarray) -> ndarray:
-    """The equations of all points but the last, which is the first again."""
+    """Solves for the slopes at all points but the last, which coincides with the first."""
     before, steep_before = cp.roll(h, 1, axis=0), cp.roll(steep, 1, axis=0)
     right = 3.0 * (h * steep_before + before * steep)
     if h.shape[0] == 1:
         slopes = steep * 0.0
-    elif h.shape[0] == 2:  # both neighbours are the same
+    elif h.shape[0] == 2:  # both neighbors are the same
         slopes = right / (2.0 * (h + before))
         other = (h + before) / (2.0 * (h + before))
         slopes = (slopes - other * cp.roll(slopes, 1, axis=0)) / (1.0 - other * other)
@@ -170,8 +171,8 @@ def _periodic_slopes(h: ndarray, steep: ndarray) -> ndarray:
 
 
 class PchipInterpolator(CubicHermiteSpline):
-    """Cubics through points that rise and fall as the points do (F. N. Fritsch and J. Butland, SIAM Journal on
-    Scientific and Statistical Computing 5 (1984)).
+    """Piecewise cubics that preserve monotonicity (F. N. Fritsch and J. Butland, SIAM Journal on Scientific and
+    Statistical Computing 5 (1984)).
 
     Args and errors as for `CubicHermiteSpline`; complex values raise ValueError.
     """
@@ -199,7 +200,7 @@ def _monotone_slopes(h: ndarray, rows: ndarray) -> ndarray:
 
 
 def _one_sided(h: ndarray, next_h: ndarray, steep: ndarray, next_steep: ndarray) -> ndarray:
-    """The parabola's slope, unless it turns the wrong way or is too steep."""
+    """Returns the slope of the end parabola, limited so that it has the right sign and does not overshoot."""
     slope = ((2.0 * h + next_h) * steep - h * next_steep) / (h + next_h)
     wrong = _map("sign", slope) != _map("sign", steep)
     extrema = _map("sign", steep) != _map("sign", next_steep)
@@ -208,17 +209,16 @@ def _one_sided(h: ndarray, next_h: ndarray, steep: ndarray, next_steep: ndarray)
 
 
 class Akima1DInterpolator(CubicHermiteSpline):
-    """Cubics through points whose slopes depend on the five nearest points only (H. Akima, Journal of the ACM 17
-    (1970)).
+    """Piecewise cubics whose slopes depend only on the five nearest points (H. Akima, Journal of the ACM 17 (1970)).
 
     Args:
-        method: "akima", or "makima" (which prefers the flatter side where slopes are equal on both).
+        method: "akima", or "makima" (which prefers the flatter side if the slopes on each side are equal).
         x, y, axis: as for `CubicHermiteSpline`.
-        extrapolate: as there, but False by default.
+        extrapolate: as for `CubicHermiteSpline`, but False by default.
 
     Raises:
-        ValueError: as there, and for complex values.
-        NotImplementedError: for another method.
+        ValueError: as for `CubicHermiteSpline`, and for complex values.
+        NotImplementedError: for unknown methods.
     """
 
     def __init__(
@@ -243,7 +243,7 @@ def _local_slopes(h: ndarray, rows: ndarray, modified: bool) -> ndarray:
     change = _map("absolute", m[1:] - m[:-1])
     if modified:
         change = change + 0.5 * _map("absolute", m[1:] + m[:-1])
-    left, right = change[:-2], change[2:]  # far from the point: the smoother side counts more
+    left, right = change[:-2], change[2:]  # crossed weights: the smoother side counts more
     total = left + right
     limit = 1e-9 * cp.max(total) if total.size else 0.0
     flat = _map("less_equal", total, limit)

@@ -1,4 +1,4 @@
-"""Functions of several variables through the points of a grid."""
+"""Interpolation of functions of several variables on a grid."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ ndarray = _core.ndarray
 
 
 class RegularGridInterpolator:
-    """A function through the points of a grid, whose steps may differ, as an object to call.
+    """An interpolating function on a rectilinear grid; calling it evaluates it.
 
     Args:
-        points: rising (or falling) coordinates, one vector an axis.
-        values: array whose first axes are the grid's.
-        method: "linear" (or "slinear"), "nearest" (ties down) or "cubic" (not-a-knot splines, exactly; SciPy's are
-            solved to a tolerance).
-        bounds_error: whether to raise outside of the grid, which waits for the device.
-        fill_value: the value there otherwise; None extrapolates.
+        points: increasing (or decreasing) coordinates, one vector for each axis.
+        values: an array whose first axes are the grid's.
+        method: "linear" (or "slinear"), "nearest" (ties go down) or "cubic" (exact not-a-knot splines; SciPy solves
+            them to a tolerance).
+        bounds_error: whether to raise for points outside the grid, which waits for the device.
+        fill_value: the value outside the grid otherwise; None extrapolates.
 
     Raises:
-        NotImplementedError: for other methods ("quintic", "pchip"), `solver` and `solver_args`.
-        ValueError: for points that do not fit the values, a complex fill value for real ones, and when called outside
-            of the grid with `bounds_error`.
+        NotImplementedError: for the methods "quintic" and "pchip", `solver` and `solver_args`.
+        ValueError: for points that do not match the values, a complex fill value for real ones, and evaluation outside
+            the grid with `bounds_error`.
     """
 
     def __init__(
@@ -68,7 +68,8 @@ class RegularGridInterpolator:
             raise ValueError("fill_value must be either 'None' or of a type compatible with values")
 
     def __call__(self, xi: Any, method: str | None = None) -> ndarray:
-        """The function at the rows of `xi` (shape (…, number of axes), or a tuple of arrays, one an axis)."""
+        """Evaluates the function at the rows of `xi` (shape (…, number of axes), or a tuple of arrays, one for each
+        axis)."""
         method = self.method if method is None else _known(method)
         columns, shape = self._columns(xi)
         outside: Any = None
@@ -105,7 +106,7 @@ class RegularGridInterpolator:
         return self._filled(result, columns, outside, shape)
 
     def _spline_at(self, columns: list[ndarray]) -> ndarray:
-        """The tensor product of the axes' splines."""
+        """Evaluates the tensor product of the axes' splines."""
         if self._coefficients is None:
             c, knots = self.values, []
             for axis, p in enumerate(self.grid):
@@ -161,5 +162,5 @@ def _known(method: str) -> str:
 def interpn(
     points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True, fill_value: Any = math.nan
 ) -> ndarray:
-    """`RegularGridInterpolator(points, values, …)(xi)`."""
+    """Computes `RegularGridInterpolator(points, values, …)(xi)`."""
     return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)

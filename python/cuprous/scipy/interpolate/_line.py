@@ -1,4 +1,4 @@
-"""Functions of one variable through points."""
+"""Interpolation of functions of one variable."""
 
 from __future__ import annotations
 
@@ -18,24 +18,23 @@ _DEGREES = {"slinear": 1, "quadratic": 2, "cubic": 3}
 
 
 class interp1d:
-    """A function through points, as an object to call.
+    """An interpolating function of one variable; calling it evaluates it.
 
     Args:
-        x: where the points are.
-        y: their values along `axis`.
-        kind: "linear", "nearest" (ties down), "nearest-up", "previous" (or "zero"), "next", or a
-            spline: "slinear", "quadratic", "cubic" or its degree.
+        x: the coordinates of the points.
+        y: the values along `axis`.
+        kind: "linear", "nearest" (ties go down), "nearest-up", "previous" (or "zero"), "next", or a spline: "slinear",
+            "quadratic", "cubic" or its degree.
         axis: the axis of `y`.
-        copy: whether `y` is copied, so that later writes to it have no effect; `x` always is.
-        bounds_error: whether to raise outside of the points, which waits for the device; None means unless
+        copy: whether to copy `y`, so that later writes to it have no effect; `x` is always copied.
+        bounds_error: whether to raise outside the range of the points, which waits for the device; None raises unless
             `fill_value` is given.
-        fill_value: the value there, a pair (below, above), or "extrapolate".
-        assume_sorted: whether `x` rises; otherwise the points are sorted.
+        fill_value: the value outside the range, a pair (below, above), or "extrapolate".
+        assume_sorted: whether `x` is known to increase; otherwise the points are sorted.
 
     Raises:
         NotImplementedError: for unknown kinds and negative degrees.
-        ValueError: for points that do not fit together or are too few, and when called outside of the points with
-            `bounds_error`.
+        ValueError: for inconsistent or too few points, and evaluation outside their range with `bounds_error`.
     """
 
     def __init__(
@@ -45,7 +44,7 @@ class interp1d:
         degree = kind if isinstance(kind, int) else _DEGREES.get(kind)
         if kind not in _KINDS if degree is None else degree < 0:
             known = ", ".join((*_KINDS, *_DEGREES))
-            raise NotImplementedError(f"[interp1d] kind={kind!r} is not supported; there are {known}")
+            raise NotImplementedError(f"[interp1d] kind={kind!r} is not supported; use one of {known}")
         kind = "zero" if degree == 0 else kind
         x, y = array(x), array(y)
         if copy:
@@ -66,23 +65,23 @@ class interp1d:
             order = cp.argsort(x, stable=True)
             x, rows = cp.take(x, order), cp.take(rows, order, axis=0)
         self.x, self._x_dtype = _core.cast(x, "float64"), x.dtype
-        rows = real_or_complex(rows) if kind == "zero" else rows  # which SciPy has among its splines
+        rows = real_or_complex(rows) if kind == "zero" else rows  # which SciPy implements as a spline
         self._rows = rows if _dtypes.kind(rows.dtype_name) in "fc" else _core.cast(rows, "float64")
         self._kind = kind
         self._spline, self._finite = None, None
         if degree == 1:
             self._spline = make_interp_spline(self.x, self._rows, 1, check_finite=False)
-        elif degree:  # a value that is not finite spoils all of a smooth spline, as in SciPy
+        elif degree:  # a non-finite value makes a smooth spline NaN everywhere, as in SciPy
             self._finite = cp.all(cp.isfinite(self._rows))
             rows = _core.map("where", self._finite, self._rows, 0.0)
             self._spline = make_interp_spline(self.x, rows, degree, check_finite=False)
         extrapolates = isinstance(fill_value, str) and fill_value == "extrapolate"
         if extrapolates and bounds_error:
             raise ValueError("Cannot extrapolate and raise at the same time.")
-        given = not (isinstance(fill_value, float) and math.isnan(fill_value))
-        self._raises = (not given) if bounds_error is None else bounds_error
+        has_fill = not (isinstance(fill_value, float) and math.isnan(fill_value))
+        self._raises = (not has_fill) if bounds_error is None else bounds_error
         self._fill: tuple[Any, Any]
-        if extrapolates:  # where there is nothing before, or after, there is no value
+        if extrapolates:  # "previous" has no value before the first point, nor "next" after the last
             kind = self._kind
             self._fill = (math.nan if kind == "previous" else None, math.nan if kind == "next" else None)
         else:
@@ -90,13 +89,13 @@ class interp1d:
             below, above = fill_value if pair else (fill_value, fill_value)
             self._fill = (_filling(below, self._rows.shape[1:]), _filling(above, self._rows.shape[1:]))
         plain = all(dtype in ("float64", "int64") for dtype in (x.dtype_name, y.dtype_name))
-        # As SciPy: `interp` is exact at points beside a NaN and takes a single point.
+        # Like SciPy, `interp` is exact at points next to a NaN and accepts a single point.
         self._by_interp = kind == "linear" and plain and y.ndim == 1 and not extrapolates
 
     def __call__(self, x: Any) -> ndarray:
-        """The function at `x`: an array of its shape in the place of the axis. NaN gives NaN, for every kind."""
-        given = array(x)
-        points = _core.cast(given, "float64")
+        """Evaluates the function at `x`, whose shape replaces the axis in the result. NaN gives NaN, for every kind."""
+        new_x = array(x)
+        points = _core.cast(new_x, "float64")
         flat = points.reshape([points.size])
         below, above = flat < self.x[0], flat > self.x[-1]
         if self._raises and flat.size:
@@ -106,7 +105,7 @@ class interp1d:
                 raise ValueError("A value in x_new is above the interpolation range.")
         values = self._evaluated(flat)
         if self._kind == "linear":
-            values = cp.astype(values, cp.result_type(self._x_dtype, self._rows.dtype, given.dtype))
+            values = cp.astype(values, cp.result_type(self._x_dtype, self._rows.dtype, new_x.dtype))
         column = [flat.size] + [1] * (self._rows.ndim - 1)
         for outside, fill in zip((below, above), self._fill, strict=True):
             if fill is not None:
@@ -141,7 +140,7 @@ class interp1d:
 
 
 def _filling(value: Any, shape: tuple[int, ...]) -> Any:
-    """A fill value that broadcasts up to the shape of the values at one point."""
+    """Returns a fill value that broadcasts to the shape of the values at one point."""
     if isinstance(value, (int, float, complex)):
         return value
     filling = array(value)

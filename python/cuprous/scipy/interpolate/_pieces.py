@@ -14,13 +14,13 @@ ndarray = _core.ndarray
 
 
 def real_or_complex(a: ndarray) -> ndarray:
-    """In float64 or complex128, as SciPy's polynomials compute."""
+    """Converts to float64 or complex128, in which SciPy's polynomials compute."""
     name = "complex128" if _dtypes.kind(a.dtype_name) == "c" else "float64"
     return a if a.dtype_name == name else _core.cast(a, name)
 
 
 def breakpoints(x: Any) -> ndarray:
-    """Rising float64 coordinates. Whether they rise is read from the device.
+    """Returns strictly increasing float64 coordinates. Waits for the device to check them.
 
     Raises:
         ValueError: for anything else.
@@ -41,23 +41,24 @@ def breakpoints(x: Any) -> ndarray:
 
 
 def moved_back(values: ndarray, sites: tuple[int, ...], tail: tuple[int, ...], axis: int) -> ndarray:
-    """From (all places, …) to the places' shape in the position of the axis."""
+    """Reshapes values of shape (all sites, …) so that the shape of the sites takes the position of the axis."""
     n = len(sites)
     values = values.reshape([*sites, *tail])
     return cp.moveaxis(values, list(range(n)), list(range(axis, axis + n))) if n and axis else values
 
 
 class PPoly:
-    """A function that is a polynomial between each two breakpoints, as an object to call.
+    """A piecewise polynomial; calling it evaluates it.
 
     Args:
-        c: coefficients of shape (k, m, …), the highest power first, in terms of the distance from the left breakpoint.
-        x: m + 1 breakpoints, rising or falling.
-        extrapolate: whether the outermost polynomials go on beyond the ends (otherwise NaN); "periodic" repeats.
-        axis: where the axis of the pieces goes in results.
+        c: coefficients of shape (k, m, …), the highest power first, in powers of the distance from the left breakpoint.
+        x: m + 1 breakpoints, increasing or decreasing.
+        extrapolate: whether the outermost polynomials continue beyond the ends (otherwise NaN); "periodic" repeats
+            them.
+        axis: the position of the pieces' axis in results.
 
     Raises:
-        ValueError: for shapes that do not fit together and breakpoints that neither rise nor fall.
+        ValueError: for inconsistent shapes and breakpoints that neither increase nor decrease.
     """
 
     def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
@@ -93,7 +94,8 @@ class PPoly:
         return instance
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> ndarray:
-        """The function, or its derivative of order `nu`, at `x`: an array of its shape in the place of the axis."""
+        """Evaluates the function, or its derivative of order `nu`, at `x`, whose shape replaces the axis in the
+        result."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         c = (self if nu == 0 else self.derivative(nu)).c
         sites = array(x)
@@ -119,7 +121,7 @@ class PPoly:
         return moved_back(value, sites.shape, tail, self.axis)
 
     def derivative(self, nu: int = 1) -> PPoly:
-        """The derivative of order `nu`, an antiderivative for negative ones."""
+        """Returns the derivative of order `nu`; for negative orders an antiderivative."""
         if nu < 0:
             return self.antiderivative(-nu)
         k = self.c.shape[0]
@@ -130,7 +132,7 @@ class PPoly:
         return self._like(self.c[: k - nu] * factors.reshape([k - nu] + [1] * (self.c.ndim - 1)))
 
     def antiderivative(self, nu: int = 1) -> PPoly:
-        """The antiderivative of order `nu` that is 0 at the first breakpoint and continuous."""
+        """Returns the continuous antiderivative of order `nu` that is 0 at the first breakpoint."""
         if nu <= 0:
             return self.derivative(-nu)
         result = self
@@ -141,7 +143,7 @@ class PPoly:
         return result
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> ndarray:
-        """The integral from `a` to `b`.
+        """Returns the integral from `a` to `b`.
 
         Raises:
             NotImplementedError: for "periodic" extrapolation.
@@ -167,11 +169,11 @@ def _integrated(c: ndarray, x: ndarray) -> ndarray:
 
 
 def prepared(x: Any, y: Any, axis: int, dydx: Any = None) -> tuple[ndarray, ndarray, ndarray, int, Any]:
-    """Breakpoints, their distances (as a column), values and slopes with the axis in front, and the axis.
+    """Returns breakpoints, their distances (as a column), values and slopes with the axis in front, and the axis.
 
     Raises:
-        ValueError: for shapes that do not fit together, and breakpoints that do not rise.
-        AxisError: if there is no such axis.
+        ValueError: for inconsistent shapes, and breakpoints that do not increase.
+        AxisError: if the axis does not exist.
     """
     sites, values = breakpoints(x), real_or_complex(array(y))
     axis = normalize_axis(axis, values.ndim)

@@ -1,10 +1,10 @@
-"""Systems of equations each of which has three neighbouring unknowns, all lines at once.
+"""Batched tridiagonal systems of equations.
 
-Parallel cyclic reduction (R. W. Hockney and C. R. Jesshope, "Parallel Computers", 1981): a step takes from each
-equation its neighbours at distance s times what removes them, which leaves neighbours at distance 2 s. Where the
-diagonal is twice the sum of the others, as for splines, a step squares what the others are in terms of it, so that
-eight steps leave nothing of them in double precision however many equations there are; equations at the ends that are
-less balanced cost two more.
+Parallel cyclic reduction (R. W. Hockney and C. R. Jesshope, "Parallel Computers", 1981): a step eliminates from each
+equation its neighbors at distance s, which leaves neighbors at distance 2 s. If the diagonal is twice the sum of the
+off-diagonal elements, as for splines, each step squares the ratio of off-diagonal to diagonal elements. Eight steps
+then make them negligible in double precision for any number of equations; less dominant equations at the ends cost two
+more.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _STEPS = 10
 
 
 def _shifted(a: ndarray, by: int, fill: float, cyclic: bool) -> ndarray:
-    """a[i - by], along the first axis."""
+    """Returns a[i - by], along the first axis."""
     n = a.shape[0]
     if cyclic:
         return cp.roll(a, by, axis=0)
@@ -28,12 +28,12 @@ def _shifted(a: ndarray, by: int, fill: float, cyclic: bool) -> ndarray:
 
 
 def solve(below: ndarray, diagonal: ndarray, above: ndarray, right: ndarray, cyclic: bool = False) -> ndarray:
-    """x with below[i] x[i - 1] + diagonal[i] x[i] + above[i] x[i + 1] = right[i].
+    """Returns x with below[i] x[i - 1] + diagonal[i] x[i] + above[i] x[i + 1] = right[i].
 
     Args:
-        below, diagonal, above: float64 of shape (n, 1); below[0] and above[-1] are 0, unless cyclic.
-        right: shape (n, m).
-        cyclic: whether the first and last unknowns are neighbours.
+        below, diagonal, above: float64 arrays of shape (n, 1); below[0] and above[-1] are 0, unless cyclic.
+        right: an array of shape (n, m).
+        cyclic: whether the first and last unknowns are neighbors.
     """
     n, step = right.shape[0], 1
     for _ in range(_STEPS):

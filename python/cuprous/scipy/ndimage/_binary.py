@@ -11,7 +11,7 @@ from cuprous import _core
 from cuprous._common.arguments import array
 from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous.scipy.ndimage._rank import _box_extreme, _extreme, _padded, _views, _Window
-from cuprous.scipy.ndimage._structures import Host, host, neighbours, reflected
+from cuprous.scipy.ndimage._structures import Host, host, neighbors, reflected
 from cuprous.scipy.ndimage._support import ArrayLike, check_axes, deliver, in_order, ndarray, real_only, source
 
 #: The largest structuring element that is processed in one pass, and the most iterations between two convergence
@@ -80,7 +80,7 @@ def _morphed(
     a = source(input)
     real_only(a)
     found = check_axes(axes, a.ndim)
-    shape = neighbours(len(found), 1) if structure is None else host(structure, bool)
+    shape = neighbors(len(found), 1) if structure is None else host(structure, bool)
     if shape.ndim != len(found):
         raise RuntimeError("structure and input must have same dimensionality")
     if shape.size < 1:
@@ -178,7 +178,7 @@ def binary_hit_or_miss(
     real_only(a)
     out = _target(a, output)
     found = check_axes(axes, a.ndim)
-    hit = neighbours(len(found), 1) if structure1 is None else host(structure1)
+    hit = neighbors(len(found), 1) if structure1 is None else host(structure1)
     miss = ~hit.astype(bool) if structure2 is None else host(structure2)
     hits = _morphed("minimum", a, hit, 1, None, 0, origin1, found)
     # Elements beyond the edges are zero, so `structure2` may cover them.

@@ -17,7 +17,7 @@ from cuprous import _core
 from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous._functions.index_routines import split_index
 from cuprous._functions.joining import stack
-from cuprous.scipy.ndimage._structures import host, neighbours
+from cuprous.scipy.ndimage._structures import host, neighbors
 from cuprous.scipy.ndimage._support import ArrayLike, ndarray, per_axis, source
 
 _INF = float("inf")
@@ -133,7 +133,7 @@ def _check(
                 raise error(f"{name} array must be {wanted}")
 
 
-def _delivered(
+def _requested(
     far: ndarray, near: ndarray | None, count: str | None, wanted: bool, distances: Any, indices: Any
 ) -> Any:
     """Returns the requested results for which the caller passed no array: one array, a pair or None."""
@@ -175,7 +175,7 @@ def distance_transform_edt(
     _check(distances, "float64", a.shape, return_distances, return_indices, indices, RuntimeError)
     count = "columns" if return_indices else None
     far, near = _distances(a, "euclidean", sampling, count)
-    return _delivered(_core.map("sqrt", far), near, count, return_distances, distances, indices)
+    return _requested(_core.map("sqrt", far), near, count, return_distances, distances, indices)
 
 
 def distance_transform_cdt(
@@ -210,7 +210,7 @@ def distance_transform_cdt(
         structure = host(metric, bool)
         if any(n != 3 for n in structure.shape):
             raise ValueError("metric sizes must be equal to 3")
-        known = {"taxicab": neighbours(a.ndim, 1), "chessboard": neighbours(a.ndim, a.ndim)}
+        known = {"taxicab": neighbors(a.ndim, 1), "chessboard": neighbors(a.ndim, a.ndim)}
         equal = [m for m, s in known.items() if s.shape == structure.shape and (s == structure).all()]
         if not equal:
             raise NotImplementedError("[distance_transform_cdt] metric= of another structure is not supported")
@@ -219,7 +219,7 @@ def distance_transform_cdt(
     count = "rows" if return_indices else None
     far, near = _distances(a, metric, None, count)
     steps = _core.cast(_core.map("where", far == _INF, -1.0, far), "int32")
-    return _delivered(steps, near, count, return_distances, distances, indices)
+    return _requested(steps, near, count, return_distances, distances, indices)
 
 
 def distance_transform_bf(
@@ -248,4 +248,4 @@ def distance_transform_bf(
         result = _core.map("sqrt", far)
     else:
         result = _core.cast(_core.map("where", far == _INF, float(2**32 - 1), far), "uint32")
-    return _delivered(result, near, count, return_distances, distances, indices)
+    return _requested(result, near, count, return_distances, distances, indices)

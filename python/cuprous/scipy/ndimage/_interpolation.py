@@ -60,8 +60,8 @@ def _mapped_inside(c: ndarray, n: int, mode: str) -> ndarray:
     shift = 0.0 if mode == "mirror" else 1.0
     period = 2.0 * n - 2.0 if mode == "mirror" else 2.0 * n
     below = c + period * _map("floor", -c / period)
-    turn = below <= 1.0 - n if mode == "mirror" else below < -float(n)
-    below = _where(turn, below + period, -below - shift)
+    past_period = below <= 1.0 - n if mode == "mirror" else below < -float(n)
+    below = _where(past_period, below + period, -below - shift)
     above = c - period * _map("floor", c / period)
     above = _where(above >= float(n), period - above - shift, above)
     return _where(c < 0.0, below, _where(c > n - 1.0, above, c))
@@ -418,12 +418,12 @@ def rotate(
     if reshape:
         corners = [[r[0] * y + r[1] * x for y, x in ((0, 0), (0, nx), (ny, 0), (ny, nx))] for r in rows]
         extents = [int(max(v) - min(v) + 0.5) for v in corners]
-    centre = [(n - 1) / 2 for n in extents]
+    center = [(n - 1) / 2 for n in extents]
     shape = list(a.shape)
     for axis, n in zip(plane, extents, strict=True):
         shape[axis] = n
     coords: Coordinates = [None] * a.ndim
     for axis, row, n in zip(plane, rows, (ny, nx), strict=True):
-        offset = (n - 1) / 2 - (row[0] * centre[0] + row[1] * centre[1])
+        offset = (n - 1) / 2 - (row[0] * center[0] + row[1] * center[1])
         coords[axis] = _combined(tuple(shape), list(row), offset, (plane[0], plane[1]))
     return _transformed(a, coords, tuple(shape), output, order, mode, cval, prefilter)

@@ -7,7 +7,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.operands import is_numpy_array, unsupported
-from cuprous.scipy.ndimage._structures import host, neighbours
+from cuprous.scipy.ndimage._structures import host, neighbors
 from cuprous.scipy.ndimage._support import ArrayLike, ndarray, real_only, source
 
 
@@ -67,7 +67,7 @@ def label(input: ArrayLike, structure: ArrayLike = None, output: Any = None) -> 
     """
     a = source(input)
     real_only(a)
-    shape = neighbours(a.ndim, 1) if structure is None else host(structure, bool)
+    shape = neighbors(a.ndim, 1) if structure is None else host(structure, bool)
     if shape.ndim != a.ndim:
         raise RuntimeError("structure and input must have equal rank")
     if any(n != 3 for n in shape.shape):

@@ -149,8 +149,10 @@ def variance(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> n
         return _core.empty(groups.shape, "float64")
     counts = _core.cast(groups.sums(1), "float64")
     means = groups.sums(groups.a) / counts
-    centred = groups.a - _core.gather(means, _core.map("minimum", groups.slot, means.size - 1))
-    squares = _core.map("real", centred * _core.map("conjugate", centred)) if _complex(centred) else centred * centred
+    centered = groups.a - _core.gather(means, _core.map("minimum", groups.slot, means.size - 1))
+    squares = (
+        _core.map("real", centered * _core.map("conjugate", centered)) if _complex(centered) else centered * centered
+    )
     total = groups.answer(groups.sums(squares))
     return total / groups.answer(counts)
 

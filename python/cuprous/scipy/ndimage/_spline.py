@@ -38,12 +38,12 @@ def _inverse(order: int) -> tuple[float, ...]:
     """Returns the impulse response of the filter from values to coefficients, from its frequency response."""
     import numpy as np
 
-    centre, *sides = _SAMPLES[order]
+    center, *sides = _SAMPLES[order]
     angles = 2.0 * np.pi * np.arange(256) / 256
-    response = np.fft.ifft(1.0 / (centre + 2.0 * sum(s * np.cos((k + 1) * angles) for k, s in enumerate(sides)))).real
+    response = np.fft.ifft(1.0 / (center + 2.0 * sum(s * np.cos((k + 1) * angles) for k, s in enumerate(sides)))).real
     # The response decays with the powers of the largest pole inside the unit circle; the transform's rounding errors do
     # not.
-    poles = np.abs(np.roots([*sides[::-1], centre, *sides]))
+    poles = np.abs(np.roots([*sides[::-1], center, *sides]))
     reach = math.ceil(math.log(1e-17) / math.log(poles[poles < 1.0].max()))
     return tuple(float(v) for v in np.concatenate([response[reach:0:-1], response[: reach + 1]]))
 

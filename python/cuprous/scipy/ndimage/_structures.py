@@ -20,7 +20,7 @@ def host(structure: ArrayLike, dtype: Any = None) -> Host:
     return np.asarray(_core.to_numpy(structure) if isinstance(structure, ndarray) else structure, dtype=dtype)
 
 
-def neighbours(rank: int, connectivity: int) -> Host:
+def neighbors(rank: int, connectivity: int) -> Host:
     """Computes `generate_binary_structure` on the host."""
     import numpy as np
 
@@ -38,7 +38,7 @@ def reflected(structure: Host, origin: Any) -> tuple[Host, list[int]]:
 def generate_binary_structure(rank: int, connectivity: int) -> ndarray:
     """Returns, as bools, the elements of a 3 x … x 3 box that differ from its center in at most `connectivity`
     coordinates."""
-    return _core.from_numpy(neighbours(rank, connectivity))
+    return _core.from_numpy(neighbors(rank, connectivity))
 
 
 def iterate_structure(structure: ArrayLike, iterations: int, origin: Any = None) -> Any:

@@ -87,8 +87,8 @@ def _moved(f: _Filter, kind: str, edges: list[float]) -> _Filter:
         z, p = moved
         return _Filter(z + [0.0] * excess, p, gain * width**excess)
     z, p = (split([(width / 2) / v for v in values]) for values in (zeros, poles))
-    centre = 1j * math.sqrt(square)
-    return _Filter(z + [centre] * excess + [-centre] * excess, p, gain * ratio)
+    center = 1j * math.sqrt(square)
+    return _Filter(z + [center] * excess + [-center] * excess, p, gain * ratio)
 
 
 def _digital(f: _Filter) -> _Filter:

@@ -76,7 +76,7 @@ def _within(value: ndarray, bounds: tuple[Any, Any]) -> ndarray:
     return keep if high is None else _map("logical_and", keep, value <= high)
 
 
-def _apart(peaks: ndarray, height: ndarray, distance: int) -> ndarray:
+def _keep_distant(peaks: ndarray, height: ndarray, distance: int) -> ndarray:
     """Returns which peaks remain if each removes all lower ones nearer than `distance`, starting with the highest.
 
     In each round, all undecided peaks that are highest within their distance are kept at once, as the order among peaks
@@ -258,7 +258,7 @@ def find_peaks(
         keep = _within(_map("minimum", *sides), (low, None))
         select(_map("logical_and", keep, _within(_map("maximum", *sides), (None, high))))
     if distance is not None:
-        select(_apart(peaks, cp.take(signal, peaks), math.ceil(distance)))
+        select(_keep_distant(peaks, cp.take(signal, peaks), math.ceil(distance)))
     if prominence is not None or width is not None:
         data = _prominences(signal, peaks, wlen)
         found.update(zip(("prominences", "left_bases", "right_bases"), data, strict=True))

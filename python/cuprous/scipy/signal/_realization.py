@@ -18,14 +18,14 @@ _DIGITS = 100
 
 class Realization(NamedTuple):
     """A realization as NumPy arrays: `step` is A (N, N), `drive` B (N,), `view` C (N,) and `direct` the scalar D.
-    `shown` maps a state to the one of the transposed direct form II, and `taken` is its inverse."""
+    `to_direct` maps a state to the one of the transposed direct form II, and `from_direct` is its inverse."""
 
     step: Any
     drive: Any
     view: Any
     direct: Any
-    shown: Any
-    taken: Any
+    to_direct: Any
+    from_direct: Any
 
 
 @lru_cache(maxsize=64)
@@ -100,19 +100,21 @@ def _lattice(b: list[Decimal], a: list[Decimal]) -> Realization | None:
         weights[m] = rest[m]
         rest = [p - weights[m] * q for p, q in zip(rest[:m], polynomials[m][:0:-1], strict=True)]
     ladder = np.array([float(v * s) for v, s in zip(weights, sizes, strict=True)])
-    shown = np.zeros((order, order))
+    to_direct = np.zeros((order, order))
     for m in range(order):
         for i in range(m + 1):
-            shown[i, m] = float(polynomials[m][m - i] / sizes[m])
-    taken = _inverse(polynomials, sizes, order)
-    return Realization(rows[:order, :order].T, ladder @ rows[:, :order], rows[:order, order], float(b[0]), shown, taken)
+            to_direct[i, m] = float(polynomials[m][m - i] / sizes[m])
+    from_direct = _inverse(polynomials, sizes, order)
+    return Realization(
+        rows[:order, :order].T, ladder @ rows[:, :order], rows[:order, order], float(b[0]), to_direct, from_direct
+    )
 
 
 def _inverse(polynomials: list[list[Decimal]], sizes: list[Decimal], order: int) -> Any:
-    """Returns the inverse of `shown`, an upper triangular matrix with the diagonal 1 / sizes."""
+    """Returns the inverse of `to_direct`, an upper triangular matrix with the diagonal 1 / sizes."""
     import numpy as np
 
-    taken = np.zeros((order, order))
+    from_direct = np.zeros((order, order))
     for column in range(order):
         solution = [Decimal(0)] * order
         for i in range(column, -1, -1):
@@ -120,5 +122,5 @@ def _inverse(polynomials: list[list[Decimal]], sizes: list[Decimal], order: int)
             for m in range(i + 1, column + 1):
                 total -= polynomials[m][m - i] * solution[m]
             solution[i] = total
-        taken[:, column] = [float(v * s) for v, s in zip(solution, sizes[:order], strict=True)]
-    return taken
+        from_direct[:, column] = [float(v * s) for v, s in zip(solution, sizes[:order], strict=True)]
+    return from_direct

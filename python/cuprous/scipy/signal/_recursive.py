@@ -96,7 +96,7 @@ def _run(b: Any, a: Any, x: ndarray, state: ndarray | None) -> tuple[ndarray, An
     whole = n // block
     zero = cp.zeros((lines, 1, order), name)
     if state is not None:
-        zero = cp.matmul(state, cp.asarray(system.taken.T.copy(), dtype=name)).reshape([lines, 1, order])
+        zero = cp.matmul(state, cp.asarray(system.from_direct.T.copy(), dtype=name)).reshape([lines, 1, order])
     local = cp.matmul(x[:, : whole * block].reshape([lines, whole, block]), cp.asarray(both, dtype=name))
     states = _states(powers[block], cp.concatenate([zero, local[..., block:]], axis=1))
     y = local[..., :block] + cp.matmul(states[:, :-1], cp.asarray(free, dtype=name))
@@ -107,7 +107,7 @@ def _run(b: Any, a: Any, x: ndarray, state: ndarray | None) -> tuple[ndarray, An
         tail_y = tail[:, :rest] + cp.matmul(last, cp.asarray(np.ascontiguousarray(free[:, :rest]), dtype=name))
         last = tail[:, rest:] + cp.matmul(last, cp.asarray(powers[rest].T.copy(), dtype=name))
         y = cp.concatenate([y, tail_y], axis=1)
-    return y, None if state is None else cp.matmul(last, cp.asarray(system.shown.T.copy(), dtype=name))
+    return y, None if state is None else cp.matmul(last, cp.asarray(system.to_direct.T.copy(), dtype=name))
 
 
 def _coefficients(b: Any, a: Any) -> tuple[Any, Any]:

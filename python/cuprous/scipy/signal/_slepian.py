@@ -65,7 +65,7 @@ def dpss(
     if norm != 2:
         windows /= windows.max()
         if n % 2 == 0:
-            windows *= _centre(windows, n, NW, norm)
+            windows *= _center(windows, n, NW, norm)
     if not sym:
         windows = windows[:, :-1]
     result = _core.from_numpy(np.ascontiguousarray(windows[0] if single else windows))
@@ -74,13 +74,13 @@ def dpss(
     return result, _core.from_numpy(ratios[0].reshape(()) if single else ratios)
 
 
-def _centre(windows: Any, n: int, nw: float, norm: str) -> float:
+def _center(windows: Any, n: int, nw: float, norm: str) -> float:
     """Returns the greatest element if the interpolated maximum between the two middle elements is 1."""
     import numpy as np
 
     if norm == "approximate":
         return float(n**2 / float(n**2 + nw))
     spectrum = np.fft.rfft(windows[0])
-    turn = -(1 - 1.0 / n) * np.arange(1, n // 2 + 1)
-    spectrum[1:] *= 2 * np.exp(-1j * np.pi * turn)
+    cycles = -(1 - 1.0 / n) * np.arange(1, n // 2 + 1)
+    spectrum[1:] *= 2 * np.exp(-1j * np.pi * cycles)
     return float(n / spectrum.real.sum())

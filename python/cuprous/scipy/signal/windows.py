@@ -44,61 +44,61 @@ def general_hamming(M: int, alpha: float, sym: bool = True) -> ndarray:
 
 
 def hamming(M: int, sym: bool = True) -> ndarray:
-    """Hamming's window."""
+    """Returns Hamming's window."""
     return general_hamming(M, 0.54, sym)
 
 
 def hann(M: int, sym: bool = True) -> ndarray:
-    """Hann's window."""
+    """Returns Hann's window."""
     return general_hamming(M, 0.5, sym)
 
 
 def blackman(M: int, sym: bool = True) -> ndarray:
-    """Blackman's window."""
+    """Returns Blackman's window."""
     return general_cosine(M, [0.42, 0.50, 0.08], sym)
 
 
 def nuttall(M: int, sym: bool = True) -> ndarray:
-    """Nuttall's minimum 4-term Blackman-Harris window."""
+    """Returns Nuttall's minimum 4-term Blackman-Harris window."""
     return general_cosine(M, [0.3635819, 0.4891775, 0.1365995, 0.0106411], sym)
 
 
 def blackmanharris(M: int, sym: bool = True) -> ndarray:
-    """The minimum 4-term Blackman-Harris window."""
+    """Returns the minimum 4-term Blackman-Harris window."""
     return general_cosine(M, [0.35875, 0.48829, 0.14128, 0.01168], sym)
 
 
 def flattop(M: int, sym: bool = True) -> ndarray:
-    """The flat top window."""
+    """Returns the flat top window."""
     return general_cosine(M, [0.21557895, 0.41663158, 0.277263158, 0.083578947, 0.006947368], sym)
 
 
 def boxcar(M: int, sym: bool = True) -> ndarray:
-    """All ones."""
+    """Returns a window of ones."""
     return _core.full([_points(M, sym)[0]], 1.0, "float64")
 
 
-def _from_centre(M: int, sym: bool) -> tuple[ndarray, int]:
+def _from_center(M: int, sym: bool) -> tuple[ndarray, int]:
     """Returns the distances from the symmetric window's center, and its length."""
     count, full = _points(M, sym)
     return _sample_indices(count) - (full - 1) / 2.0, full
 
 
 def bartlett(M: int, sym: bool = True) -> ndarray:
-    """A triangle with zeros at its ends."""
-    n, full = _from_centre(M, sym)
+    """Returns a triangle with zeros at its ends."""
+    n, full = _from_center(M, sym)
     return boxcar(M) if M <= 1 else 1.0 - _map("absolute", n) * (2.0 / (full - 1))
 
 
 def triang(M: int, sym: bool = True) -> ndarray:
     """Returns a triangle whose zeros lie beyond its ends."""
-    n, full = _from_centre(M, sym)
+    n, full = _from_center(M, sym)
     return boxcar(M) if M <= 1 else 1.0 - _map("absolute", n) * (2.0 / (full if full % 2 == 0 else full + 1))
 
 
 def parzen(M: int, sym: bool = True) -> ndarray:
     """Returns Parzen's window, a piecewise cubic."""
-    n, full = _from_centre(M, sym)
+    n, full = _from_center(M, sym)
     if M <= 1:
         return boxcar(M)
     x = _map("absolute", n) * (2.0 / full)
@@ -108,8 +108,8 @@ def parzen(M: int, sym: bool = True) -> ndarray:
 
 
 def bohman(M: int, sym: bool = True) -> ndarray:
-    """Bohman's window."""
-    n, full = _from_centre(M, sym)
+    """Returns Bohman's window."""
+    n, full = _from_center(M, sym)
     if M <= 1:
         return boxcar(M)
     x = _map("absolute", n) * (2.0 / (full - 1))
@@ -125,13 +125,13 @@ def cosine(M: int, sym: bool = True) -> ndarray:
 
 def gaussian(M: int, std: float, sym: bool = True) -> ndarray:
     """Returns a Gaussian with the standard deviation `std`, in points."""
-    n, _ = _from_centre(M, sym)
+    n, _ = _from_center(M, sym)
     return boxcar(M) if M <= 1 else _map("exp", n * n * (-0.5 / (std * std)))
 
 
 def general_gaussian(M: int, p: float, sig: float, sym: bool = True) -> ndarray:
     """Returns exp(-|n / sig|**(2 p) / 2)."""
-    n, _ = _from_centre(M, sym)
+    n, _ = _from_center(M, sym)
     return boxcar(M) if M <= 1 else _map("exp", _map("power", _map("absolute", n / sig), 2.0 * p) * -0.5)
 
 
@@ -149,8 +149,8 @@ def exponential(M: int, center: float | None = None, tau: float = 1.0, sym: bool
 
 
 def kaiser(M: int, beta: float, sym: bool = True) -> ndarray:
-    """Kaiser's window, by the Bessel function i0."""
-    n, full = _from_centre(M, sym)
+    """Returns Kaiser's window, computed by the Bessel function i0."""
+    n, full = _from_center(M, sym)
     if M <= 1:
         return boxcar(M)
     x = n * (2.0 / (full - 1))
@@ -163,7 +163,7 @@ def tukey(M: int, alpha: float = 0.5, sym: bool = True) -> ndarray:
         return boxcar(M, sym)
     if alpha >= 1.0:
         return hann(M, sym)
-    n, full = _from_centre(M, sym)
+    n, full = _from_center(M, sym)
     edge = (full - 1) / 2.0 - _map("absolute", n)
     width = alpha * (full - 1) / 2.0
     return _map("where", edge < width, (1.0 - _map("cos", edge * (math.pi / width))) * 0.5, 1.0)
@@ -171,7 +171,7 @@ def tukey(M: int, alpha: float = 0.5, sym: bool = True) -> ndarray:
 
 def barthann(M: int, sym: bool = True) -> ndarray:
     """Returns a weighted sum of Bartlett's and Hann's windows."""
-    n, full = _from_centre(M, sym)
+    n, full = _from_center(M, sym)
     if M <= 1:
         return boxcar(M)
     x = _map("absolute", n) * (1.0 / (full - 1))
@@ -180,7 +180,7 @@ def barthann(M: int, sym: bool = True) -> ndarray:
 
 def lanczos(M: int, *, sym: bool = True) -> ndarray:
     """Returns the main lobe of a sinc."""
-    n, full = _from_centre(M, sym)
+    n, full = _from_center(M, sym)
     return boxcar(M) if M <= 1 else sinc(n * (2.0 / (full - 1)))
 
 
@@ -205,7 +205,7 @@ def kaiser_bessel_derived(M: int, beta: float, *, sym: bool = True) -> ndarray:
 def taylor(M: int, nbar: int = 4, sll: float = 30, norm: bool = True, sym: bool = True) -> ndarray:
     """Returns Taylor's window: the `nbar` side lobes nearest to the main lobe are `sll` decibels below it (W. G.
     Carrara et al., "Spotlight Synthetic Aperture Radar", 1995, appendix D.2); `norm` makes the center 1."""
-    n, full = _from_centre(M, sym)
+    n, full = _from_center(M, sym)
     if M <= 1:
         return boxcar(M)
     a = math.acosh(10.0 ** (sll / 20.0)) / math.pi

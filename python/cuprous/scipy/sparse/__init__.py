@@ -49,7 +49,7 @@ from cuprous.scipy.sparse._construct import (
 )  # fmt: skip
 from cuprous.scipy.sparse._files import load_npz, save_npz
 
-_FORMATS = "there are the formats csr, csc and coo"
+_FORMATS = "use csr, csc or coo"
 #: SciPy names that are not supported, each with the nearest alternative.
 ALTERNATIVES = {
     **{f"{name}_{kind}": _FORMATS for name in ("bsr", "dia", "dok", "lil") for kind in ("array", "matrix")},

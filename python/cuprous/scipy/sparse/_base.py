@@ -12,12 +12,12 @@ from cuprous._common.casting import astype, check_casting
 from cuprous._common.convert import convert
 from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous._functions.reductions import sum as sum_
-from cuprous.scipy.sparse import _fold, _pattern
+from cuprous.scipy.sparse import _pattern, _reductions
 from cuprous.scipy.sparse._checks import FORMATS, checked_dtype, is_number
 
 ndarray = _core.ndarray
 
-_NO_FORMAT = "there are the formats csr, csc and coo"
+_NO_FORMAT = "use csr, csc or coo"
 
 
 class sparray:
@@ -324,35 +324,35 @@ class Sparse:
 
     def sum(self, axis: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
         """Sums over an axis, or of everything; integers and bool in 64 bits. Dense."""
-        return _fold.sum_(self, axis, dtype, out)
+        return _reductions.sum_(self, axis, dtype, out)
 
     def mean(self, axis: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
         """Means over an axis, or of everything, zeros included. Dense."""
-        return _fold.mean(self, axis, dtype, out)
+        return _reductions.mean(self, axis, dtype, out)
 
     def max(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Greatest elements over an axis (sparse), or of everything; NaN wins. `explicit`: of the stored values."""
-        return _fold.extreme(self, "max", axis, out, explicit, False)
+        return _reductions.extreme(self, "max", axis, out, explicit, False)
 
     def min(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Least elements over an axis (sparse), or of everything; NaN wins. `explicit`: of the stored values."""
-        return _fold.extreme(self, "min", axis, out, explicit, False)
+        return _reductions.extreme(self, "min", axis, out, explicit, False)
 
     def nanmax(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """`max` that passes over NaN."""
-        return _fold.extreme(self, "max", axis, out, explicit, True)
+        return _reductions.extreme(self, "max", axis, out, explicit, True)
 
     def nanmin(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """`min` that passes over NaN."""
-        return _fold.extreme(self, "min", axis, out, explicit, True)
+        return _reductions.extreme(self, "min", axis, out, explicit, True)
 
     def argmax(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Where the greatest elements are first, over an axis or of the flattened matrix; NaN wins, as in NumPy."""
-        return _fold.arg_extreme(self, "max", axis, out, explicit)
+        return _reductions.arg_extreme(self, "max", axis, out, explicit)
 
     def argmin(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Where the least elements are first, over an axis or of the flattened matrix; NaN wins, as in NumPy."""
-        return _fold.arg_extreme(self, "min", axis, out, explicit)
+        return _reductions.arg_extreme(self, "min", axis, out, explicit)
 
     # --- formats that are not supported
 

@@ -175,39 +175,39 @@ class Compressed(Arithmetic):
             raise ValueError(f"data must have {self.nnz} values, not shape {values.shape}")
         self._data = values_of(values, None, False)
 
-    def _shown(self) -> Pattern:
-        self._pattern = self._pattern.show()
+    def _exposed(self) -> Pattern:
+        self._pattern = self._pattern.expose()
         self._canonical = None
         return self._pattern
 
     @property
     def indices(self) -> ndarray:
         """The column (row) of each value, as a writable view."""
-        return self._shown().indices
+        return self._exposed().indices
 
     @indices.setter
     def indices(self, values: Any) -> None:
         values = index_of(values)
         if values.shape != (self.nnz,):
             raise ValueError(f"indices must have {self.nnz} elements, not shape {values.shape}")
-        _core.update(self._shown().indices, values)
+        _core.update(self._exposed().indices, values)
 
     @property
     def indptr(self) -> ndarray:
         """The offset of each row's (column's) first value, as a writable view."""
-        return self._shown().starts
+        return self._exposed().starts
 
     @indptr.setter
     def indptr(self, values: Any) -> None:
         values = index_of(values)
         if values.size != self._pattern.majors + 1:
             raise ValueError(f"index pointer size {values.size} should be {self._pattern.majors + 1}")
-        _core.update(self._shown().starts, values)
+        _core.update(self._exposed().starts, values)
 
     @property
     def has_canonical_format(self) -> bool:
         """True if indices are sorted and no position occurs twice. Waits for the device if that is not known yet."""
-        if self._canonical is None or self._pattern._shown:
+        if self._canonical is None or self._pattern._exposed:
             self._canonical = _pattern.rising(self._keys())
         return self._canonical
 
@@ -218,7 +218,7 @@ class Compressed(Arithmetic):
     @property
     def has_sorted_indices(self) -> bool:
         """True if the indices are sorted within each row (column)."""
-        if self._canonical and not self._pattern._shown:
+        if self._canonical and not self._pattern._exposed:
             return True
         at = self._keys()
         return at.size < 2 or not bool(_core.reduce("max", at[1:] < at[:-1], None))
@@ -292,7 +292,7 @@ class Compressed(Arithmetic):
 
     def sort_indices(self) -> None:
         """Sorts the indices within each row (column), in place."""
-        if self.nnz < 2 or (self._canonical and not self._pattern._shown):
+        if self.nnz < 2 or (self._canonical and not self._pattern._exposed):
             return
         order = _core.argsort(self._keys())
         indices = _pattern.take(self._pattern.indices, order)

@@ -41,11 +41,11 @@ class Pattern:
     pattern is never shared, and a shared one is copied before it is exposed.
     """
 
-    __slots__ = ("_shared", "_shown", "majors", "packed")
+    __slots__ = ("_exposed", "_shared", "majors", "packed")
 
     def __init__(self, packed: ndarray, majors: int) -> None:
         self.packed, self.majors = packed, majors
-        self._shared = self._shown = False
+        self._shared = self._exposed = False
 
     @classmethod
     def of(cls, starts: ndarray, indices: ndarray, dtype: str | None = None) -> Pattern:
@@ -71,15 +71,15 @@ class Pattern:
 
     def share(self) -> Pattern:
         """Returns a pattern that another matrix may use."""
-        if self._shown:
+        if self._exposed:
             return self.copy()
         self._shared = True
         return self
 
-    def show(self) -> Pattern:
+    def expose(self) -> Pattern:
         """Returns a pattern whose arrays may be exposed to the user."""
         own = self.copy() if self._shared else self
-        own._shown = True
+        own._exposed = True
         return own
 
     def copy(self) -> Pattern:

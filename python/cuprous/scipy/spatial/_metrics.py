@@ -1,5 +1,5 @@
-"""The distance of two rows, for each metric: a sum (or maximum) over columns of a function of two elements, so that
-differences and reduction are one kernel without temporaries; the formulas are those of SciPy's documentation."""
+"""Distance metrics of two rows: each reduces an elementwise function over the columns, so that differences and
+reduction fuse into one kernel. The formulas are those of SciPy's documentation."""
 
 from __future__ import annotations
 
@@ -50,19 +50,20 @@ def _jensenshannon(u: ndarray, v: ndarray) -> ndarray:
 
 
 def truths(x: ndarray) -> ndarray:
-    """1 for elements that are not 0."""
+    """Returns 1 for nonzero elements and 0 for others."""
     return _core.cast(x != 0.0, "float64")
 
 
 def _counts(p: ndarray, q: ndarray, w: ndarray | None) -> tuple[ndarray, ndarray, ndarray, ndarray]:
-    """Of two rows of truth values how often both, the first only, the second only and none is true (by weight)."""
+    """Counts, for two rows of truth values, how often both, only the first, only the second and neither is true
+    (weighted)."""
     weight: Any = 1.0 if w is None else w
     both, first, second = p * q * weight, p * (1.0 - q) * weight, (1.0 - p) * q * weight
     return total(both), total(first), total(second), total((1.0 - p) * (1.0 - q) * weight)
 
 
 def _ratio(part: ndarray, whole: ndarray) -> ndarray:
-    """0 for 0 / 0."""
+    """Returns part / whole, with 0 / 0 = 0."""
     return _map("where", part == 0.0, 0.0, part / whole)
 
 
@@ -97,7 +98,7 @@ def _yule(u: ndarray, v: ndarray, w: ndarray | None) -> ndarray:
     return _ratio(2.0 * half, tt * ff + half)
 
 
-#: Metrics of truth values 0 and 1, which take weights.
+#: Metrics of truth values 0 and 1; they take weights.
 TRUTHS: dict[str, Callable[[ndarray, ndarray, Any], ndarray]] = {
     "dice": _dice, "jaccard": _jaccard, "rogerstanimoto": _rogerstanimoto, "russellrao": _russellrao,
     "sokalsneath": _sokalsneath, "yule": _yule,
@@ -118,7 +119,7 @@ def _weighted_canberra(u: ndarray, v: ndarray, w: ndarray) -> ndarray:
     return total(_map("where", size == 0.0, 0.0, w * absolute(u - v) / size))
 
 
-#: The metrics below with weights of columns.
+#: The metrics of `METRICS` that take weights of the columns.
 WEIGHTED: dict[str, Callable[[ndarray, ndarray, ndarray], ndarray]] = {
     "euclidean": lambda u, v, w: _map("sqrt", total(w * (u - v) * (u - v))),
     "sqeuclidean": lambda u, v, w: total(w * (u - v) * (u - v)),
@@ -130,7 +131,7 @@ WEIGHTED: dict[str, Callable[[ndarray, ndarray, ndarray], ndarray]] = {
     "hamming": lambda u, v, w: total(w * _core.cast(u != v, "float64")) / total(w),
 }
 
-#: Metrics without arguments, of float64 rows (…, n).
+#: Metrics without arguments, for float64 rows (…, n).
 METRICS: dict[str, Callable[[ndarray, ndarray], ndarray]] = {
     "euclidean": lambda u, v: _map("sqrt", _sqeuclidean(u, v)),
     "sqeuclidean": _sqeuclidean,

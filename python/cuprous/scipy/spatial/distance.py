@@ -34,7 +34,7 @@ def _minkowski(p: float, w: ndarray | None) -> Callable[[ndarray, ndarray], ndar
 def _metric(name: str, metric: Any, rows: list[ndarray], arguments: dict[str, Any]
             ) -> Callable[[ndarray, ndarray], ndarray]:  # fmt: skip
     if not isinstance(metric, str):
-        raise NotImplementedError(f"[{name}] metric= must be a name; compose functions of whole arrays otherwise")
+        raise NotImplementedError(f"[{name}] metric= must be a name; for other metrics, compose array functions")
     known = ALIASES.get(metric.lower(), metric.lower())
     options = {key: value for key, value in arguments.items() if value is not None}
     if known == "minkowski":
@@ -65,7 +65,8 @@ def _metric(name: str, metric: Any, rows: list[ndarray], arguments: dict[str, An
         weights = None if w is None else _weights(w, rows[0].shape[-1])
 
         def found(u: ndarray, v: ndarray) -> ndarray:
-            # Of two vectors SciPy takes numbers for shares of a truth, but for "jaccard"; of rows, whether they are 0.
+            # Given two vectors SciPy treats numbers as degrees of truth, except for "jaccard"; given rows, as whether
+            # they are 0.
             if known in TRUTHS and (u.ndim > 1 or known == "jaccard"):
                 u, v = truths(u), truths(v)
             distances: ndarray = chosen(u, v, weights)
@@ -75,7 +76,7 @@ def _metric(name: str, metric: Any, rows: list[ndarray], arguments: dict[str, An
         found = METRICS[known]
     else:
         names = ", ".join([*METRICS, *TRUTHS, "mahalanobis", "minkowski", "seuclidean"])
-        raise NotImplementedError(f"[{name}] metric={metric!r} is not supported; there are {names}")
+        raise NotImplementedError(f"[{name}] metric={metric!r} is not supported; use one of {names}")
     if options:
         raise NotImplementedError(f"[{name}] {next(iter(options))}= is not supported for metric={metric!r}")
     return found
@@ -89,10 +90,11 @@ def _weights(w: Any, columns: int) -> ndarray:
 
 
 def _inverse_covariance(rows: list[ndarray]) -> ndarray:
-    """By Gauss' and Jordan's elimination, step by step for all columns at once: the matrix is small and positive.
+    """Returns the inverse covariance matrix by Gauss-Jordan elimination of all columns at once. The matrix is small and
+    positive definite.
 
     Raises:
-        ValueError: for no more rows than columns, whose covariance has no inverse.
+        ValueError: if there are not more rows than columns, as the covariance is then singular.
     """
     x = cp.concatenate(rows)
     m, n = x.shape
@@ -120,7 +122,7 @@ def _rows(x: Any, name: str) -> ndarray:
     return a if a.dtype_name == "float64" else _core.cast(a, "float64")
 
 
-def _deliver(result: ndarray, out: Any) -> ndarray:
+def _write_out(result: ndarray, out: Any) -> ndarray:
     if is_numpy_array(out):
         raise unsupported(out)
     if out is None:
@@ -134,58 +136,58 @@ def _deliver(result: ndarray, out: Any) -> ndarray:
 
 
 def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> ndarray:
-    """Distances of each row of `XA` from each row of `XB`.
+    """Returns the distances between each row of `XA` and each row of `XB`.
 
     Args:
         XA: m rows.
         XB: n rows of the same length.
-        metric: "euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation", "canberra",
-            "braycurtis", "hamming", "jensenshannon", "minkowski" (with `p`), "seuclidean" (with `V`), "mahalanobis"
-            (with `VI`), or of truth values "dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule".
-            All but "chebyshev", "jensenshannon", "mahalanobis" and "seuclidean" take weights `w` of the columns.
-        out: float64 array of shape (m, n) that receives the result.
+        metric: "euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation", "canberra", "braycurtis",
+            "hamming", "jensenshannon", "minkowski" (with `p`), "seuclidean" (with `V`), "mahalanobis" (with `VI`), or,
+            for truth values, "dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule". All except
+            "chebyshev", "jensenshannon", "mahalanobis" and "seuclidean" take weights `w` of the columns.
+        out: a float64 array of shape (m, n) that receives the result.
 
     Returns:
         float64 of shape (m, n).
 
     Raises:
-        ValueError: for arrays that are not 2-d or complex, rows of different lengths, and a wrong `out`.
-        NotImplementedError: for other metrics, functions, and arguments that a metric does not take.
+        ValueError: for arrays that are not 2-d or complex, rows of different lengths, and an unsuitable `out`.
+        NotImplementedError: for other metrics, functions, and arguments that the metric does not take.
     """
     a, b = _rows(XA, "XA"), _rows(XB, "XB")
     if a.shape[1] != b.shape[1]:
         raise ValueError("XA and XB must have the same number of columns (i.e. feature dimension.)")
     found = _metric("cdist", metric, [a, b], kwargs)
     if 0 in (*a.shape, b.shape[0]):
-        return _deliver(_core.full((a.shape[0], b.shape[0]), 0.0, "float64"), out)
+        return _write_out(_core.full((a.shape[0], b.shape[0]), 0.0, "float64"), out)
     m, n = a.shape
-    return _deliver(found(a.reshape([m, 1, n]), b.reshape([1, b.shape[0], n])), out)
+    return _write_out(found(a.reshape([m, 1, n]), b.reshape([1, b.shape[0], n])), out)
 
 
 def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> ndarray:
-    """Distances between the rows of `X`: for rows 0 and 1, 0 and 2, …, 1 and 2, …, as one vector.
+    """Returns the distances between the rows of `X` as a vector: rows 0 and 1, 0 and 2, …, 1 and 2, ….
 
-    Arguments as for `cdist`, of whose result this is the part above the diagonal.
+    Arguments as for `cdist`; the result is the part of its result above the diagonal.
     """
     a = _rows(X, "X")
     found = _metric("pdist", metric, [a], kwargs)
     m, n = a.shape
     if m < 2 or n == 0:
-        return _deliver(_core.full((m * (m - 1) // 2,), 0.0, "float64"), out)
+        return _write_out(_core.full((m * (m - 1) // 2,), 0.0, "float64"), out)
     square = found(a.reshape([m, 1, n]), a.reshape([1, m, n]))
-    return _deliver(square[cp.triu_indices(m, 1)], out)
+    return _write_out(square[cp.triu_indices(m, 1)], out)
 
 
 def squareform(X: Any, force: str = "no", checks: bool = True) -> ndarray:
-    """From a vector of distances as `pdist` gives to the symmetric matrix, and back.
+    """Converts a vector of distances, as returned by `pdist`, to the symmetric matrix, and back.
 
     Args:
-        X: vector or matrix.
-        force: "tovector" or "tomatrix": raises if `X` is one already.
-        checks: whether to test that a matrix is symmetric with a diagonal of zeros, which waits for the device.
+        X: a vector or matrix.
+        force: "tovector" or "tomatrix": raises if `X` already has that form.
+        checks: whether to check that a matrix is symmetric with a zero diagonal, which waits for the device.
 
     Raises:
-        ValueError: for shapes that are none of the two, and what `checks` and `force` find.
+        ValueError: for arrays of neither form, and for failures of `checks` and `force`.
     """
     a = array(X)
     if force.lower() == "tomatrix" and a.ndim != 1:
@@ -235,7 +237,7 @@ def _single(name: str) -> Callable[..., ndarray]:
         return _metric(name, name, [a.reshape([1, a.size])], {"w": w})(a, b)
 
     distance.__name__ = distance.__qualname__ = name
-    distance.__doc__ = f"The distance {name!r} of two vectors, possibly with weights; see `cdist`."
+    distance.__doc__ = f"Returns the {name} distance of two vectors, optionally weighted; see `cdist`."
     return distance
 
 
@@ -250,34 +252,34 @@ braycurtis, chebyshev, sokalsneath, sqeuclidean, yule = map(
 
 
 def minkowski(u: Any, v: Any, p: float = 2, w: Any = None) -> ndarray:
-    """The p-norm of the difference of two vectors, possibly with weights."""
+    """Returns the p-norm of the difference of two vectors, optionally weighted."""
     a, b = _vectors("minkowski", u, v)
     return _metric("minkowski", "minkowski", [a], {"p": p, "w": w})(a, b)
 
 
 def seuclidean(u: Any, v: Any, V: Any) -> ndarray:
-    """The Euclidean distance of two vectors in standard deviations: `V` are the variances."""
+    """Returns the Euclidean distance of two vectors, scaled by the standard deviations; `V` holds the variances."""
     a, b = _vectors("seuclidean", u, v)
     return _metric("seuclidean", "seuclidean", [a], {"V": V})(a, b)
 
 
 def mahalanobis(u: Any, v: Any, VI: Any) -> ndarray:
-    """The distance of two vectors in terms of an inverse covariance matrix."""
+    """Returns the distance of two vectors under the inverse covariance matrix `VI`."""
     a, b = _vectors("mahalanobis", u, v)
     return _metric("mahalanobis", "mahalanobis", [a], {"VI": VI})(a, b)
 
 
 def jensenshannon(p: Any, q: Any, base: float | None = None, *, axis: int = 0, keepdims: bool = False) -> ndarray:
-    """The root of the Jensen-Shannon divergence of distributions along an axis, which are normalised to sum 1 first.
+    """Returns the square root of the Jensen-Shannon divergence of distributions along an axis, after normalizing them.
 
     Args:
-        p, q: weights, which broadcast.
-        base: of the logarithm; e if None.
+        p, q: unnormalized probabilities, which broadcast.
+        base: the base of the logarithm; e if None.
         axis: the axis.
-        keepdims: keeps the axis with extent one.
+        keepdims: whether to keep the axis with extent one.
 
     Raises:
-        AxisError: if there is no such axis.
+        AxisError: if the axis does not exist.
         TypeError: for complex numbers.
     """
     a, b = array(p), array(q)
@@ -291,21 +293,22 @@ def jensenshannon(p: Any, q: Any, base: float | None = None, *, axis: int = 0, k
 
 
 def directed_hausdorff(u: Any, v: Any, rng: Any = 0) -> tuple[ndarray, ndarray, ndarray]:
-    """How far a point of `u` is from the nearest one of `v`, at most, and the places of the two in `u` and in `v`.
+    """Returns the directed Hausdorff distance: the greatest distance of a point of `u` to its nearest in `v`, and both
+    indices.
 
     Args:
         u: m points, as rows.
-        v: n points of the same length.
-        rng: SciPy's order of search, which changes nothing but which of equally far points is found: here the first.
+        v: n points of the same dimension.
+        rng: ignored; in SciPy it selects among equally far points, here the first is returned.
 
     Raises:
-        ValueError: for arrays that are not 2-d or complex, points of different length, and no points.
+        ValueError: for arrays that are not 2-d or complex, points of different dimension, and empty arrays.
     """
     a, b = _rows(u, "u"), _rows(v, "v")
     if a.shape[1] != b.shape[1]:
         raise ValueError("u and v need to have the same number of columns")
     if a.shape[0] == 0 or b.shape[0] == 0:
-        raise ValueError("[directed_hausdorff] there must be points")
+        raise ValueError("[directed_hausdorff] u and v must not be empty")
     distances = cdist(a, b)
     nearest = cp.argmin(distances, axis=1)
     least = cp.min(distances, axis=1)
@@ -314,17 +317,17 @@ def directed_hausdorff(u: Any, v: Any, rng: Any = 0) -> tuple[ndarray, ndarray, 
 
 
 def is_valid_dm(D: Any, tol: float = 0.0, throw: bool = False, name: str | None = "D", warning: bool = False) -> bool:
-    """Whether an array is a symmetric matrix with a diagonal of zeros, which waits for the device.
+    """Returns true if an array is a symmetric matrix with a zero diagonal. Waits for the device.
 
     Args:
         D: the array.
-        tol: by how much elements may differ from those across the diagonal, and those on it from 0.
-        throw: raises if it is not.
-        name: what messages call it.
-        warning: warns if it is not.
+        tol: the tolerance for asymmetry, and for the diagonal.
+        throw: whether to raise if it is not.
+        name: the name of the array in messages.
+        warning: whether to warn if it is not.
 
     Raises:
-        ValueError: what is wrong, with `throw`.
+        ValueError: with the reason, if `throw` is set.
     """
     a = array(D)
     which = f"Distance matrix '{name}'" if name else "Distance matrix"
@@ -343,7 +346,7 @@ def is_valid_dm(D: Any, tol: float = 0.0, throw: bool = False, name: str | None 
 
 
 def is_valid_y(y: Any, warning: bool = False, throw: bool = False, name: str | None = None) -> bool:
-    """Whether an array is a vector of as many distances as so many points have; arguments as for `is_valid_dm`."""
+    """Returns true if an array is a vector of all pairwise distances of some points; arguments as for `is_valid_dm`."""
     a = array(y)
     which = f"Condensed distance matrix {name!r} " if name else "Condensed distance matrix "
     if a.ndim != 1:
@@ -364,13 +367,13 @@ def _invalid(text: str, throw: bool, warning: bool) -> bool:
 
 
 def _points(distances: int) -> int:
-    """How many points have at least so many distances."""
+    """Returns the least number of points with at least this many pairwise distances."""
     root = math.isqrt(2 * distances)
     return root + (root * root < 2 * distances)
 
 
 def num_obs_dm(d: Any) -> int:
-    """The number of points of a matrix of distances.
+    """Returns the number of points of a distance matrix.
 
     Raises:
         ValueError: for other arrays.
@@ -381,7 +384,7 @@ def num_obs_dm(d: Any) -> int:
 
 
 def num_obs_y(Y: Any) -> int:
-    """The number of points of a vector of distances.
+    """Returns the number of points of a vector of pairwise distances.
 
     Raises:
         ValueError: for other arrays, and empty ones.

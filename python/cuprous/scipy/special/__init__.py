@@ -1,8 +1,8 @@
-"""Special functions with `scipy.special`'s names, made from a table: natively computed or composed of such.
+"""Special functions with `scipy.special`'s names, built from a table: native, or composed of native ones.
 
-They work as SciPy's ufuncs do: scalars, lists and arrays broadcast, `out=` receives the result. They compute in float32
-for float32 and bfloat16, otherwise in float64; Python scalars do not promote; complex numbers raise TypeError.
-Incomplete functions, distributions and integrals compute in float64 for float32 too, and return float32.
+They have the interface of ufuncs: scalars, lists and arrays broadcast, and `out=` receives the result. They compute in
+float32 for float32 and bfloat16, otherwise in float64. Python scalars do not promote, and complex numbers raise
+TypeError. Incomplete functions, distributions and integrals compute in float64 for float32 too, and return float32.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _zeta = SpecialFunction("zeta", 2, _hurwitz, "The zeta function of Hurwitz.")
 
 
 def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
-    """The zeta function of Hurwitz, the sum of (k + q)**-x for x > 1 and q > 0; of Riemann (q = 1) without `q`.
-    NaN for x < 1 and q < 0."""
+    """Returns the Hurwitz zeta function, the sum of (k + q)**-x for x > 1 and q > 0, or without `q` the Riemann zeta
+    function (q = 1). NaN for x < 1 and for q < 0."""
     return _zeta(x, 1.0 if q is None else q, out=out)
 
 
@@ -36,5 +36,5 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> SpecialFunction:  # tells type checkers what the names of the table are
+def __getattr__(name: str) -> SpecialFunction:  # types the names of the table for type checkers
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

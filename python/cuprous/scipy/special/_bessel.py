@@ -1,9 +1,10 @@
-"""Bessel functions of orders 0 and 1, without tables: the trapezoidal rule for their integrals, and expansions far out.
+"""Bessel functions of orders 0 and 1, without tables: the trapezoidal rule for their integrals, and asymptotic
+expansions for large arguments.
 
-The integrands are periodic or Gaussian, so that the rule's error falls exponentially with the number of points
-(L. N. Trefethen and J. A. C. Weideman, SIAM Review 56 (2014)); all sums fuse into one kernel. Numbers of equations are
-those of the NIST Digital Library of Mathematical Functions (DLMF). Errors in float64: at most 4e-16 of the function's
-envelope for j0, j1, y0 and y1 (near their zeros that is an absolute error), and of the function itself for the others.
+The integrands are periodic or Gaussian, so the rule's error decays exponentially with the number of points (L. N.
+Trefethen and J. A. C. Weideman, SIAM Review 56 (2014)); all sums fuse into one kernel. Equation numbers are those of
+the NIST Digital Library of Mathematical Functions (DLMF). Errors in float64: at most 4e-16 of the function's envelope
+for j0, j1, y0 and y1 (near their zeros an absolute error), and of the function itself for the others.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from cuprous.scipy.special._normal import polynomial
 
 _map = _core.map
 _GAMMA = 0.57721566490153286061
-#: Points in a quadrant, and from where on the expansions (DLMF 10.17.3, 10.40.1) hold to the last bit.
+#: The number of points in a quadrant, and the arguments from which the expansions (DLMF 10.17.3, 10.40.1) are exact to
+#: rounding.
 _POINTS, _FAR, _FAR_MODIFIED = 16, 25.0, 50.0
 _SINES = [math.sin((j + 0.5) * math.pi / (2 * _POINTS)) for j in range(_POINTS)]
-#: The same for the second kind, whose series has terms up to the order 62: twice as many, lest they alias.
+#: The number of points for the second kind, whose series has terms up to order 62: twice as many, to avoid aliasing.
 _MANY = 2 * _POINTS
 _MANY_SINES = [math.sin((j + 0.5) * math.pi / (2 * _MANY)) for j in range(_MANY)]
 #: Sums over k of (-1)**k cos(2 k angle) / k, the weights of Neumann's expansion of y0 (DLMF 10.23.17 and 10.8.3).
@@ -42,7 +44,7 @@ def _sum(terms: Any) -> Any:
 
 
 def _hankel(order: int, terms: int) -> list[float]:
-    """a_k of DLMF 10.17.1."""
+    """Returns the coefficients a_k of DLMF 10.17.1."""
     values = [1.0]
     for k in range(1, terms):
         values.append(values[-1] * (4 * order * order - (2 * k - 1) ** 2) / (8.0 * k))
@@ -50,8 +52,8 @@ def _hankel(order: int, terms: int) -> list[float]:
 
 
 def _far(order: int, x: ndarray, second: bool) -> ndarray:
-    """J (or, if `second`, Y) for x >= 25. The phase x - (2 order + 1) pi / 4 is taken apart, so that it is not
-    rounded."""
+    """Computes J (or, if `second`, Y) for x >= 25. The phase x - (2 order + 1) pi / 4 is expanded by addition theorems,
+    so that it is not rounded."""
     a = _hankel(order, 18)
     z = 1.0 / x
     square = z * z
@@ -68,7 +70,7 @@ def _split(x: ndarray, limit: float) -> tuple[ndarray, ndarray]:
 
 
 def j0(x: ndarray) -> ndarray:
-    """The mean of cos(x sin(angle)) (DLMF 10.9.1)."""
+    """Computes the mean of cos(x sin(angle)) (DLMF 10.9.1)."""
     x = _map("absolute", x)
     low, high = _split(x, _FAR)
     near = _sum(_map("cos", low * s) for s in _SINES) * (1.0 / _POINTS)
@@ -76,7 +78,7 @@ def j0(x: ndarray) -> ndarray:
 
 
 def j1(x: ndarray) -> ndarray:
-    """The mean of sin(angle) sin(x sin(angle)): minus the derivative of j0."""
+    """Computes the mean of sin(angle) sin(x sin(angle)), which is minus the derivative of j0."""
     a = _map("absolute", x)
     low, high = _split(a, _FAR)
     near = _sum(_map("sin", low * s) * s for s in _SINES) * (1.0 / _POINTS)
@@ -95,7 +97,7 @@ def _logarithm(low: ndarray) -> ndarray:
 
 
 def y0(x: ndarray) -> ndarray:
-    """2/pi (log(x/2) + Euler's constant) j0(x), minus a Neumann series whose terms share j0's cosines."""
+    """Computes 2/pi (log(x/2) + Euler's constant) j0(x) minus a Neumann series whose terms share j0's cosines."""
     low, high = _split(x, _FAR)
     waves = [_map("cos", low * s) for s in _MANY_SINES]
     first = _sum(waves) * (1.0 / _MANY)
@@ -104,7 +106,7 @@ def y0(x: ndarray) -> ndarray:
 
 
 def y1(x: ndarray) -> ndarray:
-    """Minus the derivative of y0."""
+    """Computes minus the derivative of y0."""
     low, high = _split(x, _FAR)
     zeroth = _sum(_map("cos", low * s) for s in _MANY_SINES) * (1.0 / _MANY)
     waves = [_map("sin", low * s) * s for s in _MANY_SINES]
@@ -120,12 +122,12 @@ def _modified_far(order: int, x: ndarray) -> ndarray:
 
 
 def _i1(a: ndarray) -> ndarray:
-    """For 0 <= a <= 50: the mean of cos(angle) sinh(a cos(angle)) (DLMF 10.32.3)."""
+    """Computes the mean of cos(angle) sinh(a cos(angle)) (DLMF 10.32.3), for 0 <= a <= 50."""
     return _sum(_map("sinh", a * s) * s for s in _SINES) * (1.0 / _POINTS)
 
 
 def i1e(x: ndarray) -> ndarray:
-    """exp(-|x|) i1(x)."""
+    """Computes exp(-|x|) i1(x)."""
     a = _map("absolute", x)
     low, high = _split(a, _FAR_MODIFIED)
     value = _where(a > _FAR_MODIFIED, _modified_far(1, high), _i1(low) * _map("exp", -low))
@@ -134,8 +136,8 @@ def i1e(x: ndarray) -> ndarray:
 
 
 def i1(x: ndarray) -> ndarray:
-    """By i1e far out, with the exponential as a product of two square roots, so that it does not overflow before the
-    product does."""
+    """Computes i1, for large |x| by i1e. The exponential is split into two square roots, so that it overflows only
+    where the result does."""
     a = _map("absolute", x)
     low, high = _split(a, _FAR_MODIFIED)
     half = _map("exp", high * 0.5)
@@ -145,8 +147,8 @@ def i1(x: ndarray) -> ndarray:
 
 
 def _k_far(order: int, x: ndarray) -> ndarray:
-    """exp(x) k(x) for x >= 2: the integral over t of exp(-x (cosh t - 1)) cosh(order t) (DLMF 10.32.9), a Gaussian in
-    sqrt(2 x) sinh(t / 2)."""
+    """Computes exp(x) k(x) for x >= 2: the integral over t of exp(-x (cosh t - 1)) cosh(order t) (DLMF 10.32.9), a
+    Gaussian in sqrt(2 x) sinh(t / 2)."""
     step = 0.32
     inverse = 1.0 / x
     total: Any = 0.5
@@ -159,7 +161,7 @@ def _k_far(order: int, x: ndarray) -> ndarray:
 
 
 def _k_near(order: int, x: ndarray) -> ndarray:
-    """For 0 < x <= 2 by power series in x²/4 (DLMF 10.31.1 and 10.31.2)."""
+    """Computes k for 0 < x <= 2 by power series in x²/4 (DLMF 10.31.1 and 10.31.2)."""
     q = x * x * 0.25
     logarithm = _map("log", x * 0.5) + _GAMMA
     harmonic, factor, plain, sums = 0.0, 1.0, [1.0], [0.0]
@@ -188,20 +190,20 @@ def _k(order: int, x: ndarray, scaled: bool) -> ndarray:
 
 
 def k0(x: ndarray) -> ndarray:
-    """The modified function of the second kind and order 0."""
+    """Computes the modified Bessel function of the second kind and order 0."""
     return _k(0, x, False)
 
 
 def k0e(x: ndarray) -> ndarray:
-    """exp(x) k0(x)."""
+    """Computes exp(x) k0(x)."""
     return _k(0, x, True)
 
 
 def k1(x: ndarray) -> ndarray:
-    """The modified function of the second kind and order 1."""
+    """Computes the modified Bessel function of the second kind and order 1."""
     return _k(1, x, False)
 
 
 def k1e(x: ndarray) -> ndarray:
-    """exp(x) k1(x)."""
+    """Computes exp(x) k1(x)."""
     return _k(1, x, True)

@@ -1,6 +1,6 @@
 """The beta function, its logarithm and binomial coefficients, for arguments of every size and sign.
 
-All is computed in float64. Where gamma would overflow, quotients of gamma functions are taken by Stirling's series, so
+Everything is computed in float64. Where gamma would overflow, quotients of gamma functions use Stirling's series, so
 that no large logarithms cancel; negative arguments are reflected to positive ones.
 """
 
@@ -14,30 +14,30 @@ from cuprous.scipy.special._function import in_double, ndarray
 from cuprous.scipy.special._incomplete import log_beta, stirling
 
 _map = _core.map
-#: Up to here gamma and its reciprocal are normal numbers.
+#: The greatest argument for which gamma and its reciprocal are normal numbers.
 _MAX_GAMMA = 169.0
 
 
 def _odd(x: ndarray) -> ndarray:
-    """True for odd integers."""
+    """Returns true for odd integers."""
     return _map("absolute", _map("remainder", x, 2.0)) == 1.0
 
 
 def _log_quotient(a: ndarray, b: ndarray) -> ndarray:
-    """log(gamma(a) / gamma(a + b)) for a > 0 and b > -a."""
+    """Computes log(gamma(a) / gamma(a + b)) for a > 0 and b > -a."""
     total = a + b
     return stirling(a) - stirling(total) + b - (a - 0.5) * _map("log1p", b / a) - b * _map("log", total)
 
 
 def sine(x: ndarray, y: ndarray) -> ndarray:
-    """sin(pi (x - y)), exact for large numbers too."""
+    """Computes sin(pi (x - y)), exactly also for large arguments."""
     near_x, near_y = _map("rint", x), _map("rint", y)
     sine = _map("sin", math.pi * ((x - near_x) - (y - near_y)))
     return where(_odd(near_x) != _odd(near_y), -sine, sine)
 
 
 def _parts(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
-    """log|B(a, b)| without a factor of moderate size, and that factor. No argument is a pole."""
+    """Returns log|B(a, b)| without a factor of moderate size, and that factor. No argument may be a pole."""
     larger = _map("absolute", a) >= _map("absolute", b)
     a, b = where(larger, a, b), where(larger, b, a)
     # B(a, b) = B(1 - a - b, b) sin(pi (a + b)) / sin(pi a)
@@ -60,7 +60,7 @@ def _parts(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
 
 
 def _direct(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
-    """Whether no gamma function overflows, and B(a, b) as their quotient."""
+    """Returns where no gamma function overflows, and B(a, b) as their quotient."""
     total = a + b
     small = both(_map("absolute", a) < _MAX_GAMMA, _map("absolute", b) < _MAX_GAMMA)
     small = both(small, _map("absolute", total) < _MAX_GAMMA)
@@ -85,7 +85,7 @@ def _betaln(a: ndarray, b: ndarray) -> ndarray:
 
 @in_double
 def beta(a: ndarray, b: ndarray) -> ndarray:
-    """B(a, b) = gamma(a) gamma(b) / gamma(a + b)."""
+    """Computes B(a, b) = gamma(a) gamma(b) / gamma(a + b)."""
     at, finite, sign, rest, other = beta_at_poles(a, b)
     a, b = where(at, where(finite, rest, 1.0), a), where(at, where(finite, other, 1.0), b)
     value = _beta(a, b)
@@ -94,15 +94,15 @@ def beta(a: ndarray, b: ndarray) -> ndarray:
 
 @in_double
 def betaln(a: ndarray, b: ndarray) -> ndarray:
-    """The logarithm of |B(a, b)|."""
+    """Computes log|B(a, b)|."""
     at, finite, _, rest, other = beta_at_poles(a, b)
     a, b = where(at, where(finite, rest, 1.0), a), where(at, where(finite, other, 1.0), b)
-    # Both are at most 1 where gamma would overflow: there nothing cancels, and log B may be larger than B itself.
+    # Where gamma would overflow, both are at most 1: nothing cancels, and log B may be larger than B itself.
     return where(both(at, _map("logical_not", finite)), math.inf, _betaln(a, b))
 
 
 def _product(n: ndarray, k: ndarray) -> ndarray:
-    """The coefficient as a quotient of products, which are exact where they are below 2**53, for k up to 19."""
+    """Computes the binomial coefficient for k up to 19 as a quotient of products, which are exact below 2**53."""
     numerator = denominator = _core.full((), 1.0, "float64")
     for i in range(1, 20):
         there = float(i) <= k
@@ -116,7 +116,8 @@ def _product(n: ndarray, k: ndarray) -> ndarray:
 
 @in_double
 def binom(n: ndarray, k: ndarray) -> ndarray:
-    """By a product for small whole k, otherwise by the beta function; NaN for negative whole n."""
+    """Computes binomial coefficients by a product for small integers k, otherwise by the beta function; NaN for
+    negative integers n."""
     whole_n, whole_k = n == _map("floor", n), k == _map("floor", k)
     size_n, size_k = _map("absolute", n), _map("absolute", k)
     chosen = where(both(both(whole_n, n > 0.0), k > n * 0.5), n - k, k)

@@ -1,4 +1,4 @@
-"""Functions composed of native ones. Operands have one float dtype; all but one may be Python floats."""
+"""Functions composed of native ones. Operands share one float dtype; all but one may be Python floats."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ _INF, _NAN = math.inf, math.nan
 
 
 def where(condition: Any, a: Any, b: Any) -> ndarray:
-    """`a` where the condition holds, else `b`."""
+    """Returns `a` where the condition holds, else `b`."""
     return _map("where", condition, a, b)
 
 
 def both(a: Any, b: Any) -> ndarray:
-    """Logical and."""
+    """Returns the logical and."""
     return _map("logical_and", a, b)
 
 
 def isnan(a: Any) -> Any:
-    """True for NaN."""
+    """Returns true for NaN."""
     return a != a
 
 
 def loggamma(x: ndarray) -> ndarray:
-    """On the real axis: gammaln, but NaN for x < 0, where the principal branch is not real."""
+    """Computes gammaln, but NaN for x < 0, where the principal branch is not real."""
     return where(x < 0.0, _NAN, _map("gammaln", x))
 
 
 def rgamma(x: ndarray) -> ndarray:
-    """0 at the poles."""
+    """Computes 1 / gamma(x), which is 0 at the poles."""
     pole = both(x <= 0.0, _map("floor", x) == x)
     return where(pole, 0.0, 1.0 / _map("gamma", where(pole, 1.0, x)))
 
 
 def logit(p: ndarray) -> ndarray:
-    """Around 1/2 by log1p of s = 2p - 1, so that no digits cancel."""
+    """Computes log(p / (1 - p)); around 1/2 by log1p of s = 2p - 1, so that no digits cancel."""
     s = p * 2.0 - 1.0
     near = _map("log1p", s) - _map("log1p", -s)
     return where(both(p > 0.3, p < 0.65), near, _map("log", p / (1.0 - p)))
 
 
 def log_expit(x: ndarray) -> ndarray:
-    """min(x, 0) - log1p(exp(-|x|))."""
+    """Computes min(x, 0) - log1p(exp(-|x|))."""
     return _map("minimum", x, 0.0) - _map("log1p", _map("exp", -_map("absolute", x)))
 
 
 def i0e(x: ndarray) -> ndarray:
-    """exp(-|x|) i0(x); from |x| = 50 on the asymptotic series (DLMF 10.40.1)."""
+    """Computes exp(-|x|) i0(x); from |x| = 50 by the asymptotic series (DLMF 10.40.1)."""
     a = _map("absolute", x)
     large = _map("maximum", a, 50.0)
     coefficients = [1.0]
@@ -65,13 +65,14 @@ def i0e(x: ndarray) -> ndarray:
 
 
 def is_pole(x: Any) -> Any:
-    """Where gamma has no value."""
+    """Returns true at the poles of gamma."""
     return both(x <= 0.0, x == _floor(x))
 
 
 def beta_at_poles(a: Any, b: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """Where one of the numbers is a pole of gamma: whether it is, and whether the beta function is there `sign` times
-    that of the two numbers, which are positive; otherwise it is `sign` times infinity (as Cephes has it)."""
+    """Handles beta functions with one argument at a pole of gamma. Returns the poles; where the value is finite; its
+    sign; and two positive arguments whose beta function times the sign is the value. Elsewhere at poles the value is
+    the sign times infinity, as in Cephes."""
     first = is_pole(a)
     pole, other = where(first, a, b), where(first, b, a)
     rest = 1.0 - pole - other
@@ -91,13 +92,13 @@ def _floor(x: Any) -> Any:
 
 
 def xlogy(x: Any, y: Any) -> ndarray:
-    """0 where x = 0, unless y is NaN."""
+    """Computes x log(y), with 0 for x = 0 unless y is NaN."""
     zero = both(x == 0.0, _map("logical_not", _isnan(y)))
     return where(zero, 0.0, x * _map("log", _as(y, x)))
 
 
 def xlog1py(x: Any, y: Any) -> ndarray:
-    """0 where x = 0, unless y is NaN."""
+    """Computes x log1p(y), with 0 for x = 0 unless y is NaN."""
     zero = both(x == 0.0, _map("logical_not", _isnan(y)))
     return where(zero, 0.0, x * _map("log1p", _as(y, x)))
 
@@ -107,21 +108,21 @@ def _isnan(x: Any) -> Any:
 
 
 def _as(x: Any, like: Any) -> Any:
-    """A scalar as an array of the other operand's dtype."""
+    """Converts a scalar to an array of the other operand's dtype."""
     return x if isinstance(x, ndarray) else _core.full((), x, like.dtype_name)
 
 
 def entr(x: ndarray) -> ndarray:
-    """-x log x; 0 at 0 and -inf below."""
+    """Computes -x log x, with 0 at 0 and -inf for negative x."""
     return where(x > 0.0, -x * _map("log", x), where(x < 0.0, -_INF, where(isnan(x), x, 0.0)))
 
 
 def rel_entr(x: Any, y: Any) -> ndarray:
-    """x log(x / y); 0 for x = 0 and y >= 0, otherwise inf outside of x, y > 0."""
+    """Computes x log(x / y), with 0 for x = 0 and y >= 0, and inf elsewhere outside of x, y > 0."""
     x, y = _as(x, y), _as(y, x)
     inside = both(x > 0.0, y > 0.0)
     ratio = x / y
-    # If the quotient overflows or is subnormal, take the difference of the logarithms.
+    # If the quotient overflows or is subnormal, use the difference of the logarithms.
     least = 1e-290 if ratio.dtype_name == "float64" else 1e-30
     log = where(both(ratio > least, ratio < _INF), _map("log", ratio), _map("log", x) - _map("log", y))
     value = where(inside, x * log, _INF)
@@ -131,13 +132,13 @@ def rel_entr(x: Any, y: Any) -> ndarray:
 
 @in_double
 def kl_div(x: ndarray, y: ndarray) -> ndarray:
-    """rel_entr(x, y) - x + y, inf where that is."""
+    """Computes rel_entr(x, y) - x + y, with inf where rel_entr is inf."""
     value = rel_entr(x, y)
     return where(value == _INF, _INF, value - x + y)
 
 
 def huber(delta: Any, r: Any) -> ndarray:
-    """r²/2 up to |r| = delta, linear beyond; inf for negative delta."""
+    """Computes r²/2 up to |r| = delta, linear beyond; inf for negative delta."""
     delta, r = _as(delta, r), _as(r, delta)
     a = _map("absolute", r)
     value = where(a <= delta, 0.5 * r * r, delta * (a - 0.5 * delta))
@@ -146,8 +147,8 @@ def huber(delta: Any, r: Any) -> ndarray:
 
 
 def pseudo_huber(delta: Any, r: Any) -> ndarray:
-    """delta² (sqrt(1 + v²) - 1) with v = |r| / delta, as r² / (sqrt(1 + v²) + 1), so that nothing cancels; from v = 1
-    on as delta |r| v / (sqrt(1 + v²) + 1), so that no square overflows."""
+    """Computes delta² (sqrt(1 + v²) - 1) with v = |r| / delta: for v < 1 as r² / (sqrt(1 + v²) + 1), which avoids
+    cancellation, otherwise as delta |r| v / (sqrt(1 + v²) + 1), which avoids overflow of the square."""
     delta, r = _as(delta, r), _as(r, delta)
     a = _map("absolute", r)
     v = a / where(delta == 0.0, 1.0, delta)
@@ -157,25 +158,24 @@ def pseudo_huber(delta: Any, r: Any) -> ndarray:
 
 
 def radian(d: Any, m: Any, s: Any) -> ndarray:
-    """Degrees, minutes and seconds of arc in radians."""
+    """Converts degrees, minutes and seconds of arc to radians."""
     return ((s / 60.0 + m) / 60.0 + d) * (math.pi / 180.0)
 
 
 def exp10(x: ndarray) -> ndarray:
-    """10**x."""
+    """Computes 10**x."""
     return _map("power", 10.0, x)
 
 
 @in_double
-@in_double
 def boxcox(x: ndarray, lmbda: ndarray) -> ndarray:
-    """(x**lmbda - 1) / lmbda; log(x) for lmbda = 0."""
+    """Computes (x**lmbda - 1) / lmbda, with log(x) for lmbda = 0."""
     log = _map("log", x)
     return where(lmbda == 0.0, log, _map("expm1", log * lmbda) / where(lmbda == 0.0, 1.0, lmbda))
 
 
 def log_power(y: ndarray, lmbda: ndarray) -> ndarray:
-    """log(1 + lmbda y) / lmbda, also where the product overflows; y for lmbda = 0."""
+    """Computes log(1 + lmbda y) / lmbda, also where the product overflows, with y for lmbda = 0."""
     safe = where(lmbda == 0.0, 1.0, lmbda)
     product = safe * y
     apart = _map("log", _map("absolute", safe)) + _map("log", _map("absolute", y))
@@ -184,5 +184,5 @@ def log_power(y: ndarray, lmbda: ndarray) -> ndarray:
 
 @in_double
 def inv_boxcox(y: ndarray, lmbda: ndarray) -> ndarray:
-    """(1 + lmbda y)**(1 / lmbda); exp(y) for lmbda = 0."""
+    """Computes (1 + lmbda y)**(1 / lmbda), with exp(y) for lmbda = 0."""
     return _map("exp", log_power(y, lmbda))

@@ -1,4 +1,4 @@
-"""Distribution functions by incomplete gamma and beta functions, with the names of Cephes and SciPy."""
+"""Distribution functions, computed by incomplete gamma and beta functions, with the names of Cephes and SciPy."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _map = _core.map
 
 
 def student_pair(df: ndarray, t: ndarray) -> tuple[ndarray, ndarray]:
-    """Student's distribution: how probable values beyond |t| on both sides are, and the rest."""
+    """Returns the probabilities of Student's distribution beyond |t| on both sides, and within."""
     square = t * t
     n = _inside(df)
     x, y = 1.0 / (1.0 + square / n), 1.0 / (1.0 + n / square)
     some = both(y > 0.0, x > 0.0)
     beyond, within = beta_pair(n * 0.5, n * 0.0 + 0.5, where(some, x, 0.5), where(some, y, 0.5))
     beyond, within = (where(y > 0.0, where(x > 0.0, v, e), 1.0 - e) for v, e in ((beyond, 0.0), (within, 1.0)))
-    endless = _map("isinf", t)
-    beyond, within = where(endless, 0.0, beyond), where(endless, 1.0, within)
-    # The quantile of the normal distribution, of which further terms are below rounding.
+    infinite = _map("isinf", t)
+    beyond, within = where(infinite, 0.0, beyond), where(infinite, 1.0, within)
+    # For df > 1e10, the equivalent normal quantile; further terms of its expansion are below rounding.
     size = _map("minimum", _map("absolute", t), 50.0)
     z = size * (1.0 - (size * size + 1.0) / (4.0 * _map("maximum", df, 1e10))) * math.sqrt(0.5)
     beyond = where(df > 1e10, _map("erfc", z), beyond)
@@ -34,13 +34,13 @@ def student_pair(df: ndarray, t: ndarray) -> tuple[ndarray, ndarray]:
 
 @in_double
 def stdtr(df: ndarray, t: ndarray) -> ndarray:
-    """Student's distribution function."""
+    """Computes Student's distribution function."""
     beyond, _ = student_pair(df, t)
     return where(t < 0.0, 0.5 * beyond, 1.0 - 0.5 * beyond)
 
 
 def fisher_pair(dfn: ndarray, dfd: ndarray, x: ndarray) -> tuple[ndarray, ndarray]:
-    """Fisher's distribution: how probable values below x are, and above."""
+    """Returns the probabilities of Fisher's distribution below and above x."""
     n, d, v = _inside(dfn), _inside(dfd), _inside(x)
     total = n * v + d
     below, above = beta_pair(n * 0.5, d * 0.5, n * v / total, d / total)
@@ -52,37 +52,37 @@ def fisher_pair(dfn: ndarray, dfd: ndarray, x: ndarray) -> tuple[ndarray, ndarra
 
 @in_double
 def fdtr(dfn: ndarray, dfd: ndarray, x: ndarray) -> ndarray:
-    """Fisher's distribution function."""
+    """Computes Fisher's distribution function."""
     return fisher_pair(dfn, dfd, x)[0]
 
 
 @in_double
 def fdtrc(dfn: ndarray, dfd: ndarray, x: ndarray) -> ndarray:
-    """1 - fdtr."""
+    """Computes 1 - fdtr."""
     return fisher_pair(dfn, dfd, x)[1]
 
 
 @in_double
 def chdtr(v: ndarray, x: ndarray) -> ndarray:
-    """The chi-square distribution function."""
+    """Computes the chi-square distribution function."""
     return gammainc(v * 0.5, x * 0.5)
 
 
 @in_double
 def chdtrc(v: ndarray, x: ndarray) -> ndarray:
-    """1 - chdtr."""
+    """Computes 1 - chdtr."""
     return gammaincc(v * 0.5, x * 0.5)
 
 
 @in_double
 def gdtr(a: ndarray, b: ndarray, x: ndarray) -> ndarray:
-    """The gamma distribution function of rate a and shape b."""
+    """Computes the gamma distribution function with rate a and shape b."""
     return where(x < 0.0, math.nan, gammainc(b, a * x))
 
 
 @in_double
 def gdtrc(a: ndarray, b: ndarray, x: ndarray) -> ndarray:
-    """1 - gdtr."""
+    """Computes 1 - gdtr."""
     return where(x < 0.0, math.nan, gammaincc(b, a * x))
 
 
@@ -93,13 +93,13 @@ def _poisson(k: ndarray, m: ndarray, tail: Any) -> ndarray:
 
 @in_double
 def pdtr(k: ndarray, m: ndarray) -> ndarray:
-    """The Poisson distribution function of mean m."""
+    """Computes the Poisson distribution function with mean m."""
     return _poisson(k, m, gammaincc)
 
 
 @in_double
 def pdtrc(k: ndarray, m: ndarray) -> ndarray:
-    """1 - pdtr."""
+    """Computes 1 - pdtr."""
     return _poisson(k, m, gammainc)
 
 
@@ -117,19 +117,20 @@ def _binomial(k: ndarray, n: ndarray, p: ndarray, above: bool) -> ndarray:
 
 @in_double
 def bdtr(k: ndarray, n: ndarray, p: ndarray) -> ndarray:
-    """The binomial distribution function: at most k of n, each of probability p."""
+    """Computes the binomial distribution function: the probability of at most k successes in n trials of probability
+    p."""
     return _binomial(k, _map("floor", n), p, False)
 
 
 @in_double
 def bdtrc(k: ndarray, n: ndarray, p: ndarray) -> ndarray:
-    """1 - bdtr."""
+    """Computes 1 - bdtr."""
     return _binomial(k, _map("floor", n), p, True)
 
 
 @in_double
 def kolmogorov(y: ndarray) -> ndarray:
-    """Kolmogorov's limit distribution: how probable values above y are."""
+    """Computes the complement of Kolmogorov's limit distribution: the probability of values above y."""
     low, high = _map("maximum", _map("minimum", y, 1.2), 0.05), _map("maximum", y, 1.2)
     q = _map("exp", -(math.pi * math.pi / 8.0) / (low * low))
     q8 = _map("power", q, 8.0)

@@ -1,4 +1,4 @@
-"""Functions with more than one result or of whole-number parameters, and products of gamma functions."""
+"""Functions with several results or integer parameters, and products of gamma functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _map = _core.map
 
 @in_double
 def poch(z: ndarray, m: ndarray) -> ndarray:
-    """gamma(z + m) / gamma(z); where both are large by Stirling's series, so that nothing cancels or overflows."""
+    """Computes gamma(z + m) / gamma(z), by Stirling's series where both are large, so that nothing cancels or
+    overflows."""
     top = z + m
     large, negative = both(z >= 10.0, top >= 10.0), both(z <= -9.0, top <= -9.0)
     by_series = _map("logical_or", large, negative)
@@ -41,24 +42,24 @@ def poch(z: ndarray, m: ndarray) -> ndarray:
 
 @in_double
 def agm(a: ndarray, b: ndarray) -> ndarray:
-    """The arithmetic-geometric mean; NaN for numbers of different signs."""
+    """Computes the arithmetic-geometric mean; NaN for arguments of different signs."""
     sign = where(_map("logical_or", a < 0.0, b < 0.0), -1.0, _core.full((), 1.0, "float64"))
     x, y = a * sign, b * sign
     wrong = _map("logical_or", x < 0.0, y < 0.0)
     zero = _map("logical_or", x == 0.0, y == 0.0)
-    endless = _map("isinf", x + y)
+    infinite = _map("isinf", x + y)
     for _ in range(14):
         x, y = (x + y) * 0.5, _map("sqrt", x) * _map("sqrt", y)
-    wrong = _map("logical_or", _map("logical_or", wrong, both(endless, zero)), isnan(a + b))
-    return where(wrong, math.nan, where(zero, 0.0, where(endless, math.inf, x) * sign))
+    wrong = _map("logical_or", _map("logical_or", wrong, both(infinite, zero)), isnan(a + b))
+    return where(wrong, math.nan, where(zero, 0.0, where(infinite, math.inf, x) * sign))
 
 
 def multigammaln(a: Any, d: int) -> ndarray:
-    """The logarithm of the multivariate gamma function of dimension d.
+    """Computes the logarithm of the multivariate gamma function of dimension d.
 
     Raises:
-        ValueError: for a d that is no positive integer. (Elements of `a` up to (d - 1) / 2 give what gammaln gives;
-            SciPy raises, which would wait for the device.)
+        ValueError: for a d that is not a positive integer. (Elements of `a` up to (d - 1) / 2 give the values of
+            gammaln. SciPy raises for them, which would wait for the device here.)
     """
     if isinstance(d, bool) or not is_scalar(d) or int(d) != d or d < 1:
         raise ValueError("d should be a positive integer (dimension)")
@@ -70,7 +71,7 @@ def multigammaln(a: Any, d: int) -> ndarray:
 
 
 def diric(x: Any, n: int) -> ndarray:
-    """The periodic sinc sin(n x / 2) / (n sin(x / 2)); NaN for n that is no positive whole number."""
+    """Computes the periodic sinc sin(n x / 2) / (n sin(x / 2)); NaN if n is not a positive integer."""
     angle = floats(x)
     if n != int(n) or n < 1:
         return angle * math.nan

@@ -1,4 +1,4 @@
-"""What the rows of the table become: callables with the interface of a ufunc."""
+"""The class of special functions: callables with the interface of a ufunc."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NARROW = ("bfloat16", "float32")
 
 
 def compute_dtype(name: str) -> str:
-    """float32 for float32 and bfloat16, otherwise float64, as SciPy has it.
+    """Returns float32 for float32 and bfloat16, otherwise float64, as SciPy does.
 
     Raises:
         TypeError: for complex dtypes.
@@ -31,9 +31,9 @@ class SpecialFunction:
 
     Args:
         name: SciPy's name.
-        nin: number of operands.
-        code: computes it from operands of one float dtype, of which at least one is an array.
-        doc: what it is.
+        nin: the number of operands.
+        code: computes the function from operands of one float dtype, of which at least one is an array.
+        doc: the docstring.
     """
 
     def __init__(self, name: str, nin: int, code: Callable[..., ndarray], doc: str) -> None:
@@ -45,11 +45,11 @@ class SpecialFunction:
         self._code = code
 
     def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> ndarray:
-        """The function of each element.
+        """Applies the function to each element.
 
         Args:
             args: arrays, scalars or lists that broadcast together; after them possibly `out`.
-            out: array that receives the result.
+            out: an array that receives the result.
 
         Raises:
             TypeError: for a wrong number of operands, complex numbers, or an `out` that the result does not cast to.
@@ -72,7 +72,7 @@ class SpecialFunction:
 
 
 def _prepared(args: Any) -> list[Any]:
-    """Operands of one float dtype: arrays are cast, Python scalars stay as they are beside an array."""
+    """Returns operands of one float dtype: arrays are cast; Python scalars stay, if there is an array."""
     operands = [operand(arg) for arg in args]
     dtype = None
     for x in operands:
@@ -96,7 +96,7 @@ def _prepared(args: Any) -> list[Any]:
 
 
 def in_double(code: Callable[..., ndarray]) -> Callable[..., ndarray]:
-    """Computes in float64 and casts back; all operands become arrays."""
+    """Wraps a function to compute in float64 and cast back. All operands become arrays."""
 
     def wrapped(*operands: Any) -> ndarray:
         name = next(x.dtype_name for x in operands if isinstance(x, ndarray))
@@ -113,7 +113,7 @@ def in_double(code: Callable[..., ndarray]) -> Callable[..., ndarray]:
 
 
 def floats(a: Any) -> ndarray:
-    """An array in the dtype that a special function computes in."""
+    """Returns an array in the dtype that special functions compute in."""
     a = array(a) if not is_scalar(a) else _core.full((), float(a), "float64")
     name = compute_dtype(a.dtype_name)
     return a if a.dtype_name == name else _core.cast(a, name)

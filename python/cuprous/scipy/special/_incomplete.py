@@ -1,12 +1,12 @@
-"""Incomplete gamma and beta functions for all parameters alike: a factor in closed form times a smooth integral.
+"""Incomplete gamma and beta functions, by one method for all parameters: a closed-form factor times a smooth integral.
 
-In the variable log t (or log(t / (1 - t))) both integrands are logarithmically concave, so that from x on towards the
-nearer tail they only fall, below exp(-38) of their first value at a distance that a few Newton steps bound from above.
-Gauss and Legendre's rule of 32 points on that stretch is exact to rounding; no iteration depends on the data. Factors
-are taken by Stirling's series, so that nothing of the size of the parameters cancels. All is computed in float64.
-Relative errors of the smaller one of the function and its complement: about 1e-13 for parameters between 1 and 1e4,
-1e-11 up to 1e8 (where SciPy's own reach 1e-5); below parameters of 1 the complement has an absolute error of 1e-16.
-Equations are those of the NIST Digital Library of Mathematical Functions (DLMF).
+In the variable log t (or log(t / (1 - t))) both integrands are log-concave, so that from x towards the nearer tail they
+only decrease. A few Newton steps bound the distance at which they fall below exp(-38) of their first value. The
+Gauss-Legendre rule with 32 points is exact to rounding on that interval; no iteration depends on the data. The factors
+use Stirling's series, so that nothing of the size of the parameters cancels. Everything is computed in float64.
+Relative errors of the smaller of function and complement: about 1e-13 for parameters between 1 and 1e4, 1e-11 up to 1e8
+(where SciPy's own reach 1e-5); for parameters below 1 the complement has an absolute error of 1e-16. Equation numbers
+are those of the NIST Digital Library of Mathematical Functions (DLMF).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FALL, _RAISED = 38.0, 4
 
 @cache
 def rule(count: int) -> Any:
-    """Gauss and Legendre's points between 0 and 1, and their weights, as rows of a NumPy array."""
+    """Returns the Gauss-Legendre points between 0 and 1, and their weights, as rows of a NumPy array."""
     import numpy as np
 
     points, weights = np.polynomial.legendre.leggauss(count)
@@ -34,8 +34,8 @@ def rule(count: int) -> Any:
 
 
 def averaged(values: Callable[..., ndarray], count: int, *parameters: ndarray) -> ndarray:
-    """The integral from 0 to 1 of `values(t, *parameters)`: points lie along a new last axis, whose sum the engine
-    fuses with what is summed."""
+    """Returns the integral from 0 to 1 of `values(t, *parameters)`. The points lie along a new last axis, whose sum
+    fuses with the integrand."""
     points, weights = (_core.from_numpy(row) for row in rule(count))
     columns = [p.reshape([*p.shape, 1]) for p in parameters]
     terms = values(points, *columns) * weights
@@ -43,7 +43,7 @@ def averaged(values: Callable[..., ndarray], count: int, *parameters: ndarray) -
 
 
 def least(a: Any, *others: Any) -> ndarray:
-    """The minimum of several arrays."""
+    """Returns the minimum of several arrays."""
     for other in others:
         a = _map("minimum", a, other)
     return a
@@ -51,13 +51,14 @@ def least(a: Any, *others: Any) -> ndarray:
 
 def area(height: Callable[..., ndarray], slope: Callable[..., ndarray], width: ndarray, steps: int, *parameters: ndarray
          ) -> ndarray:  # fmt: skip
-    """The integral of exp(height) from 0 on, for a concave, falling height with height(0) = 0.
+    """Returns the integral of exp(height) from 0 on, for a concave, decreasing height with height(0) = 0.
 
     Args:
-        height: the exponent, of the place and the parameters.
-        slope: its derivative.
-        width: where it is below -38 for certain.
-        steps: Newton steps that bring that nearer; from the right they never pass the root of a concave function.
+        height: the exponent, as a function of position and parameters.
+        slope: the exponent's derivative.
+        width: a position at which the exponent is certainly below -38.
+        steps: the number of Newton steps that tighten `width`; from the right they never pass the root of a concave
+            function.
         parameters: arrays of one shape.
     """
     for _ in range(steps):
@@ -66,7 +67,7 @@ def area(height: Callable[..., ndarray], slope: Callable[..., ndarray], width: n
 
 
 def stirling(z: ndarray) -> ndarray:
-    """log gamma(z) - ((z - 1/2) log z - z + log(2 pi) / 2) (DLMF 5.11.1)."""
+    """Computes log gamma(z) - ((z - 1/2) log z - z + log(2 pi) / 2) (DLMF 5.11.1)."""
     big = _map("maximum", z, 10.0)
     inverse = 1.0 / big
     square = inverse * inverse
@@ -79,7 +80,7 @@ def stirling(z: ndarray) -> ndarray:
 
 
 def _log_ratio(difference: ndarray, x: ndarray, total: ndarray, a: ndarray) -> ndarray:
-    """log(x total / a), also where that overflows; difference = x total / a - 1 is exact near 0."""
+    """Computes log(x total / a), also where that overflows; difference = x total / a - 1 is exact near 0."""
     near, ratio = _map("absolute", difference) < 0.5, x * (total / a)
     normal = both(ratio > 1e-300, ratio < math.inf)
     far = where(normal, _map("log", ratio), _map("log", x) + (_map("log", total) - _map("log", a)))
@@ -87,21 +88,21 @@ def _log_ratio(difference: ndarray, x: ndarray, total: ndarray, a: ndarray) -> n
 
 
 def _rest(p: ndarray) -> ndarray:
-    """1 - p, which rounding does not make negative."""
+    """Computes 1 - p, clamped at 0 against rounding."""
     return _map("maximum", 1.0 - p, 0.0)
 
 
 def gamma_density(a: ndarray, x: ndarray) -> ndarray:
-    """x**a exp(-x) / gamma(a)."""
+    """Computes x**a exp(-x) / gamma(a)."""
     exponent = a * _log_ratio((x - a) / a, _core.full((), 1.0, "float64"), x, a) - (x - a) - stirling(a)
     return _map("exp", exponent) * _map("sqrt", a * (0.5 / math.pi))
 
 
 def gamma_pair(a: ndarray, x: ndarray) -> tuple[ndarray, ndarray]:
-    """P(a, x) and Q(a, x) for a, x > 0 and finite, each exact where it is the smaller one."""
+    """Returns P(a, x) and Q(a, x) for finite a, x > 0; the smaller of the two is accurate."""
     lower = x <= _map("maximum", a, 1.1)
     factor = gamma_density(a, x)
-    # P: a is raised by 4 (DLMF 8.8.5), so that the integrand falls fast for small a too.
+    # P: a is raised by 4 (DLMF 8.8.5), so that the integrand decays fast for small a too.
     low = where(lower, x, a)
     raised = a + float(_RAISED)
     bound = where(low > 3.0 * _FALL, _map("sqrt", 3.0 * _FALL / low), math.inf)
@@ -121,7 +122,7 @@ def gamma_pair(a: ndarray, x: ndarray) -> tuple[ndarray, ndarray]:
 
 
 def _gamma_ends(a: ndarray, x: ndarray, value: ndarray, at_zero: float) -> ndarray:
-    """What holds at 0 and infinity, and NaN where nothing does."""
+    """Sets the values at 0 and infinity, and NaN where the function is undefined."""
     value = where(_map("logical_or", x == math.inf, both(a == 0.0, x > 0.0)), 1.0 - at_zero, value)
     value = where(_map("logical_or", both(x == 0.0, a > 0.0), both(a == math.inf, x < math.inf)), at_zero, value)
     undefined = _map("logical_or", both(a == 0.0, x == 0.0), both(a == math.inf, x == math.inf))
@@ -130,24 +131,24 @@ def _gamma_ends(a: ndarray, x: ndarray, value: ndarray, at_zero: float) -> ndarr
 
 
 def _inside(v: ndarray) -> ndarray:
-    """1 in place of what the formulas do not hold for."""
+    """Replaces arguments outside the formulas' domain by 1."""
     return where(both(v > 0.0, v < math.inf), v, 1.0)
 
 
 @in_double
 def gammainc(a: ndarray, x: ndarray) -> ndarray:
-    """P(a, x), the regularized lower incomplete gamma function."""
+    """Computes P(a, x), the regularized lower incomplete gamma function."""
     return _gamma_ends(a, x, gamma_pair(_inside(a), _inside(x))[0], 0.0)
 
 
 @in_double
 def gammaincc(a: ndarray, x: ndarray) -> ndarray:
-    """Q(a, x) = 1 - P(a, x)."""
+    """Computes Q(a, x) = 1 - P(a, x)."""
     return _gamma_ends(a, x, gamma_pair(_inside(a), _inside(x))[1], 1.0)
 
 
 def log_beta(a: ndarray, b: ndarray) -> ndarray:
-    """log B(a, b) for a, b > 0, by Stirling's series, so that nothing cancels for large ones."""
+    """Computes log B(a, b) for a, b > 0, by Stirling's series, so that nothing cancels for large arguments."""
     first = a >= b
     a, b = where(first, a, b), where(first, b, a)
     ratio, inverse = b / a, a / b
@@ -162,7 +163,7 @@ def log_beta(a: ndarray, b: ndarray) -> ndarray:
 
 
 def beta_density(a: ndarray, b: ndarray, x: ndarray, y: ndarray) -> ndarray:
-    """x**a y**b / B(a, b), for y = 1 - x."""
+    """Computes x**a y**b / B(a, b), for y = 1 - x."""
     total = a + b
     shift = x * b - a * y
     exponent = a * _log_ratio(shift / a, x, total, a) + b * _log_ratio(-shift / b, y, total, b)
@@ -171,7 +172,7 @@ def beta_density(a: ndarray, b: ndarray, x: ndarray, y: ndarray) -> ndarray:
 
 
 def beta_pair(a: ndarray, b: ndarray, x: ndarray, y: ndarray) -> tuple[ndarray, ndarray]:
-    """I_x(a, b) and 1 minus it, for a, b, x, y > 0 and y = 1 - x, each exact where it is the smaller one."""
+    """Returns I_x(a, b) and its complement, for a, b, x, y > 0 and y = 1 - x; the smaller of the two is accurate."""
     swapped = x * b > a * y
     a, b = where(swapped, b, a), where(swapped, a, b)
     x, y = where(swapped, y, x), where(swapped, x, y)
@@ -180,10 +181,10 @@ def beta_pair(a: ndarray, b: ndarray, x: ndarray, y: ndarray) -> tuple[ndarray, 
     bound = _map("sqrt", (2.0 * math.e * _FALL) / (total * x * y))
     bound = where(bound <= 1.0, bound, math.inf)
     bound = least((_FALL - total * _map("log", y)) / raised, _FALL / (raised * y - b * x), bound)
-    # As for the gamma function, to which this tends; log1p(z) > 0.69 z for z < 1.
+    # As for the gamma function, which is the limit; log1p(z) > 0.69 z for z < 1.
     reach = (9.0 * b + _FALL) / 0.69
     bound = least(bound, where(reach <= total, _map("log1p", reach / (total * y)), math.inf))
-    # 1 + x (exp(-s) - 1) = exp(-s) (1 + y (exp(s) - 1)): whichever loses less.
+    # 1 + x (exp(-s) - 1) = exp(-s) (1 + y (exp(s) - 1)): the form with the smaller rounding error.
     flip = x < 0.5
     w, sign, linear = where(flip, x, y), where(flip, -1.0, y * 0.0 + 1.0), where(flip, -raised, b)
 
@@ -217,13 +218,13 @@ def _beta_ends(a: ndarray, b: ndarray, x: ndarray, value: ndarray, at_zero: floa
 
 @in_double
 def betainc(a: ndarray, b: ndarray, x: ndarray) -> ndarray:
-    """I_x(a, b), the regularized incomplete beta function."""
+    """Computes I_x(a, b), the regularized incomplete beta function."""
     inner = _unit(x)
     return _beta_ends(a, b, x, beta_pair(_inside(a), _inside(b), inner, 1.0 - inner)[0], 0.0)
 
 
 @in_double
 def betaincc(a: ndarray, b: ndarray, x: ndarray) -> ndarray:
-    """1 - I_x(a, b)."""
+    """Computes 1 - I_x(a, b)."""
     inner = _unit(x)
     return _beta_ends(a, b, x, beta_pair(_inside(a), _inside(b), inner, 1.0 - inner)[1], 1.0)

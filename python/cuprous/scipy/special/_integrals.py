@@ -1,5 +1,5 @@
-"""Exponential, sine, cosine and Fresnel integrals: Gauss and Legendre's rule on smooth integrands, power series near 0
-and asymptotic series far out. Computed in float64; errors there: at most 1e-14 of the value, or of 1 near zeros."""
+"""Exponential, sine, cosine and Fresnel integrals: Gauss-Legendre quadrature, power series near 0 and asymptotic series
+for large arguments. Computed in float64 with errors of at most 1e-14 of the value, or of 1 near zeros."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _GAMMA = 0.57721566490153286061
 
 
 def _quotients(count: int, sign: float) -> tuple[float, ...]:
-    """sign**k / (k k!), for k from `count` down to 1, then 0."""
+    """Returns sign**k / (k k!), for k from `count` down to 1, then 0."""
     return (*(sign**k / (k * math.factorial(k)) for k in range(count, 0, -1)), 0.0)
 
 
 def _first(x: ndarray) -> ndarray:
-    """E1 for x <= 1 by its power series (DLMF 6.6.2)."""
+    """Computes E1 for x <= 1 by its power series (DLMF 6.6.2)."""
     return -_GAMMA - _map("log", x) - polynomial(x, _quotients(18, -1.0))
 
 
 def _scaled(n: ndarray, x: ndarray) -> ndarray:
-    """exp(x) E_n(x) for x >= 1, or n >= 6: the integral over s >= 0 of exp(-x expm1(s) - (n - 1) s)."""
+    """Computes exp(x) E_n(x) for x >= 1, or n >= 6: the integral over s >= 0 of exp(-x expm1(s) - (n - 1) s)."""
     rest = n - 1.0
     width = least(38.0 / (x + rest), _map("log1p", 38.0 / x))
     return area(
@@ -37,7 +37,8 @@ def _scaled(n: ndarray, x: ndarray) -> ndarray:
 
 @in_double
 def expn(n: ndarray, x: ndarray) -> ndarray:
-    """E_n(x), the integral over t > 1 of exp(-x t) / t**n, for whole n >= 0; for x < 1 by recurrence from E1 up."""
+    """Computes E_n(x), the integral over t > 1 of exp(-x t) / t**n, for integers n >= 0; for x < 1 by recurrence from
+    E1 upward."""
     inside = both(x > 0.0, n >= 0.0)
     safe, order = where(inside, x, 1.0), _map("maximum", _map("floor", n), 0.0)
     decay = _map("exp", -safe)
@@ -66,13 +67,13 @@ def _exp1(x: ndarray) -> ndarray:
 
 @in_double
 def exp1(x: ndarray) -> ndarray:
-    """E1, the integral over t > x of exp(-t) / t; NaN for x < 0, where it is complex."""
+    """Computes E1, the integral over t > x of exp(-t) / t; NaN for x < 0, where it is complex."""
     return where(x < 0.0, math.nan, _exp1(x))
 
 
 @in_double
 def expi(x: ndarray) -> ndarray:
-    """Ei: -E1(-x) for x < 0; a power series up to 40, beyond asymptotic (DLMF 6.12.2)."""
+    """Computes Ei: -E1(-x) for x < 0, a power series up to 40, and an asymptotic series beyond (DLMF 6.12.2)."""
     negative = -_exp1(_map("maximum", -x, 0.0))
     low = _map("maximum", _map("minimum", x, 40.0), 1e-300)
     near = _GAMMA + _map("log", low) + polynomial(low, _quotients(125, 1.0))
@@ -85,7 +86,7 @@ def expi(x: ndarray) -> ndarray:
 
 
 def _auxiliary(x: ndarray) -> tuple[ndarray, ndarray]:
-    """f and g of DLMF 6.12.3 and 6.12.4, for x >= 30."""
+    """Returns f and g of DLMF 6.12.3 and 6.12.4, for x >= 30."""
     inverse = 1.0 / x
     square = inverse * inverse
     f = tuple((-1.0) ** k * math.factorial(2 * k) for k in range(12, -1, -1))
@@ -111,17 +112,17 @@ def _sici(x: ndarray, cosine: bool) -> ndarray:
 
 
 def si(x: ndarray) -> ndarray:
-    """The integral of sin(t) / t from 0 to x."""
+    """Computes the integral of sin(t) / t from 0 to x."""
     return in_double(lambda v: _sici(v, False))(x)
 
 
 def ci(x: ndarray) -> ndarray:
-    """The cosine integral of |x|: for x < 0 its real part."""
+    """Computes the cosine integral of |x|, which for x < 0 is the real part."""
     return in_double(lambda v: _sici(v, True))(x)
 
 
 def _fresnel(x: ndarray, cosine: bool) -> ndarray:
-    """The integral of sin (or cos) of pi t²/2 from 0 to x; beyond 5.5 by DLMF 7.12.2 and 7.12.3."""
+    """Computes the integral of sin (or cos) of pi t²/2 from 0 to x; beyond 5.5 by DLMF 7.12.2 and 7.12.3."""
     a = _map("absolute", x)
     low, high = _map("minimum", a, 5.5), _map("minimum", _map("maximum", a, 5.5), 1e15)
     wave = "cos" if cosine else "sin"
@@ -133,7 +134,7 @@ def _fresnel(x: ndarray, cosine: bool) -> ndarray:
     odd = [math.prod(range(1, 2 * k, 2)) for k in range(24)]
     f = polynomial(square, tuple(float((-1) ** k * odd[2 * k]) for k in range(8, -1, -1)))
     g = polynomial(square, tuple(float((-1) ** k * odd[2 * k + 1]) for k in range(8, -1, -1))) * inverse
-    cycles = high * high * 0.25  # the phase in whole turns, of which only the fraction counts
+    cycles = high * high * 0.25  # the phase in cycles, of which only the fraction matters
     angle = (cycles - _map("floor", cycles)) * (2.0 * math.pi)
     sin, cos = _map("sin", angle), _map("cos", angle)
     waves = f * sin - g * cos if cosine else -(f * cos + g * sin)
@@ -144,10 +145,10 @@ def _fresnel(x: ndarray, cosine: bool) -> ndarray:
 
 
 def fresnel_sine(x: ndarray) -> ndarray:
-    """S(x)."""
+    """Computes S(x)."""
     return in_double(lambda v: _fresnel(v, False))(x)
 
 
 def fresnel_cosine(x: ndarray) -> ndarray:
-    """C(x)."""
+    """Computes C(x)."""
     return in_double(lambda v: _fresnel(v, True))(x)

@@ -11,20 +11,20 @@ from cuprous._common.operands import is_scalar
 from cuprous.scipy.special._function import ndarray
 
 _map = _core.map
-#: Steps after which every start has settled: each triples the digits that are right.
+#: The number of iterations after which every start has converged: each triples the number of correct digits.
 _STEPS = 12
 
 
 def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> ndarray:
-    """The solutions w of w exp(w) = z (R. M. Corless et al., Adv. Comput. Math. 5 (1996)), as complex128.
+    """Returns the solutions w of w exp(w) = z (R. M. Corless et al., Adv. Comput. Math. 5 (1996)), as complex128.
 
     Args:
-        z: numbers.
-        k: branches, whole numbers: 0 is the principal one, and -1 the other that is real for -1/e <= z < 0.
-        tol: how exact the result must be; it always is as exact as rounding allows.
+        z: the arguments.
+        k: the branches, integers: 0 is the principal branch, and -1 the other one that is real for -1/e <= z < 0.
+        tol: ignored; results are always as accurate as rounding allows.
 
     Returns:
-        An array of complex128; near the branch point -1/e its relative error grows as the square root of z's.
+        An array of complex128; near the branch point -1/e its relative error grows like the square root of z's.
     """
     a = array(z) if not is_scalar(z) else _core.full((), complex(z), "complex128")
     z, branch = _core.cast(a, "complex128"), k if is_scalar(k) else _core.cast(array(k), "float64")
@@ -44,26 +44,26 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> ndarray:
     size = _map("absolute", z)
     known = both(size > 0.0, size < math.inf)
     safe = where(known, z, 1.0 + 0j)
-    # Far from 0 the logarithms of the branch, near the branch point a series in p.
-    turn = _core.cast(branch, "complex128") * (2j * math.pi)
-    logarithm = _map("log", safe) + turn
+    # Start: far from 0 from the branch's logarithms, near the branch point from a series in p.
+    branch_angle = _core.cast(branch, "complex128") * (2j * math.pi)
+    logarithm = _map("log", safe) + branch_angle
     w = logarithm - _map("log", where(_map("absolute", logarithm) == 0.0, 1.0 + 0j, logarithm))
     p = _map("sqrt", (safe * math.e + 1.0) * 2.0)
     series = p * (p * (p * (11.0 / 72.0) - 1.0 / 3.0) + 1.0) - 1.0
     near = _map("absolute", safe + math.exp(-1.0)) < 0.3
     w = where(both(near, branch == 0.0), series, w)
-    # From above and on the axis the branch -1 comes out of the same point, from below the branch 1.
+    # From above and on the axis, branch -1 starts at the same point; from below, branch 1 does.
     lower = p * (p * (p * (-11.0 / 72.0) - 1.0 / 3.0) - 1.0) - 1.0
     w = where(both(near, branch == -1.0, im >= 0.0), lower, w)
     w = where(both(near, branch == 1.0, im < 0.0), lower, w)
     axis = both(branch == -1.0, im == 0.0, re < 0.0, re > -0.1)
     least = _map("log", where(axis, -re, 0.5))
     w = where(axis, _core.cast(least - _map("log", -least), "complex128"), w)
-    # Between: of the form z / (1 + z) it has the first terms at 0.
+    # In between: a rational function of the form z / (1 + z) that matches the first terms at 0.
     middle = both(branch == 0.0, re > -0.2, re < 1.5, _map("absolute", im) < 1.0, _map("logical_not", near))
     w = where(middle, safe * (safe * (4.0 / 3.0) + 1.0) / (safe * (safe * (5.0 / 6.0) + 7.0 / 3.0) + 1.0), w)
     for _ in range(_STEPS):
-        # Halley's step, with the exponential on the side where it is small.
+        # Halley's iteration, with the exponential on the side where it is small.
         right = _map("real", w) >= 0.0
         exponential = _map("exp", where(right, -w, w))
         excess = where(right, w - safe * exponential, w * exponential - safe)
@@ -72,5 +72,5 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> ndarray:
         slope = slope - excess * (w + 2.0) / where(point, 1.0 + 0j, w * 2.0 + 2.0)
         w = where(point, w, w - excess / where(slope == 0.0, 1.0 + 0j, slope))
     zero = where(branch == 0.0, 0j, complex(-math.inf, 0.0))
-    huge = where(re == math.inf, z + turn, -z + (turn + 1j * math.pi))
+    huge = where(re == math.inf, z + branch_angle, -z + (branch_angle + 1j * math.pi))
     return where(known, w, where(size == 0.0, zero, where(size == math.inf, huge, complex(math.nan, math.nan))))

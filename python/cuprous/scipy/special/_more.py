@@ -1,4 +1,4 @@
-"""Error functions off the beaten track, zeta functions, elliptic integrals, angles in degrees, and combinatorics."""
+"""Further error functions, zeta functions, elliptic integrals, angles in degrees, and combinatorics."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _STEPS = 12
 
 
 def erfcx(x: ndarray) -> ndarray:
-    """exp(x²) erfc(x); from x = 2 on by the trapezoidal rule for x/pi times the integral of exp(-t²) / (x² + t²)
+    """Computes exp(x²) erfc(x); from x = 2 by the trapezoidal rule for x/pi times the integral of exp(-t²) / (x² + t²)
     (DLMF 7.7.1)."""
     low, high = _map("minimum", x, 2.0), _map("maximum", x, 2.0)
     inverse = 1.0 / high
@@ -38,8 +38,8 @@ def erfcx(x: ndarray) -> ndarray:
 
 
 def dawsn(x: ndarray) -> ndarray:
-    """Rybicki's sum of exp(-(x - n h)²) / n over odd n (Computers in Physics 3 (1989)); a power series for |x| < 0.5
-    and an asymptotic one from |x| = 12 on."""
+    """Computes Rybicki's sum of exp(-(x - n h)²) / n over odd n (Computers in Physics 3 (1989)), a power series for |x|
+    < 0.5, and an asymptotic series from |x| = 12."""
     a = _map("absolute", x)
     small = _map("minimum", a, 0.5)
     q, factor, coefficients = small * small, 1.0, [1.0]
@@ -67,14 +67,14 @@ def dawsn(x: ndarray) -> ndarray:
 
 
 def erfi(x: ndarray) -> ndarray:
-    """2/sqrt(pi) exp(x²) dawsn(x), with the exponential as a product of two square roots."""
+    """Computes 2/sqrt(pi) exp(x²) dawsn(x), with the exponential split into two square roots against overflow."""
     half = _map("exp", x * x * 0.5)
     value = dawsn(x) * half * half * (2.0 / math.sqrt(math.pi))
     return _where(_map("isinf", x), x, value)
 
 
 def zeta(x: Any, q: Any) -> ndarray:
-    """Hurwitz' sum of (k + q)**-x for x > 1 and q > 0, by Euler and Maclaurin (DLMF 25.11.28)."""
+    """Computes Hurwitz' sum of (k + q)**-x for x > 1 and q > 0, by the Euler-Maclaurin formula (DLMF 25.11.28)."""
     exponent, base = (c._as(x, q), c._as(q, x)) if isinstance(q, ndarray) or isinstance(x, ndarray) else (x, q)
     total: Any = 0.0
     for k in range(_STEPS):
@@ -87,22 +87,22 @@ def zeta(x: Any, q: Any) -> ndarray:
     for k, b in enumerate(_BERNOULLI):
         total = total + term * b
         term = term * (exponent + (2 * k + 1.0)) * (inverse * inverse) * (exponent + (2 * k + 2.0))
-    endless = _where(base > 1.0, 0.0, _core.full((), math.inf, total.dtype_name))
-    total = _where(exponent == math.inf, _where(base == 1.0, 1.0, endless), total)
+    at_infinity = _where(base > 1.0, 0.0, _core.full((), math.inf, total.dtype_name))
+    total = _where(exponent == math.inf, _where(base == 1.0, 1.0, at_infinity), total)
     total = _where(_map("logical_or", exponent == 1.0, base == 0.0), math.inf, total)
     undefined = _map("logical_or", exponent < 1.0, base < 0.0)
     return _where(_map("logical_or", undefined, c.isnan(exponent + base)), math.nan, total)
 
 
 def ellipkm1(p: ndarray) -> ndarray:
-    """ellipk(1 - p): pi/2 over the arithmetic-geometric mean of 1 and sqrt(p) (DLMF 19.8.5)."""
+    """Computes ellipk(1 - p): pi/2 over the arithmetic-geometric mean of 1 and sqrt(p) (DLMF 19.8.5)."""
     value = (0.5 * math.pi) / _mean(p)[0]
     value = _where(p == 0.0, math.inf, _where(p == math.inf, 0.0, value))
     return _where(p < 0.0, math.nan, value)
 
 
 def _mean(p: ndarray) -> tuple[ndarray, ndarray]:
-    """The arithmetic-geometric mean of 1 and sqrt(p), and the sum of 2**(n - 1) c_n² of its steps."""
+    """Returns the arithmetic-geometric mean of 1 and sqrt(p), and the sum of 2**(n - 1) c_n² of its iterations."""
     a, b = p * 0.0 + 1.0, _map("sqrt", p)
     total, factor = (1.0 - p) * 0.5, 1.0
     for _ in range(12):
@@ -114,12 +114,12 @@ def _mean(p: ndarray) -> tuple[ndarray, ndarray]:
 
 
 def ellipk(m: ndarray) -> ndarray:
-    """The complete elliptic integral of the first kind."""
+    """Computes the complete elliptic integral of the first kind."""
     return ellipkm1(1.0 - m)
 
 
 def ellipe(m: ndarray) -> ndarray:
-    """The complete elliptic integral of the second kind, by the mean's steps (DLMF 19.8.6)."""
+    """Computes the complete elliptic integral of the second kind, by the mean's iterations (DLMF 19.8.6)."""
     p = 1.0 - m
     mean, total = _mean(p)
     value = (0.5 * math.pi) / mean * (1.0 - total)
@@ -128,33 +128,34 @@ def ellipe(m: ndarray) -> ndarray:
 
 
 def _octant(x: ndarray) -> tuple[ndarray, ndarray, ndarray]:
-    """Sine and cosine of what is left of |x| degrees above the nearest multiple of 90, and which multiple modulo 4."""
-    turn = _map("fmod", _map("absolute", x), 360.0)
-    quarter = _map("rint", turn * (1.0 / 90.0))
-    rest = (turn - quarter * 90.0) * (math.pi / 180.0)
+    """Reduces |x| degrees by the nearest multiple of 90. Returns sine and cosine of the rest, and the multiple modulo
+    4."""
+    angle = _map("fmod", _map("absolute", x), 360.0)
+    quarter = _map("rint", angle * (1.0 / 90.0))
+    rest = (angle - quarter * 90.0) * (math.pi / 180.0)
     return _map("sin", rest), _map("cos", rest), _map("fmod", quarter, 4.0)
 
 
 def _rotated(sin: ndarray, cos: ndarray, quarter: ndarray) -> ndarray:
-    """The sine after that many quarter turns."""
+    """Returns the sine after adding `quarter` quarter turns."""
     value = _where(quarter == 1.0, cos, _where(quarter == 2.0, -sin, _where(quarter == 3.0, -cos, sin)))
     return value + 0.0
 
 
 def sindg(x: ndarray) -> ndarray:
-    """The sine of an angle in degrees, exact at multiples of 90."""
+    """Computes the sine of an angle in degrees, exact at multiples of 90."""
     value = _rotated(*_octant(x))
     return _where(x < 0.0, -value, value)
 
 
 def cosdg(x: ndarray) -> ndarray:
-    """The cosine of an angle in degrees, exact at multiples of 90."""
+    """Computes the cosine of an angle in degrees, exact at multiples of 90."""
     sin, cos, quarter = _octant(x)
     return _rotated(sin, cos, _map("fmod", quarter + 1.0, 4.0))
 
 
 def tandg(x: ndarray) -> ndarray:
-    """The tangent of an angle in degrees; inf at odd multiples of 90."""
+    """Computes the tangent of an angle in degrees; inf at odd multiples of 90."""
     sin, cos, quarter = _octant(x)
     odd = _map("fmod", quarter, 2.0) == 1.0
     value = _where(odd, _where(sin == 0.0, math.inf, -cos / sin), sin / cos)
@@ -162,7 +163,7 @@ def tandg(x: ndarray) -> ndarray:
 
 
 def cotdg(x: ndarray) -> ndarray:
-    """The cotangent of an angle in degrees; inf at multiples of 180."""
+    """Computes the cotangent of an angle in degrees; inf at multiples of 180."""
     sin, cos, quarter = _octant(x)
     odd = _map("fmod", quarter, 2.0) == 1.0
     value = _where(odd, -sin / cos + 0.0, _where(sin == 0.0, math.inf, cos / sin))
@@ -170,13 +171,13 @@ def cotdg(x: ndarray) -> ndarray:
 
 
 def cosm1(x: ndarray) -> ndarray:
-    """cos(x) - 1 as -2 sin²(x/2)."""
+    """Computes cos(x) - 1 as -2 sin²(x/2)."""
     s = _map("sin", x * 0.5)
     return s * s * -2.0
 
 
 def gammasgn(x: ndarray) -> ndarray:
-    """The sign of gamma(x): by whether floor(x) is odd, for x < 0."""
+    """Returns the sign of gamma(x), which for x < 0 depends on whether floor(x) is odd."""
     floor = _map("floor", x)
     odd = _map("remainder", floor, 2.0) == 1.0
     value = _where(floor == x, math.nan, _where(odd, -1.0, _core.full((), 1.0, x.dtype_name)))
@@ -186,24 +187,24 @@ def gammasgn(x: ndarray) -> ndarray:
 
 @in_double
 def boxcox1p(x: ndarray, lmbda: ndarray) -> ndarray:
-    """((1 + x)**lmbda - 1) / lmbda; log1p(x) for lmbda = 0."""
+    """Computes ((1 + x)**lmbda - 1) / lmbda, with log1p(x) for lmbda = 0."""
     log = _map("log1p", x)
     return _where(lmbda == 0.0, log, _map("expm1", log * lmbda) / _where(lmbda == 0.0, 1.0, lmbda))
 
 
 @in_double
 def inv_boxcox1p(y: ndarray, lmbda: ndarray) -> ndarray:
-    """(1 + lmbda y)**(1 / lmbda) - 1; expm1(y) for lmbda = 0."""
+    """Computes (1 + lmbda y)**(1 / lmbda) - 1, with expm1(y) for lmbda = 0."""
     return _map("expm1", c.log_power(y, lmbda))
 
 
 def _approximate(name: str, exact: bool) -> None:
     if exact:
-        raise NotImplementedError(f"[{name}] exact=True needs integers of any size; use scipy.special.{name}")
+        raise NotImplementedError(f"[{name}] exact=True needs integers of arbitrary size; use scipy.special.{name}")
 
 
 def factorial(n: Any, exact: bool = False) -> ndarray:
-    """n! as gamma(n + 1); 0 for negative n.
+    """Computes n! as gamma(n + 1); 0 for negative n.
 
     Raises:
         NotImplementedError: for `exact`.
@@ -215,11 +216,11 @@ def factorial(n: Any, exact: bool = False) -> ndarray:
 
 
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> ndarray:
-    """How many ways there are to choose k of N things; 0 for k > N and for negative numbers.
+    """Computes the number of ways to choose k of N things; 0 for k > N and for negative arguments.
 
     Args:
         exact: not supported.
-        repetition: whether a thing may be chosen several times.
+        repetition: whether a thing may be chosen repeatedly.
 
     Raises:
         NotImplementedError: for `exact`.
@@ -227,14 +228,14 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> nd
     _approximate("comb", exact)
     n, chosen = floats(N), floats(k)
     if repetition:
-        # As SciPy: none of none is one way.
+        # As in SciPy, there is one way to choose none of none.
         return _where(_map("logical_and", n == 0.0, chosen == 0.0), 1.0, comb(n + chosen - 1.0, chosen))
     allowed = c.both(c.both(chosen <= n, n >= 0.0), chosen >= 0.0)
     return _where(allowed, binom(n, chosen), 0.0)
 
 
 def perm(N: Any, k: Any, exact: bool = False) -> ndarray:
-    """How many sequences of k of N things there are; 0 for k > N and for negative numbers.
+    """Computes the number of sequences of k of N things; 0 for k > N and for negative arguments.
 
     Raises:
         NotImplementedError: for `exact`.
@@ -250,7 +251,7 @@ def perm(N: Any, k: Any, exact: bool = False) -> ndarray:
 
 
 def polygamma(n: Any, x: Any) -> ndarray:
-    """The n-th derivative of digamma at x > 0: (-1)**(n + 1) n! zeta(n + 1, x); digamma for n = 0."""
+    """Computes the n-th derivative of digamma at x > 0: (-1)**(n + 1) n! zeta(n + 1, x); digamma for n = 0."""
     order, x = floats(n), floats(x)
     sign = _where(_map("remainder", order, 2.0) == 1.0, 1.0, -1.0)
     value = sign * _map("gamma", order + 1.0) * zeta(order + 1.0, x)

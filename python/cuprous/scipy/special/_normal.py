@@ -1,4 +1,4 @@
-"""The normal distribution's quantile and the logarithm of its distribution function, and what follows from them."""
+"""The quantile of the normal distribution, the logarithm of its distribution function, and related functions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Q2 = (1.0, 6.02427039364742014255e0, 3.67983563856160859403e0, 1.37702099489081
 
 
 def polynomial(x: ndarray, coefficients: tuple[float, ...]) -> ndarray:
-    """Horner's rule, highest power first."""
+    """Evaluates a polynomial by Horner's rule, highest power first."""
     first, second, *rest = coefficients
     value = (x if first == 1.0 else x * first) + second
     for c in rest:
@@ -39,17 +39,18 @@ def polynomial(x: ndarray, coefficients: tuple[float, ...]) -> ndarray:
 
 
 def ndtri(p: ndarray) -> ndarray:
-    """x with ndtr(x) = p: near the middle a rational function of (p - 1/2)², in the tails one of 1 / sqrt(-2 log p)."""
+    """Computes x with ndtr(x) = p: by a rational function of (p - 1/2)² near the middle, of 1 / sqrt(-2 log p) in the
+    tails."""
     upper = p > 1.0 - math.exp(-2.0)
     y = _map("where", upper, 1.0 - p, p)
     return _quantile(y, upper)
 
 
 def _quantile(y: ndarray, upper: ndarray) -> ndarray:
-    """The quantile of `y`; where `upper` holds, that of 1 - y."""
-    centre = y - 0.5
-    square = centre * centre
-    middle = centre + centre * (square * polynomial(square, _P0) / polynomial(square, _Q0))
+    """Computes the quantile of `y`, or of 1 - y where `upper` holds."""
+    center = y - 0.5
+    square = center * center
+    middle = center + center * (square * polynomial(square, _P0) / polynomial(square, _Q0))
     middle = middle * math.sqrt(2.0 * math.pi)
     x = _map("sqrt", _map("log", y) * -2.0)
     z = 1.0 / x
@@ -65,14 +66,14 @@ def _quantile(y: ndarray, upper: ndarray) -> ndarray:
 
 
 def erfcinv(y: ndarray) -> ndarray:
-    """x with erfc(x) = y. Not erfinv(1 - y), which would lose small `y`."""
+    """Computes x with erfc(x) = y. Not as erfinv(1 - y), which would lose small `y`."""
     half = y * 0.5
     upper = half > 1.0 - math.exp(-2.0)
     return _quantile(_map("where", upper, 1.0 - half, half), upper) * -math.sqrt(0.5)
 
 
 def log_ndtr(x: ndarray) -> ndarray:
-    """log(ndtr(x)): by erfc down to where it nears underflow, below by its asymptotic series."""
+    """Computes log(ndtr(x)): by erfc, and where that underflows by its asymptotic series."""
     threshold = -20.0 if x.dtype_name == "float64" else -10.0
     tail = 0.5 * _map("erfc", x * -math.sqrt(0.5))
     direct = _map("where", x > 0.0, _map("log1p", -0.5 * _map("erfc", x * math.sqrt(0.5))), _map("log", tail))

@@ -1,9 +1,9 @@
-"""Bessel functions of other orders than 0 and 1. Numbers of equations are those of the NIST Digital Library of
-Mathematical Functions (DLMF).
+"""Bessel functions of orders other than 0 and 1. Equation numbers are those of the NIST Digital Library of Mathematical
+Functions (DLMF).
 
-Modified functions far from the origin of the plane of order and argument are expanded in 1 / sqrt(order² + x²), which
-is uniform in both (DLMF 10.41); elsewhere by the power series, all of whose terms are positive, and by recurrence.
-Relative errors are at most about 1e-12 (of J where it oscillates: 1e-11 of its envelope).
+Modified functions with large order or argument use an expansion in 1 / sqrt(order² + x²), which is uniform in both
+(DLMF 10.41); elsewhere the power series, whose terms are all positive, and recurrences. Relative errors are at most
+about 1e-12 (of J where it oscillates: 1e-11 of its envelope).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cuprous.scipy.special._function import _prepared, in_double, ndarray
 from cuprous.scipy.special._normal import polynomial
 
 _map = _core.map
-#: Where the uniform expansion holds, its terms, and those of the power series below.
+#: Where the uniform expansion starts to hold, the number of its terms, and of those of the power series below it.
 _FAR, _TERMS, _SERIES = 50.0, 15, 92
 
 
@@ -31,7 +31,7 @@ def _where(condition: Any, a: Any, b: Any) -> ndarray:
 
 @functools.cache
 def _debye() -> tuple[tuple[float, ...], ...]:
-    """The polynomials U_k(t) / t**k in t², highest power first (DLMF 10.41.9)."""
+    """Returns the polynomials U_k(t) / t**k in t², highest power first (DLMF 10.41.9)."""
     found, u = [], [Fraction(1)]
     for k in range(_TERMS):
         found.append(tuple(float(c) for c in u[k::2])[::-1])
@@ -44,7 +44,8 @@ def _debye() -> tuple[tuple[float, ...], ...]:
 
 
 def _uniform(v: ndarray, x: ndarray, sign: float) -> tuple[ndarray, ndarray]:
-    """Half of the exponent v eta, and the sum that exp(± v eta) is to be multiplied by, but for sqrt(2 pi)."""
+    """Returns half of the exponent v eta, and the sum that is multiplied by exp(± v eta), without the factor sqrt(2
+    pi)."""
     r = _map("hypot", v, x)
     s = 1.0 / r
     t = v * s
@@ -59,7 +60,7 @@ def _uniform(v: ndarray, x: ndarray, sign: float) -> tuple[ndarray, ndarray]:
 
 @in_double
 def iv(v: ndarray, x: ndarray) -> ndarray:
-    """For v >= 0, and by symmetry for negative whole orders."""
+    """Computes I for v >= 0, and by symmetry for negative integer orders."""
     order, a = _map("absolute", v), _map("absolute", x)
     whole = _map("floor", order) == order
     far = order * order + a * a >= _FAR * _FAR
@@ -82,7 +83,7 @@ def iv(v: ndarray, x: ndarray) -> ndarray:
 
 @in_double
 def ive(v: ndarray, x: ndarray) -> ndarray:
-    """exp(-|x|) iv(v, x): for large |x| by the expansion, whose exponent loses |x| exactly."""
+    """Computes exp(-|x|) iv(v, x): for large |x| by the expansion, from whose exponent |x| is subtracted exactly."""
     order, a = _map("absolute", v), _map("absolute", x)
     far = a > _FAR
     wide = _where(far, a, _FAR)
@@ -99,7 +100,7 @@ def ive(v: ndarray, x: ndarray) -> ndarray:
 
 @in_double
 def kn(n: ndarray, x: ndarray) -> ndarray:
-    """By forward recurrence, which is stable (DLMF 10.29.1), below the uniform expansion."""
+    """Computes K by forward recurrence, which is stable (DLMF 10.29.1), below the uniform expansion."""
     order = _map("absolute", n)
     far = order * order + x * x >= _FAR * _FAR
     near = _where(_map("logical_or", far, x <= 0.0), 1.0, x)
@@ -116,13 +117,13 @@ def kn(n: ndarray, x: ndarray) -> ndarray:
     return _where(_map("logical_or", x < 0.0, _map("floor", n) != n), math.nan, found)
 
 
-#: The highest order of `jn`: its recurrences have as many steps.
+#: The highest order of `jn`, which is the number of steps of its recurrences.
 HIGHEST = 400
 
 
 def _jn(n: ndarray, x: ndarray, highest: int) -> ndarray:
     order, a = _map("absolute", n), _map("absolute", x)
-    # Forward where order < x (DLMF 10.6.1), from j0 and j1.
+    # Forward recurrence where order < x (DLMF 10.6.1), from j0 and j1.
     wide = _map("maximum", a, 1.0)
     before, value = j0(wide), j1(wide)
     up = _where(order == 0.0, before, value)
@@ -130,7 +131,8 @@ def _jn(n: ndarray, x: ndarray, highest: int) -> ndarray:
     for k in range(1, highest):
         before, value = value, value * inverse * float(k) - before
         up = _where(order == k + 1.0, value, up)
-    # Backward elsewhere, from far beyond the turning point, and normed by j0 + 2 j2 + 2 j4 + … = 1 (J. C. P. Miller).
+    # Backward recurrence elsewhere, from far beyond the turning point, normalized by j0 + 2 j2 + 2 j4 + … = 1 (J. C. P.
+    # Miller).
     low = _where(a > highest + 1.0, 1.0, _map("maximum", a, 2.0))
     inverse = 2.0 / low
     start = 2 * ((highest + 40 + int(14 * (highest + 1) ** (1 / 3))) // 2)
@@ -160,12 +162,12 @@ def _jn(n: ndarray, x: ndarray, highest: int) -> ndarray:
 
 
 def jn(n: Any, x: Any, out: Any = None) -> ndarray:
-    """The Bessel function of the first kind and whole order. The highest order is read back.
+    """Computes the Bessel function of the first kind and integer order. Waits for the device to read the highest order.
 
     Args:
-        n: orders from -400 to 400; others than whole numbers give NaN.
+        n: orders from -400 to 400; orders that are not integers give NaN.
         x: real numbers.
-        out: array that receives the result.
+        out: an array that receives the result.
 
     Raises:
         NotImplementedError: for higher orders.
@@ -177,6 +179,6 @@ def jn(n: Any, x: Any, out: Any = None) -> ndarray:
             for v in (orders, points)]  # fmt: skip
     most = float(cp.max(_map("absolute", wide[0]))) if wide[0].size else 0.0
     if most > HIGHEST:
-        raise NotImplementedError(f"[jn] orders above {HIGHEST} are not supported: there is {most:g}")
+        raise NotImplementedError(f"[jn] orders above {HIGHEST} are not supported: the highest given is {most:g}")
     value = _jn(wide[0], wide[1], max(2, int(most) if most == most else 2))
     return write_out(out, _core.cast(value, name), "jn")

@@ -1,8 +1,8 @@
-"""Inverses of incomplete gamma and beta functions, and quantiles by them.
+"""Inverses of incomplete gamma and beta functions, and quantiles computed by them.
 
-In the variables of `_incomplete` the logarithms of the functions are concave, so that Newton's method for them cannot
-fail: after the first step it nears the root from one side. It starts from what holds in the tails, or from a normal
-distribution, and takes ten steps, each a program of its own that is planned once.
+In the variables of `_incomplete` the logarithms of the functions are concave, so Newton's method always converges:
+after the first iteration it approaches the root from one side. It starts from an approximation for the tails or by a
+normal distribution, and runs ten iterations, each in a program of its own that is planned once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Curve = Callable[[ndarray], "tuple[ndarray, ndarray, ndarray]"]
 
 
 def _solved(curve: Curve, u: ndarray, p: ndarray, q: ndarray) -> ndarray:
-    """u with curve(u) = (p, q, its derivative), where p + q = 1; by the smaller of them."""
+    """Returns u with curve(u) = (p, q, derivative), where p + q = 1, solving for the smaller of p and q."""
     lower = p <= q
     wanted = _map("log", where(lower, p, q))
     for _ in range(_STEPS):
@@ -46,7 +46,7 @@ def _solved(curve: Curve, u: ndarray, p: ndarray, q: ndarray) -> ndarray:
 
 
 def gamma_quantile(a: ndarray, p: ndarray, q: ndarray) -> ndarray:
-    """log x with P(a, x) = p, for a > 0 and 0 < p < 1."""
+    """Returns log x with P(a, x) = p, for a > 0 and 0 < p < 1."""
     log_gamma = _map("gammaln", a + 1.0)
     tail = (_map("log", p) + log_gamma) / a
     far = _map("maximum", _map("log", a) - _map("log", q) - log_gamma, 0.1)  # Q is about x**(a - 1) exp(-x) / gamma(a)
@@ -62,7 +62,7 @@ def gamma_quantile(a: ndarray, p: ndarray, q: ndarray) -> ndarray:
         x = _map("exp", u)
         return (*gamma_pair(a, x), gamma_density(a, x))
 
-    # Beyond 1e20 the approximation is exact, and the functions are not.
+    # Beyond 1e20 the approximation is exact, while the functions are not.
     return where(a > 1e20, start, _solved(curve, start, p, q))
 
 
@@ -76,19 +76,19 @@ def _gamma_inverse(a: ndarray, p: ndarray, q: ndarray, p_is_zero: ndarray, q_is_
 
 @in_double
 def gammaincinv(a: ndarray, y: ndarray) -> ndarray:
-    """x with gammainc(a, x) = y."""
+    """Computes x with gammainc(a, x) = y."""
     return _gamma_inverse(a, y, 1.0 - y, y == 0.0, y == 1.0)
 
 
 @in_double
 def gammainccinv(a: ndarray, y: ndarray) -> ndarray:
-    """x with gammaincc(a, x) = y."""
+    """Computes x with gammaincc(a, x) = y."""
     return _gamma_inverse(a, 1.0 - y, y, y == 1.0, y == 0.0)
 
 
 def beta_quantile(a: ndarray, b: ndarray, p: ndarray, q: ndarray, start: ndarray | None = None) -> ndarray:
-    """log(x / (1 - x)) with I_x(a, b) = p, for a, b > 0 and 0 < p < 1; NaN in `start` stands for no known start."""
-    # In the tails p is about x**a / (a B), and q about y**b / (b B): the logarithms of x and y by that.
+    """Returns log(x / (1 - x)) with I_x(a, b) = p, for a, b > 0 and 0 < p < 1; NaN in `start` means no known start."""
+    # In the tails p is about x**a / (a B), and q about y**b / (b B), which gives the logarithms of x and y.
     whole = log_beta(a, b)
     log_x = (_map("log", p) + _map("log", a) + whole) / a
     log_y = (_map("log", q) + _map("log", b) + whole) / b
@@ -97,7 +97,7 @@ def beta_quantile(a: ndarray, b: ndarray, p: ndarray, q: ndarray, start: ndarray
     tail = where(both(p < q, a * log_x < -1.0), low, where(log_y < 0.0, high, where(log_x < 0.0, low, 0.0)))
     z = where(p < q, ndtri(p), -ndtri(q))
     normal = _map("log", a / b) + z * _map("sqrt", 1.0 / a + 1.0 / b)
-    # For a, b > 1 the tails are bounds too.
+    # For a, b > 1 the tail approximations are bounds too.
     normal = where(p < q, where(log_x < 0.0, _map("maximum", normal, low), normal),
                    where(log_y < 0.0, _map("minimum", normal, high), normal))  # fmt: skip
     found = where(both(a > 1.0, b > 1.0), normal, tail)
@@ -107,7 +107,7 @@ def beta_quantile(a: ndarray, b: ndarray, p: ndarray, q: ndarray, start: ndarray
         x, y = _map("expit", u), _map("expit", -u)
         return (*beta_pair(a, b, x, y), beta_density(a, b, x, y))
 
-    # Where x or y may underflow, the tails are exact.
+    # Where x or y may underflow, the tail approximations are exact.
     solved = _solved(curve, start, p, q)
     solved = where(both(p < q, log_x + _map("log", _map("maximum", b, 1.0)) < -50.0), log_x, solved)
     return where(both(q < p, log_y + _map("log", _map("maximum", a, 1.0)) < -50.0), -log_y, solved)
@@ -124,25 +124,25 @@ def _beta_inverse(a: ndarray, b: ndarray, p: ndarray, q: ndarray, p_is_zero: nda
 
 @in_double
 def betaincinv(a: ndarray, b: ndarray, y: ndarray) -> ndarray:
-    """x with betainc(a, b, x) = y."""
+    """Computes x with betainc(a, b, x) = y."""
     return _beta_inverse(a, b, y, 1.0 - y, y == 0.0, y == 1.0)
 
 
 @in_double
 def betainccinv(a: ndarray, b: ndarray, y: ndarray) -> ndarray:
-    """x with betaincc(a, b, x) = y."""
+    """Computes x with betaincc(a, b, x) = y."""
     return _beta_inverse(a, b, 1.0 - y, y, y == 1.0, y == 0.0)
 
 
 @in_double
 def chdtri(v: ndarray, p: ndarray) -> ndarray:
-    """x with chdtrc(v, x) = p."""
+    """Computes x with chdtrc(v, x) = p."""
     return 2.0 * gammainccinv(v * 0.5, p)
 
 
 @in_double
 def stdtrit(df: ndarray, p: ndarray) -> ndarray:
-    """t with stdtr(df, t) = p."""
+    """Computes t with stdtr(df, t) = p."""
     n = _inside(df)
     side = _map("minimum", p, 1.0 - p)
     normal = ndtri(_unit(side))
@@ -158,7 +158,7 @@ def stdtrit(df: ndarray, p: ndarray) -> ndarray:
 
 @in_double
 def fdtri(dfn: ndarray, dfd: ndarray, p: ndarray) -> ndarray:
-    """x with fdtr(dfn, dfd, x) = p."""
+    """Computes x with fdtr(dfn, dfd, x) = p."""
     n, d = _inside(dfn), _inside(dfd)
     x = _map("exp", beta_quantile(n * 0.5, d * 0.5, _unit(p), _unit(1.0 - p))) * (d / n)
     x = where(p == 0.0, 0.0, where(p == 1.0, math.inf, x))

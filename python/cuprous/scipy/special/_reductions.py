@@ -1,4 +1,4 @@
-"""Sums and normalisations of exponentials along axes, safe from overflow."""
+"""Reductions of exponentials along axes, without overflow."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _map = _core.map
 
 
 def _greatest(a: ndarray, axes: tuple[int, ...]) -> ndarray:
-    """Maxima along axes (kept); 0 where they are not finite, so that subtracting them gives no NaN."""
+    """Returns maxima along axes (kept); 0 where they are not finite, so that subtracting them gives no NaN."""
     greatest = _core.reduce("max", a, axes, True)
     return _map("where", _map("isfinite", greatest), greatest, 0.0)
 
 
 def _half(*operands: Any) -> bool:
-    """True if all operands that have a dtype are of float16: so is then the result, as SciPy has it."""
+    """Returns true if all operands with a dtype are float16, in which case SciPy's result is float16 too."""
     names = [x.dtype_name for x in operands if isinstance(x, ndarray)]
     return bool(names) and all(name == "float16" for name in names)
 
@@ -26,15 +26,15 @@ def _half(*operands: Any) -> bool:
 def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> ndarray | tuple[ndarray, ndarray]:
-    """log(sum(b * exp(a))) along axes, without overflow.
+    """Computes log(sum(b * exp(a))) along axes, without overflow.
 
     Args:
-        a: real array.
-        axis: axis or axes; None for all.
-        b: weights that broadcast with `a`; elements of weight zero do not count, whatever `a` is there.
-        keepdims: keeps the axes with extent one.
-        return_sign: returns also the sign of the sum, and the logarithm of its absolute value; otherwise the logarithm
-            of a negative sum is NaN.
+        a: a real array.
+        axis: the axis or axes; None for all.
+        b: weights that broadcast with `a`; elements of weight zero are ignored, whatever the value of `a`.
+        keepdims: whether to keep the axes with extent one.
+        return_sign: whether to return also the sign of the sum, and the logarithm of its absolute value; otherwise the
+            logarithm of a negative sum is NaN.
 
     Raises:
         TypeError: for complex numbers.
@@ -67,7 +67,7 @@ def logsumexp(
 
 
 def softmax(x: Any, axis: Any = None) -> ndarray:
-    """exp(x) / sum(exp(x)) along axes (None for all)."""
+    """Computes exp(x) / sum(exp(x)) along axes (None for all)."""
     half = _half(x := array(x))
     x = floats(x)
     axes = normalize_axes(axis, x.ndim)
@@ -79,7 +79,7 @@ def softmax(x: Any, axis: Any = None) -> ndarray:
 
 
 def log_softmax(x: Any, axis: Any = None) -> ndarray:
-    """log(softmax(x)) along axes (None for all), exact also where the softmax underflows."""
+    """Computes log(softmax(x)) along axes (None for all), accurately even where the softmax underflows."""
     half = _half(x := array(x))
     x = floats(x)
     axes = normalize_axes(axis, x.ndim)

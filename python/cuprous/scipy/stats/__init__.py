@@ -1,4 +1,4 @@
-"""Numbers that describe samples, tests with p-values, and distributions, with `scipy.stats`' names."""
+"""Descriptive statistics, tests with p-values, and distributions, with `scipy.stats`' names."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ from cuprous.scipy.stats._tests import (
 
 globals().update(DISTRIBUTIONS)
 
-_EXACT = "its p-values are counted one by one: use scipy.stats' on array.get()"
-#: The nearest alternative to functions of SciPy's that there are none of here.
+_EXACT = "exact p-values need sequential counting: use scipy.stats' on array.get()"
+#: SciPy names that are not supported, each with the nearest alternative.
 ALTERNATIVES = {
     "binomtest": "use special.bdtr",
     "fisher_exact": _EXACT,

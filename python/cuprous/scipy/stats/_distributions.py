@@ -1,4 +1,4 @@
-"""Continuous distributions: densities, distribution functions and quantiles, each from a row of a table."""
+"""Continuous distributions: densities, distribution functions and quantiles, each defined by a row of a table."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _HALF_LOG = 0.5 * math.log(2.0 * math.pi)
 
 
 class _Row(NamedTuple):
-    """Of the standard distribution, of float64 arrays: values first, then the parameters.
+    """The functions of a standard distribution. They take float64 arrays: values first, then the parameters.
 
-    `shapes` are the parameters' names, all of which are positive; `low` and `high` are where the density is not 0.
+    `shapes` names the parameters, all of which are positive; `low` and `high` bound the support.
     """
 
     shapes: str
@@ -111,14 +111,14 @@ def _double(value: Any) -> ndarray:
 
 
 class Distribution:
-    """A distribution, as an object with SciPy's methods.
+    """A continuous distribution with SciPy's methods.
 
-    All of them take values (or probabilities) and then the parameters, `loc` and `scale`, by position or name; all
-    broadcast. Values where nothing can be give 0 or 1; parameters and scales that are not positive, and probabilities
-    that are none, give NaN. Results are float64.
+    All methods take values (or probabilities), then the parameters, `loc` and `scale`, by position or name; all
+    broadcast. Values outside the support give 0 or 1. Parameters and scales that are not positive, and probabilities
+    outside [0, 1], give NaN. Results are float64.
 
     Args:
-        name: its name.
+        name: the distribution's name.
         row: its functions.
     """
 
@@ -129,7 +129,7 @@ class Distribution:
         self.numargs = len(row.shapes.split())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
-        """The distribution with these parameters."""
+        """Returns the distribution with fixed parameters."""
         self._arguments(args, kwargs)
         return Frozen(self, args, kwargs)
 
@@ -171,29 +171,29 @@ class Distribution:
         return _map("where", spoiled, math.nan, value)
 
     def logpdf(self, x: Any, *args: Any, **kwargs: Any) -> ndarray:
-        """The logarithm of the density."""
+        """Returns the logarithm of the density."""
         return self._at(x, args, kwargs, self._row.logpdf, -math.inf, -math.inf, True)
 
     def pdf(self, x: Any, *args: Any, **kwargs: Any) -> ndarray:
-        """The density."""
+        """Returns the density."""
         return _map("exp", self.logpdf(x, *args, **kwargs))
 
     def cdf(self, x: Any, *args: Any, **kwargs: Any) -> ndarray:
-        """How probable values up to x are."""
+        """Returns the probability of values up to x."""
         return self._at(x, args, kwargs, self._row.cdf, 0.0, 1.0, False)
 
     def sf(self, x: Any, *args: Any, **kwargs: Any) -> ndarray:
-        """How probable values above x are."""
+        """Returns the probability of values above x."""
         return self._at(x, args, kwargs, self._row.sf, 1.0, 0.0, False)
 
     def logcdf(self, x: Any, *args: Any, **kwargs: Any) -> ndarray:
-        """The logarithm of `cdf`."""
+        """Returns the logarithm of `cdf`."""
         if self.name == "norm":
             return self._at(x, args, kwargs, sp.log_ndtr, 0.0, 0.0, False)
         return _map("log", self.cdf(x, *args, **kwargs))
 
     def logsf(self, x: Any, *args: Any, **kwargs: Any) -> ndarray:
-        """The logarithm of `sf`."""
+        """Returns the logarithm of `sf`."""
         if self.name == "norm":
             return self._at(x, args, kwargs, lambda z: sp.log_ndtr(-z), 0.0, 0.0, False)
         if self.name == "expon":
@@ -211,22 +211,22 @@ class Distribution:
         return _map("where", possible, value, math.nan)
 
     def ppf(self, q: Any, *args: Any, **kwargs: Any) -> ndarray:
-        """The quantile: x with cdf(x) = q."""
+        """Returns the quantile: x with cdf(x) = q."""
         return self._quantile(q, args, kwargs, self._row.ppf, (self._row.low, self._row.high))
 
     def isf(self, q: Any, *args: Any, **kwargs: Any) -> ndarray:
-        """x with sf(x) = q."""
+        """Returns x with sf(x) = q."""
         return self._quantile(q, args, kwargs, self._row.isf, (self._row.high, self._row.low))
 
     def median(self, *args: Any, **kwargs: Any) -> ndarray:
-        """The quantile of 1/2."""
+        """Returns the median."""
         return self.ppf(0.5, *args, **kwargs)
 
     def interval(self, confidence: Any, *args: Any, **kwargs: Any) -> tuple[ndarray, ndarray]:
-        """Two quantiles around the median, between which values are with that probability.
+        """Returns the two quantiles around the median that enclose values with this probability.
 
         Raises:
-            ValueError: for a number that is no probability.
+            ValueError: for a number outside [0, 1].
         """
         if isinstance(confidence, (int, float)) and not 0 <= confidence <= 1:
             raise ValueError("alpha must be between 0 and 1 inclusive")
@@ -235,7 +235,7 @@ class Distribution:
 
 
 class Frozen:
-    """A distribution with its parameters; its methods take values only."""
+    """A distribution with fixed parameters; its methods take only values."""
 
     def __init__(self, dist: Distribution, args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
         self.dist, self.args, self.kwds = dist, args, kwds

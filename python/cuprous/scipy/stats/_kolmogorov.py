@@ -1,4 +1,4 @@
-"""Distributions of Kolmogorov's and Smirnov's statistics, on the host: one number each."""
+"""Distributions of the Kolmogorov and Smirnov statistics, on the host: one number each."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 def paths_outside(m: int, n: int, steps: int, both: bool) -> float:
-    """Of all orders of m and n elements the part in which, somewhere, the first distribution function is `steps` /
-    lcm(m, n) or more above the second one, or (`both`) that far from it.
+    """Returns the fraction of all orders of m and n elements in which, somewhere, the first distribution function
+    exceeds the second by at least `steps` / lcm(m, n), or (`both`) differs from it by that much.
 
-    An order is a path over a grid. How probable it is that a path to a point has been outside follows from the points
-    before, which are weighted by the number of paths to them: all terms are positive, so that small results are exact.
+    An order is a path over a grid. The probability that a path to a point has been outside follows from the preceding
+    points, weighted by the number of paths to them. All terms are positive, so small results are accurate.
     """
     import numpy as np
 
@@ -23,22 +23,24 @@ def paths_outside(m: int, n: int, steps: int, both: bool) -> float:
     common = math.gcd(m, n)
     across, down = n // common, m // common
     first = np.arange(m + 1, dtype=np.int64)
-    been = np.zeros(m + 2)
+    probability = np.zeros(m + 2)
     for total in range(m + n + 1):
         low, high = max(0, total - n), min(m, total)
         i = first[low : high + 1]
         if total:
-            # been[k + 1] is that of k elements of the first sample.
-            been[low + 1 : high + 2] = (i * been[low : high + 1] + (total - i) * been[low + 1 : high + 2]) / total
+            # probability[k + 1] belongs to k elements of the first sample.
+            probability[low + 1 : high + 2] = (
+                i * probability[low : high + 1] + (total - i) * probability[low + 1 : high + 2]
+            ) / total
         apart = i * across - (total - i) * down
         outside = np.abs(apart) >= steps if both else apart >= steps
-        been[low + 1 : high + 2][outside] = 1.0
-    return float(been[m + 1])
+        probability[low + 1 : high + 2][outside] = 1.0
+    return float(probability[m + 1])
 
 
 def one_sided(n: int, d: float) -> float:
-    """How probable it is that a distribution function of n elements is d above the true one somewhere (Z. Birnbaum and
-    F. Tingey, Ann. Math. Statist. 22 (1951))."""
+    """Returns the probability that the distribution function of n elements exceeds the true one by d somewhere (Z.
+    Birnbaum and F. Tingey, Ann. Math. Statist. 22 (1951))."""
     import numpy as np
 
     if d <= 0:
@@ -54,7 +56,8 @@ def one_sided(n: int, d: float) -> float:
 
 
 def _by_matrix(n: int, d: float) -> float:
-    """That it stays within d (G. Marsaglia, W. W. Tsang and J. Wang, J. Stat. Softw. 8 (2003))."""
+    """Returns the probability that it stays within d of the true one (G. Marsaglia, W. W. Tsang and J. Wang, J. Stat.
+    Softw. 8 (2003))."""
     import numpy as np
 
     k = int(n * d) + 1
@@ -87,12 +90,13 @@ def _scaled(matrix: np.ndarray, exponent: int, k: int) -> tuple[np.ndarray, int]
 
 
 def _by_series(n: int, d: float) -> float:
-    """The same from its limit and three corrections (W. Pelz and I. Good, J. R. Statist. Soc. B 38 (1976))."""
+    """Returns the same probability from its limit and three corrections (W. Pelz and I. Good, J. R. Statist. Soc. B 38
+    (1976))."""
     z = math.sqrt(n) * d
     s, p = z * z, math.pi**2
     sums = [0.0] * 4
     for k in range(40):
-        # Terms of k + 1/2, each twice, and those of whole numbers.
+        # Terms for k + 1/2, each counted twice, and for integers.
         u, w = p * (k + 0.5) ** 2, p * (k + 1.0) ** 2
         half, full = 2 * math.exp(-u / (2 * s)), 2 * math.exp(-w / (2 * s))
         sums[0] += half
@@ -112,8 +116,8 @@ def _by_series(n: int, d: float) -> float:
 
 
 def two_sided(n: int, d: float) -> float:
-    """How probable it is that a distribution function of n elements is d from the true one somewhere (R. Simard and P.
-    L'Ecuyer, J. Stat. Softw. 39 (2011): which way is exact enough where)."""
+    """Returns the probability that the distribution function of n elements differs from the true one by d somewhere.
+    The choice of method follows R. Simard and P. L'Ecuyer, J. Stat. Softw. 39 (2011)."""
     if n == 0:
         return math.nan
     if n * d <= 0.5:

@@ -1,4 +1,4 @@
-"""Means, moments and scores along an axis. Integers and bools are computed in float64."""
+"""Means, moments and scores along an axis. Integers and booleans are computed in float64."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _map = _core.map
 
 
 def sample(a: Any, axis: int | None, name: str, nan_policy: str = "propagate") -> tuple[ndarray, int]:
-    """A real floating array of at least one axis, and the axis from the front; flattened for None.
+    """Returns a real floating-point array with at least one axis, and the non-negative axis; flattened for None.
 
     Raises:
         ValueError: for an unknown policy.
-        NotImplementedError: for another policy than "propagate", and for several axes.
-        AxisError: if there is no such axis.
+        NotImplementedError: for policies other than "propagate", and for several axes.
+        AxisError: if the axis does not exist.
         TypeError: for complex numbers.
     """
     if nan_policy not in ("propagate", "omit", "raise"):
@@ -48,7 +48,7 @@ def moment(
     a: Any, order: Any = 1, axis: int | None = 0, nan_policy: str = "propagate", *, center: Any = None,
     keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """The mean of (a - center)**order along an axis; `center` is the mean if None.
+    """Returns the mean of (a - center)**order along an axis; `center` defaults to the mean.
 
     Raises:
         ValueError: for orders that are not whole numbers.
@@ -72,7 +72,7 @@ def _power(x: ndarray, order: int) -> ndarray:
 
 
 def _central(x: ndarray, axis: int, order: int) -> tuple[ndarray, ndarray, ndarray]:
-    """The mean, the second central moment and one of higher order."""
+    """Returns the mean, the second central moment and one of higher order."""
     mean = cp.mean(x, axis=axis, keepdims=True)
     d = x - mean
     square = d * d
@@ -84,7 +84,7 @@ def _central(x: ndarray, axis: int, order: int) -> tuple[ndarray, ndarray, ndarr
 
 
 def _negligible(mean: ndarray, m2: ndarray) -> ndarray:
-    """Whether the spread is no more than rounding."""
+    """Returns true where the variance is due to rounding only."""
     limit = mean * (2.0**-52 if m2.dtype_name == "float64" else 2.0**-23 if m2.dtype_name == "float32" else 2.0**-10)
     return m2 <= limit * limit
 
@@ -92,7 +92,7 @@ def _negligible(mean: ndarray, m2: ndarray) -> ndarray:
 def skew(
     a: Any, axis: int | None = 0, bias: bool = True, nan_policy: str = "propagate", *, keepdims: bool = False
 ) -> ndarray:
-    """m3 / m2**1.5, corrected for bias if asked for; NaN for constant samples."""
+    """Returns the skewness m3 / m2**1.5, corrected for bias if `bias` is false; NaN for constant samples."""
     x, along = sample(a, axis, "skew", nan_policy)
     n = x.shape[along]
     mean, m2, m3 = _central(x, along, 3)
@@ -106,7 +106,8 @@ def kurtosis(
     a: Any, axis: int | None = 0, fisher: bool = True, bias: bool = True, nan_policy: str = "propagate", *,
     keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """m4 / m2², minus 3 for `fisher`, corrected for bias if asked for; NaN for constant samples."""
+    """Returns the kurtosis m4 / m2², minus 3 if `fisher`, corrected for bias if `bias` is false; NaN for constant
+    samples."""
     x, along = sample(a, axis, "kurtosis", nan_policy)
     n = x.shape[along]
     mean, m2, m4 = _central(x, along, 4)
@@ -125,7 +126,7 @@ def gmean(
     a: Any, axis: int | None = 0, dtype: Any = None, weights: Any = None, *, nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """The geometric mean along an axis, exp of the (weighted) mean of log(a)."""
+    """Returns the geometric mean along an axis: exp of the (weighted) mean of log(a)."""
     x, along = sample(a if dtype is None else cp.astype(array(a), dtype), axis, "gmean", nan_policy)
     return _kept(_map("exp", _weighted(_map("log", x), along, weights)), a, axis, keepdims)
 
@@ -138,7 +139,7 @@ def hmean(
     a: Any, axis: int | None = 0, dtype: Any = None, *, weights: Any = None, nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """The harmonic mean along an axis, 1 / mean(1 / a); NaN for samples with negative elements."""
+    """Returns the harmonic mean along an axis, 1 / mean(1 / a); NaN for samples with negative elements."""
     x, along = sample(a if dtype is None else cp.astype(array(a), dtype), axis, "hmean", nan_policy)
     return _kept(_unless_negative(x, along, 1.0 / _weighted(1.0 / x, along, weights)), a, axis, keepdims)
 
@@ -147,7 +148,8 @@ def pmean(
     a: Any, p: float, *, axis: int | None = 0, dtype: Any = None, weights: Any = None, nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """The power mean along an axis, mean(a**p)**(1/p), geometric for p = 0; NaN for samples with negative elements.
+    """Returns the power mean along an axis, mean(a**p)**(1/p), geometric for p = 0; NaN for samples with negative
+    elements.
 
     Raises:
         ValueError: for a power that is not finite.
@@ -164,7 +166,7 @@ def pmean(
 def sem(
     a: Any, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False
 ) -> ndarray:
-    """The standard error of the mean, std / sqrt(n)."""
+    """Returns the standard error of the mean, std / sqrt(n)."""
     x, along = sample(a, axis, "sem", nan_policy)
     return _kept(cp.std(x, axis=along, ddof=ddof) / math.sqrt(max(x.shape[along], 0)), a, axis, keepdims)
 
@@ -172,13 +174,13 @@ def sem(
 def variation(
     a: Any, axis: int | None = 0, nan_policy: str = "propagate", ddof: int = 0, *, keepdims: bool = False
 ) -> ndarray:
-    """The standard deviation over the mean."""
+    """Returns the standard deviation divided by the mean."""
     x, along = sample(a, axis, "variation", nan_policy)
     return _kept(cp.std(x, axis=along, ddof=ddof) / cp.mean(x, axis=along), a, axis, keepdims)
 
 
 def zmap(scores: Any, compare: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate") -> ndarray:
-    """`scores` in standard deviations of `compare` from its mean; NaN where `compare` is constant."""
+    """Returns `scores` in standard deviations of `compare` from its mean; NaN where `compare` is constant."""
     x, along = sample(compare, axis, "zmap", nan_policy)
     if axis is not None:
         normalize_axis(axis, array(compare).ndim)
@@ -194,5 +196,5 @@ def zmap(scores: Any, compare: Any, axis: int | None = 0, ddof: int = 0, nan_pol
 
 
 def zscore(a: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate") -> ndarray:
-    """Each element in standard deviations from the mean of its sample; NaN for constant samples."""
+    """Returns each element in standard deviations from its sample's mean; NaN for constant samples."""
     return zmap(a, a, axis, ddof, nan_policy)

@@ -1,4 +1,4 @@
-"""What depends on the order of the elements: ranks, trimmed means, the interquartile range, the most frequent value."""
+"""Order statistics: ranks, trimmed means, the interquartile range, the most frequent value."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def iqr(
     x: Any, axis: Any = None, rng: Any = (25, 75), scale: Any = 1.0, nan_policy: str = "propagate",
     interpolation: str = "linear", keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """The distance between two percentiles, divided by `scale` ("normal" makes it the standard deviation of a normal
-    distribution).
+    """Returns the distance between two percentiles, divided by `scale` ("normal" estimates the standard deviation of a
+    normal distribution).
 
-    NaN of nothing.
+    Empty samples give NaN.
 
     Raises:
         TypeError: if `rng` is not a pair.
-        ValueError: for a scale that is not known.
+        ValueError: for an unknown scale.
     """
     if len(rng) != 2:
         raise TypeError("quantile range must be two element sequence")
@@ -41,10 +41,10 @@ def iqr(
 def trim_mean(
     a: Any, proportiontocut: float, axis: int | None = 0, *, nan_policy: str = "propagate", keepdims: bool = False
 ) -> ndarray:
-    """The mean of a sample without that proportion of its elements at either end.
+    """Returns the mean of a sample without the fraction `proportiontocut` of its elements at each end.
 
     Raises:
-        ValueError: if nothing is left.
+        ValueError: if no elements are left.
     """
     x, along = sample(a, axis, "trim_mean", nan_policy)
     n = x.shape[along]
@@ -58,15 +58,15 @@ def trim_mean(
 
 
 class ModeResult(NamedTuple):
-    """What `mode` finds."""
+    """The result of `mode`."""
 
     mode: Any
     count: Any
 
 
 def _runs(ordered: ndarray) -> tuple[ndarray, ndarray, ndarray]:
-    """Along the last axis of sorted values: the first and last place of the equal ones around each, and whether each is
-    the first of them."""
+    """Returns, along the last axis of sorted values, the first and last index of each element's run of equal values,
+    and whether the element is the first of its run."""
     n = ordered.shape[-1]
     index = _core.broadcast_to(cp.arange(n), ordered.shape)
     edge = cp.ones((*ordered.shape[:-1], 1), bool)
@@ -79,12 +79,13 @@ def _runs(ordered: ndarray) -> tuple[ndarray, ndarray, ndarray]:
 
 
 def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> ndarray:
-    """The ranks of the elements, from 1; equal ones share their "average", "min" or "max" rank, or its number among
-    different ones ("dense"), or get ranks of their own ("ordinal"). NaN makes all ranks of its sample NaN.
+    """Returns the ranks of the elements, starting at 1. Equal elements share their "average", "min" or "max" rank,
+    share their rank among distinct values ("dense"), or get ranks of their own ("ordinal"). NaN makes all ranks of its
+    sample NaN.
 
     Raises:
         ValueError: for an unknown method.
-        AxisError: if there is no such axis.
+        AxisError: if the axis does not exist.
     """
     if method not in ("average", "min", "max", "dense", "ordinal"):
         raise ValueError(f'unknown method "{method}"')
@@ -111,11 +112,11 @@ def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_po
 
 
 def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False) -> ModeResult:
-    """The most frequent value along an axis (the least of several), and how often it occurs. NaN makes the value NaN
-    and the count 0.
+    """Returns the most frequent value along an axis (the least of several), and its count. NaN makes the value NaN and
+    the count 0.
 
     Raises:
-        TypeError: for complex numbers and bool.
+        TypeError: for complex numbers and booleans.
     """
     data = cp.atleast_1d(array(a))
     if data.dtype_name == "bool":
@@ -141,12 +142,12 @@ def median_abs_deviation(
     x: Any, axis: int | None = 0, center: Any = None, scale: Any = 1.0, nan_policy: str = "propagate", *,
     keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """The median distance from the median (or what the function `center` of array and axis gives), divided by `scale`
-    ("normal": of a normal distribution of standard deviation 1).
+    """Returns the median absolute deviation from the median (or from the result of `center(array, axis)`), divided by
+    `scale` ("normal": by that of the standard normal distribution).
 
     Raises:
-        TypeError: for a centre that cannot be called.
-        ValueError: for a scale that is not known.
+        TypeError: for a center that is not callable.
+        ValueError: for an unknown scale.
     """
     if center is not None and not callable(center):
         raise TypeError(f"The argument 'center' must be callable. The given value {center!r} is not callable.")

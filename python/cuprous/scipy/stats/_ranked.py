@@ -1,6 +1,6 @@
-"""Tests by ranks and by distribution functions: Mann and Whitney, Kendall, Kolmogorov and Smirnov.
+"""Tests by ranks and by distribution functions: Mann-Whitney, Kendall, Kolmogorov-Smirnov.
 
-Statistics are computed on the device; p-values that are counted are counted on the host, which waits for the statistic.
+Statistics are computed on the device. Exact p-values are counted on the host, which waits for the statistic.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class KstestResult(SignificanceResult):
     """The result of a test of distribution functions.
 
     Args:
-        statistic, pvalue: what the tuple holds.
-        statistic_location: where the functions are so far apart.
-        statistic_sign: 1 where the first is the greater there, -1 where it is the less.
+        statistic, pvalue: the fields of the tuple.
+        statistic_location: where the functions differ most.
+        statistic_sign: 1 if the first function is greater there, -1 if it is less.
     """
 
     statistic_location: Any
@@ -44,7 +44,7 @@ class KstestResult(SignificanceResult):
 
 
 def _pair(x: Any, y: Any, axis: int | None, name: str, nan_policy: str) -> tuple[ndarray, ndarray]:
-    """Two samples along their last axes, the other axes broadcast."""
+    """Returns two samples along their last axes, with the other axes broadcast."""
     moved = []
     for values in (x, y):
         a, along = sample(values, axis, name, nan_policy)
@@ -62,19 +62,19 @@ def _method(name: str, method: str, choices: tuple[str, ...]) -> None:
         raise ValueError(f"[{name}] method={method!r} is none of {choices}")
 
 
-def _distinct(ranks: list[ndarray]) -> ndarray:
-    """How many times its own value each element's group of equal ones occurs."""
+def _tie_sizes(ranks: list[ndarray]) -> ndarray:
+    """Returns, for each element, the size of its group of equal elements."""
     last, first = ranks
     return last - first + 1.0
 
 
 def _ties(x: ndarray) -> ndarray:
-    """For each element how many elements along the last axis are equal to it."""
-    return _distinct([rankdata(x, method, axis=-1) for method in ("max", "min")])
+    """Returns, for each element, the number of equal elements along the last axis."""
+    return _tie_sizes([rankdata(x, method, axis=-1) for method in ("max", "min")])
 
 
 def _inversions(m: int, n: int) -> np.ndarray:
-    """Of all orders of m and n elements: how many have U = 0, 1, …, m n (Gauss' binomial coefficients)."""
+    """Counts, among all orders of m and n elements, those with U = 0, 1, …, m n (Gaussian binomial coefficients)."""
     import numpy as np
 
     m, n = sorted((m, n))
@@ -82,7 +82,7 @@ def _inversions(m: int, n: int) -> np.ndarray:
     counts = np.zeros(size, object)
     counts[0] = 1
     for i in range(1, m + 1):
-        # Times 1 - q**(n + i), divided by 1 - q**i.
+        # Multiply by 1 - q**(n + i), then divide by 1 - q**i.
         if n + i < size:
             counts[n + i :] -= counts[: size - n - i].copy()
         for start in range(i):
@@ -94,23 +94,23 @@ def mannwhitneyu(
     x: Any, y: Any, use_continuity: bool = True, alternative: str = "two-sided", axis: int | None = 0,
     method: str = "auto", *, nan_policy: str = "propagate", keepdims: bool = False,
 ) -> SignificanceResult:  # fmt: skip
-    """Are two independent samples of one distribution, or is one of them shifted?
+    """Tests whether two independent samples have the same distribution (Mann-Whitney U test).
 
     Args:
-        x, y: samples along `axis` (None: all elements are one); other axes broadcast.
-        use_continuity: corrects the normal approximation by a half.
-        alternative: "two-sided", "less" or "greater": how `x` lies beside `y`.
+        x, y: samples along `axis` (None flattens them); other axes broadcast.
+        use_continuity: whether to apply a continuity correction of 1/2 to the normal approximation.
+        alternative: "two-sided", "less" or "greater": the direction in which `x` differs from `y`.
         axis: the axis.
-        method: "asymptotic" for the normal approximation, "exact" for counted orders (which ignores ties); "auto"
-            counts where a sample has no more than eight elements and nothing is tied, which is read back.
-        nan_policy: "propagate".
-        keepdims: keeps the axis with extent one.
+        method: "asymptotic" for the normal approximation, "exact" for counting orders (which ignores ties). "auto"
+            counts if a sample has at most eight elements and there are no ties, which waits for the device.
+        nan_policy: must be "propagate".
+        keepdims: whether to keep the axis with extent one.
 
     Returns:
         U of `x`, and the p-value; NaN for empty samples and those with NaN.
 
     Raises:
-        ValueError: for another alternative, method or policy, and samples that do not broadcast.
+        ValueError: for an unknown alternative, method or policy, and samples that do not broadcast.
         NotImplementedError: for policies other than "propagate".
     """
     check_alternative(alternative)
@@ -148,7 +148,7 @@ def mannwhitneyu(
 
 
 def _mahonian(n: int, most: int) -> list[int]:
-    """How many orders of n elements have 0, 1, …, `most` inversions."""
+    """Counts the orders of n elements with 0, 1, …, `most` inversions."""
     counts = [1] + [0] * most
     for j in range(2, n + 1):
         sums = list(itertools.accumulate(counts))
@@ -157,13 +157,13 @@ def _mahonian(n: int, most: int) -> list[int]:
 
 
 def _kendall_exact(n: int, discordant: int, alternative: str) -> float:
-    """By the number of orders with no more (or no fewer) inversions than there are."""
+    """Returns the exact p-value: the fraction of orders with no more (or no fewer) inversions."""
     pairs, orders = n * (n - 1) // 2, math.factorial(n)
     least = min(discordant, pairs - discordant)
     below = sum(_mahonian(n, least))
     if alternative == "two-sided":
         return min(1.0, 2 * below / orders)
-    # Few inversions speak for a positive correlation.
+    # Few inversions indicate a positive correlation.
     if (discordant == least) == (alternative == "greater"):
         return below / orders
     return (orders - below + _mahonian(n, least)[-1]) / orders
@@ -173,22 +173,22 @@ def kendalltau(
     x: Any, y: Any, *, nan_policy: str = "propagate", method: str = "auto", variant: str = "b",
     alternative: str = "two-sided", axis: int | None = None, keepdims: bool = False,
 ) -> SignificanceResult:  # fmt: skip
-    """Kendall's correlation of ranks: by how much more pairs agree in their order than disagree. All pairs are looked
-    at, in time n² and without memory for them.
+    """Tests for rank correlation by Kendall's tau, which compares the numbers of concordant and discordant pairs.
+    Computes all pairs, in time n² and without storing them.
 
     Args:
-        x, y: samples of the same length along `axis` (None: all elements are one).
-        nan_policy: "propagate".
-        method: "asymptotic" for the normal approximation, "exact" for counted orders, for which nothing may be tied;
-            "auto" counts for up to 33 elements, or if all pairs but one agree (or disagree).
-        variant: "b" or "c": how ties count.
+        x, y: samples of the same length along `axis` (None flattens them).
+        nan_policy: must be "propagate".
+        method: "asymptotic" for the normal approximation, "exact" for counting orders, which does not allow ties;
+            "auto" counts for up to 33 elements, or if at most one pair is discordant (or concordant).
+        variant: "b" or "c", which differ in the treatment of ties.
         alternative: "two-sided", "less" or "greater".
         axis: the axis.
-        keepdims: keeps the axis with extent one.
+        keepdims: whether to keep the axis with extent one.
 
     Raises:
-        ValueError: for samples of different lengths, another alternative, method, variant or policy, and ties where
-            orders are to be counted.
+        ValueError: for samples of different lengths, an unknown alternative, method, variant or policy, and ties with
+            the exact method.
         NotImplementedError: for policies other than "propagate".
     """
     check_alternative(alternative)
@@ -201,7 +201,7 @@ def kendalltau(
         raise ValueError("Array shapes are incompatible for broadcasting.")
     shape = a.shape[:-1]
     signs = [_order(v[..., :, None], v[..., None, :]) for v in (a, b)]
-    # Each pair twice.
+    # Each pair is counted twice.
     agree = cp.sum(signs[0] * signs[1], axis=(-2, -1)) * 0.5
     tied = [_ties(v) for v in (a, b)]
     sums = [(cp.sum(t - 1.0, -1) * 0.5, cp.sum((t - 1.0) * (t - 2.0), -1), cp.sum((t - 1.0) * (2.0 * t + 5.0), -1))
@@ -214,15 +214,15 @@ def kendalltau(
 
 
 def _order(first: ndarray, second: ndarray) -> ndarray:
-    """1, 0 or -1 as the first is greater, equal or less; NaN if one is. (The difference of infinities would be.)"""
+    """Returns 1, 0 or -1 if the first is greater, equal or less; NaN if either is. (inf - inf would be NaN.)"""
     greater, less = (_core.cast(c, "float64") for c in (first > second, first < second))
     known = _map("logical_and", first == first, second == second)
     return _map("where", known, greater - less, math.nan)
 
 
 def _kendall(n: int, row: list[float], method: str, variant: str, alternative: str) -> tuple[float, float]:
-    """From the difference of agreeing and disagreeing pairs, three sums over ties of each sample, and how many
-    different elements each has."""
+    """Returns tau and the p-value from the difference of concordant and discordant pairs, and for each sample three
+    sums over ties and the number of distinct elements."""
     agree, x_tied, x0, x1, y_tied, y0, y1, x_kinds, y_kinds = row
     pairs = n * (n - 1) // 2
     if any(math.isnan(v) for v in row) or x_tied == pairs or y_tied == pairs:
@@ -256,23 +256,24 @@ def ks_2samp(
     data1: Any, data2: Any, alternative: str = "two-sided", method: str = "auto", *, axis: int | None = 0,
     nan_policy: str = "propagate", keepdims: bool = False,
 ) -> KstestResult:  # fmt: skip
-    """Are two independent samples of one distribution? By how far their distribution functions are apart (Kolmogorov
-    and Smirnov).
+    """Tests whether two independent samples have the same distribution, by the greatest distance of their distribution
+    functions (Kolmogorov-Smirnov).
 
     Args:
-        data1, data2: samples along `axis` (None: all elements are one); other axes broadcast, one pair after the other.
-        alternative: "two-sided", or "less" or "greater" for how the first function lies beside the second.
-        method: "exact" for counted orders, in time proportional to the product of both lengths, "asymp" for the limit;
-            "auto" counts up to 10,000 elements.
+        data1, data2: samples along `axis` (None flattens them); other axes broadcast and are processed pair by pair.
+        alternative: "two-sided", or "less" or "greater": the direction in which the first function differs from the
+            second.
+        method: "exact" for counting orders, in time proportional to the product of both lengths, "asymp" for the limit
+            distribution; "auto" counts for up to 10,000 elements.
         axis: the axis.
-        nan_policy: "propagate".
-        keepdims: keeps the axis with extent one.
+        nan_policy: must be "propagate".
+        keepdims: whether to keep the axis with extent one.
 
     Returns:
         Statistic and p-value, with `statistic_location` and `statistic_sign`; NaN for empty samples and those with NaN.
 
     Raises:
-        ValueError: for another alternative, method or policy, and samples that do not broadcast.
+        ValueError: for an unknown alternative, method or policy, and samples that do not broadcast.
         NotImplementedError: for policies other than "propagate".
     """
     check_alternative(alternative)
@@ -280,14 +281,14 @@ def ks_2samp(
     a, b = _pair(data1, data2, axis, "ks_2samp", nan_policy)
     shape, count = a.shape[:-1], math.prod(a.shape[:-1])
     first, second = (v.reshape([count, v.shape[-1]]) for v in (a, b))
-    found = [_apart(first[i], second[i], alternative, method) for i in range(count)]
+    found = [_ks_row(first[i], second[i], alternative, method) for i in range(count)]
     d, p, location, sign = (
         _kept(cp.asarray([f[i] for f in found], "float64").reshape(shape), data1, axis, keepdims) for i in range(4)
     )
     return KstestResult(d, p, location, sign)
 
 
-def _apart(x: ndarray, y: ndarray, alternative: str, method: str) -> tuple[float, float, float, float]:
+def _ks_row(x: ndarray, y: ndarray, alternative: str, method: str) -> tuple[float, float, float, float]:
     m, n = x.size, y.size
     both = cp.concatenate([x, y])
     if not m or not n or bool(cp.any(cp.isnan(both))):
@@ -296,10 +297,10 @@ def _apart(x: ndarray, y: ndarray, alternative: str, method: str) -> tuple[float
     both = cp.concatenate([x, y])
     gap = cp.searchsorted(x, both, side="right") / m - cp.searchsorted(y, both, side="right") / n
     low, high = cp.argmin(gap), cp.argmax(gap)
-    shown = _core.to_numpy(cp.stack([gap[low], both[low], gap[high], both[high]])).tolist()
-    below, above = (max(0.0, min(1.0, v)) for v in (-shown[0], shown[2]))
+    extremes = _core.to_numpy(cp.stack([gap[low], both[low], gap[high], both[high]])).tolist()
+    below, above = (max(0.0, min(1.0, v)) for v in (-extremes[0], extremes[2]))
     lower = alternative == "less" or (alternative == "two-sided" and below > above)
-    d, location, sign = (below, shown[1], -1.0) if lower else (above, shown[3], 1.0)
+    d, location, sign = (below, extremes[1], -1.0) if lower else (above, extremes[3], 1.0)
     if method == "exact" or (method == "auto" and max(m, n) <= 10_000):
         common = m * n // math.gcd(m, n)
         steps = round(d * common)

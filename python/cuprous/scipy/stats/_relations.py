@@ -24,12 +24,12 @@ class _Line(NamedTuple):
 
 
 class LinregressResult(_Line):
-    """What `linregress` finds: five fields, and `intercept_stderr`."""
+    """The result of `linregress`: five fields, and `intercept_stderr`."""
 
     intercept_stderr: Any
 
     def __new__(cls, *fields: Any, intercept_stderr: Any = None) -> LinregressResult:
-        """From the five fields."""
+        """Creates the result from the five fields."""
         instance = super().__new__(cls, *fields)
         instance.intercept_stderr = intercept_stderr
         return instance
@@ -39,7 +39,7 @@ def entropy(
     pk: Any, qk: Any = None, base: float | None = None, axis: int | None = 0, *, nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> ndarray:  # fmt: skip
-    """The entropy of a distribution, or its relative entropy to `qk`; both are normalised to sum 1 first.
+    """Returns the entropy of a distribution, or its relative entropy to `qk`; both are normalized to sum 1 first.
 
     Raises:
         ValueError: for a base that is not positive.
@@ -57,12 +57,12 @@ def entropy(
     return _kept(total if base is None else total / math.log(base), pk, axis, keepdims)
 
 
-def _centred(x: ndarray, axis: int) -> ndarray:
+def _centered(x: ndarray, axis: int) -> ndarray:
     return x - cp.mean(x, axis=axis, keepdims=True)
 
 
 def _correlated(r: ndarray, count: int, alternative: str) -> ndarray:
-    """How probable a more extreme coefficient of so many pairs is, if there is no correlation."""
+    """Returns the p-value of a correlation coefficient for the given number of pairs."""
     if count < 3:
         check_alternative(alternative)
         return r * 0.0 + 1.0
@@ -73,17 +73,17 @@ def _correlated(r: ndarray, count: int, alternative: str) -> ndarray:
 def pearsonr(
     x: Any, y: Any, *, alternative: str = "two-sided", method: Any = None, axis: int | None = 0
 ) -> PearsonRResult:
-    """Pearson's coefficient of correlation along an axis, and its p-value; NaN for constant samples.
+    """Returns Pearson's correlation coefficient along an axis, and its p-value; NaN for constant samples.
 
     Args:
-        x: samples.
+        x: the samples.
         y: samples of the same shape.
         alternative: "two-sided", "less" or "greater".
-        method: None.
+        method: must be None.
         axis: the axis.
 
     Raises:
-        ValueError: for samples of different length or with fewer than two elements, and another alternative.
+        ValueError: for samples of different length or with fewer than two elements, and an unknown alternative.
         NotImplementedError: for a `method`.
     """
     if method is not None:
@@ -101,7 +101,7 @@ def pearsonr(
 
 
 def _coefficient(a: ndarray, b: ndarray, along: int) -> ndarray:
-    u, v = _centred(a, along), _centred(b, along)
+    u, v = _centered(a, along), _centered(b, along)
     u, v = (d / _map("sqrt", cp.sum(d * d, axis=along, keepdims=True)) for d in (u, v))
     r = _map("minimum", _map("maximum", cp.sum(u * v, axis=along), -1.0), 1.0)
     constant = _map("logical_or", *(cp.max(s, axis=along) == cp.min(s, axis=along) for s in (a, b)))
@@ -111,20 +111,20 @@ def _coefficient(a: ndarray, b: ndarray, along: int) -> ndarray:
 def spearmanr(
     a: Any, b: Any = None, axis: int | None = 0, nan_policy: str = "propagate", alternative: str = "two-sided"
 ) -> SignificanceResult:
-    """Pearson's correlation of ranks: of two samples, or of all pairs of a matrix' columns (rows for axis 1).
+    """Returns Spearman's rank correlation of two samples, or of all pairs of a matrix' columns (rows for axis 1).
 
     Args:
-        a: vector, or matrix of samples along `axis`.
-        b: the same; its samples join those of `a`.
-        axis: 0 or 1; None for all elements of `a` and of `b`.
-        nan_policy: "propagate".
+        a: a vector, or a matrix of samples along `axis`.
+        b: a second vector or matrix; its samples are appended to those of `a`.
+        axis: 0 or 1; None flattens `a` and `b`.
+        nan_policy: must be "propagate".
         alternative: "two-sided", "less" or "greater".
 
     Returns:
         The coefficient and its p-value, or matrices of them for more than two samples.
 
     Raises:
-        ValueError: for another axis, arrays of more than two axes, samples of different length, and less than two.
+        ValueError: for another axis, arrays with more than two axes, samples of different length, and a single sample.
     """
     if axis is not None and axis > 1:
         raise ValueError(f"spearmanr only handles 1-D or 2-D arrays, supplied axis argument {axis}, please use only "
@@ -157,20 +157,20 @@ def linregress(
     x: Any, y: Any, alternative: str = "two-sided", *, axis: int | None = 0, nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> LinregressResult:  # fmt: skip
-    """The least squares line through points: slope, intercept, coefficient of correlation, the p-value of no slope, and
+    """Fits a line by least squares. Returns slope, intercept, correlation coefficient, the p-value for slope zero, and
     the standard errors of slope and intercept, in float64.
 
     Args:
-        x, y: coordinates of the points along `axis` (None: all elements are one sample), which broadcast along others.
+        x, y: coordinates of the points along `axis` (None flattens them), which broadcast along other axes.
         alternative: "two-sided", "less" or "greater".
         axis: the axis.
-        nan_policy: "propagate".
-        keepdims: keeps the axis with extent one.
+        nan_policy: must be "propagate".
+        keepdims: whether to keep the axis with extent one.
 
-    NaN where there are no points, or where x is the same for all.
+    The result is NaN without points, or if x is constant.
 
     Raises:
-        ValueError: for samples of different length, another alternative and policy.
+        ValueError: for samples of different length, and an unknown alternative or policy.
         NotImplementedError: for policies other than "propagate".
     """
     check_alternative(alternative)
@@ -188,9 +188,9 @@ def linregress(
 
 
 def _line(a: ndarray, b: ndarray, n: int, alternative: str) -> list[ndarray]:
-    """What `linregress` finds, of points along the last axis."""
+    """Returns the fields of `linregress` for points along the last axis."""
     last = a.ndim - 1
-    u, v = _centred(a, last), _centred(b, last)
+    u, v = _centered(a, last), _centered(b, last)
     xx, yy, xy = (cp.mean(s, axis=last) for s in (u * u, v * v, u * v))
     xx = _map("where", xx == 0.0, math.nan, xx)
     slope = xy / xx

@@ -1,4 +1,4 @@
-"""What tests return: tuples with SciPy's fields, whose elements are arrays."""
+"""Results of tests: tuples with SciPy's fields, whose elements are arrays."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _map = _core.map
 
 
 class ConfidenceInterval(NamedTuple):
-    """Where a parameter is with a given probability."""
+    """A confidence interval of a parameter."""
 
     low: Any
     high: Any
 
 
 class SignificanceResult(NamedTuple):
-    """A test's statistic, and how probable a more extreme one would be."""
+    """A test's statistic and p-value."""
 
     statistic: Any
     pvalue: Any
 
     @property
     def correlation(self) -> Any:
-        """The statistic, of tests of correlation."""
+        """The statistic, for tests of correlation."""
         return self.statistic
 
 
@@ -37,11 +37,11 @@ class TtestResult(SignificanceResult):
     """The result of a t-test.
 
     Args:
-        statistic, pvalue: what the tuple holds.
-        df: degrees of freedom.
-        estimate: of the mean, or of the difference of means.
-        error: its standard error.
-        alternative: as the test was asked.
+        statistic, pvalue: the fields of the tuple.
+        df: the degrees of freedom.
+        estimate: the estimated mean, or difference of means.
+        error: the estimate's standard error.
+        alternative: the alternative of the test.
     """
 
     df: Any
@@ -59,10 +59,10 @@ class TtestResult(SignificanceResult):
     _alternative: str
 
     def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
-        """Where the mean, or the difference of means, is with that probability.
+        """Returns the confidence interval of the mean, or of the difference of means.
 
         Raises:
-            ValueError: for a probability that is none.
+            ValueError: for a level outside (0, 1).
         """
         _probability(confidence_level)
         one_sided = self._alternative != "two-sided"
@@ -83,10 +83,10 @@ class PearsonRResult(SignificanceResult):
     _alternative: str
 
     def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
-        """Where the correlation is with that probability, by Fisher's transform.
+        """Returns the confidence interval of the correlation, by Fisher's transform.
 
         Raises:
-            ValueError: for a probability that is none.
+            ValueError: for a level outside (0, 1).
         """
         _probability(confidence_level)
         if self._count < 4:
@@ -109,13 +109,13 @@ def _probability(level: float) -> None:
 
 
 def check_alternative(alternative: str) -> None:
-    """Raises ValueError unless it is one."""
+    """Raises ValueError for an unknown alternative."""
     if alternative not in ("two-sided", "less", "greater"):
         raise ValueError("alternative must be 'less', 'greater' or 'two-sided'")
 
 
 def student_pvalue(df: Any, t: ndarray, alternative: str) -> ndarray:
-    """How probable a more extreme t is."""
+    """Returns the p-value of t under Student's distribution."""
     check_alternative(alternative)
     if alternative == "two-sided":
         return in_double(lambda t, n: student_pair(n, t)[0])(t, df)
@@ -123,7 +123,7 @@ def student_pvalue(df: Any, t: ndarray, alternative: str) -> ndarray:
 
 
 def normal_pvalue(z: ndarray, alternative: str) -> ndarray:
-    """How probable a more extreme z is."""
+    """Returns the p-value of z under the normal distribution."""
     check_alternative(alternative)
     if alternative == "two-sided":
         return 2.0 * ndtr(-_map("absolute", z))

@@ -24,7 +24,7 @@ _map = _core.map
 
 
 class DescribeResult(NamedTuple):
-    """What `describe` finds."""
+    """The result of `describe`."""
 
     nobs: int
     minmax: Any
@@ -41,26 +41,26 @@ def _tested(
     t = estimate / error
     df = df if isinstance(df, ndarray) else _core.full((), float(df), "float64")
     p = student_pvalue(df, t, alternative)
-    shown = [_kept(v, a, axis, keepdims) for v in (t, p, estimate, error)]
+    results = [_kept(v, a, axis, keepdims) for v in (t, p, estimate, error)]
     spread = _map("where", cp.isnan(estimate), math.nan, df)
-    return TtestResult(shown[0], shown[1], _kept(spread, a, axis, keepdims), shown[2], shown[3], alternative)
+    return TtestResult(results[0], results[1], _kept(spread, a, axis, keepdims), results[2], results[3], alternative)
 
 
 def ttest_1samp(
     a: Any, popmean: Any, axis: int | None = 0, nan_policy: str = "propagate", alternative: str = "two-sided", *,
     keepdims: bool = False,
 ) -> TtestResult:  # fmt: skip
-    """Is the mean of a sample `popmean`?
+    """Tests whether the mean of a sample is `popmean`.
 
     Args:
-        a: samples along `axis` (None: all elements are one).
-        popmean: number, or an array that broadcasts with the means, its extent along the axis 1.
-        nan_policy: "propagate".
+        a: samples along `axis` (None flattens them).
+        popmean: a number, or an array that broadcasts with the means and has extent 1 along the axis.
+        nan_policy: must be "propagate".
         alternative: "two-sided", "less" or "greater".
-        keepdims: keeps the axis with extent one.
+        keepdims: whether to keep the axis with extent one.
 
     Raises:
-        ValueError: for another alternative or policy, and for a `popmean` that does not fit.
+        ValueError: for an unknown alternative or policy, and for a `popmean` that does not broadcast.
         NotImplementedError: for policies other than "propagate".
     """
     x, along = sample(a, axis, "ttest_1samp", nan_policy)
@@ -83,10 +83,10 @@ def ttest_rel(
     a: Any, b: Any, axis: int | None = 0, nan_policy: str = "propagate", alternative: str = "two-sided", *,
     keepdims: bool = False,
 ) -> TtestResult:  # fmt: skip
-    """Do pairs differ by 0 in the mean? Arguments as for `ttest_1samp`.
+    """Tests whether the mean difference of pairs is 0. Arguments as for `ttest_1samp`.
 
     Raises:
-        ValueError: as there, and for samples of different lengths.
+        ValueError: as for `ttest_1samp`, and for samples of different lengths.
     """
     x, along = sample(a, axis, "ttest_rel", nan_policy)
     y, _ = sample(b, axis, "ttest_rel", nan_policy)
@@ -99,7 +99,7 @@ def ttest_rel(
 def _independent(
     means: tuple[Any, Any], variances: tuple[Any, Any], counts: tuple[Any, Any], equal_var: bool
 ) -> tuple[Any, Any, Any]:
-    """The difference of means, its standard error, and degrees of freedom."""
+    """Returns the difference of means, its standard error, and the degrees of freedom."""
     (v1, v2), (n1, n2) = variances, counts
     if equal_var:
         df = n1 + n2 - 2.0
@@ -115,16 +115,16 @@ def ttest_ind(
     a: Any, b: Any, *, axis: int | None = 0, equal_var: bool = True, nan_policy: str = "propagate",
     alternative: str = "two-sided", trim: float = 0, method: Any = None, keepdims: bool = False,
 ) -> TtestResult:  # fmt: skip
-    """Do two samples have the same mean?
+    """Tests whether two samples have the same mean.
 
     Args:
-        equal_var: whether their variances are the same; otherwise Welch's test.
-        trim: 0.
-        method: None.
+        equal_var: whether to assume equal variances; if false, performs Welch's test.
+        trim: must be 0.
+        method: must be None.
         a, b, axis, nan_policy, alternative, keepdims: as for `ttest_1samp`.
 
     Raises:
-        ValueError: as there, and for samples that do not broadcast along other axes.
+        ValueError: as for `ttest_1samp`, and for samples that do not broadcast along other axes.
         NotImplementedError: for `trim` and `method`.
     """
     for name, value in (("trim", trim), ("method", method)):
@@ -150,7 +150,7 @@ def ttest_ind_from_stats(
     mean1: Any, std1: Any, nobs1: Any, mean2: Any, std2: Any, nobs2: Any, equal_var: bool = True,
     alternative: str = "two-sided",
 ) -> TtestResult:  # fmt: skip
-    """`ttest_ind` by means, standard deviations and sizes of the samples."""
+    """Performs `ttest_ind` with the means, standard deviations and sizes of the samples."""
     operands = [array(v) for v in (mean1, std1, nobs1, mean2, std2, nobs2)]
     if any(v.dtype.kind == "c" for v in operands):
         raise TypeError("[ttest_ind_from_stats] complex numbers are not supported")
@@ -164,17 +164,17 @@ def chisquare(
     f_obs: Any, f_exp: Any = None, ddof: int = 0, axis: int | None = 0, *, sum_check: bool = True,
     nan_policy: str = "propagate", keepdims: bool = False,
 ) -> SignificanceResult:  # fmt: skip
-    """Are counts as expected (all the same, without `f_exp`)?
+    """Tests whether counts are as expected (all equal, without `f_exp`).
 
     Args:
-        f_obs: counts along `axis`.
-        f_exp: expected counts, of the same shape or broadcasting.
-        ddof: degrees of freedom to take off.
-        sum_check: whether counts and expected counts must have the same sum, which waits for the device.
+        f_obs: the counts along `axis`.
+        f_exp: the expected counts, of the same shape or broadcasting.
+        ddof: the number of degrees of freedom to subtract.
+        sum_check: whether to check that observed and expected counts have the same sum, which waits for the device.
         axis, nan_policy, keepdims: as for `ttest_1samp`.
 
     Raises:
-        ValueError: for sums that differ, and another policy.
+        ValueError: for different sums, and an unknown policy.
     """
     x, along = sample(f_obs, axis, "chisquare", nan_policy)
     if f_exp is None:
@@ -194,11 +194,11 @@ def chisquare(
 
 
 def _variance_ratio(groups: list[ndarray], axis: int) -> tuple[ndarray, ndarray]:
-    """Fisher's F of the variance between groups to that within, and its p-value."""
+    """Returns Fisher's F, the ratio of the variance between groups to that within, and its p-value."""
     counts = [g.shape[axis] for g in groups]
     total, k = sum(counts), len(groups)
-    grand = sum(cp.sum(g, axis=axis, keepdims=True) for g in groups) / float(total)
-    groups = [g - grand for g in groups]  # so that little cancels
+    grand_mean = sum(cp.sum(g, axis=axis, keepdims=True) for g in groups) / float(total)
+    groups = [g - grand_mean for g in groups]  # reduces cancellation
     means = [cp.mean(g, axis=axis, keepdims=True) for g in groups]
     between: Any = sum(cp.squeeze(m * m, axis) * float(n) for m, n in zip(means, counts, strict=True))
     within = sum(cp.sum((g - m) ** 2, axis=axis) for g, m in zip(groups, means, strict=True))
@@ -214,11 +214,11 @@ def _groups(samples: tuple[Any, ...], axis: int | None, name: str, nan_policy: s
 def f_oneway(
     *samples: Any, axis: int | None = 0, equal_var: bool = True, nan_policy: str = "propagate", keepdims: bool = False
 ) -> SignificanceResult:
-    """Do several samples have the same mean (analysis of variance)? Arguments as for `ttest_1samp`.
+    """Tests whether several samples have the same mean (analysis of variance). Arguments as for `ttest_1samp`.
 
     Raises:
-        TypeError: for less than two samples.
-        NotImplementedError: for `equal_var` False.
+        TypeError: for fewer than two samples.
+        NotImplementedError: if `equal_var` is false.
     """
     if len(samples) < 2:
         raise TypeError(f"at least two inputs are required; got {len(samples)}.")
@@ -233,15 +233,15 @@ def levene(
     *samples: Any, center: str = "median", proportiontocut: float = 0.05, axis: int | None = 0,
     nan_policy: str = "propagate", keepdims: bool = False,
 ) -> SignificanceResult:  # fmt: skip
-    """Do several samples have the same variance? `f_oneway` of the distances from their centres.
+    """Tests whether several samples have the same variance: `f_oneway` of the distances from their centers.
 
     Args:
-        center: of the distances: "mean", "median", or "trimmed" (the mean, once that proportion is cut off both ends).
-        proportiontocut: for "trimmed".
+        center: the center: "mean", "median", or "trimmed" (the mean without a fraction of elements at each end).
+        proportiontocut: that fraction, for "trimmed".
         samples, axis, nan_policy, keepdims: as for `f_oneway`.
 
     Raises:
-        ValueError: for less than two samples, unknown centres, and a proportion that leaves nothing.
+        ValueError: for fewer than two samples, unknown centers, and a fraction that leaves no elements.
     """
     if len(samples) < 2:
         raise ValueError("Must provide at least two samples.")
@@ -261,17 +261,17 @@ def levene(
 def bartlett(
     *samples: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False
 ) -> SignificanceResult:
-    """Do several samples of normal distributions have the same variance?
+    """Tests whether several samples from normal distributions have the same variance.
 
     Raises:
-        ValueError: for less than two samples.
+        ValueError: for fewer than two samples.
     """
     if len(samples) < 2:
         raise ValueError("Must provide at least two samples.")
     groups, along = _groups(samples, axis, "bartlett", nan_policy)
     counts, k = [float(g.shape[along]) for g in groups], len(groups)
     if min(counts) < 2:
-        counts = [math.nan] * k  # no variances
+        counts = [math.nan] * k  # variances are undefined
     variances = [cp.var(g, axis=along, ddof=1) for g in groups]
     rest = sum(counts) - k
     pooled = sum(v * (n - 1.0) for v, n in zip(variances, counts, strict=True)) / rest
@@ -286,15 +286,15 @@ def skewtest(
     a: Any, axis: int | None = 0, nan_policy: str = "propagate", alternative: str = "two-sided", *,
     keepdims: bool = False,
 ) -> SignificanceResult:  # fmt: skip
-    """Is the skewness that of a normal distribution (R. B. D'Agostino, Biometrika 57 (1970))?
+    """Tests whether the skewness is that of a normal distribution (R. B. D'Agostino, Biometrika 57 (1970)).
 
-    Arguments as for `ttest_1samp`; samples of less than 8 elements give NaN.
+    Arguments as for `ttest_1samp`; samples with fewer than 8 elements give NaN.
     """
     x, along = sample(a, axis, "skewtest", nan_policy)
     n = float(x.shape[along])
     z = skew(x, along) * math.nan if n < 8 else _skew_score(skew(x, along), n)
-    shown = [_kept(v, a, axis, keepdims) for v in (z, normal_pvalue(z, alternative))]
-    return SignificanceResult(*shown)
+    results = [_kept(v, a, axis, keepdims) for v in (z, normal_pvalue(z, alternative))]
+    return SignificanceResult(*results)
 
 
 def _skew_score(g: ndarray, n: float) -> ndarray:
@@ -308,25 +308,26 @@ def kurtosistest(
     a: Any, axis: int | None = 0, nan_policy: str = "propagate", alternative: str = "two-sided", *,
     keepdims: bool = False,
 ) -> SignificanceResult:  # fmt: skip
-    """Is the kurtosis that of a normal distribution (F. J. Anscombe and W. J. Glynn, Biometrika 70 (1983))?
+    """Tests whether the kurtosis is that of a normal distribution (F. J. Anscombe and W. J. Glynn, Biometrika 70
+    (1983)).
 
-    Arguments as for `ttest_1samp`; samples of less than 5 elements give NaN.
+    Arguments as for `ttest_1samp`; samples with fewer than 5 elements give NaN.
     """
     x, along = sample(a, axis, "kurtosistest", nan_policy)
     n = float(x.shape[along])
     g = kurtosis(x, along, fisher=False)
     z = g * math.nan if n < 5 else _kurtosis_score(g, n)
-    shown = [_kept(v, a, axis, keepdims) for v in (z, normal_pvalue(z, alternative))]
-    return SignificanceResult(*shown)
+    results = [_kept(v, a, axis, keepdims) for v in (z, normal_pvalue(z, alternative))]
+    return SignificanceResult(*results)
 
 
 def _kurtosis_score(g: ndarray, n: float) -> ndarray:
     spread = 24.0 * n * (n - 2) * (n - 3) / ((n + 1) ** 2 * (n + 3) * (n + 5))
     x = (g - 3.0 * (n - 1) / (n + 1)) / math.sqrt(spread)
-    lean = (
+    asymmetry = (
         6.0 * (n * n - 5 * n + 2) / ((n + 7) * (n + 9)) * math.sqrt(6.0 * (n + 3) * (n + 5) / (n * (n - 2) * (n - 3)))
     )
-    a = 6.0 + 8.0 / lean * (2.0 / lean + math.sqrt(1.0 + 4.0 / lean**2))
+    a = 6.0 + 8.0 / asymmetry * (2.0 / asymmetry + math.sqrt(1.0 + 4.0 / asymmetry**2))
     below = 1.0 + x * math.sqrt(2.0 / (a - 4.0))
     root = _map("cbrt", (1.0 - 2.0 / a) / _map("where", below == 0.0, math.nan, below))
     return (1.0 - 2.0 / (9.0 * a) - root) / math.sqrt(2.0 / (9.0 * a))
@@ -335,7 +336,7 @@ def _kurtosis_score(g: ndarray, n: float) -> ndarray:
 def normaltest(
     a: Any, axis: int | None = 0, nan_policy: str = "propagate", *, keepdims: bool = False
 ) -> SignificanceResult:
-    """Is a sample of a normal distribution? The sum of the squares of `skewtest`'s and `kurtosistest`'s statistics."""
+    """Tests whether a sample is normal, by the sum of the squares of `skewtest`'s and `kurtosistest`'s statistics."""
     s, k = (test(a, axis, nan_policy, keepdims=keepdims).statistic for test in (skewtest, kurtosistest))
     statistic = s * s + k * k
     return SignificanceResult(statistic, _map("exp", statistic * -0.5))
@@ -344,7 +345,7 @@ def normaltest(
 def jarque_bera(
     x: Any, *, axis: int | None = None, nan_policy: str = "propagate", keepdims: bool = False
 ) -> SignificanceResult:
-    """Are skewness and kurtosis those of a normal distribution?"""
+    """Tests whether skewness and kurtosis are those of a normal distribution (Jarque-Bera)."""
     values, along = sample(x, axis, "jarque_bera", nan_policy)
     s, k = skew(values, along), kurtosis(values, along)
     statistic = (s * s + k * k * 0.25) * (values.shape[along] / 6.0)
@@ -354,7 +355,7 @@ def jarque_bera(
 
 def describe(a: Any, axis: int | None = 0, ddof: int = 1, bias: bool = True, nan_policy: str = "propagate"
              ) -> DescribeResult:  # fmt: skip
-    """Number, least and greatest, mean, variance, skewness and kurtosis along an axis.
+    """Returns number, minimum and maximum, mean, variance, skewness and kurtosis along an axis.
 
     Raises:
         ValueError: for an empty sample.

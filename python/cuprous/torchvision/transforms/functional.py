@@ -208,8 +208,8 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
         from PIL import ImageOps
 
         bands = len(img.getbands())  # a single number fills all bands; Pillow would fill only the first
-        colour = (int(fill),) * bands if bands > 1 and isinstance(fill, (int, float)) else fill
-        return ImageOps.expand(img, (left, top, right, bottom), colour)
+        color = (int(fill),) * bands if bands > 1 and isinstance(fill, (int, float)) else fill
+        return ImageOps.expand(img, (left, top, right, bottom), color)
     host = np.asarray(img)
     edges = [(top, bottom), (left, right), *[(0, 0)] * (host.ndim - 2)]
     options = {"constant_values": fill} if padding_mode == "constant" else {}
@@ -230,14 +230,14 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
         raise ValueError("num_output_channels should be either 1 or 3")
     if isinstance(img, Tensor):
         red, green, blue = (_shape.narrow(img, -3, k, 1) for k in range(3))
-        grey = red * 0.2989 + green * 0.587 + blue * 0.114
-        return grey if num_output_channels == 1 else _shape.cat([grey] * 3, -3)
-    grey = _through_pillow("to_grayscale", img, lambda picture: picture.convert("L"))
+        gray = red * 0.2989 + green * 0.587 + blue * 0.114
+        return gray if num_output_channels == 1 else _shape.cat([gray] * 3, -3)
+    gray = _through_pillow("to_grayscale", img, lambda picture: picture.convert("L"))
     if num_output_channels == 1:
-        return grey
-    if is_image(grey):
-        return pillow().merge("RGB", [grey] * 3)
-    return np.stack([grey] * 3, -1)
+        return gray
+    if is_image(gray):
+        return pillow().merge("RGB", [gray] * 3)
+    return np.stack([gray] * 3, -1)
 
 
 def _enhanced(kind: str, doc: str) -> Callable[[Any, float], Any]:
@@ -256,9 +256,9 @@ def _enhanced(kind: str, doc: str) -> Callable[[Any, float], Any]:
     return adjust
 
 
-adjust_brightness = _enhanced("Brightness", "Brighter or darker: 0 is black, 1 the image.")
-adjust_contrast = _enhanced("Contrast", "More or less contrast: 0 is grey, 1 the image.")
-adjust_saturation = _enhanced("Color", "More or less colour: 0 is grey, 1 the image.")
+adjust_brightness = _enhanced("Brightness", "Adjusts brightness: factor 0 gives a black image, 1 the original.")
+adjust_contrast = _enhanced("Contrast", "Adjusts contrast: factor 0 gives a gray image, 1 the original.")
+adjust_saturation = _enhanced("Color", "Adjusts color saturation: factor 0 gives a gray image, 1 the original.")
 
 
 def adjust_hue(img: Any, hue_factor: float) -> Any:

@@ -14,7 +14,7 @@ from cuprous.scipy.sparse.linalg._norms import norm
 
 _ITERATE = "use cg, gmres or bicgstab"
 _DENSE = "use cuprous.linalg on A.toarray()"
-#: The nearest alternative to functions of SciPy's that there are none of here.
+#: SciPy names that are not supported, each with the nearest alternative.
 ALTERNATIVES = {
     **dict.fromkeys(("factorized", "spilu", "splu", "spsolve_triangular", "SuperLU", "use_solver"), _ITERATE),
     **dict.fromkeys(("bicg", "gcrotmk", "lgmres", "qmr", "tfqmr"), _ITERATE),

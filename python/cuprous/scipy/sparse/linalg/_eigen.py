@@ -1,4 +1,4 @@
-"""A few eigenvalues of Hermitian matrices, and a few singular values, by Lanczos' iteration with thick restarts."""
+"""Eigenvalues of Hermitian matrices and singular values, a few at a time, by the thick-restart Lanczos method."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from cuprous.scipy.sparse.linalg._iterative import _norm
 
 
 class ArpackError(RuntimeError):
-    """Something that went wrong in an eigenvalue iteration."""
+    """An error in an eigenvalue iteration."""
 
 
 class ArpackNoConvergence(ArpackError):
-    """Not all eigenvalues were found in the iterations allowed.
+    """Not all eigenvalues converged within the allowed iterations.
 
-    `eigenvalues` and `eigenvectors` are those that were.
+    `eigenvalues` and `eigenvectors` hold those that did.
     """
 
     def __init__(self, msg: str, eigenvalues: ndarray, eigenvectors: ndarray) -> None:
@@ -29,7 +29,7 @@ class ArpackNoConvergence(ArpackError):
 
 
 def _order(values: Any, which: str, k: int) -> Any:
-    """Places of the wanted among ascending eigenvalues."""
+    """Returns the indices of the wanted eigenvalues among ascending ones."""
     import numpy as np
 
     n = values.size
@@ -48,34 +48,34 @@ def _order(values: Any, which: str, k: int) -> Any:
 def eigsh(A: Any, k: int = 6, M: Any = None, sigma: Any = None, which: str = "LM", v0: Any = None,
           ncv: int | None = None, maxiter: int | None = None, tol: float = 0, return_eigenvectors: bool = True,
           Minv: Any = None, OPinv: Any = None, mode: str = "normal", rng: Any = None) -> Any:  # fmt: skip
-    """k eigenvalues, ascending, and eigenvectors of a Hermitian matrix, by thick-restart Lanczos (Wu and Simon, 2000)
-    with full orthogonalisation. The vectors stay on the device; the projected problem is solved on the host.
+    """Returns k eigenvalues, ascending, and eigenvectors of a Hermitian matrix, by thick-restart Lanczos (Wu and Simon,
+    2000) with full orthogonalization. The vectors stay on the device; the projected problem is solved on the host.
 
     Args:
         A: a matrix or operator (n x n).
-        k: how many, less than n.
+        k: the number of eigenvalues, less than n.
         which: "LM" (largest magnitude), "SM", "LA" (largest), "SA" or "BE" (half from each end).
-        v0: where to start; random.
-        ncv: vectors kept at a time; min(n, max(2 k + 1, 20)).
-        maxiter: restarts at most; 10 n.
-        tol: relative accuracy; 0 is the dtype's.
-        return_eigenvectors: whether the vectors are wanted as well.
-        rng: a seed, or a generator of `cuprous.random`, for the start.
+        v0: the start vector; random by default.
+        ncv: the number of vectors kept at a time; min(n, max(2 k + 1, 20)) by default.
+        maxiter: the greatest number of restarts; 10 n by default.
+        tol: the relative accuracy; 0 means the dtype's precision.
+        return_eigenvectors: whether to return the eigenvectors too.
+        rng: a seed, or a generator of `cuprous.random`, for the start vector.
         M, sigma, Minv, OPinv, mode: not supported.
 
     Returns:
-        Eigenvalues (k), and eigenvectors in columns (n x k).
+        The eigenvalues (k), and the eigenvectors as columns (n x k).
 
     Raises:
-        ValueError: for matrices that are not square, and other `k`, `which` and `ncv`.
-        NotImplementedError: for generalised and shift-inverted problems.
-        ArpackNoConvergence: with what was found.
+        ValueError: for matrices that are not square, and invalid `k`, `which` and `ncv`.
+        NotImplementedError: for generalized and shift-inverted problems.
+        ArpackNoConvergence: with the pairs that converged.
     """
     for name, value in (("M", M), ("sigma", sigma), ("Minv", Minv), ("OPinv", OPinv)):
         if value is not None:
             raise NotImplementedError(f"[eigsh] {name}= is not supported; use linalg.eigh of A.toarray()")
     if mode != "normal":
-        raise NotImplementedError(f"[eigsh] mode={mode!r} is not supported; there is 'normal'")
+        raise NotImplementedError(f"[eigsh] mode={mode!r} is not supported; use 'normal'")
     a = aslinearoperator(A)
     n = a.shape[0]
     if a.shape[0] != a.shape[1]:
@@ -133,20 +133,20 @@ def _lanczos(a: LinearOperator, n: int, k: int, which: str, start: ndarray, size
             length = _norm(w)
             following = _core.map("where", length > 0, w / length, _core.full((), 0, dtype))
         rest = float(length)
-        # Each column was made before the next vector was there, so the upper triangle is what is known.
+        # Each column was computed before the next vector existed, so the upper triangle is the valid one.
         projected[:, locked:] = _core.to_numpy(columns).T[:, locked:]
         projected = np.triu(projected) + np.triu(projected, 1).conj().T
         ritz, combination = np.linalg.eigh(projected)
         chosen = np.sort(_order(ritz, which, k))
         errors = rest * np.abs(combination[-1, chosen])
-        # Below the rounding of the matrix itself nothing can be said.
+        # Errors below the rounding of the matrix itself cannot be resolved.
         good = errors <= np.maximum(tol * np.abs(ritz[chosen]), 4 * eps * np.abs(ritz).max())
         limit -= 1
         if good.all() or limit <= 0 or rest <= eps * max(np.abs(ritz).max(), 1e-300) or size == n:
             picked = chosen if limit > 0 or good.all() else chosen[good]
             vectors = (_core.from_numpy(np.ascontiguousarray(combination[:, picked].T)) @ basis).T
             return _core.from_numpy(ritz[picked].copy()), vectors, picked.size
-        # Restart from more than are wanted: half of the rest as well (Wu and Simon).
+        # Restart with more vectors than wanted: half of the rest as well (Wu and Simon).
         locked = min(k + (size - k) // 2, size - 1)
         again = np.sort(_order(ritz, which, locked))
         old = _core.from_numpy(np.ascontiguousarray(combination[:, again].T)) @ basis
@@ -159,26 +159,26 @@ def _lanczos(a: LinearOperator, n: int, k: int, which: str, start: ndarray, size
 def svds(A: Any, k: int = 6, ncv: int | None = None, tol: float = 0, which: str = "LM", v0: Any = None,
          maxiter: int | None = None, return_singular_vectors: Any = True, solver: str = "arpack", rng: Any = None,
          options: Any = None, *, random_state: Any = None) -> Any:  # fmt: skip
-    """k singular values, ascending, and vectors, by `eigsh` of AᴴA or AAᴴ, whichever is smaller. Small singular values
-    have half the digits.
+    """Returns k singular values, ascending, and singular vectors, by `eigsh` of AᴴA or AAᴴ, whichever is smaller. Small
+    singular values have half of the digits.
 
     Args:
         A: a matrix or operator (m x n).
-        k: how many, less than min(m, n).
+        k: the number of singular values, less than min(m, n).
         which: "LM" or "SM".
         return_singular_vectors: True, False, "u" or "vh".
-        ncv, tol, v0, maxiter, rng: as of `eigsh`.
-        solver: only "arpack" is supported. `options` are not.
+        ncv, tol, v0, maxiter, rng: as for `eigsh`.
+        solver, options: only the solver "arpack" without options is supported.
 
     Returns:
-        U (m x k), singular values (k) and Vᴴ (k x n), or the values alone.
+        U (m x k), the singular values (k) and Vᴴ (k x n), or only the values.
 
     Raises:
         NotImplementedError: for other solvers, and for options.
         ValueError: for an unknown `which` or `return_singular_vectors`.
     """
     if solver != "arpack":
-        raise NotImplementedError(f"[svds] solver={solver!r} is not supported; there is 'arpack'")
+        raise NotImplementedError(f"[svds] solver={solver!r} is not supported; use 'arpack'")
     if options is not None:
         raise NotImplementedError("[svds] options= is not supported")
     if which not in ("LM", "SM"):

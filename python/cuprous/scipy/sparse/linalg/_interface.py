@@ -1,4 +1,4 @@
-"""Linear operators: what solvers need to know of a matrix."""
+"""Linear operators, the interface between matrices and iterative solvers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from cuprous.scipy.sparse._checks import as_shape, is_number
 
 
 class LinearOperator:
-    """A matrix by its products with vectors.
+    """A matrix defined by its products with vectors.
 
     Args:
-        shape: its extents (m, n).
+        shape: the extents (m, n).
         matvec: the product with a vector of n elements (or n x 1).
         rmatvec: the product of the adjoint with a vector of m elements.
-        matmat: the product with a matrix of n rows; `matvec` column by column where there is none.
-        dtype: of its elements; found by a product with zeros where it is not given.
+        matmat: the product with a matrix of n rows; by default `matvec` column by column.
+        dtype: the dtype of the elements; by default found by a product with zeros.
         rmatmat: the product of the adjoint with a matrix of m rows.
 
     Raises:
@@ -58,16 +58,16 @@ class LinearOperator:
         return stack([product(x[:, j]).reshape(-1) for j in range(x.shape[1])], 1)
 
     def matvec(self, x: Any) -> ndarray:
-        """The product with a vector, of the vector's shape."""
+        """Returns the product with a vector, in the vector's shape."""
         x = self._checked(x, self.shape[1], "matvec", True)
         y = array(self._by_vector(x))
         return y.reshape(self.shape[0]) if x.ndim == 1 else y.reshape(self.shape[0], 1)
 
     def rmatvec(self, x: Any) -> ndarray:
-        """The product of the adjoint with a vector, of the vector's shape.
+        """Returns the product of the adjoint with a vector, in the vector's shape.
 
         Raises:
-            NotImplementedError: for an operator that was given none.
+            NotImplementedError: for an operator without `rmatvec`.
         """
         x = self._checked(x, self.shape[0], "rmatvec", True)
         if self._by_adjoint is None:
@@ -76,22 +76,22 @@ class LinearOperator:
         return y.reshape(self.shape[1]) if x.ndim == 1 else y.reshape(self.shape[1], 1)
 
     def matmat(self, X: Any) -> ndarray:
-        """The product with a matrix."""
+        """Returns the product with a matrix."""
         x = self._checked(X, self.shape[1], "matmat", False)
         return array(self._by_matrix(x)) if self._by_matrix else self._columns(x, self.matvec, self.shape[0])
 
     def rmatmat(self, X: Any) -> ndarray:
-        """The product of the adjoint with a matrix."""
+        """Returns the product of the adjoint with a matrix."""
         x = self._checked(X, self.shape[0], "rmatmat", False)
         if self._by_adjoint_matrix:
             return array(self._by_adjoint_matrix(x))
         return self._columns(x, self.rmatvec, self.shape[1])
 
     def dot(self, x: Any) -> Any:
-        """The product with a vector, matrix, number or operator.
+        """Returns the product with a vector, matrix, number or operator.
 
         Raises:
-            ValueError: for arrays of more than two axes, and operators whose shapes do not fit.
+            ValueError: for arrays with more than two axes, and operators whose shapes do not match.
         """
         if isinstance(x, LinearOperator):
             if self.shape[1] != x.shape[0]:
@@ -141,16 +141,16 @@ class LinearOperator:
         return self + -x if isinstance(x, LinearOperator) else NotImplemented
 
     def adjoint(self) -> LinearOperator:
-        """The conjugate of the transpose."""
+        """Returns the conjugate transpose."""
         return LinearOperator(self.shape[::-1], self.rmatvec, self.matvec, self.rmatmat, self.dtype, self.matmat)
 
     @property
     def H(self) -> LinearOperator:
-        """The conjugate of the transpose."""
+        """The conjugate transpose."""
         return self.adjoint()
 
     def transpose(self) -> LinearOperator:
-        """The transpose."""
+        """Returns the transpose."""
         return LinearOperator(
             self.shape[::-1], lambda v: _conj(self.rmatvec(_conj(v))), lambda v: _conj(self.matvec(_conj(v))),
             lambda v: _conj(self.rmatmat(_conj(v))), self.dtype, lambda v: _conj(self.matmat(_conj(v))),
@@ -179,7 +179,7 @@ def _composed(shape: Any, matvec: Any, rmatvec: Any, *parts: LinearOperator) -> 
 
 
 def aslinearoperator(A: Any) -> LinearOperator:
-    """A matrix (dense, sparse, or anything with `shape` and `matvec`) as an operator.
+    """Returns a matrix (dense, sparse, or any object with `shape` and `matvec`) as an operator.
 
     Raises:
         TypeError: for anything else.
@@ -206,10 +206,10 @@ def aslinearoperator(A: Any) -> LinearOperator:
 
 
 def system(A: Any, M: Any, x0: Any, b: Any) -> tuple[LinearOperator, LinearOperator | None, ndarray, ndarray]:
-    """Operator, preconditioner, start and right side of a square system, in its floating dtype.
+    """Returns operator, preconditioner, start vector and right-hand side of a square system, in its floating dtype.
 
     Raises:
-        ValueError: for systems that are not square, and sides that do not fit.
+        ValueError: for systems that are not square, and right-hand sides of the wrong shape.
     """
     a = aslinearoperator(A)
     if a.shape[0] != a.shape[1]:

@@ -1,4 +1,4 @@
-"""Krylov solvers of square systems. Each asks after an iteration (gmres: a cycle) whether it has converged, which waits
+"""Krylov solvers for square systems. Each checks for convergence after an iteration (gmres: after a cycle), which waits
 for the device."""
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ def _norm(x: ndarray) -> ndarray:
 
 
 def _dot(x: ndarray, y: ndarray) -> ndarray:
-    """The inner product, the first conjugated."""
+    """Returns the inner product, with the first vector conjugated."""
     first = _core.map("conjugate", x) if _dtypes.kind(x.dtype_name) == "c" else x
     return _core.reduce("sum", first * y, None)
 
 
 class _Solve:
-    """What the solvers share: a system, its tolerance, and how many iterations there may be."""
+    """The state that the solvers share: a system, its tolerance and the greatest number of iterations."""
 
     def __init__(self, A: Any, b: Any, x0: Any, M: Any, rtol: float, atol: float, maxiter: Any, default: int) -> None:
         self.a, before, self.x, self.b = system(A, M, x0, b)
@@ -40,7 +40,7 @@ class _Solve:
         return self.b - self.a.matvec(self.x)
 
     def nothing_to_do(self) -> bool:
-        """Is the right side zero? Then so is the solution."""
+        """Returns true if the right-hand side is zero, so that the solution is zero."""
         if self.size == 0:
             self.x = _core.full(self.x.shape, 0, self.x.dtype_name)
         return self.size == 0
@@ -60,15 +60,15 @@ def cg(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0,
 
     Args:
         A: a matrix or operator (n x n).
-        b: the right side (n or n x 1).
-        x0: where to start; zero.
+        b: the right-hand side (n or n x 1).
+        x0: the start vector; zero by default.
         rtol, atol: stops when the residual's norm is at most max(rtol · |b|, atol).
-        maxiter: iterations at most; 10 n.
+        maxiter: the greatest number of iterations; 10 n by default.
         M: an approximation of the inverse of A.
         callback: called with the current solution after each iteration.
 
     Returns:
-        The solution, and 0 or, if it was not reached, the number of iterations.
+        The solution, and 0 if it converged, otherwise the number of iterations.
     """
     s = _Solve(A, b, x0, M, rtol, atol, maxiter, 10)
     if s.nothing_to_do():
@@ -91,7 +91,7 @@ def cg(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0,
 
 def cgs(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None,
         M: Any = None, callback: Any = None) -> tuple[ndarray, int]:  # fmt: skip
-    """Solves A x = b by conjugate gradients squared (Sonneveld, 1989). Arguments and results as of `cg`; -10 is a
+    """Solves A x = b by conjugate gradients squared (Sonneveld, 1989). Arguments and results as for `cg`; -10 means
     breakdown."""
     s = _Solve(A, b, x0, M, rtol, atol, maxiter, 10)
     if s.nothing_to_do():
@@ -123,8 +123,8 @@ def cgs(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0
 
 def bicgstab(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None,
              M: Any = None, callback: Any = None) -> tuple[ndarray, int]:  # fmt: skip
-    """Solves A x = b by stabilised biconjugate gradients (van der Vorst, 1992). Arguments and results as of `cg`; -10
-    and -11 are breakdowns."""
+    """Solves A x = b by stabilized biconjugate gradients (van der Vorst, 1992). Arguments and results as for `cg`; -10
+    and -11 mean breakdown."""
     s = _Solve(A, b, x0, M, rtol, atol, maxiter, 10)
     if s.nothing_to_do():
         return s.x, 0
@@ -162,20 +162,20 @@ def bicgstab(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float 
 def gmres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, restart: int | None = None,
           maxiter: int | None = None, M: Any = None, callback: Any = None, callback_type: str | None = None
           ) -> tuple[ndarray, int]:  # fmt: skip
-    """Solves A x = b by generalised minimal residuals (Saad and Schultz, 1986), preconditioned on the right.
+    """Solves A x = b by generalized minimal residuals (Saad and Schultz, 1986), preconditioned on the right.
 
-    A cycle runs on the device without waiting: its vectors are made orthogonal by two passes of classical Gram-Schmidt,
+    A cycle runs on the device without waiting: its vectors are orthogonalized by two passes of classical Gram-Schmidt,
     and its small least-squares problem is solved on the host.
 
     Args:
-        A, b, x0, rtol, atol, M: as of `cg`.
-        restart: iterations of a cycle; 20.
-        maxiter: cycles at most; 10 n.
+        A, b, x0, rtol, atol, M: as for `cg`.
+        restart: the number of iterations in a cycle; 20 by default.
+        maxiter: the greatest number of cycles; 10 n by default.
         callback: called after each cycle.
-        callback_type: "x" gives it the solution, "pr_norm" the residual's norm relative to the right side's.
+        callback_type: "x" passes it the solution, "pr_norm" the residual's norm relative to the right-hand side's.
 
     Returns:
-        The solution, and 0 or, if it was not reached, the number of iterations.
+        The solution, and 0 if it converged, otherwise the number of iterations.
 
     Raises:
         ValueError: for an unknown `callback_type`.
@@ -203,7 +203,8 @@ def gmres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0
 
 
 def _arnoldi(s: _Solve, first: ndarray, cycle: int) -> tuple[ndarray, ndarray]:
-    """An orthonormal basis (rows) of the Krylov space, and the Hessenberg matrix (column by column, as rows)."""
+    """Returns an orthonormal basis (rows) of the Krylov space, and the Hessenberg matrix (each row holds one
+    column)."""
     n, name = first.size, first.dtype_name
     basis = _core.full((cycle + 1, n), 0, name)
     hessenberg = _core.full((cycle, cycle + 1), 0, name)
@@ -211,7 +212,7 @@ def _arnoldi(s: _Solve, first: ndarray, cycle: int) -> tuple[ndarray, ndarray]:
     is_complex = _dtypes.kind(name) == "c"
     for k in range(cycle):
         w = s.a.matvec(s.before(basis[k]))
-        # Rows that are still zero take nothing away, so that all steps are one program.
+        # Basis rows that are still zero contribute nothing, so all iterations share one program.
         for _ in range(2):
             parts = (_core.map("conjugate", basis) if is_complex else basis) @ w
             w = w - parts @ basis
@@ -224,12 +225,12 @@ def _arnoldi(s: _Solve, first: ndarray, cycle: int) -> tuple[ndarray, ndarray]:
 
 
 def _least(hessenberg: ndarray, size: float) -> ndarray:
-    """The combination of basis vectors with the least residual."""
+    """Returns the combination of basis vectors with the least residual."""
     import numpy as np
 
     matrix = _core.to_numpy(hessenberg).T
     lengths = np.abs(np.diagonal(matrix, -1))
-    # A space that maps onto itself ends where the next vector vanishes beside the others.
+    # If the Krylov space is invariant, it ends where the next vector's norm becomes negligible.
     limits = np.finfo(matrix.dtype)
     small = np.flatnonzero(lengths <= limits.eps * max(np.abs(matrix).max(), limits.tiny))
     k = int(small[0]) + 1 if small.size else matrix.shape[1]
@@ -245,18 +246,18 @@ def minres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float =
     """Solves (A - shift · I) x = b for a Hermitian A by minimal residuals (Paige and Saunders, 1975).
 
     Args:
-        A, b, x0, M, callback: as of `cg`; `M` must be positive definite.
+        A, b, x0, M, callback: as for `cg`; `M` must be positive definite.
         rtol: stops when the residual's norm is at most rtol · |b|.
-        shift: taken from the diagonal.
-        maxiter: iterations at most; 5 n.
+        shift: the number that is subtracted from the diagonal.
+        maxiter: the greatest number of iterations; 5 n by default.
         show, check: not supported.
 
     Returns:
-        The solution, and 0 or, if it was not reached, the number of iterations.
+        The solution, and 0 if it converged, otherwise the number of iterations.
 
     Raises:
         NotImplementedError: for `show` and `check`.
-        ValueError: for a preconditioner that is not definite.
+        ValueError: for a preconditioner that is not positive definite.
     """
     if show or check:
         raise NotImplementedError(f"[minres] {'show' if show else 'check'}= is not supported; use callback=")
@@ -287,7 +288,7 @@ def minres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float =
         if squared < 0:
             raise ValueError("indefinite preconditioner")
         beta_next = math.sqrt(squared)
-        # The rotations that turn the tridiagonal matrix into a triangle.
+        # Givens rotations that make the tridiagonal matrix upper triangular.
         diagonal = cosine * alpha - cosine_before * sine * beta
         above = sine * alpha + cosine_before * cosine * beta
         far = sine_before * beta

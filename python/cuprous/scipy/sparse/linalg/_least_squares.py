@@ -1,4 +1,4 @@
-"""Least squares."""
+"""Sparse least squares."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cuprous.scipy.sparse.linalg._iterative import _norm
 
 
 def _unit(x: ndarray) -> tuple[ndarray, float]:
-    """A vector of length one in that direction (zero for zero), and the length."""
+    """Returns a vector normalized to length one (zero stays zero), and its length."""
     length = float(_norm(x))
     return (x / length if length > 0 else x), length
 
@@ -22,26 +22,27 @@ def _unit(x: ndarray) -> tuple[ndarray, float]:
 def lsqr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e-6, conlim: float = 1e8,
          iter_lim: int | None = None, show: bool = False, calc_var: bool = False, x0: Any = None
          ) -> tuple[ndarray, int, int, float, float, float, float, float, float, ndarray]:  # fmt: skip
-    """Minimises |A x - b|² + damp² |x - x0|², or solves A x = b (Paige and Saunders, 1982).
+    """Minimizes |A x - b|² + damp² |x - x0|², or solves A x = b (Paige and Saunders, 1982).
 
     Args:
-        A: a matrix or operator (m x n) with products of its adjoint.
-        b: the right side (m or m x 1).
-        damp: damping.
-        atol, btol: relative errors of A and b that the result may come from.
-        conlim: stops when the estimated condition of A is greater; 0 is no limit.
-        iter_lim: iterations at most; 2 n.
+        A: a matrix or operator (m x n) whose adjoint can be multiplied too.
+        b: the right-hand side (m or m x 1).
+        damp: the damping factor.
+        atol, btol: the relative errors of A and b, which bound the attainable accuracy.
+        conlim: stops when the estimated condition number of A exceeds it; 0 means no limit.
+        iter_lim: the greatest number of iterations; 2 n by default.
         show: not supported.
         calc_var: whether to estimate the diagonal of (AᴴA + damp² I)⁻¹.
-        x0: where to start; zero.
+        x0: the start vector; zero by default.
 
     Returns:
-        x; why it stopped (0: x0 solves it, 1: solved, 2: least squares, 3: conlim, 4 to 6: as 1 to 3 as far as the
-        dtype goes, 7: iter_lim); iterations; |r|; sqrt(|r|² + damp² |x|²); estimates of |A|, of its condition, of
-        |Aᴴr|; |x|; the diagonal (zeros unless asked for).
+        x; the reason for stopping (0: x0 solves the system, 1: solved, 2: least-squares solution, 3: conlim, 4 to 6:
+        like 1 to 3, at the limit of the dtype's precision, 7: iter_lim); the number of iterations; |r|; sqrt(|r|² +
+        damp² |x|²); estimates of |A|, of its condition number, and of |Aᴴr|; |x|; the diagonal (zeros unless
+        requested).
 
     Raises:
-        ValueError: for sides that do not fit.
+        ValueError: for right-hand sides of the wrong shape.
         NotImplementedError: for `show`.
     """
     if show:
@@ -69,11 +70,11 @@ def lsqr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e
     r1_norm = r_norm
     while stop == 0 and count < limit:
         count += 1
-        # The next vectors of the bidiagonal form.
+        # The next vectors of the bidiagonalization.
         u, beta = _unit(a.matvec(v) - u * alpha)
         a_norm = math.sqrt(a_norm**2 + alpha**2 + beta**2 + damp**2)
         v_next, alpha_next = _unit(a.rmatvec(u) - v * beta) if beta > 0 else (v, 0.0)
-        # Rotations that take the damping and the subdiagonal away.
+        # Rotations that eliminate the damping and the subdiagonal.
         rho_damped = math.hypot(rho_bar, damp)
         psi, phi_bar = damp / rho_damped * phi_bar, rho_bar / rho_damped * phi_bar
         rho = math.hypot(rho_damped, beta)
@@ -86,7 +87,7 @@ def lsqr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e
         if calc_var:
             magnitude = _core.map("absolute", direction)
             variance = variance + magnitude * magnitude
-        # What is known of norms without looking at vectors.
+        # Estimates of norms from scalars alone, without the vectors.
         rest, gamma_bar = phi - sine * rho * z, -cosine * rho
         x_norm = math.sqrt(x_squares + (rest / gamma_bar) ** 2)
         gamma = math.hypot(gamma_bar, theta)
@@ -116,7 +117,8 @@ def _epsilon(dtype: str) -> float:
 
 def _verdict(residual: tuple[float, float, float], least: tuple[float, float], condition: tuple[float, float],
              last: bool) -> int:  # fmt: skip
-    """Why to stop, or 0: each pair is a measure and its limit; what cannot change a one any more is small enough."""
+    """Returns the reason to stop, or 0. Each pair is a measure and its limit; a measure m with 1 + m == 1 is below
+    rounding."""
     if residual[0] <= residual[1]:
         return 1
     if least[0] <= least[1]:

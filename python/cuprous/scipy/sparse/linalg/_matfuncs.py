@@ -1,4 +1,4 @@
-"""Powers, and systems solved directly."""
+"""Matrix powers and direct solution."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from cuprous.scipy.sparse._base import Sparse
 
 
 def matrix_power(A: Any, power: Any) -> Any:
-    """A square sparse matrix multiplied with itself.
+    """Returns a power of a square sparse matrix.
 
     Raises:
         ValueError: for a matrix that is not square, and negative powers.
-        TypeError: for powers that are no integers.
+        TypeError: for powers that are not integers.
     """
     m, n = A.shape
     if m != n:
@@ -37,15 +37,15 @@ def matrix_power(A: Any, power: Any) -> Any:
 
 
 def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
-    """Solves A x = b, as a dense system: memory and time are those of `cuprous.linalg.solve`.
+    """Solves A x = b as a dense system; memory and time are those of `cuprous.linalg.solve`.
 
     Args:
         A: a square sparse matrix.
-        b: a vector, or a matrix (sparse or dense) of right sides.
-        permc_spec, use_umfpack: how SciPy orders and solves; they change nothing here.
+        b: a vector, or a matrix (sparse or dense) of right-hand sides.
+        permc_spec, use_umfpack: options of SciPy's solver, ignored here.
 
     Raises:
-        ValueError: for a matrix that is not square, and sides that do not fit.
+        ValueError: for a matrix that is not square, and right-hand sides of the wrong shape.
         NotImplementedError: for more than 20,000 unknowns; use `cg`, `gmres` or `bicgstab`.
     """
     if not isinstance(A, Sparse):

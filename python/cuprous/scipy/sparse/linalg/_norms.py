@@ -16,20 +16,20 @@ def _squares(a: Any) -> Any:
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None) -> ndarray:
-    """The norm of a sparse matrix, or of its rows or columns.
+    """Returns the norm of a sparse matrix, or of its rows or columns.
 
     Args:
         x: the matrix.
-        ord: of a matrix None, "fro", 1, -1, inf or -inf; of vectors any number, inf, -inf or 0 as well.
-        axis: None or both axes for the matrix, one for the vectors along it.
+        ord: for a matrix None, "fro", 1, -1, inf or -inf; for vectors any number, inf, -inf or 0.
+        axis: None or both axes for the norm of the matrix, one axis for the norms of the vectors along it.
 
     Returns:
-        A 0-d or 1-d array.
+        An array with zero axes or one axis.
 
     Raises:
-        TypeError: for what is not sparse.
-        ValueError: for orders and axes that there are not.
-        NotImplementedError: for the singular values' orders 2, -2 and "nuc".
+        TypeError: for arguments that are not sparse.
+        ValueError: for invalid orders and axes.
+        NotImplementedError: for the orders 2, -2 and "nuc", which need singular values.
     """
     if not isinstance(x, Sparse):
         raise TypeError("input is not sparse. use cuprous.linalg.norm")
