@@ -239,11 +239,11 @@ def test_deterministic_mode_tells_what_a_gpu_adds_in_no_order() -> None:
 
 
 def test_one_hint_where_cudnn_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cuprous.torch.nn import _library
+    from cuprous.torch.nn import _cudnn_hint
 
     device = DEVICE if DEVICE != "cpu" else _core.stand_in_device()
-    monkeypatch.setattr(_library, "_asked", False)
-    monkeypatch.setattr(_library, "_core", SimpleNamespace(has_cudnn=lambda: False))
+    monkeypatch.setattr(_cudnn_hint, "_warned", False)
+    monkeypatch.setattr(_cudnn_hint, "_core", SimpleNamespace(has_cudnn=lambda: False))
     conv, x = torch.nn.Conv1d(2, 3, 3), torch.ones(1, 2, 8)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -14,46 +14,46 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import (
-    _arranging,
     _creation,
     _indexing,
     _ordering,
     _pointwise,
     _products,
+    _rearrangement,
     _reductions,
     _sampling,
-    _scattering,
+    _scatter_reduce,
     _shape,
     _statistics,
     _tensor,
-    _words,
+    _types,
 )  # fmt: skip
 from cuprous.torch._creation import *  # noqa: F403
 from cuprous.torch._info import finfo, iinfo
 from cuprous.torch._printing import set_printoptions
 from cuprous.torch._tensor import is_tensor
-from cuprous.torch._words import Size, device, dtype, set_default_device
+from cuprous.torch._types import Size, device, dtype, set_default_device
 
 _tensor.attach()
 
 from cuprous.torch import autograd, cuda, distributions, fft, func, linalg, nn, optim  # noqa: E402
 from cuprous.torch.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402
 
-globals().update(_words.DTYPES | _words.ALIASES)
-for _table in (_pointwise, _reductions, _shape, _indexing, _ordering, _products, _sampling, _arranging, _scattering,
-               _statistics):  # fmt: skip
+globals().update(_types.DTYPES | _types.ALIASES)
+for _table in (_pointwise, _reductions, _shape, _indexing, _ordering, _products, _sampling, _rearrangement,
+               _scatter_reduce, _statistics):  # fmt: skip
     globals().update(_table.FUNCTIONS)
 globals().update(linalg.FUNCTIONS)
 vmap = func.vmap
 for _name, _of in linalg.FUNCTIONS.items():
     setattr(Tensor, _name, _of)
-for _name, _of in _words.LEGACY.items():
+for _name, _of in _types.LEGACY.items():
     globals()[f"{_name}Tensor"] = _creation.legacy(_of)
 
 from cuprous.torch import (  # noqa: E402
-    _absent,
-    _paths,
-    _switches,
+    _import_aliases,
+    _placeholders,
+    _settings,
     accelerator,
     amp,
     backends,
@@ -65,7 +65,7 @@ from cuprous.torch.amp import _lists as _autocast_lists  # noqa: E402
 from cuprous.torch.amp import autocast, get_autocast_dtype, is_autocast_enabled  # noqa: E402
 from cuprous.torch.version import __version__  # noqa: E402, F401
 
-globals().update(_switches.FUNCTIONS)
+globals().update(_settings.FUNCTIONS)
 
 OutOfMemoryError = cuda.OutOfMemoryError
 relu, sigmoid = nn.functional.relu, nn.functional.sigmoid
@@ -78,7 +78,7 @@ for _name in ("celu", "prelu", "selu", "batch_norm", "group_norm", "instance_nor
               "feature_alpha_dropout", "kl_div", "poisson_nll_loss", "cosine_embedding_loss", "hinge_embedding_loss",
               "margin_ranking_loss", "triplet_margin_loss"):  # fmt: skip
     globals()[_name] = getattr(nn.functional, _name)
-cdist = nn._lookup.cdist
+cdist = nn._embedding.cdist
 is_grad_enabled = _core.is_grad_enabled
 pi, inf, nan, e = math.pi, math.inf, math.nan, math.e
 strided = None
@@ -86,22 +86,22 @@ strided = None
 
 def get_default_dtype() -> dtype:
     """The dtype of floats that say none."""
-    return _words.DTYPES[_core.t_default_dtype()]
+    return _types.DTYPES[_core.t_default_dtype()]
 
 
 def set_default_dtype(d: Any) -> None:
     """Sets the dtype of floats that say none."""
-    _core.t_set_default_dtype(_words.dtype_name(d))
+    _core.t_set_default_dtype(_types.dtype_name(d))
 
 
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """The dtype of an operation of two operands."""
-    return _words.DTYPES[_core.t_result_type(tensor1, tensor2)]
+    return _types.DTYPES[_core.t_result_type(tensor1, tensor2)]
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The dtype that holds both."""
-    return _words.DTYPES[_core.t_promote_types(type1.name, type2.name)]
+    return _types.DTYPES[_core.t_promote_types(type1.name, type2.name)]
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
@@ -149,6 +149,6 @@ def __getattr__(name: str) -> Any:
     return globals()[name]
 
 
-_absent.attach(sys.modules[__name__])
-_paths.attach()
+_placeholders.attach(sys.modules[__name__])
+_import_aliases.attach()
 _autocast_lists.attach(sys.modules[__name__], nn.functional)

@@ -9,17 +9,17 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._args import sizes, unsupported
-from cuprous.torch._words import DTYPES, LEGACY, device_word, dtype_name
+from cuprous.torch._types import DTYPES, LEGACY, dtype_name, resolve_device
 
 
 def _options(function: str, dtype: Any, device: Any, layout: Any, default: str | None = None) -> tuple[str, str]:
     """The engine's names of dtype and device; refuses what there is not."""
     unsupported(function, layout=(layout, None))
     name = (default or _core.t_default_dtype()) if dtype is None else dtype_name(dtype)
-    return name, device_word(device)
+    return name, resolve_device(device)
 
 
-def _asking(result: Tensor, requires_grad: bool, pin_memory: bool = False) -> Tensor:
+def _configured(result: Tensor, requires_grad: bool, pin_memory: bool = False) -> Tensor:
     if pin_memory:
         result = result.pin_memory()
     if requires_grad:
@@ -36,18 +36,22 @@ def tensor(
     """
     if isinstance(data, Tensor):
         copy = _core.t_cast(data.detach(), data.dtype_name if dtype is None else dtype_name(dtype))
-        return _asking(
-            _core.t_to_device(copy, device_word(data.device if device is None else device)), requires_grad, pin_memory
+        return _configured(
+            _core.t_to_device(copy, resolve_device(data.device if device is None else device)),
+            requires_grad,
+            pin_memory,
         )
     if isinstance(data, _core.ndarray):
-        return _asking(
+        return _configured(
             tensor(_core.t_wrap(data), dtype=dtype, device=device or _core.t_wrap(data).device), requires_grad
         )
     name = None if dtype is None else dtype_name(dtype)
-    word = device_word(device)
+    device_name = resolve_device(device)
     if isinstance(data, (bool, int, float, complex)):
-        return _asking(_core.t_full([], data, name or _number_dtype(type(data)), word), requires_grad, pin_memory)
-    return _asking(_core.t_wrap(_core.from_numpy(_host(data, name), word)), requires_grad, pin_memory)
+        return _configured(
+            _core.t_full([], data, name or _number_dtype(type(data)), device_name), requires_grad, pin_memory
+        )
+    return _configured(_core.t_wrap(_core.from_numpy(_host(data, name), device_name)), requires_grad, pin_memory)
 
 
 def _number_dtype(kind: type) -> str:
@@ -129,8 +133,8 @@ def _constant(name: str, value: int) -> Callable[..., Tensor]:
     def make(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
         unsupported(name, out=(out, None))
-        kind, word = _options(name, dtype, device, layout)
-        return _asking(_core.t_full(_extents(sizes_, size), value, kind, word), requires_grad, pin_memory)
+        kind, device_name = _options(name, dtype, device, layout)
+        return _configured(_core.t_full(_extents(sizes_, size), value, kind, device_name), requires_grad, pin_memory)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"A tensor filled with {name}."
@@ -144,8 +148,8 @@ def empty(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, la
           requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
     """A tensor of memory as it is."""
     unsupported("empty", out=(out, None), memory_format=(memory_format, None))
-    name, word = _options("empty", dtype, device, layout)
-    return _asking(_core.t_empty(_extents(sizes_, size), name, word), requires_grad, pin_memory)
+    name, device_name = _options("empty", dtype, device, layout)
+    return _configured(_core.t_empty(_extents(sizes_, size), name, device_name), requires_grad, pin_memory)
 
 
 def full(size: Sequence[int], fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None,
@@ -154,8 +158,8 @@ def full(size: Sequence[int], fill_value: Any, *, out: Any = None, dtype: Any = 
     unsupported("full", out=(out, None))
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
-    name, word = _options("full", dtype, device, layout, _number_dtype(type(fill_value)))
-    return _asking(_core.t_full(sizes((size,)), fill_value, name, word), requires_grad, pin_memory)
+    name, device_name = _options("full", dtype, device, layout, _number_dtype(type(fill_value)))
+    return _configured(_core.t_full(sizes((size,)), fill_value, name, device_name), requires_grad, pin_memory)
 
 
 def _count(start: float, end: float, step: float) -> int:
@@ -174,46 +178,48 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None, dtype
         start, end = 0, start
     start, end, step = (x.item() if isinstance(x, Tensor) else x for x in (start, end, step))
     whole = all(isinstance(x, int) for x in (start, end, step))
-    name, word = _options("arange", dtype, device, layout, "int64" if whole else None)
+    name, device_name = _options("arange", dtype, device, layout, "int64" if whole else None)
     n = _count(start, end, step)
     if whole:
-        grid = _core.t_iota([n], [step], start, word)
-        return _asking(grid if name == "int64" else _core.t_cast(grid, name), requires_grad, pin_memory)
+        grid = _core.t_iota([n], [step], start, device_name)
+        return _configured(grid if name == "int64" else _core.t_cast(grid, name), requires_grad, pin_memory)
     wide = "float64" if name in DTYPES and not DTYPES[name].is_complex else name
-    values = _core.t_map("add", _core.t_map("multiply", _core.t_iota([n], [1], 0, word), step, dtype=wide), start)
-    return _asking(_core.t_cast(values, name) if name != wide else values, requires_grad, pin_memory)
+    values = _core.t_map(
+        "add", _core.t_map("multiply", _core.t_iota([n], [1], 0, device_name), step, dtype=wide), start
+    )
+    return _configured(_core.t_cast(values, name) if name != wide else values, requires_grad, pin_memory)
 
 
 def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """`steps` values from start to end, both included, at equal distances."""
     unsupported("linspace", out=(out, None))
-    name, word = _options("linspace", dtype, device, layout)
+    name, device_name = _options("linspace", dtype, device, layout)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     start, end = (float(x) for x in (start, end))
     step = (end - start) / (steps - 1) if steps > 1 else 0.0
-    index = _core.t_iota([steps], [1], 0, word)
+    index = _core.t_iota([steps], [1], 0, device_name)
     forward = _core.t_map("add", _core.t_map("multiply", index, step, dtype="float64"), start)
     backward = _core.t_map("subtract", end, _core.t_map("multiply", (steps - 1) - index, step, dtype="float64"))
     values = _core.t_map("where", index < steps // 2, forward, backward) if steps > 1 else forward
-    return _asking(_core.t_cast(values, name), requires_grad)
+    return _configured(_core.t_cast(values, name), requires_grad)
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Any) -> Tensor:
     """base to the powers `linspace(start, end, steps)`."""
-    asking = options.pop("requires_grad", False)
-    return _asking(_core.t_map("power", base, linspace(start, end, steps, **options)), asking)
+    requires_grad = options.pop("requires_grad", False)
+    return _configured(_core.t_map("power", base, linspace(start, end, steps, **options)), requires_grad)
 
 
 def eye(n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
         requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Ones on the diagonal, zeros elsewhere."""
     unsupported("eye", out=(out, None))
-    name, word = _options("eye", dtype, device, layout)
+    name, device_name = _options("eye", dtype, device, layout)
     m = n if m is None else m
-    equal = _core.t_iota([n, m], [1, 0], 0, word) == _core.t_iota([n, m], [0, 1], 0, word)
-    return _asking(_core.t_cast(equal, name), requires_grad)
+    equal = _core.t_iota([n, m], [1, 0], 0, device_name) == _core.t_iota([n, m], [0, 1], 0, device_name)
+    return _configured(_core.t_cast(equal, name), requires_grad)
 
 
 # --- random numbers
@@ -223,12 +229,12 @@ class Generator:
     """A stream of random numbers, the same on every device. The values are not PyTorch's for the same seed."""
 
     def __init__(self, device: Any = None) -> None:
-        self.device = device_word(device or "cpu")
+        self.device = resolve_device(device or "cpu")
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed: int) -> Generator:
         """Starts the stream of a seed."""
-        self._seed, self._place = int(seed) & (1 << 64) - 1, _core.Counter(0)
+        self._seed, self._position = int(seed) & (1 << 64) - 1, _core.Counter(0)
         return self
 
     def initial_seed(self) -> int:
@@ -245,20 +251,20 @@ class Generator:
         """The place in the stream."""
         import numpy as np
 
-        return from_numpy(np.array([self._seed, self._place.value], np.uint64).view(np.uint8))
+        return from_numpy(np.array([self._seed, self._position.value], np.uint64).view(np.uint8))
 
     def set_state(self, new_state: Tensor) -> None:
         """Goes to a place that `get_state` gave."""
         import numpy as np
 
         seed, place = new_state.cpu().numpy().view(np.uint64)
-        self.manual_seed(int(seed))._place.value = int(place)
+        self.manual_seed(int(seed))._position.value = int(place)
 
-    def draw(self, kind: str, shape: Sequence[int], word: str) -> Tensor:
+    def draw(self, kind: str, shape: Sequence[int], device_name: str) -> Tensor:
         """The next numbers of a kind."""
         size = min(math.prod(max(n, 0) for n in shape), 2**62)  # t_random refuses impossible shapes
         # A block of the generator makes four 32-bit words or two 64-bit ones; one each is more than enough.
-        return _core.t_random(kind, list(shape), self._seed, self._place.take(size), word)
+        return _core.t_random(kind, list(shape), self._seed, self._position.take(size), device_name)
 
 
 default_generator = Generator()
@@ -289,7 +295,7 @@ def set_rng_state(new_state: Tensor) -> None:
     default_generator.set_state(new_state)
 
 
-def draw_floats(kind: str, shape: Sequence[int], name: str, word: str, generator: Any = None) -> Tensor:
+def draw_floats(kind: str, shape: Sequence[int], name: str, device_name: str, generator: Any = None) -> Tensor:
     """Uniform ("unit") or normal numbers of a float dtype.
 
     Raises:
@@ -298,7 +304,7 @@ def draw_floats(kind: str, shape: Sequence[int], name: str, word: str, generator
     if name not in ("float16", "bfloat16", "float32", "float64"):
         raise RuntimeError(f'"{kind}" not implemented for {name!r}')
     wide = name == "float64"
-    result = (generator or default_generator).draw(f"random_{kind}{64 if wide else 32}", shape, word)
+    result = (generator or default_generator).draw(f"random_{kind}{64 if wide else 32}", shape, device_name)
     return result if name in ("float32", "float64") else _core.t_cast(result, name)
 
 
@@ -307,8 +313,10 @@ def _floats(function: str, kind: str, doc: str) -> Callable[..., Tensor]:
              layout: Any = None, device: Any = None, requires_grad: bool = False,
              pin_memory: bool = False) -> Tensor:  # fmt: skip
         unsupported(function, out=(out, None))
-        name, word = _options(function, dtype, device, layout)
-        return _asking(draw_floats(kind, _extents(sizes_, size), name, word, generator), requires_grad, pin_memory)
+        name, device_name = _options(function, dtype, device, layout)
+        return _configured(
+            draw_floats(kind, _extents(sizes_, size), name, device_name, generator), requires_grad, pin_memory
+        )
 
     make.__name__ = make.__qualname__ = function
     make.__doc__ = doc
@@ -319,11 +327,11 @@ rand = _floats("rand", "unit", "Uniform on [0, 1).")
 randn = _floats("randn", "normal", "Normal with mean 0 and standard deviation 1.")
 
 
-def draw_integers(low: int, high: int, shape: Sequence[int], word: str, generator: Any = None) -> Tensor:
+def draw_integers(low: int, high: int, shape: Sequence[int], device_name: str, generator: Any = None) -> Tensor:
     """Integers of [low, high) as int64, each as likely as another to one part in 2**(64 - bits of the range)."""
     if high <= low:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    bits = (generator or default_generator).draw("random_bits64", shape, word)
+    bits = (generator or default_generator).draw("random_bits64", shape, device_name)
     # 63 bits, so that the remainder of a signed integer is not negative.
     positive = _core.t_cast(_core.t_map("right_shift", bits, 1, dtype="uint64"), "int64")
     return _core.t_map("add", _core.t_map("remainder", positive, high - low, dtype="int64"), low, dtype="int64")
@@ -343,19 +351,19 @@ def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = Non
         low = given.pop()
     if size is None or high is None or given:
         raise TypeError("randint() takes (high, size) or (low, high, size)")
-    name, word = _options("randint", dtype, device, layout, "int64")
-    result = draw_integers(low or 0, high, sizes((size,)), word, generator)
-    return _asking(result if name == "int64" else _core.t_cast(result, name), requires_grad)
+    name, device_name = _options("randint", dtype, device, layout, "int64")
+    result = draw_integers(low or 0, high, sizes((size,)), device_name, generator)
+    return _configured(result if name == "int64" else _core.t_cast(result, name), requires_grad)
 
 
 def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
              device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """The numbers below n in a random order: that of random 64-bit keys."""
     unsupported("randperm", out=(out, None))
-    name, word = _options("randperm", dtype, device, layout, "int64")
-    keys = (generator or default_generator).draw("random_bits64", [n], word)
+    name, device_name = _options("randperm", dtype, device, layout, "int64")
+    keys = (generator or default_generator).draw("random_bits64", [n], device_name)
     order = _core.t_wrap(_core.argsort(keys.as_array()))
-    return _asking(order if name == "int64" else _core.t_cast(order, name), requires_grad, pin_memory)
+    return _configured(order if name == "int64" else _core.t_cast(order, name), requires_grad, pin_memory)
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None,
@@ -457,7 +465,7 @@ def set_default_tensor_type(t: Any) -> None:
     Raises:
         TypeError: for what is no type of floats.
     """
-    from cuprous.torch._words import set_default_device
+    from cuprous.torch._types import set_default_device
 
     if isinstance(t, str):
         path, _, name = t.removeprefix("torch.").rpartition(".")

@@ -153,7 +153,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     return gather(input.reshape(-1), 0, index.reshape(-1)).reshape(index.dims)
 
 
-def _scattering(name: str, op: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
+def _scatter_functions(name: str, op: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
     def in_place(
         self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: Any = None
     ) -> Tensor:
@@ -178,8 +178,8 @@ def _scattering(name: str, op: str) -> tuple[Callable[..., Tensor], Callable[...
     return function, in_place
 
 
-scatter, scatter_ = _scattering("scatter", "set")
-scatter_add, scatter_add_ = _scattering("scatter_add", "add")
+scatter, scatter_ = _scatter_functions("scatter", "set")
+scatter_add, scatter_add_ = _scatter_functions("scatter_add", "add")
 
 
 def _rows(self: Tensor, dim: int, index: Tensor) -> tuple[int, Any, list[int]]:

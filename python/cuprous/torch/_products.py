@@ -118,8 +118,8 @@ def _distinct(x: Tensor, labels: list[str]) -> tuple[Tensor, list[str]]:
 
 
 def _summed(x: Tensor, labels: list[str], keep: set[str]) -> tuple[Tensor, list[str]]:
-    gone = [k for k, label in enumerate(labels) if label not in keep]
-    return (x.sum(gone), [label for label in labels if label in keep]) if gone else (x, labels)
+    removed = [k for k, label in enumerate(labels) if label not in keep]
+    return (x.sum(removed), [label for label in labels if label in keep]) if removed else (x, labels)
 
 
 def _pair(x: Tensor, a: list[str], y: Tensor, b: list[str], keep: set[str]) -> tuple[Tensor, list[str]]:
@@ -174,7 +174,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
     else:
         left, right = ([wrap_dim(d, t.ndim) for d in given] for given, t in zip(dims, (a, b), strict=True))
-    rows, columns = ([k for k in range(t.ndim) if k not in gone] for t, gone in ((a, left), (b, right)))
+    rows, columns = ([k for k in range(t.ndim) if k not in removed] for t, removed in ((a, left), (b, right)))
     inner = _product([a.dims[k] for k in left])
     product = _matmul(a.permute(rows + left).reshape(-1, inner), b.permute(right + columns).reshape(inner, -1))
     return product.reshape([*(a.dims[k] for k in rows), *(b.dims[k] for k in columns)])

@@ -11,7 +11,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _determinism
 from cuprous.torch._args import dims_of, wrap_dim, write_out
-from cuprous.torch._words import dtype_name
+from cuprous.torch._types import dtype_name
 
 _map, _reduce = _core.t_map, _core.t_reduce
 

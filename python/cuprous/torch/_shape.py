@@ -26,7 +26,7 @@ def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
         RuntimeError: where strides cannot say it.
         NotImplementedError: for a view with another dtype.
     """
-    from cuprous.torch._words import dtype as dtype_class
+    from cuprous.torch._types import dtype as dtype_class
 
     if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtype_class)):
         raise NotImplementedError("[view] a view with another dtype is not supported; use .to(dtype)")
@@ -79,11 +79,11 @@ def adjoint(input: Tensor) -> Tensor:
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without dimensions of extent 1: all of them, or those named."""
     if dim is None:
-        gone = {k for k, n in enumerate(input.dims) if n == 1}
+        removed = {k for k, n in enumerate(input.dims) if n == 1}
     else:
         named = dim if isinstance(dim, (tuple, list)) else (dim,)
-        gone = {k for k in (wrap_dim(d, input.ndim) for d in named) if input.ndim and input.dims[k] == 1}
-    kept = [k for k in range(input.ndim) if k not in gone]
+        removed = {k for k in (wrap_dim(d, input.ndim) for d in named) if input.ndim and input.dims[k] == 1}
+    kept = [k for k in range(input.ndim) if k not in removed]
     strides = input.stride_tuple()
     return _strided(input, [input.dims[k] for k in kept], [strides[k] for k in kept])
 
@@ -146,7 +146,7 @@ def broadcast_to(input: Tensor, *shape: Any) -> Tensor:
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that all broadcast to."""
     from cuprous._common.arguments import broadcast_shapes as common
-    from cuprous.torch._words import Size
+    from cuprous.torch._types import Size
 
     try:
         return Size(common(*(tuple(s) if not isinstance(s, int) else (s,) for s in shapes)))

@@ -9,19 +9,19 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import (
-    _arranging,
     _creation,
     _indexing,
     _ordering,
     _pointwise,
     _printing,
     _products,
+    _rearrangement,
     _reductions,
     _sampling,
-    _scattering,
+    _scatter_reduce,
     _shape,
     _statistics,
-    _words,
+    _types,
 )  # fmt: skip
 from cuprous.torch._args import unsupported, wrap_dim
 from cuprous.torch.autograd._hooks import RemovableHandle
@@ -55,15 +55,15 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
         elif isinstance(arg, bool) and place:
             non_blocking, copy = (arg, copy) if switches == 0 else (non_blocking, arg)
             switches += 1
-        elif isinstance(arg, (str, int, _words.device)):
+        elif isinstance(arg, (str, int, _types.device)):
             device = arg
         elif arg is not None:
             dtype = arg
     result = self
-    if dtype is not None and _words.dtype_name(dtype) != self.dtype_name:
-        result = _core.t_cast(result, _words.dtype_name(dtype))
+    if dtype is not None and _types.dtype_name(dtype) != self.dtype_name:
+        result = _core.t_cast(result, _types.dtype_name(dtype))
     if device is not None:
-        result = _core.t_to_device(result, _words.device_word(device), non_blocking)
+        result = _core.t_to_device(result, _types.resolve_device(device), non_blocking)
     return _core.t_cast(result, result.dtype_name) if copy and result is self else result
 
 
@@ -78,13 +78,13 @@ def _casting(name: str) -> Callable[..., Tensor]:
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The legacy name of the tensor's type; with a dtype the tensor in it."""
     if dtype is None:
-        name = next((legacy for legacy, of in _words.LEGACY.items() if of == self.dtype_name), self.dtype_name)
+        name = next((legacy for legacy, of in _types.LEGACY.items() if of == self.dtype_name), self.dtype_name)
         return f"torch.{'cuda.' if self.device_name != 'cpu' else ''}{name}Tensor"
     if isinstance(dtype, str):
         legacy = dtype.removeprefix("torch.").removeprefix("cuda.").removesuffix("Tensor")
         device = "cuda" if ".cuda." in dtype else "cpu"
         return to(
-            self, _words.DTYPES[_words.LEGACY[legacy]], device=self.device if device in self.device_name else device
+            self, _types.DTYPES[_types.LEGACY[legacy]], device=self.device if device in self.device_name else device
         )
     if isinstance(dtype, _creation.legacy):
         stays = dtype.is_cuda == (self.device_name != "cpu")
@@ -100,7 +100,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
     """The tensor on a GPU. With `non_blocking` the copy of a pinned tensor may still be under way on return; what is
     computed with the result comes after it."""
-    return to(self, device=_words.device("cuda" if device is None else device), non_blocking=non_blocking)
+    return to(self, device=_types.device("cuda" if device is None else device), non_blocking=non_blocking)
 
 
 def cpu(self: Tensor) -> Tensor:
@@ -315,10 +315,10 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     return memo[id(self)]
 
 
-def _rebuild(cls: type, host: Any, name: str, word: str, requires_grad: bool) -> Tensor:
+def _rebuild(cls: type, host: Any, name: str, device_name: str, requires_grad: bool) -> Tensor:
     value = _core.t_wrap(_core.from_numpy(host, "cpu"))
     value = value if name == value.dtype_name else _core.t_cast(value, name)
-    return cls(_core.t_to_device(value, word), requires_grad=requires_grad)
+    return cls(_core.t_to_device(value, device_name), requires_grad=requires_grad)
 
 
 def __reduce_ex__(self: Tensor, protocol: int) -> tuple[Any, ...]:
@@ -358,7 +358,7 @@ def new(self: Tensor, *args: Any) -> Tensor:
     """Sizes or values, with the tensor's dtype and device."""
     if not args or all(isinstance(a, int) for a in args):
         return _creation.empty(*(args or (0,)), dtype=self.dtype, device=self.device)
-    if len(args) == 1 and isinstance(args[0], _words.Size):
+    if len(args) == 1 and isinstance(args[0], _types.Size):
         return _creation.empty(args[0], dtype=self.dtype, device=self.device)
     return _creation.tensor(*args, dtype=self.dtype, device=self.device)
 
@@ -453,8 +453,8 @@ _PROPERTIES: dict[str, Callable[[Tensor], Any]] = _shape.PROPERTIES | {
 def attach() -> None:
     """Hands methods and hooks to the native type."""
     tables = (_pointwise.METHODS, _reductions.METHODS, _shape.METHODS, _indexing.METHODS, _ordering.METHODS,
-              _products.METHODS, _sampling.METHODS, _arranging.METHODS, _scattering.METHODS, _statistics.METHODS,
-              _METHODS)  # fmt: skip
+              _products.METHODS, _sampling.METHODS, _rearrangement.METHODS, _scatter_reduce.METHODS,
+              _statistics.METHODS, _METHODS)  # fmt: skip
     for table in tables:
         for name, method in table.items():
             setattr(Tensor, name, method)
@@ -467,4 +467,4 @@ def attach() -> None:
     Tensor.__array_priority__ = 1000  # type: ignore[attr-defined]  # so that NumPy leaves operators to the tensor
     _core.set_hook("tensor_new", lambda args, kwargs: _creation.tensor_new(*args, **(kwargs or {})))
     _indexing.attach()
-    _words.attach()
+    _types.attach()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprous.torch import _words, cuda
+from cuprous.torch import _types, cuda
 from cuprous.torch.cuda import (
     current_stream,
     device_count,
@@ -20,9 +20,9 @@ from cuprous.torch.cuda import (
 )
 
 
-def current_accelerator(check_available: bool = False) -> _words.device | None:
+def current_accelerator(check_available: bool = False) -> _types.device | None:
     """`device("cuda")` where there is a GPU that can be used, otherwise None."""
-    return _words.device("cuda") if is_available() else None
+    return _types.device("cuda") if is_available() else None
 
 
 def current_device_index() -> int:

@@ -40,10 +40,10 @@ class _Transform(Function):
 def _weighted(half: Tensor, dim: int, n: int, weight: float) -> Tensor:
     """Half a spectrum, of which all values but the first and, for even n, the last are weighted."""
     places = _core.t_iota([half.dims[dim]], [1], 0, half.device_name)
-    alone = _map("equal", places, 0)
+    unpaired = _map("equal", places, 0)
     if n % 2 == 0:
-        alone = _map("logical_or", alone, _map("equal", places, n // 2))
-    factor = _map("where", alone, 1.0, _core.t_full([], weight, _component(half), half.device_name))
+        unpaired = _map("logical_or", unpaired, _map("equal", places, n // 2))
+    factor = _map("where", unpaired, 1.0, _core.t_full([], weight, _component(half), half.device_name))
     return half * factor.reshape([-1] + [1] * (half.ndim - 1 - dim))
 
 
@@ -206,7 +206,7 @@ def _frequencies(name: str) -> Callable[..., Tensor]:
 
 
 def _default() -> Any:
-    from cuprous.torch._words import DTYPES
+    from cuprous.torch._types import DTYPES
 
     return DTYPES[_core.t_default_dtype()]
 

@@ -174,11 +174,11 @@ class profile:
                     with_stack=(with_stack, False), with_flops=(with_flops, False), with_modules=(with_modules, False),
                     experimental_config=(experimental_config, None))  # fmt: skip
         self._action = (lambda step: ProfilerAction.RECORD) if schedule is None else schedule
-        self._ready = on_trace_ready
+        self._on_trace_ready = on_trace_ready
         self._saved: list[_Span] = []
         self.step_num = 0
-        self._begun: int | None = None
-        self._taking: cuprous_profile | None = None
+        self._step_start: int | None = None
+        self._recording: cuprous_profile | None = None
         #: The whole of what was recorded last, line by line: a `cuprous.profile`.
         self.profile: cuprous_profile | None = None
 
@@ -199,16 +199,16 @@ class profile:
 
     def _begin(self) -> None:
         on = self._action(self.step_num) in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
-        if on and self._taking is None:
-            self._taking = cuprous_profile()
-            self._taking.start()
-        self._begun = _mark() if on else None
+        if on and self._recording is None:
+            self._recording = cuprous_profile()
+            self._recording.start()
+        self._step_start = _mark() if on else None
 
     def _finish(self) -> None:
-        if self._begun is not None:
+        if self._step_start is not None:
             _core.flush()
-            _core.profile_part(f"ProfilerStep#{self.step_num}", self._begun)
-            self._begun = None
+            _core.profile_part(f"ProfilerStep#{self.step_num}", self._step_start)
+            self._step_start = None
 
     def step(self) -> None:
         """Ends a step."""
@@ -224,15 +224,15 @@ class profile:
         self._save()
 
     def _save(self) -> None:
-        if self._taking is None:
+        if self._recording is None:
             return
-        taken, self._taking = self._taking, None
-        taken.stop()
-        self.profile = taken
-        spans = [_Span(name, begin, begin + length, device) for name, begin, length, device in taken.spans]
+        recorded, self._recording = self._recording, None
+        recorded.stop()
+        self.profile = recorded
+        spans = [_Span(name, begin, begin + length, device) for name, begin, length, device in recorded.spans]
         self._saved = sorted(spans, key=lambda span: span.end)
-        if self._ready is not None:
-            self._ready(self)
+        if self._on_trace_ready is not None:
+            self._on_trace_ready(self)
 
     def events(self) -> list[_Span]:
         """What was recorded last, in order."""

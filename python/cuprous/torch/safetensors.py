@@ -17,7 +17,7 @@ import numpy as np
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._core import Tensor
-from cuprous.torch import _words
+from cuprous.torch import _types
 
 _TO_NAME = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "I32": "int32",
@@ -100,7 +100,7 @@ class safe_open:
     def __init__(self, filename: Any, framework: str = "pt", device: Any = "cpu") -> None:
         if framework not in ("pt", "torch", "pytorch"):
             raise NotImplementedError(f"[safe_open] framework={framework!r} is not supported; use 'pt'")
-        self._device = _words.device_word(device)
+        self._device = _types.resolve_device(device)
         if not os.path.getsize(filename):
             raise SafetensorError(f"{filename} is empty")
         self._bytes = np.memmap(filename, np.uint8, "r")
@@ -153,7 +153,7 @@ def _header(data: memoryview, total: int) -> tuple[_Header, int]:
             if not isinstance(shape, list) or len(shape) > 64 or any(type(n) is not int or not 0 <= n < 1 << 63
                                                                      for n in (*shape, begin, end)):  # fmt: skip
                 raise SafetensorError(f"shape and offsets of {name!r} are not lists of integers")
-            itemsize = _words.DTYPES[_TO_NAME[entry["dtype"]]].itemsize
+            itemsize = _types.DTYPES[_TO_NAME[entry["dtype"]]].itemsize
             if math.prod(n or 1 for n in shape) * itemsize >= 1 << 62:
                 raise SafetensorError(f"{name!r} is too big: shape {shape}")
             size = math.prod(shape) * itemsize
@@ -170,10 +170,10 @@ def _header(data: memoryview, total: int) -> tuple[_Header, int]:
     return header, 8 + length
 
 
-def _tensor(data: memoryview, entry: dict[str, Any], word: str) -> Tensor:
+def _tensor(data: memoryview, entry: dict[str, Any], device_name: str) -> Tensor:
     begin, end = entry["data_offsets"]
     host = np.frombuffer(data[begin:end], np.uint8).view(_dtypes.numpy_dtype(_TO_NAME[entry["dtype"]]))
-    return _core.t_wrap(_core.from_numpy(host.reshape(entry["shape"]), word))
+    return _core.t_wrap(_core.from_numpy(host.reshape(entry["shape"]), device_name))
 
 
 __all__ = ["SafetensorError", "load", "load_file", "safe_open", "save", "save_file"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch.amp import _guard
+from cuprous.torch.amp import _speculative
 
 
 class GradScaler:
@@ -30,12 +30,12 @@ class GradScaler:
         self._scale: Tensor | None = None
         self._growth_tracker: Tensor | None = None
         #: Of each optimizer: whether steps are taken back rather than waited for.
-        self._guarded: dict[int, bool] = {}
+        self._uses_speculation: dict[int, bool] = {}
         self._new_round()
 
     def _new_round(self) -> None:
         #: Of each optimizer since the last update: whether some gradient is not finite, and whether it has stepped.
-        self._found: dict[int, Tensor] = {}
+        self._nonfinite: dict[int, Tensor] = {}
         self._stepped: set[int] = set()
 
     def _on(self, device: str) -> Tensor:
@@ -74,7 +74,7 @@ class GradScaler:
             return
         if id(optimizer) in self._stepped:
             raise RuntimeError("unscale_() is being called after step().")
-        if id(optimizer) in self._found:
+        if id(optimizer) in self._nonfinite:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         before = _core.set_grad_enabled(False)
         try:
@@ -95,7 +95,7 @@ class GradScaler:
             _core.set_grad_enabled(before)
         if bad is None:
             raise AssertionError("No inf checks were recorded for this optimizer.")
-        self._found[id(optimizer)] = _core.t_map("greater", bad, 0.0)
+        self._nonfinite[id(optimizer)] = _core.t_map("greater", bad, 0.0)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """The optimizer's step, unless a gradient is not finite. Waits where that is cheaper than taking a step back,
@@ -110,14 +110,14 @@ class GradScaler:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
         if id(optimizer) in self._stepped:
             raise RuntimeError("step() has already been called since the last update().")
-        if id(optimizer) not in self._found:
+        if id(optimizer) not in self._nonfinite:
             self.unscale_(optimizer)
         self._stepped.add(id(optimizer))
-        bad = self._found[id(optimizer)]
-        if id(optimizer) not in self._guarded:
-            self._guarded[id(optimizer)] = _guard.pays(optimizer)
-        if self._guarded[id(optimizer)] and not kwargs and _guard.fits(optimizer):
-            _guard.Guarded(optimizer, bad)
+        bad = self._nonfinite[id(optimizer)]
+        if id(optimizer) not in self._uses_speculation:
+            self._uses_speculation[id(optimizer)] = _speculative.is_worthwhile(optimizer)
+        if self._uses_speculation[id(optimizer)] and not kwargs and _speculative.is_supported(optimizer):
+            _speculative.SpeculativeStep(optimizer, bad)
             return None
         return None if bool(bad) else optimizer.step(**kwargs)
 
@@ -133,7 +133,7 @@ class GradScaler:
             device = self._device if self._scale is None else self._scale.device_name
             tracker = self._init_growth_tracker if self._growth_tracker is None else int(self._growth_tracker)
             self._set(float(new_scale), tracker, device)
-        elif not self._found or self._scale is None or self._growth_tracker is None:
+        elif not self._nonfinite or self._scale is None or self._growth_tracker is None:
             raise AssertionError("No inf checks were recorded prior to update.")
         else:
             before = _core.set_grad_enabled(False)
@@ -145,7 +145,7 @@ class GradScaler:
 
     def _move(self, scale: Tensor, tracker: Tensor) -> None:
         bad = None
-        for found in self._found.values():
+        for found in self._nonfinite.values():
             found = found.to(scale.device)
             bad = found if bad is None else _core.t_map("logical_or", bad, found)
         good = _core.t_map("where", bad, 0, _core.t_map("add", tracker, 1))

@@ -19,13 +19,13 @@ class set_detect_anomaly:
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self._before = _core.set_anomaly(_mode(mode, check_nan))
+        self._previous = _core.set_anomaly(_mode(mode, check_nan))
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *_: Any) -> None:
-        _core.set_anomaly(self._before)
+        _core.set_anomaly(self._previous)
 
 
 class detect_anomaly:
@@ -33,13 +33,13 @@ class detect_anomaly:
 
     def __init__(self, check_nan: bool = True) -> None:
         self._mode = _mode(True, check_nan)
-        self._before: list[str] = []
+        self._previous: list[str] = []
 
     def __enter__(self) -> None:
-        self._before.append(_core.set_anomaly(self._mode))
+        self._previous.append(_core.set_anomaly(self._mode))
 
     def __exit__(self, *_: Any) -> None:
-        _core.set_anomaly(self._before.pop())
+        _core.set_anomaly(self._previous.pop())
 
 
 def is_anomaly_enabled() -> bool:

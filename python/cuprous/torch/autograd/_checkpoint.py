@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._args import unsupported
-from cuprous.torch._trees import leaves, mapped, rebuilt
+from cuprous.torch._pytree import leaves, tree_map, unflatten
 
 
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
@@ -38,7 +38,7 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     state = get_rng_state() if preserve_rng_state else None
     # Inputs may be overwritten before they are needed again.
     saved: list[Any] = [_core.t_save(a) if isinstance(a, Tensor) else a for a in leaves((args, kwargs))]
-    form = mapped(lambda _: None, (args, kwargs))
+    form = tree_map(lambda _: None, (args, kwargs))
     start = _core.t_mark()
     outputs = function(*args, **kwargs)
     del args, kwargs
@@ -46,8 +46,8 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     results = [outputs] if single else list(outputs)
     places = [k for k, out in enumerate(results) if isinstance(out, Tensor)]
 
-    def again() -> list[Tensor]:
-        args, kwargs = rebuilt(form, [a.tensor() if isinstance(a, _core.Saved) else a for a in saved])
+    def recompute() -> list[Tensor]:
+        args, kwargs = unflatten(form, [a.tensor() if isinstance(a, _core.Saved) else a for a in saved])
         with _restored(state):
             made = function(*args, **kwargs)
         made = [made] if isinstance(made, Tensor) else list(made)
@@ -65,7 +65,7 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
         finally:
             set_rng_state(now)
 
-    for k, out in zip(places, _core.t_checkpoint([results[k] for k in places], start, again, saved), strict=True):
+    for k, out in zip(places, _core.t_checkpoint([results[k] for k in places], start, recompute, saved), strict=True):
         results[k] = out
     return results[0] if single else tuple(results)
 

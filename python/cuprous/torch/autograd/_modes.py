@@ -18,16 +18,16 @@ class _Mode:
     on = True
 
     def __init__(self) -> None:
-        self._before: list[bool] = []
+        self._previous: list[bool] = []
 
     def _copy(self) -> _Mode:
         return type(self)()
 
     def __enter__(self) -> None:
-        self._before.append(_core.set_grad_enabled(self.on))
+        self._previous.append(_core.set_grad_enabled(self.on))
 
     def __exit__(self, *_: Any) -> None:
-        _core.set_grad_enabled(self._before.pop())
+        _core.set_grad_enabled(self._previous.pop())
 
     def __call__(self, function: F) -> F:
         if getattr(getattr(function, "__code__", None), "co_flags", 0) & _GENERATOR:
@@ -76,7 +76,7 @@ class inference_mode(_Mode):
         return inference_mode(self.mode)
 
     def __enter__(self) -> None:
-        self._before.append(_core.set_grad_enabled(self.on and _core.is_grad_enabled()))
+        self._previous.append(_core.set_grad_enabled(self.on and _core.is_grad_enabled()))
 
 
 class set_grad_enabled(_Mode):
@@ -85,20 +85,20 @@ class set_grad_enabled(_Mode):
     def __init__(self, mode: bool) -> None:
         super().__init__()
         self.on = bool(mode)
-        self._first: bool | None = _core.set_grad_enabled(self.on)
+        self._initial: bool | None = _core.set_grad_enabled(self.on)
 
     def _copy(self) -> _Mode:
         return _Set(self.on)
 
     def __enter__(self) -> None:
         before = _core.set_grad_enabled(self.on)
-        self._before.append(before if self._first is None else self._first)
-        self._first = None
+        self._previous.append(before if self._initial is None else self._initial)
+        self._initial = None
 
     def __call__(self, function: F) -> F:
-        if self._first is not None:
-            _core.set_grad_enabled(self._first)
-            self._first = None
+        if self._initial is not None:
+            _core.set_grad_enabled(self._initial)
+            self._initial = None
         return super().__call__(function)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 
 
-class _Switches:
+class _Settings:
     """Attributes that may be set, and no others."""
 
     def __init__(self, **switches: Any) -> None:
@@ -21,7 +21,7 @@ class _Switches:
         self.__dict__[name] = value
 
 
-class _Library(_Switches):
+class _Library(_Settings):
     """A library that is there or not."""
 
     _there: bool
@@ -43,17 +43,17 @@ class _Library(_Switches):
 class _Flags:
     """Sets switches for a `with`."""
 
-    def __init__(self, switches: _Switches, values: dict[str, Any]) -> None:
-        self._switches, self._values = switches, values
+    def __init__(self, switches: _Settings, values: dict[str, Any]) -> None:
+        self._settings, self._values = switches, values
 
     def __enter__(self) -> None:
-        self._before = {name: getattr(self._switches, name) for name in self._values}
+        self._previous = {name: getattr(self._settings, name) for name in self._values}
         for name, value in self._values.items():
-            setattr(self._switches, name, value)
+            setattr(self._settings, name, value)
 
     def __exit__(self, *_: Any) -> None:
-        for name, value in self._before.items():
-            setattr(self._switches, name, value)
+        for name, value in self._previous.items():
+            setattr(self._settings, name, value)
 
 
 class _Cudnn(_Library):
@@ -75,7 +75,7 @@ class _Cudnn(_Library):
                              "deterministic": deterministic, "allow_tf32": allow_tf32})  # fmt: skip
 
 
-class _Cuda(_Switches):
+class _Cuda(_Settings):
     matmul: Any
     _sdp: dict[str, bool]
 
@@ -126,7 +126,7 @@ class _Cuda(_Switches):
 
 cudnn = _Cudnn(False, enabled=True, benchmark=False, benchmark_limit=10, deterministic=False, allow_tf32=True)
 cuda = _Cuda(
-    matmul=_Switches(allow_tf32=False, allow_fp16_reduced_precision_reduction=True,
+    matmul=_Settings(allow_tf32=False, allow_fp16_reduced_precision_reduction=True,
                      allow_bf16_reduced_precision_reduction=True, allow_fp16_accumulation=False,
                      fp32_precision="none"),
     _sdp={"flash": True, "mem_efficient": True, "cudnn": True, "math": True},

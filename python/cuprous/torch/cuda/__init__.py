@@ -1,7 +1,7 @@
 """`torch.cuda`: GPUs, their memory, streams and events. Programs that only ask for a GPU run without one."""
 
 from cuprous._core import OutOfMemoryError
-from cuprous.torch import _creation, _words
+from cuprous.torch import _creation, _types
 from cuprous.torch.cuda import _device, _memory, _streams, amp, nvtx
 from cuprous.torch.cuda._device import *  # noqa: F403
 from cuprous.torch.cuda._memory import *  # noqa: F403
@@ -43,7 +43,7 @@ def set_rng_state_all(new_states: list[object]) -> None:
         set_rng_state(state)
 
 
-for _name, _of in _words.LEGACY.items():
+for _name, _of in _types.LEGACY.items():
     globals()[f"{_name}Tensor"] = _creation.legacy(_of, "cuda")
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous import _core
-from cuprous.torch import _words
+from cuprous.torch import _types
 
 
 def device_count() -> int:
@@ -40,7 +40,7 @@ def current_device() -> int:
     """
     if not is_available():
         raise RuntimeError(_core.unusable_gpu_reason() or "no NVIDIA GPU is visible; `cuprous doctor` explains")
-    return _words.current_gpu()
+    return _types.current_gpu()
 
 
 def number_of(given: Any) -> int:
@@ -49,7 +49,7 @@ def number_of(given: Any) -> int:
         return current_device()
     if isinstance(given, int):
         return given
-    index = _words.device(given).index
+    index = _types.device(given).index
     return current_device() if index is None else index
 
 
@@ -64,7 +64,7 @@ def set_device(device: Any) -> None:
         return
     if number >= device_count():
         raise RuntimeError(f"CUDA error: invalid device ordinal {number}: there are {device_count()} usable GPUs")
-    _words.set_current_gpu(number)
+    _types.set_current_gpu(number)
 
 
 class device:
@@ -74,12 +74,12 @@ class device:
         self.idx = -1 if device is None else number_of(device)
 
     def __enter__(self) -> None:
-        self.prev_idx = _words.current_gpu()
+        self.prev_idx = _types.current_gpu()
         if self.idx >= 0:
             set_device(self.idx)
 
     def __exit__(self, *_: Any) -> None:
-        _words.set_current_gpu(self.prev_idx)
+        _types.set_current_gpu(self.prev_idx)
 
 
 class _Properties:

@@ -10,7 +10,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _creation, _reductions, _shape
 from cuprous.torch._args import tensor_of
-from cuprous.torch._words import Size
+from cuprous.torch._types import Size
 
 _map = _core.t_map
 

@@ -14,7 +14,7 @@ from cuprous.torch.distributions._base import LOG_2PI, Distribution, common, nor
 _map = _core.t_map
 
 
-class _Located(Distribution):
+class _LocationScale(Distribution):
     """Distributions moved by `loc` and stretched by `scale`: subclasses give the standard one."""
 
     has_rsample = True
@@ -39,7 +39,7 @@ class _Located(Distribution):
         return self._log_density((value - self.loc) / self.scale) - _map("log", self.scale)
 
 
-class Normal(_Located):
+class Normal(_LocationScale):
     """The normal distribution of a mean `loc` and a standard deviation `scale`."""
 
     def _draw(self, shape: Sequence[int]) -> Tensor:
@@ -71,7 +71,7 @@ class Normal(_Located):
         return 0.5 + 0.5 * LOG_2PI + _map("log", self.scale)
 
 
-class Laplace(_Located):
+class Laplace(_LocationScale):
     """Two exponential distributions back to back."""
 
     def _draw(self, shape: Sequence[int]) -> Tensor:
@@ -97,7 +97,7 @@ class Laplace(_Located):
         return 1 + _map("log", 2 * self.scale)
 
 
-class Gumbel(_Located):
+class Gumbel(_LocationScale):
     """The distribution of the largest of many."""
 
     def _draw(self, shape: Sequence[int]) -> Tensor:
@@ -121,7 +121,7 @@ class Gumbel(_Located):
         return _map("log", self.scale) + (1 + 0.5772156649015329)
 
 
-class Cauchy(_Located):
+class Cauchy(_LocationScale):
     """The distribution of a tangent of an angle."""
 
     def _draw(self, shape: Sequence[int]) -> Tensor:

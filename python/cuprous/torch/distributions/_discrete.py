@@ -147,7 +147,7 @@ class OneHotCategorical(Distribution):
         return self._categorical.entropy()
 
 
-class _Odds(Distribution):
+class _BinaryOutcome(Distribution):
     """Distributions of one probability, given as such or as its logit."""
 
     _parameters: ClassVar[dict[str, str]] = {"probs": "unit", "logits": "real"}
@@ -164,7 +164,7 @@ class _Odds(Distribution):
         super().__init__(self.probs.dims, (), validate_args)
 
 
-class Bernoulli(_Odds):
+class Bernoulli(_BinaryOutcome):
     """1 with a probability, otherwise 0."""
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
@@ -192,7 +192,7 @@ class Bernoulli(_Odds):
         return self.probs * (1 - self.probs)
 
 
-class Geometric(_Odds):
+class Geometric(_BinaryOutcome):
     """How often it fails before it works for the first time."""
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _trees
+from cuprous.torch import _pytree
 from cuprous.torch.autograd import functional
 from cuprous.torch.func._vmap import vmap
 
@@ -20,11 +20,11 @@ class _Level:
 
     def __enter__(self) -> None:
         _level[0] += 1
-        self._before = _core.set_grad_enabled(True)
+        self._previous = _core.set_grad_enabled(True)
 
     def __exit__(self, *_: Any) -> None:
         _level[0] -= 1
-        _core.set_grad_enabled(self._before)
+        _core.set_grad_enabled(self._previous)
 
 
 def _alias(x: Any, what: str) -> Tensor:
@@ -43,18 +43,18 @@ def _arguments(what: str, args: tuple[Any, ...], argnums: Any) -> tuple[list[Any
             raise RuntimeError(f"{what}: argnums={argnums} but the function takes {len(args)} positional arguments")
     full = list(args)
     for n in numbers:
-        full[n] = _trees.mapped(lambda x: _alias(x, what), args[n])
+        full[n] = _pytree.tree_map(lambda x: _alias(x, what), args[n])
     chosen = [full[n] for n in numbers]
-    return full, chosen, _trees.leaves(chosen)
+    return full, chosen, _pytree.leaves(chosen)
 
 
 def _released(tree: Any, inputs: list[Tensor]) -> Any:
     """Results without a place in the graph, unless somebody outside may ask for their gradients."""
-    tensors = [t for t in _trees.leaves(tree) if isinstance(t, Tensor) and t.requires_grad]
+    tensors = [t for t in _pytree.leaves(tree) if isinstance(t, Tensor) and t.requires_grad]
     fresh = [x for x in inputs if x.is_leaf]
     if _level[0] or len(fresh) < len(inputs) or not tensors or _core.t_other_leaves(tensors, fresh):
         return tree
-    return _trees.mapped(lambda t: t.detach() if isinstance(t, Tensor) else t, tree)
+    return _pytree.tree_map(lambda t: t.detach() if isinstance(t, Tensor) else t, tree)
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -78,7 +78,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
                                    f"with {value.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs "
                                    "instead?")  # fmt: skip
             found = functional._grads([value], inputs, [None], True)
-            gradient = _trees.rebuilt(chosen, list(found))
+            gradient = _pytree.unflatten(chosen, list(found))
         gradient = gradient[0] if isinstance(argnums, int) else tuple(gradient)
         gradient, value, aux = _released((gradient, value, aux), inputs)
         return gradient, (value, aux) if has_aux else value
@@ -105,16 +105,16 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         full, chosen, inputs = _arguments("vjp", primals, range(len(primals)))
         output = func(*full)
         output, aux = output if has_aux else (output, None)
-        outputs = _trees.tensors("vjp", output)
+        outputs = _pytree.tensors("vjp", output)
 
     def back(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         given = cotangents[0] if len(cotangents) == 1 else cotangents
-        seeds = _trees.tensors("vjp", given)
+        seeds = _pytree.tensors("vjp", given)
         if len(seeds) != len(outputs):
             raise RuntimeError(f"vjp: expected {len(outputs)} vectors, got {len(seeds)}")
         with _Level():
             found = functional._grads(outputs, inputs, seeds, True, retain=retain_graph)
-            result = tuple(_trees.rebuilt(chosen, list(found)))
+            result = tuple(_pytree.unflatten(chosen, list(found)))
         result = _released(result, [*inputs, *[s for s in seeds if s.requires_grad]])
         return result
 
@@ -131,9 +131,9 @@ def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any,
         full, _, inputs = _arguments("jvp", primals, range(len(primals)))
         output = func(*full)
         output, aux = output if has_aux else (output, None)
-        outputs = _trees.tensors("jvp", output)
-        vectors = _trees.tensors("jvp", tangents)
-        pushed = _trees.rebuilt(output, functional.pushed(outputs, inputs, vectors, True))
+        outputs = _pytree.tensors("jvp", output)
+        vectors = _pytree.tensors("jvp", tangents)
+        pushed = _pytree.unflatten(output, functional.pushed(outputs, inputs, vectors, True))
     output, pushed, aux = _released((output, pushed, aux), [*inputs, *[v for v in vectors if v.requires_grad]])
     return (output, pushed, aux) if has_aux else (output, pushed)
 
@@ -148,10 +148,10 @@ def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False,
             output = func(*full, **kwargs)
             output, aux = output if has_aux else (output, None)
             found = []
-            for y in _trees.tensors("jacrev", output):
-                made = _trees.rebuilt(chosen, list(functional.rows_of(y, inputs, True)))
+            for y in _pytree.tensors("jacrev", output):
+                made = _pytree.unflatten(chosen, list(functional.rows_of(y, inputs, True)))
                 found.append(made[0] if isinstance(argnums, int) else tuple(made))
-            jacobian = _trees.rebuilt(output, found)
+            jacobian = _pytree.unflatten(output, found)
         jacobian, aux = _released((jacobian, aux), inputs)
         return (jacobian, aux) if has_aux else jacobian
 

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous._core import Tensor
-from cuprous.torch import _shape, _trees
+from cuprous.torch import _pytree, _shape
 from cuprous.torch._args import wrap_dim
 
 
 def _spread(dims: Any, tree: Any) -> list[Any]:
     """A dimension (or None) for each of the contents of a nest."""
     if isinstance(dims, int) or dims is None:
-        return [dims] * len(_trees.leaves(tree))
+        return [dims] * len(_pytree.leaves(tree))
     if isinstance(dims, (tuple, list)) and isinstance(tree, (tuple, list)) and len(dims) == len(tree):
         return [d for part, of in zip(dims, tree, strict=True) for d in _spread(part, of)]
     if isinstance(dims, dict) and isinstance(tree, dict) and dims.keys() == tree.keys():
@@ -43,7 +43,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
     def called(*args: Any, **kwargs: Any) -> Any:
         from cuprous.torch._creation import get_rng_state, set_rng_state
 
-        contents = _trees.leaves(args)
+        contents = _pytree.leaves(args)
         dims = _spread(in_dims if isinstance(in_dims, int) else list(in_dims), list(args))
         extents = set()
         for x, d in zip(contents, dims, strict=True):
@@ -65,16 +65,16 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
             if state is not None:
                 set_rng_state(state)
             parts = [x if d is None else _shape.select(x, d, place) for x, d in zip(contents, dims, strict=True)]
-            results.append(func(*_trees.rebuilt(args, parts), **kwargs))
+            results.append(func(*_pytree.unflatten(args, parts), **kwargs))
         if not results:
             raise NotImplementedError("[vmap] a dimension of extent 0 is not supported")
-        columns = zip(*(_trees.leaves(result) for result in results), strict=True)
+        columns = zip(*(_pytree.leaves(result) for result in results), strict=True)
         targets = _spread(out_dims, results[0]) if not isinstance(out_dims, tuple) else list(out_dims)
         stacked = []
         for column, d in zip(columns, targets, strict=True):
             if not all(isinstance(y, Tensor) for y in column):
                 raise ValueError("vmap: the function must return tensors, got " + type(column[0]).__name__)
             stacked.append(column[0] if d is None else _shape.stack(column, d))
-        return _trees.rebuilt(results[0], stacked)
+        return _pytree.unflatten(results[0], stacked)
 
     return called

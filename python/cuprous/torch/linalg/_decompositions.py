@@ -78,10 +78,10 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     """`cholesky`, and 0 (int32) for each matrix, 1 for those that are not positive definite (whose L is NaN)."""
     matrices("linalg.cholesky_ex", A, square=True)
     from cuprous.linalg._decompositions import results
-    from cuprous.torch.linalg._solving import _bad
+    from cuprous.torch.linalg._solving import _has_nan
 
     plain = _wrap(results("cholesky", A.detach().as_array(), [A.dims[-2:]], None)[0])
-    info = _core.t_cast(_bad(plain), "int32")
+    info = _core.t_cast(_has_nan(plain), "int32")
     if bool(info.any()):
         if check_errors:
             raise LinAlgError("linalg.cholesky_ex: the input is not positive-definite.")

@@ -9,7 +9,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _reductions, _shape
 from cuprous.torch._args import wrap_dim, write_out
-from cuprous.torch._words import dtype_name
+from cuprous.torch._types import dtype_name
 from cuprous.torch.linalg._common import matrices
 from cuprous.torch.linalg._decompositions import eigvalsh, svdvals
 from cuprous.torch.linalg._solving import inv

@@ -66,8 +66,8 @@ class _Slogdet(Function):
         a, sign = ctx.saved_tensors
         factor = gs[-1]
         if a.is_complex():
-            turn = _map("imag", _map("multiply", conj(gs[0]), sign))
-            factor = _map("make_complex", factor, -turn)
+            phase = _map("imag", _map("multiply", conj(gs[0]), sign))
+            factor = _map("make_complex", factor, -phase)
         return factor.unsqueeze(-1).unsqueeze(-1) * adjoint(inv(a))
 
 
@@ -116,7 +116,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """The inverse, and 0 (int32) for each matrix, for singular ones 1; their inverse is NaN."""
     matrices("linalg.inv_ex", A, square=True)
     result = _wrap(_decompositions.results("solve", A.as_array(), [A.dims[-2:]], None, _identities(A).as_array())[0])
-    info = _core.t_cast(_bad(result), "int32")
+    info = _core.t_cast(_has_nan(result), "int32")
     if check_errors and bool(info.any()):
         raise LinAlgError("linalg.inv_ex: The input matrix is singular.")
     return inv_ex_result(inv(A) if A.requires_grad and not bool(info.any()) else result, info)
@@ -126,12 +126,12 @@ def _identities(a: Tensor) -> Tensor:
     return _core.t_expand(eye(a.dims[-1], a), list(a.dims))
 
 
-def _bad(x: Tensor) -> Tensor:
+def _has_nan(x: Tensor) -> Tensor:
     """Whether a stack's matrices hold NaN."""
     return _core.t_reduce("max", _map("isnan", x), [-2, -1], False)
 
 
-def _stretched(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+def _broadcast(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Two stacks of one shape."""
     batch = list(_shape.broadcast_shapes(a.dims[:-2], b.dims[:-2]))
     return tuple(_core.t_expand(x, [*batch, *x.dims[-2:]]) for x in (a, b))  # type: ignore[return-value]
@@ -160,7 +160,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
             f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
             f"({A.dims[-2]}x{A.dims[-1]} and {b.dims[-2]}x{b.dims[-1]})"
         )
-    a, b = _stretched(A if left else A.mT, b if left else b.mT)
+    a, b = _broadcast(A if left else A.mT, b if left else b.mT)
     with errors("torch.linalg.solve"):
         x: Tensor = _Solve.apply(a, b) if b.numel() else b.clone()
     x = x if left else x.mT
@@ -185,7 +185,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     matrices("linalg.solve_triangular", A, square=True)
     triangle = _shape.triu(A, int(unitriangular)) if upper else _shape.tril(A, -int(unitriangular))
     triangle = triangle + eye(A.dims[-1], A) if unitriangular else triangle
-    a, b = _stretched(triangle, B)
+    a, b = _broadcast(triangle, B)
     if not left:
         a, b = a.mT, b.mT
     with errors("linalg.solve_triangular"):

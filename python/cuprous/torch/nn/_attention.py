@@ -9,8 +9,8 @@ from cuprous._core import Tensor
 from cuprous.torch import _shape
 from cuprous.torch._reductions import softmax
 from cuprous.torch.backends import cuda as _switches
+from cuprous.torch.nn._cudnn_hint import prefer_cudnn
 from cuprous.torch.nn._dropout import dropout
-from cuprous.torch.nn._library import prefer_cudnn
 
 _map, _reduce = _core.t_map, _core.t_reduce
 
@@ -23,9 +23,9 @@ def _weights(scores: Tensor) -> Tensor:
     return _map("divide", powers, _map("where", _map("equal", total, 0), 1, total))
 
 
-def causal(rows: int, columns: int, word: str) -> Tensor:
+def causal(rows: int, columns: int, device_name: str) -> Tensor:
     """Where the column is not after the row (bool)."""
-    return _core.t_iota([rows, columns], [-1, 1], 0, word) <= 0
+    return _core.t_iota([rows, columns], [-1, 1], 0, device_name) <= 0
 
 
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,

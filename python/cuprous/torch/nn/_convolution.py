@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch.autograd import Function
-from cuprous.torch.nn._library import prefer_cudnn
+from cuprous.torch.nn._cudnn_hint import prefer_cudnn
 from cuprous.torch.nn._windows import Windows, batched, per_axis
 
 _SHORT = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
@@ -221,7 +221,7 @@ def _columns(x: Tensor, windows: Windows) -> Tensor:
     return seen.reshape(x.dims[0], x.dims[1] * windows.size, math.prod(windows.output))
 
 
-class _Fold(Function):
+class _FoldFunction(Function):
     """The way back of `unfold`, and the other way round."""
 
     @staticmethod
@@ -230,7 +230,7 @@ class _Fold(Function):
         n, channels = columns.dims[0], columns.dims[1] // windows.size
         padded = _core.t_full([n, channels, *windows.reach], 0, columns.dtype_name, columns.device_name)
         parts = columns.reshape(n, channels, windows.size, *windows.output)
-        if windows.apart:
+        if windows.disjoint:
             _core.t_update(windows.view(padded), parts.reshape(n, channels, *windows.kernel, *windows.output))
         else:
             for tap, part in zip(windows.taps(padded), parts.unbind(2), strict=True):
@@ -269,7 +269,7 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, p
             f"number of sliding blocks {windows.output[0]} * {windows.output[1]} = {count}, but got "
             f"input.size(2)={columns.dims[2]}."
         )
-    result: Tensor = _Fold.apply(columns, windows)
+    result: Tensor = _FoldFunction.apply(columns, windows)
     return result if input.ndim == 3 else result.squeeze(0)
 
 

@@ -211,7 +211,7 @@ max_unpool1d, max_unpool2d, max_unpool3d = map(_max_unpool, (1, 2, 3))
 
 
 def _sums(x: Tensor, windows: Windows) -> Tensor:
-    if windows.apart and windows.size > _FEW:
+    if windows.disjoint and windows.size > _FEW:
         seen = windows.view(windows.padded(x))
         lead = x.ndim - windows.rank
         return _reductions.sum(seen, list(range(lead, lead + windows.rank)))

@@ -8,8 +8,8 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _shape
 from cuprous.torch.amp._lists import state as state_of_autocast
-from cuprous.torch.nn import _sequences
-from cuprous.torch.nn._library import prefer_cudnn
+from cuprous.torch.nn import _recurrent_autograd
+from cuprous.torch.nn._cudnn_hint import prefer_cudnn
 
 _map, _linear = _core.t_map, _core.t_linear
 
@@ -69,20 +69,20 @@ def direction(mode: str, x: Tensor, sizes: Sequence[int], first: State, weights:
     sizes never grow. The outputs, packed likewise, and the last states of all sequences."""
     gates = project(mode, x, weights)
     if sizes[0] == sizes[-1] and weights[4] is None and not state_of_autocast.dtypes:
-        outputs, *last = _sequences.Recurrence.apply(
-            mode, len(sizes), reverse, _plainly(mode, sizes, reverse), gates, weights[1],
+        outputs, *last = _recurrent_autograd.Recurrence.apply(
+            mode, len(sizes), reverse, _differentiable_steps(mode, sizes, reverse), gates, weights[1],
             None if MODES[mode][3] else weights[3], *first,
         )  # fmt: skip
         return outputs, tuple(last)
     return _step_by_step(mode, gates, sizes, first, weights, reverse)
 
 
-def _plainly(mode: str, sizes: Sequence[int], reverse: bool) -> Callable[..., tuple[Tensor, ...]]:
-    def again(gates: Tensor, weight: Tensor, bias: Tensor | None, *first: Tensor) -> tuple[Tensor, ...]:
+def _differentiable_steps(mode: str, sizes: Sequence[int], reverse: bool) -> Callable[..., tuple[Tensor, ...]]:
+    def recompute(gates: Tensor, weight: Tensor, bias: Tensor | None, *first: Tensor) -> tuple[Tensor, ...]:
         outputs, last = _step_by_step(mode, gates, sizes, first, (weight, weight, None, bias, None), reverse)
         return outputs, *last
 
-    return again
+    return recompute
 
 
 def _step_by_step(mode: str, gates: Tensor, sizes: Sequence[int], first: State, weights: Weights,
@@ -92,12 +92,12 @@ def _step_by_step(mode: str, gates: Tensor, sizes: Sequence[int], first: State, 
         starts.append(starts[-1] + n)
     outputs: list[Tensor] = [None] * len(sizes)  # type: ignore[list-item]
     ended: list[State] = []
-    state = first if not reverse else tuple(_head(s, sizes[-1]) for s in first)
+    state = first if not reverse else tuple(_first_rows(s, sizes[-1]) for s in first)
     for t in range(len(sizes) - 1, -1, -1) if reverse else range(len(sizes)):
         n, now = sizes[t], state[0].dims[0]
         if n < now:
             ended.append(tuple(_shape.narrow(s, 0, n, now - n) for s in state))
-            state = tuple(_head(s, n) for s in state)
+            state = tuple(_first_rows(s, n) for s in state)
         elif n > now:
             more = [_shape.narrow(s, 0, now, n - now) for s in first]
             state = tuple(_shape.cat([s, m]) for s, m in zip(state, more, strict=True))
@@ -116,5 +116,5 @@ def together(mode: str, x: Tensor, states: list[Tensor], parameters: list[Tensor
     return _core.t_recurrent(mode, x, states, parameters, layers, both)
 
 
-def _head(s: Tensor, n: int) -> Tensor:
+def _first_rows(s: Tensor, n: int) -> Tensor:
     return s if s.dims[0] == n else _shape.narrow(s, 0, 0, n)

@@ -209,13 +209,13 @@ def _reflected(at: Tensor, low: float, high: float) -> Tensor:
     if span <= 0:
         return at * 0
     away = _map("absolute", at - low)
-    turns = _map("floor", away / span)
-    rest = away - turns.detach() * span
-    odd = _map("equal", _map("remainder", turns, 2), 1)
+    reflections = _map("floor", away / span)
+    rest = away - reflections.detach() * span
+    odd = _map("equal", _map("remainder", reflections, 2), 1)
     return _map("where", odd, high - rest, rest + low)
 
 
-def _kept(at: Tensor, n: int, padding_mode: str, align: bool) -> Tensor:
+def _clamped(at: Tensor, n: int, padding_mode: str, align: bool) -> Tensor:
     """Places brought inside, where the mode says so."""
     if padding_mode == "reflection":
         at = _reflected(at, 0, n - 1) if align else _reflected(at, -0.5, n - 0.5)
@@ -225,16 +225,16 @@ def _kept(at: Tensor, n: int, padding_mode: str, align: bool) -> Tensor:
 def _taps(at: Tensor, n: int, mode: str, padding_mode: str, align: bool) -> list[tuple[Tensor, Any]]:
     """The points along an axis of n that a place is made of, and their weights (None: 1)."""
     if mode == "nearest":
-        return [(_map("rint", _kept(at, n, padding_mode, align).detach()), None)]
+        return [(_map("rint", _clamped(at, n, padding_mode, align).detach()), None)]
     if mode == "bilinear":
-        at = _kept(at, n, padding_mode, align)
+        at = _clamped(at, n, padding_mode, align)
         low = _map("floor", at.detach())
         return [(point, 1 - _map("absolute", at - point)) for point in (low, low + 1)]
     # Each of the four points is brought inside by itself, after the weights are known.
     low = _map("floor", at.detach())
     t = at - low
     weights = (_cubic_far(t + 1), _cubic_near(t), _cubic_near(1 - t), _cubic_far(2 - t))
-    return [(_kept(low + k - 1, n, padding_mode, align), weight) for k, weight in enumerate(weights)]
+    return [(_clamped(low + k - 1, n, padding_mode, align), weight) for k, weight in enumerate(weights)]
 
 
 def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",

@@ -64,7 +64,9 @@ class Windows:
             (n - 1) * s + (k - 1) * d + 1 for n, s, k, d in zip(output, stride, kernel, dilation, strict=True)
         ]
         #: Whether no element is in two windows, or twice in one.
-        self.apart = all((k - 1) * d < s or n == 1 for k, d, s, n in zip(kernel, dilation, stride, output, strict=True))
+        self.disjoint = all(
+            (k - 1) * d < s or n == 1 for k, d, s, n in zip(kernel, dilation, stride, output, strict=True)
+        )
         self.size = math.prod(kernel)
 
     def places(self) -> Iterator[tuple[int, ...]]:
@@ -157,15 +159,15 @@ class Spread(Function):
         ctx.rest = windows, index
         lead, rank = list(y.dims[: y.ndim - windows.rank]), windows.rank
         padded = _core.t_full([*lead, *windows.reach], 0, y.dtype_name, y.device_name)
-        if windows.apart:
+        if windows.disjoint:
             # Written at once: every element is in one window at most.
             ones = [1] * rank
             wide = y.reshape([*lead, *ones, *windows.output])
             if index is not None:
                 strides = [math.prod(windows.kernel[k + 1 :]) for k in range(rank)]
                 place = _core.t_iota([*windows.kernel, *ones], [*strides, *([0] * rank)], 0, y.device_name)
-                here = _map("equal", index.reshape([*lead, *ones, *windows.output]), place)
-                wide = _map("where", here, wide, 0)
+                selected = _map("equal", index.reshape([*lead, *ones, *windows.output]), place)
+                wide = _map("where", selected, wide, 0)
             _core.t_update(windows.view(padded), wide)
         else:
             for at, tap in enumerate(windows.taps(padded)):

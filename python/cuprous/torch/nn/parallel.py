@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprous.torch import _words
+from cuprous.torch import _types
 from cuprous.torch.nn.modules.module import Module
 
 
@@ -12,7 +12,7 @@ def _one_device(function: str, device_ids: Any, output_device: Any) -> None:
     """Refuses more than one device: batches are not spread yet."""
     if device_ids is not None and len(device_ids) > 1:
         raise NotImplementedError(f"[{function}] device_ids={list(device_ids)!r} is not supported: give one device")
-    if output_device is not None and device_ids and _words.device(output_device) != _words.device(device_ids[0]):
+    if output_device is not None and device_ids and _types.device(output_device) != _types.device(device_ids[0]):
         raise NotImplementedError(f"[{function}] output_device={output_device!r} is not supported")
 
 

@@ -199,7 +199,7 @@ def strong_wolfe(along: Callable[[float], Point], start: Point, t: float, reach:
         calls += 1
     if not bracket:
         bracket = [start, point]
-    stuck = False
+    at_edge = False
     while calls < most:
         bracket.sort(key=lambda p: p[1])
         best, worst = bracket
@@ -210,13 +210,13 @@ def strong_wolfe(along: Callable[[float], Point], start: Point, t: float, reach:
         # A guess at the edge of the bracket twice in a row, or beyond it, would not narrow it.
         edge, width = min(high - t, t - low), high - low
         if edge < 0.1 * width:
-            if stuck or t >= high or t <= low:
+            if at_edge or t >= high or t <= low:
                 t = high - 0.1 * width if abs(t - high) < abs(t - low) else low + 0.1 * width
-                stuck = False
+                at_edge = False
             else:
-                stuck = True
+                at_edge = True
         else:
-            stuck = False
+            at_edge = False
         point = along(t)
         calls += 1
         if too_high(point) or point[1] >= best[1]:

@@ -22,7 +22,7 @@ class Optimizer:
     """
 
     #: A step that may have to be taken back (amp/_guard.py).
-    _unsettled: Any = None
+    _unresolved: Any = None
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -77,8 +77,8 @@ class Optimizer:
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One update; `closure` computes the loss and its gradients anew, and its result is given back."""
-        if self._unsettled is not None:
-            self._unsettled.settle()
+        if self._unresolved is not None:
+            self._unresolved.resolve()
         if self._pre_hooks:
             for hook in list(self._pre_hooks.values()):
                 hook(self, () if closure is None else (closure,), {})
@@ -113,15 +113,15 @@ class Optimizer:
     # --- state
     def state_dict(self) -> dict[str, Any]:
         """State and settings, with parameters as numbers."""
-        if self._unsettled is not None:
-            self._unsettled.settle()
+        if self._unresolved is not None:
+            self._unresolved.resolve()
         numbers = {id(p): k for k, p in enumerate(p for group in self.param_groups for p in group["params"])}
         groups = [
             {**{name: value for name, value in group.items() if name != "params"},
              "params": [numbers[id(p)] for p in group["params"]]}
             for group in self.param_groups
         ]  # fmt: skip
-        state = {numbers[id(p)]: {k: _laid_out(k, v) for k, v in own.items()} for p, own in self.state.items()}
+        state = {numbers[id(p)]: {k: _in_pytorch_layout(k, v) for k, v in own.items()} for p, own in self.state.items()}
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -135,14 +135,14 @@ class Optimizer:
             raise ValueError(
                 "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
             )
-        self._unsettled = None
-        mine: dict[int, Tensor] = {}
+        self._unresolved = None
+        parameters: dict[int, Tensor] = {}
         for group, other in zip(self.param_groups, saved, strict=True):
-            mine.update(zip(other["params"], group["params"], strict=True))
+            parameters.update(zip(other["params"], group["params"], strict=True))
             group.update(deepcopy({name: value for name, value in other.items() if name != "params"}))
         self.state.clear()
         for number, state in state_dict["state"].items():
-            p = mine[number]
+            p = parameters[number]
             self.state[p] = {name: _copied(name, value, p) for name, value in state.items()}
 
     def __repr__(self) -> str:
@@ -157,7 +157,7 @@ class Optimizer:
 _NUMBERS = ("step", "mu_product")
 
 
-def _laid_out(name: str, value: Any) -> Any:
+def _in_pytorch_layout(name: str, value: Any) -> Any:
     return _core.t_full([], float(value), "float32", "cpu") if name in _NUMBERS else value
 
 

@@ -6,7 +6,7 @@ import collections
 from collections.abc import Callable
 from typing import Any
 
-from cuprous.torch import _words
+from cuprous.torch import _types
 
 #: PyTorch's classes of storages: name and dtype.
 STORAGES = {
@@ -22,7 +22,7 @@ CLASS_OF = {dtype: name for name, dtype in STORAGES.items()}
 _added: dict[str, Any] = {}
 
 
-class Allowed(_words.Immutable):
+class Allowed(_types.Immutable):
     """A function that a file may call. It shows nothing else and cannot be changed."""
 
     __slots__ = ("_function",)
@@ -91,13 +91,13 @@ def _bytearray(*args: Any) -> bytearray:
 def _size(items: Any = ()) -> Any:
     if not all(isinstance(n, int) for n in items):
         raise ValueError("a torch.Size of something else than integers")
-    return _words.Size(items)
+    return _types.Size(items)
 
 
 def _device(*args: Any) -> Any:
     if not all(isinstance(arg, (str, int)) for arg in args):
         raise ValueError("a torch.device of something else than a name and a number")
-    return _words.device(*args)
+    return _types.device(*args)
 
 
 def _bytes(text: str, encoding: str) -> bytes:
@@ -117,7 +117,7 @@ PLAIN: dict[str, Any] = {
     "_codecs.encode": Allowed(_bytes),
     "torch.Size": Allowed(_size),
     "torch.device": Allowed(_device),
-    **{f"torch.{name}": dtype for name, dtype in _words.DTYPES.items()},
+    **{f"torch.{name}": dtype for name, dtype in _types.DTYPES.items()},
 }  # fmt: skip
 
 
@@ -152,12 +152,12 @@ class safe_globals:
         self._given = safe_globals
 
     def __enter__(self) -> None:
-        self._before = dict(_added)
+        self._previous = dict(_added)
         add_safe_globals(self._given)
 
     def __exit__(self, *_: Any) -> None:
         _added.clear()
-        _added.update(self._before)
+        _added.update(self._previous)
 
 
 def added() -> dict[str, Any]:

@@ -17,13 +17,13 @@ from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._core import Tensor
 from cuprous._functions.zip import entry_size
-from cuprous.torch import _words
+from cuprous.torch import _types
 from cuprous.torch.nn.parameter import Parameter
 from cuprous.torch.serialization._names import PLAIN, STORAGES, UNTYPED, Allowed
 from cuprous.torch.serialization._unpickle import Unpickler
 
 
-class _Kind(_words.Immutable):
+class _Kind(_types.Immutable):
     """A class of storages, as a file names it."""
 
     __slots__ = ("name",)
@@ -36,14 +36,14 @@ class _Kind(_words.Immutable):
 class _Bytes:
     """A storage: bytes, and where they are to go. This is what a function given as `map_location` gets and gives."""
 
-    def __init__(self, raw: np.ndarray[Any, Any], dtype: str | None, word: str) -> None:
-        self._raw, self._dtype, self._word = raw, dtype, word
+    def __init__(self, raw: np.ndarray[Any, Any], dtype: str | None, device_name: str) -> None:
+        self._raw, self._dtype, self._device_name = raw, dtype, device_name
         self._made: dict[str, Tensor] = {}
 
     @property
     def device(self) -> Any:
         """Where it is to go."""
-        return _words.device(self._word)
+        return _types.device(self._device_name)
 
     def cpu(self) -> _Bytes:
         """For the host's memory."""
@@ -51,7 +51,7 @@ class _Bytes:
 
     def cuda(self, device: Any = None) -> _Bytes:
         """For a GPU."""
-        return _Bytes(self._raw, self._dtype, _words.device("cuda" if device is None else device).word)
+        return _Bytes(self._raw, self._dtype, _types.device("cuda" if device is None else device).device_name)
 
     def tensor(self, name: str | None) -> Tensor:
         """All elements; the same tensor each time, so that views of it share memory."""
@@ -59,9 +59,9 @@ class _Bytes:
         if name is None:
             raise ValueError("a storage of bytes without a dtype")
         if name not in self._made:
-            itemsize = _words.DTYPES[name].itemsize
+            itemsize = _types.DTYPES[name].itemsize
             host = self._raw[: self._raw.size // itemsize * itemsize].view(_dtypes.numpy_dtype(name))
-            self._made[name] = _core.t_wrap(_core.from_numpy(host, self._word))
+            self._made[name] = _core.t_wrap(_core.from_numpy(host, self._device_name))
         return self._made[name]
 
 
@@ -85,7 +85,7 @@ def _placed(storage: Any, offset: int, size: Any, stride: Any, name: str | None)
 def _tensor(storage: Any, offset: int, size: Any, stride: Any, requires_grad: bool = False, hooks: Any = None,
             *rest: Any) -> Tensor:  # fmt: skip
     """`_rebuild_tensor_v2`, and v3, which adds the dtype."""
-    name = rest[0].name if rest and isinstance(rest[0], _words.dtype) else None
+    name = rest[0].name if rest and isinstance(rest[0], _types.dtype) else None
     result = _placed(storage, offset, size, stride, name)
     if requires_grad:
         result.requires_grad = True
@@ -164,10 +164,10 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
         with zipfile.ZipFile(f) as archive:
             return _load(_Archive(archive), map_location, str(name))
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OverflowError, struct.error) as error:
-        raise RuntimeError(f"[load] {name} {_looks(f)} ({error})") from None
+        raise RuntimeError(f"[load] {name} {_guess_format(f)} ({error})") from None
 
 
-def _looks(f: Any) -> str:
+def _guess_format(f: Any) -> str:
     """What a file that is no zip file seems to be."""
     try:
         if isinstance(f, (str, os.PathLike)):
@@ -211,14 +211,14 @@ def _load(archive: _Archive, map_location: Any, name: str) -> Any:
             entry = f"{root}data/{key}"
             if entry not in names:
                 raise ValueError(f"there is no storage {key!r}")
-            needed = count * (_words.DTYPES[dtype].itemsize if dtype else 1)
+            needed = count * (_types.DTYPES[dtype].itemsize if dtype else 1)
             if archive.size(entry) < needed:
                 raise ValueError(f"storage {key!r} has {archive.size(entry)} bytes, not {needed}")
             raw = np.frombuffer(archive.read(entry, needed), np.uint8)
             if swap:
                 if dtype is None:
                     raise NotImplementedError("[load] storages of bytes from big-endian machines are not supported")
-                width = _words.DTYPES[dtype].itemsize // (2 if dtype.startswith("complex") else 1)
+                width = _types.DTYPES[dtype].itemsize // (2 if dtype.startswith("complex") else 1)
                 raw = raw.reshape(-1, width)[:, ::-1].reshape(-1)
             found[key] = _moved(_Bytes(raw, dtype, "cpu"), location, map_location)
         return found[key]
@@ -234,14 +234,14 @@ def _load(archive: _Archive, map_location: Any, name: str) -> Any:
 
 
 def _moved(storage: _Bytes, location: str, map_location: Any) -> _Bytes:
-    if callable(map_location) and not isinstance(map_location, _words.device):
+    if callable(map_location) and not isinstance(map_location, _types.device):
         placed = map_location(storage, location)
         if placed is not None:
             return placed
         map_location = None
     if isinstance(map_location, dict):
         map_location = map_location.get(location)
-    target = _words.device(location if map_location is None else map_location)
+    target = _types.device(location if map_location is None else map_location)
     if target.type == "cuda":
         reason = None if _core.device_count() else _core.unusable_gpu_reason() or "no GPU is visible"
         if reason is not None:
@@ -249,4 +249,4 @@ def _moved(storage: _Bytes, location: str, map_location: Any) -> _Bytes:
                 f"Attempting to deserialize object on a CUDA device ({location!r}), but it cannot be used: {reason}. "
                 "Use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
             )
-    return _Bytes(storage._raw, storage._dtype, target.word)
+    return _Bytes(storage._raw, storage._dtype, target.device_name)

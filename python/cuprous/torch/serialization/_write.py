@@ -18,7 +18,7 @@ import numpy as np
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _words
+from cuprous.torch import _types
 from cuprous.torch.nn.parameter import Parameter
 from cuprous.torch.serialization._names import CLASS_OF, UNTYPED
 
@@ -87,7 +87,7 @@ class _Pickler(pickle._Pickler):
         """Writes an object."""
         if isinstance(obj, _Global):
             self.write(obj.line)  # type: ignore[attr-defined]
-        elif isinstance(obj, _words.dtype):
+        elif isinstance(obj, _types.dtype):
             self.write(_Global("torch", obj.name).line)  # type: ignore[attr-defined]
         else:
             super().save(obj.item() if isinstance(obj, np.generic) else obj, save_persistent_id)  # type: ignore[misc]
@@ -97,19 +97,19 @@ class _Pickler(pickle._Pickler):
         if not isinstance(obj, _Storage):
             return None
         name = CLASS_OF.get(obj.dtype)
-        word = obj.tensor.device_name
+        device_name = obj.tensor.device_name
         count = obj.size if name else obj.size * obj.tensor.element_size()
         kind = _Global("torch", name) if name else _Global("torch.storage", UNTYPED)
-        return "storage", kind, obj.key, word, count
+        return "storage", kind, obj.key, device_name, count
 
     def reducer_override(self, obj: Any) -> Any:
         """How an object is made again."""
         if isinstance(obj, Tensor):
             return self._tensor(obj)
-        if isinstance(obj, _words.device):
+        if isinstance(obj, _types.device):
             args: tuple[Any, ...] = (obj.type,) if obj.index is None else (obj.type, obj.index)
             return _Global("torch", "device"), args
-        if type(obj) is _words.Size:
+        if type(obj) is _types.Size:
             return _Global("torch", "Size"), (tuple(obj),)
         if type(obj) in _FIT or any(obj is named for named in _NAMED):
             return NotImplemented

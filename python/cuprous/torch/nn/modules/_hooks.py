@@ -34,12 +34,12 @@ class Hooks:
         number = add(hooks, hook, prepend)
         object.__setattr__(self, "_hooked", True)
 
-        def undo() -> None:
+        def remove_hook() -> None:
             hooks.pop(number, None)
             some = bool(self._forward_hooks or self._forward_pre_hooks or self._backward_hooks)
             object.__setattr__(self, "_hooked", some)
 
-        return RemovableHandle(undo)
+        return RemovableHandle(remove_hook)
 
     def register_forward_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False,
                               always_call: bool = False) -> RemovableHandle:  # fmt: skip
@@ -71,12 +71,12 @@ class Hooks:
     def _with_hooks(self, args: Any, kwargs: Any) -> Any:
         """`forward` with the hooks around it."""
         for hook, with_kwargs in list(self._forward_pre_hooks.values()):
-            answer = hook(self, args, kwargs) if with_kwargs else hook(self, args)
-            if answer is not None and with_kwargs:
-                args, kwargs = answer
-            elif answer is not None:
-                args = answer if isinstance(answer, tuple) else (answer,)
-        back = _Back(self) if self._backward_hooks else None
+            replacement = hook(self, args, kwargs) if with_kwargs else hook(self, args)
+            if replacement is not None and with_kwargs:
+                args, kwargs = replacement
+            elif replacement is not None:
+                args = replacement if isinstance(replacement, tuple) else (replacement,)
+        back = _BackwardHooks(self) if self._backward_hooks else None
         args = args if back is None else back.inputs(args)
         try:
             result = self.forward(*args, **kwargs)
@@ -86,13 +86,13 @@ class Hooks:
                     hook(self, args, kwargs, None) if with_kwargs else hook(self, args, None)
             raise
         for hook, with_kwargs, _ in list(self._forward_hooks.values()):
-            answer = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
-            if answer is not None:
-                result = answer
+            replacement = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
+            if replacement is not None:
+                result = replacement
         return result if back is None else back.outputs(result)
 
 
-class _Back:
+class _BackwardHooks:
     """One call of a module whose backward hooks wait for gradients: an identity before it and one behind it."""
 
     def __init__(self, module: Any) -> None:
@@ -106,7 +106,7 @@ class _Back:
         if not any(args[k].requires_grad for k in places):
             return args
         self.waits = True
-        through = _Through.apply(self._at_inputs, *(args[k] for k in places))
+        through = _GradientHook.apply(self._at_inputs, *(args[k] for k in places))
         changed = list(args)
         for k, t in zip(places, through if isinstance(through, tuple) else (through,), strict=True):
             changed[k] = t
@@ -118,7 +118,7 @@ class _Back:
         places = [k for k, r in enumerate(parts) if isinstance(r, Tensor)]
         if not any(parts[k].requires_grad for k in places):
             return result
-        through = _Through.apply(self._at_outputs, *(parts[k] for k in places))
+        through = _GradientHook.apply(self._at_outputs, *(parts[k] for k in places))
         for k, t in zip(places, through if isinstance(through, tuple) else (through,), strict=True):
             parts[k] = t
         return type(result)(parts) if several else parts[0]
@@ -126,9 +126,9 @@ class _Back:
     def _at_outputs(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
         for hook, before in list(self.module._backward_hooks.values()):
             if before:
-                answer = hook(self.module, gradients)
-                if answer is not None:
-                    gradients = answer if isinstance(answer, tuple) else (answer,)
+                replacement = hook(self.module, gradients)
+                if replacement is not None:
+                    gradients = replacement if isinstance(replacement, tuple) else (replacement,)
         self.grad_output = gradients
         if not self.waits:
             self._call((None,))
@@ -140,19 +140,19 @@ class _Back:
     def _call(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
         for hook, before in list(self.module._backward_hooks.values()):
             if not before:
-                answer = hook(self.module, gradients, self.grad_output)
-                if answer is not None:
-                    gradients = answer if isinstance(answer, tuple) else (answer,)
+                replacement = hook(self.module, gradients, self.grad_output)
+                if replacement is not None:
+                    gradients = replacement if isinstance(replacement, tuple) else (replacement,)
         return gradients
 
 
-class _Through(Function):
+class _GradientHook(Function):
     """Tensors as they are; their gradients pass by a function."""
 
     @staticmethod
-    def forward(ctx: Any, see: Callable[..., Any], *tensors: Tensor) -> Any:
+    def forward(ctx: Any, callback: Callable[..., Any], *tensors: Tensor) -> Any:
         """The tensors."""
-        ctx.see = see
+        ctx.callback = callback
         ctx.set_materialize_grads(False)
         views = tuple(t.view(t.dims) for t in tensors)
         return views if len(views) > 1 else views[0]
@@ -160,4 +160,4 @@ class _Through(Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         """What the function makes of the gradients."""
-        return (None, *ctx.see(gradients))
+        return (None, *ctx.callback(gradients))

@@ -6,7 +6,7 @@ from typing import Any
 
 from cuprous._core import Tensor
 from cuprous.torch import _creation
-from cuprous.torch._words import DTYPES
+from cuprous.torch._types import DTYPES
 from cuprous.torch.nn import functional as F
 from cuprous.torch.nn import init
 from cuprous.torch.nn.modules.module import Module

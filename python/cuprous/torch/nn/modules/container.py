@@ -20,16 +20,16 @@ class _Numbered(Module):
         if isinstance(index, slice):
             chosen = list(self._modules.values())[index]
             return type(self)(*chosen) if isinstance(self, Sequential) else type(self)(chosen)
-        return list(self._modules.values())[self._place(index)]
+        return list(self._modules.values())[self._position(index)]
 
-    def _place(self, index: int) -> int:
+    def _position(self, index: int) -> int:
         index = operator.index(index)
         if not -len(self._modules) <= index < len(self._modules):
             raise IndexError(f"index {index} is out of range")
         return index
 
     def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, list(self._modules)[self._place(index)], module)
+        setattr(self, list(self._modules)[self._position(index)], module)
 
     def __delitem__(self, index: Any) -> None:
         kept = list(self._modules.values())

@@ -32,7 +32,7 @@ class LazyModule(Module):
 
         given = inspect.signature(self._plain.__init__).bind(self, 1, *args, **kwargs).arguments
         self._plain.__init__(self, given.get("groups", 1), *args, **kwargs)
-        object.__setattr__(self, "_given", (args, kwargs))
+        object.__setattr__(self, "_arguments", (args, kwargs))
         setattr(self, self._width[0], 0)
         for table in (self._parameters, self._buffers):
             for name, value in table.items():
@@ -41,7 +41,7 @@ class LazyModule(Module):
 
     def _become(self, width: int, like: Tensor) -> None:
         """Parameters of their shapes, in the dtype and on the device that the empty ones had; then a plain layer."""
-        args, kwargs = self._given
+        args, kwargs = self._arguments
         fresh = self._plain(width, *args, **kwargs)
         for table, source in ((self._parameters, fresh._parameters), (self._buffers, fresh._buffers)):
             for name, value in source.items():
@@ -55,7 +55,7 @@ class LazyModule(Module):
                 else:
                     table[name] = made
         setattr(self, self._width[0], width)
-        del self.__dict__["_given"]
+        del self.__dict__["_arguments"]
         object.__setattr__(self, "__class__", self._plain)
 
     def __call__(self, input: Tensor, *args: Any, **kwargs: Any) -> Any:

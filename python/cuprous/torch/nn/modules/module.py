@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _words
+from cuprous.torch import _types
 from cuprous.torch.autograd._hooks import RemovableHandle
 from cuprous.torch.nn.modules._hooks import Hooks, add
 from cuprous.torch.nn.modules._state import State
@@ -302,27 +302,27 @@ class Module(State, Hooks):
 
     def float(self: M) -> M:
         """As float32."""
-        return self.to(_words.DTYPES["float32"])
+        return self.to(_types.DTYPES["float32"])
 
     def double(self: M) -> M:
         """As float64."""
-        return self.to(_words.DTYPES["float64"])
+        return self.to(_types.DTYPES["float64"])
 
     def half(self: M) -> M:
         """As float16."""
-        return self.to(_words.DTYPES["float16"])
+        return self.to(_types.DTYPES["float16"])
 
     def bfloat16(self: M) -> M:
         """As bfloat16."""
-        return self.to(_words.DTYPES["bfloat16"])
+        return self.to(_types.DTYPES["bfloat16"])
 
     def cuda(self: M, device: Any = None) -> M:
         """On a GPU."""
-        return self.to(_words.device("cuda" if device is None else device))
+        return self.to(_types.device("cuda" if device is None else device))
 
     def cpu(self: M) -> M:
         """In the host's memory."""
-        return self.to(_words.device("cpu"))
+        return self.to(_types.device("cpu"))
 
     def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
         """On another device, with memory as it is there."""
@@ -367,10 +367,10 @@ def _target(
     for arg in args:
         if isinstance(arg, Tensor):
             device, dtype = arg.device, arg.dtype
-        elif isinstance(arg, (str, int, _words.device)) and not isinstance(arg, bool):
+        elif isinstance(arg, (str, int, _types.device)) and not isinstance(arg, bool):
             device = arg
         elif not isinstance(arg, bool) and arg is not None:
             dtype = arg
-    if dtype is not None and not (_words.DTYPES[_words.dtype_name(dtype)].is_floating_point or "complex" in str(dtype)):
+    if dtype is not None and not (_types.DTYPES[_types.dtype_name(dtype)].is_floating_point or "complex" in str(dtype)):
         raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
     return device, dtype

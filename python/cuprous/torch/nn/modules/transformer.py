@@ -9,7 +9,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _shape, _words
+from cuprous.torch import _shape, _types
 from cuprous.torch.nn import functional as F
 from cuprous.torch.nn import init
 from cuprous.torch.nn.modules.attention import MultiheadAttention
@@ -201,8 +201,8 @@ class Transformer(Module):
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """-inf above the diagonal, 0 elsewhere: what hides later steps."""
-        name = _core.t_default_dtype() if dtype is None else _words.dtype_name(dtype)
-        return _shape.triu(_core.t_full([sz, sz], -math.inf, name, _words.device_word(device)), 1)
+        name = _core.t_default_dtype() if dtype is None else _types.dtype_name(dtype)
+        return _shape.triu(_core.t_full([sz, sz], -math.inf, name, _types.resolve_device(device)), 1)
 
 
 __all__ = [

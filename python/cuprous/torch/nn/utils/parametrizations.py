@@ -105,7 +105,7 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
 # --- by hooks, as programs had it before there were parametrisations
 
 
-class _Before:
+class _RecomputedWeight:
     """Computes a weight before each forward, from parameters under other names."""
 
     def __init__(self, name: str) -> None:
@@ -145,7 +145,7 @@ class _Before:
     _what = ""
 
 
-class _WeightNormBefore(_Before):
+class _WeightNormBefore(_RecomputedWeight):
     _what = "weight_norm"
 
     def __init__(self, name: str, dim: int | None) -> None:
@@ -156,7 +156,7 @@ class _WeightNormBefore(_Before):
         return self.norm(getattr(module, self.name + "_g"), getattr(module, self.name + "_v"))
 
 
-class _SpectralNormBefore(_Before):
+class _SpectralNormBefore(_RecomputedWeight):
     _what = "spectral_norm"
 
     def __init__(self, name: str, dim: int, n_power_iterations: int, eps: float) -> None:

@@ -11,7 +11,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _shape
 from cuprous.torch._creation import tensor
-from cuprous.torch._words import DTYPES
+from cuprous.torch._types import DTYPES
 
 
 class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorted_indices", "unsorted_indices"))):

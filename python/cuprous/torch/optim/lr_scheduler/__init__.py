@@ -2,7 +2,7 @@
 
 from cuprous.torch.optim.lr_scheduler._base import LRScheduler
 from cuprous.torch.optim.lr_scheduler._combined import ChainedScheduler, ReduceLROnPlateau, SequentialLR
-from cuprous.torch.optim.lr_scheduler._cycles import CyclicLR, OneCycleLR
+from cuprous.torch.optim.lr_scheduler._cyclic import CyclicLR, OneCycleLR
 from cuprous.torch.optim.lr_scheduler._steps import (
     ConstantLR,
     CosineAnnealingLR,

@@ -12,7 +12,7 @@ class LRScheduler:
     """Sets the learning rate of each group at each `step()`.
 
     A subclass gives the rates of step `last_epoch` by `get_lr`, mostly from the rates now, so that several schedules
-    may take turns; where there is a formula that needs no rates before it, it is `_closed`.
+    may take turns; where there is a formula that needs no rates before it, it is `_closed_form`.
     """
 
     #: Attributes that `state_dict` leaves out.
@@ -46,7 +46,7 @@ class LRScheduler:
         """The rates of step `last_epoch`; NotImplementedError unless a subclass gives them."""
         raise NotImplementedError
 
-    def _closed(self) -> list[Any] | None:
+    def _closed_form(self) -> list[Any] | None:
         """The rates of step `last_epoch` from the first ones, where there is such a formula."""
         return None
 
@@ -70,8 +70,8 @@ class LRScheduler:
             rates = self.get_lr()
         else:
             self.last_epoch = epoch
-            closed = self._closed()
-            rates = self.get_lr() if closed is None else closed
+            closed_form = self._closed_form()
+            rates = self.get_lr() if closed_form is None else closed_form
         self._set(rates)
 
     def _set(self, rates: list[Any]) -> None:

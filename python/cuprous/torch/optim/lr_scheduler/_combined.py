@@ -11,7 +11,7 @@ from cuprous.torch.optim._optimizer import Optimizer
 from cuprous.torch.optim.lr_scheduler._base import LRScheduler, one_each
 
 
-class _Several(LRScheduler):
+class _Combined(LRScheduler):
     """Schedules of one optimizer."""
 
     _not_saved = ("optimizer", "_schedulers")
@@ -40,7 +40,7 @@ class _Several(LRScheduler):
         super().load_state_dict(state)
 
 
-class SequentialLR(_Several):
+class SequentialLR(_Combined):
     """One schedule after another: at each milestone the next begins from its start."""
 
     def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int],
@@ -75,7 +75,7 @@ class SequentialLR(_Several):
         self._last_lr = scheduler.get_last_lr()
 
 
-class ChainedScheduler(_Several):
+class ChainedScheduler(_Combined):
     """Several schedules at once: each changes what the one before left."""
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:

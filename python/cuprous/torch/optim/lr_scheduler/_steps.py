@@ -61,7 +61,7 @@ class StepLR(LRScheduler):
         """The rates of step `last_epoch`."""
         return self._all(self.gamma if self.last_epoch and self.last_epoch % self.step_size == 0 else 1.0)
 
-    def _closed(self) -> list[Any]:
+    def _closed_form(self) -> list[Any]:
         return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
 
 
@@ -77,7 +77,7 @@ class MultiStepLR(LRScheduler):
         """The rates of step `last_epoch`."""
         return self._all(self.gamma ** self.milestones[self.last_epoch])
 
-    def _closed(self) -> list[Any]:
+    def _closed_form(self) -> list[Any]:
         passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
         return [base * self.gamma**passed for base in self.base_lrs]
 
@@ -98,7 +98,7 @@ class ConstantLR(LRScheduler):
             return self._all(self.factor)
         return self._all(1.0 / self.factor if self.last_epoch == self.total_iters else 1.0)
 
-    def _closed(self) -> list[Any]:
+    def _closed_form(self) -> list[Any]:
         return [base * (1.0 if self.last_epoch >= self.total_iters else self.factor) for base in self.base_lrs]
 
 
@@ -125,7 +125,7 @@ class LinearLR(LRScheduler):
             return self._rates
         return self._all(self._factor(self.last_epoch) / self._factor(self.last_epoch - 1))
 
-    def _closed(self) -> list[Any]:
+    def _closed_form(self) -> list[Any]:
         return [base * self._factor(self.last_epoch) for base in self.base_lrs]
 
 
@@ -140,7 +140,7 @@ class ExponentialLR(LRScheduler):
         """The rates of step `last_epoch`."""
         return self._all(self.gamma if self.last_epoch else 1.0)
 
-    def _closed(self) -> list[Any]:
+    def _closed_form(self) -> list[Any]:
         return [base * self.gamma**self.last_epoch for base in self.base_lrs]
 
 
@@ -158,7 +158,7 @@ class PolynomialLR(LRScheduler):
         now, before = (1.0 - k / self.total_iters for k in (self.last_epoch, self.last_epoch - 1))
         return self._all((now / before) ** self.power)
 
-    def _closed(self) -> list[Any]:
+    def _closed_form(self) -> list[Any]:
         rest = 1.0 - min(self.last_epoch, self.total_iters) / self.total_iters
         return [base * rest**self.power for base in self.base_lrs]
 
@@ -179,14 +179,14 @@ class CosineAnnealingLR(LRScheduler):
         if t == 0:
             return self._rates
         if self._step_count == 1 and t > 0:
-            return self._closed()
+            return self._closed_form()
         if (t - 1 - self.T_max) % (2 * self.T_max) == 0:  # just past the bottom, where the wave before was 0
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [lr + (base - low) * rise for lr, base in zip(self._rates, self.base_lrs, strict=True)]
         factor = self._wave(t) / self._wave(t - 1)
         return [low + (lr - low) * factor for lr in self._rates]
 
-    def _closed(self) -> list[Any]:
+    def _closed_form(self) -> list[Any]:
         return [self.eta_min + (base - self.eta_min) * self._wave(self.last_epoch) / 2 for base in self.base_lrs]
 
 

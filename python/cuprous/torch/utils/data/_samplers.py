@@ -16,7 +16,7 @@ T = TypeVar("T", covariant=True)
 def host_numbers(generator: Any = None) -> np.random.Generator:
     """Random numbers on the host from the next place of a generator (None: the default one)."""
     source = _creation.default_generator if generator is None else generator
-    key = np.array([source._seed, source._place.take(1)], np.uint64)
+    key = np.array([source._seed, source._position.take(1)], np.uint64)
     return np.random.Generator(np.random.Philox(key=key))
 
 

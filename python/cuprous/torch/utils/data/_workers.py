@@ -138,20 +138,20 @@ def _run(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: Any
                         init(info.id)
                     fetch = fetcher(info.dataset, *make)
                 except Exception as error:
-                    problem = _told(error)
+                    problem = _describe_error(error)
                 continue
             _, indices, recycled = task
             blocks.free += recycled
             try:
-                answer = ("error", problem) if problem else ("batch", *_pack(fetch(indices), blocks))
+                receive = ("error", problem) if problem else ("batch", *_pack(fetch(indices), blocks))
             except StopIteration:
-                answer = ("end",)
+                receive = ("end",)
             except Exception as error:
-                answer = ("error", _told(error))
-            conn.send(answer)
+                receive = ("error", _describe_error(error))
+            conn.send(receive)
 
 
-def _told(error: Exception) -> tuple[Any, str]:
+def _describe_error(error: Exception) -> tuple[Any, str]:
     kind = type(error)
     try:
         pickle.dumps(kind)
@@ -175,12 +175,12 @@ def _seed(info: WorkerInfo) -> None:
 def _main(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: Any) -> None:
     import signal
 
-    from cuprous.torch import _words
+    from cuprous.torch import _types
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the loader hears of it, and ends its workers
     os.environ["RAYON_NUM_THREADS"] = "1"
     _core.set_device("cpu")
-    _words.set_default_device("cpu")
+    _types.set_default_device("cpu")
     blocks = _Blocks()
     try:
         _run(conn, inherited, info, make, init, blocks)
@@ -216,80 +216,80 @@ class Workers:
         method = choose_context(method)
         resource_tracker.ensure_running()  # one for all, so that what one process makes another may give back
         _core.flush()
-        self.ends: list[Any] = []
+        self.pipes: list[Any] = []
         self.processes: list[Any] = []
-        self.known: dict[str, shared_memory.SharedMemory] = {}
-        self.gone = False
+        self.blocks: dict[str, shared_memory.SharedMemory] = {}
+        self.stopped = False
         self.recycled: list[list[str]] = [[] for _ in range(count)]
         forked = method.get_start_method() == "fork"
-        self._stop = weakref.finalize(self, _stop, self.ends, self.processes, self.known)
+        self._stop = weakref.finalize(self, _stop, self.pipes, self.processes, self.blocks)
         for k in range(count):
-            ours, theirs = method.Pipe()
-            self.ends.append(ours)
+            parent_end, child_end = method.Pipe()
+            self.pipes.append(parent_end)
             info = WorkerInfo(k, count, 0, dataset)
             process = method.Process(
-                target=_main, args=(theirs, [*self.ends] if forked else [], info, make, init), daemon=True
+                target=_main, args=(child_end, [*self.pipes] if forked else [], info, make, init), daemon=True
             )
             with warnings.catch_warnings():
                 # The engine's threads do not live on in a forked child, and it knows that.
                 warnings.filterwarnings("ignore", message=".*multi-threaded.*fork", category=DeprecationWarning)
                 process.start()
             self.processes.append(process)
-            theirs.close()
+            child_end.close()
 
-    def begin(self, seed: int, first: bool) -> None:
+    def start_epoch(self, seed: int, first: bool) -> None:
         """Starts an epoch."""
-        for k in range(len(self.ends)):
+        for k in range(len(self.pipes)):
             self._send(k, ("epoch", seed, first))
 
-    def ask(self, k: int, indices: Any) -> None:
+    def request(self, k: int, indices: Any) -> None:
         """Gives a worker the next batch to do."""
         self._send(k, ("batch", indices, self.recycled[k]))
         self.recycled[k] = []
 
     def _send(self, k: int, message: Any) -> None:
         try:
-            self.ends[k].send(message)
+            self.pipes[k].send(message)
         except (BrokenPipeError, ConnectionResetError):
-            self._gone(k)
+            self._raise_worker_exit(k)
 
-    def _gone(self, k: int) -> None:
+    def _raise_worker_exit(self, k: int) -> None:
         process = self.processes[k]
         process.join(1)
-        self.gone = True
+        self.stopped = True
         self.stop()
         raise RuntimeError(
             f"DataLoader worker (pid(s) {process.pid}) exited unexpectedly (exit code {process.exitcode}). Processes "
             "that do not come up, and those killed for memory, print nothing here; num_workers=0 shows the cause"
         )
 
-    def answer(self, k: int, timeout: float) -> tuple[str, Any]:
+    def receive(self, k: int, timeout: float) -> tuple[str, Any]:
         """A worker's next batch, or "end" of its stream.
 
         Raises:
             RuntimeError: if it is gone, or took longer than a timeout greater than 0.
         """
-        end, process = self.ends[k], self.processes[k]
+        end, process = self.pipes[k], self.processes[k]
         ready = connection.wait([end, process.sentinel], timeout if timeout > 0 else None)
         if not ready:
-            for late in self.processes:
-                late.terminate()
-            self.gone = True
+            for process in self.processes:
+                process.terminate()
+            self.stopped = True
             raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
         try:
             kind, *rest = end.recv()
         except (EOFError, ConnectionResetError):
-            self._gone(k)
+            self._raise_worker_exit(k)
         if kind == "error":
             _raise(k, *rest[0])
         return kind, self._unpack(k, *rest) if kind == "batch" else None
 
     def _unpack(self, k: int, memory: Any, offsets: list[int], start: int, total: int) -> Any:
         if isinstance(memory, str):
-            if memory not in self.known:
-                self.known[memory] = shared_memory.SharedMemory(memory)
+            if memory not in self.blocks:
+                self.blocks[memory] = shared_memory.SharedMemory(memory)
             self.recycled[k].append(memory)
-            memory = self.known[memory].buf
+            memory = self.blocks[memory].buf
         return _Unpickler(io.BytesIO(memory[start:total]), memory, offsets).load()
 
     def stop(self) -> None:
@@ -297,8 +297,8 @@ class Workers:
         self._stop()
 
 
-def _stop(ends: list[Any], processes: list[Any], known: dict[str, shared_memory.SharedMemory]) -> None:
-    for end in ends:
+def _stop(pipes: list[Any], processes: list[Any], blocks: dict[str, shared_memory.SharedMemory]) -> None:
+    for end in pipes:
         with contextlib.suppress(OSError):
             end.send(None)
         end.close()
@@ -307,7 +307,7 @@ def _stop(ends: list[Any], processes: list[Any], known: dict[str, shared_memory.
         if process.is_alive():
             process.terminate()
             process.join(5)
-    for block in known.values():
+    for block in blocks.values():
         block.close()
         # A worker that was killed could not give it back. Whoever does so second finds nothing.
         if any(process.exitcode for process in processes):
@@ -315,7 +315,7 @@ def _stop(ends: list[Any], processes: list[Any], known: dict[str, shared_memory.
                 block.unlink()
 
 
-class _Text(str):
+class _KeyErrorMessage(str):
     """A message that KeyError prints as it is."""
 
     def __repr__(self) -> str:
@@ -325,7 +325,7 @@ class _Text(str):
 def _raise(k: int, kind: type[Exception], text: str) -> None:
     message = f"Caught {kind.__name__} in DataLoader worker process {k}.\nOriginal {text}"
     try:
-        error = kind(_Text(message))
+        error = kind(_KeyErrorMessage(message))
     except Exception:  # a class that wants other arguments
         error = RuntimeError(message)
     raise error

@@ -8,15 +8,15 @@ from cuprous import _core
 from cuprous._core import Tensor
 
 #: Nothing is asked on the CPU, and once on a GPU.
-_asked = False
+_warned = False
 
 
 def prefer_cudnn(x: Tensor) -> None:
     """Called for work that cuDNN has routines for. Without the library other routines do it, correctly."""
-    global _asked
-    if _asked or x.device_name == "cpu":
+    global _warned
+    if _warned or x.device_name == "cpu":
         return
-    _asked = True
+    _warned = True
     if not _core.has_cudnn():
         warnings.warn(
             "cuDNN is not installed: convolutions, recurrences and attention on the GPU take slower routines. "

@@ -18,14 +18,14 @@ from cuprous._core import Tensor
 SMALL, LARGE = 1 << 20, 4 << 20
 
 
-def pays(optimizer: Any) -> bool:
+def is_worthwhile(optimizer: Any) -> bool:
     """Whether waiting would take longer: never on the CPU, whose work is done when it is asked."""
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     count = sum(p.numel() for p in parameters)
     return all(p.device_name != "cpu" for p in parameters) and SMALL <= count <= LARGE
 
 
-def fits(optimizer: Any) -> bool:
+def is_supported(optimizer: Any) -> bool:
     """Returns true if steps are the engine's own, without hooks."""
     from cuprous.torch.optim import Optimizer
 
@@ -35,13 +35,13 @@ def fits(optimizer: Any) -> bool:
     )  # fmt: skip
 
 
-class Guarded:
+class SpeculativeStep:
     """A step, and what the host must know to take its part back."""
 
     def __init__(self, optimizer: Any, bad: Tensor) -> None:
-        if optimizer._unsettled is not None:
-            optimizer._unsettled.settle()
-        self._optimizer, self._bad = optimizer, bad
+        if optimizer._unresolved is not None:
+            optimizer._unresolved.resolve()
+        self._optimizer, self._nonfinite = optimizer, bad
         #: Of each parameter that steps: what its state held that is no tensor; None where there was no state.
         self._counts: dict[Tensor, dict[str, Any] | None] = {}
         before = _core.set_grad_enabled(False)
@@ -50,7 +50,7 @@ class Guarded:
         finally:
             _core.set_grad_enabled(before)
         optimizer._opt_called = True
-        optimizer._unsettled = self
+        optimizer._unresolved = self
         _core.flush()
 
     def _step(self) -> None:
@@ -69,13 +69,13 @@ class Guarded:
             optimizer._update(group)
         flags: dict[str, Tensor] = {}
         for t, old in zip(written, olds, strict=True):
-            flag = flags.setdefault(t.device_name, self._bad.to(t.device))
+            flag = flags.setdefault(t.device_name, self._nonfinite.to(t.device))
             _core.t_update(t, _core.t_map("where", flag, old, t))
 
-    def settle(self) -> None:
+    def resolve(self) -> None:
         """Sets right what the host counts."""
-        self._optimizer._unsettled = None
-        if not bool(self._bad):
+        self._optimizer._unresolved = None
+        if not bool(self._nonfinite):
             return
         for p, counts in self._counts.items():
             if counts is None:

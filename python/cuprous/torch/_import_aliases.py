@@ -6,7 +6,7 @@ import importlib
 import sys
 
 #: Ours: PyTorch's.
-_PATHS = {
+_ALIASES = {
     "optim": "optim.adam optim.adamw optim.sgd optim.rmsprop optim.adagrad optim.adadelta optim.lbfgs",
     "nn.modules.batchnorm": "nn.modules.instancenorm",
     "nn.modules.resampling": "nn.modules.upsampling nn.modules.pixelshuffle nn.modules.distance nn.modules.fold",
@@ -21,9 +21,9 @@ _PATHS = {
 
 def attach() -> None:
     """Makes modules importable under PyTorch's names too."""
-    for ours, theirs in _PATHS.items():
-        module = importlib.import_module(f"cuprous.torch.{ours}")
-        for path in theirs.split():
+    for module_path, aliases in _ALIASES.items():
+        module = importlib.import_module(f"cuprous.torch.{module_path}")
+        for path in aliases.split():
             sys.modules[f"cuprous.torch.{path}"] = module
             parent, _, name = path.rpartition(".")
             owner = sys.modules[f"cuprous.torch.{parent}"]

@@ -11,7 +11,7 @@ from cuprous._core import Tensor
 from cuprous.torch import _indexing, _reductions, _shape
 from cuprous.torch._pointwise import clamp
 from cuprous.torch.nn._activation import logsigmoid
-from cuprous.torch.nn._lookup import pairwise_distance
+from cuprous.torch.nn._embedding import pairwise_distance
 from cuprous.torch.nn._loss import legacy, reduced
 
 _map = _core.t_map
@@ -169,7 +169,7 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
 # --- sequences without alignment
 
 #: The logarithm of nothing: finite, so that gradients are.
-_NEVER = -1e30
+_LOG_ZERO = -1e30
 
 
 def _padded(targets: Tensor, lengths: list[int]) -> Tensor:
@@ -180,10 +180,10 @@ def _padded(targets: Tensor, lengths: list[int]) -> Tensor:
     return _shape.stack(rows)
 
 
-def _lengths(given: Any, word: str) -> Tensor:
+def _lengths(given: Any, device_name: str) -> Tensor:
     from cuprous.torch._creation import tensor
 
-    return _core.t_to_device(given if isinstance(given, Tensor) else tensor(list(given)), word).reshape(-1)
+    return _core.t_to_device(given if isinstance(given, Tensor) else tensor(list(given)), device_name).reshape(-1)
 
 
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
@@ -203,37 +203,37 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
     steps, n, classes = logs.dims
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")
-    word = logs.device_name
-    inputs, ends = _lengths(input_lengths, word), _lengths(target_lengths, word)
+    device_name = logs.device_name
+    inputs, ends = _lengths(input_lengths, device_name), _lengths(target_lengths, device_name)
     if inputs.dims != (n,) or ends.dims != (n,):
         raise RuntimeError(f"[ctc_loss] input_lengths {list(inputs.dims)} and target_lengths {list(ends.dims)} must "
                            f"have the batch's size, {n}")  # fmt: skip
     if targets.ndim == 1:
         targets = targets.unsqueeze(0) if single else _padded(targets, ends.tolist())
-    labels = _core.t_to_device(targets, word)
+    labels = _core.t_to_device(targets, device_name)
     # Labels with blanks around them: blank, l1, blank, l2, … blank.
-    blanks = _core.t_full([n, labels.dims[1], 1], blank, labels.dtype_name, word)
+    blanks = _core.t_full([n, labels.dims[1], 1], blank, labels.dtype_name, device_name)
     spread = _shape.cat([blanks, labels.unsqueeze(2)], 2).reshape(n, -1)
-    spread = _shape.cat([spread, _core.t_full([n, 1], blank, labels.dtype_name, word)], 1)
+    spread = _shape.cat([spread, _core.t_full([n, 1], blank, labels.dtype_name, device_name)], 1)
     width = spread.dims[1]
     # A label may follow another directly, unless it is the same.
     skip = _map("not_equal", spread[:, 2:], spread[:, :-2])
     emitted = _indexing.gather(logs, 2, _core.t_expand(spread.unsqueeze(0), [steps, n, width]))
-    edge = _core.t_full([n, 2], _NEVER, logs.dtype_name, word)
-    alpha = _shape.cat([emitted[0, :, :2], _core.t_full([n, width - 2], _NEVER, logs.dtype_name, word)], 1) \
+    edge = _core.t_full([n, 2], _LOG_ZERO, logs.dtype_name, device_name)
+    alpha = _shape.cat([emitted[0, :, :2], _core.t_full([n, width - 2], _LOG_ZERO, logs.dtype_name, device_name)], 1) \
         if width > 1 else emitted[0]  # fmt: skip
     for t in range(1, steps):
         one = _shape.cat([edge[:, :1], alpha[:, :-1]], 1)
         ways = [alpha, one]
         if width > 2:
-            ways.append(_shape.cat([edge, _map("where", skip, alpha[:, :-2], _NEVER)], 1))
+            ways.append(_shape.cat([edge, _map("where", skip, alpha[:, :-2], _LOG_ZERO)], 1))
         new = _reductions.logsumexp(_shape.stack(ways), 0) + emitted[t]
         alpha = _map("where", _map("greater", inputs, t).unsqueeze(1), new, alpha)
     last = _indexing.gather(alpha, 1, (2 * ends).unsqueeze(1))
     before = _indexing.gather(alpha, 1, clamp(2 * ends - 1, min=0).unsqueeze(1))
-    before = _map("where", _map("equal", ends, 0).unsqueeze(1), _NEVER, before)
+    before = _map("where", _map("equal", ends, 0).unsqueeze(1), _LOG_ZERO, before)
     loss = -_reductions.logsumexp(_shape.cat([last, before], 1), 1)
-    lost = _map("greater", loss, -_NEVER / 2)
+    lost = _map("greater", loss, -_LOG_ZERO / 2)
     loss = _map("where", lost, 0.0 if zero_infinity else math.inf, loss)
     if reduction == "mean":
         return _reductions.mean(loss / clamp(ends, min=1))

@@ -124,14 +124,14 @@ class device(Immutable):
         self._fix(type=kind, index=int(number) if number else index)
 
     @property
-    def word(self) -> str:
+    def device_name(self) -> str:
         """The engine's name."""
         return self.type if self.type != "cuda" else f"cuda:{_gpu[0] if self.index is None else self.index}"
 
     def __enter__(self) -> device:
         """New tensors are made there within a `with`."""
         _outer.append(_default[0])
-        _default[0] = self.word
+        _default[0] = self.device_name
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -153,11 +153,11 @@ class device(Immutable):
         return device, (str(self),)
 
 
-def device_word(given: Any) -> str:
+def resolve_device(given: Any) -> str:
     """The engine's name of a device given in any way; None is the default."""
     if given is None:
         return default_device()
-    return (given if isinstance(given, device) else device(given)).word
+    return (given if isinstance(given, device) else device(given)).device_name
 
 
 _default: list[str] = ["cpu"]
@@ -182,7 +182,7 @@ def default_device() -> str:
 
 def set_default_device(given: Any) -> None:
     """Makes new tensors there: on the CPU, on a GPU, or with "auto" on whichever is faster for each program."""
-    _default[0] = "cpu" if given is None else device_word(given)
+    _default[0] = "cpu" if given is None else resolve_device(given)
 
 
 class Size(tuple[int, ...]):
@@ -208,7 +208,9 @@ class Size(tuple[int, ...]):
         return Size((*self, *other))
 
 
-_devices = {word: device(word) for word in ("cpu", "auto")} | {f"cuda:{k}": device("cuda", k) for k in range(16)}
+_devices = {device_name: device(device_name) for device_name in ("cpu", "auto")} | {
+    f"cuda:{k}": device("cuda", k) for k in range(16)
+}
 
 
 def attach() -> None:

@@ -10,7 +10,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _shape
 from cuprous.torch._args import unsupported, wrap_dim
-from cuprous.torch._words import device_word, dtype_name
+from cuprous.torch._types import dtype_name, resolve_device
 
 _map = _core.t_map
 
@@ -88,7 +88,7 @@ def _triangle(lower: bool) -> Callable[..., Tensor]:
 
         unsupported("tril_indices" if lower else "triu_indices", layout=(layout, None))
         found = np.array(np.tril_indices(row, offset, col) if lower else np.triu_indices(row, offset, col))
-        made = _core.t_to_device(from_numpy(found), device_word(device))
+        made = _core.t_to_device(from_numpy(found), resolve_device(device))
         return made if dtype is None else _core.t_cast(made, dtype_name(dtype))
 
     indices.__name__ = indices.__qualname__ = "tril_indices" if lower else "triu_indices"

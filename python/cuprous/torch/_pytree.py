@@ -17,20 +17,20 @@ def leaves(tree: Any) -> list[Any]:
     return [tree]
 
 
-def rebuilt(tree: Any, values: list[Any]) -> Any:
+def unflatten(tree: Any, values: list[Any]) -> Any:
     """A nest of the same form with other contents, which are taken from the front of a list."""
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        return type(tree)(*(rebuilt(part, values) for part in tree))
+        return type(tree)(*(unflatten(part, values) for part in tree))
     if isinstance(tree, (tuple, list)):
-        return type(tree)(rebuilt(part, values) for part in tree)
+        return type(tree)(unflatten(part, values) for part in tree)
     if isinstance(tree, dict):
-        return {key: rebuilt(part, values) for key, part in tree.items()}
+        return {key: unflatten(part, values) for key, part in tree.items()}
     return values.pop(0)
 
 
-def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
+def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
     """A nest with a function of each of its contents."""
-    return rebuilt(tree, [function(leaf) for leaf in leaves(tree)])
+    return unflatten(tree, [function(leaf) for leaf in leaves(tree)])
 
 
 def tensors(what: str, tree: Any) -> list[Tensor]:

@@ -38,23 +38,23 @@ _CALLS = {
 }
 
 
-class AbsentError(NotImplementedError, AttributeError):
+class UnsupportedError(NotImplementedError, AttributeError):
     """A part that there is not. It is an AttributeError too, so that `hasattr` answers."""
 
 
-class _Absent(ModuleType):
+class _Placeholder(ModuleType):
     """A part that there is not."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         part = self.__name__.rpartition(".")[2]
-        raise AbsentError(f"[torch.{part}.{name}] is not supported: {_REASONS[part]}")
+        raise UnsupportedError(f"[torch.{part}.{name}] is not supported: {_REASONS[part]}")
 
 
-def _uncalled(part: str, name: str) -> Callable[..., Any]:
+def _raise_on_call(part: str, name: str) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
-        raise AbsentError(f"[torch.{part}.{name}] is not supported: {_REASONS[part]}")
+        raise UnsupportedError(f"[torch.{part}.{name}] is not supported: {_REASONS[part]}")
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"Not supported: {_REASONS[part]}."
@@ -64,8 +64,8 @@ def _uncalled(part: str, name: str) -> Callable[..., Any]:
 def attach(package: ModuleType) -> None:
     """Gives the package these parts, also for `import`."""
     for part in _REASONS:
-        module = _Absent(f"{package.__name__}.{part}", f"Not supported: {_REASONS[part]}.")
+        module = _Placeholder(f"{package.__name__}.{part}", f"Not supported: {_REASONS[part]}.")
         module.__dict__.update(_ANSWERS.get(part, {}))
-        module.__dict__.update({name: _uncalled(part, name) for name in _CALLS.get(part, "").split()})
+        module.__dict__.update({name: _raise_on_call(part, name) for name in _CALLS.get(part, "").split()})
         setattr(package, part, module)
         sys.modules[module.__name__] = module

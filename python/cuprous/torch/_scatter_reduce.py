@@ -14,7 +14,7 @@ from cuprous.torch.autograd import Function
 _map = _core.t_map
 
 #: The engine's names of the reductions that have one.
-_FOLDS = {"sum": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
+_REDUCTIONS = {"sum": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
 
 def _neutral(reduce: str, t: Tensor) -> Any:
@@ -32,11 +32,11 @@ def _neutral(reduce: str, t: Tensor) -> Any:
 
 def _reduced(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) -> Tensor:
     base = input.clone() if include_self else _indexing.scatter(input, dim, index, _neutral(reduce, input))
-    _determinism.scatter(base, _indexing._offsets(base, dim, index), src, _FOLDS[reduce])
+    _determinism.scatter(base, _indexing._offsets(base, dim, index), src, _REDUCTIONS[reduce])
     return base
 
 
-class _Fold(Function):
+class _ScatterReduction(Function):
     """The largest, the smallest, or the product of what meets; `sum` is differentiable as it is written."""
 
     @staticmethod
@@ -73,11 +73,11 @@ def _product(g: Tensor, input: Tensor, src: Tensor, result: Tensor, dim: int, in
     zero = _map("equal", src, 0)
     none = _core.t_full(list(input.dims), 0, "int64", input.device_name)
     zeros = _indexing.gather(_indexing.scatter_add(none, dim, index, _core.t_cast(zero, "int64")), dim, index)
-    alone = _map("logical_and", zero, _map("equal", zeros, 1))
-    rest = _reduced(input, dim, index, _indexing.masked_fill(src, alone, 1), "prod", include)
+    single_zero = _map("logical_and", zero, _map("equal", zeros, 1))
+    rest = _reduced(input, dim, index, _indexing.masked_fill(src, single_zero, 1), "prod", include)
     without = _indexing.gather(_map("multiply", g, rest), dim, index)
     with_ = _indexing.gather(_map("multiply", g, result), dim, index)
-    return own, _map("where", alone, without, _map("divide", with_, _indexing.masked_fill(src, zero, 1)))
+    return own, _map("where", single_zero, without, _map("divide", with_, _indexing.masked_fill(src, zero, 1)))
 
 
 def scatter_reduce(
@@ -93,7 +93,7 @@ def scatter_reduce(
     Raises:
         RuntimeError: for another reduction, or another dtype.
     """
-    if reduce not in (*_FOLDS, "mean"):
+    if reduce not in (*_REDUCTIONS, "mean"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
     if src.dtype_name != input.dtype_name:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
@@ -101,7 +101,7 @@ def scatter_reduce(
     if src.dims != index.dims:
         src = src[tuple(slice(0, n) for n in index.dims)]
     if reduce in ("prod", "amax", "amin"):
-        result: Tensor = _Fold.apply(input, src, dim, index, reduce, include_self)
+        result: Tensor = _ScatterReduction.apply(input, src, dim, index, reduce, include_self)
         return result
     base = input if include_self else _indexing.scatter(input, dim, index, 0)
     total = _indexing.scatter_add(base, dim, index, src)
