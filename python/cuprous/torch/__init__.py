@@ -1,7 +1,7 @@
-"""PyTorch's words over Cuprous: `import cuprous.torch as torch`.
+"""PyTorch's API on Cuprous: `import cuprous.torch as torch`.
 
-Tensors are arrays with a place in the graph of what was computed. Operations are recorded like those of arrays, so that
-forward, backward and the optimizer's step become one program, which is recognised from its second run on.
+Tensors are arrays that are also nodes of the autograd graph. Operations are recorded like those of arrays, so that the
+forward pass, the backward pass and the optimizer's step become one program, which is replayed from its second run on.
 """
 
 from __future__ import annotations
@@ -85,33 +85,34 @@ strided = None
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of floats that say none."""
+    """Returns the dtype that floats get unless another is given."""
     return _types.DTYPES[_core.t_default_dtype()]
 
 
 def set_default_dtype(d: Any) -> None:
-    """Sets the dtype of floats that say none."""
+    """Sets the dtype that floats get unless another is given."""
     _core.t_set_default_dtype(_types.dtype_name(d))
 
 
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
-    """The dtype of an operation of two operands."""
+    """Returns the dtype of the result of an operation on two operands."""
     return _types.DTYPES[_core.t_result_type(tensor1, tensor2)]
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
-    """The dtype that holds both."""
+    """Returns the smallest dtype to which both can be cast."""
     return _types.DTYPES[_core.t_promote_types(type1.name, type2.name)]
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether a cast keeps the kind: not from complex to float, from float to integer, or from integer to bool."""
+    """Returns True if a cast keeps the kind, which it does not from complex to float, from float to integer, or from
+    integer to bool."""
     rank = [d.is_complex * 3 or d.is_floating_point * 2 or (d.name != "bool") * 1 for d in (from_, to)]
     return rank[0] <= rank[1]
 
 
 def numel(input: Tensor) -> int:
-    """The number of elements."""
+    """Returns the number of elements."""
     return input.numel()
 
 
@@ -136,7 +137,7 @@ __all__ += [
     "version",
 ]  # fmt: skip
 
-#: What is imported when it is first used, because it takes long: the module of each name.
+#: Names that are imported on first use, because their import takes long, each with its module.
 _LATER = {"load": "serialization", "profiler": "profiler", "save": "serialization", "serialization": "serialization"}
 __all__ += [*_LATER]
 

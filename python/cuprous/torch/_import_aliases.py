@@ -1,11 +1,11 @@
-"""PyTorch's names of files that programs import from, where ours have others."""
+"""Module names that PyTorch has and Cuprous spells differently, so that programs can import from either."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 
-#: Ours: PyTorch's.
+#: Our module, and PyTorch's names of it.
 _ALIASES = {
     "optim": "optim.adam optim.adamw optim.sgd optim.rmsprop optim.adagrad optim.adadelta optim.lbfgs",
     "nn.modules.batchnorm": "nn.modules.instancenorm",
@@ -20,7 +20,7 @@ _ALIASES = {
 
 
 def attach() -> None:
-    """Makes modules importable under PyTorch's names too."""
+    """Makes modules importable under PyTorch's names as well."""
     for module_path, aliases in _ALIASES.items():
         module = importlib.import_module(f"cuprous.torch.{module_path}")
         for path in aliases.split():

@@ -1,4 +1,4 @@
-"""Reading and writing by index. Places are worked out on arrays, as offsets into memory; the gradient follows them."""
+"""Reading and writing by index. Indices become offsets into memory, which the backward pass uses as well."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _gather, _scatter, _map = _core.t_gather, _determinism.scatter, _core.t_map
 
 
 def _plain(key: Any, device: str) -> Any:
-    """The key with arrays in place of tensors, on the device of what is indexed.
+    """Returns the key with arrays in place of tensors, on the device of the indexed tensor.
 
     Raises:
-        RuntimeError: for indices on a GPU into a tensor elsewhere.
+        RuntimeError: if indices are on a GPU and the indexed tensor is not.
     """
     if isinstance(key, Tensor):
         if key.device_name not in (device, "cpu"):
@@ -43,7 +43,7 @@ def _is_int(t: Tensor) -> bool:
 
 @arrays.at_home
 def getitem(self: Tensor, key: Any) -> Tensor:
-    """`self[key]` for keys with tensors, lists and masks: a copy."""
+    """Returns `self[key]` for keys with tensors, lists and masks, as a copy."""
     key = _plain(key, self.device_name)
     if arrays.is_basic_key(key):
         return self[key]
@@ -56,14 +56,14 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 
 
 def _strided_like(self: Tensor, view: Any) -> Tensor:
-    """The view of a tensor that an array shows of the tensor's memory."""
+    """Returns the view of a tensor that corresponds to a view of its memory as an array."""
     start = _core.t_wrap(view).storage_offset() - self.storage_offset()
     return _core.t_strided(self, list(view.shape), list(view.element_strides), start)
 
 
 @arrays.at_home
 def setitem(self: Tensor, key: Any, value: Any) -> None:
-    """`self[key] = value` for all keys."""
+    """Implements `self[key] = value` for all kinds of keys."""
     value = value if isinstance(value, (bool, int, float, complex, Tensor)) else tensor_of_any(value, self)
     key = _plain(key, self.device_name)
     if arrays.is_basic_key(key):
@@ -79,7 +79,8 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
 
 
 def _spread(value: Tensor, shape: list[int], target: Tensor) -> Tensor:
-    """A value for each place of a target. A tensor without axes may come from another device, as a number may."""
+    """Returns a value broadcast to the target's shape. A tensor without dimensions may be on another device, as a
+    number may."""
     return _core.t_expand(value if value.ndim else _core.t_to_device(value, target.device_name), shape)
 
 
@@ -94,7 +95,7 @@ def _write(self: Tensor, key: Any, value: Any, op: str) -> None:
 
 
 def tensor_of_any(value: Any, like: Tensor) -> Tensor:
-    """A tensor of values given in any way."""
+    """Converts a value of any kind to a tensor."""
     from cuprous.torch._creation import tensor
 
     if isinstance(value, _core.ndarray):
@@ -109,7 +110,8 @@ def index_put_(self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumu
 
 
 def _offsets(t: Tensor, dim: int, index: Tensor) -> Any:
-    """Offsets of the elements `index` along `dim`, the other coordinates being those of the index."""
+    """Returns the memory offsets of the elements `index` along `dim`; the other coordinates are those of the index
+    itself."""
     if index.ndim != t.ndim and t.ndim and index.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     if index.dtype_name not in ("int64", "int32"):
@@ -130,13 +132,13 @@ def _offsets(t: Tensor, dim: int, index: Tensor) -> Any:
 
 
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """`out[i][j] = input[index[i][j]][j]`, for the dimension `dim`."""
+    """Returns `out` with `out[i][j] = input[index[i][j]][j]`, here for `dim=0`."""
     input = _core.t_indexable(input)
     return _gather(input, _offsets(input, wrap_dim(dim, input.ndim), index))
 
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """`gather` with broadcasting of the other dimensions; without `dim` of the flattened tensor."""
+    """`gather` with broadcasting of the other dimensions; without `dim` the input is flattened."""
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
     dim = wrap_dim(dim, input.ndim)
@@ -144,12 +146,12 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     if input.ndim:
         shape[dim] = indices.dims[dim]
     index = indices if list(indices.dims) == shape else _core.t_expand(indices, shape)
-    # The indices come from here or are checked by `gather`.
+    # The indices are computed here or checked by `gather`.
     return gather(input, dim, index)
 
 
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """Elements of the flattened tensor."""
+    """Returns elements of the flattened tensor."""
     return gather(input.reshape(-1), 0, index.reshape(-1)).reshape(index.dims)
 
 
@@ -183,7 +185,7 @@ scatter_add, scatter_add_ = _scatter_functions("scatter_add", "add")
 
 
 def _rows(self: Tensor, dim: int, index: Tensor) -> tuple[int, Any, list[int]]:
-    """Offsets of whole slices along a dimension."""
+    """Returns the offsets of whole slices along a dimension."""
     dim = wrap_dim(dim, self.ndim)
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
@@ -194,7 +196,7 @@ def _rows(self: Tensor, dim: int, index: Tensor) -> tuple[int, Any, list[int]]:
 
 
 def _slices(self: Tensor, dim: int, index: Any) -> tuple[Any, list[int]]:
-    """Offsets of the slices at indices within bounds, and their shape."""
+    """Returns the offsets of the slices at valid indices, and the shape of the result."""
     strides = list(self.stride_tuple())
     own, strides[dim] = strides[dim], 0
     shape = list(self.dims)
@@ -205,19 +207,19 @@ def _slices(self: Tensor, dim: int, index: Any) -> tuple[Any, list[int]]:
 
 
 def slices(input: Tensor, dim: int, index: Any) -> Tensor:
-    """The slices at an array of indices that are known to be within bounds."""
+    """Returns the slices at an array of indices that are known to be valid."""
     input = _core.t_indexable(input)
     return _gather(input, _slices(input, dim, index)[0])
 
 
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices of those indices along a dimension."""
+    """Returns the slices at the given indices along a dimension."""
     input = _core.t_indexable(input)
     return _gather(input, _rows(input, dim, index)[1])
 
 
 def rows(weight: Tensor, index: Tensor) -> Tensor:
-    """`weight[index]` of a table: what an embedding looks up."""
+    """Returns `weight[index]`, the rows of a table, as an embedding needs them."""
     weight = _core.t_indexable(weight)
     stride, width = weight.stride_tuple()[0], weight.dims[1]
     wrapped = arrays.wrapped(index.as_array(), weight.dims[0], 0)
@@ -247,7 +249,7 @@ index_fill, index_fill_ = _index_writing("index_fill", "set")
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """A value where the mask holds."""
+    """Returns a copy with a value where the mask is True."""
     if mask.dtype_name != "bool":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype_name}")
     if isinstance(value, Tensor) and value.ndim:
@@ -257,13 +259,13 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """A value where the mask holds, written into the tensor."""
+    """Writes a value where the mask is True."""
     _core.t_update(self, masked_fill(self, mask, value))
     return self
 
 
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where the mask holds, in one dimension."""
+    """Returns the elements where the mask is True, in one dimension."""
     from cuprous.torch._shape import broadcast_tensors
 
     a, m = broadcast_tensors(input, mask)
@@ -271,7 +273,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Elements of `source`, in order, where the mask holds."""
+    """Returns a copy in which elements of `source`, in order, replace those where the mask is True."""
     result = _core.t_cast(input, input.dtype_name)
     mask = _core.t_expand(mask, list(input.dims))
     n = int(mask.sum())
@@ -283,7 +285,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 @arrays.at_home
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the elements that are not 0."""
+    """Returns the indices of the nonzero elements."""
     import cuprous as cp
 
     parts = [
@@ -305,6 +307,6 @@ METHODS: dict[str, Callable[..., Any]] = FUNCTIONS | {
 
 
 def attach() -> None:
-    """Hands the hooks to the native type."""
+    """Registers the indexing functions with the native type."""
     _core.set_hook("tensor_getitem", getitem)
     _core.set_hook("tensor_setitem", setitem)

@@ -1,4 +1,4 @@
-"""Parts of PyTorch that there are not here: each says so where it is used."""
+"""Placeholders for unsupported parts of PyTorch; each raises with the reason when it is used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-#: Why, and what to do.
+#: For each part: why it is unsupported, and what to do instead.
 _REASONS = {
     "jit": "programs are recorded and fused without it: use the function or module itself",
     "onnx": "models cannot be exported; torch.save(model.state_dict()) is read by PyTorch, which can",
@@ -21,7 +21,7 @@ _REASONS = {
     "xpu": "there are CPUs and NVIDIA's GPUs",
 }
 
-#: What may be asked of them all the same.
+#: Queries that a placeholder still answers, so that programs can find out that the part is unavailable.
 _ANSWERS: dict[str, dict[str, Any]] = {
     "jit": {"is_scripting": lambda: False, "is_tracing": lambda: False, "ignore": lambda fn=None, **_: fn,
             "unused": lambda fn: fn, "export": lambda fn: fn},
@@ -31,7 +31,7 @@ _ANSWERS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-#: Names that programs import at the top and call only on request.
+#: Functions that programs import at the top and call only optionally; they raise when called.
 _CALLS = {
     "distributed": "init_process_group destroy_process_group get_rank get_world_size barrier broadcast all_reduce "
     "all_gather reduce scatter gather new_group",
@@ -39,11 +39,11 @@ _CALLS = {
 
 
 class UnsupportedError(NotImplementedError, AttributeError):
-    """A part that there is not. It is an AttributeError too, so that `hasattr` answers."""
+    """Raised for an unsupported part of PyTorch. It is an AttributeError too, so that `hasattr` returns False."""
 
 
 class _Placeholder(ModuleType):
-    """A part that there is not."""
+    """The placeholder for one unsupported part."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -62,7 +62,7 @@ def _raise_on_call(part: str, name: str) -> Callable[..., Any]:
 
 
 def attach(package: ModuleType) -> None:
-    """Gives the package these parts, also for `import`."""
+    """Adds the placeholders to the package and to `sys.modules`, so that `import` finds them too."""
     for part in _REASONS:
         module = _Placeholder(f"{package.__name__}.{part}", f"Not supported: {_REASONS[part]}.")
         module.__dict__.update(_ANSWERS.get(part, {}))

@@ -1,4 +1,4 @@
-"""Rearrangements beside views: rotations, pieces and stacks by direction, indices of triangles, blocks."""
+"""Rearrangements that are not views: rotations, stacking, triangle indices, block matrices, combinations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _map = _core.t_map
 
 
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Turned by k right angles, from the first dimension towards the second."""
+    """Returns a copy rotated by k right angles in the plane of two dimensions, from the first toward the second."""
     a, b = (wrap_dim(d, input.ndim) for d in dims)
     if a == b:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {a} and dim1 = {b}")
@@ -51,12 +51,12 @@ atleast_2d, atleast_3d = _atleast(2), _atleast(3)
 
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """One behind the other, along the third dimension."""
+    """Concatenates tensors along the third dimension."""
     return _shape.cat(list(atleast_3d(*tensors)) if len(tensors) > 1 else [atleast_3d(tensors[0])], 2)
 
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Side by side; vectors are columns."""
+    """Concatenates tensors as columns; a vector is one column."""
     return _shape.cat([x.reshape(x.numel(), 1) if x.ndim <= 1 else x for x in tensors], 1)
 
 
@@ -100,14 +100,14 @@ tril_indices, triu_indices = _triangle(True), _triangle(False)
 
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All combinations of one element of each vector, as rows."""
+    """Returns all combinations of one element from each vector, as rows."""
     if len(tensors) == 1:
         return tensors[0]
     return _shape.stack([x.reshape(-1) for x in _shape.meshgrid(*tensors)], 1)
 
 
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All combinations of r elements of a vector, as rows."""
+    """Returns all combinations of r elements of a vector, as rows."""
     import numpy as np
 
     from cuprous.torch._creation import from_numpy
@@ -118,7 +118,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 
 def block_diag(*tensors: Tensor) -> Tensor:
-    """Matrices along the diagonal of one, zeros elsewhere."""
+    """Returns a block diagonal matrix of the given matrices."""
     from cuprous.torch.nn._padding import pad
 
     blocks = [atleast_2d(x) for x in tensors]
@@ -131,7 +131,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """Kronecker's product."""
+    """Returns the Kronecker product."""
     n = max(input.ndim, other.ndim)
     a, b = (x.reshape((1,) * (n - x.ndim) + tuple(x.dims)) for x in (input, other))
     left = a.reshape([k for extent in a.dims for k in (extent, 1)])
@@ -147,17 +147,17 @@ def trace(input: Tensor) -> Tensor:
 
 
 def argwhere(input: Tensor) -> Tensor:
-    """The indices of the elements that are not 0, as rows."""
+    """Returns the indices of the nonzero elements, as rows."""
     return _indexing.nonzero(input)
 
 
 def index_put(input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with values written (or added) at index tensors."""
+    """Returns a copy with values written (or added) at index tensors."""
     return _indexing.index_put_(input.clone(), indices, values, accumulate)
 
 
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
-    """Summed over what was broadcast, so that a shape is left."""
+    """Sums over the dimensions along which a tensor of the given shape would be broadcast."""
     from cuprous.torch._args import sizes
 
     shape = sizes(size)
@@ -169,14 +169,14 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
 
 
 def view_as_real(input: Tensor) -> Tensor:
-    """Real and imaginary parts as a last dimension of two; a copy."""
+    """Returns the real and imaginary parts along a new last dimension of extent 2, as a copy."""
     if not input.is_complex():
         raise RuntimeError("view_as_real is only supported for complex tensors")
     return _shape.stack([_map("real", input), _map("imag", input)], -1)
 
 
 def view_as_complex(input: Tensor) -> Tensor:
-    """Complex numbers of a last dimension of two; a copy."""
+    """Returns complex numbers made from a last dimension of extent 2, as a copy."""
     if not input.is_floating_point() or not input.ndim or input.dims[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     return _map("make_complex", input[..., 0], input[..., 1])

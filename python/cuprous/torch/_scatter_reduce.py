@@ -13,12 +13,12 @@ from cuprous.torch.autograd import Function
 
 _map = _core.t_map
 
-#: The engine's names of the reductions that have one.
+#: PyTorch's names of reductions, and the engine's names.
 _REDUCTIONS = {"sum": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
 
 def _neutral(reduce: str, t: Tensor) -> Any:
-    """What changes nothing."""
+    """Returns the neutral element of a reduction."""
     if reduce in ("sum", "mean", "prod"):
         return int(reduce == "prod")
     if t.is_floating_point():
@@ -37,7 +37,8 @@ def _reduced(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, i
 
 
 class _ScatterReduction(Function):
-    """The largest, the smallest, or the product of what meets; `sum` is differentiable as it is written."""
+    """The maximum, minimum or product of elements with equal indices. (`sum` is differentiable as an ordinary
+    scatter.)"""
 
     @staticmethod
     def forward(ctx: Any, input: Tensor, src: Tensor, dim: int, index: Tensor, reduce: str, include: bool) -> Tensor:
@@ -56,8 +57,8 @@ class _ScatterReduction(Function):
 
 def _extreme(g: Tensor, input: Tensor, src: Tensor, result: Tensor, dim: int, index: Tensor,
              include: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Divides the gradient equally among all extremes. The previous value counts only if it is included; in PyTorch it
-    always counts."""
+    """Divides the gradient equally among all extremes. The previous element counts only with `include_self`; in PyTorch
+    it always counts."""
     own = _core.t_cast(_map("equal", input, result), g.dtype_name)
     own = own if include else _indexing.scatter(own, dim, index, 0)
     other = _core.t_cast(_map("equal", src, _indexing.gather(result, dim, index)), g.dtype_name)
@@ -67,7 +68,8 @@ def _extreme(g: Tensor, input: Tensor, src: Tensor, result: Tensor, dim: int, in
 
 def _product(g: Tensor, input: Tensor, src: Tensor, result: Tensor, dim: int, index: Tensor,
              include: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The product of all others: by division, and where the only zero is divided by, by the product without it."""
+    """Returns the product of all other elements, by division. Where the only zero would be the divisor, it is the
+    product of the nonzero elements."""
     whole = _indexing.masked_fill(input, _map("equal", input, 0), 1)
     own = _map("divide", _map("multiply", g, _reduced(whole, dim, index, src, "prod", include)), whole)
     zero = _map("equal", src, 0)
@@ -83,12 +85,14 @@ def _product(g: Tensor, input: Tensor, src: Tensor, result: Tensor, dim: int, in
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """Reduces elements of `src` with equal indices along a dimension, by default with the element that was there.
+    """Reduces elements of `src` with equal indices along a dimension, by default together with the present element.
 
     Args:
-        input: any shape. index: int64, no larger than `src` in any dimension. src: of the dtype of `input`.
+        input: any shape.
+        index: int64, no larger than `src` in any dimension.
+        src: of the dtype of `input`.
         reduce: "sum", "prod", "mean", "amax" or "amin".
-        include_self: whether what is there counts.
+        include_self: whether the present element takes part.
 
     Raises:
         RuntimeError: for another reduction, or another dtype.
@@ -120,7 +124,7 @@ def index_reduce(
     """Reduces slices of `source` with equal indices (1-d) along a dimension: "prod", "mean", "amax" or "amin".
 
     Raises:
-        RuntimeError: for another reduction, or shapes that do not fit.
+        RuntimeError: for another reduction, or shapes that do not match.
     """
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
