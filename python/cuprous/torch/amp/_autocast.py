@@ -1,4 +1,4 @@
-"""`autocast`: products in half precision, what needs the range in float32."""
+"""`autocast`: matrix products in half precision, functions that need the range of float32 in float32."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ _set: dict[str, str] = {}
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether `autocast` knows that kind of device."""
+    """Returns True if `autocast` supports a device type."""
     return device_type in _DEFAULT
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether `autocast` is on for a kind of device, in this thread."""
+    """Returns True if `autocast` is enabled for a device type in this thread."""
     return device_type in _lists.state.dtypes
 
 
 def get_autocast_dtype(device_type: str) -> _types.dtype:
-    """The dtype of `autocast` on a kind of device."""
+    """Returns the dtype that `autocast` uses on a device type."""
     return _types.DTYPES[_lists.state.dtypes.get(device_type) or _set.get(device_type) or _DEFAULT[device_type]]
 
 
 class autocast:
-    """Within it (or in calls of a function that it decorates) products are computed in float16 or bfloat16, and losses,
-    norms and other functions that need it in float32, whatever the dtypes of their arguments.
+    """Context manager and decorator within which products are computed in float16 or bfloat16, and losses, norms and
+    other functions that need the range in float32, whatever the dtypes of their arguments.
 
-    Weights are cast where they are used; the casts are part of the program, so there is no cache of them to speak of.
+    Weights are cast where they are used. The casts are part of the recorded program, so `cache_enabled` has no effect.
 
     Raises:
-        RuntimeError: for a kind of device that there is not, or a dtype that is no half.
+        RuntimeError: for an unsupported device type, or a dtype other than float16 and bfloat16.
     """
 
     def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True,
@@ -84,7 +84,8 @@ def _cast_all(x: Any, device: str, name: str) -> Any:
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
-    """For `forward` of a Function: with `cast_inputs` its arguments are cast, and `autocast` is off within."""
+    """Decorates `forward` of a Function. With `cast_inputs` its arguments are cast and `autocast` is disabled within
+    it."""
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 
@@ -102,7 +103,7 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
-    """For `backward` of a Function: `autocast` is as it was in `forward`."""
+    """Decorates `backward` of a Function so that it runs with the `autocast` state of `forward`."""
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)
 

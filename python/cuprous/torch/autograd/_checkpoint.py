@@ -1,4 +1,4 @@
-"""Computing again instead of keeping: `torch.utils.checkpoint`."""
+"""Gradient checkpointing (`torch.utils.checkpoint`): intermediate values are recomputed instead of saved."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from cuprous.torch._pytree import leaves, tree_map, unflatten
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
                context_fn: Any = None, determinism_check: str = "default", debug: bool = False,
                early_stop: bool = True, preserve_rng_state: bool = True, **kwargs: Any) -> Any:  # fmt: skip
-    """The results of a function, of which nothing is saved for the backward pass: it is called again, with the same
-    random numbers, when gradients arrive. Tensors that the function reaches otherwise (parameters) get their gradients
-    too.
+    """Returns the results of a function of which no intermediate values are saved. The function is called again, with
+    the same random numbers, during the backward pass. Tensors that it uses from outside, such as parameters, get
+    gradients too.
 
     Args:
-        function: returns tensors, or a tuple of tensors and other things.
-        args: what it is called with.
-        use_reentrant: both of PyTorch's ways give these results; there is one way here.
+        function: returns tensors, or a tuple of tensors and other objects.
+        args: its positional arguments.
+        use_reentrant: both of PyTorch's implementations give the same results; here there is one.
         preserve_rng_state: whether the second call draws the random numbers of the first.
-        kwargs: what it is called with by name.
+        kwargs: its keyword arguments.
 
     Raises:
         NotImplementedError: for `context_fn`.
-        RuntimeError: in the backward pass, where the second call gives results of other shapes.
+        RuntimeError: in the backward pass, if the second call gives results of other shapes.
     """
     from cuprous.torch._creation import get_rng_state, set_rng_state
 
@@ -36,7 +36,7 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     if not _core.is_grad_enabled():
         return function(*args, **kwargs)
     state = get_rng_state() if preserve_rng_state else None
-    # Inputs may be overwritten before they are needed again.
+    # Inputs may be overwritten before the backward pass needs them.
     saved: list[Any] = [_core.t_save(a) if isinstance(a, Tensor) else a for a in leaves((args, kwargs))]
     form = tree_map(lambda _: None, (args, kwargs))
     start = _core.t_mark()
@@ -72,7 +72,7 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None,
                           **kwargs: Any) -> Any:  # fmt: skip
-    """A sequence of modules as so many pieces of which nothing is saved for the backward pass (all but the last)."""
+    """Runs a sequence of modules in segments, of which all but the last are checkpointed."""
     layers = list(functions.children()) if hasattr(functions, "children") else list(functions)
     size = max(len(layers) // segments, 1)
 

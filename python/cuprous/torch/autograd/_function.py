@@ -1,4 +1,4 @@
-"""`autograd.Function`: operations with their own backward pass."""
+"""`autograd.Function`: operations with a user-defined backward pass."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from cuprous._core import Tensor
 
 
 class FunctionCtx:
-    """What forward leaves for backward."""
+    """The context object, through which `forward` passes values to `backward`."""
 
     def __init__(self) -> None:
-        self._saved: tuple[Any, ...] = ()  # while forward runs
+        self._saved: tuple[Any, ...] = ()  # set while forward runs
         self._saved_values: list[tuple[Any, int | None]] | None = (
-            None  # then: as they were, and which output it is, if any
+            None  # then: (saved value, index of the output that it is, if any)
         )
         self._count = 0
-        self._node: Any = None  # while backward runs
+        self._node: Any = None  # set while backward runs
         self._not_differentiable: set[int] = set()
         self._materialize = True
         self.needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps tensors for backward, where they are `saved_tensors`."""
+        """Saves tensors for the backward pass, where they are `saved_tensors`."""
         self._saved = tensors
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The saved tensors, with the values that they had when forward returned. Outputs are part of the graph.
+        """The saved tensors, with the values that they had when `forward` returned. Outputs are part of the graph.
 
         Raises:
-            RuntimeError: when the graph has been freed.
+            RuntimeError: if the graph has been freed.
         """
         if self._saved_values is None:
             return self._saved
@@ -56,13 +56,13 @@ class FunctionCtx:
         assert self._saved_values is not None
         for t in saved:
             output = outputs.get(id(t))
-            # Detached: an output that keeps its graph alive would be a cycle.
+            # Detached, because an output that keeps its own graph alive would be a reference cycle.
             t = t if output is None else made[output].detach()
             self._saved_values.append((None if t is None else _core.t_save(t), output))
         self._count, self._saved = len(saved), ()
 
     def mark_non_differentiable(self, *outputs: Tensor) -> None:
-        """Outputs that have no gradient."""
+        """Marks outputs that have no gradient."""
         self._not_differentiable |= {id(output) for output in outputs}
 
     def mark_dirty(self, *inputs: Tensor) -> None:
@@ -70,12 +70,13 @@ class FunctionCtx:
         raise NotImplementedError("[Function] mark_dirty is not supported: return a new tensor")
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether missing gradients arrive as zeros rather than None."""
+        """Sets whether missing gradients are passed to `backward` as zeros rather than None."""
         self._materialize = value
 
 
 class Function:
-    """Subclass with static methods `forward(ctx, *args)` and `backward(ctx, *gradients)`; call `apply`."""
+    """Base class of user-defined operations. Subclasses define static methods `forward(ctx, *args)` and `backward(ctx,
+    *gradients)`, and are called with `apply`."""
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -84,12 +85,12 @@ class Function:
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradients of the arguments."""
+        """Computes the gradients with respect to the arguments."""
         raise NotImplementedError("You must implement the backward function for your custom autograd.Function.")
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        """Calls `forward`, and notes `backward` for the gradients of the tensors among the arguments."""
+        """Calls `forward`, and records `backward` in the graph for the tensors among the arguments."""
         ctx = FunctionCtx()
         ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         setup = getattr(cls, "setup_context", None)
@@ -152,7 +153,7 @@ def _backward_function(cls: type[Function], ctx: FunctionCtx, results: list[Any]
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A `backward` of which there is no derivative."""
+    """Decorates a `backward` that cannot be differentiated itself."""
 
     def once(ctx: Any, *gradients: Any) -> Any:
         before = _core.set_grad_enabled(False)

@@ -1,4 +1,4 @@
-"""Gradients against differences."""
+"""Comparison of gradients with finite differences."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ def _outputs(func: Callable[..., Any], inputs: Sequence[Any]) -> list[Tensor]:
 
 
 def _rows(y: Tensor, inputs: list[Tensor]) -> list[list[Any]]:
-    """The gradients of each element of an output (of complex ones, of real and imaginary part) by each input."""
-    import numpy as np  # PyTorch's words do not need it otherwise
+    """Returns the gradients of each element of an output with respect to each input. Complex elements count as real and
+    imaginary part."""
+    import numpy as np  # imported here, because the rest of the package does not need it
 
     seeds = [1, 1j] if y.is_complex() else [1]
     rows = []
@@ -33,7 +34,7 @@ def _rows(y: Tensor, inputs: list[Tensor]) -> list[list[Any]]:
 
 
 def _parts(values: Any) -> Any:
-    """Numbers as real numbers: of complex ones, real and imaginary part."""
+    """Returns numbers as a vector of real numbers; complex ones become real and imaginary part."""
     import numpy as np
 
     flat = np.asarray(values).reshape(-1)
@@ -41,7 +42,8 @@ def _parts(values: Any) -> Any:
 
 
 def _slopes(func: Callable[..., Any], inputs: list[Any], k: int, eps: float) -> list[Any]:
-    """By central differences the derivative of each output by each real number in input k: [(numbers, outputs)]."""
+    """Returns the derivatives of each output with respect to each real number in input k, by central differences, as
+    arrays of shape (numbers, outputs)."""
     import numpy as np
 
     x = inputs[k]
@@ -55,7 +57,7 @@ def _slopes(func: Callable[..., Any], inputs: list[Any], k: int, eps: float) -> 
                 moved[at] += sign * step
                 shifted = list(inputs)
                 shifted[k] = _core.t_wrap(_core.from_numpy(moved.reshape(x.dims), x.device_name))
-                shifted[k].requires_grad = True  # for functions that take derivatives themselves
+                shifted[k].requires_grad = True  # for functions that compute derivatives themselves
                 ends.append([_parts(y.detach().to_numpy()) for y in _outputs(func, shifted)])
             columns.append([(a - b) / (2 * eps) for a, b in zip(*ends, strict=True)])
     return [np.array([column[place] for column in columns]) for place in range(len(columns[0]))] if columns else []
@@ -69,15 +71,15 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
 
     Args:
         func: returns a tensor or a tuple of tensors.
-        inputs: what it is called with; those that want gradients are looked at.
-        eps: the step.
-        atol: how far derivatives may be from the differences, absolutely.
-        rtol: and relative to them.
-        raise_exception: whether to raise rather than to return False.
+        inputs: its arguments; those that require gradients are checked.
+        eps: the step of the differences.
+        atol: absolute tolerance.
+        rtol: relative tolerance.
+        raise_exception: whether to raise an error rather than return False.
 
     Raises:
-        RuntimeError: where they differ.
-        ValueError: where no input wants a gradient.
+        RuntimeError: if the gradients differ.
+        ValueError: if no input requires a gradient.
     """
     import numpy as np
 
@@ -109,7 +111,8 @@ def gradgradcheck(
     func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
     rtol: float = 1e-3, raise_exception: bool = True, **options: Any,
 ) -> bool:  # fmt: skip
-    """Compares second derivatives with differences of the first, weighted by `grad_outputs` (random by default)."""
+    """Compares second derivatives with differences of first derivatives weighted by `grad_outputs` (random by
+    default)."""
     inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     wanted = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     import numpy as np

@@ -7,13 +7,13 @@ from typing import Any
 
 
 class RemovableHandle:
-    """Takes a hook away: by `remove()`, or at the end of a `with`."""
+    """Removes a hook: by `remove()`, or at the end of a `with` block."""
 
     def __init__(self, remove_hook: Callable[[], Any]) -> None:
         self._remove_hook: Callable[[], Any] | None = remove_hook
 
     def remove(self) -> None:
-        """Takes the hook away, once."""
+        """Removes the hook. Later calls have no effect."""
         if self._remove_hook is not None:
             self._remove_hook()
             self._remove_hook = None

@@ -1,4 +1,5 @@
-"""Whether operations are noted for gradients: context managers that are decorators as well."""
+"""Gradient modes: context managers, also usable as decorators, that control whether operations are recorded in the
+graph."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ _GENERATOR = 0x20  # inspect.CO_GENERATOR; importing `inspect` takes 8 ms
 
 
 class _Mode:
-    """Sets the mode for a `with` or for the calls of a function."""
+    """Base class that sets the mode for a `with` block or for the calls of a function."""
 
     on = True
 
@@ -42,12 +43,12 @@ class _Mode:
 
 
 class no_grad(_Mode):
-    """Nothing is noted: results want no gradient."""
+    """Disables gradients: operations are not recorded in the graph, and results do not require gradients."""
 
     on = False
 
     def __new__(cls, function: Any = None) -> Any:
-        """`@no_grad` without brackets decorates too."""
+        """Also supports `@no_grad` without parentheses."""
         self = super().__new__(cls)
         if function is None:
             return self
@@ -59,13 +60,13 @@ class no_grad(_Mode):
 
 
 class enable_grad(no_grad):
-    """Operations are noted, also within `no_grad`."""
+    """Enables gradients, also within `no_grad`."""
 
     on = True
 
 
 class inference_mode(_Mode):
-    """As `no_grad`; tensors made within are ordinary ones."""
+    """Same as `no_grad`; tensors created within it are ordinary tensors."""
 
     def __init__(self, mode: bool = True) -> None:
         super().__init__()
@@ -80,7 +81,7 @@ class inference_mode(_Mode):
 
 
 class set_grad_enabled(_Mode):
-    """Sets the mode at once; as a context manager it is reset at the end."""
+    """Sets the mode immediately; as a context manager it restores the previous mode at the end."""
 
     def __init__(self, mode: bool) -> None:
         super().__init__()

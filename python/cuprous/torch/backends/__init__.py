@@ -1,6 +1,6 @@
-"""`torch.backends`: switches that programs set. They are kept and change nothing but `cudnn.allow_tf32`, which holds
-for convolutions and recurrences on GPUs where cuDNN is installed, and `cudnn.enabled`, without which recurrences are
-computed step by step; products of float32 are computed in float32 whatever allows less."""
+"""`torch.backends`: flags that programs set. Two of them have an effect: `cudnn.allow_tf32` applies to convolutions and
+recurrent layers on GPUs with cuDNN, and without `cudnn.enabled` recurrent layers are computed step by step. The others
+are only stored; float32 matrix products are always computed in float32."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cuprous import _core
 
 
 class _Settings:
-    """Attributes that may be set, and no others."""
+    """A set of flags; other attributes cannot be set."""
 
     def __init__(self, **switches: Any) -> None:
         self.__dict__.update(switches)
@@ -22,7 +22,7 @@ class _Settings:
 
 
 class _Library(_Settings):
-    """A library that is there or not."""
+    """A library that is installed or not."""
 
     _there: bool
 
@@ -30,18 +30,18 @@ class _Library(_Settings):
         super().__init__(_there=there, **switches)
 
     def is_available(self) -> bool:
-        """Whether the library is used."""
+        """Returns True if the library is used."""
         return bool(self._there)
 
     is_built = is_available
 
     def version(self) -> int | None:
-        """Its version; None where it is not used."""
+        """Returns the library's version, or None if it is not used."""
         return None
 
 
 class _Flags:
-    """Sets switches for a `with`."""
+    """Context manager that sets flags."""
 
     def __init__(self, switches: _Settings, values: dict[str, Any]) -> None:
         self._settings, self._values = switches, values
@@ -65,12 +65,12 @@ class _Cudnn(_Library):
             _core.set_convolution_tf32(bool(value))
 
     def is_available(self) -> bool:
-        """Whether there are a GPU and the library, which then does convolutions."""
+        """Returns True if a GPU and cuDNN are available; convolutions then use cuDNN."""
         return cuda.is_available() and _core.has_cudnn()
 
     def flags(self, enabled: bool = False, benchmark: bool = False, benchmark_limit: int = 10,
               deterministic: bool = False, allow_tf32: bool = True) -> _Flags:  # fmt: skip
-        """The switches within a `with`."""
+        """Returns a context manager that sets the flags."""
         return _Flags(self, {"enabled": enabled, "benchmark": benchmark, "benchmark_limit": benchmark_limit,
                              "deterministic": deterministic, "allow_tf32": allow_tf32})  # fmt: skip
 
@@ -80,47 +80,47 @@ class _Cuda(_Settings):
     _sdp: dict[str, bool]
 
     def is_built(self) -> bool:
-        """GPUs are always built in; whether there is one is another question."""
+        """Returns True: GPU support is always built in, even on a machine without a GPU."""
         return True
 
     def is_available(self) -> bool:
-        """Whether there is a GPU that can be used."""
+        """Returns True if a GPU is available."""
         return _core.device_count() > 0 and _core.unusable_gpu_reason() is None
 
     def flash_sdp_enabled(self) -> bool:
-        """Whether attention may be computed without its matrix of scores."""
+        """Returns True if FlashAttention is allowed."""
         return bool(self._sdp["flash"])
 
     def cudnn_sdp_enabled(self) -> bool:
-        """Whether cuDNN may compute attention."""
+        """Returns True if cuDNN's attention is allowed."""
         return bool(self._sdp["cudnn"])
 
     def mem_efficient_sdp_enabled(self) -> bool:
-        """Whether attention may save memory."""
+        """Returns True if memory-efficient attention is allowed."""
         return bool(self._sdp["mem_efficient"])
 
     def math_sdp_enabled(self) -> bool:
-        """Whether attention may be computed by its formula."""
+        """Returns True if attention may be computed by its formula."""
         return bool(self._sdp["math"])
 
     def fused_sdp_enabled(self) -> bool:
-        """Whether attention may be one routine: any of the ways but the formula is allowed."""
+        """Returns True if any fused implementation of attention is allowed."""
         return any(allowed for name, allowed in self._sdp.items() if name != "math")
 
     def enable_flash_sdp(self, enabled: bool) -> None:
-        """Allows attention as one routine, or not; each of the three names stands for the same routine here."""
+        """Allows or forbids fused attention. All three fused backends stand for the same routine here."""
         self._sdp["flash"] = enabled
 
     def enable_cudnn_sdp(self, enabled: bool) -> None:
-        """As `enable_flash_sdp`."""
+        """Same as `enable_flash_sdp`."""
         self._sdp["cudnn"] = enabled
 
     def enable_mem_efficient_sdp(self, enabled: bool) -> None:
-        """As `enable_flash_sdp`."""
+        """Same as `enable_flash_sdp`."""
         self._sdp["mem_efficient"] = enabled
 
     def enable_math_sdp(self, enabled: bool) -> None:
-        """Allows attention by its formula, or not."""
+        """Allows or forbids attention by its formula."""
         self._sdp["math"] = enabled
 
 
