@@ -17,8 +17,8 @@ _BACK = {"forward": "backward", "backward": "forward", "real": "half", "half": "
 
 
 class _Transform(Function):
-    """One transform along some dimensions; `n` points along the last of them. Each is linear, and its backward pass is
-    the transform with the opposite sign of the exponent and the same divisor."""
+    """One transform along some dimensions, with `n` points along the last of them. It is linear; its backward pass is
+    the transform with the opposite sign of the exponent and the same normalization."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, kind: str, dims: list[int], n: int, by: str) -> Tensor:
@@ -29,7 +29,7 @@ class _Transform(Function):
     def backward(ctx: Any, g: Any) -> Any:
         kind, dims, n, by = ctx.rest
         if kind == "real":
-            # Of the values that stand for two, the backward pass of the half transform counts each twice.
+            # A value of the half spectrum that stands for two values is counted twice in the backward pass.
             g = _weighted(g, dims[-1], n, 0.5)
         dx = _Transform.apply(g, _BACK[kind], dims, n, by)
         if kind == "half":
@@ -38,7 +38,7 @@ class _Transform(Function):
 
 
 def _weighted(half: Tensor, dim: int, n: int, weight: float) -> Tensor:
-    """Half a spectrum, of which all values but the first and, for even n, the last are weighted."""
+    """Scales a half spectrum by a weight, except its first value and, for even n, its last."""
     places = _core.t_iota([half.dims[dim]], [1], 0, half.device_name)
     unpaired = _map("equal", places, 0)
     if n % 2 == 0:
@@ -52,7 +52,7 @@ def _component(x: Tensor) -> str:
 
 
 def _fitted(x: Tensor, n: int, dim: int) -> Tensor:
-    """With n elements along a dimension: cut, or with zeros behind."""
+    """Returns the tensor truncated or zero-padded to n elements along a dimension."""
     have = x.dims[dim]
     if n < 1:
         raise RuntimeError(f"Invalid number of data points ({n}) specified")
@@ -221,12 +221,12 @@ def _shifted(input: Tensor, dim: Any, back: bool) -> Tensor:
 
 
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """Zero frequency moved to the middle."""
+    """Returns the spectrum with the zero frequency moved to the center."""
     return _shifted(input, dim, False)
 
 
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
-    """The inverse of `fftshift`."""
+    """Returns the inverse of `fftshift`."""
     return _shifted(input, dim, True)
 
 

@@ -1,4 +1,5 @@
-"""Python's `multiprocessing` under PyTorch's name, and `spawn`. Tensors travel as copies: memory is not shared."""
+"""Python's `multiprocessing` under PyTorch's name, and `spawn`. Tensors are copied between processes; memory is not
+shared."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from typing import Any
 
 
 class ProcessRaisedException(Exception):
-    """A process of `spawn` ended with an error."""
+    """A process started by `spawn` ended with an error."""
 
 
 def _run(function: Callable[..., Any], place: int, args: tuple[Any, ...], errors: Any) -> None:
@@ -25,10 +26,11 @@ def _run(function: Callable[..., Any], place: int, args: tuple[Any, ...], errors
 
 def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
           start_method: str = "spawn") -> Any:  # fmt: skip
-    """Calls `fn(i, *args)` in so many new processes, and waits for them; otherwise gives the processes back.
+    """Calls `fn(i, *args)` in `nprocs` new processes and waits for them; with `join=False`, returns the processes
+    instead.
 
     Raises:
-        ProcessRaisedException: with the traceback of the first that ended with an error.
+        ProcessRaisedException: with the traceback of the first process that ended with an error.
     """
     context = get_context(start_method)
     errors: Any = context.SimpleQueue()

@@ -1,4 +1,4 @@
-"""Distributions of real numbers; samples are functions of the parameters, so that gradients flow."""
+"""Continuous distributions. Samples are differentiable functions of the parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _map = _core.t_map
 
 
 class _LocationScale(Distribution):
-    """Distributions moved by `loc` and stretched by `scale`: subclasses give the standard one."""
+    """Location-scale families: a standard distribution, which subclasses define, is shifted by `loc` and scaled by
+    `scale`."""
 
     has_rsample = True
     _parameters: ClassVar[dict[str, str]] = {"loc": "real", "scale": "positive"}
@@ -40,7 +41,7 @@ class _LocationScale(Distribution):
 
 
 class Normal(_LocationScale):
-    """The normal distribution of a mean `loc` and a standard deviation `scale`."""
+    """The normal distribution with mean `loc` and standard deviation `scale`."""
 
     def _draw(self, shape: Sequence[int]) -> Tensor:
         return normal(shape, self.loc)
@@ -72,7 +73,7 @@ class Normal(_LocationScale):
 
 
 class Laplace(_LocationScale):
-    """Two exponential distributions back to back."""
+    """The Laplace distribution: two exponential distributions back to back."""
 
     def _draw(self, shape: Sequence[int]) -> Tensor:
         u = unit(shape, self.loc) - 0.5
@@ -98,7 +99,7 @@ class Laplace(_LocationScale):
 
 
 class Gumbel(_LocationScale):
-    """The distribution of the largest of many."""
+    """The Gumbel distribution, the limit of the maximum of many samples."""
 
     def _draw(self, shape: Sequence[int]) -> Tensor:
         return -_map("log", -_map("log1p", -unit(shape, self.loc)) + 1e-37)
@@ -122,7 +123,7 @@ class Gumbel(_LocationScale):
 
 
 class Cauchy(_LocationScale):
-    """The distribution of a tangent of an angle."""
+    """The Cauchy distribution."""
 
     def _draw(self, shape: Sequence[int]) -> Tensor:
         return _map("tan", math.pi * (unit(shape, self.loc) - 0.5))
@@ -136,7 +137,7 @@ class Cauchy(_LocationScale):
 
 
 class LogNormal(Normal):
-    """Exponentials of normal numbers."""
+    """The log-normal distribution: exponentials of normal random numbers."""
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Samples through which gradients flow."""
@@ -172,7 +173,7 @@ class LogNormal(Normal):
 
 
 class HalfNormal(Distribution):
-    """Absolute values of normal numbers of mean 0."""
+    """The half-normal distribution: absolute values of normal random numbers with mean 0."""
 
     has_rsample = True
     _parameters: ClassVar[dict[str, str]] = {"scale": "positive"}
@@ -206,7 +207,7 @@ class HalfNormal(Distribution):
 
 
 class Exponential(Distribution):
-    """The time until something of a constant rate happens."""
+    """The exponential distribution: the time between events that occur at a constant rate."""
 
     has_rsample = True
     _parameters: ClassVar[dict[str, str]] = {"rate": "positive"}
@@ -247,7 +248,7 @@ class Exponential(Distribution):
 
 
 class Uniform(Distribution):
-    """All numbers of [low, high) alike."""
+    """The uniform distribution on [low, high)."""
 
     has_rsample = True
     _parameters: ClassVar[dict[str, str]] = {"low": "real", "high": "real"}
@@ -291,7 +292,7 @@ class Uniform(Distribution):
 
 
 class MultivariateNormal(Distribution):
-    """Normal vectors, by their mean and one of: covariances, or the lower triangular factor of them."""
+    """The multivariate normal distribution with a mean, and either a covariance matrix or its lower Cholesky factor."""
 
     has_rsample = True
     _parameters: ClassVar[dict[str, str]] = {"loc": "real"}
@@ -310,7 +311,7 @@ class MultivariateNormal(Distribution):
 
     @property
     def covariance_matrix(self) -> Tensor:
-        """The covariances."""
+        """The covariance matrix."""
         return self.scale_tril @ self.scale_tril.mT
 
     @property

@@ -1,4 +1,4 @@
-"""Functions of functions: `torch.func`."""
+"""Function transformations: `torch.func`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from cuprous.torch import _pytree
 from cuprous.torch.autograd import functional
 from cuprous.torch.func._vmap import vmap
 
-#: How many of these functions are being computed, one in another.
+#: The number of nested transformations that are running.
 _level = [0]
 
 
 class _Level:
-    """Operations are noted, whatever the mode outside."""
+    """Enables gradients within a transformation, whatever the mode outside."""
 
     def __enter__(self) -> None:
         _level[0] += 1
@@ -28,7 +28,7 @@ class _Level:
 
 
 def _alias(x: Any, what: str) -> Tensor:
-    """A tensor of which the gradient can be asked for, and that hangs on what the given one hangs on."""
+    """Returns an alias of a tensor that requires gradients. If the tensor is part of a graph, so is the alias."""
     if not isinstance(x, Tensor) or not (x.is_floating_point() or x.is_complex()):
         raise RuntimeError(f"{what}: expected tensors of floats as differentiated arguments, got {type(x).__name__}"
                            + (f" of {x.dtype_name}" if isinstance(x, Tensor) else ""))  # fmt: skip
@@ -36,7 +36,7 @@ def _alias(x: Any, what: str) -> Tensor:
 
 
 def _arguments(what: str, args: tuple[Any, ...], argnums: Any) -> tuple[list[Any], list[Any], list[Tensor]]:
-    """All arguments, those that are differentiated (renewed), and the tensors in these."""
+    """Returns all arguments with those to differentiate replaced by aliases, these alone, and the tensors in them."""
     numbers = [argnums] if isinstance(argnums, int) else list(argnums)
     for n in numbers:
         if not -len(args) <= n < len(args):
@@ -49,7 +49,7 @@ def _arguments(what: str, args: tuple[Any, ...], argnums: Any) -> tuple[list[Any
 
 
 def _released(tree: Any, inputs: list[Tensor]) -> Any:
-    """Results without a place in the graph, unless somebody outside may ask for their gradients."""
+    """Returns results detached from the graph, unless they also depend on tensors outside the transformation."""
     tensors = [t for t in _pytree.leaves(tree) if isinstance(t, Tensor) and t.requires_grad]
     fresh = [x for x in inputs if x.is_leaf]
     if _level[0] or len(fresh) < len(inputs) or not tensors or _core.t_other_leaves(tensors, fresh):
@@ -58,11 +58,11 @@ def _released(tree: Any, inputs: list[Tensor]) -> Any:
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that gives the gradient of a function of one element with respect to some arguments, and its value;
-    with `has_aux` (for functions that return a value and something else) the value is such a pair.
+    """Returns a function that computes the gradient of a scalar function with respect to some arguments, and its value.
+    With `has_aux`, the function returns a pair of its value and another object, and so does the result.
 
     Raises:
-        RuntimeError: by the function, where the value has more than one element.
+        RuntimeError: when called, if the value has more than one element.
     """
 
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -87,8 +87,8 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
 
 
 def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that gives the gradient of a function of one element with respect to some arguments; with `has_aux`
-    also what the function returns besides."""
+    """Returns a function that computes the gradient of a scalar function with respect to some arguments; with `has_aux`
+    also the function's auxiliary output."""
     both = grad_and_value(func, argnums, has_aux)
 
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -99,8 +99,8 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> C
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """The outputs of a function, and a function of vectors of their shapes that gives the products with the Jacobian,
-    one for each of `primals`."""
+    """Returns the outputs of a function, and a function that maps vectors of their shapes to their products with the
+    Jacobian, one for each of `primals`."""
     with _Level():
         full, chosen, inputs = _arguments("vjp", primals, range(len(primals)))
         output = func(*full)
@@ -124,7 +124,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False,
         has_aux: bool = False) -> Any:  # fmt: skip
-    """The outputs of a function, and the product of the Jacobian with a vector of the arguments' shapes."""
+    """Returns the outputs of a function, and the product of the Jacobian with a vector of the arguments' shapes."""
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple) or len(primals) != len(tangents):
         raise RuntimeError("jvp: expected primals and tangents to be tuples of one length")
     with _Level():
@@ -139,8 +139,8 @@ def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any,
 
 
 def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Any:
-    """A function that gives the Jacobian of a function with respect to some arguments: (output's shape, input's shape),
-    one row after the other. `chunk_size` is PyTorch's bound on memory; rows are computed one by one here."""
+    """Returns a function that computes the Jacobian of a function with respect to some arguments, of shape (output's
+    shape, input's shape), row by row. `chunk_size`, PyTorch's limit on memory, has no effect."""
 
     def called(*args: Any, **kwargs: Any) -> Any:
         with _Level():
@@ -160,29 +160,30 @@ def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False,
 
 def jacfwd(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *,
            randomness: str = "error") -> Callable[..., Any]:  # fmt: skip
-    """The values of `jacrev`: Jacobians are computed by rows here."""
+    """Same as `jacrev`: Jacobians are computed row by row."""
     made: Callable[..., Any] = jacrev(func, argnums, has_aux=has_aux)
     return made
 
 
 def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
-    """A function that gives the second derivatives of a function with respect to some arguments."""
+    """Returns a function that computes the second derivatives of a function with respect to some arguments."""
     return jacfwd(jacrev(func, argnums), argnums)
 
 
 def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *,
                     tie_weights: bool = True, strict: bool = False) -> Any:  # fmt: skip
-    """Calls a module with other tensors in the place of its parameters and buffers."""
+    """Calls a module with other tensors in place of its parameters and buffers."""
     from cuprous.torch.nn.utils.stateless import functional_call as call
 
     return call(module, parameter_and_buffer_dicts, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Parameters and buffers of modules of one kind, stacked along a new first dimension: what `vmap` maps over.
+    """Returns the parameters and buffers of modules of one class, stacked along a new first dimension, over which
+    `vmap` can map.
 
     Raises:
-        RuntimeError: for no modules, for some in training and some not, and for modules of several classes.
+        RuntimeError: if there are no modules, if only some are in training mode, or if their classes differ.
     """
     from cuprous.torch._shape import stack
 

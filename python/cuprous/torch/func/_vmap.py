@@ -1,4 +1,4 @@
-"""`vmap`: a function over each place of a dimension."""
+"""`vmap`: maps a function over a dimension of its arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cuprous.torch._args import wrap_dim
 
 
 def _spread(dims: Any, tree: Any) -> list[Any]:
-    """A dimension (or None) for each of the contents of a nest."""
+    """Returns a dimension (or None) for each leaf of a nested structure."""
     if isinstance(dims, int) or dims is None:
         return [dims] * len(_pytree.leaves(tree))
     if isinstance(dims, (tuple, list)) and isinstance(tree, (tuple, list)) and len(dims) == len(tree):
@@ -23,19 +23,20 @@ def _spread(dims: Any, tree: Any) -> list[Any]:
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
          chunk_size: int | None = None) -> Callable[..., Any]:  # fmt: skip
-    """A function that calls another for each place of a dimension of its arguments, and stacks the results.
+    """Returns a function that calls `func` for each index of a dimension of its arguments, and stacks the results.
 
-    The calls are recorded one after the other and fused; a function of whole batches costs less to record.
+    The calls are recorded one after another and fused. A function that processes whole batches costs less to record.
 
     Args:
-        func: takes tensors without that dimension; tensors of other calls may not be written to.
-        in_dims: the dimension of each argument (a nest like the arguments'), None for those that all calls get whole.
-        out_dims: where the dimension goes in each result.
-        randomness: "error" and "different" let calls draw different random numbers, "same" the same.
-        chunk_size: PyTorch's bound on memory; calls are one by one here.
+        func: takes tensors without that dimension; it must not write to tensors of other calls.
+        in_dims: the dimension of each argument (with the nesting of the arguments); None passes an argument to all
+            calls as is.
+        out_dims: the position of the dimension in each result.
+        randomness: with "error" and "different", calls draw different random numbers; with "same", equal ones.
+        chunk_size: PyTorch's limit on memory, which has no effect.
 
     Raises:
-        ValueError: by the function, where no argument has such a dimension or the extents differ.
+        ValueError: when called, if no argument has such a dimension or the extents differ.
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")

@@ -1,4 +1,4 @@
-"""Networks by PyTorch's words."""
+"""Neural networks with PyTorch's API."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from cuprous.torch.nn.parameter import Buffer, Parameter
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Layers that tables make."""
+        """Returns layer classes that are generated from tables."""
 
 
 __all__ = ["Buffer", "DataParallel", "Module", "Parameter", "functional", "init", "modules", "parallel", "utils"]

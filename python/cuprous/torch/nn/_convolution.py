@@ -1,4 +1,4 @@
-"""Convolutions and transposed convolutions, and windows as columns (`unfold`) with their way back (`fold`)."""
+"""Convolutions and transposed convolutions; extraction of windows as columns (`unfold`) and its adjoint (`fold`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHORT = {"float32": "float", "float64": "double", "float16": "c10::Half", "bflo
 
 
 def _check(name: str, x: Tensor, w: Tensor, bias: Tensor | None, rank: int, groups: int, transposed: bool) -> None:
-    """Refuses operands that do not fit, naming their shapes."""
+    """Checks that operands match. Error messages contain their shapes."""
     if w.ndim != rank + 2:
         raise RuntimeError(
             f"expected {rank + 2}-dimensional weight for {name}, but got {w.ndim}-dimensional weight of size "
@@ -66,7 +66,7 @@ def _widths(stride: Any, dilation: Any, rank: int) -> tuple[list[int], list[int]
 
 
 def _pads(padding: Any, kernel: list[int], stride: list[int], dilation: list[int]) -> list[tuple[int, int]]:
-    """Zeros in front and behind, for each dimension."""
+    """Returns the padding before and after each dimension."""
     if isinstance(padding, str):
         if padding == "valid":
             return [(0, 0)] * len(kernel)
@@ -206,10 +206,10 @@ def _blocks(function: str, size: list[int], kernel_size: Any, dilation: Any, pad
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """The windows of images (N, C, H, W) as columns: (N, C * window's elements, windows).
+    """Returns the windows of images (N, C, H, W) as columns: (N, C * elements of a window, windows).
 
     Raises:
-        RuntimeError: where no window fits.
+        RuntimeError: if no window fits into the input.
     """
     x, had = batched("unfold", input, 2)
     windows = _blocks("unfold", list(x.dims[2:]), kernel_size, dilation, padding, stride)
@@ -222,7 +222,7 @@ def _columns(x: Tensor, windows: Windows) -> Tensor:
 
 
 class _FoldFunction(Function):
-    """The way back of `unfold`, and the other way round."""
+    """`unfold` or `fold`; each is the backward pass of the other."""
 
     @staticmethod
     def forward(ctx: Any, columns: Tensor, windows: Windows) -> Tensor:
@@ -244,10 +244,10 @@ class _FoldFunction(Function):
 
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
          stride: Any = 1) -> Tensor:  # fmt: skip
-    """Images of columns: elements of windows that overlap are added up. The shapes are those of `unfold`.
+    """Returns images from columns, the adjoint of `unfold`: elements of overlapping windows are summed.
 
     Raises:
-        RuntimeError: where columns and windows do not fit together.
+        RuntimeError: if the shapes of columns and windows do not match.
     """
     if input.ndim not in (2, 3):
         raise RuntimeError(

@@ -1,4 +1,4 @@
-"""What is said once where a GPU would be faster with cuDNN and has it not."""
+"""A hint, given once, if a GPU would be faster with cuDNN and the library is not installed."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import warnings
 from cuprous import _core
 from cuprous._core import Tensor
 
-#: Nothing is asked on the CPU, and once on a GPU.
+#: Set once the check on a GPU was done. The CPU needs no check.
 _warned = False
 
 
 def prefer_cudnn(x: Tensor) -> None:
-    """Called for work that cuDNN has routines for. Without the library other routines do it, correctly."""
+    """Gives the hint for an operation that cuDNN supports. Without the library other routines compute it correctly."""
     global _warned
     if _warned or x.device_name == "cpu":
         return

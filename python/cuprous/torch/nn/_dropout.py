@@ -1,4 +1,4 @@
-"""Elements left out at random while training."""
+"""Dropout: elements set to zero at random during training."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _map = _core.t_map
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Elements set to 0 with probability p, the others divided by 1 - p; nothing unless training."""
+    """Sets elements to 0 with probability p and divides the others by 1 - p; returns the input unless `training`."""
     return _dropped(input, p, training, inplace, input.dims)
 
 
@@ -41,12 +41,12 @@ def _channels(function: str, ndim: int) -> Callable[..., Tensor]:
 dropout1d, dropout2d, dropout3d = (_channels(f"dropout{n}d", n) for n in (1, 2, 3))
 
 
-#: Where SELU goes for large negative numbers: what alpha dropout puts in place of what is dropped.
+#: The limit of SELU for large negative numbers, by which alpha dropout replaces dropped elements.
 _LOW = -1.7580993408473766
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean 0 and variance 1 of SELU's outputs (Klambauer et al., 2017)."""
+    """Dropout that preserves mean 0 and variance 1 of SELU's outputs (Klambauer et al., 2017)."""
     return _alpha(input, p, training, inplace, input.dims)
 
 

@@ -1,4 +1,4 @@
-"""Pooling by windows that lie at random, about evenly (Graham, 2015)."""
+"""Fractional pooling: windows at random positions with nearly even spacing (Graham, 2015)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _map = _core.t_map
 
 
 def _starts(sample: Tensor, size: int, out: int, kernel: int) -> Tensor:
-    """Where `out` windows begin, for each sample (N, C) of [0, 1): (N, C, out), int64. The last one ends at the end."""
+    """Returns the starts of `out` windows for each random number in [0, 1) of shape (N, C): (N, C, out), int64. The
+    last window ends at the end."""
     step = (size - kernel) / (out - 1) if out > 1 else 0.0
     places = _core.t_iota([out], [1], 0, sample.device_name)
     u = sample.unsqueeze(-1)
@@ -49,7 +50,7 @@ def _fractional(rank: int) -> Callable[..., Any]:
             samples = _creation.rand(x.dims[0], x.dims[1], rank, dtype=dtype, device=x.device)
         if samples.dims != (x.dims[0], x.dims[1], rank):
             raise RuntimeError(f"{name}(): _random_samples must be {[*x.dims[:2], rank]}, got {list(samples.dims)}")
-        # PyTorch's planes take the first number for the width, its volumes for the depth.
+        # PyTorch uses the first random number for the width in two dimensions, but for the depth in three.
         numbers = range(rank) if rank == 3 else reversed(range(rank))
         starts = []
         for axis, number in enumerate(numbers):

@@ -1,4 +1,4 @@
-"""Normalisation by statistics of the input itself, or of all inputs so far."""
+"""Normalization by statistics of the input, or by running statistics."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _map = _core.t_map
 
 
 def _wide(x: Tensor) -> Tensor:
-    """Half precision in float32: sums of squares need it."""
+    """Casts half precision to float32, whose range the sums of squares need."""
     return _core.t_cast(x, "float32") if x.dtype_name in ("float16", "bfloat16") else x
 
 
 def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None, name: str) -> Tensor:
-    """Scaled, shifted, and in a dtype."""
+    """Returns a tensor scaled, shifted, and cast to a dtype."""
     x = x if weight is None else _map("multiply", x, weight)
     x = x if bias is None else _map("add", x, bias)
     return x if x.dtype_name == name else _core.t_cast(x, name)
 
 
 def _standard(x: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Mean 0 and variance 1 over some dimensions; the mean and the variance that it had."""
+    """Returns a tensor normalized to mean 0 and variance 1 over some dimensions, and its former mean and variance."""
     mean = _reductions.mean(x, dims, True)
     centred = _map("subtract", x, mean)
     variance = _reductions.mean(_map("square", centred), dims, True)
@@ -48,10 +48,10 @@ def _trailing(function: str, input: Tensor, normalized_shape: Sequence[int]) -> 
 
 def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
                bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:  # fmt: skip
-    """The last dimensions brought to mean 0 and variance 1, then scaled and shifted.
+    """Normalizes the last dimensions to mean 0 and variance 1, then scales and shifts them.
 
     Raises:
-        RuntimeError: if the input does not end with that shape.
+        RuntimeError: if the input's shape does not end with `normalized_shape`.
     """
     dims = _trailing("layer_norm", input, normalized_shape)
     fits = all(t is None or t.dims == input.dims[input.ndim - len(dims) :] for t in (weight, bias))
@@ -63,7 +63,7 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | 
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """The last dimensions divided by their root mean square, then scaled."""
+    """Divides the last dimensions by their root mean square, then scales them."""
     dims = _trailing("rms_norm", input, normalized_shape)
     x = _wide(input)
     square = _reductions.mean(_map("square", x), dims, True)
@@ -72,7 +72,7 @@ def rms_norm(
 
 
 def _channelwise(t: Tensor | None, ndim: int) -> Tensor | None:
-    """One number a channel, shaped to meet an input of so many dimensions."""
+    """Reshapes a vector of one number for each channel so that it broadcasts to an input with `ndim` dimensions."""
     return None if t is None else t.reshape([1, -1, *(1 for _ in range(ndim - 2))])
 
 
@@ -84,7 +84,7 @@ def _check_channels(function: str, input: Tensor, **given: Tensor | None) -> Non
 
 
 def _remember(running: Tensor | None, seen: Tensor, momentum: Any) -> None:
-    """Moves a running statistic towards what was seen, without gradient."""
+    """Updates a running statistic with that of the batch, without gradient."""
     if running is not None:
         seen = seen.detach().reshape(running.dims)
         kept = running.detach()
@@ -94,13 +94,13 @@ def _remember(running: Tensor | None, seen: Tensor, momentum: Any) -> None:
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
                bias: Tensor | None = None, training: bool = False, momentum: Any = 0.1,
                eps: float = 1e-5) -> Tensor:  # fmt: skip
-    """Each channel (dimension 1) brought to mean 0 and variance 1, then scaled and shifted.
+    """Normalizes each channel (dimension 1) to mean 0 and variance 1, then scales and shifts it.
 
-    While training by the batch's statistics, which also move the running ones; otherwise by the latter.
+    Training uses the batch's statistics and updates the running ones; otherwise the running statistics are used.
 
     Raises:
-        ValueError: for one value a channel while training.
-        RuntimeError: if statistics or parameters do not fit the number of channels.
+        ValueError: if there is one value for each channel in training.
+        RuntimeError: if statistics or parameters do not match the number of channels.
     """
     _check_channels("batch_norm", input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     x, n = _wide(input), input.ndim
@@ -123,7 +123,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
                   weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
                   momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
-    """Each channel of each sample brought to mean 0 and variance 1, then scaled and shifted."""
+    """Normalizes each channel of each sample to mean 0 and variance 1, then scales and shifts it."""
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     _check_channels(
@@ -144,10 +144,10 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
 
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
                eps: float = 1e-5) -> Tensor:  # fmt: skip
-    """Groups of channels of each sample brought to mean 0 and variance 1, then scaled and shifted.
+    """Normalizes groups of channels of each sample to mean 0 and variance 1, then scales and shifts them.
 
     Raises:
-        RuntimeError: if the channels cannot be divided into so many groups.
+        RuntimeError: if the number of channels is not divisible by the number of groups.
     """
     if input.ndim < 2 or input.dims[1] % num_groups:
         raise RuntimeError(f"Expected number of channels in input to be divisible by num_groups, but got input of "
@@ -160,7 +160,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """Divided by `(k + alpha · mean of squares of neighbouring channels)**beta` (Krizhevsky et al., 2012)."""
+    """Divides the input by `(k + alpha · mean of squares of neighboring channels)**beta` (Krizhevsky et al., 2012)."""
     from cuprous.torch.nn._padding import pad
 
     if input.ndim < 3:
@@ -172,7 +172,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """Divided by the p-norm along a dimension."""
+    """Divides the input by its p-norm along a dimension."""
     from cuprous.torch._args import write_out
 
     return write_out(out, _map("divide", input, clamp(_reductions.norm(input, p, dim, True), min=eps)))

@@ -1,4 +1,4 @@
-"""Pooling: the largest element, the mean or a norm of each window."""
+"""Pooling: the maximum, the mean or a norm of each window."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cuprous.torch.nn._windows import Gather, Spread, Windows, batched
 
 _map = _core.t_map
 _INTS = {1: "a single int", 2: "a single int, or a tuple of two ints", 3: "a single int, or a tuple of three ints"}
-#: Elements of a window up to which a mean is a sum of views rather than a reduction.
+#: Up to this number of elements in a window, the mean is computed as a sum of views rather than as a reduction.
 _FEW = 32
 
 
@@ -47,7 +47,7 @@ def _windows(function: str, x: Tensor, rank: int, kernel_size: Any, stride: Any,
         room = n + 2 * p - d * (k - 1) - 1
         count = (-(-room // s) if ceil_mode else room // s) + 1
         if ceil_mode and (count - 1) * s >= n + p:
-            count -= 1  # the last window would start behind the input
+            count -= 1  # the last window would start after the input
         out.append(count)
     if min(out) < 1:
         shown = ["x".join(map(str, [x.dims[-rank - 1], *extents])) for extents in (size, out)]
@@ -58,7 +58,7 @@ def _windows(function: str, x: Tensor, rank: int, kernel_size: Any, stride: Any,
 
 
 def _lowest(x: Tensor) -> Any:
-    """What is smaller than all elements."""
+    """Returns the smallest value of the dtype."""
     if x.is_floating_point():
         return -math.inf
     from cuprous.torch._info import iinfo
@@ -76,11 +76,11 @@ def _dense(x: Tensor) -> Tensor:
     return x.contiguous()
 
 
-# --- the largest
+# --- maximum
 
 
 def _winners(taps: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """The largest element of each window, and which it is: the first of equals, the last NaN."""
+    """Returns the maximum of each window and its index: the first of equal elements, or the last NaN."""
     best = taps[0]
     index = _core.t_full(list(best.dims), 0, "int32", best.device_name)
     for place, tap in enumerate(taps[1:], 1):
@@ -93,7 +93,7 @@ def _winners(taps: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
 
 
 class _Largest(Function):
-    """The largest of each window, and its place there."""
+    """The maximum of each window, and its index in the window."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, windows: Windows) -> tuple[Tensor, Tensor]:
@@ -110,7 +110,7 @@ class _Largest(Function):
 
 
 def _flat(index: Tensor, windows: Windows) -> Tensor:
-    """Places in the last dimensions of the input, as one number, of places in windows (int64)."""
+    """Converts indices within windows to flat indices into the last dimensions of the input (int64)."""
     rest, result = _core.t_cast(index, "int64"), None
     weight = 1
     for k in reversed(range(windows.rank)):
@@ -207,7 +207,7 @@ def _max_unpool(rank: int) -> Callable[..., Tensor]:
 max_unpool1d, max_unpool2d, max_unpool3d = map(_max_unpool, (1, 2, 3))
 
 
-# --- means
+# --- mean
 
 
 def _sums(x: Tensor, windows: Windows) -> Tensor:
@@ -220,7 +220,7 @@ def _sums(x: Tensor, windows: Windows) -> Tensor:
 
 
 def _counts(windows: Windows, include: bool) -> list[list[int]]:
-    """Elements that each window is divided by, for each dimension."""
+    """Returns the number of elements by which each window is divided, for each dimension."""
     counts = []
     for n, k, s, p, m in zip(windows.input, windows.kernel, windows.stride, windows.before, windows.output,
                              strict=True):  # fmt: skip
@@ -294,7 +294,7 @@ def _lp_pool(rank: int) -> Callable[..., Tensor]:
     def lp_pool(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None,
                 ceil_mode: bool = False) -> Tensor:  # fmt: skip
         means = mean(_map("power", input, norm_type), kernel_size, stride, 0, ceil_mode)
-        # The root of the magnitude, where the sum is positive: PyTorch's words are sign(x) * relu(|x|).
+        # The root of the magnitude, with the sign of the sum. PyTorch's formula is sign(x) * relu(|x|).
         signed = _map("multiply", _map("sign", means), _map("absolute", means))
         sums = _map("multiply", signed, math.prod(_numbers(name, "kernel_size", kernel_size, rank)))
         return _map("power", sums, 1.0 / norm_type)
@@ -307,7 +307,7 @@ def _lp_pool(rank: int) -> Callable[..., Tensor]:
 lp_pool1d, lp_pool2d, lp_pool3d = map(_lp_pool, (1, 2, 3))
 
 
-# --- to a given size
+# --- adaptive pooling
 
 
 def _targets(function: str, x: Tensor, rank: int, output_size: Any) -> list[int]:
@@ -329,14 +329,14 @@ def _targets(function: str, x: Tensor, rank: int, output_size: Any) -> list[int]
 
 
 def _bounds(n: int, out: int) -> list[tuple[int, int]]:
-    """Where the windows of an axis start and end."""
+    """Returns the start and end of each window of an axis."""
     return [(k * n // out, -(-(k + 1) * n // out)) for k in range(out)]
 
 
 def _ends(x: Tensor, dim: int, out: int) -> tuple[Any, Any, Tensor]:
-    """The first and the last index of each window of a dimension, and whether they differ.
+    """Returns the first and the last index of each window of a dimension, and whether they differ.
 
-    With more windows than elements, a window has no other elements.
+    If there are more windows than elements, each window has one or two elements.
     """
     n = x.dims[dim]
     if out >= 2**62 // n:
@@ -348,7 +348,7 @@ def _ends(x: Tensor, dim: int, out: int) -> tuple[Any, Any, Tensor]:
 
 
 def _even(x: Tensor, sizes: list[int]) -> Windows | None:
-    """Windows of one size side by side, where the extents allow it."""
+    """Returns windows of equal size, side by side, if the extents allow it; otherwise None."""
     extents = list(x.dims[-len(sizes) :])
     if 0 in sizes or any(n % m for n, m in zip(extents, sizes, strict=True)):
         return None
@@ -366,7 +366,7 @@ def _adaptive_avg_pool(rank: int) -> Callable[..., Tensor]:
         if even is not None:
             y = x.clone() if even.size == 1 else _map("divide", _sums(x, even), even.size)
         else:
-            # A mean over a window is the mean over one axis of the means over the others.
+            # The mean over a window is the mean over one axis of the means over the others.
             y = x
             for k in range(rank):
                 dim = x.ndim - rank + k
@@ -418,7 +418,7 @@ def _adaptive_max_pool(rank: int) -> Callable[..., Any]:
 
 
 def _by_axes(x: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
-    """The largest along the last axis, of these along the one before, …: so the first of equals is found."""
+    """Returns the maxima, axis by axis from the last to the first, which finds the first of equal elements."""
     rank = len(sizes)
     weights = [math.prod(x.dims[x.ndim - rank + k + 1 :]) for k in range(rank)]
     places = _core.t_iota(list(x.dims), [0] * (x.ndim - rank) + weights, 0, x.device_name)

@@ -1,4 +1,4 @@
-"""Recurrences: the inputs of all steps are projected at once, then the states follow one another."""
+"""Recurrent layers: the inputs of all steps are projected in one product, then the states are computed step by step."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ def _gru(x: Tensor, state: State, weights: Weights) -> State:
     return (_map("add", n, _map("multiply", z, _map("subtract", h, n))),)
 
 
-#: A mode's gates, its number of states, its step, and whether b_hh is added with b_ih before the recurrence.
+#: For each mode: the number of gates, the number of states, the step, and whether b_hh is added with b_ih before the
+#: recurrence.
 MODES: dict[str, tuple[int, int, Callable[[Tensor, State, Weights], State], bool]] = {
     "RNN_TANH": (1, 1, _plain("tanh"), True),
     "RNN_RELU": (1, 1, _plain("relu"), True),
@@ -56,7 +57,7 @@ MODES: dict[str, tuple[int, int, Callable[[Tensor, State, Weights], State], bool
 
 
 def project(mode: str, x: Tensor, weights: Weights) -> Tensor:
-    """What the inputs add to the gates, with the biases that do not depend on the state."""
+    """Returns the contribution of the inputs to the gates, with the biases that do not depend on the state."""
     bias = weights[2]
     if bias is not None and weights[3] is not None and MODES[mode][3]:
         bias = _map("add", bias, weights[3])
@@ -65,8 +66,8 @@ def project(mode: str, x: Tensor, weights: Weights) -> Tensor:
 
 def direction(mode: str, x: Tensor, sizes: Sequence[int], first: State, weights: Weights,
               reverse: bool) -> tuple[Tensor, State]:  # fmt: skip
-    """One direction of a layer over packed steps: of (all elements, features), `sizes[t]` rows belong to step t, and
-    sizes never grow. The outputs, packed likewise, and the last states of all sequences."""
+    """Computes one direction of a layer over packed steps: (all elements, features), of which `sizes[t]` rows belong to
+    step t; sizes never increase. Returns the outputs, packed likewise, and the last states of all sequences."""
     gates = project(mode, x, weights)
     if sizes[0] == sizes[-1] and weights[4] is None and not state_of_autocast.dtypes:
         outputs, *last = _recurrent_autograd.Recurrence.apply(
@@ -110,8 +111,8 @@ def _step_by_step(mode: str, gates: Tensor, sizes: Sequence[int], first: State, 
 
 def together(mode: str, x: Tensor, states: list[Tensor], parameters: list[Tensor], layers: int,
              both: bool) -> list[Tensor] | None:  # fmt: skip
-    """All layers by the device's own routine (cuDNN's), of (steps, batch, features): the outputs, and the last states
-    of (layers·directions, batch, width); None where it has none for them."""
+    """Computes all layers by cuDNN's routine for (steps, batch, features). Returns the outputs and the last states
+    (layers·directions, batch, width), or None if cuDNN does not support the case."""
     prefer_cudnn(x)
     return _core.t_recurrent(mode, x, states, parameters, layers, both)
 

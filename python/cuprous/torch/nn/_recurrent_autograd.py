@@ -1,8 +1,8 @@
-"""Recurrences over whole sequences, with a backward pass of their own.
+"""Recurrent layers over whole sequences, with a backward pass of their own.
 
-What a step keeps is written into one array for all steps. So the backward pass computes its factors for all steps at
-once, a step of it multiplies by them, and the gradient of the weights is one product over all steps. Second derivatives
-take the plain way of `_recurrent`.
+The intermediate values of all steps are stored in one array. The backward pass therefore computes its factors for all
+steps at once, each of its steps multiplies by them, and the gradient of the weights is one product over all steps.
+Second derivatives use the differentiable steps of `_recurrent`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def _product(*factors: Tensor) -> Tensor:
 
 
 def _logistic_derivative(y: Tensor) -> Tensor:
-    """y (1 - y): the derivative of the logistic function, by its value."""
+    """Returns y (1 - y), the derivative of the logistic function in terms of its value."""
     return _map("multiply", y, _map("subtract", 1, y))
 
 
 def _tanh_derivative(y: Tensor) -> Tensor:
-    """1 - y²: the derivative of tanh, by its value."""
+    """Returns 1 - y², the derivative of tanh in terms of its value."""
     return _map("subtract", 1, _map("square", y))
 
 
@@ -45,28 +45,28 @@ def _empty(rows: int, like: Tensor, width: int) -> Tensor:
 
 
 def _rows(t: Tensor, at: int, n: int) -> Tensor:
-    """The rows of step `at`, n for each."""
+    """Returns the n rows of step `at`."""
     return _core.t_strided(t, [n, t.dims[1]], list(t.stride_tuple()), at * n * t.stride_tuple()[0])
 
 
 def _columns(t: Tensor, n: int) -> list[Tensor]:
-    """The columns of each of n gates."""
+    """Returns the columns of each of n gates."""
     width = t.dims[1] // n
     return [_core.t_strided(t, [t.dims[0], width], list(t.stride_tuple()), k * width) for k in range(n)]
 
 
 def _gates(t: Tensor, first: int, count: int, width: int) -> Tensor:
-    """(rows, gates · width) as (rows, count, width), from a gate on."""
+    """Returns a view of (rows, gates · width) as (rows, count, width), starting at a gate."""
     return _core.t_strided(t, [t.dims[0], count, width], [t.stride_tuple()[0], width, 1], first * width)
 
 
 def _for_each(t: Tensor, count: int) -> Tensor:
-    """(rows, width) as (rows, count, width)."""
+    """Returns a view of (rows, width) as (rows, count, width)."""
     return _core.t_strided(t, [t.dims[0], count, t.dims[1]], [t.stride_tuple()[0], 0, t.stride_tuple()[1]])
 
 
 def _previous_states(all_steps: Tensor, first: Tensor, reverse: bool) -> Tensor:
-    """The states that each step began with, of those that it ended with."""
+    """Returns the state before each step, from the states after each step and the first state."""
     n, count = first.dims[0], all_steps.dims[0]
     if n == count:
         return first
@@ -76,8 +76,9 @@ def _previous_states(all_steps: Tensor, first: Tensor, reverse: bool) -> Tensor:
     return _core.t_cat([kept, first] if reverse else [first, kept], 0)
 
 
-# --- steps: of the inputs' part, the states' product, and the states: new states, and what is kept. Sums are taken of
-# columns, not columns of sums: so a step is one kernel.
+# --- Steps: each takes the input's contribution, the product of state and weights, and the states. It returns the new
+# states and the values to save for the backward pass. Gates are sliced before they are added, so that a step is one
+# kernel.
 
 
 def _lstm(x: Tensor, q: Tensor, state: Parts) -> tuple[Parts, Parts]:
@@ -105,8 +106,8 @@ def _relu(x: Tensor, q: Tensor, state: Parts) -> tuple[Parts, Parts]:
 
 
 class _BackwardOperands:
-    """The operands of a direction's backward pass: steps in the order in which they were made, arrays for all steps
-    (outputs, what was kept, gradients of the outputs), the first states, and the weights."""
+    """The operands of the backward pass of one direction: the order of the steps, arrays over all steps (outputs, saved
+    values, gradients of the outputs), the first states, and the weights."""
 
     def __init__(self, order: Sequence[int], outputs: Tensor, kept: list[Tensor], first: Parts, g: Tensor,
                  weight: Tensor) -> None:  # fmt: skip
@@ -115,20 +116,20 @@ class _BackwardOperands:
         self.reverse = order[0] > 0
 
     def buffer(self, gates: int) -> Tensor:
-        """Of all steps."""
+        """Returns an uninitialized array for all steps."""
         return _empty(self.outputs.dims[0], self.outputs, gates * self.width)
 
     def previous_states(self) -> Tensor:
-        """The outputs of the steps before."""
+        """Returns the output before each step."""
         return _previous_states(self.outputs, self.first[0], self.reverse)
 
     def row(self, t: Tensor, at: int) -> Tensor:
-        """A step's part."""
+        """Returns the rows of one step."""
         return _rows(t, at, self.n)
 
 
-# --- backward passes: the gradients of the inputs' part and of the states' product, for all steps, and of the first
-# states
+# --- Backward passes: each returns the gradients of the input's contribution and of the product of state and weights,
+# for all steps, and of the first states.
 
 
 def _lstm_backward(operands: _BackwardOperands, last: Parts) -> tuple[Tensor, Tensor, Parts]:
@@ -188,7 +189,7 @@ def _elementwise_backward(factors: Callable[[Tensor, Tensor], Tensor]) -> Callab
     return backward
 
 
-#: A mode's step, and its backward pass.
+#: The step of each mode, and its backward pass.
 STEPS: dict[str, tuple[Callable[..., tuple[Parts, Parts]], Callable[..., Any]]] = {
     "LSTM": (_lstm, _lstm_backward),
     "GRU": (_gru, _gru_backward),
@@ -198,10 +199,11 @@ STEPS: dict[str, tuple[Callable[..., tuple[Parts, Parts]], Callable[..., Any]]] 
 
 
 class Recurrence(Function):
-    """All steps of one direction of a layer, of sequences of one length.
+    """All steps of one direction of a layer, for sequences of equal length.
 
-    Arguments: the mode, the number of steps, whether they go backwards, the plain way, the inputs' part of all steps
-    (T·B, gates·H), the states' weights (gates·H, H) and bias or None, the first states. Gives (T·B, H), last states.
+    Arguments: the mode, the number of steps, whether they run backward, a differentiable implementation, the input's
+    contribution for all steps (T·B, gates·H), the weights of the states (gates·H, H) and their bias or None, the first
+    states. Returns the outputs (T·B, H) and the last states.
     """
 
     @staticmethod
@@ -216,7 +218,7 @@ class Recurrence(Function):
                 return tuple(done[:3])
         n, step = x.dims[0] // steps, STEPS[mode][0]
         transposed = _core.t_permute(weight, [1, 0])
-        # On the CPU a product reads its right side in rows: transposed once, not in each step.
+        # On the CPU a product reads its right operand by rows, so it is transposed once rather than in each step.
         transposed = _core.t_contiguous(transposed) if weight.device_name == "cpu" else transposed
         outputs, state = _empty(x.dims[0], x, first[0].dims[1]), first
         kept: list[Tensor] = []
@@ -239,7 +241,7 @@ class Recurrence(Function):
         if _core.is_grad_enabled():
             return _differentiable_gradients(reference, (x, weight, bias, *first), (g, *last))
         previous_states = _previous_states(outputs.detach(), first[0], order[0] > 0)
-        if isinstance(kept, Tensor):  # by the device's routine
+        if isinstance(kept, Tensor):  # computed by the device's routine
             to_h, to_c = last
             to_q, *to_first = _core.t_lstm_steps_backward(order[0] > 0, weight, kept, g, to_h, to_c, first[1])
             to_x = to_q
@@ -252,7 +254,7 @@ class Recurrence(Function):
 
 
 def _differentiable_gradients(reference: Any, given: tuple[Any, ...], grads: Parts) -> Any:
-    """The gradients by the plain way, noted themselves."""
+    """Returns gradients that can be differentiated again, computed with the differentiable implementation."""
     from cuprous.torch.autograd import grad
 
     inputs = [t for t in given if t is not None and t.requires_grad]

@@ -1,4 +1,4 @@
-"""The functions behind the layers."""
+"""Functions that the layers use."""
 
 from __future__ import annotations
 
