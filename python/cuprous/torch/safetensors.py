@@ -1,7 +1,7 @@
-"""safetensors files, under the names of `safetensors.torch`.
+"""safetensors files, with the API of `safetensors.torch`.
 
-The format is a length, a JSON header and bytes, so it is read and written here: the package's own face for PyTorch
-wants PyTorch, and its face for NumPy copies once more.
+The format is a length, a JSON header and bytes, so it is read and written here. The package's PyTorch module requires
+PyTorch, and its NumPy module makes another copy.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ _TO_NAME = {
     "C64": "complex64",
 }  # fmt: skip
 _FROM_NAME = {name: code for code, name in _TO_NAME.items()}
-_MOST = 100_000_000  # bytes of header that the format allows
+_MOST = 100_000_000  # limit of the header size in the format
 
 
 class SafetensorError(Exception):
-    """A file that is no safetensors file, or a damaged one."""
+    """A file that is not a valid safetensors file."""
 
 
 def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
-    """The bytes of a file of tensors by name.
+    """Returns the contents of a file with tensors by name.
 
     Raises:
-        RuntimeError: if tensors share memory, which the format cannot say.
-        TypeError: for dtypes that it has not.
+        RuntimeError: if tensors share memory, which the format cannot represent.
+        TypeError: for dtypes that the format does not support.
     """
     return b"".join(_pieces(tensors, metadata))
 
 
 def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str] | None = None) -> None:
-    """Writes tensors by name; see `save`."""
+    """Writes tensors by name to a file; see `save`."""
     pieces = _pieces(tensors, metadata)
-    first = next(pieces)  # errors are raised before the file is touched
+    first = next(pieces)  # errors are raised before the file is opened
     with open(filename, "wb") as file:
         file.write(first)
         file.writelines(pieces)
@@ -55,7 +55,7 @@ def _pieces(tensors: dict[str, Tensor], metadata: dict[str, str] | None) -> Iter
     for name, t in tensors.items():
         if t.dtype_name not in _FROM_NAME:
             raise TypeError(f"[safetensors] {name!r} is of dtype {t.dtype_name}, which the format has not")
-    # Wide dtypes come first, so that each tensor lies at a multiple of its element's size.
+    # Wide dtypes come first, so that each tensor is aligned to the size of its elements.
     order = sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))
     for k, name in enumerate(order):
         for other in order[:k]:
@@ -79,22 +79,22 @@ def _pieces(tensors: dict[str, Tensor], metadata: dict[str, str] | None) -> Iter
 
 
 def load(data: bytes) -> dict[str, Tensor]:
-    """The tensors of a file's bytes, on the CPU."""
+    """Returns the tensors in the contents of a file, on the CPU."""
     header, start = _header(memoryview(data), len(data))
     return {name: _tensor(memoryview(data)[start:], entry, "cpu") for name, entry in header.items()}
 
 
 def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
-    """The tensors of a file by name."""
+    """Returns the tensors of a file by name."""
     with safe_open(filename, "pt", device) as file:
         return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no dictionary
 
 
 class safe_open:
-    """A file whose tensors are read one by one: `with safe_open(path, "pt") as f: f.get_tensor(name)`.
+    """A file from which tensors are read one by one: `with safe_open(path, "pt") as f: f.get_tensor(name)`.
 
     Raises:
-        SafetensorError: if it is not a whole safetensors file.
+        SafetensorError: if it is not a complete safetensors file.
     """
 
     def __init__(self, filename: Any, framework: str = "pt", device: Any = "cpu") -> None:
@@ -114,18 +114,18 @@ class safe_open:
         del self._bytes
 
     def keys(self) -> list[str]:
-        """The names of the tensors."""
+        """Returns the names of the tensors."""
         return list(self._entries)
 
     def metadata(self) -> dict[str, str] | None:
-        """What the file says of itself."""
+        """Returns the file's metadata."""
         return self._metadata
 
     def get_tensor(self, name: str) -> Tensor:
-        """A tensor.
+        """Returns a tensor.
 
         Raises:
-            SafetensorError: if there is none of that name.
+            SafetensorError: if there is no tensor with that name.
         """
         if name not in self._entries:
             raise SafetensorError(f"File does not contain tensor {name}")
@@ -137,7 +137,7 @@ class _Header(dict[str, Any]):
 
 
 def _header(data: memoryview, total: int) -> tuple[_Header, int]:
-    """The entries by name, and where the tensors' bytes begin; all of it checked."""
+    """Returns the entries by name, and the offset of the tensors' bytes, after validating them."""
     length = int.from_bytes(bytes(data[:8]), "little") if total >= 8 else -1
     if not 2 <= length <= min(_MOST, total - 8):
         raise SafetensorError("the header is longer than the file: it is damaged, or no safetensors file")

@@ -91,7 +91,7 @@ def _resized(x: Tensor, dim: int, new: int, factor: float | None, mode: str, ali
     if mode in ("nearest", "nearest-exact"):
         if mode == "nearest" and new % old == 0 and step * new == old:
             return _shape.repeat_interleave(x, new // old, dim)
-        # In float32, as in PyTorch, because rounding decides which points are used.
+        # In float32, whose rounding decides which points are used.
         at = _core.t_cast(places, "float32") + (0.5 if mode == "nearest-exact" else 0.0)
         return _indexing.index_select(x, dim, clamp(_core.t_cast(_map("floor", at * step), "int64"), max=old - 1))
     if align:

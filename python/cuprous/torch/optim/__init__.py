@@ -1,4 +1,4 @@
-"""Optimizers by PyTorch's words."""
+"""Optimizers with PyTorch's API."""
 
 from cuprous.torch.optim import lr_scheduler, optimizer, swa_utils
 from cuprous.torch.optim._adam import Adam, AdamW

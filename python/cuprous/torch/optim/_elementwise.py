@@ -1,5 +1,5 @@
 """Optimizers whose step is one formula for each parameter. All formulas of a step are recorded before anything runs, so
-that they become one program; whatever changes with the step's number is a scalar of it."""
+that they become one program. Values that change with the step number are scalar parameters of it."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def _average(running: Tensor, new: Tensor, keep: float) -> Tensor:
 
 
 class Elementwise(Optimizer):
-    """One formula for each parameter: subclasses say what state it starts with and how it steps."""
+    """Base class with one formula for each parameter; subclasses define the initial state and the formula."""
 
-    #: Names of the state's tensors.
+    #: The names of the state's tensors.
     _tensors: ClassVar[tuple[str, ...]] = ()
 
     def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def _common(lr: Any, weight_decay: float, eps: float) -> None:
 
 
 class RMSprop(Elementwise):
-    """Steps by the gradient over the root of its running mean square (Hinton, 2012; centred: Graves, 2013)."""
+    """Divides the gradient by the root of its running mean square (Hinton, 2012; centered: Graves, 2013)."""
 
     def __init__(self, params: Any, lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
                  momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: bool | None = None,
@@ -105,7 +105,7 @@ class RMSprop(Elementwise):
 
 
 class Adagrad(Elementwise):
-    """Steps by the gradient over the root of the sum of its squares (Duchi, Hazan and Singer, 2011)."""
+    """Divides the gradient by the root of the sum of its squares (Duchi, Hazan and Singer, 2011)."""
 
     def __init__(self, params: Any, lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
@@ -128,7 +128,8 @@ class Adagrad(Elementwise):
 
 
 class Adadelta(Elementwise):
-    """Steps by the ratio of the root mean squares of earlier steps and of gradients (Zeiler, 2012)."""
+    """Multiplies the gradient by the ratio of the root mean squares of earlier steps and of gradients (Zeiler,
+    2012)."""
 
     _tensors = ("square_avg", "acc_delta")
 
@@ -151,7 +152,7 @@ class Adadelta(Elementwise):
 
 
 class Adamax(Elementwise):
-    """Adam with the largest gradient in place of the mean square (Kingma and Ba, 2015)."""
+    """Adam with the running maximum of the gradient in place of the mean square (Kingma and Ba, 2015)."""
 
     _tensors = ("exp_avg", "exp_inf")
 
@@ -172,7 +173,7 @@ class Adamax(Elementwise):
 
 
 class NAdam(Elementwise):
-    """Adam with Nesterov's momentum (Dozat, 2016)."""
+    """Adam with Nesterov momentum (Dozat, 2016)."""
 
     _tensors = ("exp_avg", "exp_avg_sq")
 
@@ -205,7 +206,7 @@ class NAdam(Elementwise):
 
 
 class RAdam(Elementwise):
-    """Adam that adapts only once the variance of its mean square is small enough (Liu et al., 2020)."""
+    """Adam that adapts the step only once the variance of its mean square is small enough (Liu et al., 2020)."""
 
     _tensors = ("exp_avg", "exp_avg_sq")
 
@@ -225,7 +226,7 @@ class RAdam(Elementwise):
         square = _average(state["exp_avg_sq"], _map("square", g), beta2)
         rest = 1 - beta2**t
         limit = 2 / (1 - beta2) - 1
-        length = limit - 2 * t * beta2**t / rest  # of the average that the mean square amounts to
+        length = limit - 2 * t * beta2**t / rest  # the length of the simple moving average that the mean square corresponds to
         step = _scaled(mean, float(group["lr"]) / (1 - beta1**t))
         if length > 5:
             variance = (length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)

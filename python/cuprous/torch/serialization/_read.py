@@ -1,5 +1,5 @@
-"""Reading PyTorch's zip files. The pickle in them is read by an unpickler that knows tensors and plain containers only,
-so that no code of the file's is run."""
+"""Reading of PyTorch's zip files. Their pickle is read by an unpickler that only supports tensors and plain containers,
+so that no code in the file is run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from cuprous.torch.serialization._unpickle import Unpickler
 
 
 class _Kind(_types.Immutable):
-    """A class of storages, as a file names it."""
+    """A storage class that a file refers to."""
 
     __slots__ = ("name",)
     name: str
@@ -34,7 +34,7 @@ class _Kind(_types.Immutable):
 
 
 class _Bytes:
-    """A storage: bytes, and where they are to go. This is what a function given as `map_location` gets and gives."""
+    """A storage: its bytes and target device. A function given as `map_location` takes and returns this."""
 
     def __init__(self, raw: np.ndarray[Any, Any], dtype: str | None, device_name: str) -> None:
         self._raw, self._dtype, self._device_name = raw, dtype, device_name
@@ -42,19 +42,19 @@ class _Bytes:
 
     @property
     def device(self) -> Any:
-        """Where it is to go."""
+        """The target device."""
         return _types.device(self._device_name)
 
     def cpu(self) -> _Bytes:
-        """For the host's memory."""
+        """Selects host memory."""
         return _Bytes(self._raw, self._dtype, "cpu")
 
     def cuda(self, device: Any = None) -> _Bytes:
-        """For a GPU."""
+        """Selects a GPU."""
         return _Bytes(self._raw, self._dtype, _types.device("cuda" if device is None else device).device_name)
 
     def tensor(self, name: str | None) -> Tensor:
-        """All elements; the same tensor each time, so that views of it share memory."""
+        """Returns all elements as a tensor; the same tensor each time, so that views of it share memory."""
         name = self._dtype if name is None else name
         if name is None:
             raise ValueError("a storage of bytes without a dtype")
@@ -84,7 +84,7 @@ def _placed(storage: Any, offset: int, size: Any, stride: Any, name: str | None)
 
 def _tensor(storage: Any, offset: int, size: Any, stride: Any, requires_grad: bool = False, hooks: Any = None,
             *rest: Any) -> Tensor:  # fmt: skip
-    """`_rebuild_tensor_v2`, and v3, which adds the dtype."""
+    """Implements `_rebuild_tensor_v2`, and v3, which adds the dtype."""
     name = rest[0].name if rest and isinstance(rest[0], _types.dtype) else None
     result = _placed(storage, offset, size, stride, name)
     if requires_grad:
@@ -99,7 +99,7 @@ def _parameter(data: Any, requires_grad: bool, hooks: Any, *state: Any) -> Tenso
 
 
 def _of_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
-    """Tensors of a class: attributes that were given to them are left out, since they could be anything."""
+    """Rebuilds a tensor of a subclass. Its additional attributes are ignored, because they could be any objects."""
     if not isinstance(function, Allowed):
         raise ValueError("a tensor made by an unknown function")
     return function(*args)
@@ -125,14 +125,14 @@ class _Archive:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
         self.names = frozenset(archive.namelist())
-        self._left = archive.start_dir  # bytes before the directory: entries that overlap would be read many times
+        self._left = archive.start_dir  # bytes before the directory; limits reads of overlapping entries
 
     def size(self, name: str) -> int:
-        """The number of bytes of an entry."""
+        """Returns the number of bytes of an entry."""
         return entry_size(self._archive, name)
 
     def read(self, name: str, count: int) -> bytes:
-        """The first bytes of an entry."""
+        """Returns the first bytes of an entry."""
         count = min(count, self.size(name))
         self._left -= self._archive.getinfo(name).compress_size
         if self._left < 0:
@@ -143,15 +143,15 @@ class _Archive:
 
 def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = True,
          mmap: bool | None = None, **pickle_load_args: Any) -> Any:  # fmt: skip
-    """What `save` wrote, here or in PyTorch: tensors and plain containers.
+    """Loads a file that `save` wrote, here or in PyTorch: tensors and plain containers.
 
-    Tensors go where they were, or where `map_location` says: a device, a dictionary of devices by name, or a function
-    of storage and name.
+    Tensors are loaded to their original device, or to `map_location`: a device, a dictionary of devices by name, or a
+    function of storage and device name.
 
     Raises:
-        RuntimeError: for a file that is damaged, of another kind, or of tensors of a GPU where there is none.
-        pickle.UnpicklingError: for a file with other objects in it.
-        NotImplementedError: for `weights_only=False`, which would run the file's code.
+        RuntimeError: for a file that is damaged, of another format, or with tensors of a GPU if none is available.
+        pickle.UnpicklingError: for a file with other objects.
+        NotImplementedError: for `weights_only=False`, which would run code from the file.
     """
     if weights_only is False:
         raise NotImplementedError("[load] weights_only=False is not supported: it would run code that the file brings")
@@ -168,7 +168,7 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
 
 
 def _guess_format(f: Any) -> str:
-    """What a file that is no zip file seems to be."""
+    """Returns a guess at the format of a file that is not a zip file."""
     try:
         if isinstance(f, (str, os.PathLike)):
             with open(f, "rb") as file:

@@ -38,7 +38,7 @@ class Unpickler(pickle._Unpickler):
         self._copies = _COPIES * len(content) + 1000
 
     def find_class(self, module: str, name: str) -> Any:
-        """The object of a name."""
+        """Returns the object with a name."""
         full = f"{module}.{name}"
         found = added().get(full, self._known.get(full))
         if found is None:
@@ -51,7 +51,7 @@ class Unpickler(pickle._Unpickler):
         return found
 
     def persistent_load(self, pid: Any) -> Any:
-        """The storage."""
+        """Returns the storage."""
         return self._storage(pid)
 
     def _is_own(self, obj: Any, *kinds: type) -> bool:

@@ -1,4 +1,4 @@
-"""Functions that are called before and after a module's forward, and when its gradients are known."""
+"""Hooks: functions that are called before and after a module's `forward`, and when its gradients are computed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cuprous.torch.autograd._hooks import RemovableHandle
 
 
 def add(hooks: dict[int, Any], hook: Any, prepend: bool = False) -> int:
-    """Adds a hook behind (or before) all others; its number."""
+    """Adds a hook after (or with `prepend` before) all others, and returns its id."""
     number = max(hooks, default=0) + 1 if not prepend else min(hooks, default=0) - 1
     hooks[number] = hook
     if prepend:
@@ -22,7 +22,7 @@ def add(hooks: dict[int, Any], hook: Any, prepend: bool = False) -> int:
 
 
 class Hooks:
-    """The part of `Module` that keeps and calls hooks."""
+    """The part of `Module` that stores and calls hooks."""
 
     forward: Callable[..., Any]
     _forward_hooks: dict[int, Any]
@@ -43,33 +43,33 @@ class Hooks:
 
     def register_forward_hook(self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False,
                               always_call: bool = False) -> RemovableHandle:  # fmt: skip
-        """Calls `hook(module, args, result)` after `forward`; what it returns takes the result's place.
+        """Registers `hook(module, args, result)`, called after `forward`; a value that it returns replaces the result.
 
-        With `with_kwargs` it is called with `(module, args, kwargs, result)`; with `always_call` also (with None)
-        when `forward` raises.
+        With `with_kwargs` the hook is called with `(module, args, kwargs, result)`. With `always_call` it is also
+        called, with None as the result, if `forward` raises.
         """
         return self._register(self._forward_hooks, (hook, with_kwargs, always_call), prepend)
 
     def register_forward_pre_hook(
         self, hook: Any, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Calls `hook(module, args)` before `forward`; what it returns takes the arguments' place."""
+        """Registers `hook(module, args)`, called before `forward`; a value that it returns replaces the arguments."""
         return self._register(self._forward_pre_hooks, (hook, with_kwargs), prepend)
 
     def register_full_backward_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
-        """Calls `hook(module, grad_input, grad_output)` when the gradients of the module's inputs are known (of its
-        outputs, if no input wants one); what it returns takes the place of `grad_input`."""
+        """Registers `hook(module, grad_input, grad_output)`, called when the gradients of the module's inputs are
+        computed (those of its outputs, if no input requires one); a value that it returns replaces `grad_input`."""
         return self._register(self._backward_hooks, (hook, False), prepend)
 
     def register_full_backward_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
-        """Calls `hook(module, grad_output)` when the gradients of the outputs are known; what it returns takes their
-        place."""
+        """Registers `hook(module, grad_output)`, called when the gradients of the outputs are computed; a value that it
+        returns replaces them."""
         return self._register(self._backward_hooks, (hook, True), prepend)
 
     register_backward_hook = register_full_backward_hook
 
     def _with_hooks(self, args: Any, kwargs: Any) -> Any:
-        """`forward` with the hooks around it."""
+        """Calls `forward` with the hooks before and after it."""
         for hook, with_kwargs in list(self._forward_pre_hooks.values()):
             replacement = hook(self, args, kwargs) if with_kwargs else hook(self, args)
             if replacement is not None and with_kwargs:
@@ -93,7 +93,7 @@ class Hooks:
 
 
 class _BackwardHooks:
-    """One call of a module whose backward hooks wait for gradients: an identity before it and one behind it."""
+    """The backward hooks of one call of a module: an identity before and one after `forward` observe the gradients."""
 
     def __init__(self, module: Any) -> None:
         self.module = module
@@ -147,11 +147,11 @@ class _BackwardHooks:
 
 
 class _GradientHook(Function):
-    """Tensors as they are; their gradients pass by a function."""
+    """An identity whose backward pass passes the gradients through a callback."""
 
     @staticmethod
     def forward(ctx: Any, callback: Callable[..., Any], *tensors: Tensor) -> Any:
-        """The tensors."""
+        """Returns views of the tensors."""
         ctx.callback = callback
         ctx.set_materialize_grads(False)
         views = tuple(t.view(t.dims) for t in tensors)
@@ -159,5 +159,5 @@ class _GradientHook(Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        """What the function makes of the gradients."""
+        """Returns the gradients that the callback returns."""
         return (None, *ctx.callback(gradients))

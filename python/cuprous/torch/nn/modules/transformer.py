@@ -36,7 +36,8 @@ def _clones(layer: Module, count: int) -> ModuleList:
 
 
 class _Layer(Module):
-    """Attention and a network of two linear maps, each added to its input; normalised before or after."""
+    """Base class of layers with attention and a feed-forward network, each with a residual connection and normalization
+    before or after it."""
 
     _attentions: tuple[str, ...] = ()
 
@@ -80,13 +81,13 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
-    """Self-attention and a network of two linear maps."""
+    """Self-attention and a feed-forward network."""
 
     _attentions = ("self_attn",)
 
     def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
                 is_causal: bool = False) -> Tensor:  # fmt: skip
-        """The sequence, encoded; masks as in `MultiheadAttention`."""
+        """Returns the encoded sequence; masks are as in `MultiheadAttention`."""
 
         def attend(x: Tensor) -> Tensor:
             return self.self_attn(x, x, x, src_key_padding_mask, False, src_mask, is_causal=is_causal)[0]
@@ -95,14 +96,14 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to the encoder's outputs, and a network of two linear maps."""
+    """Self-attention, attention to the encoder's outputs, and a feed-forward network."""
 
     _attentions = ("self_attn", "multihead_attn")
 
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
                 tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
                 tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:  # fmt: skip
-        """The target sequence, decoded; masks as in `MultiheadAttention`."""
+        """Returns the decoded target sequence; masks are as in `MultiheadAttention`."""
 
         def attend(x: Tensor) -> Tensor:
             return self.self_attn(x, x, x, tgt_key_padding_mask, False, tgt_mask, is_causal=tgt_is_causal)[0]
@@ -115,9 +116,9 @@ class TransformerDecoderLayer(_Layer):
 
 
 class TransformerEncoder(Module):
-    """Copies of a layer, one after the other, and a last normalisation if given.
+    """A stack of copies of a layer, followed by an optional normalization.
 
-    `enable_nested_tensor` and `mask_check` are hints for PyTorch's fast path and change nothing.
+    `enable_nested_tensor` and `mask_check` control PyTorch's fast path and have no effect.
     """
 
     def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None,
@@ -127,14 +128,14 @@ class TransformerEncoder(Module):
 
     def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
                 is_causal: bool | None = None) -> Tensor:  # fmt: skip
-        """The sequence, encoded."""
+        """Returns the encoded sequence."""
         for layer in self.layers:
             src = layer(src, mask, src_key_padding_mask, bool(is_causal))
         return src if self.norm is None else self.norm(src)
 
 
 class TransformerDecoder(Module):
-    """Copies of a layer, one after the other, and a last normalisation if given."""
+    """A stack of copies of a layer, followed by an optional normalization."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -143,7 +144,7 @@ class TransformerDecoder(Module):
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
                 tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
                 tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor:  # fmt: skip
-        """The target sequence, decoded."""
+        """Returns the decoded target sequence."""
         for layer in self.layers:
             tgt = layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask,
                         bool(tgt_is_causal), memory_is_causal)  # fmt: skip
@@ -151,7 +152,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """Encoder and decoder. Weights of two dimensions start as Glorot and Bengio (2010) have it."""
+    """Encoder and decoder. Matrices are initialized as in Glorot and Bengio (2010)."""
 
     def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
                  dim_feedforward: int = 2048, dropout: float = 0.1, activation: Activation = F.relu,
@@ -183,10 +184,10 @@ class Transformer(Module):
                 tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
                 src_is_causal: bool | None = None, tgt_is_causal: bool | None = None,
                 memory_is_causal: bool = False) -> Tensor:  # fmt: skip
-        """The target sequence decoded from the source: (T, N, E), or (N, T, E) if `batch_first`.
+        """Returns the target sequence decoded from the source: (T, N, E), or (N, T, E) if `batch_first`.
 
         Raises:
-            RuntimeError: if batches or widths do not fit.
+            RuntimeError: if batch sizes or widths do not match.
         """
         batch = 0 if self.batch_first else 1
         shapes = f"src {list(src.dims)}, tgt {list(tgt.dims)}"
@@ -200,7 +201,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """-inf above the diagonal, 0 elsewhere: what hides later steps."""
+        """Returns a mask with -inf above the diagonal and 0 elsewhere, which hides later steps."""
         name = _core.t_default_dtype() if dtype is None else _types.dtype_name(dtype)
         return _shape.triu(_core.t_full([sz, sz], -math.inf, name, _types.resolve_device(device)), 1)
 

@@ -1,4 +1,4 @@
-"""Sequences of different lengths: padded to a block, or packed step by step without padding."""
+"""Sequences of different lengths: padded to a rectangular block, or packed step by step without padding."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from cuprous.torch._types import DTYPES
 
 
 class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorted_indices", "unsorted_indices"))):
-    """Sequences from long to short, all first elements first.
+    """Sequences sorted by decreasing length, stored step by step: first the first elements of all sequences.
 
     Attributes:
         data: (all elements, *).
-        batch_sizes: how many sequences have an element at each step (int64, on the CPU).
-        sorted_indices, unsorted_indices: the order of the sequences, and its inverse; None if they were in order.
+        batch_sizes: the number of sequences that have an element at each step (int64, on the CPU).
+        sorted_indices, unsorted_indices: the order of the sequences, and its inverse; None if they were already sorted.
     """
 
     __slots__ = ()
 
     def __new__(cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None,
                 unsorted_indices: Any = None) -> PackedSequence:  # fmt: skip
-        """A packed sequence of its parts."""
+        """Creates a packed sequence from its parts."""
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
@@ -37,46 +37,46 @@ class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorte
             i if i is None else i.to(data.device) for i in (self.sorted_indices, self.unsorted_indices)))  # fmt: skip
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """With the data of another dtype, or on another device."""
+        """Casts the data to another dtype, or moves it to another device."""
         data = self.data.to(*args, **kwargs)
         return self if data is self.data else self._with(data)
 
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """On a GPU."""
+        """Moves the data to a GPU."""
         return self._with(self.data.cuda(*args, **kwargs))
 
     def cpu(self) -> PackedSequence:
-        """In the host's memory."""
+        """Moves the data to host memory."""
         return self.to("cpu")
 
     def float(self) -> PackedSequence:
-        """As float32."""
+        """Casts the data to float32."""
         return self._with(self.data.float())
 
     def double(self) -> PackedSequence:
-        """As float64."""
+        """Casts the data to float64."""
         return self._with(self.data.double())
 
     def half(self) -> PackedSequence:
-        """As float16."""
+        """Casts the data to float16."""
         return self._with(self.data.half())
 
     def pin_memory(self) -> PackedSequence:
-        """With its data in page-locked memory."""
+        """Copies the data to page-locked memory."""
         return self._with(self.data.pin_memory())
 
     def is_pinned(self) -> bool:
-        """Whether its data is in page-locked memory."""
+        """Returns True if the data is in page-locked memory."""
         return bool(self.data.is_pinned())
 
     @property
     def is_cuda(self) -> bool:
-        """Whether it is on a GPU."""
+        """True if the data is on a GPU."""
         return bool(self.data.is_cuda)
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The order that undoes an order."""
+    """Returns the inverse permutation."""
     return None if permutation is None else permutation.argsort()
 
 
@@ -92,10 +92,10 @@ def _host(lengths: Any) -> list[int]:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Packs (T, B, *), or (B, T, *) if `batch_first`, of sequences with given lengths.
+    """Packs a padded block (T, B, *), or (B, T, *) if `batch_first`, of sequences with given lengths.
 
     Raises:
-        RuntimeError: for lengths that do not fit, or that do not fall although `enforce_sorted` says so.
+        RuntimeError: for lengths that do not match, or that are not decreasing although `enforce_sorted` is True.
     """
     x = input.transpose(0, 1) if batch_first else input
     sizes = _host(lengths)
@@ -120,12 +120,12 @@ def pack_padded_sequence(
 
 
 def _whole(numbers: list[int]) -> Tensor:
-    """Integers in the host's memory."""
+    """Returns integers as a tensor in host memory."""
     return tensor(numbers, dtype=DTYPES["int64"], device="cpu")
 
 
 def _runs(counts: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Steps (from, to) with the same number of sequences."""
+    """Returns ranges (from, to) of steps with the same number of sequences."""
     found, at = [], 0
     for n, group in groupby(counts):
         length = len(list(group))
@@ -136,7 +136,7 @@ def _runs(counts: Sequence[int]) -> list[tuple[int, int, int]]:
 
 def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
                         total_length: int | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The block of padded sequences, and their lengths (int64, on the CPU)."""
+    """Returns the padded block of sequences, and their lengths (int64, on the CPU)."""
     data, counts = sequence.data, _host(sequence.batch_sizes)
     steps, batch, rest = len(counts), counts[0], data.dims[1:]
     if total_length is not None and total_length < steps:
@@ -163,7 +163,7 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
 
 def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0,
                  padding_side: str = "right") -> Tensor:  # fmt: skip
-    """Sequences (length, *) as a block (longest, B, *), or (B, longest, *) if `batch_first`."""
+    """Returns sequences (length, *) as a padded block (longest, B, *), or (B, longest, *) if `batch_first`."""
     parts = list(sequences)
     if not parts:
         raise RuntimeError("received an empty list of sequences")
@@ -180,19 +180,19 @@ def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Tensor]:
-    """The sequences of a padded block."""
+    """Returns the sequences of a padded block."""
     x = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [x[k, :n] for k, n in enumerate(_host(lengths))]
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Sequences (length, *), packed."""
+    """Packs sequences (length, *)."""
     lengths = [x.dims[0] for x in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences of a packed one."""
+    """Returns the sequences of a packed sequence."""
     return unpad_sequence(*pad_packed_sequence(packed_sequences))
 
 

@@ -1,4 +1,4 @@
-"""Modules called with other tensors in the place of their parameters and buffers."""
+"""Calls of modules with other tensors in place of their parameters and buffers."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from cuprous.torch.nn.modules.module import Module
 
 def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *,
                     tie_weights: bool = True, strict: bool = False) -> Any:  # fmt: skip
-    """Calls a module with tensors of given (dotted) names instead of its own.
+    """Calls a module with the given tensors (by dotted names) instead of its own.
 
     Args:
         parameter_and_buffer_dicts: names and tensors, in one dict or several.
-        args: an argument, or a tuple of them. kwargs: named ones.
-        tie_weights: a tensor that a module has under several names is replaced under all of them.
-        strict: all of the module's tensors must be named, and no others.
+        args: an argument, or a tuple of them.
+        kwargs: keyword arguments.
+        tie_weights: replaces a tensor that a module has under several names under all of them.
+        strict: requires exactly the names of the module's tensors.
 
     Raises:
-        KeyError: for names that there are not. RuntimeError: where `strict` says so.
+        KeyError: for unknown names.
+        RuntimeError: if `strict` is not satisfied.
     """
     given: dict[str, Tensor] = {}
     dicts = parameter_and_buffer_dicts

@@ -1,4 +1,4 @@
-"""Schedules of the learning rate by PyTorch's words."""
+"""Learning rate schedulers with PyTorch's API."""
 
 from cuprous.torch.optim.lr_scheduler._base import LRScheduler
 from cuprous.torch.optim.lr_scheduler._combined import ChainedScheduler, ReduceLROnPlateau, SequentialLR

@@ -1,4 +1,4 @@
-"""The loader: batches of a data set, made here or by worker processes."""
+"""The data loader: batches of a dataset, produced in this process or by worker processes."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from cuprous.torch.utils.data._workers import Workers, choose_context
 
 
 class _InfiniteIndices:
-    """The indices of a stream, which needs none."""
+    """The indices of a stream, which ignores their values."""
 
     def __iter__(self) -> Iterator[Any]:
         return itertools.repeat(None)
 
 
 class DataLoader:
-    """Batches of a data set, in order or shuffled.
+    """Batches of a dataset, in order or shuffled.
 
-    With `num_workers` processes fetch the items and collate them; on Linux they are forked (so no data set needs to be
-    pickled, and nothing in them may use a GPU), elsewhere spawned. Batches of a `TensorDataset` are gathered at once,
-    where its tensors are. `pin_memory` copies batches to page-locked memory, from which
-    `.to(device, non_blocking=True)` copies while the host and the GPU go on.
+    With `num_workers`, processes fetch and collate the items. On Linux they are forked (so a dataset need not be
+    picklable, and must not use a GPU), elsewhere spawned. Batches of a `TensorDataset` are gathered at once, on the
+    device of its tensors. `pin_memory` copies batches to page-locked memory, from which `.to(device,
+    non_blocking=True)` copies while host and GPU continue.
 
     Raises:
         ValueError: for settings that exclude each other.
@@ -110,7 +110,7 @@ class DataLoader:
         return iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
 
     def _fetch_arguments(self) -> tuple[Any, ...]:
-        """What `fetcher` needs beside the data set."""
+        """Returns the arguments of `fetcher` after the dataset."""
         return self.collate_fn, self.batch_sampler is not None, self.drop_last
 
     def _iter_in_process(self) -> Iterator[Any]:
@@ -129,7 +129,8 @@ class DataLoader:
             yield batch
 
     def _order(self) -> tuple[Sequence[Tensor], list[int]] | None:
-        """The whole order, where it may be drawn at once: rows of tensors in random order, in plain batches."""
+        """Returns the tensors and the whole order of their rows, if plain batches are drawn at random from a
+        `TensorDataset`; otherwise None."""
         found = tensors_below(self.dataset) if self.collate_fn is default_collate else None
         if found is None or type(self.batch_sampler) is not BatchSampler:
             return None
@@ -157,7 +158,7 @@ class DataLoader:
 
 
 class _WorkerIterator:
-    """An epoch by workers: each in its turn, a few batches ahead."""
+    """Iterates over an epoch with workers, which take turns and work a few batches ahead."""
 
     def __init__(self, loader: DataLoader, workers: Workers) -> None:
         self._workers, self._timeout, self._persistent = workers, loader.timeout, loader.persistent_workers
@@ -170,7 +171,7 @@ class _WorkerIterator:
             self._request_batch()
 
     def _request_batch(self) -> None:
-        """Has the next worker do the next batch."""
+        """Requests the next batch from the next worker."""
         while self._active and self._active[0] in self._exhausted:
             self._active.popleft()
         if not self._active:
@@ -206,9 +207,9 @@ class _WorkerIterator:
         raise StopIteration
 
     def drain(self) -> None:
-        """Takes what was asked for and is wanted no more."""
+        """Receives and discards all requested batches."""
         while self._pending:
-            with contextlib.suppress(Exception):  # of a batch that nobody wants
+            with contextlib.suppress(Exception):  # errors of discarded batches are ignored
                 self._workers.receive(self._pending.popleft(), self._timeout)
 
     def _end(self) -> None:
@@ -220,7 +221,8 @@ class _WorkerIterator:
 
 
 def _pinned(batch: Any) -> Any:
-    """The batch with its tensors in page-locked memory; batches of a class of one's own pin themselves."""
+    """Returns the batch with its tensors in page-locked memory. Batches of user-defined classes are pinned by their own
+    `pin_memory`."""
     pin = getattr(batch, "pin_memory", None)
     if pin is not None:
         return batch if isinstance(batch, Tensor) and batch.device_name != "cpu" else pin()

@@ -1,8 +1,8 @@
-"""Worker processes of a loader.
+"""Worker processes of a data loader.
 
-A worker gets indices by a pipe and sends batches back: small ones through the pipe, large ones in shared memory that it
-keeps and uses again once the loader has copied it. So a worker never waits to send, and neither side can wait for the
-other. Where processes are forked, as on Linux, nothing is pickled on the way there.
+A worker receives indices through a pipe and sends batches back: small ones through the pipe, large ones in shared
+memory, which it reuses once the loader has copied the batch. A worker therefore never blocks while it sends, and the
+two sides cannot deadlock. If processes are forked, as on Linux, the dataset is not pickled.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ import numpy as np
 from cuprous import _core
 from cuprous._core import Tensor
 
-#: Payloads up to this size go through the pipe.
+#: Batches up to this size in bytes are sent through the pipe.
 _SMALL = 1 << 15
 _ALIGN = 64
 
 
 class WorkerInfo(NamedTuple):
-    """What a worker knows of itself."""
+    """Information for the code that runs in a worker."""
 
     id: int
     num_workers: int
@@ -41,19 +41,19 @@ _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """`id`, `num_workers`, `seed` and `dataset` in a worker; None elsewhere."""
+    """Returns `id`, `num_workers`, `seed` and `dataset` in a worker, None elsewhere."""
     return _info
 
 
 class _Pickler(pickle.Pickler):
-    """Leaves the elements of tensors and arrays aside, in `parts`."""
+    """Pickles a batch without the elements of tensors and arrays, which it collects in `parts`."""
 
     def __init__(self, file: Any) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self.parts: list[np.ndarray[Any, Any]] = []
 
     def persistent_id(self, obj: Any) -> Any:
-        """What stands for a tensor or an array."""
+        """Returns the placeholder of a tensor or an array."""
         if isinstance(obj, Tensor) and type(obj) is Tensor:
             host, name = obj.detach().to_numpy(), obj.dtype_name
         elif type(obj) is np.ndarray and not obj.dtype.hasobject:
@@ -65,28 +65,28 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    """Takes them from a buffer, of which nothing is kept."""
+    """Restores tensors and arrays with elements copied from a buffer."""
 
     def __init__(self, file: Any, buffer: Any, offsets: list[int]) -> None:
         super().__init__(file)
         self.buffer, self.offsets = buffer, offsets
 
     def persistent_load(self, pid: Any) -> Any:
-        """The tensor or array."""
+        """Returns the tensor or array of a placeholder."""
         place, shape, dtype, name = pid
         host = np.ndarray(shape, dtype, self.buffer, self.offsets[place])
         return host.copy() if name is None else _core.t_wrap(_core.from_numpy(host, "cpu"))
 
 
 class _Blocks:
-    """A worker's shared memory: blocks of powers of two, each used again when the loader says so."""
+    """A worker's shared memory: blocks whose sizes are powers of two, each reused after the loader released it."""
 
     def __init__(self) -> None:
         self.all: dict[str, shared_memory.SharedMemory] = {}
         self.free: list[str] = []
 
     def take(self, size: int) -> shared_memory.SharedMemory:
-        """A block that holds so many bytes."""
+        """Returns a block of at least `size` bytes."""
         for name in self.free:
             if self.all[name].size >= size:
                 self.free.remove(name)
@@ -96,7 +96,7 @@ class _Blocks:
         return block
 
     def drop(self) -> None:
-        """Gives all of them back."""
+        """Frees all blocks."""
         for block in self.all.values():
             block.close()
             with contextlib.suppress(FileNotFoundError):
@@ -104,7 +104,8 @@ class _Blocks:
 
 
 def _pack(batch: Any, blocks: _Blocks) -> tuple[Any, ...]:
-    """What to send of a batch: the block's name or the bytes, where the parts begin, where the pickle does, the end."""
+    """Returns the message for a batch: the name of its block or the bytes, the offsets of the parts, the offset of the
+    pickle, and the end."""
     file = io.BytesIO()
     pickler = _Pickler(file)
     pickler.dump(batch)
@@ -124,7 +125,7 @@ def _pack(batch: Any, blocks: _Blocks) -> tuple[Any, ...]:
 def _run(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: Any, blocks: _Blocks) -> None:
     from cuprous.torch.utils.data._fetch import fetcher
 
-    for other in inherited:  # the loader's ends, which a fork copies: a pipe ends when nobody has them
+    for other in inherited:  # the loader's pipe ends, copied by fork; a pipe closes only when no process holds them
         other.close()
     fetch: Any = None
     problem: Any = None
@@ -177,7 +178,7 @@ def _main(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: An
 
     from cuprous.torch import _types
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the loader hears of it, and ends its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the loader receives the signal and stops its workers
     os.environ["RAYON_NUM_THREADS"] = "1"
     _core.set_device("cpu")
     _types.set_default_device("cpu")
@@ -190,11 +191,11 @@ def _main(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: An
 
 
 def choose_context(given: Any) -> Any:
-    """How processes are started: by fork on Linux, otherwise by spawn, by default.
+    """Returns the context that starts processes: by default fork on Linux, otherwise spawn.
 
     Raises:
-        ValueError: for a method that there is not.
-        TypeError: for anything else.
+        ValueError: for an unknown start method.
+        TypeError: for other types.
     """
     if given is None:
         return get_context("fork" if sys.platform == "linux" else "spawn")
@@ -210,11 +211,11 @@ def choose_context(given: Any) -> Any:
 
 
 class Workers:
-    """The processes of one loader."""
+    """The worker processes of one loader."""
 
     def __init__(self, dataset: Any, make: Any, count: int, init: Any, method: Any) -> None:
         method = choose_context(method)
-        resource_tracker.ensure_running()  # one for all, so that what one process makes another may give back
+        resource_tracker.ensure_running()  # one tracker for all processes, so that one may free what another created
         _core.flush()
         self.pipes: list[Any] = []
         self.processes: list[Any] = []
@@ -231,7 +232,7 @@ class Workers:
                 target=_main, args=(child_end, [*self.pipes] if forked else [], info, make, init), daemon=True
             )
             with warnings.catch_warnings():
-                # The engine's threads do not live on in a forked child, and it knows that.
+                # The engine handles forks: a forked child does not use the threads of its parent.
                 warnings.filterwarnings("ignore", message=".*multi-threaded.*fork", category=DeprecationWarning)
                 process.start()
             self.processes.append(process)
@@ -243,7 +244,7 @@ class Workers:
             self._send(k, ("epoch", seed, first))
 
     def request(self, k: int, indices: Any) -> None:
-        """Gives a worker the next batch to do."""
+        """Requests a batch from a worker."""
         self._send(k, ("batch", indices, self.recycled[k]))
         self.recycled[k] = []
 
@@ -264,10 +265,10 @@ class Workers:
         )
 
     def receive(self, k: int, timeout: float) -> tuple[str, Any]:
-        """A worker's next batch, or "end" of its stream.
+        """Returns a worker's next batch, or "end" at the end of its stream.
 
         Raises:
-            RuntimeError: if it is gone, or took longer than a timeout greater than 0.
+            RuntimeError: if the worker exited, or took longer than a timeout greater than 0.
         """
         end, process = self.pipes[k], self.processes[k]
         ready = connection.wait([end, process.sentinel], timeout if timeout > 0 else None)
@@ -293,7 +294,7 @@ class Workers:
         return _Unpickler(io.BytesIO(memory[start:total]), memory, offsets).load()
 
     def stop(self) -> None:
-        """Ends them."""
+        """Stops the processes."""
         self._stop()
 
 
@@ -309,14 +310,14 @@ def _stop(pipes: list[Any], processes: list[Any], blocks: dict[str, shared_memor
             process.join(5)
     for block in blocks.values():
         block.close()
-        # A worker that was killed could not give it back. Whoever does so second finds nothing.
+        # A worker that was killed could not free its blocks. If both sides free one, the second finds nothing.
         if any(process.exitcode for process in processes):
             with contextlib.suppress(FileNotFoundError):
                 block.unlink()
 
 
 class _KeyErrorMessage(str):
-    """A message that KeyError prints as it is."""
+    """A message that KeyError prints without quotes."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -326,6 +327,6 @@ def _raise(k: int, kind: type[Exception], text: str) -> None:
     message = f"Caught {kind.__name__} in DataLoader worker process {k}.\nOriginal {text}"
     try:
         error = kind(_KeyErrorMessage(message))
-    except Exception:  # a class that wants other arguments
+    except Exception:  # a class with other constructor arguments
         error = RuntimeError(message)
     raise error
