@@ -109,7 +109,7 @@ def test_switches() -> None:
         assert not torch.backends.cudnn.enabled
     assert torch.backends.cudnn.enabled and torch.backends.cudnn.version() is None
     assert not torch.backends.mps.is_available() and torch.backends.cuda.is_available() == GPU
-    with pytest.raises(AttributeError, match="no switch"):
+    with pytest.raises(AttributeError, match="no flag"):
         torch.backends.cudnn.benchmrk = True
     torch.set_float32_matmul_precision("high")
     assert torch.get_float32_matmul_precision() == "high"

@@ -117,12 +117,12 @@ def numel(input: Tensor) -> int:
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is a float."""
+    """Returns True if the dtype is a float."""
     return input.is_floating_point()
 
 
 def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is complex."""
+    """Returns True if the dtype is complex."""
     return input.is_complex()
 
 

@@ -96,7 +96,7 @@ def write_out(out: Tensor | None, result: Tensor) -> Tensor:
         raise RuntimeError("functions with out=... arguments don't support automatic differentiation")
     if out.dims != result.dims:
         raise RuntimeError(
-            f"out has shape {list(out.dims)}, but the result has {list(result.dims)}; resizing is not done"
+            f"out has shape {list(out.dims)}, but the result has {list(result.dims)}; pass an out of that shape"
         )
     if out.device_name != result.device_name:
         raise RuntimeError(

@@ -137,7 +137,7 @@ def _constant(name: str, value: int) -> Callable[..., Tensor]:
         return _configured(_core.t_full(_extents(sizes_, size), value, kind, device_name), requires_grad, pin_memory)
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"A tensor filled with {name}."
+    make.__doc__ = f"Returns a tensor filled with {name}."
     return make
 
 
@@ -325,8 +325,8 @@ def _floats(function: str, kind: str, doc: str) -> Callable[..., Tensor]:
     return make
 
 
-rand = _floats("rand", "unit", "Uniform on [0, 1).")
-randn = _floats("randn", "normal", "Normal with mean 0 and standard deviation 1.")
+rand = _floats("rand", "unit", "Returns uniform random numbers in [0, 1).")
+randn = _floats("randn", "normal", "Returns normal random numbers with mean 0 and standard deviation 1.")
 
 
 def draw_integers(low: int, high: int, shape: Sequence[int], device_name: str, generator: Any = None) -> Tensor:
@@ -400,7 +400,7 @@ def _like(function: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
                     **options)  # fmt: skip
 
     like.__name__ = like.__qualname__ = function
-    like.__doc__ = f"`{function.removesuffix('_like')}` with the shape, dtype and device of a tensor."
+    like.__doc__ = f"Returns `{function.removesuffix('_like')}` with the shape, dtype and device of a tensor."
     return like
 
 

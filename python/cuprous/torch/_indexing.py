@@ -176,7 +176,7 @@ def _scatter_functions(name: str, op: str) -> tuple[Callable[..., Tensor], Calla
 
     for f, full in ((function, name), (in_place, name + "_")):
         f.__name__ = f.__qualname__ = full
-        f.__doc__ = f"`self[index[i][j]][j] {'+' if op == 'add' else ''}= src[i][j]`, for the dimension `dim`."
+        f.__doc__ = f"Computes `self[index[i][j]][j] {'+' if op == 'add' else ''}= src[i][j]`, here for `dim=0`."
     return function, in_place
 
 
@@ -239,7 +239,7 @@ def _index_writing(name: str, op: str) -> tuple[Callable[..., Tensor], Callable[
 
     for f, full in ((function, name), (in_place, name + "_")):
         f.__name__ = f.__qualname__ = full
-        f.__doc__ = f"`{name}`: slices along a dimension {'added' if op == 'add' else 'written'} at indices."
+        f.__doc__ = f"{'Adds' if op == 'add' else 'Writes'} slices along a dimension at indices."
     return function, in_place
 
 

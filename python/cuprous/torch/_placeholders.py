@@ -10,15 +10,15 @@ from typing import Any
 #: For each part: why it is unsupported, and what to do instead.
 _REASONS = {
     "jit": "programs are recorded and fused without it: use the function or module itself",
-    "onnx": "models cannot be exported; torch.save(model.state_dict()) is read by PyTorch, which can",
-    "fx": "there is no symbolic trace",
-    "quantization": "there is no quantization",
-    "sparse": "there are no sparse tensors; cuprous.scipy.sparse has sparse matrices",
-    "distributed": "there is one process and one GPU at a time",
-    "hub": "nothing is downloaded; torch.load reads local files",
-    "package": "there are no packages; use torch.save",
-    "mps": "there are CPUs and NVIDIA's GPUs",
-    "xpu": "there are CPUs and NVIDIA's GPUs",
+    "onnx": "models cannot be exported here; load torch.save(model.state_dict()) in PyTorch and export it there",
+    "fx": "programs are not traced symbolically",
+    "quantization": "quantized tensors do not exist here",
+    "sparse": "sparse tensors do not exist here; use the sparse matrices of cuprous.scipy.sparse",
+    "distributed": "a program uses one process and one GPU",
+    "hub": "models are not downloaded; read local files with torch.load",
+    "package": "packages are not written; use torch.save",
+    "mps": "only CPUs and NVIDIA GPUs are supported",
+    "xpu": "only CPUs and NVIDIA GPUs are supported",
 }
 
 #: Queries that a placeholder still answers, so that programs can find out that the part is unavailable.

@@ -55,7 +55,7 @@ def _unary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Te
         _overwrite(row, self)
         return self
 
-    return _named(name, f"`{row}` of each element.", function, method, in_place)
+    return _named(name, f"Returns `{row}` of each element.", function, method, in_place)
 
 
 def _binary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor], Callable[..., Tensor]]:
@@ -77,7 +77,7 @@ def _binary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., T
         def method(self: Tensor, exponent: Any) -> Tensor:  # type: ignore[misc]
             return _map(row, self, exponent)
 
-    return _named(name, f"`{row}` of the elements of two operands.", function, method, in_place)
+    return _named(name, f"Returns `{row}` of the elements of two operands.", function, method, in_place)
 
 
 def _named(name: str, doc: str, *functions: Callable[..., Any]) -> Any:
@@ -302,7 +302,7 @@ def _also_in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return assign(self, function(self, *args, **kwargs))
 
     in_place.__name__ = in_place.__qualname__ = function.__name__ + "_"
-    in_place.__doc__ = f"`{function.__name__}`, written into the tensor."
+    in_place.__doc__ = f"Applies `{function.__name__}` in place."
     return in_place
 
 

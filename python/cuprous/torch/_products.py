@@ -24,7 +24,7 @@ def _of_dims(name: str, a: int, b: int) -> Callable[..., Tensor]:
         return write_out(out, _matmul(input, other))
 
     product.__name__ = product.__qualname__ = name
-    product.__doc__ = f"The product of a tensor of {a} dimensions and one of {b}."
+    product.__doc__ = f"Returns the product of a {a}-dimensional and a {b}-dimensional tensor."
     return product
 
 
@@ -38,7 +38,7 @@ def _adding(name: str, product: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return _map("add", result, input if beta == 1 else _map("multiply", input, beta)) if beta != 0 else result
 
     add.__name__ = add.__qualname__ = name
-    add.__doc__ = "`beta * input + alpha * (first @ second)`."
+    add.__doc__ = "Returns `beta * input + alpha * (first @ second)`."
     return add
 
 

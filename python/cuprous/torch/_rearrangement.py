@@ -43,7 +43,7 @@ def _atleast(n: int) -> Callable[..., Any]:
         return wide[0] if len(tensors) == 1 and isinstance(tensors[0], Tensor) else tuple(wide)
 
     atleast.__name__ = atleast.__qualname__ = f"atleast_{n}d"
-    atleast.__doc__ = f"With {n} dimension{'s' if n > 1 else ''} at least."
+    atleast.__doc__ = f"Returns the tensor with at least {n} dimension{'s' if n > 1 else ''}."
     return atleast
 
 
@@ -72,7 +72,7 @@ def _splitting(name: str, least: int, axis: int) -> Callable[..., tuple[Tensor, 
         return _shape.tensor_split(input, indices_or_sections, dim)
 
     split.__name__ = split.__qualname__ = name
-    split.__doc__ = f"Views of pieces along dimension {axis}{' (of vectors 0)' if least == 1 else ''}."
+    split.__doc__ = f"Returns views of parts along dimension {axis}{' (0 for vectors)' if least == 1 else ''}."
     return split
 
 
@@ -92,7 +92,7 @@ def _triangle(lower: bool) -> Callable[..., Tensor]:
         return made if dtype is None else _core.t_cast(made, dtype_name(dtype))
 
     indices.__name__ = indices.__qualname__ = "tril_indices" if lower else "triu_indices"
-    indices.__doc__ = f"Rows and columns of the {'lower' if lower else 'upper'} triangle, (2, n)."
+    indices.__doc__ = f"Returns the row and column indices of the {'lower' if lower else 'upper'} triangle, (2, n)."
     return indices
 
 

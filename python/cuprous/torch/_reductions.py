@@ -156,7 +156,9 @@ def _picking(op: str) -> Callable[..., Any]:
         return values_indices(values, index) if keepdim else values_indices(values.squeeze(dim), index.squeeze(dim))
 
     pick.__name__ = pick.__qualname__ = op
-    pick.__doc__ = f"The {op}imum of all elements; along `dim` with indices; with a tensor the larger of each two."
+    pick.__doc__ = (
+        f"Returns the {op}imum of all elements; with `dim` also indices; with a second tensor the larger of each pair."
+    )
     if op == "min":
         pick.__doc__ = pick.__doc__.replace("larger", "smaller")
     return pick
@@ -178,7 +180,7 @@ def _truth(op: str, empty: bool) -> Callable[..., Tensor]:
 
 all, any = _truth("min", True), _truth("max", False)
 all.__name__, any.__name__ = "all", "any"
-all.__doc__, any.__doc__ = "Whether all elements are true.", "Whether some element is true."
+all.__doc__, any.__doc__ = "Returns whether all elements are True.", "Returns whether any element is True."
 
 
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:

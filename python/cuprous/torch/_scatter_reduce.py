@@ -143,7 +143,7 @@ def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return self
 
     write.__name__ = write.__qualname__ = f"{function.__name__}_"
-    write.__doc__ = f"`{function.__name__}`, written into the tensor."
+    write.__doc__ = f"Applies `{function.__name__}` in place."
     return write
 
 

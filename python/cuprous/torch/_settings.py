@@ -63,7 +63,8 @@ def set_num_threads(num: int) -> None:
         return
     if _core.stats()["planned"]:
         raise RuntimeError(
-            f"[set_num_threads] something was computed already, by {get_num_threads()} threads; call it first, or set "
+            f"[set_num_threads] the engine already runs with {get_num_threads()} threads; call it before the first "
+            "computation, or set "
             f"RAYON_NUM_THREADS={num} in the environment"
         )
     os.environ["RAYON_NUM_THREADS"] = str(num)

@@ -71,7 +71,7 @@ def _casting(name: str) -> Callable[..., Tensor]:
     def cast(self: Tensor, memory_format: Any = None) -> Tensor:
         return self if self.dtype_name == name else _core.t_cast(self, name)
 
-    cast.__doc__ = f"The tensor as {name}."
+    cast.__doc__ = f"Returns the tensor cast to {name}."
     return cast
 
 
@@ -277,7 +277,7 @@ def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return make(*args, dtype=self.dtype if dtype is None else dtype,
                     device=self.device if device is None else device, requires_grad=requires_grad)  # fmt: skip
 
-    new.__doc__ = f"`{make.__name__}` with the tensor's dtype and device."
+    new.__doc__ = f"Returns `{make.__name__}` with the tensor's dtype and device."
     return new
 
 
@@ -371,7 +371,7 @@ def _triangular(name: str) -> Callable[..., Tensor]:
         _update(self, getattr(_shape, name)(self, diagonal))
         return self
 
-    in_place.__doc__ = f"`{name}`, written into the tensor."
+    in_place.__doc__ = f"Applies `{name}` in place."
     return in_place
 
 
@@ -384,7 +384,7 @@ def _viewed(name: str) -> Callable[..., Tensor]:
         self.data = view(self.detach(), *args, **kwargs)
         return self
 
-    in_place.__doc__ = f"`{name}`, as the tensor's own shape; of tensors without gradient."
+    in_place.__doc__ = f"Applies `{name}` to the tensor's shape in place; for tensors without gradient."
     return in_place
 
 

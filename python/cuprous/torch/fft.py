@@ -122,9 +122,9 @@ _Kernel = Callable[[Tensor, "list[int | None]", "list[int]", bool, "str | None"]
 _KERNELS: dict[str, tuple[_Kernel, bool, str]] = {
     "fft": (_complex_to_complex, True, "The discrete Fourier transform"),
     "ifft": (_complex_to_complex, False, "The inverse of `fft`"),
-    "rfft": (_real_to_half, True, "The first n // 2 + 1 values of `fft` of real points"),
-    "irfft": (_half_to_real, False, "The inverse of `rfft`: n real points (2 (m - 1) unless given)"),
-    "hfft": (_half_to_real, True, "`fft` of points whose second half are the conjugates of the first: real values"),
+    "rfft": (_real_to_half, True, "The first n // 2 + 1 values of `fft` of real values"),
+    "irfft": (_half_to_real, False, "The inverse of `rfft`: n real values (2 (m - 1) by default)"),
+    "hfft": (_half_to_real, True, "`fft` of values whose second half is the conjugate of the first, which is real"),
     "ihfft": (_real_to_half, False, "The inverse of `hfft`"),
 }
 
@@ -140,15 +140,15 @@ def _line(name: str) -> Callable[..., Tensor]:
     transform.__doc__ = f"""{what}, along a dimension.
 
     Args:
-        input: the points.
-        n: how many to use: others are cut off, missing ones are zero.
+        input: the values.
+        n: the number of values: the input is truncated or zero-padded to it.
         dim: the dimension.
-        norm: what is divided by the number of points: "backward" (the default) the inverse, "forward" the forward
-            transform, "ortho" both by its root.
-        out: where the result goes.
+        norm: "backward" (the default) divides the inverse transform by n, "forward" the forward transform, and
+            "ortho" both by the root of n.
+        out: the tensor for the result.
 
     Raises:
-        RuntimeError: for fewer than one point, another `norm`, or complex points where they must be real.
+        RuntimeError: for fewer than one value, another `norm`, or complex values if they must be real.
     """
     return transform
 
@@ -172,8 +172,8 @@ def _plane(name: str, fixed: Sequence[int] | None) -> Callable[..., Tensor]:
         return write_out(out, kernel(input, points, dims, forward, norm))
 
     transform.__name__ = transform.__qualname__ = name
-    two = " the last two unless said otherwise" if fixed else " all unless said otherwise"
-    transform.__doc__ = f"{what}, along several dimensions:{two}. `s` are the points along each."
+    two = " the last two by default" if fixed else " all by default"
+    transform.__doc__ = f"{what}, along several dimensions:{two}. `s` are the numbers of values along each."
     return transform
 
 
@@ -201,7 +201,7 @@ def _frequencies(name: str) -> Callable[..., Tensor]:
 
     frequencies.__name__ = frequencies.__qualname__ = name
     of = "fft" if name == "fftfreq" else "rfft"
-    frequencies.__doc__ = f"The frequencies of the values of `{of}` of n points at distance d."
+    frequencies.__doc__ = f"Returns the frequencies of the values of `{of}` for n samples with spacing d."
     return frequencies
 
 

@@ -65,7 +65,7 @@ class _Rows(list[_Row]):
         if sort_by is not None:
             name = sort_by.removeprefix("self_")
             if rows and not hasattr(rows[0], name):
-                raise ValueError(f"sort_by={sort_by!r} is no column")
+                raise ValueError(f"sort_by={sort_by!r} is not a column")
             rows.sort(key=lambda row: -getattr(row, name))
         heads = ("Name", "CPU total", "CPU avg", "Device total", "Device avg", "# of Calls")
         cells = [(r.key, _shown(r.cpu_time_total), _shown(r.cpu_time), _shown(r.device_time_total),

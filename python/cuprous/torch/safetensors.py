@@ -54,15 +54,15 @@ def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str
 def _pieces(tensors: dict[str, Tensor], metadata: dict[str, str] | None) -> Iterator[bytes]:
     for name, t in tensors.items():
         if t.dtype_name not in _FROM_NAME:
-            raise TypeError(f"[safetensors] {name!r} is of dtype {t.dtype_name}, which the format has not")
+            raise TypeError(f"[safetensors] {name!r} is of dtype {t.dtype_name}, which the format does not support")
     # Wide dtypes come first, so that each tensor is aligned to the size of its elements.
     order = sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))
     for k, name in enumerate(order):
         for other in order[:k]:
             if tensors[name].shares_storage(tensors[other]):
                 raise RuntimeError(
-                    f"Some tensors share memory: {other!r} and {name!r}. The file would hold them twice, and they "
-                    "would share nothing when loaded: save one of them, or copies (tensor.clone())"
+                    f"Some tensors share memory: {other!r} and {name!r}. The file would contain them twice, and they "
+                    "would not share memory when loaded: save one of them, or copies (tensor.clone())"
                 )
     header: dict[str, Any] = {"__metadata__": metadata} if metadata is not None else {}
     at = 0
@@ -140,7 +140,7 @@ def _header(data: memoryview, total: int) -> tuple[_Header, int]:
     """Returns the entries by name, and the offset of the tensors' bytes, after validating them."""
     length = int.from_bytes(bytes(data[:8]), "little") if total >= 8 else -1
     if not 2 <= length <= min(_MOST, total - 8):
-        raise SafetensorError("the header is longer than the file: it is damaged, or no safetensors file")
+        raise SafetensorError("the header is longer than the file: it is damaged, or not a safetensors file")
     try:
         entries = json.loads(bytes(data[8 : 8 + length]))
         header = _Header(sorted(((k, v) for k, v in entries.items() if k != "__metadata__"),
@@ -166,7 +166,7 @@ def _header(data: memoryview, total: int) -> tuple[_Header, int]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SafetensorError(f"the header cannot be read ({type(error).__name__}: {error})") from None
     if 8 + length + at != total:
-        raise SafetensorError(f"the file has {total} bytes, but its header speaks of {8 + length + at}")
+        raise SafetensorError(f"the file has {total} bytes, but its header describes {8 + length + at}")
     return header, 8 + length
 
 

@@ -14,9 +14,8 @@ class FunctionCtx:
 
     def __init__(self) -> None:
         self._saved: tuple[Any, ...] = ()  # set while forward runs
-        self._saved_values: list[tuple[Any, int | None]] | None = (
-            None  # then: (saved value, index of the output that it is, if any)
-        )
+        #: Once forward has run: pairs of a saved value and the index of the output that it is, if any.
+        self._saved_values: list[tuple[Any, int | None]] | None = None
         self._count = 0
         self._node: Any = None  # set while backward runs
         self._not_differentiable: set[int] = set()

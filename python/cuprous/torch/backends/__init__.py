@@ -17,7 +17,7 @@ class _Settings:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.__dict__:
-            raise AttributeError(f"there is no switch {name!r} here; there are {', '.join(self.__dict__)}")
+            raise AttributeError(f"no flag {name!r} is supported here; those that are: {', '.join(self.__dict__)}")
         self.__dict__[name] = value
 
 

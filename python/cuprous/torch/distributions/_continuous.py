@@ -32,11 +32,11 @@ class _LocationScale(Distribution):
         raise NotImplementedError
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Samples through which gradients flow."""
+        """Returns reparameterized samples, through which gradients flow to the parameters."""
         return self.loc + self._draw(self._extended(sample_shape)) * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
+        """Returns the logarithm of the density."""
         return self._log_density((value - self.loc) / self.scale) - _map("log", self.scale)
 
 
@@ -60,15 +60,15 @@ class Normal(_LocationScale):
         return _map("square", self.scale)
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of smaller values."""
+        """Returns the cumulative distribution function."""
         return _map("ndtr", (value - self.loc) / self.scale)
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value below which the others are with a probability."""
+        """Returns the inverse of the cumulative distribution function."""
         return self.loc + self.scale * math.sqrt(2) * _map("erfinv", 2 * value - 1)
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return 0.5 + 0.5 * LOG_2PI + _map("log", self.scale)
 
 
@@ -94,7 +94,7 @@ class Laplace(_LocationScale):
         return 2 * _map("square", self.scale)
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return 1 + _map("log", 2 * self.scale)
 
 
@@ -118,7 +118,7 @@ class Gumbel(_LocationScale):
         return math.pi**2 / 6 * _map("square", self.scale)
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return _map("log", self.scale) + (1 + 0.5772156649015329)
 
 
@@ -132,7 +132,7 @@ class Cauchy(_LocationScale):
         return -math.log(math.pi) - _map("log1p", _map("square", z))
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return math.log(4 * math.pi) + _map("log", self.scale)
 
 
@@ -140,11 +140,11 @@ class LogNormal(Normal):
     """The log-normal distribution: exponentials of normal random numbers."""
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Samples through which gradients flow."""
+        """Returns reparameterized samples, through which gradients flow to the parameters."""
         return _map("exp", super().rsample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
+        """Returns the logarithm of the density."""
         log = _map("log", value)
         return super().log_prob(log) - log
 
@@ -160,15 +160,15 @@ class LogNormal(Normal):
         return _map("expm1", square) * _map("exp", 2 * self.loc + square)
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of smaller values."""
+        """Returns the cumulative distribution function."""
         return super().cdf(_map("log", value))
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value below which the others are with a probability."""
+        """Returns the inverse of the cumulative distribution function."""
         return _map("exp", super().icdf(value))
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return super().entropy() + self.loc
 
 
@@ -183,11 +183,11 @@ class HalfNormal(Distribution):
         super().__init__(self.scale.dims, (), validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Samples through which gradients flow."""
+        """Returns reparameterized samples, through which gradients flow to the parameters."""
         return _map("absolute", normal(self._extended(sample_shape), self.scale)) * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
+        """Returns the logarithm of the density."""
         log = math.log(2) - 0.5 * LOG_2PI - _map("log", self.scale) - 0.5 * _map("square", value / self.scale)
         return _map("where", value >= 0, log, -math.inf)
 
@@ -202,7 +202,7 @@ class HalfNormal(Distribution):
         return _map("square", self.scale) * (1 - 2 / math.pi)
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return 0.5 + 0.5 * LOG_2PI + _map("log", self.scale) - math.log(2)
 
 
@@ -217,19 +217,19 @@ class Exponential(Distribution):
         super().__init__(self.rate.dims, (), validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Samples through which gradients flow."""
+        """Returns reparameterized samples, through which gradients flow to the parameters."""
         return -_map("log1p", -unit(self._extended(sample_shape), self.rate)) / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
+        """Returns the logarithm of the density."""
         return _map("log", self.rate) - self.rate * value
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of smaller values."""
+        """Returns the cumulative distribution function."""
         return -_map("expm1", -self.rate * value)
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value below which the others are with a probability."""
+        """Returns the inverse of the cumulative distribution function."""
         return -_map("log1p", -value) / self.rate
 
     @property
@@ -243,7 +243,7 @@ class Exponential(Distribution):
         return 1 / _map("square", self.rate)
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return 1 - _map("log", self.rate)
 
 
@@ -260,20 +260,20 @@ class Uniform(Distribution):
             raise ValueError("Uniform is not defined when low>= high")
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Samples through which gradients flow."""
+        """Returns reparameterized samples, through which gradients flow to the parameters."""
         return self.low + unit(self._extended(sample_shape), self.low) * (self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
+        """Returns the logarithm of the density."""
         inside = (value >= self.low) & (value < self.high)
         return _map("where", inside, -_map("log", self.high - self.low), -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of smaller values."""
+        """Returns the cumulative distribution function."""
         return ((value - self.low) / (self.high - self.low)).clamp(0, 1)
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value below which the others are with a probability."""
+        """Returns the inverse of the cumulative distribution function."""
         return value * (self.high - self.low) + self.low
 
     @property
@@ -287,7 +287,7 @@ class Uniform(Distribution):
         return _map("square", self.high - self.low) / 12
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return _map("log", self.high - self.low)
 
 
@@ -325,7 +325,7 @@ class MultivariateNormal(Distribution):
         return _reductions.sum(_map("square", self.scale_tril), -1).expand(self.loc.dims)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Samples through which gradients flow."""
+        """Returns reparameterized samples, through which gradients flow to the parameters."""
         z = normal(self._extended(sample_shape), self.loc)
         return self.loc + (self.scale_tril @ z.unsqueeze(-1)).squeeze(-1)
 
@@ -333,12 +333,12 @@ class MultivariateNormal(Distribution):
         return _reductions.sum(_map("log", self.scale_tril.diagonal(0, -2, -1)), -1)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
+        """Returns the logarithm of the density."""
         from cuprous.torch.linalg import solve_triangular
 
         z = solve_triangular(self.scale_tril, (value - self.loc).unsqueeze(-1), upper=False).squeeze(-1)
         return -0.5 * (_reductions.sum(_map("square", z), -1) + self.loc.dims[-1] * LOG_2PI) - self._log_volume()
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return 0.5 * self.loc.dims[-1] * (1 + LOG_2PI) + self._log_volume()

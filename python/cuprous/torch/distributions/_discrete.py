@@ -51,7 +51,7 @@ class Categorical(Distribution):
 
     @property
     def logits(self) -> Tensor:
-        """The logarithms of the probabilities."""
+        """Returns the logarithms of the probabilities."""
         if self._logits is None:
             self._logits = _map("log", _inner(self.probs))
         return self._logits
@@ -75,7 +75,7 @@ class Categorical(Distribution):
         return _indexing.gather(logits, -1, index).squeeze(-1)
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         low = -3.4028235e38 if self.probs.dtype_name != "float64" else -1.7976931348623157e308
         return -_reductions.sum(clamp(self.logits, min=low) * self.probs, -1)
 
@@ -119,7 +119,7 @@ class OneHotCategorical(Distribution):
 
     @property
     def logits(self) -> Tensor:
-        """The logarithms of the probabilities."""
+        """Returns the logarithms of the probabilities."""
         return self._categorical.logits
 
     @property
@@ -139,11 +139,11 @@ class OneHotCategorical(Distribution):
         return _core.t_cast(_map("equal", index, places), self.probs.dtype_name)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithms of the probabilities."""
+        """Returns the logarithms of the probabilities."""
         return self._categorical.log_prob(_reductions.argmax(value, -1))
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return self._categorical.entropy()
 
 
@@ -173,12 +173,12 @@ class Bernoulli(_BinaryOutcome):
         return _core.t_cast(unit(self._extended(sample_shape), probs) < probs, probs.dtype_name)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithms of the probabilities."""
+        """Returns the logarithms of the probabilities."""
         shape = [max(a, b) for a, b in zip(*_aligned(value.dims, self.batch_shape), strict=True)]
         return -binary_cross_entropy_with_logits(self.logits.expand(shape), value.expand(shape), reduction="none")
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     @property
@@ -202,11 +202,11 @@ class Geometric(_BinaryOutcome):
         return _map("floor", _map("log1p", -u) / _map("log1p", -_inner(probs)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithms of the probabilities."""
+        """Returns the logarithms of the probabilities."""
         return xlogy(value, 1 - self.probs) + _map("log", self.probs)
 
     def entropy(self) -> Tensor:
-        """The entropy."""
+        """Returns the entropy."""
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
 
     @property
@@ -234,7 +234,7 @@ class Poisson(Distribution):
         return poisson(self.rate.detach().expand(self._extended(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithms of the probabilities."""
+        """Returns the logarithms of the probabilities."""
         return xlogy(value, self.rate) - self.rate - _map("gammaln", value + 1)
 
     @property

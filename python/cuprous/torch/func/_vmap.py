@@ -52,7 +52,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
                 continue
             if not isinstance(x, Tensor) or not x.ndim:
                 raise ValueError(
-                    f"vmap: got in_dim={d} for an input that is no tensor with dimensions; use in_dim=None"
+                    f"vmap: got in_dim={d} for an input that is not a tensor with dimensions; use in_dim=None"
                 )
             extents.add(x.dims[wrap_dim(d, x.ndim)])
         if len(extents) != 1:

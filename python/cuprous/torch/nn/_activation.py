@@ -218,7 +218,7 @@ def _in_place(name: str, function: Any) -> Any:
         return function(input, *args, inplace=True, **kwargs)
 
     act.__name__ = act.__qualname__ = name + "_"
-    act.__doc__ = f"`{name}`, written into the tensor."
+    act.__doc__ = f"Applies `{name}` in place."
     return act
 
 

@@ -81,7 +81,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     if not _switches.math_sdp_enabled():
         raise RuntimeError(
             "No available kernel. Aborting execution. [scaled_dot_product_attention] the math backend is not allowed, "
-            "and there is no fused one for these tensors"
+            "and no fused backend supports these tensors"
         )
     if is_causal:  # before the product, so that the product and the softmax can be fused
         attn_mask = causal(query.dims[-2], key.dims[-2], query.device_name)

@@ -110,19 +110,19 @@ def _convolution(rank: int) -> Callable[..., Tensor]:
         return y if had else y.squeeze(0)
 
     conv.__name__ = conv.__qualname__ = name
-    conv.__doc__ = f"""The convolution (correlation) over the last {rank} dimension{"s" if rank > 1 else ""}.
+    conv.__doc__ = f"""Returns the cross-correlation over the last {rank} dimension{"s" if rank > 1 else ""}.
 
     Args:
         input: (N, C, …) or (C, …).
         weight: (O, C / groups, …).
         bias: (O,).
-        stride: from one window to the next.
+        stride: the distance between windows.
         padding: zeros on both sides, or "valid", or "same" for an output of the input's extents.
-        dilation: from one element of a window to the next.
-        groups: parts of the channels that do not see each other.
+        dilation: the distance between the elements of a window.
+        groups: the number of groups of channels that are convolved separately.
 
     Raises:
-        RuntimeError: where shapes, dtypes or widths do not fit.
+        RuntimeError: if shapes, dtypes or widths do not match.
     """
     return conv
 
@@ -156,21 +156,21 @@ def _transposed(rank: int) -> Callable[..., Tensor]:
         return y if had else y.squeeze(0)
 
     conv_transpose.__name__ = conv_transpose.__qualname__ = name
-    conv_transpose.__doc__ = f"""The transposed convolution over the last {rank} dimension{"s" if rank > 1 else ""}:
-    what a convolution's gradient with respect to its input is.
+    conv_transpose.__doc__ = f"""Returns the transposed convolution over {rank} dimension{"s" if rank > 1 else ""}:
+    the gradient of a convolution with respect to its input.
 
     Args:
         input: (N, C, …) or (C, …).
         weight: (C, O / groups, …).
         bias: (O,).
-        stride: from one window of the output to the next.
-        padding: elements that are cut from both sides of the output.
-        output_padding: elements that the output has more behind.
-        groups: parts of the channels that do not see each other.
-        dilation: from one element of a window to the next.
+        stride: the distance between windows of the output.
+        padding: the number of elements removed from both sides of the output.
+        output_padding: the number of elements added at the end of the output.
+        groups: the number of groups of channels that are convolved separately.
+        dilation: the distance between the elements of a window.
 
     Raises:
-        RuntimeError: where shapes, dtypes or widths do not fit.
+        RuntimeError: if shapes, dtypes or widths do not match.
     """
     return conv_transpose
 

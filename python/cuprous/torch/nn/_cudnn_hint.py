@@ -19,8 +19,8 @@ def prefer_cudnn(x: Tensor) -> None:
     _warned = True
     if not _core.has_cudnn():
         warnings.warn(
-            "cuDNN is not installed: convolutions, recurrences and attention on the GPU take slower routines. "
-            'To install it: pip install "cuprous[cudnn]"; `cuprous doctor` says more.',
+            "cuDNN is not installed: convolutions, recurrent layers and attention on the GPU use slower routines. "
+            'To install it: pip install "cuprous[cudnn]"; `cuprous doctor` explains.',
             stacklevel=4,
         )
 

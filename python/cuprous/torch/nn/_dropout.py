@@ -34,7 +34,9 @@ def _channels(function: str, ndim: int) -> Callable[..., Tensor]:
         return _dropped(input, p, training, inplace, [*input.dims[:lead], *(1 for _ in input.dims[lead:])])
 
     drop.__name__ = drop.__qualname__ = function
-    drop.__doc__ = "Whole channels set to 0 with probability p, the others divided by 1 - p; nothing unless training."
+    drop.__doc__ = (
+        "Sets channels to 0 with probability p and divides the others by 1 - p; returns the input unless `training`."
+    )
     return drop
 
 

@@ -73,17 +73,17 @@ def _fractional(rank: int) -> Callable[..., Any]:
         return (y, found) if return_indices else y
 
     pool.__name__ = pool.__qualname__ = name
-    pool.__doc__ = f"""The largest element of each of so many windows over the last {rank} dimensions, at random places.
+    pool.__doc__ = f"""Returns the maxima of windows at random positions over the last {rank} dimensions.
 
     Args:
         input: (N, C, …) or (C, …).
-        kernel_size: extents of a window.
-        output_size: how many windows. output_ratio: or how many for each element, in (0, 1).
-        return_indices: also where each was found, in the flattened last dimensions (int64).
-        _random_samples: (N, C, {rank}), numbers of [0, 1) that decide where windows lie; drawn unless given.
+        kernel_size: the extents of a window.
+        output_size: the number of windows. output_ratio: or the number for each element, in (0, 1).
+        return_indices: also returns the index of each maximum in the flattened last dimensions (int64).
+        _random_samples: (N, C, {rank}), numbers in [0, 1) that determine the windows; drawn unless given.
 
     Raises:
-        ValueError: for neither of `output_size` and `output_ratio`.
+        ValueError: if neither `output_size` nor `output_ratio` is given.
         RuntimeError: where so many windows do not fit.
     """
     return pool

@@ -155,19 +155,19 @@ def _max_pool(rank: int) -> Callable[..., Any]:
         return y, places if had else places.squeeze(0)
 
     max_pool.__name__ = max_pool.__qualname__ = name
-    max_pool.__doc__ = f"""The largest element of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
+    max_pool.__doc__ = f"""Returns the maximum of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
 
     Args:
         input: (N, C, …) or (C, …).
-        kernel_size: extents of a window.
-        stride: from one window to the next; the window's extents unless given.
-        padding: elements in front and behind that are smaller than all others.
-        dilation: from one element of a window to the next.
-        ceil_mode: also windows that go beyond the end.
-        return_indices: also where each was found, in the flattened last dimensions (int64).
+        kernel_size: the extents of a window.
+        stride: the distance between windows; the window's extents by default.
+        padding: the number of elements added on both sides, smaller than all others.
+        dilation: the distance between the elements of a window.
+        ceil_mode: includes windows that extend beyond the end.
+        return_indices: also returns the index of each maximum in the flattened last dimensions (int64).
 
     Raises:
-        RuntimeError: where no window fits.
+        RuntimeError: if no window fits into the input.
     """
     return max_pool
 
@@ -200,7 +200,9 @@ def _max_unpool(rank: int) -> Callable[..., Tensor]:
         return y if had else y.squeeze(0)
 
     max_unpool.__name__ = max_unpool.__qualname__ = name
-    max_unpool.__doc__ = f"Puts the values of `max_pool{rank}d` back where it found them; zeros elsewhere."
+    max_unpool.__doc__ = (
+        f"Returns the values of `max_pool{rank}d` at the indices where it found them, and zeros elsewhere."
+    )
     return max_unpool
 
 
@@ -259,19 +261,19 @@ def _avg_pool(rank: int) -> Callable[..., Tensor]:
         return y if had else y.squeeze(0)
 
     avg_pool.__name__ = avg_pool.__qualname__ = name
-    avg_pool.__doc__ = f"""The mean of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
+    avg_pool.__doc__ = f"""Returns the mean of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
 
     Args:
         input: (N, C, …) or (C, …).
-        kernel_size: extents of a window.
-        stride: from one window to the next; the window's extents unless given.
-        padding: zeros in front and behind.
-        ceil_mode: also windows that go beyond the end.
+        kernel_size: the extents of a window.
+        stride: the distance between windows; the window's extents by default.
+        padding: the number of zeros added on both sides.
+        ceil_mode: includes windows that extend beyond the end.
         count_include_pad: whether padding counts in the mean.
-        divisor_override: what sums are divided by instead.
+        divisor_override: the number by which sums are divided instead.
 
     Raises:
-        RuntimeError: where no window fits.
+        RuntimeError: if no window fits into the input.
     """
     if rank > 1:
         return avg_pool
@@ -280,7 +282,9 @@ def _avg_pool(rank: int) -> Callable[..., Tensor]:
                    count_include_pad: bool = True) -> Tensor:  # fmt: skip
         return avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
-    avg_pool1d.__doc__ = avg_pool.__doc__.replace("\n        divisor_override: what sums are divided by instead.", "")
+    avg_pool1d.__doc__ = avg_pool.__doc__.replace(
+        "\n        divisor_override: the number by which sums are divided instead.", ""
+    )
     return avg_pool1d
 
 
@@ -300,7 +304,9 @@ def _lp_pool(rank: int) -> Callable[..., Tensor]:
         return _map("power", sums, 1.0 / norm_type)
 
     lp_pool.__name__ = lp_pool.__qualname__ = name
-    lp_pool.__doc__ = f"The p-norm `(Σ x**p)**(1/p)` of each window over the last {rank} dimensions, p = `norm_type`."
+    lp_pool.__doc__ = (
+        f"Returns the p-norm `(Σ x**p)**(1/p)` of each window over the last {rank} dimensions, p = `norm_type`."
+    )
     return lp_pool
 
 
@@ -383,7 +389,7 @@ def _adaptive_avg_pool(rank: int) -> Callable[..., Tensor]:
 
     adaptive_avg_pool.__name__ = adaptive_avg_pool.__qualname__ = name
     adaptive_avg_pool.__doc__ = (
-        f"Means of windows over the last {rank} dimensions, of such a size that the output has `output_size`; None "
+        f"Returns the means of windows over the last {rank} dimensions that give an output of `output_size`; None "
         "keeps an extent."
     )
     return adaptive_avg_pool
@@ -411,8 +417,8 @@ def _adaptive_max_pool(rank: int) -> Callable[..., Any]:
 
     adaptive_max_pool.__name__ = adaptive_max_pool.__qualname__ = name
     adaptive_max_pool.__doc__ = (
-        f"The largest elements of windows over the last {rank} dimensions, of such a size that the output has "
-        "`output_size`; None keeps an extent. With `return_indices` also where they were found (int64)."
+        f"Returns the maxima of windows over the last {rank} dimensions that give an output of "
+        "`output_size`; None keeps an extent. With `return_indices` also their indices (int64)."
     )
     return adaptive_max_pool
 

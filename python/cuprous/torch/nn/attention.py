@@ -41,7 +41,9 @@ def sdpa_kernel(backends: SDPBackend | Sequence[SDPBackend], set_priority: bool 
     if not all(isinstance(backend, SDPBackend) for backend in wanted):
         raise TypeError(f"[sdpa_kernel] backends are members of SDPBackend, not {backends!r}")
     if set_priority:
-        raise NotImplementedError("[sdpa_kernel] set_priority=True is not supported: the fused routine goes first")
+        raise NotImplementedError(
+            "[sdpa_kernel] set_priority=True is not supported: the fused backend always has priority"
+        )
     if SDPBackend.OVERRIDEABLE in wanted:
         raise NotImplementedError("[sdpa_kernel] SDPBackend.OVERRIDEABLE is not supported")
     allowed = {name: backend in wanted for backend, name in _NAMES.items()}

@@ -44,7 +44,7 @@ class DistributedDataParallel(Module):
 
     def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError(
-            "[DistributedDataParallel] there is one process and one GPU at a time: use the module"
+            "[DistributedDataParallel] is not supported: a program uses one process and one GPU; use the module itself"
         )
 
 

@@ -226,7 +226,7 @@ class RAdam(Elementwise):
         square = _average(state["exp_avg_sq"], _map("square", g), beta2)
         rest = 1 - beta2**t
         limit = 2 / (1 - beta2) - 1
-        length = limit - 2 * t * beta2**t / rest  # the length of the simple moving average that the mean square corresponds to
+        length = limit - 2 * t * beta2**t / rest  # of the simple moving average with the same variance
         step = _scaled(mean, float(group["lr"]) / (1 - beta1**t))
         if length > 5:
             variance = (length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)

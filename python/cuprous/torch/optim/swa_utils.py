@@ -123,7 +123,7 @@ class SWALR(LRScheduler):
         return t if self._strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         step = self._step_count - 1 if self.anneal_epochs else max(1, self._step_count - 1)
         before, now = self._part(max(0, step - 1)), self._part(step)
         rates = []

@@ -90,13 +90,13 @@ def _bytearray(*args: Any) -> bytearray:
 
 def _size(items: Any = ()) -> Any:
     if not all(isinstance(n, int) for n in items):
-        raise ValueError("a torch.Size of something else than integers")
+        raise ValueError("a torch.Size with elements that are not integers")
     return _types.Size(items)
 
 
 def _device(*args: Any) -> Any:
     if not all(isinstance(arg, (str, int)) for arg in args):
-        raise ValueError("a torch.device of something else than a name and a number")
+        raise ValueError("a torch.device whose arguments are not a name and a number")
     return _types.device(*args)
 
 

@@ -154,7 +154,7 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
         NotImplementedError: for `weights_only=False`, which would run code from the file.
     """
     if weights_only is False:
-        raise NotImplementedError("[load] weights_only=False is not supported: it would run code that the file brings")
+        raise NotImplementedError("[load] weights_only=False is not supported: it would run code from the file")
     if pickle_module is not None or mmap or pickle_load_args:
         raise NotImplementedError("[load] pickle_module=, mmap=True and pickle arguments are not supported")
     if not isinstance(f, (str, os.PathLike)) and not (hasattr(f, "read") and hasattr(f, "seek")):
@@ -186,7 +186,7 @@ def _guess_format(f: Any) -> str:
         return "is of PyTorch before 1.6; load and save it with a newer PyTorch"
     if head[8:9] == b"{":
         return "seems to be a safetensors file: use cuprous.torch.safetensors.load_file"
-    return "is no file that torch.save writes"
+    return "is not a file that torch.save writes"
 
 
 def _load(archive: _Archive, map_location: Any, name: str) -> Any:

@@ -115,7 +115,7 @@ class _Pickler(pickle._Pickler):
             return NotImplemented
         kind = f"{type(obj).__module__}.{type(obj).__qualname__}"
         cure = "save its state_dict()" if hasattr(obj, "state_dict") else "save tensors and plain containers"
-        raise TypeError(f"[save] a {kind} cannot be saved, because reading it again could run any code; {cure}")
+        raise TypeError(f"[save] a {kind} cannot be saved, because loading it could run arbitrary code; {cure}")
 
     def _tensor(self, t: Tensor) -> Any:
         if isinstance(t, Parameter):

@@ -41,7 +41,7 @@ class SummaryWriter:
 
     def __getattr__(self, name: str) -> Any:
         if name in ("add_graph", "add_onnx_graph"):
-            raise NotImplementedError(f"[SummaryWriter.{name}] is not supported: there is no PyTorch graph")
+            raise NotImplementedError(f"[SummaryWriter.{name}] is not supported: it needs PyTorch's own graph")
         method = getattr(self._writer, name)
         if not name.startswith("add_"):
             return method

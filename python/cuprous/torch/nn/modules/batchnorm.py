@@ -112,7 +112,7 @@ class SyncBatchNorm(_BatchNorm):
                  dtype: Any = None) -> None:  # fmt: skip
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
         if process_group is not None:
-            raise NotImplementedError("[SyncBatchNorm] process_group is not supported: there is one process")
+            raise NotImplementedError("[SyncBatchNorm] process_group is not supported: a program uses one process")
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim < 2:

@@ -88,7 +88,7 @@ for _n in (1, 2, 3):
 __all__ = ["UninitializedParameter"]
 for _kind, _where in _WIDTHS.items():
     _name = f"Lazy{_kind.__name__}"
-    _doc = f"`{_kind.__name__}` without its first argument, which the first input tells."
+    _doc = f"`{_kind.__name__}` without its first argument, which is taken from the first input."
     globals()[_name] = type(_name, (LazyModule, _kind), {"_plain": _kind, "_width": _where, "__doc__": _doc,
                                                          "__module__": __name__})  # fmt: skip
     __all__.append(_name)

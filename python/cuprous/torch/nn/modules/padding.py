@@ -57,7 +57,9 @@ __all__: list[str] = []
 for _kind, (_base, _mode) in _KINDS.items():
     for _n in (1, 2, 3):
         _name = f"{_kind}{_n}d"
-        _doc = f"The last {_n} dimensions extended: mode {_mode!r}." if _n > 1 else f"Extended: mode {_mode!r}."
+        _doc = (
+            f"Pads the last {_n} dimensions, mode {_mode!r}." if _n > 1 else f"Pads the last dimension, mode {_mode!r}."
+        )
         _body = {"_dims": _n, "_mode": _mode, "__doc__": _doc, "__module__": __name__}
         globals()[_name] = type(_name, (_base,), _body)
         __all__.append(_name)

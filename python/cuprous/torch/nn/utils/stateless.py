@@ -38,7 +38,7 @@ def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any =
     if strict and (unknown or missing):
         raise RuntimeError(f"Error(s) in replacing tensors: unexpected {unknown}, missing {missing}")
     if unknown:
-        raise KeyError(f"{unknown[0]!r} is no parameter or buffer of {type(module).__name__}")
+        raise KeyError(f"{unknown[0]!r} is not a parameter or buffer of {type(module).__name__}")
     replaced: list[tuple[dict[str, Any], str, Any]] = []
     try:
         for name, tensor in given.items():

@@ -37,7 +37,7 @@ class LambdaLR(_ByFunctions):
     """The initial rate times `lr_lambda(epoch)`; one function, or one for each group."""
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
 
@@ -45,7 +45,7 @@ class MultiplicativeLR(_ByFunctions):
     """The previous rate times `lr_lambda(epoch)`."""
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         if self.last_epoch == 0:
             return self._rates
         return [lr * f(self.last_epoch) for f, lr in zip(self.lr_lambdas, self._rates, strict=True)]
@@ -59,7 +59,7 @@ class StepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         return self._all(self.gamma if self.last_epoch and self.last_epoch % self.step_size == 0 else 1.0)
 
     def _closed_form(self) -> list[Any]:
@@ -75,7 +75,7 @@ class MultiStepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         return self._all(self.gamma ** self.milestones[self.last_epoch])
 
     def _closed_form(self) -> list[Any]:
@@ -94,7 +94,7 @@ class ConstantLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         if self.last_epoch == 0:
             return self._all(self.factor)
         return self._all(1.0 / self.factor if self.last_epoch == self.total_iters else 1.0)
@@ -119,7 +119,7 @@ class LinearLR(LRScheduler):
         return self.start_factor + (self.end_factor - self.start_factor) * min(epoch / self.total_iters, 1.0)
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         if self.last_epoch == 0:
             return self._all(self.start_factor)
         if self.last_epoch > self.total_iters:
@@ -138,7 +138,7 @@ class ExponentialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         return self._all(self.gamma if self.last_epoch else 1.0)
 
     def _closed_form(self) -> list[Any]:
@@ -154,7 +154,7 @@ class PolynomialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         if self.last_epoch == 0 or self.last_epoch > self.total_iters:
             return self._rates
         now, before = (1.0 - k / self.total_iters for k in (self.last_epoch, self.last_epoch - 1))
@@ -176,7 +176,7 @@ class CosineAnnealingLR(LRScheduler):
         return 1 + math.cos(math.pi * epoch / self.T_max)
 
     def get_lr(self) -> list[Any]:
-        """The rates of step `last_epoch`."""
+        """Returns the rates of step `last_epoch`."""
         t, low = self.last_epoch, self.eta_min
         if t == 0:
             return self._rates

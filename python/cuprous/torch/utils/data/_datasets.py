@@ -91,7 +91,7 @@ class ConcatDataset(Dataset[T]):
             index += len(self)
         place = bisect_right(self.cumulative_sizes, index)
         if place == len(self.datasets):
-            raise IndexError(f"index {index} is out of range for a data set of {len(self)} items")
+            raise IndexError(f"index {index} is out of range for a dataset of {len(self)} items")
         return self.datasets[place][index - (self.cumulative_sizes[place - 1] if place else 0)]
 
 
