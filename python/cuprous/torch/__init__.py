@@ -138,15 +138,20 @@ __all__ += [
 ]  # fmt: skip
 
 #: Names that are imported on first use, because their import takes long, each with its module.
-_LATER = {"load": "serialization", "profiler": "profiler", "save": "serialization", "serialization": "serialization"}
-__all__ += [*_LATER]
+_LAZY_IMPORTS = {
+    "load": "serialization",
+    "profiler": "profiler",
+    "save": "serialization",
+    "serialization": "serialization",
+}
+__all__ += [*_LAZY_IMPORTS]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in _LAZY_IMPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(f"{__name__}.{_LATER[name]}")
-    globals()[name] = module if name == _LATER[name] else getattr(module, name)
+    module = importlib.import_module(f"{__name__}.{_LAZY_IMPORTS[name]}")
+    globals()[name] = module if name == _LAZY_IMPORTS[name] else getattr(module, name)
     return globals()[name]
 
 

@@ -258,8 +258,8 @@ class Generator:
         """Restores a state that `get_state` returned."""
         import numpy as np
 
-        seed, place = new_state.cpu().numpy().view(np.uint64)
-        self.manual_seed(int(seed))._position.value = int(place)
+        seed, position = new_state.cpu().numpy().view(np.uint64)
+        self.manual_seed(int(seed))._position.value = int(position)
 
     def draw(self, kind: str, shape: Sequence[int], device_name: str) -> Tensor:
         """Returns the next random numbers of a distribution."""

@@ -48,11 +48,11 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     if arrays.is_basic_key(key):
         return self[key]
     self = _core.t_indexable(self)
-    places = arrays.plan(self.as_array(), key)
-    if places.view.shape == self.dims:
-        return _gather(self, places.offsets)
-    basic = _strided_like(self, places.view)
-    return _gather(basic, places.offsets)
+    positions = arrays.plan(self.as_array(), key)
+    if positions.view.shape == self.dims:
+        return _gather(self, positions.offsets)
+    basic = _strided_like(self, positions.view)
+    return _gather(basic, positions.offsets)
 
 
 def _strided_like(self: Tensor, view: Any) -> Tensor:
@@ -85,13 +85,13 @@ def _spread(value: Tensor, shape: list[int], target: Tensor) -> Tensor:
 
 
 def _write(self: Tensor, key: Any, value: Any, op: str) -> None:
-    places = arrays.plan(self.as_array(), key)
-    target = _strided_like(self, places.view)
+    positions = arrays.plan(self.as_array(), key)
+    target = _strided_like(self, positions.view)
     if isinstance(value, Tensor):
-        while value.ndim > len(places.shape) and value.dims[0] == 1:
+        while value.ndim > len(positions.shape) and value.dims[0] == 1:
             value = value[0]
-        value = _spread(value, list(places.shape), self)
-    _scatter(target, places.offsets, value, op)
+        value = _spread(value, list(positions.shape), self)
+    _scatter(target, positions.offsets, value, op)
 
 
 def tensor_of_any(value: Any, like: Tensor) -> Tensor:

@@ -139,7 +139,7 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     return _index_of("min", input, dim, keepdim)
 
 
-def _picking(op: str) -> Callable[..., Any]:
+def _min_or_max(op: str) -> Callable[..., Any]:
     def pick(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
         if isinstance(dim, Tensor):
             return write_out(out, _map(op + "imum", input, dim))
@@ -164,10 +164,10 @@ def _picking(op: str) -> Callable[..., Any]:
     return pick
 
 
-max, min = _picking("max"), _picking("min")
+max, min = _min_or_max("max"), _min_or_max("min")
 
 
-def _truth(op: str, empty: bool) -> Callable[..., Tensor]:
+def _logical(op: str, empty: bool) -> Callable[..., Tensor]:
     def test(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
         mask = _map("not_equal", input, 0) if input.dtype_name != "bool" else input.detach()
         if not count(mask, dim):
@@ -178,7 +178,7 @@ def _truth(op: str, empty: bool) -> Callable[..., Tensor]:
     return test
 
 
-all, any = _truth("min", True), _truth("max", False)
+all, any = _logical("min", True), _logical("max", False)
 all.__name__, any.__name__ = "all", "any"
 all.__doc__, any.__doc__ = "Returns whether all elements are True.", "Returns whether any element is True."
 
@@ -272,12 +272,12 @@ def _running_extreme(op: str, input: Tensor, dim: int) -> values_indices:
     plain = input.detach()
     strides = [0] * input.ndim
     strides[dim] = 1
-    places = _core.t_iota(list(input.dims), strides, 0, input.device_name)
+    positions = _core.t_iota(list(input.dims), strides, 0, input.device_name)
     running = _core.t_scan(op, plain, dim)
     same = _map("equal", plain, running)
     if plain.is_floating_point():
         same = _map("logical_or", same, _map("isnan", plain))
-    index = _core.t_scan("max", _map("where", same, places, 0), dim)
+    index = _core.t_scan("max", _map("where", same, positions, 0), dim)
     from cuprous.torch._indexing import take_along_dim
 
     return values_indices(take_along_dim(input, index, dim), index)

@@ -133,8 +133,8 @@ def index_reduce(
         raise RuntimeError(f"index_reduce(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
                            f"({source.dims[dim] if source.ndim == input.ndim else list(source.dims)})")  # fmt: skip
     shape = [-1 if k == dim else 1 for k in range(source.ndim)]
-    places = _core.t_expand(index.reshape(shape), list(source.dims))
-    return scatter_reduce(input, dim, places, source, reduce, include_self=include_self)
+    positions = _core.t_expand(index.reshape(shape), list(source.dims))
+    return scatter_reduce(input, dim, positions, source, reduce, include_self=include_self)
 
 
 def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -311,8 +311,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     a = [wrap_dim(d, input.ndim) for d in (source if isinstance(source, (tuple, list)) else (source,))]
     b = [wrap_dim(d, input.ndim) for d in (destination if isinstance(destination, (tuple, list)) else (destination,))]
     order = [k for k in range(input.ndim) if k not in a]
-    for place, dim in sorted(zip(b, a, strict=True)):
-        order.insert(place, dim)
+    for position, dim in sorted(zip(b, a, strict=True)):
+        order.insert(position, dim)
     return _core.t_permute(input, order)
 
 

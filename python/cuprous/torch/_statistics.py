@@ -78,10 +78,10 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
     inside = _map("logical_and", _map("greater_equal", x, low), _map("less_equal", x, high))
-    place = clamp(_core.t_cast(_map("floor", (_map("where", inside, x, low) - low) * (bins / (high - low))), "int64"),
+    bucket = clamp(_core.t_cast(_map("floor", (_map("where", inside, x, low) - low) * (bins / (high - low))), "int64"),
                   0, bins - 1)  # fmt: skip
     zeros = _core.t_full([bins], 0, input.dtype_name, input.device_name)
-    return _indexing.index_add(zeros, 0, place, _core.t_cast(inside, input.dtype_name))
+    return _indexing.index_add(zeros, 0, bucket, _core.t_cast(inside, input.dtype_name))
 
 
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:

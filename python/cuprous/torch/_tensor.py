@@ -49,10 +49,10 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
     """
     unsupported("to", memory_format=(memory_format, None))
     switches = 0  # positional arguments: non_blocking, copy
-    for place, arg in enumerate(args):
+    for position, arg in enumerate(args):
         if isinstance(arg, Tensor):
             dtype, device = arg.dtype, arg.device
-        elif isinstance(arg, bool) and place:
+        elif isinstance(arg, bool) and position:
             non_blocking, copy = (arg, copy) if switches == 0 else (non_blocking, arg)
             switches += 1
         elif isinstance(arg, (str, int, _types.device)):

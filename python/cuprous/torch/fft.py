@@ -39,10 +39,10 @@ class _Transform(Function):
 
 def _weighted(half: Tensor, dim: int, n: int, weight: float) -> Tensor:
     """Scales a half spectrum by a weight, except its first value and, for even n, its last."""
-    places = _core.t_iota([half.dims[dim]], [1], 0, half.device_name)
-    unpaired = _map("equal", places, 0)
+    positions = _core.t_iota([half.dims[dim]], [1], 0, half.device_name)
+    unpaired = _map("equal", positions, 0)
     if n % 2 == 0:
-        unpaired = _map("logical_or", unpaired, _map("equal", places, n // 2))
+        unpaired = _map("logical_or", unpaired, _map("equal", positions, n // 2))
     factor = _map("where", unpaired, 1.0, _core.t_full([], weight, _component(half), half.device_name))
     return half * factor.reshape([-1] + [1] * (half.ndim - 1 - dim))
 
@@ -51,7 +51,7 @@ def _component(x: Tensor) -> str:
     return {"complex64": "float32", "complex128": "float64"}.get(x.dtype_name, x.dtype_name)
 
 
-def _fitted(x: Tensor, n: int, dim: int) -> Tensor:
+def _truncate_or_pad(x: Tensor, n: int, dim: int) -> Tensor:
     """Returns the tensor truncated or zero-padded to n elements along a dimension."""
     have = x.dims[dim]
     if n < 1:
@@ -71,7 +71,7 @@ def _divisor(norm: str | None, forward: bool) -> str:
         raise RuntimeError(f'Invalid normalization mode: "{norm}"') from None
 
 
-def _typed(x: Tensor, to_complex: bool) -> Tensor:
+def _cast(x: Tensor, to_complex: bool) -> Tensor:
     if x.dtype_name in ("float16", "bfloat16"):
         raise RuntimeError(f"Unsupported dtype {x.dtype_name} for a Fourier transform; use float32")
     name = x.dtype_name
@@ -84,7 +84,7 @@ def _typed(x: Tensor, to_complex: bool) -> Tensor:
 
 def _all(x: Tensor, points: list[int | None], dims: list[int]) -> Tensor:
     for n, dim in zip(points, dims, strict=True):
-        x = x if n is None else _fitted(x, n, dim)
+        x = x if n is None else _truncate_or_pad(x, n, dim)
     return x
 
 
@@ -92,7 +92,7 @@ def _complex_to_complex(
     x: Tensor, points: list[int | None], dims: list[int], forward: bool, norm: str | None
 ) -> Tensor:
     by = _divisor(norm, forward)
-    x = _all(_typed(x, True), points, dims)
+    x = _all(_cast(x, True), points, dims)
     result: Tensor = _Transform.apply(x, "forward" if forward else "backward", dims, x.dims[dims[-1]], by)
     return result
 
@@ -101,7 +101,7 @@ def _real_to_half(x: Tensor, points: list[int | None], dims: list[int], forward:
     if x.is_complex():
         raise RuntimeError(f"expected a real input tensor, but got {x.dtype}")
     by = _divisor(norm, forward)
-    x = _all(_typed(x, False), points, dims)
+    x = _all(_cast(x, False), points, dims)
     half: Tensor = _Transform.apply(x, "real", dims, x.dims[dims[-1]], by)
     return half if forward else _map("conjugate", half)
 
@@ -112,7 +112,7 @@ def _half_to_real(x: Tensor, points: list[int | None], dims: list[int], forward:
     n = 2 * (x.dims[dims[-1]] - 1) if last is None else last
     if n < 1:
         raise RuntimeError(f"Invalid number of data points ({n}) specified")
-    x = _all(_typed(x, True), [*points[:-1], n // 2 + 1], dims)
+    x = _all(_cast(x, True), [*points[:-1], n // 2 + 1], dims)
     x = _map("conjugate", x) if forward else x
     result: Tensor = _Transform.apply(x, "half", dims, n, by)
     return result
@@ -129,7 +129,7 @@ _KERNELS: dict[str, tuple[_Kernel, bool, str]] = {
 }
 
 
-def _line(name: str) -> Callable[..., Tensor]:
+def _transform_1d(name: str) -> Callable[..., Tensor]:
     kernel, forward, what = _KERNELS[name]
 
     def transform(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *,
@@ -153,7 +153,7 @@ def _line(name: str) -> Callable[..., Tensor]:
     return transform
 
 
-def _plane(name: str, fixed: Sequence[int] | None) -> Callable[..., Tensor]:
+def _transform_nd(name: str, fixed: Sequence[int] | None) -> Callable[..., Tensor]:
     kernel, forward, what = _KERNELS[name[:-1]]
 
     def transform(input: Tensor, s: Sequence[int] | None = None, dim: Any = fixed, norm: str | None = None, *,
@@ -177,12 +177,12 @@ def _plane(name: str, fixed: Sequence[int] | None) -> Callable[..., Tensor]:
     return transform
 
 
-fft, ifft, rfft, irfft, hfft, ihfft = map(_line, ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"))
+fft, ifft, rfft, irfft, hfft, ihfft = map(_transform_1d, ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"))
 fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = (
-    _plane(name, (-2, -1)) for name in ("fft2", "ifft2", "rfft2", "irfft2", "hfft2", "ihfft2")
+    _transform_nd(name, (-2, -1)) for name in ("fft2", "ifft2", "rfft2", "irfft2", "hfft2", "ihfft2")
 )
 fftn, ifftn, rfftn, irfftn, hfftn, ihfftn = (
-    _plane(name, None) for name in ("fftn", "ifftn", "rfftn", "irfftn", "hfftn", "ihfftn")
+    _transform_nd(name, None) for name in ("fftn", "ifftn", "rfftn", "irfftn", "hfftn", "ihfftn")
 )
 
 
@@ -191,10 +191,10 @@ def _frequencies(name: str) -> Callable[..., Tensor]:
                     device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
         from cuprous.torch._creation import arange
 
-        places = arange(n if name == "fftfreq" else n // 2 + 1, dtype=dtype or _default(), device=device)
+        positions = arange(n if name == "fftfreq" else n // 2 + 1, dtype=dtype or _default(), device=device)
         if name == "fftfreq":
-            places = _map("where", places >= (n + 1) // 2, places - n, places)
-        result = write_out(out, _map("divide", places, n * d))
+            positions = _map("where", positions >= (n + 1) // 2, positions - n, positions)
+        result = write_out(out, _map("divide", positions, n * d))
         if requires_grad:
             result.requires_grad = True
         return result

@@ -14,13 +14,13 @@ class ProcessRaisedException(Exception):
     """A process started by `spawn` ended with an error."""
 
 
-def _run(function: Callable[..., Any], place: int, args: tuple[Any, ...], errors: Any) -> None:
+def _run(function: Callable[..., Any], position: int, args: tuple[Any, ...], errors: Any) -> None:
     try:
-        function(place, *args)
+        function(position, *args)
     except Exception:
         import traceback
 
-        errors.put((place, traceback.format_exc()))
+        errors.put((position, traceback.format_exc()))
         raise SystemExit(1) from None
 
 
@@ -45,8 +45,8 @@ def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, j
     for process in processes:
         process.join()
     if not errors.empty():
-        place, text = errors.get()
-        raise ProcessRaisedException(f"\n\n-- Process {place} terminated with the following error:\n{text}")
+        position, text = errors.get()
+        raise ProcessRaisedException(f"\n\n-- Process {position} terminated with the following error:\n{text}")
     return None
 
 

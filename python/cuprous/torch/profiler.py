@@ -133,12 +133,12 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
             step += wait
         if step < 0 or (repeat > 0 and step >= repeat * length):
             return ProfilerAction.NONE
-        place = step % length
-        if place < wait:
+        position = step % length
+        if position < wait:
             return ProfilerAction.NONE
-        if place < wait + warmup:
+        if position < wait + warmup:
             return ProfilerAction.WARMUP
-        return ProfilerAction.RECORD_AND_SAVE if place == length - 1 else ProfilerAction.RECORD
+        return ProfilerAction.RECORD_AND_SAVE if position == length - 1 else ProfilerAction.RECORD
 
     return action
 

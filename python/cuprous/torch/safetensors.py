@@ -25,7 +25,7 @@ _TO_NAME = {
     "C64": "complex64",
 }  # fmt: skip
 _FROM_NAME = {name: code for code, name in _TO_NAME.items()}
-_MOST = 100_000_000  # limit of the header size in the format
+_MAX_HEADER_SIZE = 100_000_000  # limit of the header size in the format
 
 
 class SafetensorError(Exception):
@@ -139,7 +139,7 @@ class _Header(dict[str, Any]):
 def _header(data: memoryview, total: int) -> tuple[_Header, int]:
     """Returns the entries by name, and the offset of the tensors' bytes, after validating them."""
     length = int.from_bytes(bytes(data[:8]), "little") if total >= 8 else -1
-    if not 2 <= length <= min(_MOST, total - 8):
+    if not 2 <= length <= min(_MAX_HEADER_SIZE, total - 8):
         raise SafetensorError("the header is longer than the file: it is damaged, or not a safetensors file")
     try:
         entries = json.loads(bytes(data[8 : 8 + length]))

@@ -38,7 +38,7 @@ class GradScaler:
         self._nonfinite: dict[int, Tensor] = {}
         self._stepped: set[int] = set()
 
-    def _on(self, device: str) -> Tensor:
+    def _scale_on(self, device: str) -> Tensor:
         """Returns the scale, on a device."""
         if self._scale is None:
             self._set(self._init_scale, self._init_growth_tracker, device)
@@ -58,7 +58,7 @@ class GradScaler:
         if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
-            return outputs * self._on(outputs.device_name)
+            return outputs * self._scale_on(outputs.device_name)
         if isinstance(outputs, (tuple, list)):
             return type(outputs)(self.scale(x) for x in outputs)
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
@@ -89,7 +89,7 @@ class GradScaler:
                     found = _core.t_reduce("max", _core.t_map("where", _core.t_map("isfinite", g), 0.0, 1.0))
                     bad = found if bad is None else _core.t_map("maximum", bad, found.to(bad.device))
                     if g.device_name not in factors:
-                        factors[g.device_name] = _core.t_map("reciprocal", self._on(g.device_name))
+                        factors[g.device_name] = _core.t_map("reciprocal", self._scale_on(g.device_name))
                     _core.t_map_inplace("multiply", g, factors[g.device_name])
         finally:
             _core.set_grad_enabled(before)

@@ -44,14 +44,14 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     del args, kwargs
     single = isinstance(outputs, Tensor)
     results = [outputs] if single else list(outputs)
-    places = [k for k, out in enumerate(results) if isinstance(out, Tensor)]
+    positions = [k for k, out in enumerate(results) if isinstance(out, Tensor)]
 
     def recompute() -> list[Tensor]:
         args, kwargs = unflatten(form, [a.tensor() if isinstance(a, _core.Saved) else a for a in saved])
         with _restored(state):
             made = function(*args, **kwargs)
         made = [made] if isinstance(made, Tensor) else list(made)
-        return [made[k] for k in places]
+        return [made[k] for k in positions]
 
     @contextlib.contextmanager
     def _restored(state: Tensor | None) -> Any:
@@ -65,7 +65,9 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
         finally:
             set_rng_state(now)
 
-    for k, out in zip(places, _core.t_checkpoint([results[k] for k in places], start, recompute, saved), strict=True):
+    for k, out in zip(
+        positions, _core.t_checkpoint([results[k] for k in positions], start, recompute, saved), strict=True
+    ):
         results[k] = out
     return results[0] if single else tuple(results)
 

@@ -104,11 +104,11 @@ class Function:
             _core.set_grad_enabled(before)
         single = not isinstance(outputs, tuple)
         results = [outputs] if single else list(outputs)
-        places = [k for k, out in enumerate(results) if isinstance(out, Tensor)]
+        positions = [k for k, out in enumerate(results) if isinstance(out, Tensor)]
         if not (before and any(ctx.needs_input_grad)):
             return outputs
         tensors = [k for k, a in enumerate(args) if isinstance(a, Tensor)]
-        differentiable = [k for k in places if id(results[k]) not in ctx._not_differentiable]
+        differentiable = [k for k in positions if id(results[k]) not in ctx._not_differentiable]
         ctx._saved_values = []
         made = _core.t_custom(
             f"{cls.__name__}Backward", [results[k] for k in differentiable], [args[k] for k in tensors],

@@ -16,7 +16,7 @@ def _outputs(func: Callable[..., Any], inputs: Sequence[Any]) -> list[Tensor]:
     return [y for y in made if isinstance(y, Tensor) and y.requires_grad]
 
 
-def _rows(y: Tensor, inputs: list[Tensor]) -> list[list[Any]]:
+def _analytical_jacobian(y: Tensor, inputs: list[Tensor]) -> list[list[Any]]:
     """Returns the gradients of each element of an output with respect to each input. Complex elements count as real and
     imaginary part."""
     import numpy as np  # imported here, because the rest of the package does not need it
@@ -41,7 +41,7 @@ def _parts(values: Any) -> Any:
     return np.stack([flat.real, flat.imag], -1).reshape(-1) if np.iscomplexobj(flat) else flat
 
 
-def _slopes(func: Callable[..., Any], inputs: list[Any], k: int, eps: float) -> list[Any]:
+def _numerical_jacobian(func: Callable[..., Any], inputs: list[Any], k: int, eps: float) -> list[Any]:
     """Returns the derivatives of each output with respect to each real number in input k, by central differences, as
     arrays of shape (numbers, outputs)."""
     import numpy as np
@@ -60,7 +60,9 @@ def _slopes(func: Callable[..., Any], inputs: list[Any], k: int, eps: float) -> 
                 shifted[k].requires_grad = True  # for functions that compute derivatives themselves
                 ends.append([_parts(y.detach().to_numpy()) for y in _outputs(func, shifted)])
             columns.append([(a - b) / (2 * eps) for a, b in zip(*ends, strict=True)])
-    return [np.array([column[place] for column in columns]) for place in range(len(columns[0]))] if columns else []
+    return (
+        [np.array([column[position] for column in columns]) for position in range(len(columns[0]))] if columns else []
+    )
 
 
 def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
@@ -89,11 +91,11 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
     if not wanted:
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have "
                          "requires_grad=True.")  # fmt: skip
-    rows = [_rows(y, [inputs[k] for k in wanted]) for y in _outputs(func, inputs)]
+    rows = [_analytical_jacobian(y, [inputs[k] for k in wanted]) for y in _outputs(func, inputs)]
     for number, k in enumerate(wanted):
-        for place, slopes in enumerate(_slopes(func, inputs, k, eps)):
+        for position, slopes in enumerate(_numerical_jacobian(func, inputs, k, eps)):
             size = len(slopes)
-            exact = [np.zeros(size) if row[number] is None else _parts(row[number]) for row in rows[place]]
+            exact = [np.zeros(size) if row[number] is None else _parts(row[number]) for row in rows[position]]
             found = np.array(exact).T.reshape(slopes.shape)
             bad = ~(np.abs(found - slopes) <= atol + rtol * np.abs(slopes))
             if bad.any():
@@ -101,7 +103,7 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
                 if not raise_exception:
                     return False
                 raise RuntimeError(
-                    f"Jacobian mismatch for output {place} with respect to input {k}: element {at} of the input and "
+                    f"Jacobian mismatch for output {position} with respect to input {k}: element {at} of the input and "
                     f"{weight} of the output: numerical {slopes[at, weight]}, analytical {found[at, weight]}"
                 )
     return True

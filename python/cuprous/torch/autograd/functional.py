@@ -21,7 +21,7 @@ def _tuple(given: Any, what: str) -> tuple[bool, list[Tensor]]:
     return many, tensors
 
 
-def _fresh(inputs: list[Tensor], create_graph: bool) -> list[Tensor]:
+def _requiring_grad(inputs: list[Tensor], create_graph: bool) -> list[Tensor]:
     """Returns inputs as tensors that require gradients."""
     if create_graph:
         return [x.clone() if x.requires_grad else x.detach().requires_grad_() for x in inputs]
@@ -44,7 +44,7 @@ def _grads(outputs: list[Tensor], inputs: list[Tensor], seeds: list[Any], create
     return [_zeros(x) if g is None else g for g, x in zip(found, inputs, strict=True)]
 
 
-def _called(func: Callable[..., Any], inputs: list[Tensor]) -> tuple[bool, list[Tensor]]:
+def _call(func: Callable[..., Any], inputs: list[Tensor]) -> tuple[bool, list[Tensor]]:
     before = _core.set_grad_enabled(True)
     try:
         return _tuple(func(*inputs), "outputs of the user-provided function")
@@ -86,8 +86,8 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
     """
     unsupported("jacobian", strategy=(strategy, "reverse-mode"))
     many, given = _tuple(inputs, "inputs given to jacobian")
-    xs = _fresh(given, create_graph)
-    several, outputs = _called(func, xs)
+    xs = _requiring_grad(given, create_graph)
+    several, outputs = _call(func, xs)
     found = [_packed(rows_of(y, xs, create_graph, strict), many) for y in outputs]
     return _packed(found, several)
 
@@ -99,7 +99,7 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, s
     many, given = _tuple(inputs, "inputs given to hessian")
 
     def slope(*xs: Tensor) -> Any:
-        _, outputs = _called(func, list(xs))
+        _, outputs = _call(func, list(xs))
         if len(outputs) != 1 or outputs[0].numel() != 1:
             raise RuntimeError("The Tensor returned by the function given to hessian should contain a single element")
         return tuple(_grads([outputs[0].reshape(())], list(xs), [None], True, strict))
@@ -124,8 +124,8 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
     """Returns the outputs, and the product of a vector (of the outputs' shape) with the Jacobian."""
     many, given = _tuple(inputs, "inputs given to vjp")
-    xs = _fresh(given, create_graph)
-    several, outputs = _called(func, xs)
+    xs = _requiring_grad(given, create_graph)
+    several, outputs = _call(func, xs)
     found = _grads(outputs, xs, _vector(v, outputs, "the user-provided function returns"), create_graph, strict)
     outputs = outputs if create_graph else [y.detach() for y in outputs]
     return _packed(outputs, several), _packed(found, many)
@@ -143,8 +143,8 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
     """Returns the outputs, and the product of the Jacobian with a vector (of the inputs' shape)."""
     _, given = _tuple(inputs, "inputs given to jvp")
-    xs = _fresh(given, create_graph)
-    several, outputs = _called(func, xs)
+    xs = _requiring_grad(given, create_graph)
+    several, outputs = _call(func, xs)
     vectors = [_zeros(x) + 1 if t is None else t for x, t in zip(xs, _vector(v, xs, "the input"), strict=True)]
     found = pushed(outputs, xs, vectors, create_graph)
     outputs = outputs if create_graph else [y.detach() for y in outputs]
@@ -152,7 +152,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def _slopes(func: Callable[..., Any], xs: list[Tensor], name: str) -> tuple[Tensor, list[Tensor]]:
-    _, outputs = _called(func, xs)
+    _, outputs = _call(func, xs)
     if len(outputs) != 1 or outputs[0].numel() != 1:
         raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
     return outputs[0], _grads([outputs[0].reshape(())], xs, [None], True)
@@ -162,7 +162,7 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
     """Returns the output, and the product of a vector with the Hessian."""
     many, given = _tuple(inputs, "inputs given to vhp")
-    xs = _fresh(given, create_graph)
+    xs = _requiring_grad(given, create_graph)
     output, slopes = _slopes(func, xs, "vhp")
     found = _grads(slopes, xs, _vector(v, xs, "the input"), create_graph, strict)
     return output if create_graph else output.detach(), _packed(found, many)

@@ -135,8 +135,8 @@ class OneHotCategorical(Distribution):
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Returns one-hot vectors."""
         index = self._categorical.sample(sample_shape).unsqueeze(-1)
-        places = _core.t_iota([self.event_shape[0]], [1], 0, self.probs.device_name)
-        return _core.t_cast(_map("equal", index, places), self.probs.dtype_name)
+        positions = _core.t_iota([self.event_shape[0]], [1], 0, self.probs.device_name)
+        return _core.t_cast(_map("equal", index, positions), self.probs.dtype_name)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Returns the logarithms of the probabilities."""

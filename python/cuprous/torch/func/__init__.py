@@ -48,7 +48,7 @@ def _arguments(what: str, args: tuple[Any, ...], argnums: Any) -> tuple[list[Any
     return full, chosen, _pytree.leaves(chosen)
 
 
-def _released(tree: Any, inputs: list[Tensor]) -> Any:
+def _detach_results(tree: Any, inputs: list[Tensor]) -> Any:
     """Returns results detached from the graph, unless they also depend on tensors outside the transformation."""
     tensors = [t for t in _pytree.leaves(tree) if isinstance(t, Tensor) and t.requires_grad]
     fresh = [x for x in inputs if x.is_leaf]
@@ -80,7 +80,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
             found = functional._grads([value], inputs, [None], True)
             gradient = _pytree.unflatten(chosen, list(found))
         gradient = gradient[0] if isinstance(argnums, int) else tuple(gradient)
-        gradient, value, aux = _released((gradient, value, aux), inputs)
+        gradient, value, aux = _detach_results((gradient, value, aux), inputs)
         return gradient, (value, aux) if has_aux else value
 
     return called
@@ -115,10 +115,10 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         with _Level():
             found = functional._grads(outputs, inputs, seeds, True, retain=retain_graph)
             result = tuple(_pytree.unflatten(chosen, list(found)))
-        result = _released(result, [*inputs, *[s for s in seeds if s.requires_grad]])
+        result = _detach_results(result, [*inputs, *[s for s in seeds if s.requires_grad]])
         return result
 
-    shown = _released((output, aux), inputs)
+    shown = _detach_results((output, aux), inputs)
     return (shown[0], back, shown[1]) if has_aux else (shown[0], back)
 
 
@@ -134,7 +134,7 @@ def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any,
         outputs = _pytree.tensors("jvp", output)
         vectors = _pytree.tensors("jvp", tangents)
         pushed = _pytree.unflatten(output, functional.pushed(outputs, inputs, vectors, True))
-    output, pushed, aux = _released((output, pushed, aux), [*inputs, *[v for v in vectors if v.requires_grad]])
+    output, pushed, aux = _detach_results((output, pushed, aux), [*inputs, *[v for v in vectors if v.requires_grad]])
     return (output, pushed, aux) if has_aux else (output, pushed)
 
 
@@ -152,7 +152,7 @@ def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False,
                 made = _pytree.unflatten(chosen, list(functional.rows_of(y, inputs, True)))
                 found.append(made[0] if isinstance(argnums, int) else tuple(made))
             jacobian = _pytree.unflatten(output, found)
-        jacobian, aux = _released((jacobian, aux), inputs)
+        jacobian, aux = _detach_results((jacobian, aux), inputs)
         return (jacobian, aux) if has_aux else jacobian
 
     return called

@@ -62,10 +62,10 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
             )  # fmt: skip
         state = get_rng_state() if randomness == "same" else None
         results = []
-        for place in range(extents.pop()):
+        for position in range(extents.pop()):
             if state is not None:
                 set_rng_state(state)
-            parts = [x if d is None else _shape.select(x, d, place) for x, d in zip(contents, dims, strict=True)]
+            parts = [x if d is None else _shape.select(x, d, position) for x, d in zip(contents, dims, strict=True)]
             results.append(func(*_pytree.unflatten(args, parts), **kwargs))
         if not results:
             raise NotImplementedError("[vmap] a dimension of extent 0 is not supported")

@@ -12,7 +12,7 @@ from cuprous._core import Tensor
 from cuprous.torch import _pointwise
 
 
-class _Engine:
+class _ArrayLinalg:
     """The functions of `cuprous.linalg`, whose temporary arrays are created on the operand's device."""
 
     def __getattr__(self, name: str) -> Any:
@@ -21,7 +21,7 @@ class _Engine:
         return function
 
 
-engine = _Engine()
+engine = _ArrayLinalg()
 
 
 class LinAlgError(RuntimeError):

@@ -208,8 +208,8 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     index = soft.detach().argmax(dim, True)
     strides = [0] * soft.ndim
     strides[dim] = 1
-    places = _core.t_iota(list(soft.dims), strides, 0, soft.device_name)
-    one = _core.t_cast(_map("equal", places, index), soft.dtype_name)
+    positions = _core.t_iota(list(soft.dims), strides, 0, soft.device_name)
+    one = _core.t_cast(_map("equal", positions, index), soft.dtype_name)
     return _map("add", _map("subtract", one, soft.detach()), soft)
 
 

@@ -113,7 +113,7 @@ def additive_mask(mask: Tensor | None, name: str, dtype: str) -> Tensor | None:
     return _core.t_cast(mask, dtype)
 
 
-def _projected(query: Tensor, key: Tensor, value: Tensor, weights: list[Tensor], bias: Tensor | None) -> list[Tensor]:
+def _project(query: Tensor, key: Tensor, value: Tensor, weights: list[Tensor], bias: Tensor | None) -> list[Tensor]:
     """Returns the projections of queries, keys and values by separate weights; equal inputs share one product."""
     linear = _core.t_linear
     if len(weights) == 1:
@@ -168,7 +168,7 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
     alone = is_causal and key_padding_mask is None and not need_weights
     separate = [q_proj_weight, k_proj_weight, v_proj_weight] if use_separate_proj_weight else [in_proj_weight]
     weights = [w for w in separate if w is not None]
-    q, k, v = _projected(query, key, value, weights, in_proj_bias)
+    q, k, v = _project(query, key, value, weights, in_proj_bias)
     if not batched:
         q, k, v = (x.unsqueeze(1) for x in (q, k, v))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
@@ -199,7 +199,7 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
     if alone and not extra:
         mixed, shown = scaled_dot_product_attention(q, k, v, None, p, True), None
     else:
-        total = _joined(mask, padding, n, num_heads, extra)
+        total = _combine_masks(mask, padding, n, num_heads, extra)
         if need_weights:
             scores = _map("multiply", q, 1.0 / math.sqrt(head)) @ _shape.transpose(k, -2, -1)
             shown = dropout(softmax(scores if total is None else _map("add", scores, total), -1), p, p > 0)
@@ -214,7 +214,7 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
     return out, shown
 
 
-def _joined(mask: Tensor | None, padding: Tensor | None, n: int, heads: int, extra: int) -> Tensor | None:
+def _combine_masks(mask: Tensor | None, padding: Tensor | None, n: int, heads: int, extra: int) -> Tensor | None:
     """Returns both masks combined, of shape (N or 1, heads or 1, L or 1, S), with zeros for added keys."""
     from cuprous.torch.nn._padding import pad
 

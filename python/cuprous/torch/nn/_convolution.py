@@ -91,7 +91,7 @@ def _convolution(rank: int) -> Callable[..., Tensor]:
 
     def conv(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
              dilation: Any = 1, groups: int = 1) -> Tensor:  # fmt: skip
-        x, had = batched(name, input, rank)
+        x, was_batched = batched(name, input, rank)
         _check(name, x, weight, bias, rank, groups, False)
         steps, spaces = _widths(stride, dilation, rank)
         kernel, size = list(weight.dims[2:]), list(x.dims[2:])
@@ -107,7 +107,7 @@ def _convolution(rank: int) -> Callable[..., Tensor]:
         prefer_cudnn(x)
         y = _core.t_convolution("output", x, weight, size, kernel, out, steps, spaces, before, groups)
         y = _biased(y, bias, rank)
-        return y if had else y.squeeze(0)
+        return y if was_batched else y.squeeze(0)
 
     conv.__name__ = conv.__qualname__ = name
     conv.__doc__ = f"""Returns the cross-correlation over the last {rank} dimension{"s" if rank > 1 else ""}.
@@ -132,7 +132,7 @@ def _transposed(rank: int) -> Callable[..., Tensor]:
 
     def conv_transpose(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0,
                        output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:  # fmt: skip
-        x, had = batched(name, input, rank)
+        x, was_batched = batched(name, input, rank)
         _check(name, x, weight, bias, rank, groups, True)
         steps, spaces = _widths(stride, dilation, rank)
         pads, more = per_axis("padding", padding, rank), per_axis("output_padding", output_padding, rank)
@@ -153,7 +153,7 @@ def _transposed(rank: int) -> Callable[..., Tensor]:
         prefer_cudnn(x)
         y = _core.t_convolution("input", x, weight, out, kernel, size, steps, spaces, pads, groups)
         y = _biased(y, bias, rank)
-        return y if had else y.squeeze(0)
+        return y if was_batched else y.squeeze(0)
 
     conv_transpose.__name__ = conv_transpose.__qualname__ = name
     conv_transpose.__doc__ = f"""Returns the transposed convolution over {rank} dimension{"s" if rank > 1 else ""}:
@@ -211,9 +211,9 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     Raises:
         RuntimeError: if no window fits into the input.
     """
-    x, had = batched("unfold", input, 2)
+    x, was_batched = batched("unfold", input, 2)
     windows = _blocks("unfold", list(x.dims[2:]), kernel_size, dilation, padding, stride)
-    return _columns(x, windows) if had else _columns(x, windows).squeeze(0)
+    return _columns(x, windows) if was_batched else _columns(x, windows).squeeze(0)
 
 
 def _columns(x: Tensor, windows: Windows) -> Tensor:

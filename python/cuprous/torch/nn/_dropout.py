@@ -44,7 +44,7 @@ dropout1d, dropout2d, dropout3d = (_channels(f"dropout{n}d", n) for n in (1, 2, 
 
 
 #: The limit of SELU for large negative numbers, by which alpha dropout replaces dropped elements.
-_LOW = -1.7580993408473766
+_SELU_LIMIT = -1.7580993408473766
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
@@ -64,9 +64,9 @@ def _alpha(input: Tensor, p: float, training: bool, inplace: bool, shape: Sequen
         return input
     kind = "float64" if input.dtype_name == "float64" else "float32"
     keep = _map("greater_equal", _creation.draw_floats("unit", shape, kind, input.device_name), p)
-    scale = ((1 - p) * (1 + p * _LOW**2)) ** -0.5 if p < 1 else 0.0
-    kept = _map("where", keep, input, _LOW)
-    return written(input, _map("subtract", _map("multiply", kept, scale), scale * _LOW * p), inplace)
+    scale = ((1 - p) * (1 + p * _SELU_LIMIT**2)) ** -0.5 if p < 1 else 0.0
+    kept = _map("where", keep, input, _SELU_LIMIT)
+    return written(input, _map("subtract", _map("multiply", kept, scale), scale * _SELU_LIMIT * p), inplace)
 
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]

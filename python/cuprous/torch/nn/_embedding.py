@@ -19,7 +19,7 @@ def _check_index(function: str, input: Tensor) -> None:
         )
 
 
-def _shorten(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+def _renormalize_rows(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
     """Scales the rows that are looked up to a norm of at most `max_norm`, in place and without gradient."""
     table = weight.detach()
     used = _core.t_full([table.dims[0]], False, "bool", table.device_name)
@@ -54,7 +54,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding_idx = padding_idx + weight.dims[0] if padding_idx < 0 else padding_idx
     if max_norm is not None:
-        _shorten(weight, input, max_norm, norm_type)
+        _renormalize_rows(weight, input, max_norm, norm_type)
     result = _indexing.rows(weight, input)
     if not (weight.requires_grad and _core.is_grad_enabled()):
         return result
@@ -102,8 +102,8 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
         from cuprous.torch._ordering import searchsorted
 
         count = offsets.dims[0] - bool(include_last_offset)
-        places = _core.t_iota([input.numel()], [1], 0, input.device_name)
-        bag = searchsorted(offsets[:count], places, right=True) - 1
+        positions = _core.t_iota([input.numel()], [1], 0, input.device_name)
+        bag = searchsorted(offsets[:count], positions, right=True) - 1
     else:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
     flat = input.reshape(-1)
@@ -136,8 +136,8 @@ def _largest(found: Tensor, bag: Tensor, valid: Tensor | None, count: int) -> Te
     kept = np.arange(len(rows)) if valid is None else np.flatnonzero(valid.to_numpy())
     sizes = np.bincount(rows[kept], minlength=count)
     index = np.full((count, max(int(sizes.max(initial=0)), 1)), -1)
-    places = np.arange(len(kept)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    index[rows[kept], places] = kept
+    positions = np.arange(len(kept)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    index[rows[kept], positions] = kept
     at = from_numpy(index).to(found.device)
     missing = _map("less", at, 0).unsqueeze(2)
     block = _indexing.rows(found, clamp(at, min=0)) if found.dims[0] else _core.t_full(
@@ -152,8 +152,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if tensor.dtype_name != "int64":
         raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {tensor.dtype_name}")
     n = int(tensor.max()) + 1 if num_classes == -1 else num_classes
-    places = _core.t_iota([n], [1], 0, tensor.device_name)
-    return _core.t_cast(_map("equal", tensor.unsqueeze(-1), places), "int64")
+    positions = _core.t_iota([n], [1], 0, tensor.device_name)
+    return _core.t_cast(_map("equal", tensor.unsqueeze(-1), positions), "int64")
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:

@@ -72,7 +72,7 @@ def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any
     return reduced(loss, legacy(size_average, reduce, reduction))
 
 
-def _rounded(input: Tensor, target: Tensor, at: float, linear: float) -> Tensor:
+def _huber(input: Tensor, target: Tensor, at: float, linear: float) -> Tensor:
     """Returns half the squared difference up to a threshold and a linear function beyond, with slope `linear`."""
     size = _map("absolute", _map("subtract", input, target))
     near = _map("multiply", _map("square", size), 0.5 * linear / at)
@@ -88,7 +88,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, redu
     if beta == 0:
         return l1_loss(input, target, size_average, reduce, reduction)
     alike(input, target)
-    return reduced(_rounded(input, target, beta, 1.0), legacy(size_average, reduce, reduction))
+    return reduced(_huber(input, target, beta, 1.0), legacy(size_average, reduce, reduction))
 
 
 def huber_loss(
@@ -98,7 +98,7 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     alike(input, target)
-    loss = _rounded(input, target, delta, delta)
+    loss = _huber(input, target, delta, delta)
     return reduced(loss if weight is None else _map("multiply", loss, weight), reduction)
 
 
@@ -139,15 +139,15 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None,
              ignore_index: int = -100, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """Returns the negative log-probability of each target class; classes are dimension 1 (0 for a vector)."""
-    return _likelihood(input, target, weight, ignore_index, legacy(size_average, reduce, reduction))[0]
+    return _weighted_nll(input, target, weight, ignore_index, legacy(size_average, reduce, reduction))[0]
 
 
-def _picked(logs: Tensor, index: Tensor, dim: int) -> Tensor:
+def _gather_classes(logs: Tensor, index: Tensor, dim: int) -> Tensor:
     return _shape.squeeze(_indexing.gather(logs, dim, index.unsqueeze(dim)), dim)
 
 
-def _likelihood(logs: Tensor, target: Tensor, weight: Tensor | None, ignore: int, reduction: str,
-                pick: Callable[[Tensor, Tensor, int], Tensor] = _picked) -> tuple[Tensor, Tensor]:  # fmt: skip
+def _weighted_nll(logs: Tensor, target: Tensor, weight: Tensor | None, ignore: int, reduction: str,
+                pick: Callable[[Tensor, Tensor, int], Tensor] = _gather_classes) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Returns the loss and the weight of each target; `pick` gathers the log-probabilities of the targets."""
     if target.is_floating_point():
         raise RuntimeError(f'"nll_loss" not implemented for targets of dtype {target.dtype_name}')
@@ -190,7 +190,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
             return mean
     dim = 0 if input.ndim == 1 else 1
     if not label_smoothing and not target.is_floating_point() and input.is_floating_point():
-        return _likelihood(input, target, _lists.to_float32(weight), ignore_index, reduction, _log_softmax_at)[0]
+        return _weighted_nll(input, target, _lists.to_float32(weight), ignore_index, reduction, _log_softmax_at)[0]
     input, target, weight = (_lists.to_float32(t) for t in (input, target, weight))
     logs = log_softmax(input, dim)
     wide = None if weight is None else weight.reshape([-1 if k == dim else 1 for k in range(input.ndim)])
@@ -208,7 +208,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
         if reduction == "mean":
             return _map("divide", _reductions.sum(loss), max(input.numel() // classes, 1))
         return reduced(loss, reduction)
-    loss, own = _likelihood(logs, target, weight, ignore_index, reduction)
+    loss, own = _weighted_nll(logs, target, weight, ignore_index, reduction)
     valid = _map("not_equal", target, ignore_index)
     terms = _reductions.sum(logs if wide is None else _map("multiply", logs, wide), dim)
     smooth = _map("negative", _map("where", valid, terms, 0))

@@ -121,8 +121,8 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     loss = _map("square", loss) if p == 2 else loss
     if weight is not None:
         loss = loss * _indexing.gather(weight, 0, y.reshape(-1)).unsqueeze(1)
-    places = _core.t_iota([x.dims[1]], [1], 0, x.device_name)
-    loss = _reductions.mean(_map("where", _map("equal", places, y), 0, loss), 1)
+    positions = _core.t_iota([x.dims[1]], [1], 0, x.device_name)
+    loss = _reductions.mean(_map("where", _map("equal", positions, y), 0, loss), 1)
     return reduced(loss.reshape(target.dims), legacy(size_average, reduce, reduction))
 
 
@@ -135,8 +135,8 @@ def multilabel_margin_loss(
     ended = _reductions.cumsum(_core.t_cast(_map("less", y, 0), "int64"), 1)
     valid = _map("equal", ended, 0)
     at = _map("where", valid, y, 0)
-    places = _core.t_iota([x.dims[1]], [1], 0, x.device_name)
-    named = _map("logical_and", _map("equal", at.unsqueeze(2), places), valid.unsqueeze(2))
+    positions = _core.t_iota([x.dims[1]], [1], 0, x.device_name)
+    named = _map("logical_and", _map("equal", at.unsqueeze(2), positions), valid.unsqueeze(2))
     other = _map("logical_not", _reductions.any(named, 1, keepdim=True))
     pairs = _hinge(1 - _indexing.gather(x, 1, at).unsqueeze(2) + x.unsqueeze(1))
     loss = _map("where", _map("logical_and", valid.unsqueeze(2), other), pairs, 0)

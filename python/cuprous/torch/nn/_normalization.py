@@ -15,7 +15,7 @@ from cuprous.torch._pointwise import clamp
 _map = _core.t_map
 
 
-def _wide(x: Tensor) -> Tensor:
+def _to_float32(x: Tensor) -> Tensor:
     """Casts half precision to float32, whose range the sums of squares need."""
     return _core.t_cast(x, "float32") if x.dtype_name in ("float16", "bfloat16") else x
 
@@ -27,7 +27,7 @@ def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None, name: str) ->
     return x if x.dtype_name == name else _core.t_cast(x, name)
 
 
-def _standard(x: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
+def _standardize(x: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
     """Returns a tensor normalized to mean 0 and variance 1 over some dimensions, and its former mean and variance."""
     mean = _reductions.mean(x, dims, True)
     centred = _map("subtract", x, mean)
@@ -57,7 +57,7 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | 
     fits = all(t is None or t.dims == input.dims[input.ndim - len(dims) :] for t in (weight, bias))
     if input.is_floating_point() and input.numel() and fits:
         return _core.t_layer_norm(input, len(dims), weight, bias, eps)
-    return _affine(_standard(_wide(input), dims, eps)[0], weight, bias, input.dtype_name)
+    return _affine(_standardize(_to_float32(input), dims, eps)[0], weight, bias, input.dtype_name)
 
 
 def rms_norm(
@@ -65,7 +65,7 @@ def rms_norm(
 ) -> Tensor:
     """Divides the last dimensions by their root mean square, then scales them."""
     dims = _trailing("rms_norm", input, normalized_shape)
-    x = _wide(input)
+    x = _to_float32(input)
     square = _reductions.mean(_map("square", x), dims, True)
     eps = finfo(x.dtype).eps if eps is None else eps
     return _affine(_map("multiply", x, _map("rsqrt", _map("add", square, eps))), weight, None, input.dtype_name)
@@ -83,7 +83,7 @@ def _check_channels(function: str, input: Tensor, **given: Tensor | None) -> Non
                                f"input has shape {list(input.dims)}, {name} has {list(t.dims)}")  # fmt: skip
 
 
-def _remember(running: Tensor | None, seen: Tensor, momentum: Any) -> None:
+def _update_running(running: Tensor | None, seen: Tensor, momentum: Any) -> None:
     """Updates a running statistic with that of the batch, without gradient."""
     if running is not None:
         seen = seen.detach().reshape(running.dims)
@@ -103,7 +103,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
         RuntimeError: if statistics or parameters do not match the number of channels.
     """
     _check_channels("batch_norm", input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
-    x, n = _wide(input), input.ndim
+    x, n = _to_float32(input), input.ndim
     weight, bias = _channelwise(weight, n), _channelwise(bias, n)
     if not training:
         if running_mean is None or running_var is None:
@@ -114,9 +114,9 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     count = input.numel() // max(input.dims[1], 1)
     if count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
-    result, mean, variance = _standard(x, [0, *range(2, n)], eps)
-    _remember(running_mean, mean, momentum)
-    _remember(running_var, _map("multiply", variance.detach(), count / max(count - 1, 1)), momentum)
+    result, mean, variance = _standardize(x, [0, *range(2, n)], eps)
+    _update_running(running_mean, mean, momentum)
+    _update_running(running_var, _map("multiply", variance.detach(), count / max(count - 1, 1)), momentum)
     return _affine(result, weight, bias, input.dtype_name)
 
 
@@ -132,12 +132,12 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     count = math.prod(input.dims[2:])
     if count == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
-    result, mean, variance = _standard(_wide(input), list(range(2, input.ndim)), eps)
+    result, mean, variance = _standardize(_to_float32(input), list(range(2, input.ndim)), eps)
     if running_mean is not None:
-        _remember(running_mean, _reductions.mean(mean.detach(), 0), momentum)
+        _update_running(running_mean, _reductions.mean(mean.detach(), 0), momentum)
     if running_var is not None:
         seen = _map("multiply", variance.detach(), count / max(count - 1, 1))
-        _remember(running_var, _reductions.mean(seen, 0), momentum)
+        _update_running(running_var, _reductions.mean(seen, 0), momentum)
     n = input.ndim
     return _affine(result, _channelwise(weight, n), _channelwise(bias, n), input.dtype_name)
 
@@ -153,8 +153,8 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
         raise RuntimeError(f"Expected number of channels in input to be divisible by num_groups, but got input of "
                            f"shape {list(input.dims)} and num_groups={num_groups}")  # fmt: skip
     _check_channels("group_norm", input, weight=weight, bias=bias)
-    x = _wide(input).reshape(input.dims[0], num_groups, -1)
-    result = _standard(x, [2], eps)[0].reshape(input.dims)
+    x = _to_float32(input).reshape(input.dims[0], num_groups, -1)
+    result = _standardize(x, [2], eps)[0].reshape(input.dims)
     n = input.ndim
     return _affine(result, _channelwise(weight, n), _channelwise(bias, n), input.dtype_name)
 

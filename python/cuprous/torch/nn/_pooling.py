@@ -15,7 +15,7 @@ from cuprous.torch.nn._windows import Gather, Spread, Windows, batched
 _map = _core.t_map
 _INTS = {1: "a single int", 2: "a single int, or a tuple of two ints", 3: "a single int, or a tuple of three ints"}
 #: Up to this number of elements in a window, the mean is computed as a sum of views rather than as a reduction.
-_FEW = 32
+_MAX_SUMMED_WINDOW = 32
 
 
 def _numbers(function: str, name: str, given: Any, rank: int) -> list[int]:
@@ -79,16 +79,16 @@ def _dense(x: Tensor) -> Tensor:
 # --- maximum
 
 
-def _winners(taps: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+def _max_of_views(taps: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """Returns the maximum of each window and its index: the first of equal elements, or the last NaN."""
     best = taps[0]
     index = _core.t_full(list(best.dims), 0, "int32", best.device_name)
-    for place, tap in enumerate(taps[1:], 1):
+    for position, tap in enumerate(taps[1:], 1):
         better = _map("greater", tap, best)
         if tap.is_floating_point():
             better = _map("logical_or", better, _map("isnan", tap))
         best = _map("where", better, tap, best)
-        index = _map("where", better, place, index)
+        index = _map("where", better, position, index)
     return best, index
 
 
@@ -97,7 +97,7 @@ class _Largest(Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, windows: Windows) -> tuple[Tensor, Tensor]:
-        best, index = _winners(windows.taps(windows.padded(x, _lowest(x))))
+        best, index = _max_of_views(windows.taps(windows.padded(x, _lowest(x))))
         best = best.clone() if windows.size == 1 else best
         ctx.rest = windows, index
         ctx.mark_non_differentiable(index)
@@ -139,7 +139,7 @@ def _max_pool(rank: int) -> Callable[..., Any]:
                 y = _core.t_max_pool(input, kernel)
                 if y is not None:
                     return y
-        x, had = batched(name, input, rank)
+        x, was_batched = batched(name, input, rank)
         windows = _windows(name, x, rank, kernel_size, stride, padding, dilation, ceil_mode)
         if return_indices or (x.requires_grad and _core.is_grad_enabled()):
             y, index = _Largest.apply(x, windows)
@@ -148,11 +148,11 @@ def _max_pool(rank: int) -> Callable[..., Any]:
             y = taps[0] if len(taps) > 1 else taps[0].clone()
             for tap in taps[1:]:
                 y = _map("maximum", y, tap)
-        y = y if had else y.squeeze(0)
+        y = y if was_batched else y.squeeze(0)
         if not return_indices:
             return y
-        places = _flat(index, windows)
-        return y, places if had else places.squeeze(0)
+        positions = _flat(index, windows)
+        return y, positions if was_batched else positions.squeeze(0)
 
     max_pool.__name__ = max_pool.__qualname__ = name
     max_pool.__doc__ = f"""Returns the maximum of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
@@ -180,7 +180,7 @@ def _max_unpool(rank: int) -> Callable[..., Tensor]:
 
     def max_unpool(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
                    output_size: Any = None) -> Tensor:  # fmt: skip
-        x, had = batched(name, input, rank)
+        x, was_batched = batched(name, input, rank)
         if indices.dims != input.dims:
             raise RuntimeError(
                 f"Expected shape of indices to be same as that of the input tensor ({list(input.dims)}) but got "
@@ -197,7 +197,7 @@ def _max_unpool(rank: int) -> Callable[..., Tensor]:
         flat = _core.t_full([*x.dims[:2], math.prod(size)], 0, x.dtype_name, x.device_name)
         flat.scatter_(2, indices.reshape([*x.dims[:2], -1]), x.reshape([*x.dims[:2], -1]))
         y = flat.reshape([*x.dims[:2], *size])
-        return y if had else y.squeeze(0)
+        return y if was_batched else y.squeeze(0)
 
     max_unpool.__name__ = max_unpool.__qualname__ = name
     max_unpool.__doc__ = (
@@ -213,7 +213,7 @@ max_unpool1d, max_unpool2d, max_unpool3d = map(_max_unpool, (1, 2, 3))
 
 
 def _sums(x: Tensor, windows: Windows) -> Tensor:
-    if windows.disjoint and windows.size > _FEW:
+    if windows.disjoint and windows.size > _MAX_SUMMED_WINDOW:
         seen = windows.view(windows.padded(x))
         lead = x.ndim - windows.rank
         return _reductions.sum(seen, list(range(lead, lead + windows.rank)))
@@ -250,7 +250,7 @@ def _avg_pool(rank: int) -> Callable[..., Tensor]:
 
     def avg_pool(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
                  count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:  # fmt: skip
-        x, had = batched(name, _dense(input), rank)
+        x, was_batched = batched(name, _dense(input), rank)
         if not (x.is_floating_point() or x.is_complex()):
             raise RuntimeError(f'"{name}" not implemented for {x.dtype_name!r}')
         if divisor_override == 0:
@@ -258,7 +258,7 @@ def _avg_pool(rank: int) -> Callable[..., Tensor]:
         windows = _windows(name, x, rank, kernel_size, stride, padding, 1, ceil_mode)
         by = _divisor(x, windows, count_include_pad) if divisor_override is None else divisor_override
         y = _map("divide", _sums(x, windows), by)
-        return y if had else y.squeeze(0)
+        return y if was_batched else y.squeeze(0)
 
     avg_pool.__name__ = avg_pool.__qualname__ = name
     avg_pool.__doc__ = f"""Returns the mean of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
@@ -339,7 +339,7 @@ def _bounds(n: int, out: int) -> list[tuple[int, int]]:
     return [(k * n // out, -(-(k + 1) * n // out)) for k in range(out)]
 
 
-def _ends(x: Tensor, dim: int, out: int) -> tuple[Any, Any, Tensor]:
+def _window_ends(x: Tensor, dim: int, out: int) -> tuple[Any, Any, Tensor]:
     """Returns the first and the last index of each window of a dimension, and whether they differ.
 
     If there are more windows than elements, each window has one or two elements.
@@ -353,7 +353,7 @@ def _ends(x: Tensor, dim: int, out: int) -> tuple[Any, Any, Tensor]:
     return first, last, Tensor(differ)
 
 
-def _even(x: Tensor, sizes: list[int]) -> Windows | None:
+def _equal_windows(x: Tensor, sizes: list[int]) -> Windows | None:
     """Returns windows of equal size, side by side, if the extents allow it; otherwise None."""
     extents = list(x.dims[-len(sizes) :])
     if 0 in sizes or any(n % m for n, m in zip(extents, sizes, strict=True)):
@@ -366,9 +366,9 @@ def _adaptive_avg_pool(rank: int) -> Callable[..., Tensor]:
     name = f"adaptive_avg_pool{rank}d"
 
     def adaptive_avg_pool(input: Tensor, output_size: Any) -> Tensor:
-        x, had = batched(name, _dense(input), rank)
+        x, was_batched = batched(name, _dense(input), rank)
         sizes = _targets(name, x, rank, output_size)
-        even = _even(x, sizes)
+        even = _equal_windows(x, sizes)
         if even is not None:
             y = x.clone() if even.size == 1 else _map("divide", _sums(x, even), even.size)
         else:
@@ -377,7 +377,7 @@ def _adaptive_avg_pool(rank: int) -> Callable[..., Tensor]:
             for k in range(rank):
                 dim = x.ndim - rank + k
                 if sizes[k] > x.dims[dim]:
-                    *ends, differ = _ends(x, dim, sizes[k])
+                    *ends, differ = _window_ends(x, dim, sizes[k])
                     first, last = (_indexing.slices(y, dim, at) for at in ends)
                     y = _map("where", differ, _map("multiply", _map("add", first, last), 0.5), first)
                     continue
@@ -385,7 +385,7 @@ def _adaptive_avg_pool(rank: int) -> Callable[..., Tensor]:
                     _reductions.mean(y.narrow(dim, a, b - a), dim, True) for a, b in _bounds(x.dims[dim], sizes[k])
                 ]
                 y = _shape.cat(parts, dim) if parts else y.narrow(dim, 0, 0)
-        return y if had else y.squeeze(0)
+        return y if was_batched else y.squeeze(0)
 
     adaptive_avg_pool.__name__ = adaptive_avg_pool.__qualname__ = name
     adaptive_avg_pool.__doc__ = (
@@ -402,18 +402,18 @@ def _adaptive_max_pool(rank: int) -> Callable[..., Any]:
     name = f"adaptive_max_pool{rank}d"
 
     def adaptive_max_pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-        x, had = batched(name, _dense(input), rank)
+        x, was_batched = batched(name, _dense(input), rank)
         sizes = _targets(name, x, rank, output_size)
-        even = _even(x, sizes)
-        if even is not None and even.size <= _FEW:
+        even = _equal_windows(x, sizes)
+        if even is not None and even.size <= _MAX_SUMMED_WINDOW:
             y, index = _Largest.apply(x, even)
-            places = _flat(index, even) if return_indices else None
+            positions = _flat(index, even) if return_indices else None
         else:
-            y, places = _by_axes(x, sizes)
-        y = y if had else y.squeeze(0)
-        if not return_indices or places is None:
+            y, positions = _by_axes(x, sizes)
+        y = y if was_batched else y.squeeze(0)
+        if not return_indices or positions is None:
             return y
-        return y, places if had else places.squeeze(0)
+        return y, positions if was_batched else positions.squeeze(0)
 
     adaptive_max_pool.__name__ = adaptive_max_pool.__qualname__ = name
     adaptive_max_pool.__doc__ = (
@@ -427,27 +427,27 @@ def _by_axes(x: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
     """Returns the maxima, axis by axis from the last to the first, which finds the first of equal elements."""
     rank = len(sizes)
     weights = [math.prod(x.dims[x.ndim - rank + k + 1 :]) for k in range(rank)]
-    places = _core.t_iota(list(x.dims), [0] * (x.ndim - rank) + weights, 0, x.device_name)
+    positions = _core.t_iota(list(x.dims), [0] * (x.ndim - rank) + weights, 0, x.device_name)
     y = x
     for k in reversed(range(rank)):
         dim = x.ndim - rank + k
         if sizes[k] > x.dims[dim]:
-            *ends, _ = _ends(x, dim, sizes[k])
+            *ends, _ = _window_ends(x, dim, sizes[k])
             first, last = (_indexing.slices(y, dim, at) for at in ends)
-            before, behind = (_indexing.slices(places, dim, at) for at in ends)
+            before, behind = (_indexing.slices(positions, dim, at) for at in ends)
             larger = _map("logical_or", _map("greater", last, first), _map("isnan", last))
             later = _map("logical_and", larger, _map("equal", first, first))
-            y, places = _map("where", later, last, first), _map("where", later, behind, before)
+            y, positions = _map("where", later, last, first), _map("where", later, behind, before)
             continue
         tops, found = [], []
         for a, b in _bounds(x.dims[dim], sizes[k]):
             part = y.narrow(dim, a, b - a)
             top, at = _reductions.max(part, dim, True)
             tops.append(top)
-            found.append(places.narrow(dim, a, b - a).gather(dim, at))
+            found.append(positions.narrow(dim, a, b - a).gather(dim, at))
         y = _shape.cat(tops, dim) if tops else y.narrow(dim, 0, 0)
-        places = _shape.cat(found, dim) if found else places.narrow(dim, 0, 0)
-    return y, places
+        positions = _shape.cat(found, dim) if found else positions.narrow(dim, 0, 0)
+    return y, positions
 
 
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = map(_adaptive_max_pool, (1, 2, 3))

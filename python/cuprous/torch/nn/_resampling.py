@@ -87,17 +87,17 @@ def _resized(x: Tensor, dim: int, new: int, factor: float | None, mode: str, ali
     if new == old and (factor is None or factor == 1):
         return x
     step = 1.0 / factor if factor else old / new
-    places = _core.t_iota([new], [1], 0, x.device_name)
+    positions = _core.t_iota([new], [1], 0, x.device_name)
     if mode in ("nearest", "nearest-exact"):
         if mode == "nearest" and new % old == 0 and step * new == old:
             return _shape.repeat_interleave(x, new // old, dim)
         # In float32, whose rounding decides which points are used.
-        at = _core.t_cast(places, "float32") + (0.5 if mode == "nearest-exact" else 0.0)
+        at = _core.t_cast(positions, "float32") + (0.5 if mode == "nearest-exact" else 0.0)
         return _indexing.index_select(x, dim, clamp(_core.t_cast(_map("floor", at * step), "int64"), max=old - 1))
     if align:
-        at = _core.t_cast(places, "float64") * ((old - 1) / (new - 1) if new > 1 else 0.0)
+        at = _core.t_cast(positions, "float64") * ((old - 1) / (new - 1) if new > 1 else 0.0)
     else:
-        at = (_core.t_cast(places, "float64") + 0.5) * step - 0.5
+        at = (_core.t_cast(positions, "float64") + 0.5) * step - 0.5
         at = at if mode == "bicubic" else clamp(at, min=0)
     low = _map("floor", at)
     t = at - low
@@ -224,7 +224,7 @@ def _clamped(at: Tensor, n: int, padding_mode: str, align: bool) -> Tensor:
     return at if padding_mode == "zeros" else clamp(at, 0, n - 1)
 
 
-def _taps(at: Tensor, n: int, mode: str, padding_mode: str, align: bool) -> list[tuple[Tensor, Any]]:
+def _interpolation_points(at: Tensor, n: int, mode: str, padding_mode: str, align: bool) -> list[tuple[Tensor, Any]]:
     """Returns the points along an axis of extent n that contribute to a coordinate, and their weights (None: 1)."""
     if mode == "nearest":
         return [(_map("rint", _clamped(at, n, padding_mode, align).detach()), None)]
@@ -266,7 +266,7 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
     for k, n in enumerate(input.dims[2:]):
         x = grid[..., d - 1 - k]
         at = (x + 1) * ((n - 1) / 2) if align_corners else ((x + 1) * n - 1) / 2
-        axes.append(_taps(at, n, mode, padding_mode, bool(align_corners)))
+        axes.append(_interpolation_points(at, n, mode, padding_mode, bool(align_corners)))
     shape = [input.dims[0], 1, *grid.dims[1:-1]]
     flat = input.reshape(*input.dims[:2], -1)
     total = None

@@ -69,7 +69,7 @@ class Windows:
         )
         self.size = math.prod(kernel)
 
-    def places(self) -> Iterator[tuple[int, ...]]:
+    def positions(self) -> Iterator[tuple[int, ...]]:
         """Iterates over the positions in a window."""
         return itertools.product(*map(range, self.kernel))
 
@@ -119,8 +119,8 @@ class Windows:
         outer = [s * d for s, d in zip(strides[lead:], self.stride, strict=True)]
         shape = [*padded.dims[:lead], *self.output]
         offsets = [
-            sum(p * d * s for p, d, s in zip(place, self.dilation, strides[lead:], strict=True))
-            for place in self.places()
+            sum(p * d * s for p, d, s in zip(position, self.dilation, strides[lead:], strict=True))
+            for position in self.positions()
         ]
         return [_core.t_strided(padded, shape, [*strides[:lead], *outer], at) for at in offsets]
 
@@ -132,8 +132,8 @@ def chosen(taps: Sequence[Tensor], index: Tensor | None) -> Tensor:
         for tap in taps[1:]:
             result = _map("add", result, tap)
         return result if len(taps) > 1 else result.clone()
-    for place, tap in enumerate(taps[1:], 1):
-        result = _map("where", _map("equal", index, place), tap, result)
+    for position, tap in enumerate(taps[1:], 1):
+        result = _map("where", _map("equal", index, position), tap, result)
     return result if len(taps) > 1 else result.clone()
 
 
@@ -165,8 +165,8 @@ class Spread(Function):
             wide = y.reshape([*lead, *ones, *windows.output])
             if index is not None:
                 strides = [math.prod(windows.kernel[k + 1 :]) for k in range(rank)]
-                place = _core.t_iota([*windows.kernel, *ones], [*strides, *([0] * rank)], 0, y.device_name)
-                selected = _map("equal", index.reshape([*lead, *ones, *windows.output]), place)
+                position = _core.t_iota([*windows.kernel, *ones], [*strides, *([0] * rank)], 0, y.device_name)
+                selected = _map("equal", index.reshape([*lead, *ones, *windows.output]), position)
                 wide = _map("where", selected, wide, 0)
             _core.t_update(windows.view(padded), wide)
         else:

@@ -17,7 +17,7 @@ def _scaled(x: Tensor, factor: float) -> Tensor:
     return _map("multiply", x, factor)
 
 
-def _less(p: Tensor, change: Tensor) -> None:
+def _subtract(p: Tensor, change: Tensor) -> None:
     """`p -= change`."""
     _update(p, _map("subtract", p, change))
 
@@ -101,7 +101,7 @@ class RMSprop(Elementwise):
             buffer = state["momentum_buffer"]
             _update(buffer, _map("add", _scaled(buffer, group["momentum"]), change))
             change = buffer
-        _less(p, _scaled(change, float(group["lr"])))
+        _subtract(p, _scaled(change, float(group["lr"])))
 
 
 class Adagrad(Elementwise):
@@ -124,7 +124,7 @@ class Adagrad(Elementwise):
     def _rule(self, p: Tensor, g: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         rate = float(group["lr"]) / (1 + (state["step"] - 1) * group["lr_decay"])
         _update(state["sum"], _map("add", state["sum"], _map("square", g)))
-        _less(p, _map("divide", _scaled(g, rate), _map("add", _map("sqrt", state["sum"]), group["eps"])))
+        _subtract(p, _map("divide", _scaled(g, rate), _map("add", _map("sqrt", state["sum"]), group["eps"])))
 
 
 class Adadelta(Elementwise):
@@ -148,7 +148,7 @@ class Adadelta(Elementwise):
         ratio = _map("divide", _map("sqrt", _map("add", steps, eps)), _map("sqrt", _map("add", square, eps)))
         change = _map("multiply", ratio, g)
         _average(steps, _map("square", change), rho)
-        _less(p, _scaled(change, float(group["lr"])))
+        _subtract(p, _scaled(change, float(group["lr"])))
 
 
 class Adamax(Elementwise):
@@ -169,7 +169,7 @@ class Adamax(Elementwise):
         beta1, beta2 = group["betas"]
         mean, top = _average(state["exp_avg"], g, beta1), state["exp_inf"]
         _update(top, _map("maximum", _scaled(top, beta2), _map("add", _map("absolute", g), group["eps"])))
-        _less(p, _map("divide", _scaled(mean, float(group["lr"]) / (1 - beta1 ** state["step"])), top))
+        _subtract(p, _map("divide", _scaled(mean, float(group["lr"]) / (1 - beta1 ** state["step"])), top))
 
 
 class NAdam(Elementwise):
@@ -200,9 +200,9 @@ class NAdam(Elementwise):
         mean = _average(state["exp_avg"], g, beta1)
         square = _average(state["exp_avg_sq"], _map("square", g), beta2)
         size = _map("add", _scaled(_map("sqrt", square), 1 / math.sqrt(1 - beta2**t)), group["eps"])
-        ahead = _map("add", _scaled(g, lr * (1 - now) / (1 - state["mu_product"])),
+        lookahead = _map("add", _scaled(g, lr * (1 - now) / (1 - state["mu_product"])),
                      _scaled(mean, lr * after / (1 - state["mu_product"] * after)))  # fmt: skip
-        _less(p, _map("divide", ahead, size))
+        _subtract(p, _map("divide", lookahead, size))
 
 
 class RAdam(Elementwise):
@@ -232,4 +232,4 @@ class RAdam(Elementwise):
             variance = (length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)
             size = _map("add", _map("sqrt", square), group["eps"])
             step = _map("divide", _scaled(step, math.sqrt(variance) * math.sqrt(rest)), size)
-        _less(p, step)
+        _subtract(p, step)

@@ -182,7 +182,7 @@ def strong_wolfe(along: Callable[[float], Point], start: Point, t: float, reach:
     def flat(point: Point) -> bool:
         return abs(point[3]) <= -c2 * slope
 
-    def place(point: Point) -> tuple[float, float, float]:
+    def position(point: Point) -> tuple[float, float, float]:
         return point[0], point[1], point[3]
 
     before, point, calls = start, along(t), 1
@@ -197,7 +197,7 @@ def strong_wolfe(along: Callable[[float], Point], start: Point, t: float, reach:
             bracket = [before, point]
             break
         low, high = point[0] + 0.01 * (point[0] - before[0]), point[0] * 10
-        before, point = point, along(_cubic(place(before), place(point), low, high))
+        before, point = point, along(_cubic(position(before), position(point), low, high))
         calls += 1
     if not bracket:
         bracket = [start, point]
@@ -208,7 +208,7 @@ def strong_wolfe(along: Callable[[float], Point], start: Point, t: float, reach:
         if abs(worst[0] - best[0]) * reach < tolerance:
             break
         low, high = sorted((best[0], worst[0]))
-        t = _cubic(place(best), place(worst), low, high)
+        t = _cubic(position(best), position(worst), low, high)
         # A trial point at the edge of the bracket twice in a row, or outside of it, would not narrow it.
         edge, width = min(high - t, t - low), high - low
         if edge < 0.1 * width:

@@ -93,8 +93,8 @@ class AveragedModel(Module):
                 if count == 0 or not average.is_floating_point():
                     _core.t_update(average, new)
             if not self.use_buffers:
-                for mine, theirs in zip(self.module.buffers(), model.buffers(), strict=True):
-                    _core.t_update(mine, theirs.detach().to(mine.device))
+                for own_buffer, model_buffer in zip(self.module.buffers(), model.buffers(), strict=True):
+                    _core.t_update(own_buffer, model_buffer.detach().to(own_buffer.device))
             _core.t_update(self.n_averaged, count + 1)
         finally:
             _core.set_grad_enabled(before)
@@ -118,14 +118,14 @@ class SWALR(LRScheduler):
             group["swa_lr"] = rate
         super().__init__(optimizer, last_epoch)
 
-    def _part(self, step: int) -> float:
+    def _annealing_fraction(self, step: int) -> float:
         t = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
         return t if self._strategy == "linear" else (1 - math.cos(math.pi * t)) / 2
 
     def get_lr(self) -> list[Any]:
         """Returns the rates of step `last_epoch`."""
         step = self._step_count - 1 if self.anneal_epochs else max(1, self._step_count - 1)
-        before, now = self._part(max(0, step - 1)), self._part(step)
+        before, now = self._annealing_fraction(max(0, step - 1)), self._annealing_fraction(step)
         rates = []
         for group in self.optimizer.param_groups:
             # The current rate is a mixture of the initial one and swa_lr, from which the initial one is recovered.

@@ -126,10 +126,10 @@ class _Pickler(pickle._Pickler):
         storage = self._storage(t.detach())
         hooks: OrderedDict[str, Any] = OrderedDict()
         strides = tuple(t.stride_tuple())
-        place = (storage, storage.offset(t), tuple(t.dims), strides, t.requires_grad, hooks)
+        position = (storage, storage.offset(t), tuple(t.dims), strides, t.requires_grad, hooks)
         if t.dtype_name in CLASS_OF:
-            return _Global("torch._utils", "_rebuild_tensor_v2"), place
-        return _Global("torch._utils", "_rebuild_tensor_v3"), (*place, t.dtype)
+            return _Global("torch._utils", "_rebuild_tensor_v2"), position
+        return _Global("torch._utils", "_rebuild_tensor_v3"), (*position, t.dtype)
 
     def _storage(self, t: Tensor) -> _Storage:
         for storage in self.storages:

@@ -102,24 +102,24 @@ class _BackwardHooks:
         self.waits = False
 
     def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        places = [k for k, a in enumerate(args) if isinstance(a, Tensor)]
-        if not any(args[k].requires_grad for k in places):
+        positions = [k for k, a in enumerate(args) if isinstance(a, Tensor)]
+        if not any(args[k].requires_grad for k in positions):
             return args
         self.waits = True
-        through = _GradientHook.apply(self._at_inputs, *(args[k] for k in places))
+        through = _GradientHook.apply(self._at_inputs, *(args[k] for k in positions))
         changed = list(args)
-        for k, t in zip(places, through if isinstance(through, tuple) else (through,), strict=True):
+        for k, t in zip(positions, through if isinstance(through, tuple) else (through,), strict=True):
             changed[k] = t
         return tuple(changed)
 
     def outputs(self, result: Any) -> Any:
         several = isinstance(result, (tuple, list))
         parts = list(result) if several else [result]
-        places = [k for k, r in enumerate(parts) if isinstance(r, Tensor)]
-        if not any(parts[k].requires_grad for k in places):
+        positions = [k for k, r in enumerate(parts) if isinstance(r, Tensor)]
+        if not any(parts[k].requires_grad for k in positions):
             return result
-        through = _GradientHook.apply(self._at_outputs, *(parts[k] for k in places))
-        for k, t in zip(places, through if isinstance(through, tuple) else (through,), strict=True):
+        through = _GradientHook.apply(self._at_outputs, *(parts[k] for k in positions))
+        for k, t in zip(positions, through if isinstance(through, tuple) else (through,), strict=True):
             parts[k] = t
         return type(result)(parts) if several else parts[0]
 

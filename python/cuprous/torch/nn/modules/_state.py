@@ -24,7 +24,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpec
 
 
 #: The key of the value that `get_extra_state` returns.
-_EXTRA = "_extra_state"
+_EXTRA_STATE_KEY = "_extra_state"
 
 
 class State:
@@ -59,7 +59,7 @@ class State:
             if module is not None:
                 module.state_dict(destination=result, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         if type(self).get_extra_state is not State.get_extra_state:
-            result[prefix + _EXTRA] = self.get_extra_state()
+            result[prefix + _EXTRA_STATE_KEY] = self.get_extra_state()
         for hook in self.__dict__.get("_state_dict_hooks", {}).values():
             changed = hook(self, result, prefix, {})
             result = result if changed is None else changed
@@ -87,7 +87,7 @@ class State:
                     if value is not None and name not in module._non_persistent:
                         own[prefix + name] = (table, name, value)
             if type(module).set_extra_state is not State.set_extra_state:
-                extra[prefix + _EXTRA] = module
+                extra[prefix + _EXTRA_STATE_KEY] = module
         missing = [name for name in (*own, *extra) if name not in state]
         unexpected = [name for name in state if name not in own and name not in extra]
         problems = []
@@ -117,7 +117,7 @@ class State:
                 if name not in state:
                     continue
                 if assign:
-                    table[key] = _standing_in(target, state[name])
+                    table[key] = _replacement(target, state[name])
                 else:
                     target.copy_(state[name])
         finally:
@@ -165,7 +165,7 @@ class State:
         return self._state_hook("_load_post_hooks", hook)
 
 
-def _standing_in(target: Tensor, value: Tensor) -> Tensor:
+def _replacement(target: Tensor, value: Tensor) -> Tensor:
     """Returns the tensor that replaces a parameter or buffer."""
     if isinstance(target, Parameter) and not isinstance(value, Parameter):
         return Parameter(value.detach(), requires_grad=target.requires_grad)

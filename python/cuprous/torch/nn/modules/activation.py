@@ -11,7 +11,7 @@ from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.nn.parameter import Parameter
 
 #: Marks a setting that has no default.
-_NEEDED = object()
+_REQUIRED = object()
 
 #: Activations without parameters: the function, its settings with their defaults, and the settings that repr() shows
 #: (those that differ from "" in this template).
@@ -38,7 +38,7 @@ _ACTIVATIONS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "LogSoftmax": (F.log_softmax, {"dim": None}, "dim={dim}"),
     "Softmin": (F.softmin, {"dim": None}, "dim={dim}"),
     "GLU": (F.glu, {"dim": -1}, "dim={dim}"),
-    "Threshold": (F.threshold, {"threshold": _NEEDED, "value": _NEEDED, "inplace": False},
+    "Threshold": (F.threshold, {"threshold": _REQUIRED, "value": _REQUIRED, "inplace": False},
                   "threshold={threshold}, value={value}{inplace}"),
     "Hardshrink": (F.hardshrink, {"lambd": 0.5}, "{lambd}"),
     "Softshrink": (F.softshrink, {"lambd": 0.5}, "{lambd}"),
@@ -54,7 +54,7 @@ def _activation(name: str, function: Any, settings: dict[str, Any], shown: str) 
             raise TypeError(f"{name}() takes the arguments {', '.join(values) or '(none)'}")
         values.update(zip(values, args, strict=False))
         values.update(kwargs)
-        missing = [setting for setting, value in values.items() if value is _NEEDED]
+        missing = [setting for setting, value in values.items() if value is _REQUIRED]
         if missing:
             raise TypeError(f"{name}() needs the arguments {', '.join(missing)}")
         for setting, value in values.items():

@@ -115,9 +115,9 @@ class ModuleList(_Numbered):
         at = 0
         for text, group in groupby(repr(module) for module in self):
             count = len(list(group))
-            place = f"({at})" if count == 1 else f"({at}-{at + count - 1})"
+            position = f"({at})" if count == 1 else f"({at}-{at + count - 1})"
             times = "" if count == 1 else f"{count} x "
-            lines.append(f"{place}: {times}{text}".replace("\n", "\n  "))
+            lines.append(f"{position}: {times}{text}".replace("\n", "\n  "))
             at += count
         inside = "\n  ".join(lines)
         return f"{self._get_name()}(\n  {inside}\n)" if lines else f"{self._get_name()}()"
@@ -178,8 +178,8 @@ def _shown(value: Any) -> str:
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    place = "" if value.device_name == "cpu" else f" ({value.device})"
-    return f"{kind} containing: [{value.dtype} of size {'x'.join(map(str, value.dims))}{place}]"
+    position = "" if value.device_name == "cpu" else f" ({value.device})"
+    return f"{kind} containing: [{value.dtype} of size {'x'.join(map(str, value.dims))}{position}]"
 
 
 class ParameterList(Module):

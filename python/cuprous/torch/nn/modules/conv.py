@@ -72,7 +72,7 @@ class _ConvNd(Module):
             if inputs:
                 init.uniform_(self.bias, -1 / math.sqrt(inputs), 1 / math.sqrt(inputs))
 
-    def _edges(self) -> list[int]:
+    def _pad_arguments(self) -> list[int]:
         """Returns the arguments of `F.pad` for padding modes other than zeros."""
         widths = []
         for k in range(self._rank - 1, -1, -1):
@@ -112,7 +112,7 @@ class _Conv(_ConvNd):
         """
         padding: Any = self.padding
         if self.padding_mode != "zeros":
-            input, padding = F.pad(input, self._edges(), _MODES[self.padding_mode]), 0
+            input, padding = F.pad(input, self._pad_arguments(), _MODES[self.padding_mode]), 0
         function = getattr(F, f"conv{self._rank}d")
         return function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 

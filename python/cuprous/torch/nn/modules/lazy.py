@@ -40,7 +40,7 @@ class LazyModule(Module):
                 if value is not None and value.ndim:
                     table[name] = UninitializedParameter(_core.t_empty([0], value.dtype_name, value.device_name))
 
-    def _become(self, width: int, like: Tensor) -> None:
+    def _materialize(self, width: int, like: Tensor) -> None:
         """Creates the parameters with the dtype and device of the empty ones, and changes the class to the ordinary
         layer."""
         args, kwargs = self._arguments
@@ -62,7 +62,7 @@ class LazyModule(Module):
 
     def __call__(self, input: Tensor, *args: Any, **kwargs: Any) -> Any:
         """Runs the first call, after which the layer is an ordinary one."""
-        self._become(input.dims[self._width[1]], input)
+        self._materialize(input.dims[self._width[1]], input)
         return self(input, *args, **kwargs)
 
     def has_uninitialized_params(self) -> bool:
@@ -74,7 +74,7 @@ class LazyModule(Module):
         if isinstance(weight, Tensor) and weight.numel():
             channels = weight.dims[self._width[2]]
             grouped = isinstance(self, conv._Conv)
-            self._become(channels * getattr(self, "groups", 1) if grouped else channels, weight)
+            self._materialize(channels * getattr(self, "groups", 1) if grouped else channels, weight)
 
 
 #: Layers that have a lazy form: the name of the width, and its dimension in inputs and in weights.

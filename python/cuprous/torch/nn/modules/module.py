@@ -85,12 +85,12 @@ class Module(State, Hooks):
             if parameters is None:
                 what = "parameters" if isinstance(value, Parameter) else "module"
                 raise AttributeError(f"cannot assign {what} before Module.__init__() call")
-            mine = "_parameters" if isinstance(value, Parameter) else "_modules"
+            table_name = "_parameters" if isinstance(value, Parameter) else "_modules"
             for table in ("_parameters", "_buffers", "_modules"):
-                if table != mine:
+                if table != table_name:
                     tables[table].pop(name, None)
             tables.pop(name, None)
-            tables[mine][name] = value
+            tables[table_name][name] = value
         elif parameters is not None and name in parameters:
             if value is not None:
                 raise TypeError(f"cannot assign '{type(value).__name__}' as parameter '{name}' (torch.nn.Parameter or "

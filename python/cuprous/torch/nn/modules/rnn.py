@@ -97,8 +97,8 @@ class RNNBase(Module):
                 raise RuntimeError(f"[{self!r}] For {'unbatched 2-D' if single else 'batched 3-D'} input, hx should "
                                    f"also be {len(wanted)}-D but got {state.ndim}-D tensor")  # fmt: skip
             if state.dims != wanted:
-                place = f"[{k}]" if len(widths) > 1 else ""
-                raise RuntimeError(f"[{self!r}] Expected hidden{place} size {wanted}, got {list(state.dims)}")
+                position = f"[{k}]" if len(widths) > 1 else ""
+                raise RuntimeError(f"[{self!r}] Expected hidden{position} size {wanted}, got {list(state.dims)}")
             states.append(state.unsqueeze(1) if single else state)
         return states
 
@@ -134,7 +134,7 @@ class RNNBase(Module):
             states = [_indexing.index_select(s, 1, order) for s in states]
         by_routine = None
         if x is not None and not self.proj_size and x.device_name != "cpu" and backends.cudnn.enabled:
-            by_routine = self._together(x, states)
+            by_routine = self._run_fused(x, states)
         if by_routine is not None:
             data, *final = by_routine
         else:
@@ -150,7 +150,7 @@ class RNNBase(Module):
         final = [s.squeeze(1) for s in final] if single else final
         return output, final[0] if len(final) == 1 else tuple(final)
 
-    def _together(self, x: Tensor, states: list[Tensor]) -> list[Tensor] | None:
+    def _run_fused(self, x: Tensor, states: list[Tensor]) -> list[Tensor] | None:
         """Computes the layers by cuDNN's routine: all at once, or one by one if there is dropout between them. Returns
         None if cuDNN does not support the case."""
         directions = 1 + self.bidirectional
@@ -174,9 +174,9 @@ class RNNBase(Module):
         for layer in range(self.num_layers):
             outputs = []
             for k in range(directions):
-                place = layer * directions + k
-                first = tuple(s[place] for s in states)
-                out, end = _recurrent.direction(self.mode, data, sizes, first, self._weights(place), k == 1)
+                position = layer * directions + k
+                first = tuple(s[position] for s in states)
+                out, end = _recurrent.direction(self.mode, data, sizes, first, self._weights(position), k == 1)
                 outputs.append(out)
                 last.append(end)
             data = _shape.cat(outputs, 1) if directions > 1 else outputs[0]

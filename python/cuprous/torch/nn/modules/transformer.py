@@ -70,13 +70,13 @@ class _Layer(Module):
             setattr(self, f"dropout{k}", Dropout(dropout))
         self.activation = _activation(activation)
 
-    def _mixed(self, x: Tensor, parts: list[Callable[[Tensor], Tensor]]) -> Tensor:
+    def _residual(self, x: Tensor, parts: list[Callable[[Tensor], Tensor]]) -> Tensor:
         for k, part in enumerate(parts, 1):
             norm, drop = self._modules[f"norm{k}"], self._modules[f"dropout{k}"]
             x = x + drop(part(norm(x))) if self.norm_first else norm(x + drop(part(x)))
         return x
 
-    def _feed(self, x: Tensor) -> Tensor:
+    def _feed_forward(self, x: Tensor) -> Tensor:
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
 
@@ -92,7 +92,7 @@ class TransformerEncoderLayer(_Layer):
         def attend(x: Tensor) -> Tensor:
             return self.self_attn(x, x, x, src_key_padding_mask, False, src_mask, is_causal=is_causal)[0]
 
-        return self._mixed(src, [attend, self._feed])
+        return self._residual(src, [attend, self._feed_forward])
 
 
 class TransformerDecoderLayer(_Layer):
@@ -108,11 +108,11 @@ class TransformerDecoderLayer(_Layer):
         def attend(x: Tensor) -> Tensor:
             return self.self_attn(x, x, x, tgt_key_padding_mask, False, tgt_mask, is_causal=tgt_is_causal)[0]
 
-        def look(x: Tensor) -> Tensor:
+        def attend_to_memory(x: Tensor) -> Tensor:
             return self.multihead_attn(x, memory, memory, memory_key_padding_mask, False, memory_mask,
                                        is_causal=memory_is_causal)[0]  # fmt: skip
 
-        return self._mixed(tgt, [attend, look, self._feed])
+        return self._residual(tgt, [attend, attend_to_memory, self._feed_forward])
 
 
 class TransformerEncoder(Module):

@@ -32,18 +32,18 @@ class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorte
             unsorted_indices = invert_permutation(sorted_indices)
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
-    def _with(self, data: Tensor) -> PackedSequence:
+    def _with_data(self, data: Tensor) -> PackedSequence:
         return type(self)(data, self.batch_sizes, *(
             i if i is None else i.to(data.device) for i in (self.sorted_indices, self.unsorted_indices)))  # fmt: skip
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """Casts the data to another dtype, or moves it to another device."""
         data = self.data.to(*args, **kwargs)
-        return self if data is self.data else self._with(data)
+        return self if data is self.data else self._with_data(data)
 
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """Moves the data to a GPU."""
-        return self._with(self.data.cuda(*args, **kwargs))
+        return self._with_data(self.data.cuda(*args, **kwargs))
 
     def cpu(self) -> PackedSequence:
         """Moves the data to host memory."""
@@ -51,19 +51,19 @@ class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorte
 
     def float(self) -> PackedSequence:
         """Casts the data to float32."""
-        return self._with(self.data.float())
+        return self._with_data(self.data.float())
 
     def double(self) -> PackedSequence:
         """Casts the data to float64."""
-        return self._with(self.data.double())
+        return self._with_data(self.data.double())
 
     def half(self) -> PackedSequence:
         """Casts the data to float16."""
-        return self._with(self.data.half())
+        return self._with_data(self.data.half())
 
     def pin_memory(self) -> PackedSequence:
         """Copies the data to page-locked memory."""
-        return self._with(self.data.pin_memory())
+        return self._with_data(self.data.pin_memory())
 
     def is_pinned(self) -> bool:
         """Returns True if the data is in page-locked memory."""
@@ -107,24 +107,24 @@ def pack_padded_sequence(
         raise RuntimeError(f"Length of all samples has to be greater than 0 and at most {steps}, but found {sizes}")
     order = None
     if not enforce_sorted:
-        places = sorted(range(batch), key=lambda k: -sizes[k])
-        order = _whole(places).to(input.device)
-        x, sizes = _indexing.index_select(x, 1, order), [sizes[k] for k in places]
+        positions = sorted(range(batch), key=lambda k: -sizes[k])
+        order = _int_tensor(positions).to(input.device)
+        x, sizes = _indexing.index_select(x, 1, order), [sizes[k] for k in positions]
     elif any(a < b for a, b in pairwise(sizes)):
         raise RuntimeError("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can "
                            "pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this "
                            "requirement if you do not need ONNX exportability.")  # fmt: skip
     counts = [sum(n > t for n in sizes) for t in range(sizes[0])]
-    data = _shape.cat([x[a:b, :n].reshape(-1, *x.dims[2:]) for a, b, n in _runs(counts)])
-    return PackedSequence(data, _whole(counts), order)
+    data = _shape.cat([x[a:b, :n].reshape(-1, *x.dims[2:]) for a, b, n in _constant_ranges(counts)])
+    return PackedSequence(data, _int_tensor(counts), order)
 
 
-def _whole(numbers: list[int]) -> Tensor:
+def _int_tensor(numbers: list[int]) -> Tensor:
     """Returns integers as a tensor in host memory."""
     return tensor(numbers, dtype=DTYPES["int64"], device="cpu")
 
 
-def _runs(counts: Sequence[int]) -> list[tuple[int, int, int]]:
+def _constant_ranges(counts: Sequence[int]) -> list[tuple[int, int, int]]:
     """Returns ranges (from, to) of steps with the same number of sequences."""
     found, at = [], 0
     for n, group in groupby(counts):
@@ -147,7 +147,7 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
         return _core.t_full([*shape, *rest], padding_value, data.dtype_name, data.device_name)
 
     blocks, at = [], 0
-    for a, b, n in _runs(counts):
+    for a, b, n in _constant_ranges(counts):
         block = data[at : at + (b - a) * n].reshape(b - a, n, *rest)
         at += (b - a) * n
         blocks.append(block if n == batch else _shape.cat([block, filled(b - a, batch - n)], 1))
@@ -158,7 +158,7 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     if sequence.unsorted_indices is not None:
         x = _indexing.index_select(x, 1, sequence.unsorted_indices)
         lengths = [lengths[k] for k in sequence.unsorted_indices.tolist()]
-    return (x.transpose(0, 1) if batch_first else x), _whole(lengths)
+    return (x.transpose(0, 1) if batch_first else x), _int_tensor(lengths)
 
 
 def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0,

@@ -44,8 +44,8 @@ def functional_call(module: Module, parameter_and_buffer_dicts: Any, args: Any =
         for name, tensor in given.items():
             table, key = own[name]
             old = table[key]
-            places = [p for p in own.values() if p[0][p[1]] is old] if tie_weights else [(table, key)]
-            for where, at in places:
+            positions = [p for p in own.values() if p[0][p[1]] is old] if tie_weights else [(table, key)]
+            for where, at in positions:
                 replaced.append((where, at, where[at]))
                 where[at] = tensor
         args = () if args is None else args if isinstance(args, tuple) else (args,)

@@ -66,9 +66,9 @@ class SequentialLR(_Combined):
     def step(self) -> None:  # type: ignore[override]
         """Sets the rates of the next epoch."""
         self.last_epoch += 1
-        place = bisect_right(self._milestones, self.last_epoch)
-        scheduler = self._schedulers[place]
-        if place > 0 and self._milestones[place - 1] == self.last_epoch:
+        position = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[position]
+        if position > 0 and self._milestones[position - 1] == self.last_epoch:
             scheduler.step(0)
         else:
             scheduler.step()

@@ -143,9 +143,9 @@ class OneCycleLR(LRScheduler):
         step = self.last_epoch
         if step > self.total_steps:
             raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
-        place = next((k for k, phase in enumerate(self._phases) if step <= phase[0]), len(self._phases) - 1)
-        end, first, last, momentum, momentum_after = self._phases[place]
-        begin = self._phases[place - 1][0] if place else 0.0
+        position = next((k for k, phase in enumerate(self._phases) if step <= phase[0]), len(self._phases) - 1)
+        end, first, last, momentum, momentum_after = self._phases[position]
+        begin = self._phases[position - 1][0] if position else 0.0
         part = (step - begin) / (end - begin)
         rates = []
         for group in self.optimizer.param_groups:

@@ -172,7 +172,7 @@ class CosineAnnealingLR(LRScheduler):
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
-    def _wave(self, epoch: int) -> float:
+    def _cosine(self, epoch: int) -> float:
         return 1 + math.cos(math.pi * epoch / self.T_max)
 
     def get_lr(self) -> list[Any]:
@@ -185,11 +185,11 @@ class CosineAnnealingLR(LRScheduler):
         if (t - 1 - self.T_max) % (2 * self.T_max) == 0:  # one step after the minimum, where the previous value was 0
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [lr + (base - low) * rise for lr, base in zip(self._rates, self.base_lrs, strict=True)]
-        factor = self._wave(t) / self._wave(t - 1)
+        factor = self._cosine(t) / self._cosine(t - 1)
         return [low + (lr - low) * factor for lr in self._rates]
 
     def _closed_form(self) -> list[Any]:
-        return [self.eta_min + (base - self.eta_min) * self._wave(self.last_epoch) / 2 for base in self.base_lrs]
+        return [self.eta_min + (base - self.eta_min) * self._cosine(self.last_epoch) / 2 for base in self.base_lrs]
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):

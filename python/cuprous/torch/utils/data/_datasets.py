@@ -89,10 +89,10 @@ class ConcatDataset(Dataset[T]):
             if -index > len(self):
                 raise ValueError("absolute value of index should not exceed dataset length")
             index += len(self)
-        place = bisect_right(self.cumulative_sizes, index)
-        if place == len(self.datasets):
+        position = bisect_right(self.cumulative_sizes, index)
+        if position == len(self.datasets):
             raise IndexError(f"index {index} is out of range for a dataset of {len(self)} items")
-        return self.datasets[place][index - (self.cumulative_sizes[place - 1] if place else 0)]
+        return self.datasets[position][index - (self.cumulative_sizes[position - 1] if position else 0)]
 
 
 class ChainDataset(IterableDataset[T]):

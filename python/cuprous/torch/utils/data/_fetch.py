@@ -51,8 +51,8 @@ def tensors_below(dataset: Any) -> tuple[Sequence[Tensor], Callable[[list[int]],
         return None
 
     def below(indices: list[int]) -> list[int]:
-        for places in chosen:
-            indices = [int(places[k]) for k in indices]
+        for positions in chosen:
+            indices = [int(positions[k]) for k in indices]
         return indices
 
     return dataset.tensors, below

@@ -22,7 +22,7 @@ def host_numbers(generator: Any = None) -> np.random.Generator:
 
 
 #: Number of indices that are drawn at once.
-_PIECE = 1 << 16
+_CHUNK_SIZE = 1 << 16
 
 
 class Sampler(Generic[T]):
@@ -67,7 +67,7 @@ class RandomSampler(Sampler[int]):
         numbers, n, wanted = host_numbers(self.generator), len(self.data_source), self.num_samples
         if self.replacement:
             # In chunks, because programs request 10**10 samples and use only some of them.
-            sizes = (min(_PIECE, wanted - at) for at in range(0, wanted if n else 0, _PIECE))
+            sizes = (min(_CHUNK_SIZE, wanted - at) for at in range(0, wanted if n else 0, _CHUNK_SIZE))
             return itertools.chain.from_iterable(numbers.integers(0, n, size).tolist() for size in sizes)
         rounds = (numbers.permutation(n).tolist() for _ in range(-(-wanted // n) if n else 0))
         return itertools.islice(itertools.chain.from_iterable(rounds), wanted)

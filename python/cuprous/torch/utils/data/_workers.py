@@ -24,7 +24,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 
 #: Batches up to this size in bytes are sent through the pipe.
-_SMALL = 1 << 15
+_MAX_PIPE_SIZE = 1 << 15
 _ALIGN = 64
 
 
@@ -73,8 +73,8 @@ class _Unpickler(pickle.Unpickler):
 
     def persistent_load(self, pid: Any) -> Any:
         """Returns the tensor or array of a placeholder."""
-        place, shape, dtype, name = pid
-        host = np.ndarray(shape, dtype, self.buffer, self.offsets[place])
+        position, shape, dtype, name = pid
+        host = np.ndarray(shape, dtype, self.buffer, self.offsets[position])
         return host.copy() if name is None else _core.t_wrap(_core.from_numpy(host, "cpu"))
 
 
@@ -114,7 +114,7 @@ def _pack(batch: Any, blocks: _Blocks) -> tuple[Any, ...]:
         offsets.append(size)
         size += -(-part.nbytes // _ALIGN) * _ALIGN
     total = size + file.tell()
-    block = blocks.take(total) if total > _SMALL else None
+    block = blocks.take(total) if total > _MAX_PIPE_SIZE else None
     memory: Any = bytearray(total) if block is None else block.buf
     for at, part in zip(offsets, pickler.parts, strict=True):
         np.ndarray(part.shape, part.dtype, memory, at)[...] = part
