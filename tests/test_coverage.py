@@ -63,7 +63,7 @@ def test_every_name_answers(name: str) -> None:
         assert callable(value) == callable(getattr(np, name)), name
 
 
-def test_modules_and_strangers() -> None:
+def test_modules_and_unknown_names() -> None:
     assert not hasattr(cp, "nonexistent")
     assert not hasattr(cp, "ma")
     with pytest.raises(AttributeError, match="where"):
@@ -72,7 +72,7 @@ def test_modules_and_strangers() -> None:
     assert "frompyfunc" not in dir(cp)
 
 
-def test_nothing_is_called_unsupported_and_there() -> None:
+def test_no_name_is_both_unsupported_and_present() -> None:
     listed = {*_unsupported.ALTERNATIVES, *_unsupported.ABSENT}
     assert not listed & set(vars(cp))
     assert not listed & set(cp.__all__)
@@ -94,7 +94,7 @@ ON_GPUS = {
 }  # fmt: skip
 
 
-def test_what_is_said_of_gpus() -> None:
+def test_gpu_notes_on_the_page() -> None:
     found, heading = {}, ""
     for line in script().TABLE.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
@@ -105,7 +105,7 @@ def test_what_is_said_of_gpus() -> None:
     assert {key: found[key] for key in ON_GPUS} == ON_GPUS
 
 
-def test_what_measures_leaves_nothing_behind() -> None:
+def test_measuring_leaves_no_state() -> None:
     script()
     transfers = importlib.import_module("transfers")
     before = dict(vars(cp.ndarray)), cp.get_device()
@@ -115,7 +115,7 @@ def test_what_measures_leaves_nothing_behind() -> None:
     assert (dict(vars(cp.ndarray)), cp.get_device()) == before
 
 
-def test_numbers_are_filled_in_without_a_look_at_the_device() -> None:
+def test_counts_need_no_device_read() -> None:
     """It would wait for a GPU."""
     for value, dtype in ((300, "uint8"), (-1, "uint16"), (2**63, "int64"), (2**2000, "float64")):
         for xp in (np, cp):

@@ -97,7 +97,7 @@ def test_unknown_device() -> None:
     assert cp._core.get_device()
 
 
-def test_a_gpu_that_is_not_there() -> None:
+def test_missing_gpu() -> None:
     if cp._core.device_count():
         pytest.skip("there is a GPU")
     with pytest.raises(RuntimeError, match=r"(?i)cuda|gpu|driver|nvidia"):
@@ -113,7 +113,7 @@ def test_work_goes_on_after_each_error() -> None:
     np.testing.assert_array_equal(cp.asnumpy(x * 2), np.arange(5.0) * 2)
 
 
-def test_more_memory_than_there_is() -> None:
+def test_allocation_larger_than_memory() -> None:
     with pytest.raises(MemoryError):
         cp.asnumpy(cp.ones((1 << 44,), dtype=cp.float64) + 1)
     assert float(cp.ones(3).sum()) == 3

@@ -88,7 +88,7 @@ def test_a_failing_function_leaves_nothing_behind() -> None:
     assert cp.estimate(lambda a: a + 1, array(N)).flops == N
 
 
-def test_what_a_function_keeps_is_computed() -> None:
+def test_values_kept_by_a_function_are_computed() -> None:
     kept = []
     cp.estimate(lambda a: kept.append(a + 1), cp.ones(3))
     np.testing.assert_array_equal(kept[0].get(), [2, 2, 2])
@@ -113,7 +113,7 @@ def test_a_training_step() -> None:
     assert got.launches >= 2
 
 
-def test_kernels_of_ones_own_are_named() -> None:
+def test_user_kernels_are_named() -> None:
     @cuda.jit
     def twice(a):  # type: ignore[no-untyped-def]
         i = cuda.grid(1)
@@ -125,7 +125,7 @@ def test_kernels_of_ones_own_are_named() -> None:
     assert "kernels of your own" in repr(got)
 
 
-def test_listed_devices_and_the_answer() -> None:
+def test_listed_devices_and_the_recommendation() -> None:
     a = array(512, 512)
     got = cp.estimate(lambda x: x @ x, a, device=("EPYC 9654", "h100 sxm"), repeats=10, startup=0.4)
     assert got.gpu is not None
@@ -171,7 +171,7 @@ def test_bad_arguments_are_named(arguments: Any, options: Any, error: Any, named
         cp.estimate(*arguments, **options)
 
 
-def test_nothing_recorded_is_nothing_and_says_why() -> None:
+def test_empty_estimate_says_why() -> None:
     got = cp.estimate(np.sqrt, np.ones(3))
     assert (got.flops, got.programs, got.cpu.seconds) == (0, (), 0)
     assert "0 operations" in repr(got) and "cuprous.asarray" in repr(got)
@@ -228,7 +228,7 @@ def test_the_simple_formula() -> None:
         ({"flops": 1e9, "gpu": "rtx"}, "RTX 3080, RTX 3090"),
     ],
 )
-def test_quantities_are_never_guessed(quantities: dict[str, Any], named: str) -> None:
+def test_ambiguous_quantities_raise(quantities: dict[str, Any], named: str) -> None:
     given = {"cpu_rate": 4e11, "gpu_rate": 1e13, "bandwidth": 8e9} | quantities
     with pytest.raises(ValueError, match=named):
         cp.estimate_simple(**given)

@@ -53,7 +53,7 @@ def test_what_changed_in_a_repeated_step(changed: Any, words: str) -> None:
     assert words in planned
 
 
-def test_what_changed_where_two_steps_take_turns() -> None:
+def test_what_changed_with_alternating_steps() -> None:
     x = cp.asarray(X)
     for _ in range(4):
         step(x, cp.arcsinh)
@@ -78,7 +78,7 @@ def test_the_line_is_named() -> None:
     assert "<string>:7" in next(line for line in text.splitlines() if "cos instead" in line)
 
 
-def test_the_code_of_what_waits_and_of_what_ran() -> None:
+def test_code_of_pending_and_finished_programs() -> None:
     x = cp.asarray(X)
     cp.synchronize()
     waiting = cp.show_code(cp.log1p(x) * 3)
@@ -104,6 +104,6 @@ def test_cuda_code_needs_no_gpu() -> None:
     assert "__global__" in cp.show_code(device="cuda")
 
 
-def test_a_device_that_there_is_not() -> None:
+def test_unknown_device_raises() -> None:
     with pytest.raises(ValueError, match="tpu"):
         cp.show_code(cp.ones(3), device="tpu")

@@ -17,7 +17,7 @@ TABLE = {module: names.split() for module, names in cp._PUBLIC.items()}
 
 
 @pytest.mark.parametrize("module", TABLE)
-def test_modules_give_what_the_table_says(module: str) -> None:
+def test_modules_export_the_table(module: str) -> None:
     assert sorted(import_module(module, "cuprous").__all__) == sorted(TABLE[module])
 
 
@@ -28,7 +28,7 @@ def test_type_checkers_see_the_modules_of_the_table() -> None:
     assert stars == sorted(f"cuprous{module}" for module in TABLE)
 
 
-def test_every_name_is_there_once() -> None:
+def test_every_name_appears_once() -> None:
     assert len(cp.__all__) == len({*cp.__all__})
     assert {*cp.__all__} <= {*dir(cp)}
     assert all(getattr(cp, name) is vars(cp)[name] for name in cp.__all__)

@@ -49,7 +49,7 @@ def test_an_exponent_is_a_value_not_code() -> None:
     same_each_time(lambda xp, p: (xp.arange(1, 6) * 1.0) ** p, [2, 2, 2, 3, 0.5, -1, 2, 0])
 
 
-def test_a_branch_that_turns() -> None:
+def test_a_branch_that_changes() -> None:
     def step(xp: Any, n: int) -> Any:
         x = xp.arange(5) - n
         return x + 1 if int(x.sum()) > 0 else x * 10
@@ -90,7 +90,7 @@ def test_a_changed_slice_start() -> None:
     same_each_time(lambda xp, i: xp.asarray(line)[i : i + 5] * 2, [*range(8), 0, 3])
 
 
-def test_outputs_that_alias() -> None:
+def test_aliased_outputs() -> None:
     def step(xp: Any, n: int) -> Any:
         a = xp.arange(6) * n
         b = a[::2]
@@ -114,7 +114,7 @@ def test_an_element_that_is_kept_across_writes() -> None:
     same_each_time(step, [*range(REPEATS + 3), 0, 0])
 
 
-def test_memory_that_numpy_sees_now_and_then() -> None:
+def test_memory_shared_with_numpy_in_some_steps() -> None:
     if cp.get_device() != "cpu":
         pytest.skip("NumPy sees memory of the CPU")
     x, hx = cp.zeros(4), np.zeros(4)
@@ -270,7 +270,7 @@ def test_swapped_inputs() -> None:
         np.testing.assert_array_equal(cp.asnumpy(x - y), want)
 
 
-def test_one_array_in_both_places() -> None:
+def test_one_array_as_both_operands() -> None:
     a, b = cp.arange(4.0), cp.ones(4)
     for n in range(REPEATS):
         other = a if n % 2 else b

@@ -165,7 +165,7 @@ def _taken(template: str, **chosen: str) -> bool:
 
 
 @pytest.mark.usefixtures("_double")
-def test_every_template_is_taken() -> None:
+def test_every_template_is_valid() -> None:
     """A line that is refused whatever it is given would be in no program, without a word."""
     refused = [template for template in VIEWS + VALUES + WRITES if not _taken(template)]
     for name, choices in CHOICES.items():

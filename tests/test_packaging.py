@@ -96,7 +96,7 @@ def test_versions_of_cuprous_agree() -> None:
     assert found(r"^version: (.*)$", read("CITATION.cff")) == version == cuprous.__version__
 
 
-def test_one_public_place() -> None:
+def test_one_repository_address() -> None:
     """All addresses of the repository are the one in pyproject.toml."""
     repository = found(r'^Repository = "https://github\.com/([\w-]+/[\w-]+)"$', read("pyproject.toml"))
     name = repository.split("/")[1]

@@ -28,7 +28,7 @@ def run(code: str, copies: str = "1e10") -> str:
 
 
 @pytest.mark.skipif(DEVICE != "cpu", reason="for machines without a GPU")
-def test_without_a_gpu_it_is_the_cpu_and_explain_says_so() -> None:
+def test_without_a_gpu_work_stays_on_the_cpu() -> None:
     code = """
     import cuprous as cp, cuprous.torch as torch
     cp.set_device("auto")
@@ -41,7 +41,7 @@ def test_without_a_gpu_it_is_the_cpu_and_explain_says_so() -> None:
     assert lines[1] == "auto: everything runs on the CPU: no GPU was found"
 
 
-def test_it_moves_once_and_says_why() -> None:
+def test_placement_moves_once_and_explains() -> None:
     got = run(
         """
         y = cp.asarray(np.random.default_rng(0).random(1_000_000))
@@ -115,7 +115,7 @@ def test_training_with_tensors() -> None:
     assert got == "auto True"
 
 
-def test_what_needs_an_address_is_refused_with_the_way_out() -> None:
+def test_address_requests_raise_with_advice() -> None:
     got = run(
         """
         x = cp.ones(5)
@@ -144,7 +144,7 @@ def test_unknown_devices_are_named() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX signals")
 @pytest.mark.skipif(DEVICE != "cpu", reason="a GPU has run the program before the signal comes")
-def test_an_interrupted_program_goes_on_where_it_ran() -> None:
+def test_interrupted_program_resumes_on_its_device() -> None:
     got = run(
         """
         import math, os, signal, threading, time

@@ -68,7 +68,7 @@ def test_bytes_and_launches_are_exact() -> None:
     assert parts + total.python == pytest.approx(total.wall)
 
 
-def test_what_is_known_already_has_the_right_lines_too() -> None:
+def test_cached_programs_have_the_right_lines() -> None:
     def step(x: Any) -> float:
         y = cp.exp(x)  # inner, exp
         return float((y + 3).sum())  # inner, sum
@@ -173,7 +173,7 @@ def test_threads() -> None:
     assert got[line_of("thread one")].launches == got[line_of("thread two")].launches == 20
 
 
-def test_what_is_planned_anew_and_why() -> None:
+def test_replanned_programs_and_reasons() -> None:
     x = cp.ones(500)
     shorter = [fresh() for _ in range(6)]
     with cp.profile() as p:
@@ -365,7 +365,7 @@ def test_a_script_that_does_not_parse(folder: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-def test_a_child_that_the_script_forks_tells_nothing(folder: Path) -> None:
+def test_forked_child_writes_no_profile(folder: Path) -> None:
     (folder / "forks.py").write_text(
         "import os, sys\nimport cuprous as cp\nfloat(cp.ones(9).sum())\nchild = os.fork()\n"
         "if child == 0:\n    sys.exit(7)\nprint(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
@@ -374,7 +374,7 @@ def test_a_child_that_the_script_forks_tells_nothing(folder: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr.count("in all")) == (0, "7\n", 1), done.stderr
 
 
-def test_a_profile_ends_what_it_began_alone(tmp_path: Path) -> None:
+def test_stop_of_an_unstarted_profile(tmp_path: Path) -> None:
     with cp.profile() as p:
         with pytest.raises(RuntimeError, match="has not begun"):
             cp.profile().stop()

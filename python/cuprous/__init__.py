@@ -144,7 +144,7 @@ _PUBLIC = {
     ".cuda._reduction_kernel": "ReductionKernel",
 }
 
-#: NumPy's own objects and what costs more than all else here: names beside the public ones.
+#: NumPy's own objects, and functions that need the compiler of kernels: available, but not in `__all__`.
 _OTHERS = {
     "._functions.vectorize": "guvectorize vectorize",
     "ml_dtypes": "bfloat16",
@@ -159,7 +159,7 @@ _OTHERS = {
     "numpy.exceptions": "AxisError",
 }
 
-#: Submodules. `special` is where SciPy looks for special functions (data-apis/array-api#725).
+#: Submodules. SciPy looks for special functions under `special` (data-apis/array-api#725).
 _MODULES = {
     **{name: f".{name}" for name in ("cuda", "cupyx", "exceptions", "fft", "lib", "linalg", "random", "scipy")},
     "special": ".scipy.special",

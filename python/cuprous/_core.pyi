@@ -117,10 +117,13 @@ class ndarray:
     def __ge__(self, o: Any) -> ndarray: ...
 
 class ufunc:
-    """A NumPy universal function. A call without keywords is native; with keywords it goes to the hook "ufunc_call"
-    as hook(ufunc, args, kwargs). `reduce` and the other methods are added in Python."""
+    """A NumPy universal function, by its name in the operation table. A call without keywords is native; with keywords
+    it goes to the hook "ufunc_call" as hook(ufunc, args, kwargs). `reduce` and the other methods are added in
+    Python."""
 
-    def __init__(self, name: str, nin: int, doc: str) -> None: ...
+    def __init__(self, name: str) -> None: ...
+    @property
+    def _doc(self) -> str: ...
     @property
     def __name__(self) -> str: ...
     @property

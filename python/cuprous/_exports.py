@@ -15,7 +15,7 @@ class Exports:
         package: the package.
         tables: module -> the names that it gives the package, separated by spaces. Modules of the package itself
             begin with a dot, as in a relative import.
-        modules: names of the package that are its modules, or such names -> the modules.
+        modules: names of submodules, or a mapping from other names to submodules.
     """
 
     def __init__(

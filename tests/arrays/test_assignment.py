@@ -1,4 +1,4 @@
-"""Numbers written into arrays must fit, as in NumPy; Python integers of any size; what is no number."""
+"""Tests assignment: values must fit the dtype as in NumPy; Python integers of any size; other objects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import cuprous as cp
 from tests.support import assert_same, compare
 
-#: Ways to write a value, in place.
+#: Statements that write a value in place.
 WRITES: dict[str, Any] = {
     "item": lambda xp, a, v: a.__setitem__(0, v),
     "slice": lambda xp, a, v: a.__setitem__(slice(1, None), v),
@@ -49,7 +49,7 @@ def test_written_numbers_fit(way: str, dtype: str) -> None:
         compare(lambda write=write: write(np), lambda write=write: write(cp), message=f"{way} {value!r} {dtype}")
 
 
-def test_nothing_is_written_where_a_number_does_not_fit() -> None:
+def test_failed_assignment_writes_nothing() -> None:
     a = cp.asarray([1, 2, 3], dtype="uint8")
     for write in WRITES.values():
         with pytest.raises(OverflowError, match="300 out of bounds for uint8"):
@@ -86,7 +86,7 @@ def test_python_integers_beyond_128_bits(dtype: str, number: int) -> None:
                 expected = call(np, host.copy())
         except OverflowError:
             expected = OverflowError
-        except TypeError:  # of bool, NumPy makes objects
+        except TypeError:  # NumPy makes an object array for bool
             expected = OverflowError
         if expected is OverflowError or getattr(expected, "dtype", np.dtype(bool)).kind == "O":
             with pytest.raises(OverflowError):
@@ -96,7 +96,7 @@ def test_python_integers_beyond_128_bits(dtype: str, number: int) -> None:
             assert_same(got, expected, message=name)
 
 
-def test_clip_by_integers_out_of_reach() -> None:
+def test_clip_with_out_of_range_integers() -> None:
     a = np.array([3, 1, 200], "uint8")
     for low, high in [(-5, 300), (-5, 2), (2, 300), (None, 300), (-1, None), (0, 255)]:
         assert_same(cp.clip(cp.asarray(a), low, high), np.clip(a, low, high))
@@ -107,7 +107,7 @@ def test_clip_by_integers_out_of_reach() -> None:
 
 
 @pytest.mark.parametrize("nothing", [None, "a", "", b"a"])
-def test_no_number_equals_what_is_none(nothing: Any) -> None:
+def test_nothing_equals_a_non_number(nothing: Any) -> None:
     a = cp.asarray([[1.0, 0.0], [2.0, 3.0]])
     for result, value in ((a == nothing, False), (a != nothing, True), (nothing == a, False), (nothing != a, True)):
         assert_same(result, np.full((2, 2), value))
@@ -116,7 +116,7 @@ def test_no_number_equals_what_is_none(nothing: Any) -> None:
         a < nothing  # noqa: B015
 
 
-def test_objects_that_compare_themselves_are_asked() -> None:
+def test_objects_with_their_own_comparison() -> None:
     class Equal:
         def __eq__(self, other: object) -> bool:
             return True

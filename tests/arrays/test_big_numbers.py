@@ -1,4 +1,4 @@
-"""Complex powers at infinities, and Python integers that no int64 or float holds."""
+"""Tests complex powers at infinities, and Python integers that exceed int64 or float."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SPECIALS = [complex(x, y) for x in (0.0, -1.0, 2.5, np.inf, -np.inf, np.nan) for
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("exponent", [0, 1, 2, 3, 1.0, 3.0, 4, -2])
 def test_small_powers_of_complex_specials(dtype: str, exponent: float) -> None:
-    """Products as NumPy takes them, without a product with 1, which would make NaN of infinite parts."""
+    """Multiplies as NumPy does, without a factor of 1, which would turn infinite parts into NaN."""
     a = np.array(SPECIALS, dtype)
     with np.errstate(all="ignore"):
         for call in (lambda xp, x: x**exponent, lambda xp, x: xp.power(x, xp.full(x.shape, exponent, dtype))):
@@ -25,7 +25,7 @@ def test_small_powers_of_complex_specials(dtype: str, exponent: float) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64", "bool"])
 @pytest.mark.parametrize("exponent", [0, 1, -1, 2, 0.5, 1.0, -1.0, 2.0, 0.0, True])
-def test_powers_that_numpy_takes_in_another_way(dtype: str, exponent: float) -> None:
+def test_powers_with_numpys_special_cases(dtype: str, exponent: float) -> None:
     a = np.array([0.0, -0.0, 1, 4, np.inf, -np.inf, np.nan]) if dtype not in ("int64", "bool") else np.arange(4)
     a = a.astype(dtype)
     with np.errstate(all="ignore"):
@@ -57,7 +57,7 @@ def test_powers_with_negative_exponents_do_not_overflow_between() -> None:
 @pytest.mark.parametrize("name", ["absolute", "floor", "ceil", "trunc", "sign", "square", "negative", "positive",
                                   "invert", "sqrt", "rint", "fabs", "isfinite"])  # fmt: skip
 def test_python_integers_beyond_int64(name: str) -> None:
-    """Alone they are uint64 where that holds them; beyond it they are objects to NumPy, which no device has."""
+    """Alone they are uint64 if they fit; NumPy makes larger ones objects, which devices do not support."""
     ours, theirs = getattr(cp, name), getattr(np, name)
     for x in (2**63, 2**64 - 1, 2**62):
         expected = theirs(x)

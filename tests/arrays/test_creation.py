@@ -1,4 +1,4 @@
-"""New arrays: from nothing, from ranges, from other objects."""
+"""Tests array creation: filled, from ranges, from other objects."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_calls(index: int) -> None:
     import inspect
 
     call = CALLS[index]
-    if index >= len(CALLS) - 2:  # text is not for devices
+    if index >= len(CALLS) - 2:  # devices do not support text
         with pytest.raises(TypeError):
             call(cp)
         return
@@ -169,7 +169,7 @@ def test_sharing_and_copying() -> None:
         "bfloat16",
     ],
 )
-def test_dtype_words(spec: Any) -> None:
+def test_dtype_specifiers(spec: Any) -> None:
     expected = np_dtype("bfloat16") if spec == "bfloat16" else np.dtype(spec)
     assert cp.zeros(2, spec).dtype == expected
 

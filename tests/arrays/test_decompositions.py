@@ -1,4 +1,4 @@
-"""Decompositions, equations and what is known from singular values, beside NumPy's and by what must hold for them."""
+"""Tests decompositions, linear systems and functions of singular values against NumPy and their defining properties."""
 
 from __future__ import annotations
 

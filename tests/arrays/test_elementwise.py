@@ -1,4 +1,4 @@
-"""where, clip, round, complex parts, comparisons of whole arrays, kinds."""
+"""Tests where, clip, round, complex parts, comparisons of whole arrays, and dtype kinds."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_close_and_equal() -> None:
                         assert got.tolist() == want.tolist(), (dtype, shape, other, tolerances, swapped)
 
 
-def test_kinds() -> None:
+def test_dtype_kind_predicates() -> None:
     assert cp.isscalar(3.0)
     assert cp.isscalar(np.float32(1))
     assert not cp.isscalar(cp.asarray(1))
@@ -162,7 +162,7 @@ def test_bits(order: str) -> None:
 
 
 def test_functions_are_not_hidden_by_generated_names() -> None:
-    """The code of a map over several axes has indices `i0`, `i1`, …; the function of that name must be another."""
+    """Generated code has index variables `i0`, `i1`, …, which must not hide the Bessel functions of those names."""
     a = sample("float64", (3, 4, 5), 1)
     np.testing.assert_allclose(cp.i0(cp.asarray(a).transpose(2, 0, 1)[::2]).get(), np.i0(a.transpose(2, 0, 1)[::2]))
 

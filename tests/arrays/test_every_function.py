@@ -1,6 +1,6 @@
-"""Every function of arrays, over dtypes and shapes, with NaN, infinities and nothing at all, beside NumPy.
+"""Compares every array function with NumPy: dtypes, shapes, NaN, infinities and empty arrays.
 
-A test that covers all of NumPy's array functions once and evenly; what each promises beyond that is tested elsewhere.
+Each function is covered once and evenly. Details of single functions are tested elsewhere.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tests.support import DTYPES, compare, outcome, sample
 Call = Callable[[Any, Any], Any]
 
 SHAPES: list[tuple[int, ...]] = [(), (1,), (5,), (0,), (3, 4), (2, 0, 3), (0, 3), (2, 3, 4)]
-if DEVICE != "cpu":  # each call compiles kernels of its own
+if DEVICE != "cpu":  # each call compiles its own kernels
     SHAPES = [(), (5,), (0,), (3, 4)]
     DTYPES = ["bool", "int32", "float32"]
 
 
 def axes(name: str, **more: list[Any]) -> dict[str, Call]:
-    """Calls of a function of an array and an axis, with and without keepdims where it has that."""
+    """Returns calls of a function with an array and an axis, with and without keepdims if it has that parameter."""
     calls: dict[str, Call] = {}
     for axis in more.pop("axis", [None, 0, -1, 1, 5]):
         calls[f"{name} axis={axis}"] = lambda xp, x, axis=axis: getattr(xp, name)(x, axis=axis)
@@ -37,12 +37,12 @@ def axes(name: str, **more: list[Any]) -> dict[str, Call]:
 
 
 def plain(*names: str) -> dict[str, Call]:
-    """Calls of functions with one array."""
+    """Returns calls of functions with one array."""
     return {name: lambda xp, x, name=name: getattr(xp, name)(x) for name in names}
 
 
 def pairs(*names: str) -> dict[str, Call]:
-    """Calls with two arrays of the same dtype: of one shape, and broadcast."""
+    """Returns calls with two arrays of the same dtype: of equal shapes, and broadcast."""
     calls: dict[str, Call] = {}
     for name in names:
         calls[name] = lambda xp, x, name=name: getattr(xp, name)(x, x[::-1] if x.ndim else x)
@@ -103,7 +103,10 @@ for special in [key for key in BINARY if key.split()[0] in (
 
 
 def _cross(xp: Any, a: Any, b: Any) -> Any:
-    """The cross product of vectors of length 3 or 2. NumPy takes 2 until 2.4 only; theirs are those of a third 0."""
+    """Returns the cross product of vectors of length 3 or 2.
+
+    NumPy accepts length 2 only until 2.4; there a third component of 0 is appended.
+    """
     if xp is np and a.ndim and a.shape[-1] == b.shape[-1] == 2:
         a, b = (np.concatenate([v, np.zeros_like(v[..., :1])], -1) for v in (a, b))
         return np.cross(a, b)[..., 2]
@@ -240,45 +243,45 @@ del SHAPED["mintypecode_char"]
 
 
 def _filled(xp: Any, x: Any, write: Callable[[Any], Any]) -> Any:
-    """An array after a function has written into it."""
+    """Returns an array after a function has written into it."""
     assert write(x) is None
     return x
 
 
 TABLE: dict[str, Call] = {**FOLDS, **INDICES, **RUNNING, **MOMENTS, **UNARY, **BINARY, **SHAPED}
 
-#: Where results may differ by rounding that grows with the operands, and where NumPy itself is coarse.
-#: (NumPy computes small integers in half and single precision.)
+#: Tolerances of functions whose rounding errors grow with the operands, or for which NumPy is inexact.
+#: NumPy computes small integers in half and single precision.
 LOOSE = {"float16": 2e-2, "int8": 2e-2, "uint8": 2e-2, "bool": 2e-2, "float32": 2e-5, "int16": 2e-5, "uint16": 2e-5,
          "complex64": 4e-5, "bfloat16": 3e-2}  # fmt: skip
 
 
 def flat(a: np.ndarray[Any, Any]) -> bool:
-    """Not 1-d."""
+    """Returns true if the array is not 1-d."""
     return a.ndim != 1
 
 
 def scalar(a: np.ndarray[Any, Any]) -> bool:
-    """0-d."""
+    """Returns true if the array is 0-d."""
     return a.ndim == 0
 
 
 def infinite(a: np.ndarray[Any, Any]) -> bool:
-    """With an infinity."""
+    """Returns true if the array has an infinity."""
     return a.dtype.kind in "fc" and bool(np.isinf(a).any())
 
 
-#: Inputs for which NumPy's answer is an accident of its implementation.
+#: Inputs for which NumPy's result is an accident of its implementation.
 ACCIDENTS: dict[str, Callable[[np.ndarray[Any, Any]], bool]] = {
     "median": lambda a: not a.size,  # cannot reshape
     "nanmean": scalar, "nanstd": scalar, "nanvar": scalar,  # an axis of a scalar is an error for integers only
     "average": lambda a: not a.size,  # ZeroDivisionError, sometimes
     "cov": lambda a: not a.size and a.dtype.kind == "c", "corrcoef": lambda a: not a.size and a.dtype.kind == "c",
     "unwrap axis=None": lambda a: True,  # not an axis
-    "cumprod": lambda a: a.dtype == "float16",  # overflows here, there or not at all
+    "cumprod": lambda a: a.dtype == "float16",  # overflows at different steps, or not at all
     "nancumprod": lambda a: a.dtype == "float16", "cumulative_prod": lambda a: a.dtype == "float16",
     "i0": infinite,  # ∞ / ∞; ours is tested below
-    "convolve": infinite, "polymul": infinite,  # 0 · inf where the shorter one ends
+    "convolve": infinite, "polymul": infinite,  # 0 · inf at the end of the shorter operand
     "unique_values": lambda a: a.size > 1,  # not sorted
     "unique axis": lambda a: a.dtype == "float16" and bool(np.isnan(a).any()),  # compares bytes
     "tril": scalar, "triu": scalar,  # tri() missing an argument
@@ -293,7 +296,10 @@ ACCIDENTS: dict[str, Callable[[np.ndarray[Any, Any]], bool]] = {
 
 
 def specials(dtype: str) -> Iterator[np.ndarray[Any, Any]]:
-    """NaN, infinities and zeros of both signs. (What complex infinities multiply to, NumPy itself does not fix.)"""
+    """Returns an array with NaN, infinities and zeros of both signs.
+
+    NumPy does not define products of complex infinities.
+    """
     if dtype == "bfloat16":
         return
     if np.dtype(dtype).kind == "c":
@@ -304,7 +310,7 @@ def specials(dtype: str) -> Iterator[np.ndarray[Any, Any]]:
 
 
 def inputs(name: str, dtypes: list[str]) -> Iterator[np.ndarray[Any, Any]]:
-    """What a call is tried with."""
+    """Returns the arrays that a call is tested with."""
     accident = ACCIDENTS.get(name, ACCIDENTS.get(name.split()[0], lambda a: False))
     for dtype in dtypes:
         for a in (*(sample(dtype, shape, 11, -3, 4) for shape in SHAPES), *specials(dtype)):
@@ -321,7 +327,7 @@ def test_function(name: str) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", TABLE)
 def test_function_of_bfloat16(name: str) -> None:
-    """Where NumPy takes it. (It widens here and there, as it does not know what bfloat16 is.)"""
+    """Only functions for which NumPy accepts bfloat16. NumPy sometimes promotes it: the dtype is not its own."""
     for a in inputs(name, ["bfloat16"]):
         if not isinstance(outcome(lambda a=a: TABLE[name](np, a)), Exception):
             check(name, a, dtype=False)

@@ -1,4 +1,4 @@
-"""Extents, strides and offsets at the edges of 64 bits: what NumPy refuses is refused, and nothing overflows."""
+"""Tests extents, strides and offsets at the limits of 64 bits: NumPy's errors are raised, and nothing overflows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cuprous.fft` beside `numpy.fft`."""
+"""Compares `cuprous.fft` with `numpy.fft`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def noise(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray[Any, 
 
 
 def near(ours: Any, theirs: Any, message: str = "") -> None:
-    """Equal up to the rounding of a transform: relative to the greatest element."""
+    """Asserts equality up to the rounding of a transform, relative to the largest element."""
     theirs = np.asarray(theirs)
     scale = float(np.abs(theirs).max(initial=0.0)) if theirs.dtype.kind in "fc" else 0.0
     epsilon = {"float16": 2e-3, "float32": 3e-6, "complex64": 3e-6}.get(theirs.dtype.name, 1e-14)
@@ -45,7 +45,7 @@ def test_every_size(name: str) -> None:
     for n in SIZES:
         for dtype in dtypes_for(name):
             if n == 1 and name in ("irfft", "hfft"):
-                continue  # No points by default; see the errors.
+                continue  # The default is no points, which is an error tested below.
             x = noise((n,), dtype)
             near(getattr(cp.fft, name)(cp.asarray(x)), getattr(np.fft, name)(x), f"{name} {n} {dtype}")
 
@@ -98,7 +98,7 @@ def compare_near(call: Any, x: np.ndarray[Any, Any]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_points_without_axes_and_none() -> None:
+def test_fft_points_without_axes() -> None:
     x = noise((2, 3, 4), "complex128")
     for s in [(3,), (2, 5), (None, 4), (4, -1)]:
         near(cp.fft.fftn(cp.asarray(x), s), np.fft.fftn(x, s))
@@ -172,7 +172,7 @@ def test_large_ones_on_all_threads(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("shape", [(4096, 5), (2, 1024, 9), (3, 16, 33), (64, 32, 20), (2, 512, 4, 2)], ids=str)
 def test_powers_of_two_along_columns(shape: tuple[int, ...]) -> None:
-    """A GPU has kernels of its own for these; tiles of lines are full and not."""
+    """A GPU has dedicated kernels for these; tiles of lines are full or partial."""
     for dtype in ("complex64", "complex128"):
         x = noise(shape, dtype)
         a, real = cp.asarray(x), x.real.copy()
@@ -186,8 +186,8 @@ def test_powers_of_two_along_columns(shape: tuple[int, ...]) -> None:
         near(cp.fft.rfftn(cp.asarray(real), axes=(0, 1)), np.fft.rfftn(real, axes=(0, 1)))
 
 
-def test_parts_of_an_array_and_what_is_read_stays() -> None:
-    """Lines that start anywhere, along axes between others; a transform reads and does not write."""
+def test_fft_of_views_keeps_its_input() -> None:
+    """Transforms views with offsets along inner axes; the input must not change."""
     for dtype in ("float32", "complex128"):
         x = noise((6, 33, 7), dtype)
         a = cp.asarray(x)
@@ -212,8 +212,8 @@ def test_inverses() -> None:
         assert float(abs(cp.fft.hfft(cp.fft.ihfft(x, norm=norm), norm=norm) - x).max()) < 1e-14
 
 
-def test_part_of_a_program() -> None:
-    """What is recorded before and after a transform joins it; a repeated step is replayed."""
+def test_fft_inside_a_program() -> None:
+    """Operations before and after a transform join its program; a repeated step is replayed."""
     x = noise((64,), "float64")
     window = np.hanning(64)
     for _ in range(4):
@@ -227,7 +227,7 @@ def test_empty_batches(name: str) -> None:
         x = np.zeros(shape)
         for axis, n in itertools.product(range(-1, len(shape)), [None, 3]):
             if n and shape[axis] == 0 and name in ("irfft", "hfft"):
-                # NumPy's result is uninitialised memory.
+                # NumPy's result is uninitialized memory.
                 assert not getattr(cp.fft, name)(cp.asarray(x), n, axis).get().any()
                 continue
             compare(

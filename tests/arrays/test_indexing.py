@@ -1,4 +1,4 @@
-"""Reading and writing by index: tables, then random keys against NumPy."""
+"""Tests reading and writing by index: tables of keys, then random keys, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ BAD = [
 
 
 def _moved(key: Any) -> Any:
-    """Index arrays of a key on the device."""
+    """Returns a key with its index arrays on the device."""
     if isinstance(key, tuple):
         return tuple(map(_moved, key))
     return cp.asarray(key) if isinstance(key, np.ndarray) else key
@@ -121,7 +121,7 @@ def test_bad_keys(key: Any) -> None:
     for move in (lambda k: k, _moved):
         d = cp.asarray(a)
         if move is _moved and d.device_name != "cpu" and isinstance(key, tuple):
-            continue  # indices on the GPU wrap
+            continue  # out-of-range indices wrap on a GPU
         with pytest.raises(IndexError):
             d[move(key)].get()
         with pytest.raises(IndexError):
@@ -247,7 +247,7 @@ def test_masks_by_function() -> None:
     check(lambda xp, x: xp.compress([True, False, True], x, axis=0), a)
     check(lambda xp, x: xp.compress([True, False, True], x), a)
     check(lambda xp, x: xp.compress([True, False, True, False, False, False], x, axis=0), a)
-    # An error on every device, unlike index arrays that are there already.
+    # An error on every device, unlike for index arrays that are already on the device.
     with pytest.raises(IndexError, match="index 21 is out of bounds for axis 0 with size 12"):
         cp.compress(cp.asarray(np.arange(30) > 20), cp.asarray(a))
 
@@ -329,7 +329,7 @@ def test_diagonals() -> None:
 
 @st.composite
 def keyed(draw: st.DrawFn) -> tuple[np.ndarray[Any, Any], tuple[Any, ...]]:
-    """An array and a key for it: slices, integers, new axes, index arrays that broadcast, masks."""
+    """Draws an array and a key: slices, integers, new axes, index arrays that broadcast, masks."""
     shape = tuple(draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)))
     a = np.arange(int(np.prod(shape))).reshape(shape)
     inner = draw(st.sampled_from([(), (1,), (2,), (2, 1), (1, 3), (2, 3)]))
@@ -354,9 +354,9 @@ def keyed(draw: st.DrawFn) -> tuple[np.ndarray[Any, Any], tuple[Any, ...]]:
             flat = draw(st.lists(st.integers(-n, n - 1), min_size=size, max_size=size))
             items.append(np.array(flat, int).reshape(inner))
         axis += 1
-    if draw(st.booleans()):  # also one that stands for no axis: it parts index arrays all the same
+    if draw(st.booleans()):  # an ellipsis that stands for no axis still separates index arrays
         items.insert(draw(st.integers(0, len(items))), Ellipsis)
-        # the items after the ellipsis now meet the last axes: keep what is valid by asking NumPy
+        # the items after the ellipsis now index the last axes: keep the key only if NumPy accepts it
     return a, tuple(items)
 
 
@@ -375,7 +375,7 @@ def test_random_keys(case: tuple[np.ndarray[Any, Any], tuple[Any, ...]], reverse
         return
     try:
         got = device[key]
-    except IndexError:  # NumPy does not check the indices of a result without elements
+    except IndexError:  # NumPy does not check the indices of an empty result
         assert expected.size == 0
         return
     assert_same(got, expected)
@@ -388,7 +388,7 @@ def test_random_keys(case: tuple[np.ndarray[Any, Any], tuple[Any, ...]], reverse
 
 @pytest.mark.parametrize("first", ["bool", "uint8", "int16", "uint16", "float16", "float32"])
 def test_select_promotes_as_numpy(first: str) -> None:
-    """Three dtypes are not promoted one after the other: uint16, int16 and float32 are float32."""
+    """Three dtypes are not promoted pairwise: uint16, int16 and float32 give float32."""
     dtypes = ["bool", "int8", "uint8", "int16", "uint16", "int32", "float16", "float32", "complex64"]
     for second in dtypes:
         for third in dtypes:

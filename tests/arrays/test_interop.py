@@ -1,4 +1,4 @@
-"""NumPy's protocols, DLPack, import without NumPy. What reads arrays: test_reading.py."""
+"""NumPy's protocols, DLPack, import without NumPy. Reading by libraries: test_host_access.py."""
 
 from __future__ import annotations
 

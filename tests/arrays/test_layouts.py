@@ -1,4 +1,4 @@
-"""How results lie in memory: strides as NumPy's, for inputs that lie in other orders; bases, ownership and flags."""
+"""Tests the memory layout of results: NumPy's strides for inputs in any order, and bases, ownership and flags."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Call = Callable[[Any, Any], Any]
 
 _BASES = [np.arange(1.0, 31).reshape(5, 6), np.arange(1.0, 121).reshape(4, 5, 6) % 17]
 
-#: How an array may lie; axes of length one have no place in memory and are not compared.
+#: Memory layouts of an array. Strides of axes of length one are not compared.
 _LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "C": lambda a: a,
     "F": lambda a: a.T,
@@ -168,7 +168,7 @@ def _significant(a: Any) -> list[int]:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_results_lie_as_numpys(name: str) -> None:
+def test_result_strides_match_numpy(name: str) -> None:
     call = CALLS[name]
     for what, host, device in _inputs():
         expected, actual = np.asarray(call(np, host)), call(cp, device)
@@ -179,7 +179,7 @@ def test_results_lie_as_numpys(name: str) -> None:
             assert actual.flags.f_contiguous == expected.flags.f_contiguous, what
 
 
-def test_folding_by_memory_changes_no_index() -> None:
+def test_reduction_in_memory_order_keeps_indices() -> None:
     a = np.arange(24.0).reshape(2, 3, 4) % 7
     for axes in ((0, 1, 2), (2, 0, 1), (1, 0, 2), (2, 1, 0)):
         host, device = a.transpose(axes), cp.asarray(a).transpose(axes)
@@ -189,7 +189,7 @@ def test_folding_by_memory_changes_no_index() -> None:
             np.testing.assert_array_equal(device.sum(axis, keepdims=True).get(), host.sum(axis, keepdims=True))
 
 
-# --- whose memory it is
+# --- memory ownership
 
 VIEWS: dict[str, Callable[[Any], Any]] = {
     "slice": lambda a: a[1:],

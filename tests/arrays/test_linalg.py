@@ -1,4 +1,4 @@
-"""Products and norms of `cuprous.linalg`, and `numpy.linalg` called with our arrays."""
+"""Tests products and norms of `cuprous.linalg`, and `numpy.linalg` called with our arrays."""
 
 from __future__ import annotations
 

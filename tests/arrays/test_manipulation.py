@@ -1,4 +1,4 @@
-"""Shapes, joining, splitting, repeating, padding; views alias, copies do not."""
+"""Tests reshaping, joining, splitting, repeating and padding; views share memory, copies do not."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_views_alias() -> None:
 
 
 def test_memory_that_numpy_shares() -> None:
-    """Libraries ask this before they write into what they were given: scikit-learn does."""
+    """Libraries such as scikit-learn check this before they write into their arguments."""
     a = cp.arange(12.0).reshape(3, 4)
     host, other = np.asarray(a), np.ones(3)
     here = cp.get_device() == "cpu"
@@ -276,7 +276,7 @@ def test_random_broadcasting(first: tuple[int, ...], second: tuple[int, ...]) ->
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
 @pytest.mark.parametrize("shape", [(128, 128), (200, 131), (67, 1000), (3, 130, 70), (70, 5, 130)])
 def test_transposed_operands_of_large_arrays(shape: tuple[int, ...], dtype: str) -> None:
-    """Blocks of two axes and the strips that are left: copies, maps of several operands, transposed destinations."""
+    """Blocks of two axes and the remaining strips: copies, maps of several operands, transposed destinations."""
     host = (np.arange(math.prod(shape)) % 97).astype(dtype).reshape(shape)
     other = (np.arange(math.prod(shape)) % 13).astype(dtype).reshape(host.T.shape)
     a, b = cp.asarray(host), cp.asarray(other)
@@ -311,8 +311,9 @@ def test_trim_zeros_of_any_axes() -> None:
                 check(lambda xp, x, trim=trim, axis=axis: xp.trim_zeros(x, trim, axis), a)
 
 
-def test_floats_decide_before_integers() -> None:
-    """Three dtypes promote to what NumPy finds, in any order: pairs from the left give float64 for some."""
+def test_promotion_considers_floats_first() -> None:
+    """Three dtypes promote to NumPy's result in any order; pairwise promotion from the left would give float64 for
+    some."""
     for names in (("uint16", "int8", "float32"), ("int8", "uint8", "float16"), ("uint32", "int32", "complex64")):
         for order in itertools.permutations(names):
             arrays = [np.ones(2, name) for name in order]

@@ -1,4 +1,4 @@
-"""Methods and attributes of arrays that are not plain functions."""
+"""Tests methods and attributes of arrays that are not also functions."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def test_put_and_choose_and_sort_in_place() -> None:
     assert_same(cp.asarray([0, 1]).choose([cp.asarray([1, 2]), cp.asarray([3, 4])]), np.array([1, 4]))
 
 
-def test_nothing_of_numpy_leaks_in() -> None:
+def test_cpu_arrays_have_no_gpu_interface() -> None:
     a = cp.ones(3)
     if a.device_name == "cpu":
         assert not hasattr(a, "__cuda_array_interface__")

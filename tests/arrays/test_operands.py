@@ -1,4 +1,4 @@
-"""Lists, tuples, NumPy arrays and other objects beside arrays: compared and computed with as NumPy does."""
+"""Tests operators between arrays and lists, tuples, NumPy arrays and other objects, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support import assert_same
 
 
 def name_of(value: Any) -> str:
-    """Returns a name that is the same in every process: no address."""
+    """Returns a name that is the same in every process, without an address."""
     return str(value).split(" at 0x")[0]
 
 
@@ -70,7 +70,7 @@ def test_in_place(name: str) -> None:
         operator.iadd(cp.arange(3), [1, 2])
 
 
-def test_what_equality_selects() -> None:
+def test_masks_from_equality() -> None:
     a, x = cp.asarray([1, 2, 3]), cp.arange(6.0).reshape(2, 3)
     assert_same(cp.where(a == [1, 9, 3], 1, 0), np.array([1, 0, 1]))
     assert x[x == [0, 4, 2]].tolist() == [0, 2, 4]
@@ -84,7 +84,7 @@ def test_what_equality_selects() -> None:
 
 
 class Unlike:
-    """Defines `!=` alone."""
+    """Defines only `!=`."""
 
     def __ne__(self, other: Any) -> Any:
         return (other == 0) | (other == 2)
@@ -112,7 +112,7 @@ def test_equality_of_other_shapes(other: Any) -> None:
 
 
 @pytest.mark.parametrize("other", [None, "x", object(), ["a", "b", "c"]], ids=name_of)
-def test_order_and_arithmetic_with_what_is_no_number(other: Any) -> None:
+def test_ordering_and_arithmetic_with_non_numbers(other: Any) -> None:
     for op in (operator.lt, operator.add, operator.mul):
         for a in (np.arange(3.0), cp.arange(3.0)):
             with pytest.raises(TypeError):

@@ -1,4 +1,4 @@
-"""Classes that take part in ufuncs and functions by NumPy's protocols are asked, in NumPy's order."""
+"""Classes with NumPy's override protocols are called, in NumPy's order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import cuprous as cp
 
 
 class Wrapped(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array with its history; it handles only its own classes and numbers."""
+    """An array with a history; it accepts only its own classes and numbers."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -33,7 +33,7 @@ class Wrapped(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 class Derived(Wrapped):
-    """Its base's operands are its own too."""
+    """A subclass that also accepts operands of its base class."""
 
 
 class Refuses:
@@ -66,8 +66,8 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("functions", [np, cp], ids=["numpy", "cuprous"])
 @pytest.mark.parametrize("kind", [Wrapped, Derived])
-def test_other_classes_are_asked(name: str, functions: Any, kind: type[Wrapped]) -> None:
-    """NumPy's functions and ours, given one of our arrays beside another class's object."""
+def test_overrides_are_called(name: str, functions: Any, kind: type[Wrapped]) -> None:
+    """Calls NumPy's functions and ours with one of our arrays and an object of another class."""
     host = np.arange(3.0)
     expected = CALLS[name](np, host, kind(host + 1))
     result = CALLS[name](functions, cp.asarray(host), kind(cp.asarray(host + 1)))
@@ -76,14 +76,14 @@ def test_other_classes_are_asked(name: str, functions: Any, kind: type[Wrapped])
     np.testing.assert_allclose(result.value.get(), expected.value)
 
 
-def test_subclasses_are_asked_first() -> None:
+def test_subclass_overrides_come_first() -> None:
     a = cp.arange(3.0)
     assert type(cp.add(Wrapped(a), Derived(a))) is Derived
     assert type(cp.concatenate([Wrapped(a), a, Derived(a)])) is Derived
 
 
 @pytest.mark.parametrize("other", [Refuses(), Unwilling()], ids=["none", "not implemented"])
-def test_classes_that_refuse(other: Any) -> None:
+def test_operands_that_refuse_raise(other: Any) -> None:
     for a, xp in ((np.ones(3), np), (cp.ones(3), np), (cp.ones(3), cp)):
         for call in (lambda a, xp: xp.add(a, other), lambda a, xp: xp.add(other, 1), lambda a, xp: xp.sin(other)):
             with pytest.raises(TypeError):
@@ -93,7 +93,7 @@ def test_classes_that_refuse(other: Any) -> None:
                 xp.concatenate([a, other])
 
 
-def test_numpys_own_and_arrays_of_gpus_are_operands() -> None:
+def test_numpy_and_gpu_arrays_are_operands() -> None:
     class Sub(np.ndarray):
         pass
 
@@ -115,8 +115,8 @@ def test_functions_that_write_to_a_numpy_array() -> None:
         assert x.tolist() == [7, 8, 9]
 
 
-def test_functions_that_fall_back_to_numpy_end() -> None:
-    """NumPy's own function is called with NumPy's arrays only, wherever ours stand."""
+def test_numpy_fallback_does_not_recurse() -> None:
+    """NumPy's function receives only NumPy arrays, at every position."""
     Pair = collections.namedtuple("Pair", "first second")
     text = np.array(["a", "b"])
     for function in (np.stack, np.concatenate, np.vstack):

@@ -1,4 +1,4 @@
-"""Text of arrays and files."""
+"""Tests printing of arrays, and reading and writing of files."""
 
 from __future__ import annotations
 

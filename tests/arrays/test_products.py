@@ -1,4 +1,4 @@
-"""Products: matmul and its like, einsum, norms."""
+"""Tests products: matmul and related functions, einsum, norms."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_matrix_norms() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
 @pytest.mark.parametrize(("m", "k", "n"), [(300, 150, 401), (2100, 40, 64), (33, 300, 500), (257, 129, 193)])
 def test_products_done_in_blocks(m: int, k: int, n: int, dtype: str) -> None:
-    """Sizes that are no multiples of the blocks; each operand as it is and transposed."""
+    """Sizes that are not multiples of the block size; each operand plain and transposed."""
     # Small integers: no rounding.
     a = (np.arange(m * k) % 7 - 3).astype(dtype).reshape(m, k)
     b = (np.arange(k * n) % 5 - 2).astype(dtype).reshape(k, n)

@@ -1,4 +1,4 @@
-"""Reductions: values, dtypes, axes, keepdims, where, initial, out."""
+"""Tests reductions: values, dtypes, axes, keepdims, where, initial, out."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_positions(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RUNNING)
-def test_running(name: str) -> None:
+def test_cumulative_functions(name: str) -> None:
     for dtype in DTYPES:
         for shape in [(), (5,), (0,), (3, 4)]:
             for axis in (None, 0, -1):

@@ -1,4 +1,4 @@
-"""Sorting, searching, sets."""
+"""Tests sorting, searching and set functions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_sort_options() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "uint16", "float64", "complex64"])
 def test_rows_of_every_length(dtype: str) -> None:
-    """Rows are sorted by a network, by a block or by passes over memory, as their length asks."""
+    """Depending on their length, rows are sorted by a network, by a block or by passes over memory."""
     rng = np.random.default_rng(5)
     for shape in [(40, 7), (9, 200), (5, 900), (2, 5000), (2, 20_000)]:
         a = rng.integers(-90, 90, shape).astype(dtype)
@@ -55,7 +55,7 @@ def test_rows_of_every_length(dtype: str) -> None:
         np.testing.assert_array_equal(cp.asnumpy(cp.argsort(x)), np.argsort(a, kind="stable"))
 
 
-def test_digits_that_are_the_same() -> None:
+def test_radix_sort_skips_equal_digits() -> None:
     for low, high in [(5, 6), (0, 200), (-3, 70_000), (1 << 40, (1 << 40) + 9)]:
         a = np.random.default_rng(1).integers(low, high, 30_000)
         np.testing.assert_array_equal(cp.asnumpy(cp.sort(cp.asarray(a))), np.sort(a))
@@ -101,7 +101,7 @@ def test_topk(dtype: str) -> None:
 
 
 def test_quantiles_of_long_rows() -> None:
-    """Elements of a rank are selected where sorting would cost more."""
+    """Elements are selected by rank if sorting would cost more."""
     a = np.random.default_rng(4).standard_normal((2, 70_001))
     for b in (a, a.astype("float32"), (a * 50).astype("int32")):
         x = cp.asarray(b)
@@ -114,7 +114,7 @@ def test_quantiles_of_long_rows() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 17, 4096, 4097, 70_001])
-def test_what_masks_keep(n: int) -> None:
+def test_boolean_mask_selection(n: int) -> None:
     rng = np.random.default_rng(n)
     for share in (0, 0.02, 0.6, 1):
         mask = rng.random(n) < share
@@ -216,7 +216,7 @@ def test_sets_options() -> None:
     compare(lambda: np.isin(a, b, invert=True), lambda: cp.isin(cp.asarray(a), cp.asarray(b), invert=True))
 
 
-def test_a_guess_at_how_many_values_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_estimated_number_of_unique_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sets, "_FEW", 200)
     monkeypatch.setattr(sets, "_SAMPLE", 100)
     rng = np.random.default_rng(11)
@@ -226,7 +226,7 @@ def test_a_guess_at_how_many_values_there_are(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("n", [5000, 0, 1])
-def test_inverses_of_different_values(n: int) -> None:
+def test_unique_inverse_of_distinct_values(n: int) -> None:
     some = np.random.default_rng(12).permutation(n)
     for a in (some.astype("int32"), some.astype("float32") / 7, np.arange(n) // 2):
         for ours, numpys in zip(cp.unique(cp.asarray(a), return_inverse=True), np.unique(a, return_inverse=True),
@@ -237,8 +237,8 @@ def test_inverses_of_different_values(n: int) -> None:
 
 @pytest.mark.parametrize("dtype", ["int16", "float32", "bool"])
 @pytest.mark.parametrize("few", [1 << 22, 2])
-def test_inverses_by_search(few: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `unique` does on a GPU, on either device."""
+def test_unique_inverse_by_search(few: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs the GPU algorithm of `unique` on either device."""
     monkeypatch.setattr(sets, "_FEW", few)
     a = np.array([3, 1, 3, 0, np.nan, 2, np.nan, 1]) if dtype == "float32" else np.array([3, 1, 3, 0, 2, 1])
     a = a.astype(dtype)

@@ -49,7 +49,7 @@ def test_values_on_the_edges_of_bins(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges", "nonsense"])
-def test_numbers_of_bins_by_name(name: str) -> None:
+def test_bin_count_estimators(name: str) -> None:
     rng = np.random.default_rng(8)
     for a in (rng.normal(size=300), rng.integers(0, 9, 80), rng.gamma(2, size=(20, 7)), np.zeros(5), np.zeros(0),
               np.ones(1), np.array([-100, 100], "int16"), rng.normal(size=50).astype("float32")):  # fmt: skip
@@ -237,7 +237,7 @@ def test_weighted_quantiles_with_nan_and_bad_weights() -> None:
             weighted(a, w, q, axis, name="nanquantile")
     weighted(a, good[0], q, None)
     weighted(a, good[0], q, 1, method="linear")
-    # NumPy itself drops the weights of the wrong elements here.
+    # NumPy drops the weights of the wrong elements here.
     of_rows = cp.nanquantile(cp.asarray(a), q, axis=1, weights=cp.asarray(good[0]), method="inverted_cdf")
     assert_same(of_rows, np.nanquantile(a, q, axis=1, weights=good, method="inverted_cdf"))
 
@@ -245,7 +245,7 @@ def test_weighted_quantiles_with_nan_and_bad_weights() -> None:
 def weighted(
     a: np.ndarray, w: np.ndarray, q: Any, axis: Any, name: str = "quantile", method: str = "inverted_cdf"
 ) -> None:
-    """A weighted quantile of both."""
+    """Compares a weighted quantile with NumPy's."""
     compare(
         lambda: getattr(np, name)(a, q, axis=axis, weights=w, method=method),
         lambda: getattr(cp, name)(cp.asarray(a), q, axis=axis, weights=cp.asarray(w), method=method),

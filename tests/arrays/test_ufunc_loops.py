@@ -1,4 +1,4 @@
-"""Every ufunc with every method over every dtype, and the dtype that `dtype=` and `out=` make it compute in."""
+"""Tests every ufunc method for every dtype, and the computation dtype selected by `dtype=` and `out=`."""
 
 from __future__ import annotations
 

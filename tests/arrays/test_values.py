@@ -1,4 +1,4 @@
-"""What NumPy gives as scalars, elements and 0-d results, are values: nothing changes them, and they can be keys."""
+"""Elements and 0-d results, which NumPy returns as scalars, are immutable and hashable."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def an_element_of_a_0d_array(xp: Any) -> Any:
 
 
 def a_view_of_an_element(xp: Any) -> Any:
-    """With an ellipsis NumPy gives a view."""
+    """Indexes with an ellipsis, for which NumPy returns a view."""
     a = xp.arange(4)
     m = a[2, ...]
     m += 10
@@ -126,7 +126,7 @@ def a_view_of_an_element(xp: Any) -> Any:
 
 
 def a_0d_array(xp: Any) -> Any:
-    """One that was made as an array is written in place."""
+    """A 0-d array that was created as an array can be written in place."""
     made = [xp.zeros(()), xp.asarray(1.5), xp.full((), 2), xp.ones(1).reshape(()), xp.arange(3).sum().copy()]
     for a in made[:4]:
         name = a
@@ -161,7 +161,7 @@ def test_an_element_is_not_fetched() -> None:
     assert float(m) == 6.0
 
 
-def test_an_index_that_counts_is_one_program() -> None:
+def test_changing_index_reuses_the_program() -> None:
     a, total = cp.arange(64.0), cp.zeros(())
     for i in range(8):
         total += a[i] * 2

@@ -167,7 +167,7 @@ def test_randomised_svd() -> None:
     assert_same(again, low, rtol=1e-9, atol=1e-9)
 
 
-def test_there_and_back() -> None:
+def test_round_trip() -> None:
     a = da.from_array(np.arange(6), chunks=4)
     ours = a.to_backend("cuprous")
     assert isinstance(ours.compute(), cp.ndarray)

@@ -1,4 +1,4 @@
-"""The command. Exit code 0 when every program agreed, 1 otherwise."""
+"""The command. The exit code is 0 if every program agreed, else 1."""
 
 from __future__ import annotations
 

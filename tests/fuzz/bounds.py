@@ -1,4 +1,4 @@
-"""How far two correct results may differ: a bound on an array's elements, carried through each operation."""
+"""Bounds on the difference of two correct results, propagated through each operation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-# By dtype: bits of the significand, and the largest magnitude that programs go on with.
+# By dtype: bits of the significand, and the largest magnitude with which programs continue.
 LIMITS = {
     np.dtype("float16"): (11, 2.0**12), np.dtype("float32"): (24, 2.0**60), np.dtype("float64"): (53, 2.0**300),
     np.dtype("complex64"): (24, 2.0**40), np.dtype("complex128"): (53, 2.0**200),
@@ -14,7 +14,7 @@ LIMITS = {
 
 
 class Reject(Exception):
-    """The statement drawn is outside what can be compared; another one is drawn."""
+    """The drawn statement cannot be compared; another one is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Bound:
         return self.grid is not None
 
     def join(self, other: Bound) -> Bound:
-        """Holds for the elements of both."""
+        """Returns a bound that holds for the elements of both."""
         grid = None if self.grid is None or other.grid is None else max(self.grid, other.grid)
         return Bound(max(self.mag, other.mag), grid, max(self.err, other.err), self.signed or other.signed)
 
@@ -40,12 +40,12 @@ TRUTH = Bound(1.0, 0, signed=False)
 
 
 def of_scalar(value: complex) -> Bound:
-    """Of a constant of the programs: all are multiples of 1/8."""
+    """Returns the bound of a constant; all constants are multiples of 1/8."""
     return Bound(max(abs(value.real), abs(value.imag)), 3, signed=value.real < 0)
 
 
 def settle(dtype: np.dtype, bound: Bound, rounding: float = 1.0) -> Bound:
-    """The bound after the result was rounded to its dtype; `rounding` in units in the last place."""
+    """Returns the bound after rounding to the dtype; `rounding` is in units in the last place."""
     if dtype.kind == "b":
         return TRUTH
     if dtype.kind in "iu":
@@ -62,7 +62,7 @@ def settle(dtype: np.dtype, bound: Bound, rounding: float = 1.0) -> Bound:
 
 
 def wrapped(dtype: np.dtype, bound: Bound) -> Bound:
-    """The bound of integers once they wrapped around."""
+    """Returns the bound of integers after wraparound."""
     largest = float(np.iinfo(dtype).max)
     if bound.mag <= largest and not (bound.signed and dtype.kind == "u"):
         return Bound(bound.mag, 0, 0.0, bound.signed)
@@ -86,18 +86,18 @@ def mul(a: Bound, b: Bound, complex_: bool = False) -> Bound:
 
 
 def reduced(a: Bound, n: int) -> Bound:
-    """A sum of n elements, in any order."""
+    """Returns the bound of a sum of n elements, in any order."""
     n = max(n, 1)
     return Bound(a.mag * n, a.grid, a.err * n, a.signed)
 
 
 def smooth(a: Bound, slope: float, mag: float) -> Bound:
-    """A function with |f'| <= slope and |f| <= mag."""
+    """Returns the bound of a function with |f'| <= slope and |f| <= mag."""
     return Bound(mag, None, slope * a.err)
 
 
 def castable(bound: Bound, dtype: np.dtype) -> bool:
-    """Whether a float -> integer conversion is defined and the same everywhere."""
+    """Returns true if a float-to-integer conversion is defined and the same on all devices."""
     return bound.exact and dtype.kind == "i" and bound.mag < np.iinfo(dtype).max
 
 
@@ -113,7 +113,7 @@ def input_bound(dtype: np.dtype) -> Bound:
 
 
 def draw_input(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype, special: bool) -> np.ndarray:
-    """An input array; `special` sprinkles NaN and infinities over floats."""
+    """Draws an input array; with `special`, floats include NaN and infinities."""
     if dtype.kind == "b":
         return rng.integers(0, 2, shape).astype(bool)
     if dtype.kind in "iu":

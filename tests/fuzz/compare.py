@@ -1,4 +1,4 @@
-"""Whether two outcomes of one program agree, and runs of a program in each of the engine's modes."""
+"""Runs a program in each engine mode and compares the outcomes with NumPy's."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from .bounds import Bound
 from .program import Outcome, Program, execute
 
-REPEATS = 4  # first sight, launched, captured, replayed
+REPEATS = 4  # planned, launched, captured, replayed
 EXACT = Bound(0, 0)
 
 
 class Mismatch(Exception):
-    """Cuprous and NumPy disagree. `gross` when no rounding could explain it; `variant` tells which inputs it were."""
+    """Cuprous and NumPy disagree. `gross` if rounding cannot explain it; `variant` is the number of the inputs."""
 
     def __init__(self, text: str, gross: bool, variant: int = 0) -> None:
         super().__init__(text)
@@ -23,7 +23,7 @@ class Mismatch(Exception):
 
 
 def compare_arrays(name: str, expected: np.ndarray, actual: np.ndarray, bound: Bound) -> None:
-    """Raises Mismatch where dtype, shape or a value differs."""
+    """Raises Mismatch if dtype, shape or a value differs."""
     expected = np.asarray(expected)
     if actual.dtype != expected.dtype:
         raise Mismatch(f"{name}: dtype {actual.dtype}, expected {expected.dtype}", True)
@@ -41,7 +41,7 @@ def compare_arrays(name: str, expected: np.ndarray, actual: np.ndarray, bound: B
         with np.errstate(all="ignore"):
             wide = np.complex128 if expected.dtype.kind == "c" else np.float64
             distance = np.abs(actual.astype(wide) - expected.astype(wide))
-        # Where only one side is finite the distance is inf or NaN: no tolerance helps.
+        # If only one side is finite the distance is inf or NaN, which no tolerance accepts.
         near = same | (distance <= 8 * bound.err)
         if near.all():
             return
@@ -57,7 +57,7 @@ def compare_arrays(name: str, expected: np.ndarray, actual: np.ndarray, bound: B
 
 
 def compare_outcomes(program: Program, expected: Outcome, actual: Outcome, cp: ModuleType) -> None:
-    """Raises Mismatch where an error, a host read or a variable differs."""
+    """Raises Mismatch if an error, a host read or a variable differs."""
     if (expected.error is None) != (actual.error is None) or expected.line != actual.line:
         raise Mismatch(
             f"at `{actual.line or expected.line}`: {actual.error!r}, expected {expected.error!r}", True

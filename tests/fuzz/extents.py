@@ -1,8 +1,8 @@
-"""Extents, strides and offsets at the edges of 32 and 64 bits: `python -m tests.fuzz.extents --cases 20000`.
+"""Fuzzes extents, strides and offsets at the limits of 32 and 64 bits: `python -m tests.fuzz.extents --cases 20000`.
 
 Every function that takes a shape, a size or a stride is given values near 2^31, 2^32, 2^62 and 2^63. Where it gives a
 result, NumPy gives one of the same shape; there is no crash, no panic, and no result whose size is not the product of
-its extents. Elements of what came out are read at its corners. What is refused may be accepted by NumPy.
+its extents. The corners of results are read. Cuprous may reject calls that NumPy accepts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .workers import is_internal, run_in_workers, run_worker
 FEW = [0, 1, 1, 2, 3, 4]
 MANY = [-1, -2, -(2**31), -(2**62), -(2**63), 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**33, 2**53, 2**54,
         2**58, 2**59, 2**60, 2**61, 2**62 - 1, 2**62, 2**62 + 1, 2**63 - 1, 2**63, 2**64]  # fmt: skip
-#: Errors of the arguments or of memory. What else comes up is a fault.
+#: Errors of arguments or memory. Any other error is a bug.
 FINE = (
     ValueError,
     TypeError,
@@ -43,41 +43,41 @@ Case = Callable[[Any], Any]
 
 
 class Draw:
-    """Random arguments."""
+    """Draws random arguments."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
 
     def n(self) -> int:
-        """A number, mostly small or at an edge."""
+        """Draws a number, mostly small or at a limit."""
         return self.rng.choice(FEW if self.rng.random() < 0.45 else MANY)
 
     def shape(self, most: int = 4) -> tuple[int, ...]:
-        """Extents."""
+        """Draws extents."""
         if self.rng.random() < 0.03:
             return (1,) * self.rng.choice((33, 63, 64, 65, 66, 1000))
         return tuple(self.n() for _ in range(self.rng.randrange(most + 1)))
 
     def dtype(self) -> str:
-        """A dtype. Elements of 8 bytes and more, so that what an edge allocates does not fit."""
+        """Draws a dtype of at least 8 bytes, so that an allocation at a limit does not fit."""
         return self.rng.choice(("float64", "complex128", "int64"))
 
     def few(self) -> tuple[int, ...]:
-        """The shape of a small operand."""
+        """Draws the shape of a small operand."""
         return tuple(self.rng.choice((0, 1, 1, 2, 3)) for _ in range(self.rng.randrange(4)))
 
     def pick(self, *options: Any) -> Any:
-        """One of some options."""
+        """Draws one of the options."""
         return self.rng.choice(options)
 
 
 def _wide(m: Any, d: Draw) -> Any:
-    """A view of one element that has many."""
+    """Returns a view that has many elements but the memory of one."""
     return m.broadcast_to(m.ones(1, d.pick("bool", "int8", "float64")), (d.pick(1, 3, 2**31, 2**33, 2**52, 2**60),))
 
 
 def arrays(d: Draw) -> tuple[str, Case]:
-    """A function of NumPy's, with arguments."""
+    """Draws a NumPy function and its arguments."""
     shape, few, n, k, dtype = d.shape(), d.few(), d.n(), d.n(), d.dtype()
     one = d.pick((1,), (1, 1), (2, 1), (0,), few)
     cases: dict[str, Case] = {
@@ -144,7 +144,7 @@ class _Managed(ctypes.Structure):
 
 
 class Capsule:
-    """A tensor that says of itself what it likes. Its memory is 64 float64."""
+    """A DLPack exporter with arbitrary metadata. Its memory is 64 float64."""
 
     _kept: list[Any] = []  # noqa: RUF012 - what capsules point to must outlive them
 
@@ -172,7 +172,7 @@ def _fits(n: int) -> int:
 
 
 def ours(d: Draw) -> tuple[str, Case]:
-    """A function that NumPy has not, or whose arguments it does not check."""
+    """Draws a function that NumPy lacks, or whose arguments NumPy does not check."""
     import cuprous as cp
     import cuprous.torch as torch
     from cuprous import cuda
@@ -180,14 +180,14 @@ def ours(d: Draw) -> tuple[str, Case]:
     f = torch.nn.functional
     shape, strides, few, n, k = d.shape(), d.shape(), d.few(), d.n(), d.n()
     short = tuple(map(_fits, shape[:4]))
-    # Strides of a capsule are believed where the extents fit into the memory.
+    # Strides of a capsule are trusted if the extents fit into the memory.
     reach = tuple(_fits(n) for n in d.shape(4))[: len(short)]
     believed = reach if len(reach) == len(short) and any(
         n < 0 or abs((n - 1) * s) > 2**62 for n, s in zip(short, reach, strict=True)) else None  # fmt: skip
     honest = math.prod(short) <= 64 or math.prod(n or 1 for n in short) > 2**60
     x = torch.ones(few)
     wide = torch.ones(1).expand(d.pick(1, 2, 2**11, 2**31, 2**40))
-    low = min(n, 64), min(k, 64)  # more would take long, not overflow
+    low = min(n, 64), min(k, 64)  # more would be slow, not overflow
     image, x1 = torch.ones(1, 1, 4, 4), torch.ones(1, 1, 1)
     cases: dict[str, Callable[[], Any]] = {
         "as_strided": lambda: cp.lib.stride_tricks.as_strided(cp.ones(4), shape, strides),
@@ -237,7 +237,7 @@ def _extents(result: Any) -> tuple[int, ...]:
 
 
 def check(result: Any) -> str | None:
-    """What is wrong with an array in itself; its corners are read, and all of it where it is small."""
+    """Returns the defect of an array, if any. Reads its corners, or all of a small one."""
     shape = _extents(result)
     size = result.numel() if hasattr(result, "numel") else result.size
     if any(n < 0 for n in shape) or size != math.prod(shape):
@@ -249,7 +249,7 @@ def check(result: Any) -> str | None:
                 value = result
                 for i in corner:
                     value = value[i]
-                # Of many elements only a view is read: what is pending would be computed.
+                # A large result is read only through a view, because pending work would be computed.
                 if small or 0 in (result.strides if hasattr(result, "strides") else result.stride()):
                     value.item()
         if small:
@@ -265,7 +265,7 @@ def _give_up(*_: Any) -> None:
 
 
 def run_case(number: int) -> str | None:
-    """What is wrong with a case."""
+    """Returns the failure of a case, if any."""
     import cuprous as cp
 
     d = Draw(number)
@@ -303,7 +303,7 @@ def run_case(number: int) -> str | None:
     if isinstance(got, Exception):
         return None
     if isinstance(want, TypeError):
-        return None  # it looks at less where there are no axes
+        return None  # fewer checks without axes
     if isinstance(want, Exception):
         return f"{name}: {type(want).__name__} in NumPy ({want}), but an array of shape {_extents(got)}"
     if _extents(got) != _extents(np.asarray(want) if not hasattr(want, "shape") else want):
@@ -312,7 +312,7 @@ def run_case(number: int) -> str | None:
 
 
 def main() -> int:
-    """The command. Exit code 0 when nothing was found."""
+    """Runs the command; returns 0 if nothing was found."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.fuzz.extents", description="Extents at the edges of 64 bits."
     )

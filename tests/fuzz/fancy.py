@@ -1,4 +1,4 @@
-"""Indexing by integer and boolean arrays, and routines that move elements."""
+"""Draws indexing by integer and boolean arrays, and routines that move elements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from .statements import ONE, assignable
 
 
 def integers(m: Maker, extent: int) -> str:
-    """An index array for an axis: a list with repeats and negatives, or an array of the program, made to fit."""
+    """Draws an index array for an axis: a list with repeats and negatives, or an array of the program reduced to the
+    range."""
     if extent == 0:
         raise Reject
     if m.r.random() < 0.5:
@@ -38,10 +39,10 @@ def gather(m: Maker) -> None:
 
 
 def test_of(m: Maker, v: str) -> str:
-    """A boolean array of v's shape."""
+    """Draws a boolean array of v's shape."""
     if m.bound(v).exact and m.env[v].dtype.kind != "c" and m.r.random() < 0.6:
         return f"{v} > {m.r.choice(('0', '1', 'k0'))}"
-    base = root(m.env[v])  # a write through a mask that it changes has no defined result
+    base = root(m.env[v])  # a write through a mask that it changes is undefined
     return m.pick(lambda a: a.dtype.kind == "b" and a.shape == m.env[v].shape and root(a) is not base)
 
 
@@ -73,7 +74,7 @@ def mask_write(m: Maker) -> None:
         source = m.pick(lambda a: a.shape == m.env[target].shape)
         bound = assignable(m, target, source)
         name = f"t{m.next}"
-        if test.startswith(target):  # the test is taken once, before the write changes it
+        if test.startswith(target):  # the condition is evaluated once, before the write changes it
             m.plain(f"{name} = {test}")
             test = name
         m.write(f"{target}[{test}] = {source}[{test}]", target, bound)

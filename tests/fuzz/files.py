@@ -1,6 +1,6 @@
-"""Damaged and hostile files: `python -m tests.fuzz.files --files 50000`.
+"""Fuzzes readers with damaged and hostile files: `python -m tests.fuzz.files --files 50000`.
 
-Files that were written well are changed at random: bytes, numbers, parts, opcodes of pickles, entries of zip files with
+Valid files are changed at random: bytes, numbers, parts, opcodes of pickles, entries of zip files with
 a right checksum. Whatever is read from them: no code runs, the process does not crash, memory stays within a bound, an
 error is of a class that the format's readers document, and good files mean afterwards what they meant before.
 """
@@ -27,11 +27,11 @@ from .workers import is_internal, run_in_workers, run_worker
 
 #: Bytes that a file of some kilobytes may add to the most that the process had resident.
 MOST_MEMORY = 200 << 20
-#: Elements up to which a result is computed with.
+#: Results with at most this many elements are used in computations.
 _SMALL = 100_000
 EDGES = [0, 1, 2, 3, 127, 128, 255, 256, 2**15, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**53, 2**54, 2**61,
          2**62, 2**63 - 1, 2**63, 2**64 - 1, -1, -2, -(2**31), -(2**63)]  # fmt: skip
-#: What a file must never do.
+#: Calls that a file must never cause.
 _CODE = ("os.", "subprocess.", "shutil.", "socket.", "ctypes.", "pickle.find_class", "webbrowser.", "builtins.input")
 _seen: list[str] = []
 
@@ -44,7 +44,7 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
 
 
 def _legacy(value: Any) -> bytes:
-    """A file of PyTorch before 1.6."""
+    """Returns a file in the format of PyTorch before 1.6."""
     parts = (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}, value, ["0"])
     return b"".join(pickle.dumps(part, 2) for part in parts) + struct.pack("<q", 4) + np.arange(4.0).tobytes()
 
@@ -58,7 +58,7 @@ def _deflated(content: bytes) -> bytes:
 
 
 def good_files() -> dict[str, list[bytes]]:
-    """Files as they should be, by format."""
+    """Returns valid files by format."""
     import cuprous.torch as torch
     from cuprous.torch import safetensors
 
@@ -98,7 +98,7 @@ def _number(rng: random.Random) -> bytes:
 
 
 def change_bytes(content: bytes, rng: random.Random) -> bytes:
-    """One to eight changes of any kind of file."""
+    """Makes one to eight changes to a file of any format."""
     data = bytearray(content)
     for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
         at = rng.randrange(len(data) + 1)
@@ -143,7 +143,7 @@ _SPLICES = [
 
 
 def change_pickle(content: bytes, rng: random.Random) -> bytes:
-    """Opcodes put in, taken out and exchanged."""
+    """Inserts, removes and exchanges opcodes."""
     ops = []
     try:
         import pickletools
@@ -177,7 +177,7 @@ def change_pickle(content: bytes, rng: random.Random) -> bytes:
 
 
 def change_zip(content: bytes, rng: random.Random) -> bytes:
-    """One entry changed and packed again, so that its checksum is right; or the bytes of the whole."""
+    """Changes one entry and packs it again, so that its checksum is right; or changes bytes of the whole file."""
     if rng.random() < 0.25 or not zipfile.is_zipfile(io.BytesIO(content)):
         return change_bytes(content, rng)
     out = io.BytesIO()
@@ -202,7 +202,7 @@ def change_zip(content: bytes, rng: random.Random) -> bytes:
 
 
 def change_safetensors(content: bytes, rng: random.Random) -> bytes:
-    """The header's values, as JSON; or the bytes of the whole."""
+    """Changes values of the JSON header, or bytes of the whole file."""
     if rng.random() < 0.3:
         return change_bytes(content, rng)
     length = int.from_bytes(content[:8], "little")
@@ -228,11 +228,11 @@ def change_safetensors(content: bytes, rng: random.Random) -> bytes:
     return len(packed).to_bytes(8, "little") + packed + content[8 + length :]
 
 
-# --- what is done with them
+# --- using the results
 
 
 def _look(value: Any, left: list[int]) -> None:
-    """Computes with what came out, as a program would."""
+    """Computes with the loaded values, as a program would."""
     left[0] -= 1
     if left[0] < 0:
         return
@@ -288,21 +288,21 @@ def _formats() -> dict[str, tuple[Callable[[bytes], Any], Callable[[bytes, rando
 
 
 def state() -> str:
-    """What a file could have changed, in words."""
+    """Returns the state that a file could have changed, as text."""
     import cuprous as cp
     import cuprous.torch as torch
     from cuprous.torch import _types
     from cuprous.torch.serialization import _names, _read
 
     parts: list[Any] = []
-    # First: modules of the package are imported, and devices made, when they are first used.
+    # Modules are imported and devices created at their first use, so each reader runs once first.
     for kind, files in good_files_once().items():
         for content in files[:2]:
             loaded = _formats()[kind][0](content)
             items = loaded.items() if isinstance(loaded, dict) else [("", loaded)]
             parts += [(key, str(value.dtype), value.tolist()) for key, value in items if hasattr(value, "tolist")]
     parts += [(name, d.name, d.itemsize, repr(d)) for name, d in _types.DTYPES.items()]
-    parts += [(name, str(d)) for name, d in _types._devices.items()]
+    parts += [(name, str(d)) for name, d in _types.DEVICES.items()]
     for name, known in _read._KNOWN.items():
         slots = [s for c in type(known).__mro__ for s in getattr(c, "__slots__", ())]
         parts.append((name, id(known), [str(getattr(known, s)) for s in slots]))
@@ -315,14 +315,14 @@ _good: dict[str, list[bytes]] = {}
 
 
 def good_files_once() -> dict[str, list[bytes]]:
-    """The same files each time."""
+    """Returns the same files at each call."""
     if not _good:
         _good.update(good_files())
     return _good
 
 
 def make(number: int) -> tuple[str, bytes]:
-    """The format and the bytes of a case."""
+    """Returns the format and the bytes of a case."""
     rng = random.Random(number)
     kinds = list(good_files_once())
     kind = kinds[number % len(kinds)]
@@ -366,7 +366,7 @@ def _worker(first: int, count: int, progress: str) -> int:
 
 
 def main() -> int:
-    """The command. Exit code 0 when nothing was found."""
+    """Runs the command; returns 0 if nothing was found."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.files", description="Damaged and hostile files.")
     parser.add_argument("--files", type=int, default=50_000)
     parser.add_argument("--seed", type=int, default=0, help="number of the first case")

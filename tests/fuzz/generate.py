@@ -1,4 +1,4 @@
-"""Draws programs: each statement is tried with NumPy as it is drawn, and kept when it ran and its bound is known."""
+"""Draws programs. Each statement runs in NumPy when it is drawn, and is kept if it succeeds and its bound is known."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Maker:
         self.r = random.Random(seed)
         self.program = Program(seed, [])
         self.env: dict[str, Any] = {"xp": np, "host": lambda label, array: None, "launch": add_into}
-        # What aliases share: the bound of the memory at the root of a chain of views. The root is kept alive, so that
-        # its id stays its own.
+        # The bound of the memory at the root of a chain of views, which aliases share. The root is kept alive, so that
+        # its id is not reused.
         self.groups: dict[int, tuple[Any, Bound]] = {}
         self.live: list[str] = []
         self.dead: dict[str, Any] = {}  # roots of deleted arrays
@@ -42,7 +42,7 @@ class Maker:
         return self.groups[id(root(self.env[name]))][1]
 
     def pick(self, test: Any = None) -> str:
-        """A live array, newer ones first; its length is known."""
+        """Draws a live array of known length, preferring newer ones."""
         for _ in range(8):
             name = self.live[-1 - int(self.r.random() ** 2 * len(self.live))]
             if name not in self.unknown and (test is None or test(self.env[name])):
@@ -50,7 +50,7 @@ class Maker:
         raise Reject
 
     def widen(self, name: str, bound: Bound) -> None:
-        """From here on the memory that `name` sees holds values within `bound`, too."""
+        """Records that the memory of `name` may also hold values within `bound` from now on."""
         base = root(self.env[name])
         self.groups[id(base)] = (base, self.groups[id(base)][1].join(bound))
 
@@ -64,14 +64,14 @@ class Maker:
         return self.pick(lambda a: a.flags.writeable)
 
     def pick_like(self, shape: tuple[int, ...]) -> str:
-        """An array that broadcasts to `shape`."""
+        """Draws an array that broadcasts to `shape`."""
         return self.pick(lambda a: fits(a.shape, shape))
 
     def dtype(self) -> str:
         return self.r.choices(_NAMES, _WEIGHTS)[0]
 
     def scalar(self) -> tuple[str, Bound]:
-        """A Python constant, or one that changes from run to run."""
+        """Draws a Python constant, or a scalar that changes from run to run."""
         text = self.r.choice(("1", "2", "3", "-2", "0.5", "2.5", "-1.5", "k0", "k1", "True", "7"))
         value = {"k0": 3.0, "k1": 2.0}.get(text) or float(eval(text))
         return text, bounds.of_scalar(value)
@@ -83,7 +83,7 @@ class Maker:
         return f"v{self.next}"
 
     def assign(self, text: str, bound: Bound, rounding: float = 1.0, unknown: bool = False, laid: bool = True) -> None:
-        """`v = text`. A NumPy scalar becomes a 0-d array, because Cuprous has no other kind.
+        """Adds `v = text`. A NumPy scalar becomes a 0-d array, because Cuprous has no scalars.
 
         Whether a later reshape is a view depends on how the result lies in memory. Where Cuprous does not follow NumPy
         in that (`laid` is False), a result that NumPy lays out otherwise than in C order is copied into it.
@@ -115,7 +115,7 @@ class Maker:
         self.program.lines.append(line)
 
     def write(self, line: str, name: str, bound: Bound, rounding: float = 1.0) -> None:
-        """A line that writes into `name` values within `bound`."""
+        """Adds a line that writes values within `bound` into `name`."""
         array = self.env[name]
         if not array.flags.writeable:
             raise Reject
@@ -156,7 +156,7 @@ def fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 
 
 def draw_inputs(m: Maker) -> None:
-    """One to four inputs whose shapes broadcast with one another often."""
+    """Draws one to four inputs whose shapes often broadcast with each other."""
     r = m.r
     full = tuple(r.choices((1, 2, 3, 4, 5, 7), k=r.choices((1, 2, 3), (3, 4, 2))[0]))
     if r.random() < 0.03:
@@ -182,7 +182,7 @@ def draw_inputs(m: Maker) -> None:
 
 
 def generate(seed: int) -> Program:
-    """The program of a seed: the same today and tomorrow."""
+    """Returns the program of a seed, which is always the same."""
     from .table import STATEMENTS, WEIGHTS
 
     m = Maker(seed)

@@ -1,9 +1,9 @@
-"""What random differentiable programs are made of. `x`, `y` and `z` stand for any values so far; `fit` makes a view of
+"""Templates of random differentiable programs. `x`, `y` and `z` stand for any values so far; `fit` makes a view of
 any shape of a value (often an expanded one), `{d}` is a dimension of `x`, `{k}` a number and `{n}` a small integer."""
 
 from __future__ import annotations
 
-#: Views of `x`: what shares its memory.
+#: Views of `x`, which share its memory.
 VIEWS = [
     "{x}.expand(2, *{x}.shape)", "{x}[None].expand(3, *{x}.shape)", "{x}.expand_as(torch.zeros(2, *{x}.shape))",
     "torch.broadcast_to({x}, (2, *{x}.shape))", "fit({x}, (2, 3))", "fit({x}, (3,))", "fit({x}, (3, 1))",
@@ -21,7 +21,7 @@ VIEWS = [
     "{x}.ravel()", "torch.moveaxis({x}, 0, {d})", "{x}.adjoint() if {x}.ndim == 2 else {x}",
 ]  # fmt: skip
 
-#: Values computed from others. Functions with a limited range get one that stays inside.
+#: Values computed from others. Arguments of functions with a limited domain are mapped into it.
 VALUES = [
     # scalar functions
     "torch.{f}({x})", "torch.{positive}({x} * {x} + 0.4)", "torch.{unit}(torch.sin({x}) * 0.8)",
@@ -209,7 +209,7 @@ VALUES = [
     "torch.fft.irfftn(torch.complex(fit({x}, (2, 3)), fit({y}, (2, 3))))", "torch.fft.ihfft2(fit({x}, (2, 3))).real",
     "torch.fft.hfft2(torch.complex(fit({x}, (2, 3)), fit({y}, (2, 3))))", "torch.fft.ihfftn(fit({x}, (2, 3))).real",
     "torch.fft.hfftn(torch.complex(fit({x}, (2, 3)), fit({y}, (2, 3))))",
-    # functions with a backward pass of one's own
+    # custom functions
     "Exp.apply({x})", "Square.apply({x})", "Mixed.apply({x}, fit({y}, {x}.shape))[0]",
     "Mixed.apply({x}, fit({y}, {x}.shape))[1]", "Spread.apply({x})",
     "checkpoint(lambda t: torch.exp(torch.sin(t)) * t, {x}, use_reentrant=False)",

@@ -1,4 +1,4 @@
-"""Random differentiable programs against central differences, in float64.
+"""Compares gradients of random differentiable programs with central differences, in float64.
 
 A program computes values from leaves: views, expanded views, in-place writes, functions with saved values, hooks. Some
 values add to a loss; some are overwritten after that. Its gradient is compared with differences of the program itself,
@@ -28,7 +28,7 @@ import numpy as np
 
 import cuprous.torch as torch
 from cuprous.torch.utils.checkpoint import checkpoint
-from tests.torch.custom import Exp, Mixed, Spread, Square
+from tests.torch.custom_functions import Exp, Mixed, Spread, Square
 
 from .gradient_table import CHOICES, VALUES, VIEWS, WRITES
 from .workers import is_internal
@@ -36,29 +36,29 @@ from .workers import is_internal
 SHAPES: list[tuple[int, ...]] = [(3,), (2, 3), (3, 1), (1, 3), (4,), (2, 1, 2), (1,), (3, 2)]
 #: Values larger than this make differences inexact.
 LARGEST = 30.0
-#: Errors that say a program is none: the table draws operands without looking at them.
+#: Errors of invalid programs: the table draws operands without checking them.
 REFUSED = (RuntimeError, ValueError, IndexError, TypeError, NotImplementedError, AttributeError)
 
 
 def fit(x: Any, shape: Any) -> Any:
-    """A view of a value, of any shape: its first elements, or its first element expanded."""
+    """Returns a view of a value with any shape: its first elements, or its first element expanded."""
     flat = x.reshape(-1)
     n = math.prod(shape)
     return flat[:n].reshape(tuple(shape)) if flat.numel() >= n else flat[:1].expand(tuple(shape))
 
 
 def w(x: Any, seed: float = 0.3) -> Any:
-    """Weights that differ for each element."""
+    """Returns weights that differ for each element."""
     return torch.cos(torch.arange(float(x.numel())) * 1.7 + seed).reshape(x.shape) + 0.1
 
 
 def m(x: Any) -> Any:
-    """A mask."""
+    """Returns a mask."""
     return (torch.arange(x.numel()) % 3 != 1).reshape(x.shape)
 
 
 def i(x: Any, dim: int) -> Any:
-    """Indices along a dimension, some of them equal."""
+    """Returns indices along a dimension, some of them equal."""
     return (torch.arange(x.numel()) * 2 % x.shape[dim]).reshape(x.shape)
 
 
@@ -70,7 +70,7 @@ SCOPE = {
 
 @dataclass
 class Program:
-    """Lines of Python: of the program, and those that run between two backward passes of the same graph."""
+    """Lines of the program, and lines that run between two backward passes of the same graph."""
 
     seed: int
     shapes: list[tuple[int, ...]]
@@ -106,7 +106,7 @@ def leaves(values: list[np.ndarray]) -> list[Any]:
 
 
 class Generator:
-    """Draws lines and runs each as it is drawn, so that only what PyTorch's rules allow stays."""
+    """Draws lines and runs each when it is drawn, so that only lines that follow PyTorch's rules are kept."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -118,11 +118,11 @@ class Generator:
         self.names = [f"x{k}" for k in range(len(self.program.shapes))]
 
     def pick(self) -> str:
-        """A value, rather a late one."""
+        """Draws a value, preferring recent ones."""
         return self.names[max(self.rng.randrange(len(self.names)), self.rng.randrange(len(self.names)))]
 
     def filled(self, template: str, **chosen: str) -> str:
-        """A line of a template. What is not chosen is drawn."""
+        """Returns a line of a template. Fields that are not given are drawn."""
         x, y, z = self.pick(), self.pick(), self.pick()
         ndim = self.scope[x].ndim
         fields = {
@@ -138,7 +138,7 @@ class Generator:
         return template.format(**fields | chosen)
 
     def run(self, line: str) -> bool:
-        """Runs a line; returns false where it is refused. Any other error is a fault."""
+        """Runs a line; returns false if it is rejected. Any other error is a bug."""
         try:
             exec(line, self.scope)
         except BaseException as error:
@@ -182,7 +182,7 @@ class Generator:
         self.program.lines.append(f"if {name}.requires_grad: {line}")
 
     def draw(self) -> Program | None:
-        """A program, or nothing where a write left numbers too large."""
+        """Returns a program, or None if a write left numbers that are too large."""
         lines = self.program.lines
         for _ in range(self.rng.randint(3, 9)):
             kind = self.rng.random()
@@ -212,7 +212,7 @@ class Generator:
 
 
 class Mismatch(Exception):
-    """A gradient that is wrong."""
+    """A gradient is wrong."""
 
 
 class Kink(Exception):
@@ -224,7 +224,7 @@ def loss_at(compiled: Callable[..., Iterator[Any]], values: list[np.ndarray]) ->
 
 
 def along(gradients: Any, direction: list[np.ndarray]) -> Any:
-    """The inner product of gradients and a direction, as a tensor."""
+    """Returns the inner product of gradients and a direction, as a tensor."""
     total = torch.zeros(())
     for g, d in zip(gradients, direction, strict=True):
         if g is not None:
@@ -323,13 +323,13 @@ def fails(program: Program) -> Mismatch | None:
     except Mismatch as error:
         return error
     except Exception:
-        # Not every part of a program is one.
+        # Not every part of a program is valid.
         return None
     return None
 
 
 def shrunk(program: Program) -> tuple[Program, Mismatch | None]:
-    """The program without the lines that it does not need to fail."""
+    """Returns the program without the lines that are not needed for the failure."""
     smallest, error = program, fails(program)
     again = error is not None
     while again:
@@ -357,7 +357,7 @@ def report(texts: dict[int, str], seed: int, text: str) -> None:
 
 
 def run(first: int, programs: int, failures: int = 10, end: float = math.inf) -> tuple[Counter[str], dict[int, str]]:
-    """Checks programs; counts of what came of them, and the texts of those that failed."""
+    """Checks programs; returns counts of their outcomes, and the texts of those that failed."""
     ready()
     counts: Counter[str] = Counter()
     texts: dict[int, str] = {}
@@ -387,7 +387,7 @@ def run(first: int, programs: int, failures: int = 10, end: float = math.inf) ->
 
 
 def names(templates: list[str]) -> set[str]:
-    """The functions that templates may call."""
+    """Returns the functions that templates may call."""
     text = " ".join(templates)
     found = set(re.findall(r"\.(\w+)\(", text))
     for field_, choices in CHOICES.items():
@@ -413,7 +413,7 @@ def main() -> int:
         return 0
     start = time.monotonic()
     share = -(-args.programs // args.processes)
-    # Seeds of processes lie apart: some give no program.
+    # The seeds of the processes are far apart, because some seeds give no program.
     calls = [(args.seed + 2 * k * share, share, args.failures, start + args.seconds) for k in range(args.processes)]
     if args.processes == 1:
         outcomes = [run(*calls[0])]

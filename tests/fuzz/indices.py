@@ -16,7 +16,8 @@ class Index(NamedTuple):
 
 
 def basic_index(m: Maker, shape: tuple[int, ...], newaxis: bool = True) -> Index:
-    """Integers, slices with any step, an ellipsis, new axes. Never a scalar: that would not be a view in NumPy."""
+    """Draws integers, slices with any step, an ellipsis and new axes. The result is never a scalar, since NumPy's is
+    not a view."""
     r = m.r
     texts: list[str] = []
     dims = list(shape)
@@ -53,7 +54,7 @@ def pick_axis(m: Maker, ndim: int) -> int:
 
 
 def view_text(m: Maker, v: str) -> str:
-    """An expression that NumPy answers with a view (reshape and ravel: where it can)."""
+    """Draws an expression whose result is a view in NumPy (for reshape and ravel: if possible)."""
     array, r = m.env[v], m.r
     kind = r.random()
     if kind < 0.45:
@@ -81,7 +82,7 @@ def view_text(m: Maker, v: str) -> str:
 
 
 def reshaped(m: Maker, array: Any) -> tuple[int, ...]:
-    """Another shape of the same size; sometimes with -1."""
+    """Draws another shape of the same size, sometimes with -1."""
     rest, shape = array.size, []
     if rest == 0:
         return (0, m.r.randrange(4))

@@ -1,4 +1,4 @@
-"""A kernel of the user as programs call it, and what it does as NumPy does it."""
+"""A user kernel that random programs call, and the same computation in NumPy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def kernels() -> tuple[Any, Any]:
 
 
 def add_into(xp: ModuleType, target: Any, source: Any) -> None:
-    """`target += source` for arrays of one shape, by a thread for each element."""
+    """Computes `target += source` for arrays of equal shape, one thread per element."""
     if xp is np:
         target += source
     elif target.ndim == 1:

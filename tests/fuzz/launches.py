@@ -1,4 +1,4 @@
-"""Kernels of the user among other operations: what they write is seen by all that comes later, by nothing before."""
+"""Draws launches of user kernels among other operations: only later operations may see their writes."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from . import bounds
 from .bounds import Reject
 from .generate import Maker, root
 
-#: Each combination of these with an order of elements is a kernel of its own to compile.
+#: Each combination of a dtype and an element order compiles its own kernel.
 DTYPES = ("float32", "float64", "int64")
 
 
 def add(m: Maker) -> None:
-    """One launch, or several one after another."""
+    """Adds one launch, or several in sequence."""
     target = m.pick(lambda a: a.flags.writeable and a.dtype.name in DTYPES and a.ndim in (1, 2))
     like = m.env[target]
     source = m.pick(lambda a: a.shape == like.shape and a.dtype == like.dtype)
-    # Threads of a kernel that read what others write see it or not.
+    # Threads that read elements written by other threads are a race.
     if source != target and root(m.env[source]) is root(like):
         raise Reject
     for _ in range(m.r.choice((1, 1, 1, 2, 5))):

@@ -1,4 +1,4 @@
-"""Writes through views that overlap what is read, and views of parts: diagonals, real and imaginary parts, bits."""
+"""Draws writes through views that overlap their source, and views of diagonals, complex parts and bits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .statements import assignable, is_complex
 
 
 def _repeated(m: Maker, v: str, times: int) -> Bound:
-    """The bound after adding parts of an array to it, again and again."""
+    """Returns the bound after repeatedly adding parts of an array to itself."""
     bound = m.bound(v)
     for _ in range(times):
         bound = bounds.settle(m.env[v].dtype, bounds.add(bound, bound), 2)
@@ -20,7 +20,7 @@ def _repeated(m: Maker, v: str, times: int) -> Bound:
 
 
 def overlap(m: Maker) -> None:
-    """An array is written from a shifted, reversed or transposed view of itself."""
+    """Writes an array from a shifted, reversed or transposed view of itself."""
     v = m.pick(lambda a: a.flags.writeable and a.ndim >= 1 and a.size > 1)
     shape = m.env[v].shape
     lead = ":, " * m.r.randrange(len(shape))
@@ -49,7 +49,7 @@ def overlap(m: Maker) -> None:
 
 
 def chain(m: Maker) -> None:
-    """In-place steps in a loop, each reading what the one before wrote."""
+    """Adds in-place steps in a loop, each of which reads the result of the previous one."""
     v = m.pick(lambda a: a.flags.writeable and a.ndim >= 1 and a.shape[0] > 1 and a.dtype.kind != "b")
     times = m.r.choice((2, 3))
     body = m.r.choice(
@@ -62,7 +62,7 @@ def chain(m: Maker) -> None:
 
 
 def alias_write(m: Maker) -> None:
-    """Two names of one memory: one is written from the other, or both in turn."""
+    """Makes two names of the same memory and writes one from the other, or both alternately."""
     v = m.pick_writable()
     base = root(m.env[v])
     shape = m.env[v].shape
@@ -81,7 +81,7 @@ def alias_write(m: Maker) -> None:
 
 
 def part_view(m: Maker) -> None:
-    """Diagonals, real and imaginary parts, flips and turns."""
+    """Draws a diagonal, a real or imaginary part, a flip or a rotation."""
     v = m.pick()
     array, r = m.env[v], m.r
     if array.dtype.kind == "c" and r.random() < 0.6:
@@ -105,7 +105,7 @@ def part_view(m: Maker) -> None:
 
 
 def part_write(m: Maker) -> None:
-    """Writes to the real or imaginary part of a complex array, or to the diagonal of any."""
+    """Writes to the real or imaginary part of a complex array, or to a diagonal."""
     v = m.pick_writable()
     array, b = m.env[v], m.bound(v)
     if array.dtype.kind != "c":
@@ -150,7 +150,7 @@ _TWINS |= {twin: name for name, twin in _TWINS.items()}
 
 
 def same_bits(m: Maker) -> None:
-    """The memory of integers seen as integers of the other signedness."""
+    """Views integers as integers of the other signedness."""
     v = m.pick(lambda a: a.dtype.name in _TWINS)
     twin = np.dtype(_TWINS[m.env[v].dtype.name])
     index = basic_index(m, m.env[v].shape)

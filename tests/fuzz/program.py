@@ -16,7 +16,7 @@ _compiled: dict[str, CodeType] = {}
 
 
 def compiled(line: str) -> CodeType:
-    """The line's code object; common lines repeat, so a bounded cache pays."""
+    """Returns the code object of a line. Common lines repeat, so a bounded cache is worthwhile."""
     code = _compiled.get(line)
     if code is None:
         if len(_compiled) > 20_000:
@@ -27,7 +27,7 @@ def compiled(line: str) -> CodeType:
 
 @dataclass(slots=True)
 class Program:
-    """Lines of Python, what they read, and how closely each result must agree."""
+    """Lines of Python, their inputs, and the bound on each result."""
 
     seed: int
     inputs: list[tuple[tuple[int, ...], np.dtype]]
@@ -39,7 +39,7 @@ class Program:
     deferred: bool = False  # several runs are recorded before the first result is read
 
     def data(self, variant: int) -> dict[str, Any]:
-        """Inputs and scalars of one run; other variants differ in values alone."""
+        """Returns inputs and scalars of one run; variants differ only in values."""
         rng = np.random.default_rng((self.seed, variant))
         data: dict[str, Any] = {
             f"i{n}": draw_input(rng, shape, dtype, self.special) for n, (shape, dtype) in enumerate(self.inputs)
@@ -51,7 +51,7 @@ class Program:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run left: its variables (arrays of the library), its host reads, or the error that ended it."""
+    """The result of a run: its variables (arrays of the library), its host reads, or the error that ended it."""
 
     variables: dict[str, Any]
     reads: dict[str, np.ndarray]
@@ -84,7 +84,7 @@ def execute(lines: list[str], data: dict[str, Any], xp: ModuleType) -> Outcome:
         else:
             for line in lines:
                 exec(compiled(line), env)
-    except Exception as error:  # the outcome says what happened
+    except Exception as error:  # the error is part of the outcome
         outcome.error, outcome.line = error, line
     for name in ("xp", "host", "launch", "__builtins__", "k0", "k1"):
         env.pop(name, None)

@@ -1,4 +1,4 @@
-"""Reductions, scans, products and orderings."""
+"""Draws reductions, scans, products and sorts."""
 
 from __future__ import annotations
 
@@ -69,7 +69,10 @@ def scan(m: Maker) -> None:
 
 
 def factors(m: Maker) -> tuple[str, Bound, int]:
-    """A matrix product, whose second operand is often a view of the first; its bound, and how often it is rounded."""
+    """Draws a matrix product, often with a view of the first operand as the second.
+
+    Returns its text, its bound and the number of roundings.
+    """
     a = m.pick(lambda x: 1 <= x.ndim <= 3 and x.size <= 400)
     k = m.env[a].shape[-1]
     b = m.pick(lambda x: x.ndim >= 1 and x.size <= 400 and k in (x.shape[max(x.ndim - 2, 0)], x.shape[-1]))
@@ -88,7 +91,7 @@ def product(m: Maker) -> None:
 
 
 def linear(m: Maker) -> None:
-    """A product that is scaled and added to, in a new array or in place: what its call may take over."""
+    """Adds a product with a scale and an addend, in a new array or in place, which may become a fused epilogue."""
     text, bound, rounding = factors(m)
     r = m.r
 

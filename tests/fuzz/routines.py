@@ -1,4 +1,4 @@
-"""Routines that pick, place, search, count, contract and rearrange."""
+"""Draws routines that take, put, search, count, contract and rearrange elements."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SMALL_BOUND = Bound(3, 0, signed=False)
 
 
 def places(m: Maker, n: int, most: int = 5) -> list[int]:
-    """Positions in an axis of n, with repeats and negatives."""
+    """Draws positions in an axis of length n, with repeats and negatives."""
     if n == 0:
         raise Reject
     return [m.r.randrange(-n, n) for _ in range(m.r.randint(1, most))]
 
 
-def pick_and_place(m: Maker) -> None:
-    """take and put, compress and putmask."""
+def take_and_put(m: Maker) -> None:
+    """Adds take, put, compress or putmask."""
     v = m.pick(lambda a: a.ndim >= 1)
     array, r = m.env[v], m.r
     axis = pick_axis(m, array.ndim)
@@ -31,7 +31,7 @@ def pick_and_place(m: Maker) -> None:
     kind = r.random()
     if kind < 0.25:
         mode = r.choice(("", ", mode='wrap'", ", mode='clip'"))
-        # NumPy never comes back from wrapping indices into an empty axis.
+        # NumPy does not terminate when it wraps indices into an empty axis.
         index = places(m, n) if not mode or n == 0 else [r.randrange(-9, 9) for _ in range(3)]
         m.assign(f"{v}.take(xp.asarray({index}), axis={axis}{mode})", m.bound(v))
     elif kind < 0.4:
@@ -50,7 +50,7 @@ def pick_and_place(m: Maker) -> None:
 
 
 def along_axis(m: Maker) -> None:
-    """The order of one array picks from another."""
+    """Takes elements of one array in the sort order of another."""
     v = m.pick_exact(lambda a: a.dtype.kind != "c" and a.ndim >= 1 and a.size > 0)
     axis = pick_axis(m, m.env[v].ndim)
     order = f"xp.argsort({v}, axis={axis}, kind='stable')"
@@ -70,12 +70,12 @@ def along_axis(m: Maker) -> None:
 
 
 def at(m: Maker) -> None:
-    """ufunc.at: places that occur twice count twice."""
+    """Adds ufunc.at, in which repeated positions count repeatedly."""
     v = m.pick(lambda a: a.flags.writeable and a.ndim >= 1 and a.dtype.kind not in "bc")
     array, b, r = m.env[v], m.bound(v), m.r
     index = places(m, array.shape[0])
     if array.dtype.name == "uint64":
-        raise Reject  # NumPy's `at` takes Python's integers for int64, with which uint64 promotes to float64
+        raise Reject  # NumPy's `at` treats Python integers as int64, which promotes uint64 to float64
     name, combine = r.choice((("add", bounds.add), ("subtract", bounds.subtract), ("maximum", Bound.join),
                               ("minimum", Bound.join)))  # fmt: skip
     if r.random() < 0.4:
@@ -84,7 +84,7 @@ def at(m: Maker) -> None:
         text = m.pick(lambda a: real(a) and fits(a.shape, (len(index), *array.shape[1:])))
         other = m.bound(text)
         source = m.env[text].dtype
-        # NumPy casts results unsafely; where that is not the same as casting operands, Cuprous refuses.
+        # NumPy casts results unsafely. Cuprous raises if that differs from casting the operands.
         both = np.result_type(array.dtype, source)
         modular = {array.dtype.kind, both.kind} <= {*"iu"} and combine is not Bound.join
         narrowed = both.kind in "fc" and np.can_cast(both, array.dtype, "same_kind")
@@ -96,7 +96,7 @@ def at(m: Maker) -> None:
 
 
 def choose(m: Maker) -> None:
-    """Elements from one of several arrays."""
+    """Chooses elements from several arrays."""
     a, b = m.pick(), m.pick()
     both = m.bound(a).join(m.bound(b))
     if m.r.random() < 0.5:
@@ -109,7 +109,7 @@ def choose(m: Maker) -> None:
 
 
 def search(m: Maker) -> None:
-    """Positions in sorted arrays, and counts of bins."""
+    """Searches sorted arrays and counts bins."""
     v = m.pick_exact(lambda a: a.dtype.kind in "iuf" and a.size > 0)
     if m.program.special:
         raise Reject
@@ -128,7 +128,7 @@ def search(m: Maker) -> None:
 
 
 def count(m: Maker) -> None:
-    """Counts, and results whose length depends on values."""
+    """Adds counts, and results whose length depends on values."""
     v = m.pick_exact()
     array, n = m.env[v], m.env[v].size
     within = Bound(max(n, *array.shape, 1), 0, signed=False)
@@ -160,7 +160,7 @@ def triangle(m: Maker) -> None:
 
 
 def contract(m: Maker) -> None:
-    """Products other than `@`."""
+    """Adds products other than `@`."""
     if m.program.special:
         raise Reject
     a = m.pick(lambda x: real(x) and 1 <= x.ndim <= 2 and x.size <= 60)
@@ -185,7 +185,7 @@ def contract(m: Maker) -> None:
 
 
 def rearrange(m: Maker) -> None:
-    """Padding, splitting, inserting, deleting, rolling and repeating."""
+    """Adds padding, splitting, inserting, deleting, rolling or repeating."""
     v = m.pick(lambda a: 1 <= a.ndim <= 3 and a.size <= 500)
     array, r, b = m.env[v], m.r, m.bound(v)
     axis = pick_axis(m, array.ndim)
@@ -208,8 +208,8 @@ def rearrange(m: Maker) -> None:
     m.assign(text, b.join(m.bound(w)).join(TRUTH), laid=False)
 
 
-def masked_fold(m: Maker) -> None:
-    """Reductions with `where=`, `dtype=` or `initial=`."""
+def masked_reduction(m: Maker) -> None:
+    """Adds a reduction with `where=`, `dtype=` or `initial=`."""
     v = m.pick(lambda a: a.dtype.kind != "c" and a.ndim >= 1 and a.size > 0)
     array, b = m.env[v], m.bound(v)
     axis = m.r.choice((None, pick_axis(m, array.ndim)))
@@ -230,13 +230,13 @@ def masked_fold(m: Maker) -> None:
 
 
 def safe(source: np.ndarray, target: np.ndarray) -> bool:
-    """Returns true if a reduction of `source` may write to `target`; NumPy allows all, in the target's dtype."""
+    """Returns true if a reduction of `source` may write to `target`. NumPy allows any and computes in its dtype."""
     wide = np.dtype("int64") if source.dtype.kind == "b" else source.dtype
     return wide.kind == target.dtype.kind and np.can_cast(wide, target.dtype, "same_kind")
 
 
-def fold_into(m: Maker) -> None:
-    """Reductions and scans with `out=`, which may be a view of what is reduced."""
+def reduce_into(m: Maker) -> None:
+    """Adds a reduction or scan with `out=`, which may be a view of the operand."""
     v = m.pick(lambda a: a.dtype.kind != "c" and a.ndim >= 1 and a.size > 0)
     array, b = m.env[v], m.bound(v)
     axis = pick_axis(m, array.ndim)
@@ -249,6 +249,6 @@ def fold_into(m: Maker) -> None:
     name = m.r.choice(("sum", "max", "min"))
     to = m.env[target].dtype
     if name != "sum" and to.kind in "iu" and b.mag > np.iinfo(to).max:
-        raise Reject  # NumPy wraps between the steps, so that the result depends on their order
+        raise Reject  # NumPy wraps after each step, so the result depends on their order
     bound, rounding = (bounds.reduced(b, array.size), array.size + 1) if name == "sum" else (b, 0)
     m.write(f"xp.{name}({v}, axis={axis}, out={target})", target, bound, rounding)

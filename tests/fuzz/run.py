@@ -1,4 +1,4 @@
-"""Runs a range of seeds, in this process or in several, and reports what failed."""
+"""Runs a range of seeds in one or several processes and reports failures."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .generate import generate
 from .shrink import as_python, shrink
 
 MODES = ("single", "fused", "auto")
-# Of `run_seeds`: modes, at_most, end.
+# Arguments of `run_seeds`: modes, at_most, end.
 Limits = tuple[tuple[str, ...], int, float]
 
 
 @dataclass
 class Report:
-    """How many programs ran; for each failing seed what happened, shrunk where possible."""
+    """The number of programs run and, for each failing seed, the failure, shrunk if possible."""
 
     programs: int = 0
     seconds: float = 0.0
@@ -38,9 +38,9 @@ def run_seeds(
     end: float = math.inf,
     current: Any = None,
 ) -> Report:
-    """Checks each seed; stops after `at_most` failures or when `time.monotonic()` comes to `end`.
+    """Checks each seed; stops after `at_most` failures or when `time.monotonic()` reaches `end`.
 
-    `current` holds the seed, for the process that survives a crash.
+    `current` holds the seed, so that the parent process knows it after a crash.
     """
     report, start = Report(), time.perf_counter()
     for seed in seeds:
@@ -61,7 +61,7 @@ def run_seeds(
 
 
 def describe(program: Any, error: Mismatch, cp: ModuleType, modes: tuple[str, ...]) -> str:
-    """The shrunk program; the whole one where it does not fail again."""
+    """Returns the shrunk program, or the whole one if it does not fail again."""
     try:
         return as_python(*shrink(program, cp, modes))
     except ValueError:
@@ -71,7 +71,7 @@ def describe(program: Any, error: Mismatch, cp: ModuleType, modes: tuple[str, ..
 
 
 def open_device(device: str) -> ModuleType:
-    """Cuprous, with `device` as the device of new arrays."""
+    """Returns Cuprous with `device` as the default device."""
     import cuprous as cp
 
     cp._core.set_device(device)
@@ -79,17 +79,17 @@ def open_device(device: str) -> ModuleType:
 
 
 def _work(seeds: range, device: str, cache: str, limits: Limits, current: Synchronized, queue: Any) -> None:
-    # Processes share the cores: one thread each says more than threads that wait for one another.
+    # The processes share the cores, so each uses one thread.
     os.environ.setdefault("RAYON_NUM_THREADS", "2")
-    # Kernels of random programs are not left in the user's cache.
+    # Kernels of random programs must not fill the user's cache.
     os.environ.setdefault("CUPROUS_CACHE_DIR", cache)
     queue.put(run_seeds(seeds, open_device(device), *limits, current))
 
 
 def run_parallel(first: int, programs: int, device: str, processes: int, limits: Limits) -> Report:
-    """Splits the seeds over processes. A process that dies is a failure of the seed it was at; a new one goes on.
+    """Splits the seeds over processes. If a process dies, its current seed fails and a new process continues.
 
-    On a GPU too one process a core pays: nearly all time is spent in the compiler.
+    One process per core is best on a GPU too, because nearly all time is spent in the compiler.
     """
     with tempfile.TemporaryDirectory() as cache:
         return _run_parallel(first, programs, device, processes, cache, limits)

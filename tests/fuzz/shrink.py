@@ -24,11 +24,11 @@ def with_lines(program: Program, lines: list[str]) -> Program:
 
 
 def shrink(program: Program, cp: ModuleType, modes: tuple[str, ...]) -> tuple[Program, Mismatch, tuple[str, ...]]:
-    """Delta debugging over lines: as long as removing some leaves a program that NumPy runs and that still fails."""
+    """Removes lines by delta debugging, as long as NumPy still runs the program and it still fails."""
     first = failure(program, cp, modes)
     if first is None:
         raise ValueError("the program does not fail")
-    # One mode is enough where it fails alone.
+    # One mode is enough if the program fails in it alone.
     for mode in modes:
         if failure(program, cp, (mode,)):
             modes = (mode,)
@@ -38,7 +38,7 @@ def shrink(program: Program, cp: ModuleType, modes: tuple[str, ...]) -> tuple[Pr
         if execute(candidate.lines, candidate.data(0), np).error is not None:
             return False
         error = failure(candidate, cp, modes)
-        # The bounds were computed for the whole program: only a gross difference proves anything about a part of it.
+        # The bounds were computed for the whole program, so only a gross difference is a failure of a part of it.
         return error is not None and (error.gross or not first.gross)
 
     lines = minimize(program.lines, lambda kept: fails(with_lines(program, kept)))
@@ -52,7 +52,7 @@ def shrink(program: Program, cp: ModuleType, modes: tuple[str, ...]) -> tuple[Pr
 
 
 def minimize(lines: list[str], fails: Callable[[list[str]], bool]) -> list[str]:
-    """The lines that are left when no chunk of any size can go."""
+    """Returns the lines that remain when no chunk of any size can be removed."""
     chunk = max(len(lines) // 2, 1)
     while True:
         position, removed = 0, False
@@ -78,7 +78,7 @@ def literal(array: np.ndarray) -> str:
 
 
 def as_python(program: Program, error: Mismatch, modes: tuple[str, ...]) -> str:
-    """A script that shows the difference."""
+    """Returns a script that shows the difference."""
     used = "\n".join(program.lines)
     inputs = {name: value for name, value in program.data(error.variant).items() if name in used}
     arrays = [name for name, value in inputs.items() if isinstance(value, np.ndarray)]

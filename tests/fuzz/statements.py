@@ -1,4 +1,4 @@
-"""The statements that programs are made of. Each function draws one and adds it, or raises Reject."""
+"""Statements of random programs. Each function draws one statement and adds it, or raises Reject."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def real(a: np.ndarray) -> bool:
 
 
 def exact_unary(m: Maker) -> None:
-    """Functions that keep exact numbers exact."""
+    """Adds a function that keeps exact numbers exact."""
     name = m.r.choice(
         (
             "negative",
@@ -59,7 +59,7 @@ def exact_unary(m: Maker) -> None:
 
 
 def smooth_unary(m: Maker) -> None:
-    """Functions with a bounded slope, so that errors stay small."""
+    """Adds a function with a bounded slope, so that errors stay small."""
     v = m.pick(real)
     b = m.bound(v)
     text, slope, mag = m.r.choice(
@@ -78,7 +78,7 @@ def smooth_unary(m: Maker) -> None:
 
 
 def arithmetic(m: Maker, a: str, b: str, ba: Bound, bb: Bound, complex_: bool) -> tuple[str, Bound]:
-    """One of + - *, as an operator."""
+    """Draws one of the operators + - *."""
     op = m.r.choice("++-**")
     if op == "*":
         return f"{a} * {b}", bounds.mul(ba, bb, complex_)
@@ -111,7 +111,7 @@ def divide(m: Maker) -> None:
 
 
 def integer_binary(m: Maker) -> None:
-    """Division, remainder and bits: exact in every dtype that has them."""
+    """Adds a division, remainder or bit operation, which are exact in every dtype that has them."""
     a = m.pick_exact(lambda v: v.dtype.kind in "iub")
     kind = m.r.randrange(4)
     if kind == 0:
@@ -182,7 +182,7 @@ def cast(m: Maker) -> None:
 
 
 def out_argument(m: Maker) -> None:
-    """`out=`, sometimes with `where=`; the target is an operand now and then, or overlaps one."""
+    """Adds a call with `out=`, sometimes with `where=`; the target may be an operand or overlap one."""
     target = m.pick_writable()
     shape = m.env[target].shape
     a = target if m.r.random() < 0.2 else m.pick_like(shape)
@@ -202,7 +202,7 @@ def out_argument(m: Maker) -> None:
         raise Reject  # NumPy 2.4 gets `negative(x, out=x)` wrong where x has large strides
     own = m.env[a].dtype if name.startswith(("square", "negative")) else np.result_type(m.env[a], m.env[b])
     if own.kind in "iu":
-        bound = bounds.wrapped(own, bound)  # whatever the target's dtype is, integers wrap around first
+        bound = bounds.wrapped(own, bound)  # integers wrap around before the cast to the target's dtype
     mask = ""
     if m.r.random() < 0.3:
         mask = f", where={m.pick(lambda x: x.dtype.kind == 'b' and fits(x.shape, shape))}"
@@ -235,7 +235,7 @@ def in_place(m: Maker) -> None:
 
 
 def assignable(m: Maker, target: str, source: str) -> Bound:
-    """The bound of source's values once stored in target."""
+    """Returns the bound of the source's values after they are stored in the target."""
     b, to, kind = m.bound(source), m.env[target].dtype, m.env[source].dtype.kind
     if kind == "c" and to.kind != "c":
         raise Reject
@@ -319,7 +319,7 @@ def branch(m: Maker) -> None:
     if m.env[v].size == 0:
         raise Reject
     text = m.r.choice((f"({v} > k0).any()", f"float({v}.max()) > 1", f"int(({v} != 0).sum()) % 2"))
-    # The line that the branch takes must be valid whichever way the drawing run went.
+    # Both branches must be valid, whichever one was taken while drawing.
     if m.env[target].dtype.kind not in "ifc":
         raise Reject
     m.write(f"if {text}: {target} += 1", target, bounds.add(m.bound(target), ONE))

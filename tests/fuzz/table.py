@@ -1,4 +1,4 @@
-"""Which statements there are, and how often each is drawn."""
+"""All statements, with the weight with which each is drawn."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _rows: list[tuple[Callable[[Maker], None], float]] = [
     (reductions.order, 0.8),
     (fancy.gather, 2), (fancy.mask_read, 1), (fancy.scatter, 2), (fancy.mask_write, 2), (fancy.move, 1.2),
     (parts.overlap, 3), (parts.chain, 1.5), (parts.alias_write, 2.5), (parts.part_view, 1.5), (parts.part_write, 1),
-    (parts.flat_write, 0.7), (parts.same_bits, 0.4), (routines.pick_and_place, 2), (routines.along_axis, 0.8),
+    (parts.flat_write, 0.7), (parts.same_bits, 0.4), (routines.take_and_put, 2), (routines.along_axis, 0.8),
     (routines.at, 1), (routines.choose, 1), (routines.search, 0.8), (routines.count, 1), (routines.triangle, 0.7),
-    (routines.contract, 0.8), (routines.rearrange, 1.2), (routines.masked_fold, 0.8), (routines.fold_into, 0.8),
+    (routines.contract, 0.8), (routines.rearrange, 1.2), (routines.masked_reduction, 0.8), (routines.reduce_into, 0.8),
     (launches.add, 2.5),
 ]  # fmt: skip
 STATEMENTS = [row[0] for row in _rows]

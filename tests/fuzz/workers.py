@@ -1,5 +1,4 @@
-"""Cases run in a process of their own, so that a crash or a case that hangs is a failure with a number, not the end of
-the run."""
+"""Runs cases in separate processes, so that a crash or a hang is a failure with a case number."""
 
 from __future__ import annotations
 
@@ -18,12 +17,12 @@ PATIENCE = int(os.environ.get("FUZZ_PATIENCE", "120"))
 
 
 def is_internal(error: BaseException) -> bool:
-    """Returns true for an error that is no refusal, whatever its class: a fault of Cuprous that it noticed itself."""
+    """Returns true if an error, whatever its class, reports a bug in Cuprous and not a bad argument."""
     return any(words in str(error) for words in ("please report it", "the planner made"))
 
 
 def run_worker(cases: Iterable[int], case: Callable[[int], str | None], progress: str, memory: int) -> int:
-    """Runs cases in this process, whose memory is bounded, and prints what each returns (None where all is well)."""
+    """Runs cases in this process with bounded memory, and prints what each returns (None for success)."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     failed = 0
     with open(progress, "r+b", buffering=0) as file:

@@ -57,7 +57,7 @@ def test_values_and_gradients(dtype: Any, causal: bool, queries: int, keys: int,
     close(run(FUSED, parts, scale=0.3), run(FORMULA, parts, scale=0.3), dtype)
 
 
-def test_parts_of_one_array_are_read_where_they_are() -> None:
+def test_views_of_one_array_are_not_copied() -> None:
     torch.manual_seed(3)
     b, t, h, d = 2, 96, 4, 64
     whole = draw((b, t, 3 * h * d), torch.bfloat16)
@@ -81,7 +81,7 @@ def test_other_layouts_and_repeated_heads() -> None:
     close(run(FUSED, [q, k, v], **options), run(FORMULA, [q, k, v], **options), torch.float16)
 
 
-def test_what_the_routine_does_not_do_is_the_formula() -> None:
+def test_unsupported_cases_use_the_formula() -> None:
     mask = torch.ones(5, 5, device="cuda").tril().bool()
     for parts, options in [
         ([draw((1, 2, 5, 12), torch.float16)] * 3, {}),  # features not by eights

@@ -54,7 +54,7 @@ def test_nan_is_no_error() -> None:
     assert np.isnan(cp.linalg.solve(cp.asarray(a), cp.ones((300, 2), dtype="float32")).get()).all()
 
 
-def test_a_permutation_is_its_own_factor() -> None:
+def test_inverse_of_a_permutation_matrix() -> None:
     order = np.random.default_rng(3).permutation(600)
     a = np.eye(600)[order]
     np.testing.assert_array_equal(cp.linalg.inv(cp.asarray(a)).get(), a.T)

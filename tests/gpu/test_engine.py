@@ -65,7 +65,7 @@ def test_a_kernel_is_compiled_once() -> None:
     assert after == compiled
 
 
-def test_functions_keep_what_the_kernel_holds() -> None:
+def test_function_calls_preserve_registers() -> None:
     """NVIDIA's assembler overwrote registers of a kernel that had too few where it divides doubles."""
     n = R.integers(-2, 3, (7, 3))
     y = R.uniform(-4, 4, (7, 3))

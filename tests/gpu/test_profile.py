@@ -30,7 +30,7 @@ def trace(p: cp.profile, folder: Path) -> list[dict[str, Any]]:
     return list(json.loads((folder / "trace.json").read_text())["traceEvents"])
 
 
-def test_a_graph_is_a_span_and_some_are_looked_into(tmp_path: Path) -> None:
+def test_graphs_are_spans_and_some_are_expanded(tmp_path: Path) -> None:
     x = cp.ones((512, 512))
     with cp.profile() as p:
         for _ in range(12):

@@ -86,7 +86,7 @@ def test_dropout_between_layers() -> None:
         assert float((ours - theirs).abs().max()) < 1e-11
 
 
-def test_going_back_twice() -> None:
+def test_second_backward_pass() -> None:
     model, x = make("GRU"), torch.randn(4, 6, 5, dtype=torch.float64, device="cuda", requires_grad=True)
     loss = model(x)[0].sum()
     loss.backward(retain_graph=True)

@@ -54,7 +54,7 @@ def test_gradients_at_equal_indices_are_the_same_in_every_run() -> None:
     assert not np.isfinite(bad[:50]).any() and (bad[50:] == 0).all()
 
 
-def test_a_convolution_without_an_engine_is_computed_all_the_same() -> None:
+def test_convolution_without_a_cudnn_engine() -> None:
     """cuDNN has no engine for the gradient of these weights in float64 within the limit on its workspace."""
     rng = np.random.default_rng(3)
     x, w = rng.standard_normal((1, 64, 8, 56, 56)), rng.standard_normal((64, 64, 3, 7, 7))
@@ -69,7 +69,7 @@ def test_a_convolution_without_an_engine_is_computed_all_the_same() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_a_loss_is_read_while_the_way_back_still_runs() -> None:
+def test_loss_is_read_during_the_backward_pass() -> None:
     import cuprous as cp
 
     x, a = cp.ones((4096, 4096), dtype="float32"), cp.full((4096, 4096), 1e-4, dtype="float32")

@@ -13,7 +13,7 @@ SIZES = [10, 60_000, 300_000, 5_000_000]
 
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("pinned", [False, True])
-def test_there_and_back(n: int, pinned: bool) -> None:
+def test_round_trip(n: int, pinned: bool) -> None:
     values = np.random.default_rng(n).standard_normal(n, dtype=np.float32)
     t = torch.from_numpy(values)
     if pinned:

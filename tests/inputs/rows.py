@@ -151,7 +151,7 @@ ELSEWHERE = {
     **dict.fromkeys(("estimate", "estimate_simple", "timeit"), "test_estimate.py"),
     "profile": "test_profile.py",
     **dict.fromkeys(("get_device", "set_device"), "test_errors.py"),
-    **dict.fromkeys(("TransferWarning", "get_transfers", "set_transfers"), "arrays/test_reading.py"),
+    **dict.fromkeys(("TransferWarning", "get_transfers", "set_transfers"), "arrays/test_host_access.py"),
     "__array_namespace_info__": "test_array_api.py",
 }  # fmt: skip
 

@@ -49,7 +49,7 @@ def test_every_function_has_a_row() -> None:
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
-def test_what_is_tested_elsewhere_is(name: str) -> None:
+def test_rows_tested_elsewhere_exist(name: str) -> None:
     assert name in (Path(__file__).parents[1] / ELSEWHERE[name]).read_text(encoding="utf-8")
 
 
@@ -237,7 +237,7 @@ ANYTHING = {"isscalar", "iterable", "may_share_memory", "shares_memory", "array_
 
 
 @pytest.mark.parametrize("name", [name for name in public() if name not in {*ELSEWHERE, *NUMBERS, *ANYTHING}])
-def test_objects_that_are_no_arrays(name: str) -> None:
+def test_non_array_objects_raise(name: str) -> None:
     """Devices hold numbers: everything else is refused, whatever NumPy's arrays of objects make of it."""
     call = function(cp, name)
     count = call.nin if isinstance(call, cp.ufunc) else max(1, len(_required(call)))

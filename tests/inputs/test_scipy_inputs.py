@@ -17,7 +17,7 @@ import pytest
 
 import cuprous as cp
 from tests.conftest import DEVICE
-from tests.inputs.scipy_accidents import ACCIDENTS
+from tests.inputs.scipy_exemptions import ACCIDENTS
 from tests.inputs.scipy_rows import CALLS, ELSEWHERE, NUMBERS, OURS, THEIRS, Call, public
 from tests.support import assert_same, materialized, outcome, sample, to_host
 
@@ -48,7 +48,7 @@ def test_every_function_has_a_row() -> None:
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
-def test_what_is_tested_elsewhere_is(name: str) -> None:
+def test_rows_tested_elsewhere_exist(name: str) -> None:
     path = Path(__file__).parents[1] / "scipy" / ELSEWHERE[name]
     assert name.rsplit(".", 1)[1] in path.read_text(encoding="utf-8")
 

@@ -1,7 +1,7 @@
-"""Random kernels in any number: `python -m tests.kernels.fuzz --what threads --programs 20000 --seed 1000000`.
+"""Runs any number of random kernels: `python -m tests.kernels.fuzz --what threads --programs 20000 --seed 1000000`.
 
-`kernels` and `threads` are compared with Python's own evaluation; `words`, `bytes` and `trees` are no sensible
-programs: whatever they are, the compiler gives code or a readable error. Program n has seed + n.
+`kernels` and `threads` are compared with Python's evaluation. `words`, `bytes` and `trees` are not meaningful programs:
+the compiler must return code or a readable error for them. Program n has seed + n.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ import numpy as np
 from cuprous import cuda
 from cuprous.cuda import errors
 
-from . import test_random, test_random_threads
-from .test_random import Writer, compiled
+from . import test_random_kernels, test_random_threads
+from .test_random_kernels import Writer, compiled
 
 TEXT = """a b out x i 1 2.5 0 None True + - * / // % ** << >> & | ^ ~ ( ) [ ] , : . = == != < > <= >= and or not if
 else for in while break continue return pass range len cuda.grid(1) cuda.syncthreads() math np lambda def f yield del
 assert raise import try except with as global is 'text' f'x' {} [] () := @ ... await async class"""
 WORDS = TEXT.split()
 SIGNATURE = "void(float64[::1], int64, float64[::1])"
-#: What syntax trees are grown from.
+#: Programs from which syntax trees are derived.
 EXAMPLE = """\
 def f(a, b, out):
     s = cuda.shared.array(32, np.float64)
@@ -62,12 +62,12 @@ def f(a, b, out):
 
 
 def translated(text: str, name: str) -> bool:
-    """Whether a text is a kernel; what is none must be refused with a reason."""
+    """Returns true if a text compiles as a kernel; any other text must be rejected with a reason."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python's, of what is hardly meant
+            warnings.simplefilter("ignore")  # Python's warnings about suspicious code
             function = compiled(text, name)
-    # What Python itself refuses, or does not come to.
+    # Python itself rejects the program or does not finish it.
     except (SyntaxError, ValueError, KeyError, RecursionError, MemoryError, TypeError, NameError, ArithmeticError):
         return False
     if not hasattr(function, "__code__"):
@@ -79,7 +79,7 @@ def translated(text: str, name: str) -> bool:
     except (errors.KernelError, RecursionError, MemoryError) as error:
         assert "internal error" not in str(error), f"{error}\n{text}"
         return False
-    # A panic of the compiler is no Exception.
+    # A compiler panic is not a subclass of Exception.
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
@@ -88,7 +88,7 @@ def translated(text: str, name: str) -> bool:
 
 
 def check_words(seed: int) -> bool:
-    """Lines of random words."""
+    """Checks lines of random words."""
     rng = random.Random(seed)
     lines = []
     indent = 1
@@ -100,7 +100,7 @@ def check_words(seed: int) -> bool:
 
 
 def check_bytes(seed: int) -> bool:
-    """A kernel with bytes changed, left out, doubled; every eighth is nothing but random bytes."""
+    """Checks a kernel with bytes changed, removed or doubled; every eighth program is only random bytes."""
     rng = random.Random(seed)
     if seed % 8 == 0:
         text = "def f(a, b, out):\n " + rng.randbytes(rng.randint(1, 40)).decode("latin-1")
@@ -120,7 +120,7 @@ def check_bytes(seed: int) -> bool:
 
 
 def expressions(tree: ast.AST) -> list[tuple[ast.AST, str, int | None]]:
-    """The places of a tree where expressions stand."""
+    """Returns the positions of a tree that hold expressions."""
     places: list[tuple[ast.AST, str, int | None]] = []
     for node in ast.walk(tree):
         for name, value in ast.iter_fields(node):
@@ -132,14 +132,14 @@ def expressions(tree: ast.AST) -> list[tuple[ast.AST, str, int | None]]:
 
 
 def get(place: tuple[ast.AST, str, int | None]) -> Any:
-    """What stands there."""
+    """Returns the node at a position."""
     node, name, k = place
     value = getattr(node, name)
     return value if k is None else value[k]
 
 
 def put(place: tuple[ast.AST, str, int | None], value: ast.expr) -> None:
-    """Puts something else there."""
+    """Replaces the node at a position."""
     node, name, k = place
     if k is None:
         setattr(node, name, value)
@@ -161,16 +161,16 @@ min() ; max(b) ; sum(a) ; sum((1, 2)) ; print(b) ; open('x') ; globals() ; a.siz
 9999999999999999999999999999999999999999 ; 1e400 ; (1, 2)[b] ; (1, 2)[5] ; (1, 2.5)[b] ; a[b, b] ; a['x'] ;
 a[None] ; a[1.5] ; *a
 """
-#: What is put somewhere; the last one stands nowhere but in calls and tuples.
+#: Expressions to insert; the last one is valid only in calls and tuples.
 FORMS = [form.strip() for form in TEXT_OF_FORMS.split(";")]
 
 
 def check_trees(seed: int) -> bool:
-    """The tree of a kernel of which some nodes are others."""
+    """Checks the syntax tree of a kernel with some nodes replaced."""
     rng = random.Random(seed)
     tree = ast.parse(Writer(seed).function().replace("(a, b)", "(a, b, out)", 1) if seed % 4 == 0 else EXAMPLE)
     body = tree.body[0].body  # type: ignore[attr-defined]
-    # Every other one is changed in one place, so that more of them are accepted.
+    # Every second program has a single change, so that more programs are accepted.
     many = seed % 2 == 0
     for _ in range(rng.randint(0, len(body) // 2) if many else 0):
         del body[rng.randrange(len(body))]
@@ -192,7 +192,7 @@ def check_trees(seed: int) -> bool:
                 block[at : at + 1] = [other]
     try:
         text = ast.unparse(ast.fix_missing_locations(tree))
-    # A node where it cannot stand.
+    # The node is not valid at this position.
     except (RecursionError, ValueError, AttributeError, TypeError, KeyError):
         return False
     if len(text) > 20_000:
@@ -201,7 +201,7 @@ def check_trees(seed: int) -> bool:
 
 
 CHECKS: dict[str, Any] = {
-    "kernels": test_random.check,
+    "kernels": test_random_kernels.check,
     "threads": test_random_threads.check,
     "words": check_words,
     "bytes": check_bytes,
@@ -210,7 +210,7 @@ CHECKS: dict[str, Any] = {
 
 
 def part(what: str, device: str, limit: float, current: Any, seeds: range) -> tuple[int, int, dict[int, str]]:
-    """Programs that ran, those that compiled, and what failed."""
+    """Returns the number of programs run, the number compiled, and the failures."""
     import cuprous as cp
 
     cp._core.set_device(device)
@@ -230,12 +230,12 @@ def part(what: str, device: str, limit: float, current: Any, seeds: range) -> tu
 
 
 def child(queue: Any, *rest: Any) -> None:
-    """A part of the work, in a process of its own."""
+    """Runs a part of the work in its own process."""
     queue.put(part(*rest))
 
 
 def main() -> int:
-    """The command: 0 where nothing failed."""
+    """Runs the command; returns 0 if nothing failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.kernels.fuzz", description=__doc__)
     parser.add_argument("--what", choices=CHECKS, default="threads")
     parser.add_argument("--programs", type=int, default=20_000)

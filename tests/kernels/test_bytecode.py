@@ -1,4 +1,4 @@
-"""Kernels that have no source, as `exec` makes them: rebuilt from their bytecode, exactly or not at all."""
+"""Tests kernels without source, such as those made by `exec`: rebuilt from bytecode exactly, or rejected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cuprous.cuda import _bytecode
 
 GRID = "def f(out, a):\n    i = cuda.grid(1)\n"
 
-#: What every Python's bytecode is plain enough for.
+#: Programs that can be rebuilt from the bytecode of every supported Python.
 PLAIN = [
     GRID + "    out[i] = a[i] * 2 + 1\n",
     GRID + "    if i < a.size:\n        out[i] += a[i]\n",
@@ -28,7 +28,7 @@ PLAIN = [
 ]
 
 
-#: What no reader of plain statements reads.
+#: Programs that cannot be rebuilt.
 REFUSED = [
     "def f(out, a):\n    out[0] = sum([x for x in a])\n",
     "def f(out, a):\n    try:\n        out[0] = a[0]\n    except ValueError:\n        pass\n",
@@ -55,13 +55,13 @@ def test_kernels_made_by_exec(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_not_plain_is_refused(text: str) -> None:
+def test_unsupported_bytecode_is_rejected(text: str) -> None:
     assert _bytecode.source(made(text).__code__) is None
     with pytest.raises(cuda.errors.UnsupportedError, match=r"(?s)source of 'f' is not available.*hint: write"):
         cuda.jit(made(text))[1, 1](np.zeros(4), np.zeros(4))
 
 
-def test_variables_around_it_and_its_place_in_messages() -> None:
+def test_closure_variables_and_source_location_in_messages() -> None:
     space: dict[str, Any] = {"cuda": cuda}
     text = "def around(n):\n    def f(a):\n        a[cuda.grid(1)] = n + 1\n    return f\n"
     exec(text, space)
@@ -72,7 +72,7 @@ def test_variables_around_it_and_its_place_in_messages() -> None:
         cuda.jit(made("def f(a):\n    b = list(a)\n"))[1, 1](out)
 
 
-def test_another_program_is_never_taken_for_the_same() -> None:
+def test_rebuilt_programs_are_never_confused() -> None:
     facts = _bytecode.facts
     assert facts(made("def f(a):\n    a[0] = 1\n").__code__) != facts(made("def f(a):\n    a[0] = 1.0\n").__code__)
     assert facts(made("def f(a):\n    a[0] = 0.0\n").__code__) != facts(made("def f(a):\n    a[0] = -0.0\n").__code__)

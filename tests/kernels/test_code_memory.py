@@ -1,4 +1,4 @@
-"""Where the machine code of kernels lies on the CPU: in one piece, and in no more addresses than it needs."""
+"""Tests the placement of CPU machine code: contiguous, and using no more address space than needed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ def test_addresses_of_many_kernels() -> None:
 
 @pytest.fixture
 def cut_up_memory() -> Iterator[None]:
-    """A range longer than a call reaches is taken: what is large then lies below it, what is small in a hole above."""
+    """Reserves an address range longer than a call can reach.
+
+    Large allocations then lie below it, small ones in a hole above.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
@@ -55,12 +58,12 @@ def cut_up_memory() -> Iterator[None]:
     for hole in holes:
         assert libc.munmap(hole, HOLE) == 0
     yield
-    # Not the holes: what lies in them may be somebody's.
+    # The holes are not unmapped, because other code may have allocated in them.
     for low, high in zip([start, *(hole + HOLE for hole in holes)], [*holes, start + FAR], strict=True):
         libc.munmap(low, high - low)
 
 
-def test_functions_and_constants_lie_together(cut_up_memory: None) -> None:
+def test_functions_and_constants_are_within_call_range(cut_up_memory: None) -> None:
     for size in (10, 1_000_000):
         table = np.arange(size, dtype=np.float64)
 

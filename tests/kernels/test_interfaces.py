@@ -1,4 +1,4 @@
-"""What Numba's arrays, devices and streams show other libraries, and what kernels take from them."""
+"""Tests what Numba's arrays, devices and streams export to other libraries, and what kernels accept from them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import cuprous as cp
 from cuprous import _core, cuda
 from cuprous.cuda import _mapped
 
-from .test_raw import ON_GPU
+from .test_raw_kernels import ON_GPU
 
 
 @cuda.jit
@@ -23,7 +23,7 @@ def add(a, b, out):
 
 
 class Foreign:
-    """Another library's array, as CuPy's: it has no `__array_interface__`, and asking for its item is an error."""
+    """An array of another library, such as CuPy: it has no `__array_interface__`, and `item()` is an error."""
 
     def __init__(self, array: Any, dtype: Any = None) -> None:
         self.array, self.dtype, self.shape = array, np.dtype(dtype or array.dtype), array.shape
@@ -39,7 +39,7 @@ class Foreign:
         raise AssertionError
 
 
-def test_other_libraries_arrays_are_not_numbers() -> None:
+def test_foreign_arrays_are_not_scalars() -> None:
     a = cp.arange(3.0)
     if ON_GPU:
         add[1, 3](Foreign(a), Foreign(a), Foreign(a))
@@ -70,7 +70,7 @@ def an_h200(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_core, "device_properties", lambda index=0: known)
 
 
-def test_devices_in_numbas_words(an_h200: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_device_attributes_match_numba(an_h200: None, capsys: pytest.CaptureFixture[str]) -> None:
     device = cuda.get_current_device()
     assert device.compute_capability >= (9, 0)
     assert (device == cuda.Device(0), cuda.Device(0).compute_capability) == (True, "90")
@@ -102,7 +102,7 @@ def half(x):
 
 
 @pytest.mark.skipif(not ON_GPU, reason="only arrays on a GPU have the interface")
-def test_the_interface_names_the_stream() -> None:
+def test_array_interface_has_the_stream() -> None:
     plain, stream = cuda.to_device(np.arange(3.0)), cuda.stream()
     assert plain.__cuda_array_interface__["stream"] is None
     bound = cuda.device_array(3, stream=stream)
@@ -117,13 +117,13 @@ def test_the_interface_names_the_stream() -> None:
     assert out.copy_to_host().tolist() == [0, 0.5, 1]
 
 
-def test_a_mask_is_refused() -> None:
+def test_array_interface_mask_is_rejected() -> None:
     face = {"shape": (3,), "typestr": "<f8", "data": (0, False), "version": 3, "mask": object()}
     with pytest.raises(NotImplementedError, match="Masked arrays are not supported"):
         cuda.from_cuda_array_interface(face)
 
 
-def test_mapped_memory_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mapped_memory_has_array_interface(monkeypatch: pytest.MonkeyPatch) -> None:
     if not ON_GPU:
         monkeypatch.setattr(_mapped, "_memory", lambda kind, size, flags: (ctypes.c_char * size)())
         monkeypatch.setattr(_core, "get_device", lambda: "cuda:0")
@@ -135,7 +135,7 @@ def test_mapped_memory_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (face["shape"], face["strides"], face["typestr"]) == ((2, 4), (4, 12), "<f4")
         assert face["data"][0] == a.ctypes.data + 4
         assert (face["stream"], make(3).__cuda_array_interface__["stream"]) == (stream.handle or 1, None)
-        assert not hasattr(a + 1, "__cuda_array_interface__")  # memory of NumPy's
+        assert not hasattr(a + 1, "__cuda_array_interface__")  # NumPy's memory
         assert make(0).size == 0
 
 
@@ -156,7 +156,7 @@ def test_dates_on_a_device() -> None:
 
     between[1, 32](a, later, out)
     assert out.copy_to_host().tolist() == (dates + 3 - dates).tolist()
-    between[1, 32](dates, later, out)  # beside arrays of the host
+    between[1, 32](dates, later, out)  # with host arrays
     a[1:3] = dates[:2]
     assert (a[1], np.asarray(a[1:3]).tolist()) == (dates[0], dates[:2].tolist())
     with pytest.raises(TypeError, match="one unit"):
@@ -171,7 +171,7 @@ def test_dates_on_a_device() -> None:
     assert cuda.types.as_type(dates.dtype)[:] == cuda.types.int64[:]
 
 
-def test_words_of_errors() -> None:
+def test_error_messages_match_numba() -> None:
     for bad, error, message in (
         (((1, 2, 3, 4), 5), ValueError, r"griddim must be a sequence of 1, 2 or 3 integers, got \[1, 2, 3, 4\]"),
         ((1, ()), ValueError, r"blockdim must be a sequence of 1, 2 or 3 integers, got \[\]"),
@@ -208,7 +208,7 @@ def test_words_of_errors() -> None:
         unknown[1, 1](out)
 
 
-def test_approximate_division_by_zero_goes_on() -> None:
+def test_fastmath_division_by_zero_does_not_raise() -> None:
     def divide(r, x, y):
         r[0] = x / y
 

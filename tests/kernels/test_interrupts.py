@@ -1,4 +1,4 @@
-"""Kernels on the CPU that would run for ever, or call themselves for ever."""
+"""Tests CPU kernels with endless loops or endless recursion."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
     DEVICE != "cpu" or not hasattr(os, "fork"), reason="a kernel on a GPU cannot be stopped; needs POSIX signals"
 )
 
-#: The kernel is compiled before the clock starts: its first launch would not end.
+#: The kernel is compiled before the clock starts, because its first launch would not end.
 SETUP = """
 from cuprous import cuda
 a, lock = cp.zeros(64), cp.zeros(1, dtype="int64")
@@ -33,7 +33,7 @@ def spin(a):
 def endless(a, lock):
 """
 
-#: Bodies of kernels, and the shapes of their launches.
+#: Kernel bodies and their launch shapes.
 ENDLESS = {
     "while True": ("i = 0\nwhile True:\n    i += 1\n    a[0] = i", "1, 1"),
     "a while loop of lanes": ("i = cuda.grid(1)\nwhile a[i] < 1:\n    a[i] = a[i] * 0.5", "1, 64"),
@@ -119,7 +119,7 @@ def test_deep_recursion_works() -> None:
 
 @pytest.mark.slow
 def test_ctrl_c_leaves_kernels_of_other_threads_alone() -> None:
-    """Python interrupts the main thread only."""
+    """Python interrupts only the main thread."""
     setup = """
         import threading
         from cuprous import cuda

@@ -1,4 +1,4 @@
-"""The kernel language beside Python itself: each function runs as a kernel over some numbers and as plain Python."""
+"""Compares the kernel language with Python: each function runs as a kernel over some numbers and as plain Python."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def divide(a, b):
     return a // b, a % b
 
 
-# --- functions of two integers, and of two floats
+# --- functions of two integers and of two floats
 
 
 def arithmetic(a, b):
@@ -84,7 +84,7 @@ def logic(a, b):
     return (a > 0 and b > 0) or not (a < b)
 
 
-def operands_that_decide(a, b):
+def short_circuit_results(a, b):
     return (a or 7) + (b and 5)
 
 
@@ -161,7 +161,7 @@ def constants(a, b):
     return a * SCALE + PAIR[1] - PAIR[0] + Color.GREEN + int(TABLE[2] * 4)
 
 
-def a_name_twice(a, b):
+def shadowed_name(a, b):
     x = a + 1
     y = x * 2
     x = b * 0.5
@@ -227,9 +227,9 @@ def early_return(a, b):
 
 
 INTEGERS = [
-    arithmetic, true_division, floor_division, powers, bits, comparisons, chained, logic, operands_that_decide,
+    arithmetic, true_division, floor_division, powers, bits, comparisons, chained, logic, short_circuit_results,
     branches, loops, while_loop, counter_after_loop, swap, tuples, tuple_by_index, named_tuple, constants,
-    a_name_twice, grows, builtins, divmods, enumerates, inner_function, membership, conversions, dead_code,
+    shadowed_name, grows, builtins, divmods, enumerates, inner_function, membership, conversions, dead_code,
     early_return,
 ]  # fmt: skip
 
@@ -286,7 +286,7 @@ def run(function: Any, a: np.ndarray, b: np.ndarray, dtype: Any) -> np.ndarray:
 
 
 @pytest.mark.parametrize("function", INTEGERS, ids=lambda f: f.__name__)
-def test_of_integers(function: Any) -> None:
+def test_integer_functions_match_python(function: Any) -> None:
     grid = np.arange(-6, 9)
     a, b = (x.ravel().copy() for x in np.meshgrid(grid, grid))
     expected = [function(int(x), int(y)) for x, y in zip(a, b, strict=True)]
@@ -294,7 +294,7 @@ def test_of_integers(function: Any) -> None:
 
 
 @pytest.mark.parametrize("function", FLOATS, ids=lambda f: f.__name__)
-def test_of_floats(function: Any) -> None:
+def test_float_functions_match_python(function: Any) -> None:
     rng = np.random.default_rng(1)
     a, b = rng.normal(size=200) * 2, rng.normal(size=200) * 2
     expected = [function(float(x), float(y)) for x, y in zip(a, b, strict=True)]
@@ -314,7 +314,7 @@ def test_device_functions() -> None:
     np.testing.assert_array_equal(run(function, a, b, np.float64), expected)
 
 
-def test_types_are_numbas() -> None:
+def test_types_match_numba() -> None:
     @cuda.jit
     def kernel(out, f, u):
         out[0] = 7 // 2
@@ -327,8 +327,8 @@ def test_types_are_numbas() -> None:
     assert "double x" in source and "float y" in source and "uint64 z" in source
 
 
-def test_chains_look_at_operands_only_where_they_matter() -> None:
-    """As Python: neither a call nor an element behind a comparison that does not hold."""
+def test_comparison_chains_short_circuit() -> None:
+    """As in Python: no call or element access after a false comparison."""
 
     @cuda.jit(device=True)
     def counted(calls, i):
@@ -349,7 +349,7 @@ def test_chains_look_at_operands_only_where_they_matter() -> None:
 
 
 def test_integers_wrap_around_in_their_types() -> None:
-    """Also those that are known when the kernel is compiled, and those of which the sign is guessed."""
+    """Includes compile-time constants and integers whose sign is inferred."""
 
     @cuda.jit
     def kernel(out, small, wide):
@@ -364,7 +364,7 @@ def test_integers_wrap_around_in_their_types() -> None:
     assert out.tolist() == [1, 1, 60 - 56, 4]
 
 
-def test_a_kernel_that_calls_itself() -> None:
+def test_recursive_kernels() -> None:
     @cuda.jit
     def fill(a, n):
         if n > 0:
@@ -429,7 +429,7 @@ def third(n):
     return whole(n)
 
 
-def test_functions_that_call_one_another() -> None:
+def test_mutually_recursive_functions() -> None:
     @cuda.jit
     def orders(a):
         fall(a, a.size - 1)

@@ -1,4 +1,4 @@
-"""Launches: arguments, signatures, order with recorded work, errors."""
+"""Tests launches: arguments, signatures, ordering with recorded work, errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_device_arrays_are_used_in_place_and_in_order() -> None:
     np.testing.assert_array_equal(c.get(), np.arange(100) * 6)
 
 
-def test_views_and_words_of_numba() -> None:
+def test_views_and_numba_api() -> None:
     d = cuda.to_device(np.arange(20.0))
     out = cuda.device_array(10, np.float64)
     add[1, 16](d[::2], d[1::2], out)
@@ -104,7 +104,7 @@ def test_numbers_tuples_and_none() -> None:
     assert len(kernel.signatures) == 2
 
 
-def test_tuples_with_nothing_in_them() -> None:
+def test_empty_tuples() -> None:
     @cuda.jit
     def kernel(out, t):
         out[0] = len(t[0])
@@ -158,7 +158,7 @@ def test_forall_and_facts() -> None:
         a[1] = part[0] + table[1]
 
     assert shares.specialized
-    if not cuda.is_available():  # a GPU's compiler keeps them in registers
+    if not cuda.is_available():  # a GPU compiler keeps them in registers
         assert shares.get_shared_mem_per_block() == 20
         assert shares.get_const_mem_size() == 24
 
@@ -177,7 +177,7 @@ def test_arrays_of_the_host_keep_their_order() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
-def test_constant_arrays_hold_what_is_not_finite(dtype: str) -> None:
+def test_constant_arrays_with_nan_and_infinity(dtype: str) -> None:
     table = np.array([np.nan, np.inf, -np.inf, 1.5], dtype)
 
     @cuda.jit
@@ -191,7 +191,7 @@ def test_constant_arrays_hold_what_is_not_finite(dtype: str) -> None:
     np.testing.assert_array_equal(out, table)
 
 
-def test_kernels_for_some_types_only() -> None:
+def test_specialize() -> None:
     @cuda.jit
     def fill(a):
         a[cuda.grid(1)] = 7
@@ -211,7 +211,7 @@ def test_kernels_for_some_types_only() -> None:
         cuda.jit(launch_bounds=(1, 2, 3, 4))
 
 
-def test_errors_name_cause_place_and_cure() -> None:
+def test_errors_name_cause_location_and_fix() -> None:
     def check(function, *args, match, hint=None, error=errors.TypingError):
         with pytest.raises(error) as caught:
             cuda.jit(function)[1, 1](*args)
@@ -300,7 +300,7 @@ def test_wrong_launches() -> None:
         add[0, 32](a, a, a)
     with pytest.raises(ValueError, match="1200 threads a block > 1024 allowed"):
         add[1, 1200](a, a, a)
-    # No GPU takes these either.
+    # No GPU accepts these either.
     for grid, block, match in [
         ((1, 65536), 1, "65536 blocks along axis 1 of a grid > 65535"),
         (1, (1, 1, 65), "65 threads along axis 2 of a block > 64"),
@@ -312,7 +312,7 @@ def test_wrong_launches() -> None:
         add[1, 1](a, a, object())
 
 
-def test_places_of_errors_in_called_functions() -> None:
+def test_source_location_of_errors_in_called_functions() -> None:
     @cuda.jit(device=True)
     def inner(x):
         return x.nothing()
@@ -327,7 +327,7 @@ def test_places_of_errors_in_called_functions() -> None:
     assert "return x.nothing()" in text and "a[0] = inner(a[0])" in text
 
 
-def test_names_of_tuples_tell_overloads_apart() -> None:
+def test_named_tuple_types_select_overloads() -> None:
     @cuda.jit
     def kernel(out, p):
         out[0] = p.x
@@ -410,7 +410,7 @@ def test_digits_of_round_by_name() -> None:
     assert out[0] == 2.3
 
 
-def test_arrays_that_are_not_aligned() -> None:
+def test_misaligned_arrays() -> None:
     @cuda.jit
     def fill(a, b, pair):
         i = cuda.grid(1)
@@ -437,7 +437,7 @@ def test_arrays_that_are_not_aligned() -> None:
     assert out[0] == 10
 
 
-def test_launches_like_the_last_one_look_at_each_argument() -> None:
+def test_launch_cache_checks_each_argument() -> None:
     @cuda.jit
     def kernel(out, source, n, x):
         out[0] = source[0, 1] + n * 10 + x * 100

@@ -1,4 +1,4 @@
-"""libdevice by name, vectors, half precision."""
+"""Tests libdevice functions by name, vector types and half precision."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_vectors_are_made_of_numbers_and_vectors() -> None:
     assert out.tolist() == [1, 2, 3, 4, 9]
 
 
-def test_functions_of_halves() -> None:
+def test_half_precision_functions() -> None:
     @cuda.jit
     def from_half(out, x):
         a, b = x[0], x[1]

@@ -1,4 +1,4 @@
-"""CUDA C++ that kernels call, code of functions for others, handles between processes, warnings, and pickles."""
+"""Tests linked CUDA C++, exported device functions, IPC handles, warnings and pickling of kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cuprous import cuda
 from cuprous.cuda import _headers, _link, config
 from cuprous.cuda._ptx import ptx as ptx_of
 
-from .test_raw import ON_GPU
+from .test_raw_kernels import ON_GPU
 
 TWICE = """
 extern "C" __device__ int twice(int* result, int a) { *result = 2 * a; return 0; }
@@ -54,7 +54,7 @@ def test_functions_of_cuda_cpp(tmp_path: Path) -> None:
 
 
 @pytest.mark.nvrtc
-def test_what_is_linked_is_compiled_with_the_kernel() -> None:
+def test_linked_sources_are_compiled_with_the_kernel() -> None:
     kernel = kernel_of_twice(cuda.CUSource(TWICE))
     ptx = ptx_of(kernel, (cuda.float64[::1], cuda.int32[::1]), (9, 0))
     assert ".entry kernel" in ptx
@@ -67,7 +67,7 @@ def test_what_is_linked_is_compiled_with_the_kernel() -> None:
     assert ".entry other" in ptx_of(other, (cuda.int32[::1],), (8, 0))
 
 
-def test_what_cannot_be_linked(tmp_path: Path) -> None:
+def test_link_errors(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"Don't know how to link file with extension \.cuh"):
         cuda.jit("void()", link=["header.cuh"])(lambda: None)
     with pytest.raises(RuntimeError, match="with no extension"):
@@ -91,7 +91,7 @@ def test_what_cannot_be_linked(tmp_path: Path) -> None:
 
 
 @pytest.mark.nvrtc
-def test_headers_of_what_is_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_headers_of_linked_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "include"
     folder.mkdir()
     (folder / "factor.h").write_text("#define FACTOR 3\n")
@@ -116,7 +116,8 @@ def test_headers_of_what_is_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     absent = cuda.CUSource('#include <curand_kernel.h>\nextern "C" __device__ int times(int x) { return x; }')
     with mock.patch.object(_headers, "_folders", lambda: ()):
         other = cuda.jit(link=absent)(lambda r: None)
-    with pytest.raises(RuntimeError, match=r"curand_kernel\.h is a header of NVIDIA's .*pip install nvidia-curand"):
+    message = r"NVIDIA's header curand_kernel\.h is not installed: pip install nvidia-curand"
+    with pytest.raises(RuntimeError, match=message):
         ptx_of(other, (cuda.int32[::1],), (9, 0))
 
 
@@ -138,10 +139,10 @@ def test_device_code_is_declared_to_the_compiler(tmp_path: Path) -> None:
     code = kernel.cuda_code([cuda.float64[::1].key], True, True)
     assert 'extern "C" __device__ int twice(int*, int);' in code
     assert 'extern "C" __device__ double thrice(double);' in code
-    # What CUDA C++ defines is declared by it.
+    # Functions defined in CUDA C++ are declared there.
     mixed = cuda.jit(link=[cuda.CUSource(source), cuda.Fatbin(b"")])(kernel.py_func)
     assert "twice(int*, int);" not in mixed.cuda_code([cuda.float64[::1].key], True, True)
-    if not ON_GPU:  # compiled where something compiles here, and refused by the CPU
+    if not ON_GPU:  # compiled if a compiler is available, then rejected by the CPU
         with pytest.raises(NotImplementedError, match=r"is CUDA C.*GPU"):
             kernel[1, 1](np.zeros(1))
 
@@ -195,7 +196,7 @@ def test_callbacks_of_modules() -> None:
         del kernel
         assert len(seen) == 6
         return
-    kernel[1, 1](1)  # the CPU loads no modules
+    kernel[1, 1](1)  # the CPU does not load modules
     assert seen == []
     reference = weakref.ref(kernel)
     loaded = _link.loader([(source.setup_callback, source.teardown_callback), (None, None)], reference)
@@ -211,7 +212,7 @@ def test_callbacks_of_modules() -> None:
 
 
 @pytest.mark.skipif(not ON_GPU, reason="the CPU loads no modules")
-def test_callbacks_may_launch_the_kernel_that_they_are_told_of() -> None:
+def test_module_callbacks_may_launch_their_kernel() -> None:
     seen = []
 
     def launch(module: Any) -> None:
@@ -220,7 +221,7 @@ def test_callbacks_may_launch_the_kernel_that_they_are_told_of() -> None:
         kernel[1, 1](x)
         assert x[0] == 1
         if len(seen) == 1:
-            kernel[1, 1](np.zeros(1, np.float32))  # a module of its own
+            kernel[1, 1](np.zeros(1, np.float32))  # loads its own module
 
     @cuda.jit(link=[cuda.CUSource("__device__ int number = 0;", setup_callback=launch)])
     def kernel(x):
@@ -238,14 +239,14 @@ def add(x, y):
 
 
 @pytest.mark.nvrtc
-def test_code_of_functions_for_others() -> None:
+def test_compiled_device_functions_for_other_tools() -> None:
     ptx, returns = cuda.compile(add, "int32(int32, int32)", cc=(8, 0))
     assert returns is cuda.int32
     assert ".visible .func  (.param .b32 func_retval0) add(" in ptx
     ptx, returns = cuda.compile(add, (cuda.float32, cuda.float64), abi_info={"abi_name": "_Z3sumfd"}, cc=(9, 0))
     assert (returns, ".param .b64 func_retval0) _Z3sumfd(" in ptx) == (cuda.float64, True)
     ptx, _ = cuda.compile_ptx(lambda x: x, "int32(int32)", device=True)
-    assert ".param .b32 func_retval0) _lambda_(" in ptx  # Numba's own: the result through a pointer, then 0
+    assert ".param .b32 func_retval0) _lambda_(" in ptx  # Numba's ABI: the result through a pointer, then 0
     code, _ = cuda.compile(lambda x: x / 2, "complex128(complex128)", output="ltoir", cc=(8, 0))
     assert isinstance(code, bytes)
     assert len(code) > 100
@@ -256,7 +257,7 @@ def test_code_of_functions_for_others() -> None:
     assert all(word in bounded for word in (".maxntid 128", ".minnctapersm 2", ".maxclusterrank 4"))
 
 
-def test_functions_that_are_not_compiled_for_others() -> None:
+def test_functions_not_exportable_to_other_tools() -> None:
     with pytest.raises(NotImplementedError, match="The C ABI is not supported for kernels"):
         cuda.compile(add, (cuda.int32,) * 2, device=False, abi="c")
     with pytest.raises(NotImplementedError, match="Unsupported ABI: fastcall"):
@@ -268,7 +269,7 @@ def test_functions_that_are_not_compiled_for_others() -> None:
 
 
 @pytest.mark.nvrtc
-def test_arrays_of_functions_for_others_come_in_parts() -> None:
+def test_exported_functions_take_arrays_as_members() -> None:
     def scaled(x, factor, y):
         i = cuda.grid(1)
         if i < y.shape[0]:
@@ -286,7 +287,7 @@ def test_arrays_of_functions_for_others_come_in_parts() -> None:
         cuda.compile(lambda x: x[0], (cuda.int32[::1],), device=False)
 
 
-def test_handles_are_of_memory_on_gpus() -> None:
+def test_ipc_handles_need_gpu_memory() -> None:
     a = cp.arange(3)
     if ON_GPU:
         handle = pickle.loads(pickle.dumps(a.get_ipc_handle()))
@@ -303,7 +304,7 @@ def first(a, n):
     a[0] = n
 
 
-def test_warnings_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opt_in_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
     a = np.zeros(3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -356,7 +357,7 @@ def test_kernels_without_a_name_are_pickled_by_their_code() -> None:
     assert pickle.loads(pickle.dumps(double))(np.arange(3)).tolist() == [0, 2, 4]
 
 
-def test_rows_of_the_only_types_are_cast_within_their_kind() -> None:
+def test_guvectorize_casts_within_a_kind() -> None:
     @cuda.guvectorize(["void(int32, int32[:], int32[:])"], "(),(t)->(t)")
     def scaled(a, b, out):
         for i in range(b.size):
@@ -370,7 +371,7 @@ def test_rows_of_the_only_types_are_cast_within_their_kind() -> None:
         scaled(2.5, b)
 
 
-def test_a_debugged_function_without_source_is_told_of() -> None:
+def test_debug_without_source_warns() -> None:
     space: dict[str, Any] = {}
     exec("def hidden(a):\n    a[0] = 3\n", space)
     a = np.zeros(1)

@@ -1,4 +1,4 @@
-"""Integers that are written in a kernel, or known to it: 64 bits of them, or an error."""
+"""Tests integer literals and constants in kernels: they fit into 64 bits or raise an error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run(function: Callable[..., Any], dtype: str) -> int:
     return int(out[0])
 
 
-def test_what_fits() -> None:
+def test_literals_that_fit() -> None:
     def lowest(a):
         a[0] = -(2**63)
 
@@ -50,7 +50,7 @@ def test_what_fits() -> None:
     assert run(known, "int64") == 1 - 2**63
 
 
-def test_what_is_too_large() -> None:
+def test_literals_too_large_raise() -> None:
     def power(a):
         a[0] = 2**200
 
@@ -77,7 +77,7 @@ def test_what_is_too_large() -> None:
             run(function, "int64")
 
 
-def test_tuples_that_are_nested_deeply() -> None:
+def test_deeply_nested_tuples() -> None:
     deep: Any = 1
     for _ in range(10_000):
         deep = (deep,)

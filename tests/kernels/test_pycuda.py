@@ -1,4 +1,5 @@
-"""PyCUDA's modules. What is CUDA C++ is compiled and refused on a CPU (see test_raw.on_gpu); all else runs anywhere."""
+"""Tests PyCUDA's modules. CUDA C++ is compiled and then rejected on a CPU (see test_raw_kernels.on_gpu); the rest runs
+anywhere."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from cuprous.pycuda.elementwise import ElementwiseKernel
 from cuprous.pycuda.reduction import ReductionKernel
 from cuprous.pycuda.scan import ExclusiveScanKernel, InclusiveScanKernel
 
-from .test_raw import ON_GPU, on_gpu
+from .test_raw_kernels import ON_GPU, on_gpu
 
 RNG = np.random.default_rng(0)
 
@@ -147,7 +148,7 @@ def test_source_module() -> None:
 
 
 @pytest.mark.nvrtc
-def test_constants_that_nvcc_has_unasked() -> None:
+def test_predefined_nvcc_constants() -> None:
     kernel = "__global__ void k(float *x) { x[0] = M_PI + FLT_MAX + INT_MAX; }"
     for head in (
         "#include <float.h>\n#include <cmath>\n",
@@ -175,7 +176,7 @@ def test_sources_are_compiled_without_nvcc() -> None:
 # --- arrays
 
 
-def test_arrays_there_and_back() -> None:
+def test_array_round_trip() -> None:
     a = RNG.random((4, 5), np.float32)
     g = gpuarray.to_gpu(a)
     assert (g.shape, g.dtype, g.size, g.ndim, g.nbytes, g.itemsize) == (a.shape, a.dtype, 20, 2, 80, 4)
@@ -184,7 +185,7 @@ def test_arrays_there_and_back() -> None:
     np.testing.assert_array_equal((g / 2).get(), a)
     np.testing.assert_array_equal(gpuarray.to_gpu(np.asfortranarray(a)).get(), a)
     np.testing.assert_array_equal(drv.from_device(g.gpudata, a.shape, a.dtype), 2 * a)
-    reshaped = g.reshape(2, -1, order="F")  # the same memory, in another order
+    reshaped = g.reshape(2, -1, order="F")  # the same memory in another order
     np.testing.assert_array_equal(reshaped.get(), (2 * a).ravel().reshape((2, 10), order="F"))
     np.testing.assert_array_equal(reshaped.reshape((4, 5)).get(), 2 * a)
     assert int(reshaped.gpudata) == int(g.gpudata)
@@ -203,7 +204,7 @@ def test_arrays_there_and_back() -> None:
 
 
 class Counting:
-    """An allocator that notes what it is asked for, and gives memory in one of the ways that are known."""
+    """An allocator that records requested sizes and returns memory in one of the supported forms."""
 
     def __init__(self, give: Any) -> None:
         self.asked: list[int] = []
@@ -215,7 +216,7 @@ class Counting:
 
 
 class Held:
-    """Memory that only says where it is."""
+    """Memory that only exposes its address."""
 
     def __init__(self, allocation: Any) -> None:
         self.allocation, self.ptr = allocation, int(allocation)
@@ -308,7 +309,7 @@ def test_strides_of_contiguous_arrays() -> None:
         gpuarray.GPUArray((3, 4), np.int32, strides=(32, 4))
 
 
-def test_what_is_asked_for_in_vain_is_refused() -> None:
+def test_unsupported_requests_raise() -> None:
     x = gpuarray.zeros(3, np.float32)
     for word, refused in {
         "add_timer": lambda: x.mul_add(1, x, 1, add_timer=print),
@@ -357,7 +358,7 @@ def test_contexts_of_several_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drv.Context.get_device() == second
     primary.push()
     assert drv.Context.get_device() == first
-    context.detach()  # it is not the current one
+    context.detach()  # not the current context
     drv.Context.pop()
     assert drv.Context.get_device() == second
     context.detach()

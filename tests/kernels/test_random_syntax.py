@@ -1,4 +1,4 @@
-"""Whatever is given for a kernel, there is code or a readable error; more by `python -m tests.kernels.fuzz`."""
+"""Any text given as a kernel compiles or raises a readable error; `python -m tests.kernels.fuzz` runs more."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def test_random_syntax_never_breaks_the_compiler(what: str, least: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [7027832, 7042824])
-def test_lines_that_are_no_longer_those_of_the_function(seed: int) -> None:
+def test_stale_source_lines(seed: int) -> None:
     CHECKS["bytes"](seed)

@@ -1,4 +1,4 @@
-"""Random kernels whose threads wait at barriers and share memory agree with Python's generators, one a thread."""
+"""Compares random kernels with barriers and shared memory with Python generators, one per thread."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 from cuprous import cuda
 from cuprous.cuda import errors
 
-from .test_random import Small, Writer, checked, compiled
+from .test_random_kernels import Small, Writer, checked, compiled
 
 PROGRAMS = int(os.environ.get("CUPROUS_KERNEL_PROGRAMS", "150"))
-#: Whole groups of lanes, groups and a rest, rests alone, rows.
+#: Block shapes: full lane groups, groups and a remainder, a remainder alone, rows.
 SHAPES = [(16, 1), (33, 1), (7, 2), (32, 2), (16, 3), (20, 2)]
 A = np.array([3, -7, 12, 0, 5, -1, 100, -20, 8])
 B = np.array([0, 255, 7, 128, 3, 90, 1, 2, 64], np.uint8)
@@ -45,7 +45,7 @@ def f(a, b, c, d, e, out, u, s, t, y, m, n):
 
 
 class Threads(Writer):
-    """Writes a random kernel without races: between two barriers threads write what is theirs, or read all."""
+    """Writes a random kernel without races: between barriers a thread writes its own elements, or reads any."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -89,7 +89,7 @@ class Threads(Writer):
         return self.random.choice(["u", "u + 1", "u * 2", "u % 3", "n", "a[u % 9]"])
 
     def level(self, indent: int, count: int) -> None:
-        """Statements that all threads of a block come to."""
+        """Writes statements that all threads of a block reach."""
         for _ in range(count):
             pick, known = self.random.random(), list(self.names)
             self.reads = self.random.random() < 0.5
@@ -126,7 +126,7 @@ class Threads(Writer):
                 self.names = [*known, step]
 
     def stride(self, indent: int) -> None:
-        """A loop in which threads side by side go through an array together."""
+        """Writes a loop in which neighboring threads read neighboring elements of an array."""
         choice = self.random.choice
         self.loops += 1
         q, first = f"q{self.loops}", choice(["0", "u", "m"])
@@ -171,7 +171,7 @@ def _vote(kind: str) -> Any:
 
 
 def evaluated(text: str, shape: tuple[int, int], u: int) -> list[int]:
-    """What the threads of a block leave, one step of all of them after another."""
+    """Returns what the threads of a block compute, run step by step between barriers."""
     function = checked(text)
     function.__globals__.update({f"vote_{kind}": _vote(kind) for kind in ("count", "and", "or")})
     n = shape[0] * shape[1]
@@ -197,7 +197,7 @@ def evaluated(text: str, shape: tuple[int, int], u: int) -> list[int]:
 
 
 def check(seed: int) -> None:
-    """The kernel of that number."""
+    """Checks the kernel of that seed."""
     shape, u = SHAPES[seed % len(SHAPES)], seed % 7
     kernel, python = Threads(seed).texts()
     try:

@@ -1,4 +1,4 @@
-"""Records: fields read and written, nested, arrays as fields, whole records, parts of arrays."""
+"""Tests records: reading and writing fields, nested records, array fields, whole records, slices of arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RECORD = np.dtype([("a", np.float64), ("b", np.int32), ("c", np.complex64), ("in
 
 @pytest.fixture(autouse=True, params=["here", "elsewhere"])
 def _device(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The device under test, and a second CPU, to which arrays of the host are copied as to a GPU."""
+    """Sets the device under test, then a second CPU to which host arrays are copied as to a GPU."""
     if request.param == "elsewhere":
         if DEVICE != "cpu":
             pytest.skip("a GPU is elsewhere itself")
@@ -31,7 +31,7 @@ def _device(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def run(function: Any, *args: Any) -> None:
-    """Runs a kernel; its CUDA C++ is at least written."""
+    """Runs a kernel and generates its CUDA C++."""
     kernel = cuda.jit(function)
     kernel[1, 1](*args)
     assert "__global__" in kernel.cuda_source()
@@ -99,13 +99,13 @@ def test_shared_and_local_arrays_of_records() -> None:
     assert out[0] == 4.5
 
 
-def test_a_signature_says_records() -> None:
+def test_signatures_with_record_types() -> None:
     record = types.Record(INNER)
     kernel = cuda.jit((record[:], float32[:]))(lambda r, out: None)
     assert len(kernel.signatures) == 1
 
 
-def test_fields_that_are_not_there_or_not_aligned() -> None:
+def test_missing_and_misaligned_fields_raise() -> None:
     def wrong(r):
         r[0].x = 1
 
@@ -119,7 +119,7 @@ def test_fields_that_are_not_there_or_not_aligned() -> None:
         run(loose, np.zeros(1, [("x", np.int8), ("y", np.float64)]))
 
 
-def test_parts_of_arrays_are_filled() -> None:
+def test_slice_assignment_fills() -> None:
     def fill(a, b):
         a[1:3] = 7
         a[4:] = b[:2]
@@ -134,7 +134,7 @@ PARTICLE = np.dtype([("x", np.float32), ("v", np.float64, (2,)), ("n", np.int32)
 
 
 def test_records_on_a_device() -> None:
-    """Text among the fields is carried along."""
+    """Text fields are copied with the others."""
     host = np.zeros(5, PARTICLE)
     host["x"], host["name"] = np.arange(5), "abc"
     on_device = cuda.to_device(host)

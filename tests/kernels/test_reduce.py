@@ -1,4 +1,4 @@
-"""Reductions of arrays with a function of two values."""
+"""Tests `cuda.reduce`: reductions of arrays by a function of two values."""
 
 from __future__ import annotations
 

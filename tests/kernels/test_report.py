@@ -1,4 +1,4 @@
-"""`cuprous kernels`, and CUPROUS_DEBUG."""
+"""Tests `cuprous kernels` and CUPROUS_DEBUG."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from cuprous._tools import kernel_report as report
 from cuprous.cuda._occupancy import MULTIPROCESSORS, blocks_per_multiprocessor, occupancy
 
-from .test_raw import ON_GPU
+from .test_raw_kernels import ON_GPU
 
 PROGRAM = """
 import sys
@@ -108,13 +108,13 @@ cp.RawModule(code=code).get_function("second")((200,), (128,), (cp.ones(128, cp.
 
 
 @pytest.mark.nvrtc
-def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert report.main(["no/such.py"]) == 2
     assert "there is no file 'no/such.py'" in capsys.readouterr().err
 
 
 def test_kernels_of_cuda_cpp(tmp_path: Path) -> None:
-    """A CPU refuses the launch, and the kernel is listed all the same."""
+    """A CPU rejects the launch, but the kernel is still listed."""
     result = run(tmp_path, "kernels", "--json", "--arch", "sm_90", "FILE", program=RAW)
     (second,) = json.loads(result.stdout)
     assert (second["kernel"], second["dynamic_shared"], second["grid"]) == ("second", 512, [200])
@@ -149,14 +149,14 @@ def test_advice() -> None:
 def test_occupancy() -> None:
     assert occupancy(90, 256, 32, 0) == (1.0, 8, "threads")
     assert occupancy(90, 256, 64, 0) == (0.5, 4, "registers")
-    assert occupancy(80, 1024, 65, 0)[1] == 0  # 65 * 1024 registers are more than there are
+    assert occupancy(80, 1024, 65, 0)[1] == 0  # 65 * 1024 registers exceed the register file
     assert occupancy(90, 32, 16, 0) == (0.5, 32, "blocks")
     assert occupancy(86, 256, 0, 30 << 10) == (0.5, 3, "shared memory")
     assert occupancy(999, 256, 32, 0) == occupancy(121, 256, 32, 0)
     assert blocks_per_multiprocessor(33, 0, 0, *MULTIPROCESSORS[90])["threads"] == 32
 
 
-def test_what_the_assembler_says() -> None:
+def test_ptxas_output_is_parsed() -> None:
     log = (
         "ptxas info    : 0 bytes gmem\nptxas info    : Function properties for k\n"
         "ptxas         .     48 bytes stack frame, 12 bytes spill stores, 8 bytes spill loads\n"
@@ -167,7 +167,7 @@ def test_what_the_assembler_says() -> None:
         report.facts_of("")
 
 
-def test_debug_tells_of_launches(tmp_path: Path) -> None:
+def test_debug_prints_launches(tmp_path: Path) -> None:
     result = run(tmp_path, "FILE", CUPROUS_DEBUG="1")
     assert result.returncode == 0, result.stderr
     assert "cuprous: halve compiled for (array(float32, 1d, C), array(float32, 1d, C))" in result.stderr
@@ -189,7 +189,7 @@ def test_debug_tells_of_launches(tmp_path: Path) -> None:
         ("sys.exit('no')", "exit code no"),
     ],
 )
-def test_a_program_that_ends_early_is_reported_until_there(tmp_path: Path, end: str, why: str) -> None:
+def test_report_of_a_program_that_ends_early(tmp_path: Path, end: str, why: str) -> None:
     result = run(tmp_path, "kernels", "FILE", program=PROGRAM.replace("spills[1, 32](a, a)", f"import os\n{end}"))
     assert (result.returncode, why in result.stderr) == (1, True), result.stderr
     assert "1 kernel of" in result.stdout
@@ -197,7 +197,7 @@ def test_a_program_that_ends_early_is_reported_until_there(tmp_path: Path, end: 
 
 
 @pytest.mark.nvrtc
-def test_a_kernel_that_does_not_compile_hides_no_other(tmp_path: Path) -> None:
+def test_uncompilable_kernel_does_not_hide_others(tmp_path: Path) -> None:
     broken = 'cp.RawKernel("__global__ void broken() { missing(); }", "broken")((1,), (1,), ())'
     program = PROGRAM.replace("spills[1, 32](a, a)", broken)
     result = run(tmp_path, "kernels", "FILE", program=program)

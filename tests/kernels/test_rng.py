@@ -1,4 +1,4 @@
-"""`cuda.random`: the numbers of the published algorithms, and those that Numba draws."""
+"""Tests `cuda.random` against the published algorithms and against Numba."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def rotl(x: int, k: int) -> int:
 
 
 def step(state: Pair) -> Pair:
-    """The generator as Blackman and Vigna publish it, rotations 55, 14, 36."""
+    """Advances the generator as published by Blackman and Vigna, with rotations 55, 14, 36."""
     s0, s1 = state
     s1 ^= s0
     return rotl(s0, 55) ^ s1 ^ (s1 << 14 & MASK), rotl(s1, 36)
 
 
 def jump(state: Pair) -> Pair:
-    """2**64 steps, as published."""
+    """Advances by 2**64 steps, as published."""
     t0 = t1 = 0
     for word in (0xBEAC0467EBA5FACB, 0xD86B048B86AA9922):
         for bit in range(64):
@@ -58,7 +58,7 @@ def test_states_are_those_of_the_published_algorithm(n: int, seed: int, start: i
     assert pairs(random.create_xoroshiro128p_states(n, seed, subsequence_start=start)) == expected
 
 
-def test_states_far_apart_are_reached_without_going_there() -> None:
+def test_jump_ahead_reaches_distant_states() -> None:
     far = random.create_xoroshiro128p_states(300, seed=-1, subsequence_start=1 << 40)
     near = random.create_xoroshiro128p_states(1, seed=MASK, subsequence_start=(1 << 40) + 299)
     assert pairs(far)[299:] == pairs(near)
@@ -79,8 +79,8 @@ def draw(states, out):
             out[i, k + 3] = random.xoroshiro128p_normal_float64(states, i)
 
 
-def test_numbers_are_those_of_numba() -> None:
-    """Drawn by Numba 0.68.1's simulator from seed 42, starting at sequence 5."""
+def test_draws_match_numba() -> None:
+    """The expected values are drawn by Numba 0.68.1's simulator from seed 42, starting at sequence 5."""
     expected = [
         [0.3929583430290222, 0.013723888230359305, 2.231766648581848, -0.8081029221135883,
          0.8351267576217651, 0.22385278611228554, 1.4857870324431763, -0.6847168039868424],
@@ -124,7 +124,7 @@ PHILOX = [
 
 @pytest.mark.parametrize(("words", "expected"), PHILOX)
 def test_philox_is_as_published(words: list[int], expected: list[int]) -> None:
-    """The known answers that come with Random123."""
+    """The expected values are the known answers of Random123."""
 
     @cuda.jit
     def kernel(w, out):

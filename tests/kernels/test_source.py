@@ -1,4 +1,4 @@
-"""Where the source of a function is found, and that places in messages are those of its file."""
+"""Tests how the source of a function is found, and that messages name the location in its file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from cuprous import cuda
 from cuprous.cuda import _jit, _source
 
-#: Functions that fill `a`, however they are laid out: their names, and the text of a module.
+#: Functions that fill `a`, in unusual source layouts: their names, and the text of a module.
 TEXT = '''\
 from cuprous import cuda
 
@@ -127,7 +127,7 @@ def test_lambdas_of_larger_expressions(module: ModuleType) -> None:
     assert out[0] == 7
 
 
-def test_places_in_messages() -> None:
+def test_source_locations_in_messages() -> None:
     def indented(a):
         a[0] = nonsense(3)  # noqa: F821
 
@@ -200,8 +200,8 @@ def caller(a):
         lambda t: "",
     ],
 )
-def test_files_that_changed_after_the_import(tmp_path: Path, change: Callable[[str], str]) -> None:
-    """What Python runs is what kernels do, or it is refused; functions and lambdas of one name are distinguished."""
+def test_source_files_changed_after_import(tmp_path: Path, change: Callable[[str], str]) -> None:
+    """A kernel does what Python runs or is rejected; functions and lambdas with the same name are distinguished."""
     module = loaded(tmp_path / "twins.py", TWINS)
     later = change(TWINS)
     (tmp_path / "twins.py").write_text(later)
@@ -229,7 +229,7 @@ def test_files_that_changed_after_the_import(tmp_path: Path, change: Callable[[s
             _source.parse(module.table[1])
 
 
-def test_a_body_that_changed_is_refused(tmp_path: Path) -> None:
+def test_changed_body_is_rejected(tmp_path: Path) -> None:
     text = "def kern(a):\n    a[0] = 1 if a[1] > 2 and a.size else 3\n    b = [x for x in a]\n"
     module = loaded(tmp_path / "refused.py", text)
     (tmp_path / "refused.py").write_text(text.replace("1 if", "5 if"))
@@ -237,7 +237,7 @@ def test_a_body_that_changed_is_refused(tmp_path: Path) -> None:
         _source.parse(module.kern)
 
 
-def test_what_a_decorator_made_is_what_runs() -> None:
+def test_decorated_functions_run_as_decorated() -> None:
     def tripled(function):
         @functools.wraps(function)
         def inner(a):
@@ -255,7 +255,7 @@ def test_what_a_decorator_made_is_what_runs() -> None:
     assert out[0] == 3
 
 
-def test_assertions_that_pytest_rewrote() -> None:
+def test_assertions_rewritten_by_pytest() -> None:
     def kern(a):
         assert a.size > 0, "empty"
         a[0] = 5

@@ -1,4 +1,4 @@
-"""Threads, blocks and memory: grids, barriers, shared and local arrays, atomic operations, warps."""
+"""Tests threads, blocks and memory: grids, barriers, shared and local arrays, atomic operations, warps."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_reduction_with_dynamic_shared_memory() -> None:
     assert out[0] == a.sum() and out[1] == 128
 
 
-def test_threads_that_end_early_are_not_waited_for() -> None:
+def test_barriers_ignore_threads_that_returned() -> None:
     @cuda.jit
     def kernel(out):
         t = cuda.threadIdx.x
@@ -296,7 +296,7 @@ def test_printing(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().out == "element 0 is 1.500000 True\nelement 1 is 2.000000 True\n"
 
 
-def test_a_shape_that_is_a_tuple_goes_through_calls() -> None:
+def test_tuple_shapes_pass_through_calls() -> None:
     @cuda.jit(device=True)
     def mirrored(out, shape, kind):
         tile = cuda.shared.array(shape, kind)
@@ -355,7 +355,7 @@ def test_groups_know_their_threads() -> None:
         other[1, 1](np.zeros(1))
 
 
-def test_a_grid_of_too_many_threads_is_refused_before_anything_is_made() -> None:
+def test_oversized_grid_is_rejected_before_allocation() -> None:
     @cuda.jit
     def wait(a):
         part = cuda.shared.array(6000, np.float64)

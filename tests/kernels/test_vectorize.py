@@ -1,4 +1,4 @@
-"""`vectorize` and `guvectorize`: beside NumPy, and with Numba's rules for signatures and outputs."""
+"""Tests `vectorize` and `guvectorize` against NumPy, with Numba's rules for signatures and outputs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_reduce(n: int) -> None:
         add.reduce(np.zeros(0))
 
 
-def test_types_follow_from_arguments_where_no_signature_is_given() -> None:
+def test_types_are_inferred_without_a_signature() -> None:
     @cuda.vectorize
     def sinc(x):
         return 1.0 if x == 0 else math.sin(x) / x
@@ -104,7 +104,7 @@ def test_cupys_vectorize() -> None:
         cp.vectorize(abs, excluded={0})
 
 
-# --- functions of rows
+# --- generalized ufuncs
 
 
 @cuda.guvectorize(["void(float32[:,:], float32[:,:], float32[:,:])"], "(m,n),(n,p)->(m,p)", target="cuda")
@@ -138,7 +138,7 @@ def test_products_of_stacks() -> None:
         product(a, b[0, 0])
 
 
-def test_numbers_and_rows() -> None:
+def test_guvectorize_scalars_and_rows() -> None:
     for x in (np.arange(12, dtype=np.int32).reshape(4, 3), np.arange(6.0).reshape(3, 2)[:, ::-1]):
         np.testing.assert_array_equal(row_sum(x), x.sum(1))
         out = np.empty(len(x), x.dtype)
@@ -166,7 +166,7 @@ def test_numbers_and_rows() -> None:
     np.testing.assert_array_equal(out, np.arange(2, 6))
 
 
-def test_types_and_extents_that_only_the_output_says() -> None:
+def test_types_and_extents_from_the_output() -> None:
     @cuda.guvectorize("(n)->(k)")
     def first(x, out):
         for i in range(out.size):

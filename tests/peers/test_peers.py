@@ -51,7 +51,7 @@ def test_names_of_tests() -> None:
     assert key_of("f", "test_b[a::b-[1]]") == ("f", "test_b")
 
 
-def test_statements_may_fail(tmp_path: Path) -> None:
+def test_failed_statements_bind_stand_ins(tmp_path: Path) -> None:
     source = tmp_path / "module.py"
     source.write_text(
         "from __future__ import annotations\n"
@@ -111,7 +111,7 @@ def test_names_of_numpy() -> None:
         numpy.testing.assert_equal(cp.arange(3), np.zeros(3))
 
 
-def test_names_that_are_lent() -> None:
+def test_stand_in_modules() -> None:
     code = """
 from cuprous import cuda
 from tests.peers import cupy_names, numba_names

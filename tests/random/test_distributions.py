@@ -304,7 +304,7 @@ def test_nan_makes_nan(name: str) -> None:
     assert np.isnan(host(getattr(default_rng(1), name)(*NANS[name], size=3))).all()
 
 
-def test_ranges_may_fall_in_the_older_interface() -> None:
+def test_legacy_uniform_accepts_reversed_bounds() -> None:
     x = host(RandomState(1).uniform(1.0, 0.0, 100))
     assert (x > 0).all() and (x <= 1).all()
 

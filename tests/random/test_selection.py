@@ -138,7 +138,7 @@ def test_other_mistakes() -> None:
 
 
 @pytest.mark.parametrize(("n", "count"), [(1 << 31, 500), (1 << 40, 10), (1 << 22, 1 << 18), (5_000_001, 1)])
-def test_few_of_many(n: int, count: int) -> None:
+def test_small_samples_of_large_populations(n: int, count: int) -> None:
     """Memory is that of the sample: ordering 2**40 numbers would need 16 TB."""
     rng = cp.random.default_rng(3)
     drawn = host(rng.choice(n, count, replace=False))
@@ -146,7 +146,7 @@ def test_few_of_many(n: int, count: int) -> None:
     assert (drawn == host(cp.random.default_rng(3).choice(n, count, replace=False))).all()
 
 
-def test_few_of_many_are_even() -> None:
+def test_small_samples_are_uniform() -> None:
     rng = cp.random.default_rng(5)
     drawn = np.concatenate([host(rng.choice(1 << 22, 1 << 18, replace=False)) for _ in range(4)])
     assert stats.chisquare(np.histogram(drawn, 64, (0, 1 << 22))[0]).pvalue > 1e-3

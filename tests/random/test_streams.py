@@ -112,7 +112,7 @@ def test_default_rng_keeps_generators() -> None:
         Generator(5)  # type: ignore[arg-type]
 
 
-def test_state_returns_to_a_place() -> None:
+def test_state_can_be_restored() -> None:
     rng = default_rng(9)
     rng.random(10)
     state = rng.bit_generator.state
@@ -125,7 +125,7 @@ def test_state_returns_to_a_place() -> None:
             rng.bit_generator.state = bad  # type: ignore[assignment]
 
 
-def test_pickle_keeps_the_place() -> None:
+def test_pickle_keeps_the_position() -> None:
     for rng in (default_rng(4), RandomState(4)):
         rng.uniform(size=3)
         twin = pickle.loads(pickle.dumps(rng))

@@ -20,7 +20,7 @@ def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUPROUS_CHECK_CUDA", raising=False)
 
 
-def test_measured_kept_shown_and_used(tmp_path: Path) -> None:
+def test_calibration_is_saved_shown_and_used(tmp_path: Path) -> None:
     here = {"CUPROUS_CACHE_DIR": str(tmp_path)}
     before = command("calibrate", "--show", **here)
     assert before.returncode == 1
@@ -55,7 +55,7 @@ def test_measured_kept_shown_and_used(tmp_path: Path) -> None:
     assert "number of GPUs" in refused.stderr
 
 
-def test_nowhere_to_keep_it(tmp_path: Path) -> None:
+def test_calibration_without_a_writable_folder(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
     done = command("calibrate", "--quick", CUPROUS_CACHE_DIR=str(file))
@@ -99,7 +99,7 @@ def test_an_interruption_keeps_the_figures_from_before(tmp_path: Path) -> None:
     assert list(tmp_path.glob("machine*")) == [file]
 
 
-def test_other_programs_are_noticed(tmp_path: Path) -> None:
+def test_busy_machine_is_reported(tmp_path: Path) -> None:
     """Figures that were measured beside other work are used, and never without saying so."""
     here = {"CUPROUS_CACHE_DIR": str(tmp_path)}
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]

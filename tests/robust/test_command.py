@@ -120,7 +120,7 @@ def test_demo_as_json_and_picture(tmp_path: Path) -> None:
     assert len(root.findall(".//{*}rect")) >= 10
 
 
-def test_demo_is_plain_where_it_is_no_terminal() -> None:
+def test_demo_is_plain_without_a_terminal() -> None:
     done = command("demo", "--quick", "--only", "add,small")
     assert done.returncode == 0
     assert "\x1b" not in done.stdout + done.stderr
@@ -200,7 +200,7 @@ def test_demo_has_no_time_below_the_memory_bound() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
-def test_demo_tells_a_terminal_how_far_it_is() -> None:
+def test_demo_shows_progress_in_a_terminal() -> None:
     ours, theirs = os.openpty()
     line = [sys.executable, "-m", "cuprous", "demo", "--quick", "--only", "add,small"]
     done = subprocess.run(line, stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=300, check=False)

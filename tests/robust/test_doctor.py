@@ -109,7 +109,7 @@ def test_a_container_without_the_gpu(machine: Machine) -> None:
     ("place", "cure"),
     [(None, "restart the machine"), ("/.dockerenv", "NVIDIA_DRIVER_CAPABILITIES"), ("WSL", "in Windows")],
 )
-def test_nodes_without_a_driver(machine: Machine, place: str | None, cure: str) -> None:
+def test_device_nodes_without_a_driver(machine: Machine, place: str | None, cure: str) -> None:
     machine.card().nodes()
     if place == "WSL":
         machine.write("/proc/version", "Linux version 6.6.0-microsoft-standard-WSL2\n")
@@ -159,7 +159,7 @@ def test_devices_that_are_hidden(machine: Machine, hidden: str) -> None:
     assert (report.code, check["state"], check["cure"]) == (0, "note", "unset CUDA_VISIBLE_DEVICES")
 
 
-def test_devices_that_are_not_there(machine: Machine) -> None:
+def test_nonexistent_visible_devices(machine: Machine) -> None:
     report = doctor(machine.card().nodes().driver(status=100).set(CUDA_VISIBLE_DEVICES="7"))
     assert report.broken == ["driver"]
     assert report["driver"]["cure"] == "unset CUDA_VISIBLE_DEVICES"

@@ -86,7 +86,7 @@ def test_an_interrupted_program_goes_on_when_it_is_read() -> None:
     assert lines == ["3.0 (4,)", "True True", "16.0 16.0 [1.0, 2.0, 3.0, 4.0] 150000000.0"]
 
 
-def test_values_that_nobody_wants_are_not_computed_later() -> None:
+def test_dropped_values_are_not_computed_later() -> None:
     after = """
         del x, y
         start = time.time()
@@ -105,7 +105,7 @@ def test_values_that_nobody_wants_are_not_computed_later() -> None:
     assert lines == ["True", "True"]
 
 
-def test_a_routine_that_cannot_be_stopped_goes_on_by_itself() -> None:
+def test_uninterruptible_routine_finishes_in_background() -> None:
     """Reading what it computes waits for it; the main thread is free until then."""
     after = """
         start = time.time()

@@ -302,7 +302,7 @@ def cells(page: Browser, table: str) -> list[list[str]]:
     return list(page.run(f"{rows}.map(r => [...r.cells].map(c => c.textContent))"))
 
 
-def test_a_profile_of_our_own(page: Browser, server: Server, tmp_path: Path) -> None:
+def test_profile_written_by_cuprous(page: Browser, server: Server, tmp_path: Path) -> None:
     x = cp.ones(200_000)
     with cp.profile() as p:
         for _ in range(30):
@@ -350,7 +350,7 @@ RATES = {
 }  # fmt: skip
 
 
-def test_this_machine_as_it_was_measured(browser: Browser, tmp_path: Path) -> None:
+def test_calibrated_machine(browser: Browser, tmp_path: Path) -> None:
     """What `cuprous calibrate` kept is in the lists, is asked for first, and answers; measured anew, the page knows."""
     kept = tmp_path / "machine.json"
     here = json.loads(

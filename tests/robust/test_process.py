@@ -348,7 +348,7 @@ def test_a_million_small_steps_keep_memory_flat() -> None:
     assert output(code).startswith("True")
 
 
-def test_out_of_memory_names_what_was_given_up() -> None:
+def test_out_of_memory_names_the_lost_work() -> None:
     """The rest is computed; with CUPROUS_PLACES every message names the lines of the program."""
     code = f"""
         {SET}

@@ -73,7 +73,7 @@ def test_the_seeds_first_example(server: Server) -> None:
     "value", ["NaN", "1e999", "-1", "ten", "inf", "0x10", "1;DROP", "%00", "%ff", "1e308P", "", "%D9%A1"]
 )
 @pytest.mark.parametrize("name", ["flops", "data", "repeats", "gpus", "throttle", "startup", "parallel"])
-def test_numbers_that_are_none(server: Server, name: str, value: str) -> None:
+def test_invalid_numbers(server: Server, name: str, value: str) -> None:
     if value == "" and name != "flops":
         return  # left empty is not given
     pairs = {"gpu": "L4", "cpu": "5600X", "flops": "1T"} | {name: value}
@@ -81,7 +81,7 @@ def test_numbers_that_are_none(server: Server, name: str, value: str) -> None:
     assert 400 <= status < 500, body
 
 
-def test_only_this_page_is_answered(server: Server) -> None:
+def test_foreign_origins_and_methods_are_rejected(server: Server) -> None:
     assert ask(server, "/", Host="evil.example")[0] == 421  # a name that was made to point here
     assert ask(server, "/api/sample", Origin="http://evil.example")[0] == 403
     assert ask(server, "/api/sample", **{"Sec-Fetch-Site": "cross-site"})[0] == 403
@@ -127,7 +127,7 @@ def test_the_address_of_all_addresses_can_be_opened() -> None:
     assert "/?token=" in server.address
 
 
-def test_what_the_page_sends_is_read_by_the_one_parser(server: Server) -> None:
+def test_page_and_command_share_one_parser(server: Server) -> None:
     """What was typed, and the unit of the field: ten thousand is never ten."""
     fields = {"simple": "1", "flops_unit": "GFLOP", "startup": "375", "startup_unit": "ms", "data": "1",
               "data_unit": "GB",

@@ -53,7 +53,7 @@ def test_without_a_gpu_it_says_why(tmp_path: Path) -> None:
     assert "\x1b" not in text
 
 
-def test_what_a_gpu_tells(two_gpus: dict[str, str | None]) -> None:
+def test_reported_gpu_values(two_gpus: dict[str, str | None]) -> None:
     seen = look(**two_gpus)
     first, second = seen["gpus"]
     want = {
@@ -116,7 +116,7 @@ def user(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 @linux_only
-def test_our_processes_tell_of_themselves(tmp_path: Path) -> None:
+def test_own_processes_are_listed(tmp_path: Path) -> None:
     with user(tmp_path) as process:
         (row,) = ours(tmp_path)
         assert (row["pid"], row["gpu"]) == (process.pid, None)
@@ -129,7 +129,7 @@ def test_our_processes_tell_of_themselves(tmp_path: Path) -> None:
 
 
 @linux_only
-def test_a_process_that_was_killed_is_not_believed(tmp_path: Path) -> None:
+def test_page_of_a_killed_process_is_ignored(tmp_path: Path) -> None:
     with user(tmp_path) as process:
         process.kill()
         process.wait(timeout=60)
@@ -159,7 +159,7 @@ def test_importing_shows_nothing(tmp_path: Path) -> None:
 
 @linux_only
 @pytest.mark.parametrize("folder", ["", "/proc/none"])
-def test_without_a_folder_all_goes_on(folder: str) -> None:
+def test_missing_folder_is_not_an_error(folder: str) -> None:
     code = "import cuprous as cp; print(float(cp.ones(10).sum()))"
     env = environment(CUPROUS_RUNTIME_DIR=folder)
     assert (
@@ -168,14 +168,14 @@ def test_without_a_folder_all_goes_on(folder: str) -> None:
 
 
 @linux_only
-def test_a_folder_that_others_may_write_is_not_believed(tmp_path: Path) -> None:
+def test_world_writable_folder_is_ignored(tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
     with user(tmp_path):
         assert list(tmp_path.iterdir()) == []
 
 
 @linux_only
-def test_one_line_a_look(tmp_path: Path) -> None:
+def test_plain_output_has_one_line_per_sample(tmp_path: Path) -> None:
     line = [sys.executable, "-m", "cuprous", "top", "--json", "--watch", "0.1"]
     process = subprocess.Popen(
         line, stdout=subprocess.PIPE, text=True, env=environment(CUPROUS_RUNTIME_DIR=str(tmp_path))

@@ -47,7 +47,7 @@ def test_label(seed: int, ndim: int, density: float) -> None:
             assert ndimage.find_objects(ours) == scipy_ndimage.find_objects(theirs)
 
 
-def test_label_of_long_and_odd_things() -> None:
+def test_label_of_long_and_unusual_shapes() -> None:
     for image in (snake(41), np.array(3.0), np.array(0)):
         theirs, ours = scipy_ndimage.label(image), ndimage.label(cp.asarray(image))
         assert ours[1] == theirs[1]
@@ -153,7 +153,7 @@ def test_index_without_labels() -> None:
 
 
 @pytest.mark.parametrize("name", ["sum", "sum_labels", "mean", "variance", "standard_deviation", "center_of_mass"])
-def test_nothing_of_nothing(name: str) -> None:
+def test_measurements_of_empty_input(name: str) -> None:
     empty = np.zeros(0)
     found = getattr(ndimage, name)(*[cp.asarray(empty)] * 3)
     assert np.shape(found) == np.shape(getattr(scipy_ndimage, name)(empty, empty, empty)) == (0,)

@@ -91,7 +91,7 @@ def test_compressed_parts(name: str) -> None:
     assert ours.indices.dtype == ours.indptr.dtype == np.int32
 
 
-def test_patterns_are_shared_until_they_are_shown() -> None:
+def test_sparsity_patterns_are_shared_until_exported() -> None:
     a, _ = both("csr_array")
     b = a * 2
     a.indices[0] = 6 - int(a.indices[0])

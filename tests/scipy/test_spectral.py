@@ -118,7 +118,7 @@ def test_transforms(boundary: Any) -> None:
 
 @pytest.mark.parametrize("options", [{"nperseg": 64}, {"nperseg": 65}, {"nperseg": 60, "noverlap": 45},
                                      {"nperseg": 64, "nfft": 80, "window": "hamming"}], ids=str)  # fmt: skip
-def test_there_and_back(options: dict[str, Any]) -> None:
+def test_round_trip(options: dict[str, Any]) -> None:
     for dtype in ("f8", "c16"):
         x = draw((300, 2), dtype)
         z = theirs.stft(x, axis=0, **options)[2]

@@ -73,7 +73,7 @@ def test_nesting_decorating_and_the_other_device() -> None:
             wrong()
 
 
-def test_functions_of_ones_own() -> None:
+def test_custom_functions() -> None:
     seen = []
 
     class Product(torch.autograd.Function):
@@ -118,7 +118,7 @@ def test_training(dtype: Any) -> None:
     assert train(True) == pytest.approx(train(False), abs=0.03)
 
 
-def test_the_scaler_leaves_out_infinite_steps() -> None:
+def test_scaler_skips_infinite_steps() -> None:
     p = nn.Parameter(torch.ones(2))
     optimizer = torch.optim.SGD([p], lr=0.5)
     scaler = torch.amp.GradScaler(KIND, init_scale=8.0, growth_interval=2)
@@ -138,7 +138,7 @@ def test_the_scaler_leaves_out_infinite_steps() -> None:
     assert off.scale(p) is p and off.state_dict() == {} and off.get_scale() == 1.0
 
 
-def test_the_scaler_refuses_what_is_out_of_order() -> None:
+def test_scaler_rejects_calls_out_of_order() -> None:
     p = nn.Parameter(torch.ones(2))
     optimizer = torch.optim.SGD([p], lr=0.5)
     scaler = torch.amp.GradScaler(KIND)

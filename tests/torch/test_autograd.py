@@ -39,7 +39,7 @@ def test_leaves_do_not_share_gradients() -> None:
     assert a.grad.tolist() == [1.0, 1.0]
 
 
-def test_what_was_kept_is_let_go_of() -> None:
+def test_saved_tensors_are_released() -> None:
     x = leaf(1, 2)
     y = (x * x).sum()
     y.backward(retain_graph=True)
@@ -50,7 +50,7 @@ def test_what_was_kept_is_let_go_of() -> None:
     (2 * x).sum().backward()
 
 
-def test_kept_values_survive_writes_from_anywhere() -> None:
+def test_saved_values_survive_writes() -> None:
     import cuprous as cp
 
     array = cp.arange(3.0)
@@ -63,7 +63,7 @@ def test_kept_values_survive_writes_from_anywhere() -> None:
     assert x.grad.tolist() == [0.0, 1.0, 2.0]
 
 
-def test_a_weight_that_was_updated_can_be_walked_again() -> None:
+def test_backward_after_a_weight_update() -> None:
     w, x = leaf(2.0), leaf(3.0)
     y = (w * x).sum()
     y.backward(retain_graph=True)
@@ -73,7 +73,7 @@ def test_a_weight_that_was_updated_can_be_walked_again() -> None:
     assert x.grad.tolist() == [4.0] and w.tolist() == [1.0]
 
 
-def test_only_what_is_kept_and_overwritten_is_copied() -> None:
+def test_only_overwritten_saved_values_are_copied() -> None:
     x = leaf(*range(4))
     y = torch.zeros(4)
     z = x + y  # addition keeps nothing
@@ -231,7 +231,7 @@ class _Cube(torch.autograd.Function):
         return cubed * 3 * x * x * ctx.factor + doubled * 2, None
 
 
-def test_functions_of_ones_own() -> None:
+def test_custom_functions() -> None:
     x = leaf(1, 2)
     a, b = _Cube.apply(x, 2.0)
     assert repr(a.grad_fn) == "<_CubeBackward>"
@@ -264,7 +264,7 @@ def test_long_chains_are_dropped_without_recursion() -> None:
     assert x.grad.tolist() == [1.0]
 
 
-def test_what_nobody_needs_is_freed() -> None:
+def test_unneeded_values_are_freed() -> None:
     x = leaf(1, 2)
     y = x * x
     dead = weakref.ref(y)
@@ -276,7 +276,7 @@ def test_what_nobody_needs_is_freed() -> None:
     assert x.grad.tolist() == [2.0, 4.0]
 
 
-def test_the_graph_can_be_walked() -> None:
+def test_graph_nodes_can_be_traversed() -> None:
     w, x = torch.ones(2, requires_grad=True), torch.ones(2)
     y = (w * x).exp()
     ((product, out),) = y.grad_fn.next_functions
@@ -287,7 +287,7 @@ def test_the_graph_can_be_walked() -> None:
     assert leaf.next_functions == ()
 
 
-def test_a_tensor_forgets_in_place_how_it_was_computed() -> None:
+def test_detach_in_place() -> None:
     w = torch.ones(3, requires_grad=True)
     y = w * 2
     assert y.detach_() is y

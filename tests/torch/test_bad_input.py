@@ -72,12 +72,12 @@ def test_calls_that_do_not_fit(call: Any, error: Any, text: str) -> None:
 
 
 @pytest.mark.skipif(DEVICE != "cpu", reason="a GPU does not look at indices")
-def test_indices_outside_a_table() -> None:
+def test_embedding_index_errors() -> None:
     with pytest.raises(IndexError, match=r"out of (range|bounds)"):
         nn.Embedding(5, 2)(torch.tensor([1, 7])).sum().item()
 
 
-def test_a_leaf_written_in_place_and_a_graph_walked_twice() -> None:
+def test_leaf_writes_and_second_backward_raise() -> None:
     w = torch.ones(3, requires_grad=True)
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
         w += 1
@@ -245,7 +245,7 @@ def test_a_number_on_the_host_gets_its_gradient_there() -> None:
 
 
 @pytest.mark.skipif(DEVICE != "cpu", reason="a GPU does not look at targets")
-def test_targets_that_are_no_classes() -> None:
+def test_invalid_class_targets() -> None:
     x, y = torch.ones(2, 3), torch.tensor([0, 5])
     for loss in (F.cross_entropy, F.nll_loss, nn.CrossEntropyLoss(reduction="sum"), nn.CrossEntropyLoss(torch.ones(3))):
         with pytest.raises(IndexError, match=r"Target 5 is out of bounds\."):

@@ -64,7 +64,7 @@ CONVOLUTIONS: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("name", CONVOLUTIONS)
-def test_convolutions_and_their_ways_back(name: str) -> None:
+def test_convolutions_and_their_gradients(name: str) -> None:
     shape, weights, *rest = CONVOLUTIONS[name]
     conv = getattr(C, f"conv{len(shape) - 2}d")
     x, w, b = wanting(shape, weights, weights[:1])
@@ -210,7 +210,7 @@ def test_other_dtypes(dtype: str) -> None:
         assert a.grad.dtype == b.grad.dtype == of and a.grad.abs().sum().item() > 0
 
 
-def test_images_that_lie_otherwise_and_none_at_all() -> None:
+def test_noncontiguous_and_empty_images() -> None:
     w = torch.tensor(RNG.normal(size=(3, 4, 3, 3))).requires_grad_()
     big = torch.tensor(RNG.normal(size=(3, 9, 9, 4)))
     for seen in (big.permute(0, 3, 1, 2), big.permute(0, 3, 1, 2)[1:], big[:, 1:, 2:].permute(0, 3, 1, 2)):
@@ -269,7 +269,7 @@ def test_max_pool(case: Any) -> None:
     np.testing.assert_allclose(x.grad.to_numpy().reshape(expected.shape), expected, atol=1e-12)
 
 
-def test_of_equals_the_first_wins_and_nan_is_the_largest() -> None:
+def test_max_pool_ties_and_nan() -> None:
     x = torch.tensor([[[[1.0, 1.0], [1.0, 0.0]], [[math.nan, 2.0], [0.0, 3.0]]]]).requires_grad_()
     y = P.max_pool2d(x, 2)
     assert y[0, 0].item() == 1 and math.isnan(y[0, 1].item())
@@ -371,13 +371,13 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_does_not_fit_is_named_with_both_shapes(name: str) -> None:
+def test_shape_errors_name_both_shapes(name: str) -> None:
     call, words = REFUSED[name]
     with pytest.raises(RuntimeError, match=words):
         call()
 
 
-def test_errors_name_the_layer_and_what_it_met() -> None:
+def test_errors_name_the_layer_and_input_shape() -> None:
     """The input's shape, not that of the padded one."""
     layer = torch.nn.Conv2d(2, 3, 3, padding=1, padding_mode="reflect")
     with pytest.raises(RuntimeError, match=r"^\[Conv2d\(2, 3,.*met an input of shape \[1, 5, 4, 4\]\)$"):

@@ -203,7 +203,7 @@ def test_loaders(workers: int) -> None:
         list(make(Failing(), 4))
 
 
-def test_large_batches_come_by_shared_memory() -> None:
+def test_large_batches_use_shared_memory() -> None:
     loader = D.DataLoader(Squares(12, 50_000), 4, num_workers=2)
     before = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
     for k, batch in enumerate(loader):
@@ -248,7 +248,7 @@ def test_workers_have_seeds_and_stay() -> None:
     assert D.get_worker_info() is None
 
 
-def test_trouble_in_workers_is_told() -> None:
+def test_worker_errors_are_reported() -> None:
     with pytest.raises(KeyError, match=r"(?s)worker process 1.*Traceback.*item five"):
         list(D.DataLoader(Failing(), 4, num_workers=2))
     with pytest.raises(RuntimeError, match=r"exited unexpectedly \(exit code 3\)"):

@@ -71,7 +71,7 @@ def test_gradients_of_functions() -> None:
         grad(lambda v: v * 2)(x())
 
 
-def test_what_is_outside_still_gets_gradients() -> None:
+def test_captured_tensors_still_get_gradients() -> None:
     w = torch.tensor(2.0).requires_grad_()
     grad(lambda v: (v**2).sum() * w)(x()).sum().backward()
     close(w.grad, 2 * np.sum(X))
@@ -162,7 +162,7 @@ def test_a_checkpoint_changes_no_gradient(how: str) -> None:
             np.testing.assert_allclose(plain, again, rtol=1e-12)
 
 
-def test_a_checkpoint_keeps_nothing_and_calls_again() -> None:
+def test_checkpoint_saves_nothing_and_recomputes() -> None:
     calls = []
 
     def f(v: Any, w: Any) -> Any:
@@ -264,7 +264,7 @@ def test_gradcheck_finds_a_wrong_gradient() -> None:
         torch.autograd.gradcheck(torch.exp, [x()])
 
 
-def test_modules_side_by_side() -> None:
+def test_stacked_module_state() -> None:
     models = [nn.Linear(3, 2) for _ in range(4)]
     parameters, buffers = stack_module_state(models)
     assert {name: tuple(p.shape) for name, p in parameters.items()} == {"weight": (4, 2, 3), "bias": (4, 2)}

@@ -102,7 +102,7 @@ def test_tensors_without_dimensions_are_joined_as_in_pytorch() -> None:
         torch.cat([x, x])
 
 
-def test_an_excluded_extreme_has_no_part_in_the_gradient() -> None:
+def test_excluded_extremes_get_no_gradient() -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     x.scatter_reduce(0, torch.tensor([0, 1]), x, "amax", include_self=False).sum().backward()
     assert x.grad.tolist() == [1.0, 1.0]

@@ -57,7 +57,7 @@ def same(found: Any, expected: np.ndarray, half: str) -> None:
 
 @pytest.mark.parametrize("half", DTYPES)
 @pytest.mark.parametrize("name", FORMULAS)
-def test_numbers_are_taken_as_they_are(name: str, half: str) -> None:
+def test_scalars_are_not_rounded_to_half(name: str, half: str) -> None:
     a, b, x, y = operands(half)
     expected = FORMULAS[name](x, y)
     assert expected.dtype == np.float32

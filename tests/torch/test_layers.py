@@ -201,7 +201,7 @@ def test_masks_of_attention() -> None:
     np.testing.assert_allclose(_numbers(short), _numbers(out[:1, :3]), rtol=1e-12)
 
 
-def test_rows_are_shortened_and_gradients_divided() -> None:
+def test_max_norm_and_scaled_embedding_gradients() -> None:
     table = nn.Embedding(4, 3, max_norm=1.0, scale_grad_by_freq=True)
     with torch.no_grad():
         table.weight.fill_(2.0)

@@ -11,7 +11,7 @@ import pytest
 import scipy.linalg
 
 import cuprous.torch as torch
-from tests.torch.custom import Exp
+from tests.torch.custom_functions import Exp
 
 L, T = torch.linalg, torch.fft
 
@@ -209,7 +209,7 @@ def test_custom_functions_are_differentiated_twice() -> None:
     np.testing.assert_allclose(second.to_numpy(), np.exp([0.5, 1.0]))
 
 
-def test_values_alone_have_gradients_where_some_are_equal() -> None:
+def test_equal_singular_values_and_eigenvalues_have_gradients() -> None:
     for function in (
         torch.linalg.svdvals,
         lambda a: torch.linalg.svd(a).S,

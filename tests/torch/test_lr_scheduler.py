@@ -107,7 +107,7 @@ def test_given_epochs() -> None:
         assert o.param_groups[0]["lr"] == pytest.approx(formula(9)), name
 
 
-def test_momentum_goes_the_other_way() -> None:
+def test_momentum_cycles_inversely() -> None:
     o = optimizer(momentum=0.5)
     o.step()
     schedule = S.CyclicLR(o, 0.1, 0.5, 2, base_momentum=0.8, max_momentum=0.9)

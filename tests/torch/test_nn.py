@@ -29,7 +29,7 @@ class Net(nn.Module):
         return self.rest(self.first(x))
 
 
-def test_parts_are_found_by_name() -> None:
+def test_submodules_by_name() -> None:
     net = Net()
     assert [n for n, _ in net.named_parameters()] == ["tied", "first.bias", "rest.last.weight"]
     assert list(net.state_dict()) == ["tied", "seen", "first.weight", "first.bias", "rest.last.weight"]
@@ -45,7 +45,7 @@ def test_parts_are_found_by_name() -> None:
     assert not hasattr(net, "first")
 
 
-def test_state_goes_from_one_module_to_another() -> None:
+def test_load_state_dict_between_modules() -> None:
     a, b = Net(), Net()
     assert repr(b.load_state_dict(a.state_dict())) == "<All keys matched successfully>"
     x = torch.randn(5, 3)
@@ -116,7 +116,7 @@ def test_a_wrong_shape_names_the_layer() -> None:
         (lambda: nn.init.trunc_normal_(torch.empty(100, 300), std=1.0, a=-1, b=1), 0.5397, 1.0),
     ],
 )
-def test_starting_values(make: Any, std: float, bound: float | None) -> None:
+def test_initial_values(make: Any, std: float, bound: float | None) -> None:
     values = make().detach().cpu().numpy()
     assert values.std() == pytest.approx(std, rel=0.03) and abs(values.mean()) < 0.03 * std * 3
     if bound is not None:
@@ -172,7 +172,7 @@ def test_clipping_and_vectors() -> None:
     assert float(nn.utils.parameters_to_vector(net.parameters()).abs().sum()) == 0
 
 
-def test_what_is_printed_of_parameters_and_keys() -> None:
+def test_repr_of_parameters_and_key_errors() -> None:
     assert (
         str(nn.Parameter(torch.ones(2, device="cpu"))) == "Parameter containing:\ntensor([1., 1.], requires_grad=True)"
     )

@@ -271,7 +271,7 @@ def test_scenarios(name: str, taken_back: bool, monkeypatch: pytest.MonkeyPatch)
     assert run("auto") == first  # the same seed gives the same bits, whatever was recognised by then
 
 
-def test_steps_by_a_formula() -> None:
+def test_steps_match_a_numpy_formula() -> None:
     """Thirty steps with a schedule, by NumPy in float64."""
     rng = np.random.default_rng(0)
     x, y, w = rng.normal(size=(20, 3)), rng.normal(size=20), rng.normal(size=3)
@@ -345,7 +345,7 @@ def test_a_step_of_many_parameters_is_one_program(amsgrad: bool) -> None:
         assert after["planned"] + after["replayed"] - before["planned"] - before["replayed"] == 1
 
 
-def test_gradients_that_lie_otherwise_are_stepped_by_too() -> None:
+def test_optimizer_steps_with_noncontiguous_gradients() -> None:
     """Parameters whose gradient or state lies in another order take the way of single operations."""
     torch.manual_seed(4)
     start, slope = torch.randn(5, 3), torch.randn(3, 5)

@@ -85,7 +85,7 @@ def again(obj: Any, **options: Any) -> Any:
     return torch.load(file, **options)
 
 
-def test_what_is_saved_is_loaded() -> None:
+def test_save_load_round_trip() -> None:
     a = torch.arange(12.0).reshape(3, 4)
     obj = {
         "view": a[1:, ::2], "turned": a.t(), "row": a[1], "wide": a[0].expand(2, 4), "empty": torch.empty(0, 3),
@@ -137,7 +137,7 @@ def test_training_goes_on_from_a_file(tmp_path: Path) -> None:
             assert (info.header_offset + 30 + name + extra) % 64 == 0
 
 
-def test_only_what_is_reached_is_written() -> None:
+def test_only_reachable_elements_are_written() -> None:
     file = io.BytesIO()
     torch.save(torch.zeros(100_000)[500:510], file)
     assert len(file.getvalue()) < 4000
@@ -175,12 +175,12 @@ def test_code_is_not_run(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_damage_is_told(name: str) -> None:
+def test_damaged_files_raise(name: str) -> None:
     with pytest.raises(RuntimeError, match="is damaged"):
         torch.load(archive(DAMAGE[name], {"0": FLOATS}))
 
 
-def test_other_files_are_told_apart(tmp_path: Path) -> None:
+def test_other_file_formats_raise(tmp_path: Path) -> None:
     good = tmp_path / "good.pt"
     torch.save(torch.ones(1000), good)
     for content, words in (
@@ -209,7 +209,7 @@ def test_other_files_are_told_apart(tmp_path: Path) -> None:
         torch.load(tmp_path / "missing.pt")
 
 
-def test_places() -> None:
+def test_map_location() -> None:
     def gpu() -> io.BytesIO:
         return archive(tensor("FloatStorage", "0", 6, 0, ints(6), ints(1), "cuda:0"), {"0": FLOATS})
 
@@ -288,7 +288,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_little_files_take_little(name: str) -> None:
+def test_small_files_need_little_memory(name: str) -> None:
     content = archive(BOMBS[name], {})
 
     def load() -> None:
@@ -315,7 +315,7 @@ def test_sizes_that_the_file_does_not_have() -> None:
     assert loaded[0].tolist() == [0, 0]
 
 
-def test_numpy_files_that_say_too_much(tmp_path: Path) -> None:
+def test_numpy_headers_with_oversized_shapes(tmp_path: Path) -> None:
     def npy(shape: str) -> bytes:
         header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
         return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + bytes(80)

@@ -148,7 +148,7 @@ def test_compiling_changes_nothing() -> None:
         torch.compile(model, mode="default", options={})
 
 
-def test_absent_parts_say_so() -> None:
+def test_unsupported_parts_raise() -> None:
     for part, name in (("jit", "script"), ("onnx", "export"), ("fx", "symbolic_trace"),
                        ("distributed", "all_to_all"), ("quantization", "quantize_dynamic")):  # fmt: skip
         module = importlib.import_module(f"cuprous.torch.{part}")
@@ -210,7 +210,7 @@ def test_the_profiler(tmp_path: Path) -> None:
         work()
 
 
-def test_deterministic_mode_tells_what_a_gpu_adds_in_no_order() -> None:
+def test_deterministic_mode_reports_unordered_gpu_sums() -> None:
     device = DEVICE if DEVICE != "cpu" else _core.stand_in_device()
     x, index, one = torch.zeros(3, device=device), torch.tensor([0, 0, 2], device=device), torch.ones(3, device=device)
     asked = [

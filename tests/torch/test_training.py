@@ -215,7 +215,7 @@ def test_groups_closures_and_errors() -> None:
         optimizer.add_param_group({"params": [a]})
 
 
-def test_the_seeds_loop_word_for_word() -> None:
+def test_unmodified_pytorch_training_loop() -> None:
     """Seed 001's third program, of which only the import is changed."""
     program = Path(__file__).parents[2] / "examples" / "seeds" / "001_training.py"
     names: dict[str, Any] = {}

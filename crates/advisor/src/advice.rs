@@ -1,9 +1,9 @@
-//! Estimates in words.
+//! Estimates as sentences.
 
 use crate::estimate::{Bound, Estimate};
 use crate::units::{seconds, times};
 
-/// One or two sentences: which device, by how much, what bounds it, and what would change the answer.
+/// Returns one or two sentences: which device is faster, by how much, what limits it, and what would change the answer.
 pub fn sentence(e: &Estimate) -> String {
     let by = times;
     let mut text = if e.speedup >= 1.0 {

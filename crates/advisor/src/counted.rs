@@ -1,4 +1,4 @@
-//! How long programs take whose work was counted, step by step.
+//! The time of programs whose work was counted step by step.
 
 use cuprous_core::Result;
 
@@ -9,42 +9,42 @@ use crate::simple::check;
 /// One program.
 #[derive(Clone, Debug, Default)]
 pub struct CountedProgram {
-    /// Operations that Python recorded.
+    /// Number of operations that Python recorded.
     pub nodes: f64,
-    /// Its kernels and calls, by name, in order.
+    /// Its kernels and routines in order, with their names.
     pub steps: Vec<(String, Load)>,
 }
 
-/// All that a function did.
+/// The counted work of a function.
 #[derive(Clone, Debug, Default)]
 pub struct Counted {
     /// Its programs, in order.
     pub programs: Vec<CountedProgram>,
-    /// Bytes of what it was given.
+    /// Bytes of its inputs.
     pub upload: f64,
-    /// Bytes of what it gave back, or read on the host.
+    /// Bytes that it returned or read on the host.
     pub download: f64,
-    /// How often it read something on the host.
+    /// Number of reads on the host.
     pub reads: f64,
 }
 
 impl Counted {
-    /// Every kernel and call.
+    /// Returns the loads of all kernels and routines.
     pub fn loads(&self) -> impl Iterator<Item = &Load> {
         self.programs.iter().flat_map(|p| p.steps.iter().map(|(_, load)| load))
     }
 
-    /// Sums over all steps.
+    /// Returns the sum of a quantity over all steps.
     pub fn sum(&self, of: impl Fn(&Load) -> f64) -> f64 {
         self.loads().map(of).sum()
     }
 
-    /// Bytes that the largest step touches, and at least what was given.
+    /// Returns the bytes that the largest step touches, and at least those of the inputs.
     pub fn footprint(&self) -> f64 {
         self.loads().map(|l| l.footprint).fold(self.upload, f64::max)
     }
 
-    /// The same on `factor` times the data.
+    /// Returns the same work on `factor` times the data.
     pub fn scaled(&self, factor: f64) -> Counted {
         let grown = |p: &CountedProgram| CountedProgram {
             nodes: p.nodes,
@@ -66,9 +66,9 @@ impl Counted {
         })
     }
 
-    /// Seconds of one run where the data are, without copies of what it was given. A CPU does what was recorded when that
-    /// is; a GPU works while the host records the next program, but not before the first is recorded. What a program takes
-    /// beyond its steps has the wait for its end in it.
+    /// Returns the seconds of one run on data that are already on the device. A CPU runs each program after it was
+    /// recorded. A GPU runs a program while the host records the next one, and starts when the first is recorded. The
+    /// cost of a program beyond its steps includes the wait for its end.
     pub fn run(&self, rates: &Rates) -> f64 {
         let (mut host, mut device) = (0.0, 0.0_f64);
         for p in &self.programs {
@@ -82,7 +82,7 @@ impl Counted {
         self.programs.len() as f64 * rates.program + host.max(device)
     }
 
-    /// What most of one run's time goes to.
+    /// Returns what limits a run.
     pub fn bound(&self, rates: &Rates) -> Bound {
         let Span { compute, memory, launches } = self.spans(rates);
         let other =
@@ -115,10 +115,10 @@ impl Counted {
     }
 }
 
-/// Rates measured or on paper leave each time uncertain by this factor.
-const UNSURE: f64 = 1.5;
+/// The uncertainty of each time, as a factor.
+const UNCERTAINTY: f64 = 1.5;
 
-/// Both devices beside one another, for so many repeats on data that are on the host at first.
+/// Compares both devices for `repeats` runs on data that are on the host at first.
 ///
 /// # Errors
 /// `ValueError` for repeats or seconds out of range.
@@ -142,7 +142,7 @@ pub fn compare(
         cpu,
         gpu: times,
         speedup,
-        range: [speedup / (UNSURE * UNSURE), speedup * UNSURE * UNSURE],
+        range: [speedup / (UNCERTAINTY * UNCERTAINTY), speedup * UNCERTAINTY * UNCERTAINTY],
         bound: times.bound(),
         pieces: if gpu.memory > 0.0 { (counted.footprint() / gpu.memory).ceil().max(1.0) } else { 1.0 },
         break_even_size: threshold(1e-9, 1e9, |factor| faster(&counted.scaled(factor), repeats)),

@@ -1,31 +1,32 @@
-//! How long work takes on the CPU and on the GPU: a roofline with all that stands around it.
+//! The time of work on the CPU and on the GPU, by a roofline model.
 //!
-//! A device takes the longer of arithmetic and memory traffic (Williams, Waterman, Patterson, "Roofline", 2009). The GPU
-//! takes more: its start, copies both ways, launches, and what cannot run in parallel stays on the CPU (Amdahl, 1967).
+//! The time on a device is that of arithmetic or of memory traffic, whichever is longer (Williams, Waterman, Patterson,
+//! "Roofline", 2009). On a GPU, startup, copies both ways and launches are added, and the serial part runs on the CPU
+//! (Amdahl, 1967).
 
 use cuprous_core::{DType, Result};
 
 use crate::profile::{ComputeUnit, Cpu, Gpu, Level, Rates};
 use crate::simple::check;
 
-/// What is to be done once.
+/// Work to be done. Amounts are those of one repeat.
 #[derive(Clone, Debug)]
 pub struct Work {
     /// Arithmetic operations.
     pub flops: f64,
-    /// Bytes that go between memory and chip.
+    /// Bytes of memory traffic.
     pub traffic: f64,
-    /// Bytes that must come to the GPU.
+    /// Bytes to copy to the GPU.
     pub upload: f64,
-    /// Bytes that must come back.
+    /// Bytes to copy back.
     pub download: f64,
-    /// Bytes that must be in the GPU's memory at once.
+    /// Bytes that the GPU's memory must hold at once.
     pub footprint: f64,
-    /// Kernels to start.
+    /// Number of kernel launches.
     pub launches: f64,
-    /// Part of the CPU's time that can run on the GPU, 0 to 1.
+    /// The share of the CPU's time that can run on the GPU, 0 to 1.
     pub parallel: f64,
-    /// How often all of it is done.
+    /// Number of repeats.
     pub repeats: f64,
     /// The data stays on the GPU between repeats.
     pub resident: bool,
@@ -38,7 +39,7 @@ pub struct Work {
 }
 
 impl Default for Work {
-    /// Nothing in float32, once, all of it in parallel.
+    /// Returns no work, in float32, once, fully parallel.
     fn default() -> Self {
         Work {
             flops: 0.0,
@@ -58,7 +59,7 @@ impl Default for Work {
 }
 
 impl Work {
-    /// The same work on data of `factor` times the size.
+    /// Returns the same work on data of `factor` times the size.
     pub fn scaled(&self, factor: f64) -> Work {
         let Work { flops, traffic, upload, download, footprint, .. } = *self;
         let [flops, traffic, upload, download, footprint] =
@@ -83,37 +84,37 @@ impl Work {
     }
 }
 
-/// What energy and machines cost, in any one currency.
+/// Prices of energy and machines, in any currency.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prices {
-    /// A kilowatt-hour.
+    /// Price of a kilowatt-hour.
     pub energy: Option<f64>,
-    /// An hour of a machine with the CPU alone.
+    /// Price of an hour on a machine with only the CPU.
     pub cpu_hour: Option<f64>,
-    /// An hour of the machine with the GPUs.
+    /// Price of an hour on the machine with the GPUs.
     pub gpu_hour: Option<f64>,
 }
 
-/// Where and how the work is done.
+/// The hardware, and how it is used.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// Its CPU.
+    /// The CPU.
     pub cpu: &'static Cpu,
-    /// Its GPU.
+    /// The GPU.
     pub gpu: &'static Gpu,
-    /// How many of them share the work.
+    /// The number of GPUs that share the work.
     pub gpus: f64,
-    /// Copies from pinned memory.
+    /// Host memory is pinned.
     pub pinned: bool,
-    /// Copies run beside the arithmetic.
+    /// Copies overlap with computation.
     pub overlapped: bool,
-    /// Seconds until the GPU can be used, once.
+    /// Seconds until the GPU can be used; counted once.
     pub startup: f64,
-    /// Seconds for each launch: 5 to 10 µs from eager programs, about 2.5 µs in a replayed one.
+    /// Seconds for each launch: 5 to 10 µs in eager programs, about 2.5 µs in a replayed one.
     pub launch: f64,
-    /// Part of the boost clock that the GPU holds under load, above 0 to 1.
+    /// The share of the boost clock that the GPU holds under load, above 0 to 1.
     pub throttle: f64,
-    /// What is paid for it.
+    /// Prices.
     pub prices: Prices,
 }
 
@@ -121,7 +122,7 @@ impl Setting {
     /// Seconds until a GPU can be used: driver, context, kernels, as measured on an H200.
     pub const DEFAULT_STARTUP: f64 = 0.4;
 
-    /// One GPU, pageable memory, nothing beside anything, no throttling.
+    /// Returns one GPU with pageable memory, no overlap and no throttling.
     pub fn new(cpu: &'static Cpu, gpu: &'static Gpu) -> Setting {
         Setting {
             cpu,
@@ -152,28 +153,28 @@ impl Setting {
     }
 }
 
-/// Seconds on a GPU, of all repeats together.
+/// Seconds on a GPU, for all repeats together.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Times {
-    /// Until it can be used.
+    /// Startup.
     pub startup: f64,
     /// Copies both ways.
     pub copies: f64,
-    /// Arithmetic, were there nothing else.
+    /// Arithmetic alone.
     pub compute: f64,
-    /// Memory traffic, were there nothing else.
+    /// Memory traffic alone.
     pub memory: f64,
     /// Launches.
     pub launches: f64,
     /// Exchange of results between GPUs.
     pub exchange: f64,
-    /// What stays on the CPU.
+    /// The serial part, on the CPU.
     pub serial: f64,
-    /// All of it, with what runs side by side counted once.
+    /// Total. Parts that overlap are counted once.
     pub total: f64,
 }
 
-/// What most of the GPU's time goes to.
+/// What limits the GPU: the part that takes most of its time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the names are those of `Times`")]
 pub enum Bound {
@@ -187,7 +188,7 @@ pub enum Bound {
 }
 
 impl Times {
-    /// What most of the time goes to.
+    /// Returns the part that takes most of the time.
     pub fn bound(&self) -> Bound {
         let parts = [
             (Bound::Compute, self.compute),
@@ -202,46 +203,46 @@ impl Times {
     }
 }
 
-/// What it costs.
+/// Energy and price.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Cost {
-    /// Joules at full power for the whole time.
+    /// Joules, at full power for the whole time.
     pub energy: f64,
-    /// Machine and energy, in the prices' currency; none where neither has a price.
+    /// Price of machine and energy. `None` if neither has a price.
     pub price: Option<f64>,
 }
 
-/// The answer.
+/// The estimate for both devices.
 #[derive(Clone, Debug)]
 pub struct Estimate {
     /// Seconds on the CPU.
     pub cpu: f64,
-    /// Seconds on the GPU, and where they go.
+    /// Seconds on the GPU, by part.
     pub gpu: Times,
     /// How many times faster the GPU is.
     pub speedup: f64,
-    /// From plain code there beside the best here to the opposite.
+    /// The speedup from plain GPU code against the best CPU code, up to the opposite.
     pub range: [f64; 2],
-    /// What most of the GPU's time goes to.
+    /// What limits the GPU: the part that takes most of its time.
     pub bound: Bound,
-    /// In how many pieces the data goes through the GPU's memory: 1 where it fits.
+    /// The number of pieces in which the data passes through the GPU's memory. It is 1 if the data fits.
     pub pieces: f64,
-    /// How many times the size from which on the GPU is faster, while its memory holds the data; none where it never is.
+    /// The factor on the data size from which on the GPU is faster, or `None` if it never is.
     pub break_even_size: Option<f64>,
-    /// Repeats from which on the GPU is faster; none where it never is.
+    /// The number of repeats from which on the GPU is faster, or `None` if it never is.
     pub break_even_repeats: Option<f64>,
-    /// The most that any GPU could bring, by the part that stays on the CPU; infinite where nothing does.
+    /// The largest possible speedup, given the serial part. Infinite if there is none.
     pub limit: f64,
-    /// On the CPU.
+    /// Cost on the CPU.
     pub cpu_cost: Cost,
-    /// On the GPU.
+    /// Cost on the GPU.
     pub gpu_cost: Cost,
 }
 
-/// Pieces in which overlapped copies are made; the first is waited for.
-const PIECES: f64 = 8.0;
+/// The number of chunks of an overlapped copy. Computation waits for the first chunk.
+const COPY_CHUNKS: f64 = 8.0;
 
-/// Seconds of one repeat on a device.
+/// Returns the seconds of arithmetic and of memory traffic in one repeat.
 fn roofline(work: &Work, rates: Rates) -> [f64; 2] {
     [work.flops / rates.flops, work.traffic / rates.bandwidth]
 }
@@ -251,7 +252,7 @@ fn on_cpu(work: &Work, setting: &Setting, level: Level) -> f64 {
     compute.max(memory)
 }
 
-/// How often the data must be fetched anew because it does not fit.
+/// Returns the number of pieces in which the data passes through the GPU's memory.
 fn pieces(work: &Work, setting: &Setting) -> f64 {
     (work.footprint / (setting.gpu.memory.value * setting.gpus)).ceil().max(1.0)
 }
@@ -269,7 +270,8 @@ fn on_gpu(work: &Work, setting: &Setting, level: Level) -> Times {
     let launches = n * work.launches * setting.launch * pieces(work, setting);
     let serial = n * (1.0 - work.parallel) * on_cpu(work, setting, Level::Typical);
     let inside = compute.max(memory) + exchange + launches + serial;
-    let together = if setting.overlapped { inside.max(copies) + copies / (PIECES * trips) } else { inside + copies };
+    let together =
+        if setting.overlapped { inside.max(copies) + copies / (COPY_CHUNKS * trips) } else { inside + copies };
     Times {
         startup: setting.startup,
         copies,
@@ -282,8 +284,9 @@ fn on_gpu(work: &Work, setting: &Setting, level: Level) -> Times {
     }
 }
 
-/// The least argument in `from..=to` at which `faster` holds. It is searched in quarters of a power of ten, because it need
-/// not hold at `to`: what no longer fits into a GPU's memory is copied again and again.
+/// Returns the smallest argument in `from..=to` at which `faster` is true. The search goes in steps of a quarter of a
+/// power of ten, because `faster` may be false again at `to`: data that no longer fits into the GPU's memory is copied
+/// in each repeat.
 pub(crate) fn threshold(from: f64, to: f64, faster: impl Fn(f64) -> bool) -> Option<f64> {
     if faster(from) {
         return Some(from);
@@ -300,10 +303,10 @@ pub(crate) fn threshold(from: f64, to: f64, faster: impl Fn(f64) -> bool) -> Opt
     Some(yes.exp())
 }
 
-/// Estimates the time of `work` in `setting` and what follows from it.
+/// Estimates the time of `work` in `setting`, the speedup and the costs.
 ///
 /// # Errors
-/// `ValueError` that names a quantity which is no number, negative or out of its range.
+/// `ValueError` that names a quantity which is not a number, negative or out of range.
 pub fn estimate(work: &Work, setting: &Setting) -> Result<Estimate> {
     work.validate()?;
     setting.validate()?;

@@ -1,6 +1,7 @@
-//! Is the GPU worth it? Hardware profiles, a roofline estimate of the time on CPU and GPU, and the sentence that says so.
+//! Estimates of whether a GPU is worth it: hardware profiles, a roofline model of the time on CPU and GPU, and the
+//! answer as a sentence.
 //!
-//! All quantities are in SI units: operations, bytes, seconds, watts, and their rates a second.
+//! All quantities are in SI units: operations, bytes, seconds, watts, and rates per second.
 
 pub mod advice;
 pub mod counted;

@@ -1,11 +1,11 @@
-//! All hardware of the list, figure by figure, with where each comes from.
+//! The listed hardware with all figures and their sources, for the web page.
 
 use serde::Serialize;
 
 use crate::profile;
 use crate::table::Figure;
 
-/// A figure on paper with its source, for the lists.
+/// A figure of a data sheet, with its source.
 #[derive(Serialize)]
 pub struct Value {
     what: &'static str,
@@ -14,7 +14,7 @@ pub struct Value {
     address: &'static str,
 }
 
-/// Hardware of the list.
+/// A GPU or CPU of the list.
 #[derive(Serialize)]
 pub struct Row {
     name: &'static str,
@@ -24,7 +24,7 @@ pub struct Row {
     remark: Option<&'static str>,
 }
 
-/// All GPUs and CPUs of the list.
+/// Returns all GPUs and all CPUs of the list.
 pub fn lists() -> [Vec<Row>; 2] {
     let value = |(what, figure): (&'static str, Figure)| Value {
         what,

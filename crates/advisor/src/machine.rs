@@ -1,4 +1,4 @@
-//! This machine as it was measured, and the file that keeps it.
+//! The measured rates of this machine, and the file in which they are stored.
 
 use std::fs;
 use std::io::Write;
@@ -8,46 +8,46 @@ use serde::{Deserialize, Serialize};
 
 use crate::rates::Rates;
 
-/// The form of the file; another one is measured anew.
+/// The version of the file format. A file of another version is not read.
 pub const FORMAT: u32 = 2;
 
-/// What `cuprous calibrate` measured.
+/// The measurements of `cuprous calibrate`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Machine {
     /// [`FORMAT`].
     pub format: u32,
-    /// Which version measured it.
+    /// The version of Cuprous that measured it.
     pub version: String,
-    /// Which host: its processor, and how many of them may be used.
+    /// The host: its processor, and the number of cores that may be used.
     pub host: String,
-    /// Which GPU and driver.
+    /// The GPU and its driver.
     pub board: Option<String>,
     /// Seconds since 1970.
     pub measured: u64,
-    /// The host.
+    /// Rates of the host.
     pub cpu: Rates,
-    /// The first GPU, where there is one.
+    /// Rates of the first GPU, if there is one.
     pub gpu: Option<Rates>,
-    /// What else went on meanwhile, so that the figures may be wrong.
+    /// What disturbed the measurement, if anything did.
     pub disturbed: Option<String>,
 }
 
-/// What the user's cache folder has to say.
+/// The stored measurements of this machine.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct StoredMachine {
-    /// This machine's figures; those of the GPU only where they are of the one that is there.
+    /// The measurements. Those of the GPU are left out if the machine has another GPU now.
     pub machine: Option<Machine>,
-    /// Why some figures are not used or not to be relied on, and the cure.
+    /// Why figures are not used or not reliable, and what to do.
     pub hint: Option<String>,
 }
 
-/// The file in that folder.
+/// Returns the path of the file in a directory.
 pub fn file(folder: &Path) -> PathBuf {
     folder.join("machine.json")
 }
 
 impl Machine {
-    /// Reads what was measured on that host, with that GPU.
+    /// Reads the measurements of `host` with the GPU `board`.
     pub fn read(path: &Path, host: &str, board: Option<&str>) -> StoredMachine {
         let unusable = |why: String| StoredMachine {
             machine: None,
@@ -84,7 +84,7 @@ impl Machine {
         StoredMachine { machine: Some(machine), hint: hint.or(disturbed) }
     }
 
-    /// Are there figures enough to estimate with, and are they possible?
+    /// Returns true if all required figures are present and plausible.
     pub fn is_sound(&self) -> bool {
         let positive = |x: f64| x.is_finite() && x > 0.0;
         let natural = |x: f64| x.is_finite() && x >= 0.0;
@@ -102,10 +102,10 @@ impl Machine {
         }) && self.gpu.as_ref().is_none_or(|gpu| gpu.copies.is_some())
     }
 
-    /// Writes the file: whoever reads meanwhile finds the old one or the new one, whole.
+    /// Writes the file. A concurrent reader finds either the old or the new file, complete.
     ///
     /// # Errors
-    /// The folder cannot be made or written.
+    /// The directory cannot be created or written.
     pub fn write(&self, path: &Path) -> std::io::Result<()> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;

@@ -1,4 +1,4 @@
-//! What GPUs and CPUs can do on paper, each figure with its source, and what programs get of it.
+//! Data sheets of GPUs and CPUs, each figure with its source, and the share of it that programs reach.
 
 use std::sync::LazyLock;
 
@@ -6,30 +6,30 @@ use cuprous_core::DType;
 
 use crate::table::{Cells, Figure, Source, rows};
 
-/// A GPU on paper: dense peaks (without sparsity) at boost clock.
+/// The data sheet of a GPU: dense peaks (without sparsity) at boost clock.
 #[derive(Debug)]
 pub struct Gpu {
-    /// As people call it.
+    /// Its usual name.
     pub name: &'static str,
-    /// float64, operations a second.
+    /// Operations per second in float64.
     pub fp64: Figure,
-    /// float64 in matrix products, where units of their own do them.
+    /// Matrix products of float64, if the GPU has units for them.
     pub fp64_matrix: Option<Figure>,
-    /// float32.
+    /// Operations per second in float32.
     pub fp32: Figure,
-    /// Matrix products of float32 rounded to TF32. GPUs that have it also have bfloat16.
+    /// Matrix products of float32 rounded to TF32. GPUs with TF32 also have bfloat16.
     pub tf32: Option<Figure>,
-    /// Matrix products of 16 bits with sums in float32.
+    /// Matrix products in half precision with sums in float32.
     pub half: Option<Figure>,
     /// Bytes of memory.
     pub memory: Figure,
-    /// Bytes a second between memory and chip.
+    /// Memory bandwidth in bytes per second.
     pub bandwidth: Figure,
-    /// Generation of PCI Express, 16 lanes.
+    /// PCI Express generation; 16 lanes.
     pub pcie: Figure,
-    /// Bytes a second to another GPU, one way, where there is a link for it.
+    /// Bytes per second to another GPU, one way, if there is a direct link.
     pub link: Option<Figure>,
-    /// Watts of the board.
+    /// Board power in watts.
     pub power: Figure,
     /// Compute capability, such as 8.6.
     pub capability: Figure,
@@ -38,50 +38,50 @@ pub struct Gpu {
 /// The oldest compute capability that the libraries of CUDA 13 support, which the extra `[cuda]` installs.
 pub const OLDEST_CAPABILITY: f64 = 7.5;
 
-/// A CPU on paper: one socket with all its memory channels in use.
+/// The data sheet of a CPU: one socket with all memory channels in use.
 #[derive(Debug)]
 pub struct Cpu {
-    /// As people call it.
+    /// Its usual name.
     pub name: &'static str,
-    /// Cores that compute.
+    /// Number of cores.
     pub cores: Figure,
     /// Base clock in Hz.
     pub clock: Figure,
-    /// float64 operations of one core in one cycle; twice as many float32.
+    /// float64 operations of one core per cycle. It is twice as many in float32.
     pub per_cycle: Figure,
-    /// Bytes a second between memory and chip.
+    /// Memory bandwidth in bytes per second.
     pub bandwidth: Figure,
-    /// Watts.
+    /// Power in watts.
     pub power: Figure,
 }
 
-/// Which units do the arithmetic.
+/// The kind of arithmetic, which decides the units that do it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ComputeUnit {
-    /// Element by element.
+    /// Elementwise.
     Vector,
-    /// Matrix products and what is made of them.
+    /// Matrix products, and operations built on them.
     Matrix,
 }
 
-/// How much of the paper a program gets.
+/// How well a program uses the hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
-    /// What plain code gets.
+    /// Plain code.
     Low,
-    /// What is usual.
+    /// Typical code.
     Typical,
-    /// What the best code gets.
+    /// The best code.
     High,
 }
 
-/// Parts of peaks that programs get: low, typical, high.
+/// The shares of the peaks that programs reach: low, typical, high.
 ///
-/// Matrix products: 73–87 % of the dense peak on A100 to B200 (the ML engineering book, "maximum achievable matmul FLOPS").
-/// Element by element, additions and multiplications are seldom paired and functions cost many instructions. Memory:
+/// Matrix products: 73–87 % of the dense peak on A100 to B200 (the ML engineering book, "maximum achievable matmul
+/// FLOPS"). Elementwise: additions and multiplications are seldom paired, and functions take many instructions. Memory:
 /// copies reach 88 % on an H200 (see bench/RESULTS.md). PCI Express: pinned memory reaches 80–90 % of the line rate;
-/// pageable memory goes through a copy of the driver's.
-mod part {
+/// pageable memory is copied by the driver first.
+mod share {
     pub(super) const MATRIX: [f64; 3] = [0.6, 0.8, 0.9];
     pub(super) const VECTOR: [f64; 3] = [0.1, 0.25, 0.5];
     pub(super) const MEMORY: [f64; 3] = [0.6, 0.85, 0.92];
@@ -89,25 +89,25 @@ mod part {
     pub(super) const PAGEABLE: [f64; 3] = [0.15, 0.4, 0.7];
 }
 
-/// The typical part of a peak.
+/// Returns the typical share of a peak.
 pub(crate) fn typical(unit: ComputeUnit) -> f64 {
-    (if unit == ComputeUnit::Matrix { part::MATRIX } else { part::VECTOR })[Level::Typical as usize]
+    (if unit == ComputeUnit::Matrix { share::MATRIX } else { share::VECTOR })[Level::Typical as usize]
 }
 
-/// What a device does in a second, for one kind of work.
+/// What a device achieves per second for one kind of work.
 #[derive(Clone, Copy, Debug)]
 pub struct Rates {
     /// Operations.
     pub flops: f64,
-    /// Bytes between memory and chip.
+    /// Bytes of memory traffic.
     pub bandwidth: f64,
-    /// Bytes from and to the host, each way; infinite for the host itself.
+    /// Bytes from and to the host, each way. Infinite for the host itself.
     pub copies: f64,
 }
 
 impl Gpu {
-    /// The peak for that arithmetic, in operations a second. Complex numbers count as the real operations they are made
-    /// of, integers as float32. `tf32` says whether float32 products may be rounded.
+    /// Returns the peak in operations per second. A complex operation counts as the real operations of which it
+    /// consists, integers count as float32. `tf32` says whether float32 products may be rounded to TF32.
     pub fn peak(&self, dtype: DType, unit: ComputeUnit, tf32: bool) -> f64 {
         let figure = match (dtype, unit) {
             (DType::F64 | DType::C128, ComputeUnit::Matrix) => self.fp64_matrix.unwrap_or(self.fp64),
@@ -120,7 +120,7 @@ impl Gpu {
         figure.value
     }
 
-    /// All figures there are, by name.
+    /// Returns all known figures with their names.
     pub fn figures(&self) -> Vec<(&'static str, Figure)> {
         let maybe = [
             ("fp64", Some(self.fp64)),
@@ -138,33 +138,33 @@ impl Gpu {
         maybe.into_iter().filter_map(|(name, figure)| Some((name, figure?))).collect()
     }
 
-    /// Returns true if the libraries that Cuprous installs support it.
+    /// Returns true if the libraries that Cuprous installs support the GPU.
     pub fn is_supported(&self) -> bool {
         self.capability.value >= OLDEST_CAPABILITY
     }
 
-    /// The line rate of its slot, in bytes a second each way: 16 lanes with 128 of 130 bits used.
+    /// Returns the line rate of its PCI Express slot in bytes per second each way: 16 lanes, 128 of 130 bits used.
     pub fn slot(&self) -> f64 {
         8e9 * 2f64.powf(self.pcie.value - 3.0) * 16.0 * (128.0 / 130.0) / 8.0
     }
 
-    /// What a program gets.
+    /// Returns the rates that a program reaches.
     pub fn rates(&self, dtype: DType, unit: ComputeUnit, tf32: bool, pinned: bool, level: Level) -> Rates {
         let at = level as usize;
         let (arithmetic, copies) = (
-            if unit == ComputeUnit::Matrix { part::MATRIX } else { part::VECTOR },
-            if pinned { part::PINNED } else { part::PAGEABLE },
+            if unit == ComputeUnit::Matrix { share::MATRIX } else { share::VECTOR },
+            if pinned { share::PINNED } else { share::PAGEABLE },
         );
         Rates {
             flops: self.peak(dtype, unit, tf32) * arithmetic[at],
-            bandwidth: self.bandwidth.value * part::MEMORY[at],
+            bandwidth: self.bandwidth.value * share::MEMORY[at],
             copies: self.slot() * copies[at],
         }
     }
 }
 
 impl Cpu {
-    /// All figures, by name.
+    /// Returns all figures with their names.
     pub fn figures(&self) -> Vec<(&'static str, Figure)> {
         vec![
             ("cores", self.cores),
@@ -175,19 +175,19 @@ impl Cpu {
         ]
     }
 
-    /// The peak for that dtype, in operations a second. 16 bits are computed as float32.
+    /// Returns the peak in operations per second. Half precision is computed in float32.
     pub fn peak(&self, dtype: DType) -> f64 {
         let wide = self.cores.value * self.clock.value * self.per_cycle.value;
         if matches!(dtype, DType::F64 | DType::C128 | DType::I64 | DType::U64) { wide } else { 2.0 * wide }
     }
 
-    /// What a program gets.
+    /// Returns the rates that a program reaches.
     pub fn rates(&self, dtype: DType, unit: ComputeUnit, level: Level) -> Rates {
-        let arithmetic = if unit == ComputeUnit::Matrix { part::MATRIX } else { part::VECTOR };
+        let arithmetic = if unit == ComputeUnit::Matrix { share::MATRIX } else { share::VECTOR };
         let at = level as usize;
         Rates {
             flops: self.peak(dtype) * arithmetic[at],
-            bandwidth: self.bandwidth.value * part::MEMORY[at],
+            bandwidth: self.bandwidth.value * share::MEMORY[at],
             copies: f64::INFINITY,
         }
     }
@@ -235,22 +235,23 @@ static CPUS: LazyLock<Vec<Cpu>> = LazyLock::new(|| {
     rows(include_str!("../profiles/cpus.txt")).map(cpu).collect()
 });
 
-/// The GPUs there are profiles of.
+/// Returns the listed GPUs.
 pub fn gpus() -> &'static [Gpu] {
     &GPUS
 }
 
-/// The CPUs there are profiles of.
+/// Returns the listed CPUs.
 pub fn cpus() -> &'static [Cpu] {
     &CPUS
 }
 
-/// The sources of all figures.
+/// Returns the sources of all figures.
 pub fn sources() -> &'static [Source] {
     &SOURCES
 }
 
-/// A name as words: letters and digits apart, without what all names have. `NVIDIA A100-SXM4-80GB` is a, 100, sxm, 4, 80.
+/// Splits a name into words. Letters and digits are separate words, and words that every name has are dropped:
+/// `NVIDIA A100-SXM4-80GB` becomes a, 100, sxm, 4, 80.
 fn words(text: &str) -> Vec<String> {
     let mut spaced = String::new();
     let mut before = ' ';
@@ -266,29 +267,31 @@ fn words(text: &str) -> Vec<String> {
     parts.filter(|word| !word.is_empty() && !known.contains(word)).map(str::to_owned).collect()
 }
 
-/// The profiles whose names have all the words of `asked`, in any case and order; one whose name has no others is alone.
-pub fn candidates<T>(profiles: &'static [T], name: impl Fn(&T) -> &'static str, asked: &str) -> Vec<&'static T> {
-    let asked = words(asked);
+/// Returns the profiles whose names contain all words of `query`, in any case and order. If a name has no other words,
+/// only that profile is returned.
+pub fn candidates<T>(profiles: &'static [T], name: impl Fn(&T) -> &'static str, query: &str) -> Vec<&'static T> {
+    let query = words(query);
     let all: Vec<(&T, Vec<String>)> = profiles
         .iter()
         .map(|row| (row, words(name(row))))
-        .filter(|(_, own)| !asked.is_empty() && asked.iter().all(|word| own.contains(word)))
+        .filter(|(_, own)| !query.is_empty() && query.iter().all(|word| own.contains(word)))
         .collect();
-    match all.iter().find(|(_, own)| own.len() == asked.len()) {
+    match all.iter().find(|(_, own)| own.len() == query.len()) {
         Some((row, _)) => vec![row],
         None => all.into_iter().map(|(row, _)| row).collect(),
     }
 }
 
-/// The one profile that is meant: `h200`, `rtx3080`, `NVIDIA A100 80GB PCIe`. None where several may be.
-pub fn find<T>(profiles: &'static [T], name: impl Fn(&T) -> &'static str, asked: &str) -> Option<&'static T> {
-    match candidates(profiles, name, asked)[..] {
+/// Returns the profile that a name such as `h200`, `rtx3080` or `NVIDIA A100 80GB PCIe` identifies. `None` if there is
+/// none or several.
+pub fn find<T>(profiles: &'static [T], name: impl Fn(&T) -> &'static str, query: &str) -> Option<&'static T> {
+    match candidates(profiles, name, query)[..] {
         [one] => Some(one),
         _ => None,
     }
 }
 
-/// The profile of the listed GPU that is most like a board: of the same model, with as much of the name as possible.
+/// Returns the listed GPU that is most similar to a board: of the same model, with as many common words as possible.
 pub fn like(board: &str) -> Option<&'static Gpu> {
     let board = words(board);
     let is_number = |word: &String| word.bytes().all(|b| b.is_ascii_digit());

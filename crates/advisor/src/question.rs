@@ -1,4 +1,4 @@
-//! The calculator: one question and its answer, whoever asks: the command line, or the web page.
+//! The calculator behind the command line and the web page: a question and its answer.
 
 use cuprous_core::{DType, Error, Result};
 use serde::Serialize;
@@ -15,16 +15,16 @@ mod sides;
 
 use sides::{Figures, Side, comparable, kind, listed};
 
-/// What stands for this machine's own CPU or GPU.
+/// The name of this machine's own CPU or GPU.
 pub const THIS_MACHINE: &str = "this";
 
-/// What somebody wants to know, in SI units. What is none has a default that depends on the rest.
+/// A question, in SI units. A field that is `None` has a default that depends on the others.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "those of `Work`, `Setting` and `simple`")]
 pub struct Question {
-    /// A name of the list; none, or [`THIS_MACHINE`], is this machine's.
+    /// The name of a listed CPU. `None` or [`THIS_MACHINE`] is this machine's.
     pub cpu: Option<String>,
-    /// The same of a GPU.
+    /// The name of a listed GPU. `None` or [`THIS_MACHINE`] is this machine's.
     pub gpu: Option<String>,
     pub flops: f64,
     pub data: f64,
@@ -44,10 +44,10 @@ pub struct Question {
     pub startup: Option<f64>,
     pub launch: Option<f64>,
     pub throttle: f64,
-    /// A kilowatt-hour, an hour of the machine without GPU, an hour of the machine with the GPUs.
+    /// Prices of a kilowatt-hour, an hour on the machine without GPUs, and an hour on the machine with the GPUs.
     pub prices: [Option<f64>; 3],
     pub simple: bool,
-    /// For the simple formula: the CPU's and the GPU's throughput, and what the slot carries.
+    /// For the simple formula: throughput of the CPU and of the GPU, and bandwidth of the slot.
     pub given: [Option<f64>; 3],
 }
 
@@ -81,18 +81,18 @@ impl Default for Question {
     }
 }
 
-/// This machine, as far as it is known.
+/// What is known of this machine.
 #[derive(Clone, Debug)]
 pub struct ThisMachine {
-    /// Its CPU: measured, or like one of the list.
+    /// Rates of its CPU: measured, or those of a similar listed CPU.
     pub host: Rates,
-    /// Its first GPU, where there is a usable one.
+    /// Rates of its first usable GPU.
     pub gpu: Option<Rates>,
-    /// Which of the two were measured.
+    /// Whether the CPU and the GPU were measured.
     pub measured: [bool; 2],
-    /// Where the figures of the CPU and of the GPU come from.
+    /// The sources of the CPU's and the GPU's figures.
     pub source: [String; 2],
-    /// Why what was measured is not used or not to be relied on, and the cure.
+    /// Why measurements are not used or not reliable, and what to do.
     pub hint: Option<String>,
 }
 
@@ -101,56 +101,56 @@ pub struct ThisMachine {
 pub struct Answer {
     /// The CPU's name.
     pub cpu: String,
-    /// The GPU's.
+    /// The GPU's name.
     pub gpu: String,
-    /// All of it on the CPU.
+    /// Total time on the CPU.
     pub cpu_seconds: f64,
-    /// All of it on the GPU.
+    /// Total time on the GPU.
     pub gpu_seconds: f64,
-    /// Copies both ways: the "data latency" of other calculators.
+    /// Time of copies both ways, which other calculators call "data latency".
     pub latency_seconds: f64,
-    /// What the GPU's time is made of.
+    /// The parts of the GPU's time.
     pub parts: Vec<(&'static str, f64)>,
     /// How many times faster the GPU is.
     pub speedup: f64,
-    /// The same by how good the code is.
+    /// The range of the speedup, by the quality of the code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<[f64; 2]>,
-    /// What most of the GPU's time goes to.
+    /// What limits the GPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<String>,
-    /// In words.
+    /// The answer as a sentence.
     pub sentence: String,
-    /// As people write them: CPU, GPU, copies.
+    /// The times formatted: CPU, GPU, copies.
     pub words: [String; 3],
     /// See [`Estimate`].
     pub break_even_size: Option<f64>,
     /// See [`Estimate`].
     pub break_even_repeats: Option<f64>,
-    /// On the CPU and on the GPU.
+    /// Energy on the CPU and on the GPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub joules: Option<[f64; 2]>,
-    /// On the CPU and on the GPU; none where neither the machine nor energy has a price.
+    /// Price on the CPU and on the GPU. `None` if neither the machine nor energy has a price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<[Option<f64>; 2]>,
-    /// The speed-up as people write it, and between which it may lie.
+    /// The speedup formatted.
     pub factor: String,
-    /// The range as people write it.
+    /// The range formatted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range_words: Option<[String; 2]>,
-    /// Where the figures of the CPU and of the GPU come from.
+    /// The sources of the CPU's and the GPU's figures.
     pub figures: [String; 2],
-    /// Where the task stands; the simple formula knows no memory.
+    /// The position in the roofline model. The simple formula has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roofline: Option<Roofline>,
 }
 
-/// Operations a second over operations a byte.
+/// A roofline diagram: operations per second by operations per byte.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Roofline {
-    /// Of this work; none where it moves nothing.
+    /// Operations per byte of this work. `None` if it moves no data.
     pub intensity: Option<f64>,
-    /// Operations and bytes a second on the CPU, as programs reach them.
+    /// Operations and bytes per second that programs reach on the CPU.
     pub cpu: [f64; 2],
     /// The same on the GPU.
     pub gpu: [f64; 2],
@@ -167,7 +167,8 @@ fn own(name: Option<&str>) -> bool {
 }
 
 impl Question {
-    /// Which of CPU and GPU must be known: the simple formula needs no hardware whose figures are given.
+    /// Returns whether the CPU and the GPU must be known. The simple formula needs no hardware if its figures are
+    /// given.
     fn needs(&self) -> [bool; 2] {
         let [cpu, gpu, slot] = self.given.map(|given| given.is_none());
         let moved = self.data + self.result > 0.0;
@@ -207,7 +208,7 @@ impl Question {
         }
     }
 
-    /// What the model of measured rates has no place for.
+    /// Returns an error if the question uses what the model of measured rates does not support.
     fn refuse_what_was_not_measured(&self) -> Result<()> {
         let given = [
             ("the parallel part", self.parallel != 1.0),
@@ -227,10 +228,10 @@ impl Question {
     }
 }
 
-/// Answers a question; `here` is called only where this machine's figures are used.
+/// Answers a question. `here` describes this machine; it is called only if this machine's figures are used.
 ///
 /// # Errors
-/// `ValueError` that names the quantity which is out of its range, or the hardware that is not known.
+/// `ValueError` that names the quantity which is out of range, or the unknown hardware.
 pub fn ask(question: &Question, here: impl Fn() -> ThisMachine) -> Result<Answer> {
     let work = question.work();
     work.validate()?;
@@ -254,7 +255,7 @@ pub fn ask(question: &Question, here: impl Fn() -> ThisMachine) -> Result<Answer
     if question.simple {
         return by_formula(question, &work, cpu.as_ref(), gpu.as_ref());
     }
-    // Both are known here: only the simple formula needs neither.
+    // Only the simple formula can do without hardware.
     let (Some(cpu), Some(gpu)) = (&mut cpu, &mut gpu) else { return Err(no_gpu(false)) };
     comparable(cpu, gpu, &work);
     let roofline = Roofline {
@@ -275,7 +276,7 @@ fn no_gpu(simple: bool) -> Error {
     Error::value(format!("[estimate] this machine has no usable GPU: {given}name one of the list"))
 }
 
-/// With this machine's own figures on one side at least.
+/// Estimates with this machine's own figures for the CPU, the GPU or both.
 fn measured(question: &Question, work: &Work, cpu: &Side<Cpu>, gpu: &Side<Gpu>) -> Result<Estimate> {
     question.refuse_what_was_not_measured()?;
     let host = match cpu {
@@ -354,7 +355,7 @@ fn by_formula(question: &Question, work: &Work, cpu: Option<&Side<Cpu>>, gpu: Op
     })
 }
 
-/// Where a rate of the simple formula comes from.
+/// Returns the source of a rate of the simple formula.
 fn rate_source<T: Figures>(given: Option<f64>, side: Option<&Side<T>>) -> String {
     match (given, side) {
         (Some(rate), _) => format!("{} as given", quantity(rate, "FLOPS")),
@@ -363,7 +364,7 @@ fn rate_source<T: Figures>(given: Option<f64>, side: Option<&Side<T>>) -> String
     }
 }
 
-/// The answer of the full model. `priced`: both sides are of the list, so their power is known.
+/// Returns the answer of the full model. With `priced`, both sides are listed, so their power is known.
 fn answered(e: &Estimate, [cpu, gpu]: [String; 2], figures: [String; 2], roofline: Roofline, priced: bool) -> Answer {
     let t = &e.gpu;
     let parts = [

@@ -1,4 +1,4 @@
-//! What a device does in a second, for each kind of work: from paper, or measured on this machine.
+//! The rates of a device for each kind of work: from data sheets, or measured on this machine.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::profile::{ComputeUnit, Cpu, Gpu, Level};
 use crate::weights::weight;
 
-/// Dtypes that are computed at one rate.
+/// Dtypes that are computed at the same rate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[allow(missing_docs, reason = "the names are those of the dtypes")]
 pub enum Group {
@@ -20,10 +20,10 @@ pub enum Group {
 }
 
 impl Group {
-    /// All, in order.
+    /// All groups, in order.
     pub const ALL: [Group; 5] = [Group::F16, Group::F32, Group::F64, Group::I32, Group::I64];
 
-    /// The group of a dtype; complex numbers are in that of their parts.
+    /// Returns the group of a dtype. Complex dtypes are in the group of their component.
     pub fn of(dtype: DType) -> Group {
         match dtype.component() {
             DType::F16 | DType::BF16 => Group::F16,
@@ -34,12 +34,12 @@ impl Group {
         }
     }
 
-    /// A dtype of the group.
+    /// Returns a dtype of the group.
     pub fn dtype(self) -> DType {
         [DType::F16, DType::F32, DType::F64, DType::I32, DType::I64][self as usize]
     }
 
-    /// The group whose rate stands in where there is none.
+    /// Returns the group whose rate is used if this group has none.
     fn like(self) -> Group {
         match self {
             Group::F16 | Group::I32 => Group::F32,
@@ -50,57 +50,58 @@ impl Group {
     }
 }
 
-/// So much of one kind of work: see [`crate::weights`] for the kinds and their units.
+/// An amount of one kind of work: see [`crate::weights`] for the kinds and their units.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Demand {
-    /// Which kind.
+    /// The kind.
     pub what: &'static str,
-    /// In which dtypes.
+    /// The group of its dtype.
     pub group: Group,
-    /// How many units.
+    /// The number of units.
     pub amount: f64,
 }
 
 impl Demand {
-    /// In plain operations.
+    /// Returns the number of plain operations.
     pub fn flops(&self) -> f64 {
         self.amount * weight(self.what).0
     }
 }
 
-/// What one kernel or call takes.
+/// The work of one kernel or routine.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Load {
-    /// Work.
+    /// Arithmetic.
     pub demands: Vec<Demand>,
-    /// Bytes from memory.
+    /// Bytes read.
     pub read: f64,
-    /// Bytes to memory.
+    /// Bytes written.
     pub written: f64,
-    /// Elements at places that are data, in memory that no cache holds: each brings a whole line.
+    /// Number of elements at computed indices in memory that does not fit into a cache. Each fetches a whole cache
+    /// line.
     pub scattered: f64,
-    /// Bytes of all that it touches.
+    /// Bytes of all arrays that it touches.
     pub footprint: f64,
-    /// Kernels that a GPU starts.
+    /// Number of kernels on a GPU.
     pub launches: f64,
-    /// Loops that a CPU runs one after another for them.
+    /// Number of loops on a CPU.
     pub loops: f64,
-    /// Too short for a CPU to cut it among its threads, however much work it is.
+    /// True if a CPU cannot divide the work among its threads, whatever its amount.
     pub whole: bool,
 }
 
 impl Load {
-    /// Plain operations.
+    /// Returns the number of plain operations.
     pub fn flops(&self) -> f64 {
         self.demands.iter().map(Demand::flops).sum()
     }
 
-    /// Bytes from memory, where lines are as long as most processors'.
+    /// Returns the bytes fetched from memory, with cache lines of a CPU's size.
     pub fn fetched(&self) -> f64 {
         self.read + self.scattered * LINE[0]
     }
 
-    /// The same on `factor` times the data.
+    /// Returns the same work on `factor` times the data.
     pub fn scaled(&self, factor: f64) -> Load {
         let grown = |d: &Demand| Demand { amount: d.amount * factor, ..d.clone() };
         Load {
@@ -116,16 +117,16 @@ impl Load {
     }
 }
 
-/// Memory that holds so many bytes.
+/// A level of the memory hierarchy.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct MemoryLevel {
-    /// Bytes that fit; 0 for the last, which holds all.
+    /// Its size in bytes. It is 0 for the last level, which has no limit.
     pub bytes: f64,
-    /// Bytes read plus written in a second.
+    /// Bytes read plus written per second.
     pub bandwidth: f64,
 }
 
-/// Copies between host and device; bytes a second, one way.
+/// Rates of copies between host and device, in bytes per second one way.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Copies {
     /// From pageable memory.
@@ -136,74 +137,74 @@ pub struct Copies {
     pub up_pinned: f64,
     /// To pinned memory.
     pub down_pinned: f64,
-    /// Seconds that each takes however small it is.
+    /// The fixed cost of a copy in seconds.
     pub latency: f64,
 }
 
-/// What a device does in a second.
+/// The rates and fixed costs of a device.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Rates {
     /// Its name.
     pub name: String,
-    /// Units a second of each kind of work, by [`Group`]; 0 where nobody knows.
+    /// Units per second for each kind of work, by [`Group`]. It is 0 if unknown.
     pub work: BTreeMap<String, [f64; 5]>,
     /// Levels of the memory hierarchy, fastest first. The name in files is that of their first format.
     #[serde(rename = "rooms")]
     pub memory_levels: Vec<MemoryLevel>,
-    /// Seconds that a kernel or call takes however small it is.
+    /// The fixed cost of a kernel or routine in seconds.
     pub launch: f64,
-    /// Seconds that a program takes, whatever is in it, with the wait for its end.
+    /// The fixed cost of a program in seconds, including the wait for its end.
     pub program: f64,
-    /// Seconds that recording an operation takes.
+    /// Seconds to record an operation.
     pub record: f64,
-    /// Seconds until the threads that share larger work have begun and ended, on a CPU.
+    /// On a CPU, seconds to start and join the threads that share larger work.
     #[serde(default)]
     pub share: f64,
-    /// Threads that share larger work; 1 for GPUs, which are one.
+    /// The number of threads that share larger work. It is 1 for a GPU.
     pub threads: f64,
-    /// How many times as fast as one of them they are together, which is less than their number where two share a core;
-    /// 0 where nobody knows.
+    /// How many times as fast all threads together are as one. It is less than their number if two share a core, and 0
+    /// if unknown.
     #[serde(default)]
     pub together: f64,
-    /// Bytes of memory; 0 where it does not matter.
+    /// Bytes of memory, or 0 if it does not limit the work.
     pub memory: f64,
     /// Seconds until the device can be used.
     pub startup: f64,
-    /// To and from the host; none for the host itself.
+    /// Copies to and from the host. `None` for the host itself.
     pub copies: Option<Copies>,
 }
 
-/// Is that work a function of one element, or two?
+/// Returns true if the kind of work is an elementwise function other than a random number generator.
 fn known_function(what: &str) -> bool {
     cuprous_core::Fun::ALL.iter().any(|fun| fun.op().name == what && !what.starts_with("random"))
 }
 
-/// Operations below which a CPU does not share work among threads.
+/// The number of operations below which a CPU does not divide work among threads.
 const SHARED: f64 = 65536.0;
 
-/// Bytes that come together from memory: a CPU's line, a GPU's sector.
+/// The smallest memory transfer in bytes: a CPU's cache line, a GPU's sector.
 const LINE: [f64; 2] = [64.0, 32.0];
 
-/// Seconds that a kernel or call takes.
+/// Seconds that a kernel or routine takes.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Span {
-    /// Arithmetic, were there nothing else.
+    /// Arithmetic alone.
     pub compute: f64,
-    /// Memory traffic, were there nothing else.
+    /// Memory traffic alone.
     pub memory: f64,
     /// Launches.
     pub launches: f64,
 }
 
 impl Span {
-    /// All of it.
+    /// Returns the total.
     pub fn total(self) -> f64 {
         self.compute.max(self.memory) + self.launches
     }
 }
 
 impl Rates {
-    /// Units of that work in a second.
+    /// Returns the units of a kind of work per second.
     pub fn rate(&self, what: &str, group: Group) -> f64 {
         let measured = |what: &str| {
             let row = self.work.get(what)?;
@@ -215,13 +216,13 @@ impl Rates {
         })
     }
 
-    /// Bytes a second between the memory that holds so many bytes and the chip.
+    /// Returns the bandwidth of the fastest level that holds `footprint` bytes.
     pub fn bandwidth(&self, footprint: f64) -> f64 {
         let holds = |level: &&MemoryLevel| level.bytes == 0.0 || footprint <= level.bytes;
         self.memory_levels.iter().find(holds).or(self.memory_levels.last()).map_or(1e10, |level| level.bandwidth)
     }
 
-    /// How long a kernel or call takes.
+    /// Returns the time of a kernel or routine.
     pub fn span(&self, load: &Load) -> Span {
         let gpu = self.copies.is_some();
         let small = load.whole || load.flops() < SHARED;
@@ -236,19 +237,20 @@ impl Rates {
         }
     }
 
-    /// Seconds that a copy from the host takes; none on the host itself.
+    /// Returns the seconds of a copy from the host, which are 0 on the host itself.
     pub fn upload(&self, bytes: f64, pinned: bool) -> f64 {
         let rate = |c: &Copies| if pinned { c.up_pinned } else { c.up };
         self.copies.as_ref().map_or(0.0, |c| if bytes > 0.0 { c.latency + bytes / rate(c) } else { 0.0 })
     }
 
-    /// Seconds that a copy to the host takes.
+    /// Returns the seconds of a copy to the host.
     pub fn download(&self, bytes: f64, pinned: bool) -> f64 {
         let rate = |c: &Copies| if pinned { c.down_pinned } else { c.down };
         self.copies.as_ref().map_or(0.0, |c| if bytes > 0.0 { c.latency + bytes / rate(c) } else { 0.0 })
     }
 
-    fn on_paper(name: &str, rates: impl Fn(DType, ComputeUnit) -> f64) -> Rates {
+    /// Returns rates by data sheet and the table of weights, without memory and copies.
+    fn from_data_sheet(name: &str, rates: impl Fn(DType, ComputeUnit) -> f64) -> Rates {
         let row = |what: &'static str| {
             let (weight, unit) = weight(what);
             (what.to_owned(), Group::ALL.map(|group| rates(group.dtype(), unit) / weight))
@@ -269,7 +271,7 @@ impl Rates {
         }
     }
 
-    /// What a GPU of the list would do. The cost of launches is that of a replayed program on an H200.
+    /// Returns the rates of a listed GPU. The cost of a launch is that in a replayed program on an H200.
     pub fn of_gpu(gpu: &Gpu, tf32: bool, level: Level) -> Rates {
         let rates = |dtype, unit, pinned| gpu.rates(dtype, unit, tf32, pinned, level);
         let memory = rates(DType::F32, ComputeUnit::Vector, true).bandwidth;
@@ -288,48 +290,48 @@ impl Rates {
                 latency: 8e-6,
             }),
             work: Rates::gpu_work(|dtype, unit| rates(dtype, unit, false).flops),
-            ..Rates::on_paper(gpu.name, |dtype, unit| rates(dtype, unit, false).flops)
+            ..Rates::from_data_sheet(gpu.name, |dtype, unit| rates(dtype, unit, false).flops)
         }
     }
 
-    /// What the table of weights says, but for what GPUs do in ways of their own.
+    /// Returns the rates by the table of weights, with exceptions for what GPUs do differently.
     fn gpu_work(flops: impl Fn(DType, ComputeUnit) -> f64) -> BTreeMap<String, [f64; 5]> {
-        let mut work = Rates::on_paper("", flops).work;
+        let mut work = Rates::from_data_sheet("", flops).work;
         for (what, row) in &mut work {
             let (weight, unit) = weight(what);
-            // Units of their own do much of exponentials, logarithms and the like, in float32.
+            // Special function units compute most of exponentials, logarithms and similar functions in float32.
             if unit == ComputeUnit::Vector && (20.0..=80.0).contains(&weight) && known_function(what) {
                 row[Group::F16 as usize] *= 2.0;
                 row[Group::F32 as usize] *= 2.0;
             }
         }
-        // Waiting does not depend on how wide a GPU is: as on an H200.
+        // Waiting does not depend on the width of a GPU. Figures of an H200.
         work.insert("crowded scatter".into(), [4e9; 5]);
         work.insert("column".into(), [6e5; 5]);
         work
     }
 
-    /// What a CPU of the list would do.
+    /// Returns the rates of a listed CPU.
     pub fn of_cpu(cpu: &Cpu, level: Level) -> Rates {
         let memory = cpu.rates(DType::F32, ComputeUnit::Vector, level).bandwidth;
-        // Each core has at least 512 KiB of its own, from which it reads some ten times as fast.
-        let near = MemoryLevel { bytes: cpu.cores.value * 524_288.0, bandwidth: 10.0 * memory };
+        // Each core has at least 512 KiB of cache, which is about ten times as fast as memory.
+        let cache = MemoryLevel { bytes: cpu.cores.value * 524_288.0, bandwidth: 10.0 * memory };
         Rates {
-            memory_levels: vec![near, MemoryLevel { bytes: 0.0, bandwidth: memory }],
+            memory_levels: vec![cache, MemoryLevel { bytes: 0.0, bandwidth: memory }],
             launch: 1e-6,
             program: 1e-6,
-            // Waking the others: 15 µs of 16 threads, measured.
+            // Waking the other threads: 15 µs for 16 threads, measured.
             share: 1e-5,
             threads: cpu.cores.value,
-            ..Rates::on_paper(cpu.name, |dtype, unit| cpu.rates(dtype, unit, level).flops)
+            ..Rates::from_data_sheet(cpu.name, |dtype, unit| cpu.rates(dtype, unit, level).flops)
         }
     }
 
-    /// What some cores of a CPU like that would do.
+    /// Returns the rates of some cores of a listed CPU.
     pub fn of_cores(name: &str, cpu: &Cpu, cores: f64) -> Rates {
         let whole = Rates::of_cpu(cpu, Level::Typical);
         let share = cores / cpu.cores.value;
-        // A few cores get more than their share of the memory's bandwidth.
+        // A few cores can use more than their share of the memory bandwidth.
         let memory = (2.0 * share).min(1.0).max(share);
         Rates {
             name: name.to_owned(),

@@ -1,30 +1,29 @@
-//! The formula that the web's calculators use: compute, transfer and overhead, one after another.
+//! The formula of common web calculators: compute, transfer and overhead, one after another.
 
 use cuprous_core::{Error, Result};
 
 /// Times in seconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Simple {
-    /// All of it on the CPU.
+    /// Total on the CPU.
     pub cpu: f64,
     /// Arithmetic on the GPU.
     pub compute: f64,
     /// Data to the GPU.
     pub transfer: f64,
-    /// What else the GPU costs.
+    /// Other costs of the GPU.
     pub overhead: f64,
-    /// All of it on the GPU.
+    /// Total on the GPU.
     pub gpu: f64,
-    /// How many times faster the GPU is; below 1 the CPU is.
+    /// How many times faster the GPU is. Below 1 the CPU is faster.
     pub speedup: f64,
 }
 
-/// `operations / throughput + data / bandwidth + overhead` beside `operations / CPU's throughput`.
-///
-/// Operations, operations a second on each, bytes, bytes a second, seconds. A bandwidth may be infinite.
+/// Compares `operations / gpu_rate + data / bandwidth + overhead` with `operations / cpu_rate`. Rates are in operations
+/// per second, `data` in bytes, `overhead` in seconds. The bandwidth may be infinite.
 ///
 /// # Errors
-/// `ValueError` that names the quantity which is no number, negative, or zero where something is divided by it.
+/// `ValueError` that names the quantity which is not a number, negative, or a divisor of zero.
 pub fn simple(
     operations: f64,
     cpu_rate: f64,
@@ -46,10 +45,10 @@ pub fn simple(
     Ok(Simple { cpu, compute, transfer, overhead, gpu, speedup })
 }
 
-/// Refuses a quantity that does not fit.
+/// Returns an error unless `fits`.
 ///
 /// # Errors
-/// `ValueError` that names it.
+/// `ValueError` that names the quantity and says what it must be.
 pub fn check(name: &str, value: f64, fits: bool, wanted: &str) -> Result<()> {
     if fits { Ok(()) } else { Err(Error::value(format!("[estimate] {name} is {value}, and must be {wanted}"))) }
 }

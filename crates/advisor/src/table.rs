@@ -1,26 +1,26 @@
-//! The tables in `profiles`: lines of cells between bars, the first of them a name; `#` starts a remark.
+//! The tables in `profiles`. A line is a row of cells between bars, of which the first is a name. `#` starts a comment.
 
-/// Where figures come from.
+/// The source of figures.
 #[derive(Debug)]
 pub struct Source {
-    /// Short name, as the tables use it.
+    /// The key by which the tables refer to it.
     pub key: &'static str,
-    /// What it is.
+    /// Its title.
     pub title: &'static str,
-    /// Where it is.
+    /// Its web address.
     pub address: &'static str,
 }
 
-/// One number and who says so.
+/// A number with its source.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
     /// In SI units.
     pub value: f64,
-    /// Who says so.
+    /// Its source.
     pub source: &'static Source,
 }
 
-/// The rows of a table, with the name first.
+/// Returns the rows of a table: name and cells.
 pub(crate) fn rows(text: &'static str) -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
     text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()).map(|line| {
         let mut cells = line.split('|').map(str::trim);
@@ -28,9 +28,9 @@ pub(crate) fn rows(text: &'static str) -> impl Iterator<Item = (&'static str, Ve
     })
 }
 
-/// Reads the cells of one row, each a figure and the key of its source, or `-`.
+/// Reads the cells of a row. A cell is a figure and the key of its source, or `-`.
 ///
-/// The tables are part of this crate and a test reads them all, so a slip in one is a panic here.
+/// The tables are part of this crate and a test reads all of them, so a mistake in a table is a panic here.
 pub(crate) struct Cells<'a> {
     pub(crate) row: &'static str,
     pub(crate) cells: std::vec::IntoIter<&'static str>,
@@ -38,7 +38,7 @@ pub(crate) struct Cells<'a> {
 }
 
 impl Cells<'static> {
-    /// The next figure, in units of `unit`, where there is one.
+    /// Returns the next figure, in multiples of `unit`, or `None` for `-`.
     pub(crate) fn maybe(&mut self, unit: f64) -> Option<Figure> {
         let cell = self.cells.next().unwrap_or_else(|| panic!("{}: a cell is missing", self.row));
         if cell == "-" {
@@ -51,7 +51,7 @@ impl Cells<'static> {
         Some(Figure { value: value * unit, source })
     }
 
-    /// The next figure, which must be there.
+    /// Returns the next figure, which must not be `-`.
     pub(crate) fn figure(&mut self, unit: f64) -> Figure {
         self.maybe(unit).unwrap_or_else(|| panic!("{}: a figure is missing", self.row))
     }

@@ -1,19 +1,19 @@
-//! Quantities as people write them: the only parser of them, for the command line, Python and the web page.
+//! Parses and formats quantities, for the command line, Python and the web page.
 //!
-//! What could be misread is refused with what to write: a number without a unit, `1,5`, `1 mb`, `16 Gb/s`.
+//! Ambiguous input is an error that says what to write: a number without a unit, `1,5`, `1 mb`, `16 Gb/s`.
 
 use std::fmt::Write as _;
 
 use cuprous_core::{Error, Result};
 
-/// Decimal prefixes, by the power of ten that they stand for.
+/// Decimal prefixes and their powers of ten.
 const PREFIXES: [(char, i32); 8] =
     [('P', 15), ('T', 12), ('G', 9), ('M', 6), ('k', 3), ('m', -3), ('u', -6), ('n', -9)];
 
-/// What a quantity measures. All are read into SI units.
+/// A kind of quantity. All are parsed into SI units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// A number that has no unit, such as repeats.
+    /// A number without a unit, such as repeats.
     Count,
     /// Arithmetic operations.
     Operations,
@@ -21,14 +21,14 @@ pub enum Kind {
     Bytes,
     /// Seconds.
     Seconds,
-    /// Operations a second.
+    /// Operations per second.
     Rate,
-    /// Bytes a second.
+    /// Bytes per second.
     Bandwidth,
 }
 
 impl Kind {
-    /// Its units, longer ones before those that they end in. The first one is shown in errors.
+    /// Returns its units. A unit that ends in another one comes first. Errors show the first unit.
     fn units(self) -> &'static [&'static str] {
         match self {
             Kind::Count => &[],
@@ -40,12 +40,12 @@ impl Kind {
         }
     }
 
-    /// Its usual prefix, for examples.
+    /// Returns its usual prefix, for examples.
     fn usual(self) -> &'static str {
         if matches!(self, Kind::Count | Kind::Seconds) { "" } else { "G" }
     }
 
-    /// The prefix of a unit as a factor.
+    /// Returns the factor of a prefix.
     fn prefix(self, text: &str) -> Option<f64> {
         if matches!(self, Kind::Bytes | Kind::Bandwidth) {
             let binary = ["Ki", "Mi", "Gi", "Ti", "Pi"].iter().position(|known| known.eq_ignore_ascii_case(text));
@@ -55,7 +55,7 @@ impl Kind {
         }
         let mut letters = text.chars();
         let (letter, None) = (letters.next()?, letters.next()) else { return None };
-        // Only times are fractions of their unit, and a lower-case m means milli everywhere.
+        // Only times have fractional prefixes, and a lower-case m always means milli.
         let known = |&&(known, power): &&(char, i32)| match self {
             Kind::Seconds => known == letter && power < 0,
             _ => power > 0 && letter != 'm' && known.eq_ignore_ascii_case(&letter),
@@ -63,7 +63,7 @@ impl Kind {
         PREFIXES.iter().find(known).map(|(_, power)| 10f64.powi(*power))
     }
 
-    /// A unit with or without its prefix, as a factor.
+    /// Returns the factor of a unit, with or without a prefix.
     fn unit(self, text: &str) -> Option<f64> {
         if self == Kind::Seconds {
             let long = [(["min", "minute", "minutes"], 60.0), (["h", "hour", "hours"], 3600.0)];
@@ -88,7 +88,8 @@ impl Kind {
     }
 }
 
-/// The length of the number that `text` begins with. The `e` of `1e9` belongs to it, that of `1 exabyte` does not.
+/// Returns the length of the number at the start of `text`. The `e` of `1e9` belongs to the number, that of `1 exabyte`
+/// does not.
 fn number_length(text: &str) -> usize {
     let follows = |rest: &str| {
         let rest = rest.strip_prefix(['+', '-']).unwrap_or(rest);
@@ -111,7 +112,7 @@ fn number_length(text: &str) -> usize {
     end
 }
 
-/// A number. Commas, spaces, underscores and apostrophes may separate groups of three digits.
+/// Parses a number. Commas, spaces, underscores and apostrophes may separate groups of three digits.
 fn number(text: &str) -> Option<f64> {
     let separators: Vec<char> = text.chars().filter(|c| matches!(c, ',' | '_' | '\'') || c.is_whitespace()).collect();
     let Some(&separator) = separators.first() else { return text.parse().ok() };
@@ -128,9 +129,10 @@ fn number(text: &str) -> Option<f64> {
     if fits { format!("{sign}{}{rest}", groups.concat()).parse().ok() } else { None }
 }
 
-/// Reads a quantity: a number, an optional prefix, and a unit: `10 TFLOP`, `1.5GB`, `20 ms`, `10,000 GFLOP`, `400G`, `1 GiB`.
+/// Parses a quantity: a number, an optional prefix, and a unit: `10 TFLOP`, `1.5GB`, `20 ms`, `10,000 GFLOP`, `400G`,
+/// `1 GiB`.
 ///
-/// The unit may be left out of zero, of numbers with an exponent (`3e9`), and where there is a prefix.
+/// The unit may be omitted for zero, for numbers with an exponent (`3e9`), and if there is a prefix.
 ///
 /// # Errors
 /// `ValueError` that says what to write.
@@ -138,7 +140,7 @@ pub fn parse(text: &str, kind: Kind) -> Result<f64> {
     read(text, kind, None)
 }
 
-/// The same, where a number without a unit is in `unit`, such as `GFLOP`.
+/// As [`parse`], but a number without a unit is in `unit`, such as `GFLOP`.
 ///
 /// # Errors
 /// `ValueError` that says what to write.
@@ -200,7 +202,7 @@ fn example(number: &str, unit: &str) -> String {
     format!("{number} {unit}").trim_end().to_owned()
 }
 
-/// Seconds for people: `1.30 s`, `12.5 ms`, `3.00 µs`, `5 min 0 s`, `2 h 5 min`, `12.5 days`, `793 years`.
+/// Formats seconds: `1.30 s`, `12.5 ms`, `3.00 µs`, `5 min 0 s`, `2 h 5 min`, `12.5 days`, `793 years`.
 pub fn seconds(t: f64) -> String {
     const DAY: f64 = 86_400.0;
     const YEAR: f64 = 365.25 * DAY;
@@ -215,7 +217,7 @@ pub fn seconds(t: f64) -> String {
     }
 }
 
-/// A ratio of times: `560x`, `19.2x`, `0.052x`. Never 0.0x for what is above zero.
+/// Formats a ratio of times: `560x`, `19.2x`, `0.052x`. A positive ratio is never shown as 0.0x.
 pub fn times(factor: f64) -> String {
     match factor {
         f if f == f64::INFINITY => "∞x".to_owned(),
@@ -224,14 +226,14 @@ pub fn times(factor: f64) -> String {
         f if f >= 0.995 => format!("{f:.1}x"),
         f if f <= 0.0 => "0x".to_owned(),
         f => {
-            // Two digits that count.
+            // Two significant digits.
             let digits = (1 - f.log10().floor() as i32).max(2) as usize;
             format!("{f:.digits$}x")
         }
     }
 }
 
-/// Three digits and a prefix.
+/// Formats a quantity with three digits and a prefix.
 pub fn quantity(value: f64, unit: &str) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value} {unit}");

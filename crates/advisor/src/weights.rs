@@ -1,86 +1,63 @@
-//! **The table of weights**: what one unit of each kind of work takes, in plain operations of its dtype.
+//! **The table of weights**: the cost of one unit of each kind of work, in additions of its dtype. For scalar functions
+//! it is the `cost` in [`cuprous_core::ops`].
 //!
-//! `flops` are sums of these. Where a device's rates were measured, what was measured counts instead; the weights then
-//! stand in only for what was not.
+//! Work in `flops` is the sum of these. If a kind of work was measured on a device, the measured rate is used instead.
+
+use cuprous_core::Fun;
 
 use crate::profile::ComputeUnit::{self, Matrix, Vector};
 
-/// Kinds of work, the operations that one unit takes, and who does them. The unit is an element, unless said otherwise.
+/// Kinds of work other than scalar functions, the operations of one unit, and the compute unit. A unit is an element, unless stated otherwise.
 const WEIGHTS: &[(&[&str], f64, ComputeUnit)] = &[
-    (&["positive", "real", "imag", "conjugate", "make_complex", "cast", "bitcast"], 1.0, Vector),
-    (&["add", "subtract", "multiply", "negative", "absolute", "fabs", "square", "maximum", "minimum"], 1.0, Vector),
-    (&["fmax", "fmin", "sign", "copysign", "where", "heaviside", "rint", "floor", "ceil", "trunc"], 1.0, Vector),
-    (&["equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "compare_integers"], 1.0, Vector),
-    (&["logical_and", "logical_or", "logical_xor", "logical_not"], 1.0, Vector),
-    (&["bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"], 1.0, Vector),
-    (&["isnan", "isinf", "isfinite", "signbit", "degrees", "radians", "bitwise_count"], 1.0, Vector),
-    (&["divide", "reciprocal", "sqrt", "rsqrt"], 8.0, Vector),
-    (
-        &["floor_divide", "remainder", "fmod", "ldexp", "frexp_mantissa", "frexp_exponent", "modf_fraction"],
-        12.0,
-        Vector,
-    ),
-    (&["nextafter", "spacing", "hypot", "cbrt"], 20.0, Vector),
-    (&["exp", "exp2", "log", "log2", "log10", "sin", "cos"], 20.0, Vector),
-    (&["expm1", "log1p", "tan", "tanh", "sinh", "cosh", "arctan", "expit", "sinc"], 30.0, Vector),
-    (
-        &["arcsin", "arccos", "arctan2", "arcsinh", "arccosh", "arctanh", "angle", "logaddexp", "logaddexp2"],
-        40.0,
-        Vector,
-    ),
-    (&["erf", "erfc", "ndtr", "i0"], 50.0, Vector),
-    (&["power", "float_power", "erfinv", "gammaln", "digamma"], 80.0, Vector),
-    (&["gamma", "gcd", "lcm"], 120.0, Vector),
-    (&["random_bits32", "random_unit32"], 25.0, Vector),
-    (&["random_bits64", "random_unit64"], 50.0, Vector),
-    (&["random_normal32"], 50.0, Vector),
-    (&["random_normal64"], 100.0, Vector),
-    (&["random_gamma", "random_poisson", "random_binomial"], 400.0, Vector),
-    // Folds, by element folded.
+    // Reductions, per element that is reduced.
     (&["sum", "prod", "max", "min"], 1.0, Vector),
     (&["argmax", "argmin"], 2.0, Vector),
     (&["m2"], 4.0, Vector),
-    // The same over elements that do not lie side by side.
-    (&["fold across"], 1.0, Vector),
+    // Reductions over elements that are not contiguous.
+    (&["reduce across"], 1.0, Vector),
     (&["m2 across"], 4.0, Vector),
-    // Elements at places that are data, and elements read across the grain of memory.
+    // Elements at computed indices, and elements read with a large stride.
     (&["gather", "strided"], 10.0, Vector),
-    // Across the grain of memory that no cache holds.
+    // Elements read with a large stride from memory that does not fit into a cache.
     (&["strided far"], 30.0, Vector),
     (&["scatter"], 20.0, Vector),
-    // Updates of a few places, which wait for one another.
+    // Updates of a few elements, which wait for each other.
     (&["crowded scatter"], 20.0, Vector),
-    // Multiplications and additions, each counted.
+    // Multiplications and additions, counted separately.
     (&["dot", "convolve", "recurrence"], 1.0, Matrix),
-    // Products with a vector or a few: each element of the matrix is used once or a few times.
+    // Products with one or a few vectors: each element of the matrix is used only as often.
     (&["thin dot"], 1.0, Vector),
     (&["correlate"], 1.0, Vector),
     (&["sparse dot"], 10.0, Vector),
     // 5 n log2 n for n points.
     (&["fft"], 3.0, Vector),
-    // The flops of LAPACK's working notes: n³/3 of Cholesky, 4n³/3 of a QR, and so on.
+    // Flops as in LAPACK's working notes: n³/3 for Cholesky, 4n³/3 for QR, and so on.
     (&["factor"], 2.0, Matrix),
-    // Columns that are factored one after another: no operations, but on a GPU a wait each.
+    // Columns that are factored one after another: no operations, but a wait for each on a GPU.
     (&["column"], 0.0, Vector),
     (&["spectrum"], 10.0, Matrix),
     // n log2 n for n elements.
     (&["sort"], 20.0, Vector),
-    // Elements that are read and written in order, with a decision each.
+    // Elements that are read and written in order, with a decision for each.
     (&["scan", "select", "compact", "pad"], 6.0, Vector),
     (&["search"], 20.0, Vector),
 ];
 
-/// Operations of one unit of that work, and the units that do them; those of an addition for what is not in the table.
+/// Returns the operations of one unit of work, and its compute unit. Unknown work counts as additions.
 pub fn weight(what: &str) -> (f64, ComputeUnit) {
-    WEIGHTS.iter().find(|row| row.0.contains(&what)).map_or((1.0, Vector), |row| (row.1, row.2))
+    match Fun::from_name(what) {
+        Some(fun) => (fun.op().cost, Vector),
+        None => WEIGHTS.iter().find(|row| row.0.contains(&what)).map_or((1.0, Vector), |row| (row.1, row.2)),
+    }
 }
 
-/// Is it in the table?
+/// Returns true if the kind of work has a weight.
 pub fn known(what: &str) -> bool {
-    WEIGHTS.iter().any(|row| row.0.contains(&what))
+    all().any(|name| name == what)
 }
 
-/// Every kind of work.
+/// Returns all kinds of work.
 pub fn all() -> impl Iterator<Item = &'static str> {
-    WEIGHTS.iter().flat_map(|row| row.0.iter().copied())
+    let functions = Fun::ALL.iter().map(|fun| fun.op().name);
+    functions.chain(WEIGHTS.iter().flat_map(|row| row.0.iter().copied()))
 }

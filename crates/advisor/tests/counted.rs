@@ -1,4 +1,4 @@
-//! Counted programs told as seconds, and the file of what was measured.
+//! The time of counted programs, and the file of measurements.
 
 use std::fs;
 
@@ -38,7 +38,7 @@ fn a_product_is_bound_by_arithmetic_and_an_addition_by_memory() {
     let product = one("dot", Group::F32, 2e12, 1e9);
     let sum = one("add", Group::F32, 2.5e8, 1e9);
     assert_eq!((product.bound(&h200()), sum.bound(&h200())), (Bound::Compute, Bound::Memory));
-    // 67 TFLOPS on paper, of which products get 80 %; 4.8 TB/s, of which copies get 85 %.
+    // 67 TFLOPS on paper, of which products reach 80 %; 4.8 TB/s, of which copies reach 85 %.
     assert!((product.run(&h200()) / (2e12 / (67e12 * 0.8)) - 1.0).abs() < 0.01);
     assert!((sum.run(&h200()) / (1e9 / (4.8e12 * 0.85)) - 1.0).abs() < 0.1);
 }
@@ -90,7 +90,7 @@ fn the_file_is_read_on_the_machine_it_is_of() {
     let found = Machine::read(&path, "a host", Some("a board"));
     let (read, written) = (found.machine.unwrap(), machine());
     assert_eq!((found.hint, &read.board, read.cpu.work.len()), (None, &written.board, written.cpu.work.len()));
-    // The last digit may differ.
+    // JSON may change the last digit.
     let add = |it: &Machine| it.gpu.as_ref().map_or(0.0, |gpu| gpu.rate("add", Group::F64));
     assert!((add(&read) / add(&written) - 1.0).abs() < 1e-12);
     let hidden = Machine::read(&path, "a host", None);
@@ -102,7 +102,7 @@ fn the_file_is_read_on_the_machine_it_is_of() {
     part.write(&path).unwrap();
     let found = Machine::read(&path, "a host", Some("a board"));
     assert!(found.machine.unwrap().gpu.is_some() && found.hint.unwrap().contains("others took 70 % of the CPU; run"));
-    // Files of the first format might hold half of the figures.
+    // Files of the first format may lack half of the figures.
     let old = serde_json::to_string(&Machine { format: 1, ..machine() }).unwrap();
     fs::write(&path, old).unwrap();
     let found = Machine::read(&path, "a host", None);
@@ -142,7 +142,7 @@ fn the_first_program_is_recorded_before_a_gpu_has_work() {
     close(counted.run(&rates), 5e-5);
     counted.programs[1].nodes = 5.0;
     close(counted.run(&rates), 4e-5);
-    // A CPU does one after the other.
+    // A CPU records and runs programs one after another.
     let host = Rates { copies: None, ..rates };
     close(counted.run(&host), 4.5e-5);
 }
@@ -157,7 +157,7 @@ fn places_that_are_data_bring_a_line_each_and_threads_cost_their_start() {
     let work = |amount: f64| Load { demands: vec![Demand { what: "add", group: Group::F32, amount }], ..load.clone() };
     let extra = |amount: f64| shares.span(&work(amount)).launches - host().span(&work(amount)).launches;
     assert_eq!(extra(1e3), 0.0);
-    // What cannot be cut is one thread's: as much slower than all as they were measured to be together.
+    // Work that cannot be divided runs on one thread, which is slower than all threads by the measured factor.
     let compute = |load: &Load, together: f64| Rates { together, ..host() }.span(load).compute;
     let (alone, all) = (Load { whole: true, ..work(1e6) }, work(1e6));
     assert_eq!(compute(&alone, 3.0), 3.0 * compute(&all, 3.0));

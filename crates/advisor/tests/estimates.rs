@@ -1,4 +1,4 @@
-//! The worked examples of the web's calculators, and what must hold for every profile.
+//! The worked examples of web calculators, and properties of every profile.
 
 use cuprous_advisor::profile::{cpus, find, gpus};
 use cuprous_advisor::simple::{Simple, simple};
@@ -57,7 +57,7 @@ fn adding_vectors_that_must_be_copied_is_the_cpus_work() {
     let answer = estimate(&add, &setting("EPYC 9654", "H200")).unwrap();
     assert!(answer.speedup < 1.0 && answer.break_even_size.is_none(), "{answer:?}");
     assert!(advice::sentence(&answer).starts_with("The CPU is faster for this task"));
-    // On data that stays there it pays off after some repeats.
+    // If the data stays on the GPU, it pays off after some repeats.
     let repeats = answer.break_even_repeats.unwrap();
     let again = |n| estimate(&Work { repeats: n, ..add.clone() }, &setting("EPYC 9654", "H200")).unwrap().speedup;
     assert!(again(repeats) > 1.0 && again(repeats - 1.0) <= 1.0);
@@ -81,10 +81,10 @@ fn a_product_of_large_matrices_is_the_gpus_work() {
     assert!(answer.speedup > 3.0 && answer.range[0] < answer.speedup && answer.speedup < answer.range[1]);
     let longer = estimate(&Work { repeats: 100.0, ..dot.clone() }, &one).unwrap();
     assert!(longer.speedup > answer.speedup && longer.bound == Bound::Compute);
-    // A tenth that stays on the CPU: ten times is the most.
+    // If a tenth stays on the CPU, the largest speedup is ten.
     let serial = estimate(&Work { repeats: 1e4, parallel: 0.9, ..dot.clone() }, &one).unwrap();
     assert!((serial.limit - 10.0).abs() < 1e-9 && serial.speedup < 10.0 && serial.bound == Bound::Serial);
-    // What does not fit goes through in pieces, and then has to be copied each time.
+    // Data that does not fit passes through in pieces, and is copied in each repeat.
     let large = estimate(&Work { footprint: 60e9, repeats: 100.0, ..dot.clone() }, &one).unwrap();
     assert!(large.pieces == 3.0 && large.gpu.copies > 50.0 * answer.gpu.copies);
     assert!(advice::sentence(&large).contains("3 pieces"));
@@ -115,14 +115,14 @@ fn small_work_is_bound_by_what_stands_around_it() {
 
 #[test]
 fn break_even_is_found_though_far_larger_data_no_longer_fit() {
-    // A thousand passes over resident data are the GPU's work, until they must be copied for each.
+    // A thousand passes over resident data are faster on the GPU, until the data must be copied for each pass.
     let (n, setting) = (1e9, setting("EPYC 9654", "H200"));
     let passes =
         Work { flops: n, traffic: n, upload: n, footprint: n, repeats: 1000.0, launches: 0.0, ..Work::default() };
     let answer = estimate(&passes, &setting).unwrap();
     assert!(answer.speedup > 1.0 && answer.break_even_size.is_some_and(|size| size < 1.0), "{answer:?}");
     assert!(estimate(&passes.scaled(1e9), &setting).unwrap().speedup < 1.0, "the case that is meant");
-    // A tenth of it is the CPU's, but need not be.
+    // With a tenth of the data the CPU is faster, but larger data would make the GPU faster.
     let small = estimate(&passes.scaled(0.1), &setting).unwrap();
     assert!(small.speedup < 1.0 && small.break_even_size.is_some_and(|size| size > 1.0), "{small:?}");
     let sentence = advice::sentence(&small);

@@ -2,8 +2,8 @@
 //!
 //! Only work that the main thread waits for may be interrupted, because Python raises `KeyboardInterrupt` only there.
 //! The thread that waits *listens*; a [`Token`] carries that to the threads that help it. A loop that sees the request
-//! unwinds with [`Interrupted`], which the device catches with [`catch`]. Work that no loop of ours does is waited for
-//! with [`poll`].
+//! unwinds with [`Interrupted`], which the device catches with [`catch`]. A wait for other work, such as that of a
+//! device, uses [`poll`].
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -114,7 +114,7 @@ pub fn answers() -> bool {
     ANSWERS.get().is_some_and(|answers| answers())
 }
 
-/// Runs `work`; where it unwound because of an interrupt, the error of that.
+/// Runs `work`. If an interrupt made it unwind, returns the error of the interrupt.
 pub fn catch<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(result) => result,
@@ -123,12 +123,13 @@ pub fn catch<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
     }
 }
 
-/// For so long a wait polls without sleeping, so that it ends as soon as the work does.
+/// The time for which a wait polls without sleeping, so that it ends as soon as the work does.
 const SPIN: Duration = Duration::from_millis(4);
 /// The longest sleep between two polls.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// Calls `done` until it returns true, and returns true then. An interrupt ends that with an error; the work goes on.
+/// Calls `done` until it returns true, then returns true. An interrupt ends the wait with an error, while the work
+/// continues.
 ///
 /// On a thread that does not listen, `done` is called once and its result returned, because such a thread can block.
 pub fn poll(mut done: impl FnMut() -> Result<bool>) -> Result<bool> {
@@ -159,12 +160,12 @@ pub fn poll(mut done: impl FnMut() -> Result<bool>) -> Result<bool> {
 mod tests {
     use super::*;
 
-    /// Requests are the process's, so tests that make some run one after the other.
-    static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    /// Serializes the tests, because an interrupt is requested for the whole process.
+    static SERIAL: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
     #[test]
     fn a_wait_ends_with_the_work_or_an_interrupt() {
-        let _turn = TURN.lock();
+        let _serial = SERIAL.lock();
         clear();
         let mut polls = 0;
         let tenth = || {
@@ -189,7 +190,7 @@ mod tests {
 
     #[test]
     fn only_work_that_listens_is_interrupted() {
-        let _turn = TURN.lock();
+        let _serial = SERIAL.lock();
         let check = || {
             Token::current().check();
             Ok(())

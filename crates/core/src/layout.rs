@@ -29,8 +29,8 @@ pub const MAX_BYTES: i64 = 1 << 62;
 /// - The positions of all elements and the distance between any two of them fit into `i64`, with extents of 0 counted
 ///   as 1.
 ///
-/// An axis of extent 1 keeps whatever stride it was given (NumPy shows it). [`Layout::is_within`] tells whether a view
-/// lies inside its storage.
+/// An axis of extent 1 keeps the stride that it was given, because NumPy shows it. [`Layout::is_within`] checks that a
+/// view lies inside its storage.
 #[derive(Debug)]
 pub struct Layout {
     /// Unique among the live layouts.
@@ -248,8 +248,8 @@ impl Layout {
         }
     }
 
-    /// Returns true if every element lies in a storage of that many bytes. An empty view must start in it or at its
-    /// end.
+    /// Returns true if every element lies inside a storage of `bytes` bytes. An empty view must start inside it or at
+    /// its end.
     pub fn is_within(&self, bytes: usize) -> bool {
         let elements = i64::try_from(bytes / self.dtype.size()).unwrap_or(i64::MAX);
         match self.span() {
@@ -447,6 +447,15 @@ mod tests {
         assert_eq!(every_second.reshape(&[12]).unwrap().strides.as_slice(), &[2]);
         assert_eq!(every_second.reshape(&[2, 2, 3, 1]).unwrap().strides.as_slice(), &[12, 6, 2, 2]);
         assert!(a.with(&[4, 2], &[6, 2], 0).reshape(&[8]).is_none());
+    }
+
+    #[test]
+    fn injective_layouts_have_memory_for_each_element() {
+        let injective = |shape: &[i64], strides: &[i64]| Layout::new(DType::F32, shape, strides, 8).is_injective();
+        assert!(injective(&[2, 3], &[1, 2]) && injective(&[2, 3], &[-3, 1]) && injective(&[2, 1], &[5, 0]));
+        assert!(injective(&[1], &[0]) && injective(&[0, 4], &[0, 0]));
+        assert!(!injective(&[2, 3], &[0, 1]), "an expanded axis");
+        assert!(!injective(&[3, 2], &[1, 1]), "overlapping windows");
     }
 
     #[test]

@@ -115,22 +115,22 @@ struct Page {
 const _: () = assert!(size_of::<Page>() <= BYTES);
 
 /// Returns the directory in which processes publish, or `None` if publishing is off or there is no shared memory.
-pub fn folder() -> Option<PathBuf> {
+pub fn directory() -> Option<PathBuf> {
     match std::env::var_os("CUPROUS_RUNTIME_DIR") {
-        Some(folder) => (!folder.is_empty()).then(|| folder.into()),
-        None => default_folder(),
+        Some(directory) => (!directory.is_empty()).then(|| directory.into()),
+        None => default_directory(),
     }
 }
 
 #[cfg(target_os = "linux")]
-fn default_folder() -> Option<PathBuf> {
+fn default_directory() -> Option<PathBuf> {
     // SAFETY: `geteuid` takes no arguments and cannot fail.
     let user = unsafe { libc::geteuid() };
     Path::new("/dev/shm").is_dir().then(|| format!("/dev/shm/cuprous-{user}").into())
 }
 
 #[cfg(not(target_os = "linux"))]
-fn default_folder() -> Option<PathBuf> {
+fn default_directory() -> Option<PathBuf> {
     None
 }
 
@@ -194,14 +194,14 @@ pub fn withdraw() {
 fn publish() -> io::Result<Option<PublishedPage>> {
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::OpenOptionsExt;
-    let Some(folder) = folder().filter(|folder| own(folder, true)) else { return Ok(None) };
+    let Some(directory) = directory().filter(|directory| is_private(directory, true)) else { return Ok(None) };
     let pid = std::process::id();
     let command = fs::read("/proc/self/cmdline").unwrap_or_default();
     // The inode of the namespace distinguishes processes of two containers that have the same id.
     let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default().to_string_lossy().into_owned();
     let space: String = space.chars().filter(char::is_ascii_digit).collect();
-    let path = folder.join(format!("{space}-{pid}"));
-    let fresh = folder.join(format!("{space}-{pid}.new"));
+    let path = directory.join(format!("{space}-{pid}"));
+    let fresh = directory.join(format!("{space}-{pid}.new"));
     let _ = fs::remove_file(&fresh);
     let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&fresh)?;
     file.set_len(BYTES as u64)?;
@@ -259,18 +259,18 @@ extern "C" fn after_fork_in_child() {
 /// Returns true if only this user can write to the directory; with `make`, creates it first if it is missing. In any
 /// other directory, other users could publish false data.
 #[cfg(target_os = "linux")]
-fn own(folder: &Path, make: bool) -> bool {
+fn is_private(directory: &Path, make: bool) -> bool {
     use std::os::unix::fs::{DirBuilderExt, MetadataExt};
     if make {
-        let _ = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        let _ = fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
     }
     // SAFETY: `geteuid` takes no arguments and cannot fail.
     let user = unsafe { libc::geteuid() };
-    fs::symlink_metadata(folder).is_ok_and(|data| data.is_dir() && data.uid() == user && data.mode() & 0o022 == 0)
+    fs::symlink_metadata(directory).is_ok_and(|data| data.is_dir() && data.uid() == user && data.mode() & 0o022 == 0)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn own(_: &Path, _: bool) -> bool {
+fn is_private(_: &Path, _: bool) -> bool {
     false
 }
 
@@ -290,12 +290,12 @@ pub struct Process {
 /// Returns the running processes of this user that publish counters, ordered by id. Removes files of processes that
 /// ended.
 pub fn processes() -> Vec<Process> {
-    let Some(folder) = folder().filter(|folder| own(folder, false)) else { return Vec::new() };
+    let Some(directory) = directory().filter(|directory| is_private(directory, false)) else { return Vec::new() };
     let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default().to_string_lossy().into_owned();
     let space: String = space.chars().filter(char::is_ascii_digit).collect();
     let mine =
         PUBLISHED.get().and_then(Option::as_ref).map(|s| s.lock().unwrap_or_else(|e| e.into_inner()).path.clone());
-    let mut found: Vec<Process> = fs::read_dir(folder)
+    let mut found: Vec<Process> = fs::read_dir(directory)
         .into_iter()
         .flatten()
         .flatten()
@@ -361,8 +361,8 @@ mod tests {
 
     #[test]
     fn any_bytes_are_read_without_harm() {
-        let folder = std::env::temp_dir();
-        let path = folder.join(format!("cuprous-page-{}", std::process::id()));
+        let directory = std::env::temp_dir();
+        let path = directory.join(format!("cuprous-page-{}", std::process::id()));
         for bytes in [vec![], vec![255; BYTES], [&MAGIC.to_le_bytes()[..], &[255; BYTES - 8]].concat()] {
             fs::write(&path, &bytes).unwrap();
             assert!(read(File::open(&path).unwrap(), true).is_none());

@@ -43,7 +43,7 @@ pub enum Term<V> {
 }
 
 impl<V: Value> Term<V> {
-    /// Applies a scalar function to terms. Arithmetic of two numbers is folded into a number.
+    /// Applies a scalar function to terms. Arithmetic of two numbers gives a number (constant folding).
     fn map(fun: Fun, terms: &[Term<V>]) -> Term<V> {
         if let [Term::Number(a), Term::Number(b)] = terms
             && let Some(value) = fold_constants(fun, real(*a), real(*b))
@@ -245,6 +245,15 @@ fn sinc_gradient<V: Value>(g: &Term<V>, x: &Term<V>) -> Term<V> {
     zero(g).when(x.compare(Fun::Equal, 0.0), slope)
 }
 
+/// Returns the gradient of exprel: (exp(x) - y) / x, or near zero, where that cancels, the first terms of its Taylor
+/// series, the sum of k xᵏ⁻¹ / (k + 1)!.
+fn exprel_gradient<V: Value>(g: &Term<V>, x: &Term<V>, y: &Term<V>) -> Term<V> {
+    const SERIES: [f64; 7] = [1.0 / 5760.0, 1.0 / 840.0, 1.0 / 144.0, 1.0 / 30.0, 1.0 / 8.0, 1.0 / 3.0, 1.0 / 2.0];
+    let series = SERIES[1..].iter().fold(x * 0.0 + SERIES[0], |sum, term| &sum * x + *term);
+    let slope = (x.of(Fun::Exp) - y.clone()) / x.clone();
+    g * series.when(x.of(Fun::Absolute).compare(Fun::Less, 0.03), slope)
+}
+
 /// Returns the derivative of digamma, the sum of 1/(x + k)² over all k ≥ 0: its first eight terms, and an asymptotic
 /// series for the rest (Abramowitz and Stegun 6.4.12). Below 1/2 the reflection formula is used (6.4.7).
 fn trigamma<V: Value>(x: &Term<V>) -> Term<V> {
@@ -345,6 +354,7 @@ rules! {
     Exp(x) => g * y.conj();
     Exp2(x) => g * (y * LN_2).conj();
     Expm1(x) => g * (y + 1.0).conj();
+    Exprel(x) => exprel_gradient(g, x, y);
     Log(x) => g / x.conj();
     Log2(x) => g / (x * LN_2).conj();
     Log10(x) => g / (x * LN_10).conj();

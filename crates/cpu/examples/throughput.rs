@@ -1,4 +1,5 @@
-//! Measures what matters: bandwidth of a fused chain and of a sum, overhead of a small program, products, correlation.
+//! Measures the bandwidth of a fused chain and of a sum, the overhead of a small program, and products and
+//! correlations.
 //!
 //! `cargo run -p cuprous-cpu --release --example throughput`
 
@@ -24,7 +25,7 @@ fn map(fun: Fun, args: &[u16]) -> Inst {
     Inst::Map { fun, args: args.iter().copied().collect() }
 }
 
-/// Best seconds of a run, after warming up; the buffers hold small positive numbers.
+/// Returns the shortest time of a run in seconds, after warming up. The buffers hold small positive numbers.
 fn measure(step: Step, bytes: &[usize], scalars: &[Scalar], runs: usize) -> f64 {
     let device = CpuDevice::new();
     let buffers = bytes.iter().map(|&b| BufferInfo { bytes: b, assignment: Assignment::Leaf(0) }).collect();
@@ -46,7 +47,7 @@ fn measure(step: Step, bytes: &[usize], scalars: &[Scalar], runs: usize) -> f64 
     best
 }
 
-/// Two operands and `ops` operations, cheap ones in turn.
+/// Returns a chain of `ops` cheap operations on two operands.
 fn chain(n: i64, ops: usize, dtype: DType) -> Step {
     let mut body = vec![(load(0, &[1]), dtype), (load(1, &[1]), dtype), (Inst::Scalar { slot: 0 }, dtype)];
     let funs = [Fun::Multiply, Fun::Add, Fun::Subtract, Fun::Maximum];
@@ -70,7 +71,7 @@ fn kernel(outer: &[i64], inner: &[i64], body: Vec<(Inst, DType)>, buffers: &[u32
     Step::Kernel(Kernel { outer: outer.into(), inner: inner.into(), body, buffers: buffers.to_vec() })
 }
 
-#[allow(clippy::print_stdout, reason = "it is what the example is for")]
+#[allow(clippy::print_stdout, reason = "the example prints its results")]
 fn main() {
     let one = [Scalar::new(Number::Float(1.5), DType::F64)];
     let n = 10_000_000;

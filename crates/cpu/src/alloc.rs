@@ -1,4 +1,4 @@
-//! Memory: 256-byte aligned blocks from a cache, since the page faults of fresh memory cost more than most work on it.
+//! Memory: blocks aligned to 256 bytes, from a cache. Page faults of fresh memory cost more than most work on it.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
@@ -9,10 +9,10 @@ use cuprous_core::{Buffer, Error, Memory, Result};
 
 /// Alignment of every block.
 pub const ALIGN: usize = 256;
-/// Bytes from which on blocks are asked to have large pages, as NumPy asks for its arrays: their first touch takes a third
-/// of the time, and loops that go through many rows find their addresses.
+/// Size from which on large pages are requested for a block, as NumPy does for its arrays. The first touch then takes a
+/// third of the time, and loops over many rows miss the TLB less often.
 const LARGE: usize = 4 << 20;
-/// Four size classes per power of two, from 256 bytes up: at most a quarter is wasted.
+/// Number of size classes: four per power of two, from 256 bytes up, so that at most a quarter is wasted.
 const CLASSES: usize = 4 * 48;
 
 /// Freed blocks by size class.
@@ -20,27 +20,27 @@ struct Cache {
     free: Vec<Vec<NonNull<u8>>>,
     /// Bytes of free blocks.
     free_bytes: usize,
-    /// Bytes of blocks in use, now and at most so far, and of all.
+    /// Current, peak and reserved bytes.
     counters: &'static Counters,
-    /// Bound on `used`; 0: none.
+    /// Limit on the bytes in use. 0 means no limit.
     limit: usize,
 }
 
 impl Cache {
-    /// One block less that is free.
-    fn take(&mut self, size: usize) {
+    /// Counts a free block of `size` bytes as used.
+    fn mark_used(&mut self, size: usize) {
         self.free_bytes -= size;
         self.counters.add_used(size as i64);
     }
 
-    /// One block more, in use from the start.
-    fn add(&mut self, size: usize) {
+    /// Counts a new block of `size` bytes, which is used from the start.
+    fn mark_added(&mut self, size: usize) {
         self.counters.add_reserved(size as i64);
         self.counters.add_used(size as i64);
     }
 }
 
-// SAFETY: the cache owns its blocks; nobody else has their addresses.
+// SAFETY: the cache owns its blocks; their addresses are not known elsewhere.
 unsafe impl Send for Cache {}
 
 static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(|| {
@@ -48,12 +48,12 @@ static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(|| {
     Mutex::new(Cache { free, free_bytes: 0, counters: presence::counters(presence::Device::Cpu), limit: 0 })
 });
 
-/// Locks the cache until the result is dropped. Held over a fork, so that the child finds the cache unlocked.
-pub fn hold() -> impl Sized + 'static {
+/// Locks the cache until the result is dropped. Held during a fork, so that the child finds the cache unlocked.
+pub fn lock_for_fork() -> impl Sized + 'static {
     CACHE.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Bytes of memory of the machine.
+/// Memory of the machine in bytes.
 static TOTAL: LazyLock<usize> = LazyLock::new(|| {
     std::fs::read_to_string("/proc/meminfo")
         .ok()
@@ -61,32 +61,32 @@ static TOTAL: LazyLock<usize> = LazyLock::new(|| {
         .map_or(1 << 32, |kib| kib << 10)
 });
 
-/// The most bytes kept: a quarter of the machine's memory or 2 GiB, whichever is smaller.
-fn keep() -> usize {
+/// Returns how many bytes the cache may keep: a quarter of the machine's memory or 2 GiB, whichever is smaller.
+fn max_cached_bytes() -> usize {
     (*TOTAL / 4).min(2 << 30)
 }
 
-/// The class that holds `bytes`, and its size; `None` where no machine has so much.
+/// Returns the class that holds `bytes` and its size, or `None` for more than any machine has.
 fn class(bytes: usize) -> Option<(usize, usize)> {
     let units = bytes.div_ceil(ALIGN).max(1);
     if units > 1 << 46 {
         return None;
     }
-    // Sizes are (4 + quarter) << shift, in units; below four units each size is its own class.
+    // Sizes are (4 + quarter) << shift, in units of ALIGN. Below four units each size is its own class.
     let shift = (usize::BITS - 1 - units.leading_zeros()).saturating_sub(2);
     let quarter = units.div_ceil(1 << shift);
     let index = if shift == 0 { units } else { 4 * shift as usize + quarter };
     Some((index, (quarter << shift) * ALIGN))
 }
 
-/// Asks for large pages; the machine may have none.
-fn ask_for_large_pages(at: NonNull<u8>, size: usize) {
+/// Requests large pages. The system may ignore the request.
+fn advise_large_pages(at: NonNull<u8>, size: usize) {
     #[cfg(target_os = "linux")]
     if size >= LARGE {
         const PAGE: usize = 4096;
         let first = (at.as_ptr() as usize).next_multiple_of(PAGE);
         let end = (at.as_ptr() as usize + size) / PAGE * PAGE;
-        // SAFETY: these pages are the block's own, and what is asked changes nothing that is in them.
+        // SAFETY: these pages belong to the block, and the request does not change their contents.
         let _may_refuse = unsafe { libc::madvise(first as *mut libc::c_void, end - first, libc::MADV_HUGEPAGE) };
     }
     #[cfg(not(target_os = "linux"))]
@@ -97,33 +97,33 @@ fn layout(size: usize) -> Option<Layout> {
     Layout::from_size_align(size, ALIGN).ok()
 }
 
-/// A block that goes back to the cache when dropped.
+/// A block that returns to the cache when dropped.
 pub struct Block {
     at: NonNull<u8>,
     bytes: usize,
 }
 
-// SAFETY: a block is plain memory; who may touch it when is the engine's business.
+// SAFETY: a block is plain memory; the engine orders the accesses to it.
 unsafe impl Send for Block {}
-// SAFETY: as above.
+// SAFETY: a block is plain memory; the engine orders the accesses to it.
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// Uninitialised memory.
+    /// Allocates uninitialized memory.
     pub fn new(bytes: usize) -> Result<Block> {
-        let fail = || Error::memory(format!("[alloc] the host has no {bytes} bytes of memory left; free arrays first"));
+        let fail = || Error::memory(format!("[alloc] cannot allocate {bytes} bytes of host memory; free arrays first"));
         let (index, size) = class(bytes).ok_or_else(fail)?;
         {
             let mut cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
             let used = cache.counters.used() as usize;
             if cache.limit != 0 && used + size > cache.limit {
                 return Err(Error::memory(format!(
-                    "[alloc] {bytes} bytes more would exceed the memory limit of {} bytes ({} in use)",
+                    "[alloc] allocating {bytes} bytes would exceed the memory limit of {} bytes ({} in use)",
                     cache.limit, used
                 )));
             }
             if let Some(at) = cache.free[index].pop() {
-                cache.take(size);
+                cache.mark_used(size);
                 return Ok(Block { at, bytes });
             }
         }
@@ -135,12 +135,12 @@ impl Block {
             fresh()
         });
         let at = at.ok_or_else(fail)?;
-        ask_for_large_pages(at, size);
-        CACHE.lock().unwrap_or_else(|e| e.into_inner()).add(size);
+        advise_large_pages(at, size);
+        CACHE.lock().unwrap_or_else(|e| e.into_inner()).mark_added(size);
         Ok(Block { at, bytes })
     }
 
-    /// The first byte.
+    /// Returns the address of the first byte.
     pub fn as_ptr(&self) -> *mut u8 {
         self.at.as_ptr()
     }
@@ -151,7 +151,7 @@ impl Drop for Block {
         let Some((index, size)) = class(self.bytes) else { return };
         let mut cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
         cache.counters.add_used(-(size as i64));
-        if cache.free_bytes + size <= keep() {
+        if cache.free_bytes + size <= max_cached_bytes() {
             cache.free_bytes += size;
             cache.free[index].push(self.at);
         } else {
@@ -164,12 +164,12 @@ impl Drop for Block {
 
 fn free(at: NonNull<u8>, size: usize) {
     if let Some(layout) = layout(size) {
-        // SAFETY: the block came from `alloc` with this layout and nobody uses it.
+        // SAFETY: the block came from `alloc` with this layout and is no longer in use.
         unsafe { dealloc(at.as_ptr(), layout) }
     }
 }
 
-/// Gives all cached blocks back to the system.
+/// Returns all cached blocks to the system.
 pub fn trim() {
     let mut cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
     for index in 0..CLASSES {
@@ -182,7 +182,7 @@ pub fn trim() {
     cache.free_bytes = 0;
 }
 
-/// The counters that [`cuprous_plan::device::DeviceStatistics::memory`] lists.
+/// Returns the counters that [`cuprous_plan::device::DeviceStatistics::memory`] lists.
 pub fn counters() -> Vec<(&'static str, u64)> {
     let cache = CACHE.lock().unwrap_or_else(|e| e.into_inner());
     let blocks: usize = cache.free.iter().map(Vec::len).sum();
@@ -196,22 +196,22 @@ pub fn counters() -> Vec<(&'static str, u64)> {
     ]
 }
 
-/// Starts `peak_bytes` anew from what is in use.
+/// Resets `peak_bytes` to the bytes in use.
 pub fn reset_peak() {
     CACHE.lock().unwrap_or_else(|e| e.into_inner()).counters.reset_peak();
 }
 
-/// Bounds the bytes in use; 0 takes the bound away.
+/// Limits the bytes in use. 0 removes the limit.
 pub fn set_limit(bytes: u64) {
     CACHE.lock().unwrap_or_else(|e| e.into_inner()).limit = usize::try_from(bytes).unwrap_or(0);
 }
 
-/// Inverse of [`class`].
+/// Returns the size of a class: the inverse of [`class`].
 fn size_of_class(index: usize) -> usize {
     if index <= 8 {
         return index.max(1) * ALIGN;
     }
-    // index = 4·shift + quarter with quarter in 5..=8, since a full power belongs to the shift below.
+    // index = 4·shift + quarter with quarter in 5..=8, since a full power of two belongs to the shift below.
     let shift = (index - 5) / 4;
     let quarter = index - 4 * shift;
     (quarter << shift) * ALIGN
@@ -227,7 +227,7 @@ impl Memory for Block {
     }
 }
 
-/// A block as the engine holds it.
+/// Allocates a block as a buffer of the engine.
 pub fn buffer(bytes: usize) -> Result<Buffer> {
     Ok(Arc::new(Block::new(bytes)?))
 }

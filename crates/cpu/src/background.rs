@@ -1,5 +1,5 @@
-//! Long steps on a thread of their own, so that the thread that waits for one can be interrupted: the wait ends at once,
-//! whatever the step does, and the step goes on.
+//! Long steps on a thread of their own, so that the thread that waits for one can be interrupted. The wait ends at once
+//! and the step continues.
 
 use std::any::Any;
 use std::io;
@@ -13,48 +13,49 @@ use cuprous_core::interrupt::{self, Token};
 use cuprous_core::{Error, Result, RoutineOp, Scalar};
 use cuprous_plan::RoutineCall;
 
-use crate::run::Env;
+use crate::run::Bindings;
 use crate::threads::with_threads;
 
-/// How often a waiting thread checks for an interrupt.
+/// Interval at which a waiting thread checks for an interrupt.
 const PERIOD: Duration = Duration::from_millis(10);
 
 type Outcome = std::result::Result<Result<()>, Box<dyn Any + Send>>;
 
-/// A running step.
-pub(crate) struct Background {
+/// A step that runs on its own thread.
+pub(crate) struct BackgroundStep {
     outcome: Mutex<Receiver<Outcome>>,
     thread: JoinHandle<()>,
-    /// The process of the thread, which a forked child does not have.
+    /// The process that started the thread. A forked child does not have the thread.
     process: u32,
 }
 
-impl Background {
-    /// Starts `step` with copies of the addresses and scalars in `env`. `token` tells whether an interrupt ends it.
+impl BackgroundStep {
+    /// Starts `step` with copies of the addresses and scalars in `bindings`. `token` decides whether an interrupt ends
+    /// the step.
     ///
     /// # Errors
-    /// The system cannot start a thread.
+    /// Fails if the system cannot start a thread.
     ///
     /// # Safety
-    /// What `step` borrows lives until the outcome is known or the thread is joined.
+    /// Whatever `step` borrows lives until the outcome is known or the thread is joined.
     pub(crate) unsafe fn start<'a>(
-        env: Env<'_>,
+        bindings: Bindings<'_>,
         token: Token,
-        step: impl FnOnce(Env) -> Result<()> + Send + 'a,
-    ) -> io::Result<Background> {
+        step: impl FnOnce(Bindings) -> Result<()> + Send + 'a,
+    ) -> io::Result<BackgroundStep> {
         let (send, receive) = channel();
-        let (buffers, scalars): (Vec<u64>, Vec<Scalar>) = (env.buffers.to_vec(), env.scalars.to_vec());
+        let (buffers, scalars): (Vec<u64>, Vec<Scalar>) = (bindings.buffers.to_vec(), bindings.scalars.to_vec());
         let work = move || {
-            let env = Env { buffers: &buffers, scalars: &scalars };
-            let work = || with_threads(|| interrupt::catch(|| step(env)));
-            // There is no receiver any more if the process is ending.
+            let bindings = Bindings { buffers: &buffers, scalars: &scalars };
+            let work = || with_threads(|| interrupt::catch(|| step(bindings)));
+            // The receiver is gone if the process is ending.
             let _ = send.send(catch_unwind(AssertUnwindSafe(|| token.within(work))));
         };
         let work: Box<dyn FnOnce() + Send + 'a> = Box::new(work);
-        // SAFETY: only the lifetime changes; the caller vouches for it.
+        // SAFETY: only the lifetime changes; by this function's contract the borrowed values live long enough.
         let work: Box<dyn FnOnce() + Send + 'static> = unsafe { std::mem::transmute(work) };
         let thread = Builder::new().name("cuprous-step".into()).spawn(work)?;
-        Ok(Background { outcome: Mutex::new(receive), thread, process: std::process::id() })
+        Ok(BackgroundStep { outcome: Mutex::new(receive), thread, process: std::process::id() })
     }
 
     fn is_ours(&self) -> bool {
@@ -69,16 +70,16 @@ impl Background {
     /// Waits until the thread has ended.
     pub(crate) fn join(self) {
         if self.is_ours() {
-            // The thread sends panics as outcomes.
+            // Panics of the step were sent as outcomes.
             let _ = self.thread.join();
         }
     }
 
-    /// Waits for the outcome. `None` if an interrupt came first.
+    /// Waits for the outcome. Returns `None` if an interrupt came first.
     pub(crate) fn wait(&self, token: Token) -> Option<Result<()>> {
         if !self.is_ours() {
             return Some(Err(Error::runtime(
-                "[cpu] the process was forked while its parent computed this value; compute it again",
+                "[cpu] the process was forked while this value was being computed; compute it again",
             )));
         }
         let outcome = self.outcome.lock().unwrap_or_else(|e| e.into_inner());
@@ -89,14 +90,17 @@ impl Background {
                 Err(RecvTimeoutError::Timeout) if token.requested() => return None,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Some(Err(Error::runtime("[cpu] the thread of a long step ended early")));
+                    return Some(Err(Error::runtime(
+                        "[cpu] internal error: the thread of a background step ended without a result",
+                    )));
                 }
             }
         }
     }
 }
 
-/// Returns true for a call that takes tens of milliseconds or more, beside which starting a thread costs nothing.
+/// Returns true for a routine that takes tens of milliseconds or more, so that the cost of starting a thread does not
+/// matter.
 pub(crate) fn is_long(call: &RoutineCall) -> bool {
     let (a, out) = (&call.ins[0].1, &call.out.1);
     let elements = a.size.max(out.size).unsigned_abs();

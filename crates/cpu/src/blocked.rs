@@ -1,42 +1,43 @@
-//! Transposed operands: the same kernel over blocks of two axes.
+//! Cache blocking of kernels with transposed operands: the same kernel over blocks of two axes.
 //!
-//! Tiles follow the last axis. An operand that is contiguous along another one would be read a cache line for an element,
-//! so both axes are cut, and the tile goes through a square of them: every operand's lines are used while they are near.
-//! What does not divide gives kernels of its own, up to three strips.
+//! Tiles follow the last axis. An operand that is contiguous along another axis would use one element of each cache
+//! line, so both axes are cut into blocks and a tile covers a square of them. Every cache line is then used completely
+//! while it is in cache. The remainders of both axes become up to three more kernels.
 
 use cuprous_plan::{Access, Inst, Kernel};
 use smallvec::SmallVec;
 
-/// Edge of a block.
+/// Edge of a block in elements.
 const EDGE: i64 = 64;
 /// Kernels with fewer elements fit into caches.
-const LEAST: i64 = 1 << 14;
+const MIN_ELEMENTS: i64 = 1 << 14;
 
-/// The kernels that do `kernel`'s work block by block; `None` where all operands follow the last axis.
+/// Returns the kernels that compute `kernel` block by block, or `None` if all operands follow the last axis.
 pub(crate) fn blocked(kernel: &Kernel) -> Option<Vec<Kernel>> {
-    if kernel.outer_size() < LEAST || !kernel.inner.is_empty() {
+    if kernel.outer_size() < MIN_ELEMENTS || !kernel.inner.is_empty() {
         return None;
     }
-    let across = across(kernel)?;
+    let transposed_axis = transposed_axis(kernel)?;
     let last = kernel.outer.len() - 1;
     let mut parts = Vec::new();
-    for (start, rows) in cuts(kernel.outer[across]) {
+    for (start, rows) in cuts(kernel.outer[transposed_axis]) {
         for (from, columns) in cuts(kernel.outer[last]) {
-            parts.push(part(kernel, (across, start, rows), (last, from, columns)));
+            parts.push(part(kernel, (transposed_axis, start, rows), (last, from, columns)));
         }
     }
     Some(parts)
 }
 
-/// The axis other than the last along which an operand is contiguous that is far apart along the last.
-fn across(kernel: &Kernel) -> Option<usize> {
+/// Returns an axis other than the last along which some operand is contiguous, if that operand has a large stride along
+/// the last axis.
+fn transposed_axis(kernel: &Kernel) -> Option<usize> {
     let extents = &kernel.outer;
     let last = extents.len().checked_sub(1)?;
     let mut found = None;
     for t in &kernel.body {
         let access = match &t.inst {
             Inst::Load { access, .. } | Inst::Store { access, .. } => access,
-            // Folds have no such space, scatters an order.
+            // Reductions have an inner space, and the writes of scatters are ordered.
             Inst::Reduce { .. } | Inst::Scatter { .. } => return None,
             _ => continue,
         };
@@ -48,13 +49,14 @@ fn across(kernel: &Kernel) -> Option<usize> {
     found
 }
 
-/// Where to cut an axis: (start, extent) of the whole blocks and of the rest.
+/// Returns where to cut an axis: (start, extent) of the complete blocks and of the remainder.
 fn cuts(extent: i64) -> SmallVec<[(i64, i64); 2]> {
     let whole = extent / EDGE * EDGE;
     [(0, whole), (whole, extent - whole)].into_iter().filter(|&(_, n)| n > 0).collect()
 }
 
-/// A range of two axes (axis, start, extent), each in blocks: the axes within a block come last.
+/// Returns the kernel over a range of two axes (axis, start, extent), each split into blocks. The axes within a block
+/// come last.
 fn part(kernel: &Kernel, rows: (usize, i64, i64), columns: (usize, i64, i64)) -> Kernel {
     let split = |v: &[i64], of: [[i64; 2]; 2]| {
         let rest = (0..v.len()).filter(|&k| k != rows.0 && k != columns.0).map(|k| v[k]);

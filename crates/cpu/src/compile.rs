@@ -1,116 +1,115 @@
 //! Lowers a fused kernel to bytecode: lists of block operations over a register file of tile buffers.
 //!
-//! How a kernel walks its space depends on its shape ([`Mode`]). In *rows* mode a tile holds whole rows and everything
-//! happens in one list. Where rows are longer than a tile, or where it is the outer axis that is contiguous, each
-//! reduction ends a *pass* over the inner space; what later passes need again is computed again.
+//! The order of iteration depends on the kernel's shape ([`Mode`]). In *rows* mode a tile holds complete rows and one
+//! list has all operations. Where rows are longer than a tile, or where the outer axis is the contiguous one, each
+//! reduction ends a *pass* over the inner space, and later passes recompute the values that they need.
 
-use cuprous_core::{DType, Error, Fun, Result};
+use cuprous_core::{DType, Error, Fun, Result, ScatterOp};
 use cuprous_plan::{Inst, Kernel, Level};
 use smallvec::SmallVec;
 
-use crate::blocks::fold::{FoldFns, fold};
+use crate::affine::AffineAccess;
+use crate::blocks::reduce::{ReduceFns, reduce};
 use crate::blocks::scatter::{ScatterArgs, scatter};
 use crate::blocks::{CHUNK, MapFn, map};
 use crate::isa::Entry;
-use crate::math::is_scalar;
-use crate::walk::Walk;
 
-/// Bytes of registers that a tile may fill: most of the L1 cache, with room for what is streamed.
+/// Bytes of registers that a tile may use: most of the L1 cache, with space for streamed operands.
 const TILE_BYTES: usize = 48 << 10;
 const MIN_TILE: usize = 512;
 const MAX_TILE: usize = 4096;
-/// Outer elements of a tile in columns mode.
+/// Outer indices of a tile in columns mode.
 const COLUMN_TILE: usize = 1024;
 
-/// How a kernel walks its space.
+/// The order in which a kernel iterates over its space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
-    /// A tile is `rows` whole rows. Maps are rows of one element.
+    /// A tile is `rows` complete rows. Maps are rows of one element.
     Rows,
     /// A tile is a part of one row.
     Long,
-    /// A tile is `tile / rows` inner indices of `rows` neighbouring outer indices, the latter contiguous.
+    /// A tile is `tile / rows` inner indices of `rows` neighboring outer indices. The outer indices are contiguous.
     Columns,
 }
 
 /// How often a value is computed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Rate {
-    /// Once; kept as one chunk of equal elements.
+    /// Once per task. The value is stored as one chunk of equal elements.
     Once,
-    /// For each outer index.
+    /// Once for each outer index.
     Row,
-    /// For each element.
+    /// Once for each element.
     Full,
 }
 
-/// A block operation.
+/// The kind of a block operation, with its operands.
 #[derive(Clone, Debug)]
-pub(crate) enum What {
-    /// A constant.
+pub(crate) enum BlockOpKind {
+    /// A constant of the program.
     Scalar { slot: u32 },
-    /// Memory, in place where it lies straight and `copy` is not set.
-    Load { buf: u16, walk: Walk, copy: bool },
-    /// Indices.
-    Iota { walk: Walk },
-    /// A block function; its result goes straight to memory if `direct`.
-    Map { fun: Fun, f: MapFn, args: SmallVec<[u16; 3]>, direct: Option<(u16, Walk)>, pads: bool },
-    /// Elements by index.
+    /// Reads memory, in place if it is contiguous and `copy` is not set.
+    Load { buf: u16, access: AffineAccess, copy: bool },
+    /// Generates indices.
+    Iota { access: AffineAccess },
+    /// Applies a block function. The result is written to memory directly if `direct` is set.
+    Map { fun: Fun, f: MapFn, args: SmallVec<[u16; 3]>, direct: Option<(u16, AffineAccess)>, can_pad: bool },
+    /// Reads elements by index.
     Gather { buf: u16, len: i64, index: u16 },
-    /// A row value, once for each element of its row.
+    /// Repeats a row value for each element of its row.
     Expand { arg: u16 },
-    /// A fold; number into [`Code::folds`].
-    Reduce { fold: usize, arg: u16 },
-    /// To memory.
-    Store { buf: u16, walk: Walk, arg: u16 },
-    /// To memory by index.
+    /// A reduction, as an index into [`Bytecode::reductions`].
+    Reduce { reduction: usize, arg: u16 },
+    /// Writes to memory.
+    Store { buf: u16, access: AffineAccess, arg: u16 },
+    /// Writes to memory by index.
     Scatter { buf: u16, len: i64, index: u16, arg: u16, f: Entry<ScatterArgs>, name: &'static str },
 }
 
-/// An operation with its result.
+/// A block operation and its result.
 #[derive(Clone, Debug)]
-pub(crate) struct Op {
-    pub(crate) what: What,
-    /// Number of the result.
+pub(crate) struct BlockOp {
+    pub(crate) kind: BlockOpKind,
+    /// Number of the resulting value.
     pub(crate) val: u16,
     pub(crate) dtype: DType,
     pub(crate) rate: Rate,
-    /// Byte offset of its register in the scratch memory.
+    /// Byte offset of the result's register in the scratch memory.
     pub(crate) reg: usize,
 }
 
-/// A fold of the kernel.
+/// A reduction of the kernel.
 #[derive(Clone)]
-pub(crate) struct FoldUse {
-    pub(crate) fns: FoldFns,
+pub(crate) struct KernelReduction {
+    pub(crate) fns: ReduceFns,
     pub(crate) name: String,
     /// dtype of the elements.
     pub(crate) dtype: DType,
-    /// The row value that it makes.
+    /// The row value that holds the result.
     pub(crate) val: u16,
-    /// dtype of that.
+    /// dtype of the result.
     pub(crate) out: DType,
-    /// Pass at whose end it is finished.
+    /// The pass after which the result is complete.
     pub(crate) pass: usize,
     /// Byte offset and size of its state within the states.
     pub(crate) state: usize,
     pub(crate) state_bytes: usize,
     /// Byte offset of the row value's register.
     pub(crate) reg: usize,
-    /// Byte offset of a tile to spread an operand that has no tile of its own.
-    pub(crate) spread: usize,
+    /// Byte offset of a tile for an operand that is a single chunk and has to be repeated.
+    pub(crate) broadcast: usize,
 }
 
-/// One sweep over the inner space, and the row operations that follow it.
+/// One pass over the inner space, and the row operations that follow it.
 #[derive(Clone, Default)]
 pub(crate) struct Pass {
-    pub(crate) full: Vec<Op>,
-    pub(crate) rows: Vec<Op>,
+    pub(crate) full: Vec<BlockOp>,
+    pub(crate) rows: Vec<BlockOp>,
 }
 
 /// A lowered kernel.
 #[derive(Clone)]
-pub(crate) struct Code {
+pub(crate) struct Bytecode {
     pub(crate) mode: Mode,
     pub(crate) outer: i64,
     pub(crate) inner: i64,
@@ -118,69 +117,69 @@ pub(crate) struct Code {
     pub(crate) rows: usize,
     /// Elements of a tile.
     pub(crate) tile: usize,
-    /// Done at the start of every task.
-    pub(crate) once: Vec<Op>,
-    /// Row operations that need no reduction (not in rows mode).
-    pub(crate) early: Vec<Op>,
+    /// Operations at the start of every task.
+    pub(crate) once: Vec<BlockOp>,
+    /// Row operations that do not depend on a reduction (not in rows mode).
+    pub(crate) early: Vec<BlockOp>,
     pub(crate) passes: Vec<Pass>,
-    /// Row operations that write, after all passes (not in rows mode).
-    pub(crate) late: Vec<Op>,
-    pub(crate) folds: Vec<FoldUse>,
+    /// Row operations that write memory, after all passes (not in rows mode).
+    pub(crate) late: Vec<BlockOp>,
+    pub(crate) reductions: Vec<KernelReduction>,
     /// Number of values.
     pub(crate) vals: usize,
     /// Bytes of registers.
     pub(crate) scratch: usize,
-    /// Where the fold states begin, and their size.
+    /// Byte offset and size of the states of reductions.
     pub(crate) states: usize,
     pub(crate) state_bytes: usize,
     /// Cost of one element, in simple operations.
     pub(crate) weight: u64,
-    /// Tiles must be done in order (scatters).
+    /// Tiles have to run in order, because the kernel has scatters.
     pub(crate) in_order: bool,
-    /// Program's number of each buffer.
+    /// Index into the program's buffers for each buffer of the kernel.
     pub(crate) buffers: Vec<u32>,
 }
 
-/// The lowering in progress.
-struct Lower<'k> {
+/// The state of the lowering.
+struct Lowering<'k> {
     kernel: &'k Kernel,
     mode: Mode,
     rate: Vec<Rate>,
-    /// The pass in which a value is first complete.
+    /// The first pass in which each value is complete.
     stage: Vec<usize>,
     vals: u16,
-    folds: Vec<FoldUse>,
+    reductions: Vec<KernelReduction>,
 }
 
-fn bad(what: impl std::fmt::Display) -> Error {
-    Error::runtime(format!("[cpu] the planner made a kernel that the CPU cannot run: {what}"))
+fn unsupported(what: impl std::fmt::Display) -> Error {
+    Error::runtime(format!("[cpu] internal error: the plan has a kernel that the CPU cannot run: {what}"))
 }
 
 /// Lowers a kernel.
-pub(crate) fn lower(kernel: &Kernel) -> Result<Code> {
+pub(crate) fn lower(kernel: &Kernel) -> Result<Bytecode> {
     let (outer, inner) = (kernel.outer_size(), kernel.inner_size());
     let n = kernel.body.len();
     if n > 20_000 {
-        return Err(bad(format!("{n} instructions")));
+        return Err(unsupported(format!("{n} instructions")));
     }
-    let mut l = Lower {
+    let mut l = Lowering {
         kernel,
         mode: Mode::Rows,
         rate: vec![Rate::Full; n],
         stage: vec![0; n],
         vals: n as u16,
-        folds: Vec::new(),
+        reductions: Vec::new(),
     };
     l.check()?;
     l.classify();
     let reduces = kernel.reduces();
     l.mode = match reduces {
-        true if inner > 0 && l.columns() => Mode::Columns,
+        true if inner > 0 && l.prefers_columns() => Mode::Columns,
         true if inner > MAX_TILE as i64 => Mode::Long,
         _ => Mode::Rows,
     };
     let in_order = kernel.body.iter().any(|t| matches!(t.inst, Inst::Scatter { .. }));
-    let mut code = Code {
+    let mut code = Bytecode {
         mode: l.mode,
         outer,
         inner,
@@ -190,7 +189,7 @@ pub(crate) fn lower(kernel: &Kernel) -> Result<Code> {
         early: Vec::new(),
         passes: Vec::new(),
         late: Vec::new(),
-        folds: Vec::new(),
+        reductions: Vec::new(),
         vals: 0,
         scratch: 0,
         states: 0,
@@ -199,24 +198,20 @@ pub(crate) fn lower(kernel: &Kernel) -> Result<Code> {
         in_order,
         buffers: kernel.buffers.clone(),
     };
-    l.lists(&mut code)?;
+    l.build_passes(&mut code)?;
     code.vals = usize::from(l.vals);
-    code.folds = std::mem::take(&mut l.folds);
-    place(&mut code);
+    code.reductions = std::mem::take(&mut l.reductions);
+    assign_registers(&mut code);
     Ok(code)
 }
 
-/// Rough cost of an instruction per element.
+/// Returns the approximate cost of an instruction per element.
 fn weight(inst: &Inst, d: DType) -> u64 {
-    use Fun::*;
     match inst {
-        Inst::Map { fun, .. } => match fun {
-            _ if is_scalar(*fun, d) => 24,
-            RandomGamma | RandomPoisson | RandomBinomial => 100,
-            Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Tanh | Sinh | Cosh | Power | Erf
-            | Erfc | Arcsin | Arccos | Arctan | Arctan2 | Arcsinh | Arccosh | Arctanh | Expit | Ndtr | Logaddexp
-            | Logaddexp2 | RandomNormal32 | RandomNormal64 => 8,
-            RandomBits32 | RandomBits64 | RandomUnit32 | RandomUnit64 => 4,
+        Inst::Map { fun, .. } if !fun.vectorizes(d) => 24,
+        Inst::Map { fun, .. } => match fun.op().cost {
+            400.0.. => 100,
+            20.0.. => 8,
             _ => 1,
         },
         Inst::Gather { .. } | Inst::Scatter { .. } => 4,
@@ -225,8 +220,8 @@ fn weight(inst: &Inst, d: DType) -> u64 {
     }
 }
 
-impl Lower<'_> {
-    /// What the executor relies on.
+impl Lowering<'_> {
+    /// Checks the assumptions of the executor.
     fn check(&self) -> Result<()> {
         let k = self.kernel;
         let axes = |level: Level| k.outer.len() + if level == Level::Full { k.inner.len() } else { 0 };
@@ -256,11 +251,11 @@ impl Lower<'_> {
                 }
             };
             if !fits {
-                return Err(bad(format!("instruction {at}, {:?}", t.inst)));
+                return Err(unsupported(format!("instruction {at}, {:?}", t.inst)));
             }
         }
         if k.outer.iter().any(|&e| e < 1) || k.inner.iter().any(|&e| e < 0) {
-            return Err(bad(format!("extents {:?} × {:?}", k.outer, k.inner)));
+            return Err(unsupported(format!("extents {:?} × {:?}", k.outer, k.inner)));
         }
         Ok(())
     }
@@ -268,12 +263,12 @@ impl Lower<'_> {
     fn classify(&mut self) {
         for (at, t) in self.kernel.body.iter().enumerate() {
             let of = |v: &u16| (self.rate[usize::from(*v)], self.stage[usize::from(*v)]);
-            let still = |strides: &[i64]| strides.iter().all(|&s| s == 0);
+            let is_constant = |strides: &[i64]| strides.iter().all(|&s| s == 0);
             let level = if t.level == Level::Row { Rate::Row } else { Rate::Full };
             (self.rate[at], self.stage[at]) = match &t.inst {
                 Inst::Scalar { .. } => (Rate::Once, 0),
                 Inst::Load { access, .. } | Inst::Iota { access } => {
-                    (if still(&access.strides) { Rate::Once } else { level }, 0)
+                    (if is_constant(&access.strides) { Rate::Once } else { level }, 0)
                 }
                 Inst::Map { args, .. } => {
                     args.iter().map(of).fold((Rate::Once, 0), |(r, s), (r2, s2)| (r.max(r2), s.max(s2)))
@@ -286,8 +281,8 @@ impl Lower<'_> {
         }
     }
 
-    /// True if more loads are contiguous along the outer than along the inner axes.
-    fn columns(&self) -> bool {
+    /// Returns true if more loads are contiguous along the outer axes than along the inner ones.
+    fn prefers_columns(&self) -> bool {
         let k = self.kernel;
         let nearest = |extents: &[i64], strides: &[i64]| {
             extents.iter().zip(strides).filter(|(n, s)| **n > 1 && **s != 0).map(|(_, s)| s.abs()).min()
@@ -311,25 +306,26 @@ impl Lower<'_> {
         votes > 0
     }
 
-    fn walk(&self, access: &cuprous_plan::Access, level: Level) -> Walk {
+    fn affine(&self, access: &cuprous_plan::Access, level: Level) -> AffineAccess {
         let k = self.kernel;
         let (o, i) = access.strides.split_at(k.outer.len());
         let outer = k.outer.iter().copied().zip(o.iter().copied());
         let inner = k.inner.iter().copied().zip(i.iter().copied());
         match (level, self.mode) {
-            (Level::Row, _) => Walk::new(access.offset, outer),
+            (Level::Row, _) => AffineAccess::new(access.offset, outer),
             // In columns mode the outer axes run fastest.
-            (_, Mode::Columns) => Walk::new(access.offset, inner.chain(outer)),
-            _ => Walk::new(access.offset, outer.chain(inner)),
+            (_, Mode::Columns) => AffineAccess::new(access.offset, inner.chain(outer)),
+            _ => AffineAccess::new(access.offset, outer.chain(inner)),
         }
     }
 
-    /// The operation of an instruction, its operands at the rate it needs: row values are expanded into `list`.
-    fn op(&mut self, at: usize, list: &mut Vec<Op>, expanded: &mut Vec<(u16, u16)>) -> Result<Op> {
+    /// Returns the operation of an instruction. Operands are provided at the rate that it needs: row values are
+    /// expanded in `list`.
+    fn op(&mut self, at: usize, list: &mut Vec<BlockOp>, expanded: &mut Vec<(u16, u16)>) -> Result<BlockOp> {
         let t = &self.kernel.body[at];
         let rate = self.rate[at];
         let mut operand = |l: &mut Self, v: u16, rate: Rate| -> u16 {
-            if rate != Rate::Full || l.rate[usize::from(v)] != Rate::Row || l.flat() {
+            if rate != Rate::Full || l.rate[usize::from(v)] != Rate::Row || l.rows_have_one_element() {
                 return v;
             }
             if let Some(&(_, e)) = expanded.iter().find(|(from, _)| *from == v) {
@@ -339,13 +335,15 @@ impl Lower<'_> {
             l.vals += 1;
             expanded.push((v, e));
             let dtype = l.kernel.body[usize::from(v)].dtype;
-            list.push(Op { what: What::Expand { arg: v }, val: e, dtype, rate: Rate::Full, reg: 0 });
+            list.push(BlockOp { kind: BlockOpKind::Expand { arg: v }, val: e, dtype, rate: Rate::Full, reg: 0 });
             e
         };
-        let what = match &t.inst {
-            Inst::Scalar { slot } => What::Scalar { slot: *slot },
-            Inst::Load { buf, access } => What::Load { buf: *buf, walk: self.walk(access, t.level), copy: false },
-            Inst::Iota { access } => What::Iota { walk: self.walk(access, t.level) },
+        let kind = match &t.inst {
+            Inst::Scalar { slot } => BlockOpKind::Scalar { slot: *slot },
+            Inst::Load { buf, access } => {
+                BlockOpKind::Load { buf: *buf, access: self.affine(access, t.level), copy: false }
+            }
+            Inst::Iota { access } => BlockOpKind::Iota { access: self.affine(access, t.level) },
             Inst::Map { fun, args } => {
                 let dtypes: SmallVec<[DType; 3]> =
                     args.iter().map(|&v| self.kernel.body[usize::from(v)].dtype).collect();
@@ -359,19 +357,19 @@ impl Lower<'_> {
                     ))
                 })?;
                 let args = args.iter().map(|&v| operand(self, v, rate)).collect();
-                What::Map { fun: *fun, f, args, direct: None, pads: pads(*fun, dtypes[0]) }
+                BlockOpKind::Map { fun: *fun, f, args, direct: None, can_pad: fun.may_pad(dtypes[0]) }
             }
             Inst::Gather { buf, len, index } => {
-                What::Gather { buf: *buf, len: *len, index: operand(self, *index, rate) }
+                BlockOpKind::Gather { buf: *buf, len: *len, index: operand(self, *index, rate) }
             }
             Inst::Reduce { op, arg } => {
                 let dtype = self.kernel.body[usize::from(*arg)].dtype;
-                let (fns, out) = fold(*op, dtype)
+                let (fns, out) = reduce(*op, dtype)
                     .filter(|(_, out)| *out == t.dtype)
-                    .ok_or_else(|| bad(format!("{op:?} of {} into {}", dtype.name(), t.dtype.name())))?;
+                    .ok_or_else(|| unsupported(format!("{op:?} of {} into {}", dtype.name(), t.dtype.name())))?;
                 let arg = operand(self, *arg, Rate::Full);
-                let number = self.folds.len();
-                self.folds.push(FoldUse {
+                let number = self.reductions.len();
+                self.reductions.push(KernelReduction {
                     fns,
                     name: format!("{op:?}").to_lowercase(),
                     dtype,
@@ -381,29 +379,35 @@ impl Lower<'_> {
                     state: 0,
                     state_bytes: 0,
                     reg: 0,
-                    spread: 0,
+                    broadcast: 0,
                 });
-                What::Reduce { fold: number, arg }
+                BlockOpKind::Reduce { reduction: number, arg }
             }
             Inst::Store { buf, access, arg } => {
-                What::Store { buf: *buf, walk: self.walk(access, t.level), arg: operand(self, *arg, rate) }
+                BlockOpKind::Store { buf: *buf, access: self.affine(access, t.level), arg: operand(self, *arg, rate) }
             }
             Inst::Scatter { buf, len, index, arg, op } => {
                 let f = scatter(*op, t.dtype);
                 let (index, arg) = (operand(self, *index, rate), operand(self, *arg, rate));
-                let name = ["set", "add", "multiply", "maximum", "minimum"][*op as usize];
-                What::Scatter { buf: *buf, len: *len, index, arg, f, name }
+                let name = match op {
+                    ScatterOp::Set => "set",
+                    ScatterOp::Add => "add",
+                    ScatterOp::Multiply => "multiply",
+                    ScatterOp::Maximum => "maximum",
+                    ScatterOp::Minimum => "minimum",
+                };
+                BlockOpKind::Scatter { buf: *buf, len: *len, index, arg, f, name }
             }
         };
-        Ok(Op { what, val: at as u16, dtype: t.dtype, rate, reg: 0 })
+        Ok(BlockOp { kind, val: at as u16, dtype: t.dtype, rate, reg: 0 })
     }
 
-    /// True where row values need no expansion, since rows have one element.
-    fn flat(&self) -> bool {
+    /// Returns true if row values need no expansion because rows have one element.
+    fn rows_have_one_element(&self) -> bool {
         !self.kernel.reduces()
     }
 
-    fn lists(&mut self, code: &mut Code) -> Result<()> {
+    fn build_passes(&mut self, code: &mut Bytecode) -> Result<()> {
         let n = self.kernel.body.len();
         let writes = |l: &Self, at: usize| matches!(l.kernel.body[at].inst, Inst::Store { .. } | Inst::Scatter { .. });
         let mut none = Vec::new();
@@ -422,14 +426,14 @@ impl Lower<'_> {
                 let op = self.op(at, &mut list, &mut expanded)?;
                 list.push(op);
             }
-            finish_list(&mut list);
+            finish_pass(&mut list);
             code.passes.push(Pass { full: list, rows: Vec::new() });
             return Ok(());
         }
         let is_reduce = |l: &Self, at: usize| matches!(l.kernel.body[at].inst, Inst::Reduce { .. });
         let last = (0..n).filter(|&at| is_reduce(self, at)).map(|at| self.stage[at]).max().unwrap_or(0);
         for stage in 0..=last {
-            // What this pass must make: folds of this stage; at the end, what is written.
+            // The roots of this pass: reductions of this stage, and in the last pass the values that are written.
             let mut wanted = vec![false; n];
             for at in (0..n).rev() {
                 let t = &self.kernel.body[at];
@@ -450,7 +454,7 @@ impl Lower<'_> {
                 let op = self.op(at, &mut full, &mut expanded)?;
                 full.push(op);
             }
-            finish_list(&mut full);
+            finish_pass(&mut full);
             let mut rows = Vec::new();
             for at in 0..n {
                 if self.rate[at] != Rate::Row || is_reduce(self, at) {
@@ -469,9 +473,9 @@ impl Lower<'_> {
             }
             code.passes.push(Pass { full, rows });
         }
-        // Row loads must not see what the passes write.
+        // Loads of rows are copied, because the passes may overwrite the memory.
         for op in &mut code.early {
-            if let What::Load { copy, .. } = &mut op.what {
+            if let BlockOpKind::Load { copy, .. } = &mut op.kind {
                 *copy = true;
             }
         }
@@ -479,7 +483,7 @@ impl Lower<'_> {
     }
 }
 
-/// Operands of an instruction.
+/// Returns the operands of an instruction.
 fn operands(inst: &Inst) -> SmallVec<[u16; 3]> {
     match inst {
         Inst::Map { args, .. } => args.clone(),
@@ -490,79 +494,51 @@ fn operands(inst: &Inst) -> SmallVec<[u16; 3]> {
     }
 }
 
-/// Operands of an operation.
-pub(crate) fn uses(what: &What) -> SmallVec<[u16; 3]> {
-    match what {
-        What::Map { args, .. } => args.clone(),
-        What::Gather { index, .. } => SmallVec::from_slice(&[*index]),
-        What::Expand { arg } | What::Reduce { arg, .. } | What::Store { arg, .. } => SmallVec::from_slice(&[*arg]),
-        What::Scatter { index, arg, .. } => SmallVec::from_slice(&[*index, *arg]),
+/// Returns the operands of an operation.
+pub(crate) fn operands_of(kind: &BlockOpKind) -> SmallVec<[u16; 3]> {
+    match kind {
+        BlockOpKind::Map { args, .. } => args.clone(),
+        BlockOpKind::Gather { index, .. } => SmallVec::from_slice(&[*index]),
+        BlockOpKind::Expand { arg } | BlockOpKind::Reduce { arg, .. } | BlockOpKind::Store { arg, .. } => {
+            SmallVec::from_slice(&[*arg])
+        }
+        BlockOpKind::Scatter { index, arg, .. } => SmallVec::from_slice(&[*index, *arg]),
         _ => SmallVec::new(),
     }
 }
 
-/// Whether a block function may run over whatever lies behind the last element, up to a whole chunk.
-fn pads(fun: Fun, d: DType) -> bool {
-    use Fun::*;
-    !is_scalar(fun, d)
-        && !matches!(
-            fun,
-            Sin | Cos
-                | Tan
-                | Sinh
-                | Cosh
-                | Power
-                | FloatPower
-                | Fmod
-                | Remainder
-                | FloorDivide
-                | Arctan2
-                | RandomBits32
-                | RandomBits64
-                | RandomUnit32
-                | RandomUnit64
-                | RandomNormal32
-                | RandomNormal64
-                | RandomGamma
-                | RandomPoisson
-                | RandomBinomial
-                | Ldexp
-                | FrexpExponent
-        )
-}
-
-/// Decides which loads must be copied, and lets results go straight to memory.
-fn finish_list(list: &mut Vec<Op>) {
-    let stores = |list: &[Op], buf: u16| -> Vec<usize> {
-        let hit = |op: &Op| matches!(&op.what, What::Store { buf: b, .. } if *b == buf);
+/// Decides which loads must be copied, and lets block functions write results to memory directly.
+fn finish_pass(list: &mut Vec<BlockOp>) {
+    let stores = |list: &[BlockOp], buf: u16| -> Vec<usize> {
+        let hit = |op: &BlockOp| matches!(&op.kind, BlockOpKind::Store { buf: b, .. } if *b == buf);
         (0..list.len()).filter(|&i| hit(&list[i])).collect()
     };
     for i in 0..list.len() {
-        if let What::Load { buf, .. } = list[i].what {
+        if let BlockOpKind::Load { buf, .. } = list[i].kind {
             let val = list[i].val;
-            let last = (0..list.len()).rev().find(|&j| uses(&list[j].what).contains(&val));
+            let last = (0..list.len()).rev().find(|&j| operands_of(&list[j].kind).contains(&val));
             let overwritten = stores(list, buf).first().is_some_and(|&s| last.is_some_and(|l| l > s));
-            if let What::Load { copy, .. } = &mut list[i].what {
+            if let BlockOpKind::Load { copy, .. } = &mut list[i].kind {
                 *copy = overwritten;
             }
         }
     }
     let mut i = 0;
     while i < list.len() {
-        let Op { what: What::Store { buf, walk, arg }, rate, dtype, .. } = &list[i] else {
+        let BlockOp { kind: BlockOpKind::Store { buf, access, arg }, rate, dtype, .. } = &list[i] else {
             i += 1;
             continue;
         };
         let (buf, arg, rate, dtype) = (*buf, *arg, *rate, *dtype);
-        let read = list
-            .iter()
-            .any(|op| matches!(&op.what, What::Load { buf: b, .. } | What::Gather { buf: b, .. } if *b == buf));
-        let contiguous = walk.stride() == Some(1) && stores(list, buf).len() == 1 && !read;
-        let walk = walk.clone();
-        let maker = list.iter_mut().find(|op| op.val == arg && op.rate == rate && op.dtype == dtype);
-        match maker.map(|op| &mut op.what) {
-            Some(What::Map { direct: direct @ None, .. }) if contiguous => {
-                *direct = Some((buf, walk));
+        let read = list.iter().any(
+            |op| matches!(&op.kind, BlockOpKind::Load { buf: b, .. } | BlockOpKind::Gather { buf: b, .. } if *b == buf),
+        );
+        let contiguous = access.stride() == Some(1) && stores(list, buf).len() == 1 && !read;
+        let access = access.clone();
+        let producer = list.iter_mut().find(|op| op.val == arg && op.rate == rate && op.dtype == dtype);
+        match producer.map(|op| &mut op.kind) {
+            Some(BlockOpKind::Map { direct: direct @ None, .. }) if contiguous => {
+                *direct = Some((buf, access));
                 list.remove(i);
             }
             _ => i += 1,
@@ -570,14 +546,14 @@ fn finish_list(list: &mut Vec<Op>) {
     }
 }
 
-/// Gives every value its register, and the kernel its tile.
-fn place(code: &mut Code) {
-    // Registers of full values, in units of bytes per element of a tile, reused as soon as their last reader is done.
-    let mut width = 0; // bytes per element, all registers
-    let mut touched = 0; // the part that is really written
+/// Assigns a register to every value and chooses the kernel's tile.
+fn assign_registers(code: &mut Bytecode) {
+    // Registers of full values, in bytes per element of a tile. A register is reused after its last reader.
+    let mut width = 0; // bytes per element of all registers
+    let mut touched = 0; // the part of it that is written
     let mut lists = Vec::new();
     for pass in &code.passes {
-        let (regs, w, t) = allot(&pass.full);
+        let (regs, w, t) = allocate_registers(&pass.full);
         width = width.max(w);
         touched = touched.max(t);
         lists.push(regs);
@@ -593,13 +569,13 @@ fn place(code: &mut Code) {
         Mode::Long => (1, tile),
         Mode::Columns => {
             let rows = COLUMN_TILE.min(code.outer as usize);
-            // Several inner indices in a tile only where they follow each other in the flattened space.
-            let deep = if rows == code.outer as usize { (tile / rows).max(1) } else { 1 };
-            (rows, rows * deep.min(inner))
+            // A tile has several inner indices only where they are adjacent in the flattened space.
+            let depth = if rows == code.outer as usize { (tile / rows).max(1) } else { 1 };
+            (rows, rows * depth.min(inner))
         }
     };
-    let room = code.tile.next_multiple_of(CHUNK);
-    let row_room = code.rows.next_multiple_of(CHUNK);
+    let tile_room = code.tile.next_multiple_of(CHUNK);
+    let rows_room = code.rows.next_multiple_of(CHUNK);
     let mut end = 0;
     let mut take = |bytes: usize| {
         let at = end;
@@ -611,34 +587,34 @@ fn place(code: &mut Code) {
     }
     let row_lists = code.passes.iter_mut().map(|p| &mut p.rows).chain([&mut code.early]);
     for op in row_lists.flatten() {
-        op.reg = take(row_room * op.dtype.size());
+        op.reg = take(rows_room * op.dtype.size());
     }
-    // In rows mode, and for folds in all modes, row values have registers of their own too.
+    // Row values also have registers of their own in rows mode, and for reductions in all modes.
     for pass in &mut code.passes {
         for op in pass.full.iter_mut().filter(|op| op.rate == Rate::Row) {
-            op.reg = take(row_room * op.dtype.size());
-            if let What::Reduce { fold, .. } = op.what {
-                code.folds[fold].reg = op.reg;
+            op.reg = take(rows_room * op.dtype.size());
+            if let BlockOpKind::Reduce { reduction, .. } = op.kind {
+                code.reductions[reduction].reg = op.reg;
             }
         }
     }
-    for f in &mut code.folds {
-        f.spread = take(room * f.dtype.size());
+    for f in &mut code.reductions {
+        f.broadcast = take(tile_room * f.dtype.size());
     }
-    let base = take(width * room);
+    let base = take(width * tile_room);
     for (pass, regs) in code.passes.iter_mut().zip(lists) {
         for (op, reg) in pass.full.iter_mut().zip(regs) {
             if op.rate == Rate::Full {
-                op.reg = base + reg * room;
+                op.reg = base + reg * tile_room;
             }
         }
     }
     let mut state = 0;
     if code.mode != Mode::Rows {
-        for f in &mut code.folds {
+        for f in &mut code.reductions {
             f.state = state;
             f.state_bytes = match code.mode {
-                Mode::Columns => f.fns.lanes.bytes(code.tile),
+                Mode::Columns => f.fns.columns.bytes(code.tile),
                 _ => f.fns.state_bytes,
             };
             state += f.state_bytes.next_multiple_of(64);
@@ -649,22 +625,24 @@ fn place(code: &mut Code) {
     code.scratch = end;
 }
 
-/// Register offsets (bytes per element) of a list's full values, the total, and the part of it that is written.
-fn allot(list: &[Op]) -> (Vec<usize>, usize, usize) {
+/// Returns the register offsets (bytes per element) of a list's full values, their total size, and the part of it that
+/// is written.
+fn allocate_registers(list: &[BlockOp]) -> (Vec<usize>, usize, usize) {
     let mut free: Vec<(usize, usize)> = Vec::new(); // (size, offset)
     let (mut total, mut touched) = (0, 0);
     let mut regs = vec![0; list.len()];
     let mut holder: std::collections::HashMap<u16, (usize, usize)> = Default::default();
     let mut last: std::collections::HashMap<u16, usize> = Default::default();
     for (i, op) in list.iter().enumerate() {
-        for v in uses(&op.what) {
+        for v in operands_of(&op.kind) {
             last.insert(v, i);
         }
     }
     let mut written: std::collections::HashSet<usize> = Default::default();
     for (i, op) in list.iter().enumerate() {
-        let makes = !matches!(op.what, What::Store { .. } | What::Scatter { .. } | What::Reduce { .. });
-        if op.rate == Rate::Full && makes {
+        let defines =
+            !matches!(op.kind, BlockOpKind::Store { .. } | BlockOpKind::Scatter { .. } | BlockOpKind::Reduce { .. });
+        if op.rate == Rate::Full && defines {
             let size = op.dtype.size();
             let found = free.iter().rposition(|(s, _)| *s == size).map(|k| free.remove(k).1);
             let at = found.unwrap_or_else(|| {
@@ -673,9 +651,9 @@ fn allot(list: &[Op]) -> (Vec<usize>, usize, usize) {
             });
             regs[i] = at;
             holder.insert(op.val, (size, at));
-            let in_place = match &op.what {
-                What::Load { walk, copy, .. } => walk.stride() == Some(1) && !copy,
-                What::Map { direct, .. } => direct.is_some(),
+            let in_place = match &op.kind {
+                BlockOpKind::Load { access, copy, .. } => access.stride() == Some(1) && !copy,
+                BlockOpKind::Map { direct, .. } => direct.is_some(),
                 _ => false,
             };
             if !in_place && written.insert(at) {
@@ -686,7 +664,7 @@ fn allot(list: &[Op]) -> (Vec<usize>, usize, usize) {
                 holder.remove(&op.val);
             }
         }
-        for v in uses(&op.what) {
+        for v in operands_of(&op.kind) {
             if last.get(&v) == Some(&i)
                 && let Some(reg) = holder.remove(&v)
             {

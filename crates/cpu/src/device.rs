@@ -1,4 +1,4 @@
-//! The device: memory, compiling, and programs step by step.
+//! The device: memory, compilation, and programs that run step by step.
 
 use std::any::Any;
 use std::fmt::Write;
@@ -18,48 +18,48 @@ use cuprous_plan::{Assignment, BufferInfo, Device, Executable, Inst, KernelRef, 
 use smallvec::SmallVec;
 
 use crate::alloc;
-use crate::background::{self, Background};
+use crate::background::{self, BackgroundStep};
 use crate::blocked::blocked;
-use crate::compile::{Code, lower};
+use crate::compile::{Bytecode, lower};
 use crate::kernel::CpuKernel;
 use crate::routines;
 use crate::routines::dispatch::Routine;
-use crate::run::Env;
+use crate::run::Bindings;
 use crate::source;
 use crate::threads::{self, with_threads};
 
-/// The host's processors.
+/// The processors of the host.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct CpuDevice;
 
 impl CpuDevice {
-    /// The device; it needs nothing.
+    /// Creates the device.
     pub fn new() -> Self {
-        threads::watch();
+        threads::watch_forks();
         CpuDevice
     }
 }
 
-/// Steps of a program that may take long together, whatever they are.
-const MANY_STEPS: usize = 32;
+/// Number of steps from which on a program counts as long, whatever its steps do.
+const MIN_LONG_STEPS: usize = 32;
 
-/// A step, ready to run.
-enum Ready {
-    Kernel(Code),
-    RoutineCall(Routine),
+/// A step that is ready to run.
+enum PreparedStep {
+    Kernel(Bytecode),
+    Routine(Routine),
     Launch(LaunchStep),
 }
 
-impl Ready {
+impl PreparedStep {
     /// # Safety
-    /// The buffers have the sizes that the program was planned for, and nothing else writes them meanwhile.
-    unsafe fn run(&self, env: Env) -> Result<()> {
+    /// The buffers have the sizes that the program was planned for, and nothing else writes them during the call.
+    unsafe fn run(&self, bindings: Bindings) -> Result<()> {
         // SAFETY: by this function's contract.
         unsafe {
             match self {
-                Ready::Kernel(code) => code.run(env),
-                Ready::RoutineCall(routine) => routine.run(env),
-                Ready::Launch(launched) => launch(launched, env),
+                PreparedStep::Kernel(code) => code.run(bindings),
+                PreparedStep::Routine(routine) => routine.run(bindings),
+                PreparedStep::Launch(launched) => launch(launched, bindings),
             }
         }
     }
@@ -67,45 +67,45 @@ impl Ready {
 
 /// A compiled program.
 struct CpuProgram {
-    /// Each with the step of the program that it is of.
-    steps: Vec<(u32, Ready)>,
-    /// How an interrupt ends each step of the program.
-    endings: Vec<Ending>,
-    /// The last run was interrupted: the next one goes on with step `next`.
+    /// Each prepared step with the index of the program's step that it belongs to.
+    steps: Vec<(u32, PreparedStep)>,
+    /// How each step of the program responds to an interrupt.
+    policies: Vec<InterruptPolicy>,
+    /// Set if the last run was interrupted. The next run then continues with step `next`.
     interrupted: bool,
     next: usize,
     /// The step of the program in which the last run ended early.
     ended_at: u32,
-    /// That step, if it still runs.
-    background: Option<Background>,
-    /// Some step may take long.
-    long: bool,
+    /// The step that runs in the background, if any.
+    background: Option<BackgroundStep>,
+    /// Whether some step may take long.
+    is_long: bool,
     buffers: usize,
     scalars: usize,
 }
 
-/// How an interrupt ends a step.
+/// How a step responds to an interrupt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Ending {
-    /// The step may stop anywhere and be run again from its beginning: it reads nothing that it writes.
-    again: bool,
-    /// A routine that takes long.
-    long: bool,
+struct InterruptPolicy {
+    /// The step may stop anywhere and be run again from its beginning, because it does not read what it writes.
+    restartable: bool,
+    /// The step is a routine that takes long.
+    is_long: bool,
 }
 
-impl Ending {
-    /// The token under which the step runs: only one that can be run again may stop anywhere.
+impl InterruptPolicy {
+    /// Returns the token under which the step runs. Only a restartable step may stop anywhere.
     fn token(self, token: Token) -> Token {
-        if self.again { token } else { Token::NONE }
+        if self.restartable { token } else { Token::NONE }
     }
 
-    fn of(program: &Program, step: &Step) -> Ending {
+    fn of(program: &Program, step: &Step) -> InterruptPolicy {
         let (mut read, mut written) = (Vec::new(), Vec::new());
         step.touches(|buffer, writes| {
             let list = if writes { &mut written } else { &mut read };
             list.push(program.buffers[buffer as usize]);
         });
-        // A kernel lists a buffer that it writes once, also if it reads it.
+        // A kernel lists a buffer that it writes once, even if it also reads it.
         for kernel in step.kernels() {
             read.extend(kernel.body.iter().filter_map(|t| match t.inst {
                 Inst::Load { buf, .. } | Inst::Gather { buf, .. } | Inst::Scatter { buf, .. } => {
@@ -120,46 +120,46 @@ impl Ending {
             (Assignment::Leaf(_), Assignment::Leaf(_)) => false,
             (a, b) => a != b,
         };
-        let again = read.iter().all(|r| written.iter().all(|w| apart(r, w)));
-        Ending { again, long: matches!(step, Step::Routine(call) if background::is_long(call)) }
+        let restartable = read.iter().all(|r| written.iter().all(|w| apart(r, w)));
+        InterruptPolicy { restartable, is_long: matches!(step, Step::Routine(call) if background::is_long(call)) }
     }
 }
 
-fn ready(program: &Program) -> Result<Vec<(u32, Ready)>> {
-    let mut ready = Vec::new();
+fn prepare(program: &Program) -> Result<Vec<(u32, PreparedStep)>> {
+    let mut steps = Vec::new();
     for (k, step) in program.steps.iter().enumerate() {
         let k = k as u32;
         for kernel in step.kernels() {
             match blocked(kernel) {
                 Some(parts) => {
                     for part in &parts {
-                        ready.push((k, Ready::Kernel(lower(part)?)));
+                        steps.push((k, PreparedStep::Kernel(lower(part)?)));
                     }
                 }
-                None => ready.push((k, Ready::Kernel(lower(kernel)?))),
+                None => steps.push((k, PreparedStep::Kernel(lower(kernel)?))),
             }
         }
         if let Step::Routine(call) = step {
-            ready.push((k, Ready::RoutineCall(Routine::new(call, program.buffers.len())?)));
+            steps.push((k, PreparedStep::Routine(Routine::new(call, program.buffers.len())?)));
         }
         if let Step::Launch(launched) = step {
-            ready.push((k, Ready::Launch(launched.clone())));
+            steps.push((k, PreparedStep::Launch(launched.clone())));
         }
     }
-    Ok(ready)
+    Ok(steps)
 }
 
-/// The kernel of the user that a step launches.
+/// Returns the user's kernel that a step launches.
 fn kernel_of(launched: &LaunchStep) -> Result<&CpuKernel> {
     let any: &dyn Any = &*launched.launch.kernel;
     any.downcast_ref().ok_or_else(|| Error::runtime("[cpu] a kernel of another device"))
 }
 
-/// Launches a kernel of the user on memory that the caller vouches for.
-fn launch(launched: &LaunchStep, env: Env) -> Result<()> {
+/// Launches a user's kernel. The caller guarantees the memory that its arguments name.
+fn launch(launched: &LaunchStep, bindings: Bindings) -> Result<()> {
     let range = launched.constants.start as usize..launched.constants.end as usize;
-    let mut block: SmallVec<[Scalar; 16]> = SmallVec::from_slice(&env.scalars[range]);
-    for (at, address) in launched.addresses(env.buffers) {
+    let mut block: SmallVec<[Scalar; 16]> = SmallVec::from_slice(&bindings.scalars[range]);
+    for (at, address) in launched.addresses(bindings.buffers) {
         block[at / 16].0[at % 16..][..8].copy_from_slice(&address.to_ne_bytes());
     }
     kernel_of(launched)?.launch(&launched.launch.config, Scalar::bytes_of(&block))
@@ -187,7 +187,7 @@ impl DeviceMemory for CpuDevice {
     fn upload(&self, from: &[u8], _wait: bool) -> Result<Buffer> {
         let buffer = alloc::buffer(from.len())?;
         if !from.is_empty() {
-            // SAFETY: the buffer was just made, with that many bytes.
+            // SAFETY: the buffer was just allocated with that many bytes.
             unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), buffer.address() as *mut u8, from.len()) };
         }
         Ok(buffer)
@@ -223,11 +223,11 @@ impl DeviceMemory for CpuDevice {
 impl DevicePrograms for CpuDevice {
     fn supports(&self, call: &RoutineOp) -> bool {
         match call {
-            RoutineOp::Convolve(_, geometry) => routines::convolve::known(geometry),
+            RoutineOp::Convolve(_, geometry) => routines::convolve::is_supported(geometry),
             RoutineOp::Recur(_) | RoutineOp::RecurBackward(_) | RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => {
                 false
             }
-            RoutineOp::Steps(of) | RoutineOp::StepsBackward(of) => routines::recurrent::known(of),
+            RoutineOp::Steps(of) | RoutineOp::StepsBackward(of) => routines::recurrent::is_supported(of),
             _ => true,
         }
     }
@@ -237,24 +237,25 @@ impl DevicePrograms for CpuDevice {
     }
 
     fn compile(&self, program: &Arc<Program>) -> Result<Box<dyn Executable>> {
-        let steps = ready(program)?;
-        let endings: Vec<Ending> = program.steps.iter().map(|step| Ending::of(program, step)).collect();
-        let long = steps.len() >= MANY_STEPS
+        let steps = prepare(program)?;
+        let policies: Vec<InterruptPolicy> =
+            program.steps.iter().map(|step| InterruptPolicy::of(program, step)).collect();
+        let is_long = steps.len() >= MIN_LONG_STEPS
             || steps.iter().any(|(of, step)| match step {
-                Ready::Kernel(code) => code.is_long(),
-                Ready::RoutineCall(_) => endings[*of as usize].long,
-                Ready::Launch(launched) => {
+                PreparedStep::Kernel(code) => code.is_long(),
+                PreparedStep::Routine(_) => policies[*of as usize].is_long,
+                PreparedStep::Launch(launched) => {
                     kernel_of(launched).is_ok_and(|kernel| kernel.is_long(&launched.launch.config))
                 }
             });
         Ok(Box::new(CpuProgram {
             steps,
-            endings,
+            policies,
             interrupted: false,
             next: 0,
             ended_at: 0,
             background: None,
-            long,
+            is_long,
             buffers: program.buffers.len(),
             scalars: program.scalars,
         }))
@@ -264,11 +265,11 @@ impl DevicePrograms for CpuDevice {
 
     fn source(&self, program: &Program) -> Result<String> {
         let mut text = String::new();
-        for (k, (_, step)) in ready(program)?.iter().enumerate() {
+        for (k, (_, step)) in prepare(program)?.iter().enumerate() {
             let part = match step {
-                Ready::Kernel(code) => source::kernel(code),
-                Ready::RoutineCall(routine) => source::call(routine),
-                Ready::Launch(launched) => format!("{:?}\n{}", launched.launch, launched.launch.kernel.source()),
+                PreparedStep::Kernel(code) => source::kernel(code),
+                PreparedStep::Routine(routine) => source::routine(routine),
+                PreparedStep::Launch(launched) => format!("{:?}\n{}", launched.launch, launched.launch.kernel.source()),
             };
             let _ = write!(text, "step {k}: {part}");
         }
@@ -316,34 +317,34 @@ impl DeviceStatistics for CpuDevice {
 
 impl CpuProgram {
     /// Runs a step.
-    fn step(&mut self, k: usize, env: Env, token: Token) -> Result<()> {
+    fn run_step(&mut self, k: usize, bindings: Bindings, token: Token) -> Result<()> {
         let (of, step) = &self.steps[k];
         if token.requested() {
             return Err(interrupt::error());
         }
-        let ending = self.endings[*of as usize];
+        let policy = self.policies[*of as usize];
         let (noticed, by_itself) = match step {
-            // A launch ends at an interrupt, and the program with it: what the kernel has written is lost.
-            Ready::Launch(_) => (token, false),
-            Ready::Kernel(code) => (ending.token(token), !ending.again && code.is_long()),
-            Ready::RoutineCall(_) => (ending.token(token), ending.long),
+            // An interrupt ends a launch, and the program with it. The kernel's partial results are lost.
+            PreparedStep::Launch(_) => (token, false),
+            PreparedStep::Kernel(code) => (policy.token(token), !policy.restartable && code.is_long()),
+            PreparedStep::Routine(_) => (policy.token(token), policy.is_long),
         };
-        // SAFETY: the engine gives the program's buffers, and lets nothing else write them until the program has ended.
-        let run = move |env: Env| unsafe { step.run(env) };
+        // SAFETY: the engine provides the program's buffers, and nothing else writes them until the program has ended.
+        let run = move |bindings: Bindings| unsafe { step.run(bindings) };
         if token.listens() && by_itself {
-            // SAFETY: the step stays where it is until the outcome is known (see `Drop`), and so does the memory: an
-            // interrupted program keeps it.
-            let started = unsafe { Background::start(env, noticed, run) };
-            // If no thread can be started, the step runs here, and an interrupt waits for its end.
+            // SAFETY: the step is not moved or dropped until the outcome is known (see `Drop`), and an interrupted
+            // program keeps its memory.
+            let started = unsafe { BackgroundStep::start(bindings, noticed, run) };
+            // If no thread can be started, the step runs here, and an interrupt takes effect after it.
             if let Ok(background) = started {
                 self.background = Some(background);
                 return self.wait(token);
             }
         }
-        with_threads(|| noticed.within(|| run(env)))
+        with_threads(|| noticed.within(|| run(bindings)))
     }
 
-    /// Waits for the step that runs on a thread of its own.
+    /// Waits for the step that runs in the background.
     fn wait(&mut self, token: Token) -> Result<()> {
         let Some(background) = self.background.take() else { return Ok(()) };
         background.wait(token).unwrap_or_else(|| {
@@ -352,35 +353,35 @@ impl CpuProgram {
         })
     }
 
-    /// Runs the steps from the next one on.
-    fn rest(&mut self, env: Env, token: Token) -> Result<()> {
+    /// Runs the steps from `next` on.
+    fn run_remaining(&mut self, bindings: Bindings, token: Token) -> Result<()> {
         if self.background.is_some() {
             match self.wait(token) {
                 Ok(()) => self.next += 1,
-                // Its own loops noticed the interrupt that ended the last run, so it is run again.
+                // The step ended itself at the interrupt of the last run, so it is run again.
                 Err(e) if e.kind == ErrorKind::Interrupted && self.background.is_none() => {}
                 Err(e) => return Err(e),
             }
         }
         while self.next < self.steps.len() {
-            self.step(self.next, env, token)?;
+            self.run_step(self.next, bindings, token)?;
             self.next += 1;
         }
         Ok(())
     }
 
-    /// Runs the steps from the next one on, and adds their times to a profile.
+    /// Runs the steps from `next` on and adds their times to a profile.
     #[cold]
-    fn rest_timed(&mut self, origin: Origin, env: Env, token: Token) -> Result<()> {
+    fn run_remaining_timed(&mut self, origin: Origin, bindings: Bindings, token: Token) -> Result<()> {
         let mut events = Vec::with_capacity(self.steps.len());
         let mut start = profile::now();
         let mut all = || -> Result<()> {
             while self.next < self.steps.len() {
                 let k = self.next;
-                self.step(k, env, token)?;
+                self.run_step(k, bindings, token)?;
                 self.next += 1;
                 let (of, _) = self.steps[k];
-                // Several loops may be one step.
+                // Several prepared steps may belong to one step of the program.
                 if self.steps.get(k + 1).is_none_or(|(next, _)| *next != of) {
                     let now = profile::now();
                     events.push(Event { kind: Kind::Step, origin, start, length: now - start, amount: of.into() });
@@ -397,7 +398,7 @@ impl CpuProgram {
 
 impl Drop for CpuProgram {
     fn drop(&mut self) {
-        // The step that still runs uses this program.
+        // The background step uses this program.
         if let Some(background) = self.background.take() {
             background.join();
         }
@@ -409,9 +410,9 @@ impl Executable for CpuProgram {
         if buffers.len() < self.buffers || scalars.len() < self.scalars {
             return Err(Error::runtime("[cpu] a program was run with too few buffers or scalars"));
         }
-        let env = Env { buffers, scalars };
+        let bindings = Bindings { buffers, scalars };
         let token = Token::current();
-        if token.listens() && self.long {
+        if token.listens() && self.is_long {
             interrupt::arm();
         }
         let resumed = std::mem::take(&mut self.interrupted);
@@ -419,13 +420,13 @@ impl Executable for CpuProgram {
             self.next = 0;
         }
         let origin = profile::current().filter(|_| !resumed);
-        // A thread that waits for a long step must not be one of the pool's, which work on it.
-        let in_pool = !self.long;
-        let mut rest = || match origin {
-            Some(origin) => self.rest_timed(origin, env, token),
-            None => self.rest(env, token),
+        // A thread that waits for a long step must not belong to the pool that runs the step.
+        let in_pool = !self.is_long;
+        let mut run_remaining = || match origin {
+            Some(origin) => self.run_remaining_timed(origin, bindings, token),
+            None => self.run_remaining(bindings, token),
         };
-        let result = interrupt::catch(|| if in_pool { with_threads(rest) } else { rest() });
+        let result = interrupt::catch(|| if in_pool { with_threads(run_remaining) } else { run_remaining() });
         if let Err(error) = &result {
             self.ended_at = self.steps.get(self.next).map_or(0, |(of, _)| *of);
             self.interrupted = error.kind == ErrorKind::Interrupted;
@@ -438,7 +439,7 @@ impl Executable for CpuProgram {
     }
 
     fn is_busy(&self) -> bool {
-        self.background.as_ref().is_some_and(Background::is_busy)
+        self.background.as_ref().is_some_and(BackgroundStep::is_busy)
     }
 
     fn early(&self, _: usize) -> Option<Arc<dyn Mark>> {

@@ -1,17 +1,17 @@
-//! Scratch memory of a thread: kept from run to run, so that running a program allocates nothing.
+//! Scratch memory of a thread. It is kept from run to run, so that running a program does not allocate.
 
 use std::cell::RefCell;
 
 use crate::alloc::ALIGN;
 
-/// Where a value is now.
+/// Location of a value.
 #[derive(Clone, Copy)]
 pub(crate) struct Slot {
-    /// Its first element.
+    /// Address of its first element.
     pub(crate) ptr: *mut u8,
-    /// 0 for one chunk of equal elements.
+    /// 0 if the value is one chunk of equal elements, else 1.
     pub(crate) step: usize,
-    /// What lies behind the last element, up to a whole chunk, may be read and written.
+    /// The memory behind the last element, up to a complete chunk, may be read and written.
     pub(crate) padded: bool,
 }
 
@@ -21,18 +21,18 @@ pub(crate) struct Frame {
     slots: Vec<Slot>,
 }
 
-/// Registers are aligned to cache lines, frames to what blocks are.
+/// The unit of a frame's memory. It has the alignment of memory blocks; registers within it are aligned to cache lines.
 #[derive(Clone, Copy)]
 #[repr(align(256))]
-struct Line(#[allow(dead_code, reason = "only its size counts")] [u8; ALIGN]);
+struct Line(#[allow(dead_code, reason = "only its size matters")] [u8; ALIGN]);
 
-// A thread may run a task while it waits within another one, so it can need more than one frame.
+// A thread may run another task while it waits within one, so it can need more than one frame.
 thread_local! {
     static FREE: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Frame {
-    /// A frame with at least so much memory (initialised, with whatever was there) and so many slots.
+    /// Returns a frame with at least `bytes` of memory (initialized, with arbitrary contents) and `slots` slots.
     pub(crate) fn take(bytes: usize, slots: usize) -> Frame {
         let found = FREE.with(|f| f.borrow_mut().pop());
         let mut frame = found.unwrap_or_else(|| Frame { memory: Vec::new(), slots: Vec::new() });
@@ -47,7 +47,7 @@ impl Frame {
     }
 
     /// Keeps the frame for this thread's next task.
-    pub(crate) fn give_back(self) {
+    pub(crate) fn release(self) {
         FREE.with(|f| f.borrow_mut().push(self));
     }
 

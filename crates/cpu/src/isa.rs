@@ -1,29 +1,29 @@
-//! Run-time choice of the instruction set: one generic loop, compiled once per level.
+//! Run-time choice of the instruction set: a generic loop is compiled once per level.
 //!
-//! A loop is a type that implements [`Body`]; [`Isa::entry`] wraps it in a function with the level's target features.
-//! Everything that the loop calls must be `#[inline(always)]`, or it is compiled without those features.
+//! A loop is a type that implements [`Body`]. [`Isa::entry`] wraps it in a function with the level's target features.
+//! Everything that the loop calls must be `#[inline(always)]`; otherwise it is compiled without those features.
 
 use std::sync::LazyLock;
 
-/// A function that was compiled for some level.
+/// A function compiled for some level.
 pub(crate) type Entry<A> = unsafe fn(&A);
 
 /// A loop over its arguments.
 pub(crate) trait Body: 'static {
-    /// What it works on.
+    /// The arguments.
     type Args;
-    /// Runs it.
+    /// Runs the loop.
     ///
     /// # Safety
-    /// The pointers in `args` are valid for what the body's documentation says.
+    /// The pointers in `args` satisfy the contract of the arguments' type.
     unsafe fn run(args: &Self::Args);
 }
 
 /// A set of target features.
 pub(crate) trait Isa: Copy + Default + Send + Sync + 'static {
-    /// Fused multiply-add is one instruction. Where it is not, `mul_add` is a library call and must be avoided.
+    /// Whether fused multiply-add is one instruction. Where it is not, `mul_add` is a library call and must be avoided.
     const FMA: bool;
-    /// `B` compiled for this level.
+    /// Returns `B` compiled for this level.
     fn entry<B: Body>() -> Entry<B::Args>;
 }
 
@@ -37,18 +37,18 @@ macro_rules! levels {
             const FMA: bool = $fma;
             fn entry<B: Body>() -> Entry<B::Args> {
                 $(#[$attr])*
-                unsafe fn go<B: Body>(args: &B::Args) {
-                    // SAFETY: the caller keeps the body's contract.
+                unsafe fn run_with_features<B: Body>(args: &B::Args) {
+                    // SAFETY: by the body's contract, which the caller satisfies.
                     unsafe { B::run(args) }
                 }
-                go::<B>
+                run_with_features::<B>
             }
         }
     )*};
 }
 
 levels! {
-    /// What every machine of the architecture has (x86-64: SSE2).
+    /// The baseline of the architecture (x86-64: SSE2).
     V1 fma cfg!(target_arch = "aarch64"); ;
     /// x86-64-v3: AVX2 and FMA.
     V3 fma cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
@@ -59,7 +59,7 @@ levels! {
             enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c"))];
 }
 
-/// The best level that this machine has.
+/// The levels, in increasing order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Level {
     /// [`V1`].
@@ -72,7 +72,7 @@ pub(crate) enum Level {
 
 static LEVEL: LazyLock<Level> = LazyLock::new(|| {
     let best = detect();
-    // For tests and for chasing bugs.
+    // An override for tests and debugging.
     match std::env::var("CUPROUS_CPU_LEVEL").as_deref() {
         Ok("v1") => Level::V1,
         Ok("v3") => best.min(Level::V3),
@@ -111,7 +111,7 @@ fn detect() -> Level {
     Level::V1
 }
 
-/// The level in use.
+/// Returns the level in use.
 pub(crate) fn level() -> Level {
     *LEVEL
 }

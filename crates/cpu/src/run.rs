@@ -1,33 +1,33 @@
-//! Runs lowered kernels: tiles of the iteration space, shared among threads where the work is worth it.
+//! Runs lowered kernels: tiles of the iteration space, distributed over threads where the work is large enough.
 
 use cuprous_core::interrupt::Token;
 use cuprous_core::{Error, Result, Scalar};
 
+use crate::affine::{copy_rect, copy_strided};
 use crate::alloc::Block;
-use crate::blocks::fold::{MergeArgs, PushArgs, RowsArgs};
-use crate::blocks::lanes::LaneArgs;
+use crate::blocks::columns::ColumnArgs;
+use crate::blocks::reduce::{MergeArgs, PushArgs, RowsArgs};
 use crate::blocks::scatter::{ScatterArgs, wrap};
 use crate::blocks::{CHUNK, MapArgs};
-use crate::compile::{Code, FoldUse, Mode, Op, Rate, What};
+use crate::compile::{BlockOp, BlockOpKind, Bytecode, KernelReduction, Mode, Rate};
 use crate::frame::{Frame, Slot};
-use crate::threads::each;
-use crate::walk::{copy, copy_rect};
+use crate::threads::{SharedPtr, parallel_for};
 
-/// Work (in simple operations) below which waking other threads costs more than it saves.
+/// Work (in simple operations) below which waking other threads costs more than it gains.
 const PARALLEL_WORK: u64 = 1 << 16;
-/// Work of a task.
+/// Minimum work of a task.
 const TASK_WORK: u64 = 1 << 15;
-/// Parts into which a row is cut at most when there are too few rows for all threads. A property of the kernel, not of
-/// the machine: the cuts decide how sums are rounded.
-const PIECES: i64 = 64;
-/// Kernels with at least so many units of rows are not cut.
-const MANY_UNITS: i64 = 16;
-/// Tiles of a piece, at least.
-const PIECE_TILES: i64 = 8;
+/// Maximum number of pieces of a row, used when there are too few rows for all threads. It does not depend on the
+/// machine, because the pieces determine how sums are rounded.
+const MAX_PIECES: i64 = 64;
+/// Kernels with at least so many units of rows are not split.
+const MAX_SPLIT_UNITS: i64 = 16;
+/// Minimum number of tiles in a piece.
+const MIN_PIECE_TILES: i64 = 8;
 
-/// What a program gives a kernel.
+/// The buffers and scalars of a program's run.
 #[derive(Clone, Copy)]
-pub(crate) struct Env<'a> {
+pub(crate) struct Bindings<'a> {
     /// Addresses of the program's buffers.
     pub(crate) buffers: &'a [u64],
     pub(crate) scalars: &'a [Scalar],
@@ -35,8 +35,8 @@ pub(crate) struct Env<'a> {
 
 /// One thread's view of a running kernel.
 struct Task<'a> {
-    code: &'a Code,
-    env: Env<'a>,
+    code: &'a Bytecode,
+    bindings: Bindings<'a>,
     frame: Frame,
     token: Token,
     /// Flattened start and length of the tile, in elements and in rows.
@@ -44,194 +44,184 @@ struct Task<'a> {
     row: (i64, usize),
 }
 
-/// Splits `0..n` among threads, `grain` at a time.
-fn share(n: i64, grain: i64, f: impl Fn(i64, i64) + Sync) {
+/// Runs `f(from, to)` in parallel over ranges of `grain` elements that cover `0..n`.
+fn parallel_ranges(n: i64, grain: i64, f: impl Fn(i64, i64) + Sync) {
     let tasks = (n + grain - 1) / grain;
-    each(tasks as usize, |t| f(t as i64 * grain, ((t as i64 + 1) * grain).min(n)));
+    parallel_for(tasks as usize, |t| f(t as i64 * grain, ((t as i64 + 1) * grain).min(n)));
 }
 
-impl Code {
+impl Bytecode {
     /// Returns true for a kernel that takes tens of milliseconds or more.
     pub(crate) fn is_long(&self) -> bool {
         let elements = self.outer.max(1) as u64 * self.inner.max(1) as u64;
         elements.saturating_mul(self.weight) >= 1 << 28
     }
 
-    /// Checks what the program gives, once a run.
-    fn admit(&self, env: Env) -> Result<()> {
-        let buffers = self.buffers.iter().all(|&b| (b as usize) < env.buffers.len());
-        let scalars = self.once.iter().all(|op| match op.what {
-            What::Scalar { slot } => (slot as usize) < env.scalars.len(),
+    /// Checks once per run that the buffers and scalars exist.
+    fn check_bindings(&self, bindings: Bindings) -> Result<()> {
+        let buffers = self.buffers.iter().all(|&b| (b as usize) < bindings.buffers.len());
+        let scalars = self.once.iter().all(|op| match op.kind {
+            BlockOpKind::Scalar { slot } => (slot as usize) < bindings.scalars.len(),
             _ => true,
         });
         if buffers && scalars {
             return Ok(());
         }
-        Err(Error::runtime("[cpu] a program was run with too few buffers or scalars"))
+        Err(Error::runtime("[cpu] internal error: a program was run with too few buffers or scalars"))
     }
 
     /// Runs the kernel.
     ///
     /// # Safety
-    /// Every buffer holds all the elements that the kernel's accesses reach, and nobody else writes them.
-    pub(crate) unsafe fn run(&self, env: Env) -> Result<()> {
-        self.admit(env)?;
+    /// Every buffer holds all the elements that the kernel accesses, and nothing else writes them.
+    pub(crate) unsafe fn run(&self, bindings: Bindings) -> Result<()> {
+        self.check_bindings(bindings)?;
         let units = (self.outer + self.rows as i64 - 1) / self.rows as i64;
         let elements = self.outer as u64 * (self.inner as u64).max(1);
         let parallel =
             !self.in_order && elements.saturating_mul(self.weight) >= PARALLEL_WORK && rayon::current_num_threads() > 1;
         let tiles = self.tiles();
-        if self.mode != Mode::Rows && !self.in_order && units < MANY_UNITS && tiles >= 2 * PIECE_TILES {
-            return self.run_cut(env, units, tiles, parallel);
+        if self.mode != Mode::Rows && !self.in_order && units < MAX_SPLIT_UNITS && tiles >= 2 * MIN_PIECE_TILES {
+            return self.run_split(bindings, units, tiles, parallel);
         }
         let run = |from: i64, to: i64| {
-            let mut task = Task::new(self, env);
+            let mut task = Task::new(self, bindings);
             for unit in from..to {
                 task.token.check();
-                task.unit(unit);
+                task.run_unit(unit);
             }
-            task.frame.give_back();
+            task.frame.release();
         };
         if !parallel {
             run(0, units);
             return Ok(());
         }
         let cost = (elements * self.weight / units as u64).max(1);
-        // Not so many tasks that their starts show, not so few that threads wait for the last.
-        let most = (units / (8 * rayon::current_num_threads() as i64)).max(1);
-        share(units, ((TASK_WORK / cost) as i64).clamp(1, units).max(most), run);
+        // Large enough that the overhead of tasks is small, and small enough that threads finish at about the same
+        // time.
+        let min_grain = (units / (8 * rayon::current_num_threads() as i64)).max(1);
+        parallel_ranges(units, ((TASK_WORK / cost) as i64).clamp(1, units).max(min_grain), run);
         Ok(())
     }
 
-    /// Tiles of one unit of rows.
+    /// Returns the number of tiles in a unit of rows.
     fn tiles(&self) -> i64 {
-        let deep = match self.mode {
+        let depth = match self.mode {
             Mode::Rows => return 1,
             Mode::Long => self.tile as i64,
             Mode::Columns => (self.tile / self.rows) as i64,
         };
-        (self.inner + deep - 1) / deep
+        (self.inner + depth - 1) / depth
     }
 
-    /// Few but long rows: each pass is cut into pieces that threads share; their folds are merged in order.
-    fn run_cut(&self, env: Env, units: i64, tiles: i64, parallel: bool) -> Result<()> {
-        let grain = ((tiles + PIECES - 1) / PIECES).max(PIECE_TILES);
+    /// Runs a kernel of few but long rows: threads share the pieces of each pass, whose reductions are merged in order.
+    fn run_split(&self, bindings: Bindings, units: i64, tiles: i64, parallel: bool) -> Result<()> {
+        let grain = ((tiles + MAX_PIECES - 1) / MAX_PIECES).max(MIN_PIECE_TILES);
         let pieces = (tiles + grain - 1) / grain;
         let states = Block::new(self.state_bytes.max(1) * pieces as usize)?;
-        let results: usize = self.folds.iter().map(|_| self.rows * 16).sum();
+        let results: usize = self.reductions.iter().map(|_| self.rows * 16).sum();
         let results = Block::new(results.max(1))?;
-        let (states, results) = (Shared(states.as_ptr()), Shared(results.as_ptr()));
+        let (states, results) = (SharedPtr(states.as_ptr()), SharedPtr(results.as_ptr()));
         for unit in 0..units {
             for pass in 0..self.passes.len() {
                 let piece = |p: i64| {
-                    let mut task = Task::new(self, env);
-                    task.enter(unit);
-                    task.recall(pass, &results);
-                    // SAFETY: each piece has states of its own.
-                    let state = unsafe { states.get().add(p as usize * self.state_bytes) };
-                    task.start(pass, state);
+                    let mut task = Task::new(self, bindings);
+                    task.start_unit(unit);
+                    task.load_results(pass, &results);
+                    // SAFETY: each piece has its own states.
+                    let state = unsafe { states.at(0).add(p as usize * self.state_bytes) };
+                    task.start_reductions(pass, state);
                     for tile in p * grain..((p + 1) * grain).min(tiles) {
                         task.token.check();
-                        task.sweep(pass, tile, state);
+                        task.run_tile(pass, tile, state);
                     }
-                    task.frame.give_back();
+                    task.frame.release();
                 };
                 if parallel {
-                    each(pieces as usize, |p| piece(p as i64));
+                    parallel_for(pieces as usize, |p| piece(p as i64));
                 } else {
                     (0..pieces).for_each(piece);
                 }
-                let mut task = Task::new(self, env);
-                task.enter(unit);
+                let mut task = Task::new(self, bindings);
+                task.start_unit(unit);
                 for p in 1..pieces as usize {
-                    // SAFETY: the pieces are done, and no one else has their states.
-                    task.merge(pass, states.get(), unsafe { states.get().add(p * self.state_bytes) });
+                    // SAFETY: the pieces are complete, and nothing else uses their states.
+                    task.merge_reductions(pass, states.at(0), unsafe { states.at(0).add(p * self.state_bytes) });
                 }
-                task.finish(pass, states.get());
-                task.keep(pass, &results);
-                task.frame.give_back();
+                task.finish_reductions(pass, states.at(0));
+                task.save_results(pass, &results);
+                task.frame.release();
             }
-            let mut task = Task::new(self, env);
-            task.enter(unit);
-            task.recall(self.passes.len(), &results);
-            task.list(&self.late);
-            task.frame.give_back();
+            let mut task = Task::new(self, bindings);
+            task.start_unit(unit);
+            task.load_results(self.passes.len(), &results);
+            task.run_ops(&self.late);
+            task.frame.release();
         }
         Ok(())
     }
 }
 
-/// Memory that tasks share, each its own part of it.
-struct Shared(*mut u8);
-// SAFETY: see the type.
-unsafe impl Sync for Shared {}
-
-impl Shared {
-    fn get(&self) -> *mut u8 {
-        self.0
-    }
-}
-
 impl<'a> Task<'a> {
-    fn new(code: &'a Code, env: Env<'a>) -> Task<'a> {
+    fn new(code: &'a Bytecode, bindings: Bindings<'a>) -> Task<'a> {
         let frame = Frame::take(code.scratch, code.vals);
-        let mut task = Task { code, env, frame, token: Token::current(), full: (0, 1), row: (0, 1) };
-        task.list(&code.once);
+        let mut task = Task { code, bindings, frame, token: Token::current(), full: (0, 1), row: (0, 1) };
+        task.run_ops(&code.once);
         task
     }
 
     fn reg(&mut self, at: usize) -> *mut u8 {
         debug_assert!(at <= self.code.scratch);
-        // SAFETY: `place` keeps every register within the scratch memory.
+        // SAFETY: `assign_registers` places every register within the scratch memory.
         unsafe { self.frame.memory().add(at) }
     }
 
     fn buffer(&self, buf: u16) -> *mut u8 {
-        self.env.buffers[self.code.buffers[usize::from(buf)] as usize] as *mut u8
+        self.bindings.buffers[self.code.buffers[usize::from(buf)] as usize] as *mut u8
     }
 
-    /// All of a unit of rows.
-    fn unit(&mut self, unit: i64) {
+    /// Runs a unit of rows.
+    fn run_unit(&mut self, unit: i64) {
         let code = self.code;
         if code.mode == Mode::Rows {
             let from = unit * code.rows as i64;
             let rows = (code.rows as i64).min(code.outer - from);
             self.row = (from, rows as usize);
             self.full =
-                if code.folds.is_empty() { self.row } else { (from * code.inner, (rows * code.inner) as usize) };
-            self.list(&code.passes[0].full);
+                if code.reductions.is_empty() { self.row } else { (from * code.inner, (rows * code.inner) as usize) };
+            self.run_ops(&code.passes[0].full);
             return;
         }
-        self.enter(unit);
+        self.start_unit(unit);
         let state = self.reg(code.states);
         for pass in 0..code.passes.len() {
-            self.start(pass, state);
+            self.start_reductions(pass, state);
             for tile in 0..code.tiles() {
                 self.token.check();
-                self.sweep(pass, tile, state);
+                self.run_tile(pass, tile, state);
             }
-            self.finish(pass, state);
-            self.list(&code.passes[pass].rows);
+            self.finish_reductions(pass, state);
+            self.run_ops(&code.passes[pass].rows);
         }
-        self.list(&code.late);
+        self.run_ops(&code.late);
     }
 
-    /// Begins a unit of rows: what needs no reduction.
-    fn enter(&mut self, unit: i64) {
+    /// Starts a unit of rows with the operations that do not depend on a reduction.
+    fn start_unit(&mut self, unit: i64) {
         let from = unit * self.code.rows as i64;
         self.row = (from, (self.code.rows as i64).min(self.code.outer - from) as usize);
-        self.list(&self.code.early);
+        self.run_ops(&self.code.early);
     }
 
-    /// One tile of a pass.
-    fn sweep(&mut self, pass: usize, tile: i64, state: *mut u8) {
+    /// Runs one tile of a pass.
+    fn run_tile(&mut self, pass: usize, tile: i64, state: *mut u8) {
         let code = self.code;
         self.full = match code.mode {
             Mode::Columns => {
-                let deep = (code.tile / code.rows) as i64;
-                let from = tile * deep;
-                let deep = deep.min(code.inner - from);
-                (from * code.outer + self.row.0, deep as usize * self.row.1)
+                let depth = (code.tile / code.rows) as i64;
+                let from = tile * depth;
+                let depth = depth.min(code.inner - from);
+                (from * code.outer + self.row.0, depth as usize * self.row.1)
             }
             _ => {
                 let from = tile * code.tile as i64;
@@ -239,23 +229,23 @@ impl<'a> Task<'a> {
             }
         };
         for op in &code.passes[pass].full {
-            match op.what {
-                What::Reduce { fold, arg } => self.push(&code.folds[fold], arg, tile, state),
-                _ => self.op(op),
+            match op.kind {
+                BlockOpKind::Reduce { reduction, arg } => self.push_tile(&code.reductions[reduction], arg, tile, state),
+                _ => self.run_op(op),
             }
         }
     }
 
-    /// Lanes of a columns state: those of this unit's rows.
-    fn lanes(&self) -> usize {
+    /// Returns the number of accumulators that this unit's rows use in columns mode.
+    fn accumulators(&self) -> usize {
         self.code.tile / self.code.rows * self.row.1
     }
 
-    fn lane_args(&self, f: &FoldUse, state: *mut u8) -> LaneArgs {
-        LaneArgs {
-            // SAFETY: within the states, by `place`.
+    fn column_args(&self, f: &KernelReduction, state: *mut u8) -> ColumnArgs {
+        ColumnArgs {
+            // SAFETY: `assign_registers` places each reduction's state within the states.
             state: unsafe { state.add(f.state) },
-            lanes: self.lanes(),
+            accumulators: self.accumulators(),
             src: std::ptr::null(),
             n: 0,
             tile: 0,
@@ -264,70 +254,70 @@ impl<'a> Task<'a> {
         }
     }
 
-    fn of_pass(&self, pass: usize) -> impl Iterator<Item = &'a FoldUse> + use<'a> {
-        self.code.folds.iter().filter(move |f| f.pass == pass)
+    fn reductions_of(&self, pass: usize) -> impl Iterator<Item = &'a KernelReduction> + use<'a> {
+        self.code.reductions.iter().filter(move |f| f.pass == pass)
     }
 
-    fn start(&mut self, pass: usize, state: *mut u8) {
-        for f in self.of_pass(pass) {
-            let lanes = self.lane_args(f, state);
-            // SAFETY: the state has the fold's size.
+    fn start_reductions(&mut self, pass: usize, state: *mut u8) {
+        for f in self.reductions_of(pass) {
+            let args = self.column_args(f, state);
+            // SAFETY: the state has the size that the reduction needs.
             unsafe {
                 match self.code.mode {
-                    Mode::Columns => (f.fns.lanes.start)(&lanes),
-                    _ => (f.fns.start)(&MergeArgs { state: lanes.state, other: std::ptr::null_mut() }),
+                    Mode::Columns => (f.fns.columns.start)(&args),
+                    _ => (f.fns.start)(&MergeArgs { state: args.state, other: std::ptr::null_mut() }),
                 }
             }
         }
     }
 
-    /// A tile of values at `slot`, spread if they are one chunk.
-    fn spread(&mut self, slot: Slot, to: usize, size: usize) -> *const u8 {
+    /// Returns a tile of the values at `slot`. A single chunk is repeated into the register `to`.
+    fn broadcast(&mut self, slot: Slot, to: usize, size: usize) -> *const u8 {
         if slot.step != 0 {
             return slot.ptr;
         }
         let to = self.reg(to);
         // SAFETY: the register holds a tile.
-        unsafe { copy(to, 1, slot.ptr, 0, self.full.1, size) };
+        unsafe { copy_strided(to, 1, slot.ptr, 0, self.full.1, size) };
         to
     }
 
-    fn push(&mut self, f: &FoldUse, arg: u16, tile: i64, state: *mut u8) {
+    fn push_tile(&mut self, f: &KernelReduction, arg: u16, tile: i64, state: *mut u8) {
         let slot = self.frame.slot(arg);
-        let src = self.spread(slot, f.spread, f.dtype.size());
+        let src = self.broadcast(slot, f.broadcast, f.dtype.size());
         let n = self.full.1;
         // SAFETY: a tile of elements is at `src`; the state was started.
         unsafe {
             match self.code.mode {
-                Mode::Columns => (f.fns.lanes.push)(&LaneArgs { src, n, tile, ..self.lane_args(f, state) }),
+                Mode::Columns => (f.fns.columns.push)(&ColumnArgs { src, n, tile, ..self.column_args(f, state) }),
                 _ => (f.fns.push)(&PushArgs { state: state.add(f.state), src, n, base: tile * self.code.tile as i64 }),
             }
         }
     }
 
-    fn merge(&mut self, pass: usize, state: *mut u8, other: *mut u8) {
-        for f in self.of_pass(pass) {
-            let args = self.lane_args(f, state);
-            // SAFETY: both are states of this fold.
+    fn merge_reductions(&mut self, pass: usize, state: *mut u8, other: *mut u8) {
+        for f in self.reductions_of(pass) {
+            let args = self.column_args(f, state);
+            // SAFETY: both are states of this reduction.
             unsafe {
                 let other = other.add(f.state);
                 match self.code.mode {
-                    Mode::Columns => (f.fns.lanes.merge)(&LaneArgs { src: other, ..args }),
+                    Mode::Columns => (f.fns.columns.merge)(&ColumnArgs { src: other, ..args }),
                     _ => (f.fns.merge)(&MergeArgs { state: args.state, other }),
                 }
             }
         }
     }
 
-    /// The pass's folds become row values.
-    fn finish(&mut self, pass: usize, state: *mut u8) {
-        for f in self.of_pass(pass) {
-            let args = self.lane_args(f, state);
+    /// Stores the results of the pass's reductions as row values.
+    fn finish_reductions(&mut self, pass: usize, state: *mut u8) {
+        for f in self.reductions_of(pass) {
+            let args = self.column_args(f, state);
             let out = self.reg(f.reg);
-            // SAFETY: the register has room for a row value.
+            // SAFETY: the register has space for a row value.
             unsafe {
                 match self.code.mode {
-                    Mode::Columns => (f.fns.lanes.finish)(&LaneArgs { out, ..args }),
+                    Mode::Columns => (f.fns.columns.finish)(&ColumnArgs { out, ..args }),
                     _ => (f.fns.finish)(&MergeArgs { state: args.state, other: out }),
                 }
             }
@@ -336,40 +326,40 @@ impl<'a> Task<'a> {
     }
 
     /// Saves the pass's row values for other tasks.
-    fn keep(&mut self, pass: usize, results: &Shared) {
-        for (k, f) in self.code.folds.iter().enumerate().filter(|(_, f)| f.pass == pass) {
+    fn save_results(&mut self, pass: usize, results: &SharedPtr) {
+        for (k, f) in self.code.reductions.iter().enumerate().filter(|(_, f)| f.pass == pass) {
             let from = self.reg(f.reg);
-            // SAFETY: each fold has room for 16 bytes a row.
+            // SAFETY: each reduction has space for 16 bytes per row.
             unsafe {
-                let to = results.get().add(k * self.code.rows * 16);
+                let to = results.at(0).add(k * self.code.rows * 16);
                 std::ptr::copy_nonoverlapping(from, to, self.row.1 * f.out.size());
             }
         }
     }
 
-    /// Brings the row values of the passes before `pass` into this task.
-    fn recall(&mut self, pass: usize, results: &Shared) {
+    /// Loads the row values of the passes before `pass` into this task.
+    fn load_results(&mut self, pass: usize, results: &SharedPtr) {
         for before in 0..pass {
-            for (k, f) in self.code.folds.iter().enumerate().filter(|(_, f)| f.pass == before) {
+            for (k, f) in self.code.reductions.iter().enumerate().filter(|(_, f)| f.pass == before) {
                 let to = self.reg(f.reg);
-                // SAFETY: as in `keep`.
+                // SAFETY: `save_results` wrote this part; each reduction has space for 16 bytes per row.
                 unsafe {
-                    let from = results.get().add(k * self.code.rows * 16);
+                    let from = results.at(0).add(k * self.code.rows * 16);
                     std::ptr::copy_nonoverlapping(from, to, self.row.1 * f.out.size());
                 }
                 self.frame.set(f.val, Slot { ptr: to, step: 1, padded: true });
             }
-            self.list(&self.code.passes[before].rows);
+            self.run_ops(&self.code.passes[before].rows);
         }
     }
 
-    fn list(&mut self, ops: &[Op]) {
+    fn run_ops(&mut self, ops: &[BlockOp]) {
         for op in ops {
-            self.op(op);
+            self.run_op(op);
         }
     }
 
-    /// Flattened start and length of what an operation works on.
+    /// Returns the flattened start and the length of an operation's elements.
     #[inline]
     fn extent(&self, rate: Rate) -> (i64, usize) {
         match rate {
@@ -380,30 +370,32 @@ impl<'a> Task<'a> {
     }
 
     #[inline]
-    fn op(&mut self, op: &Op) {
+    fn run_op(&mut self, op: &BlockOp) {
         let (start, n) = self.extent(op.rate);
         let size = op.dtype.size();
-        match &op.what {
-            What::Map { f, args, direct, pads, .. } => self.map(op, *f, args, direct.as_ref(), *pads, start, n),
-            What::Load { buf, walk, copy: must_copy } => {
+        match &op.kind {
+            BlockOpKind::Map { f, args, direct, can_pad, .. } => {
+                self.run_map(op, *f, args, direct.as_ref(), *can_pad, start, n)
+            }
+            BlockOpKind::Load { buf, access, copy: must_copy } => {
                 let base = self.buffer(*buf);
                 let to = self.reg(op.reg);
-                // SAFETY: the walk stays within the buffer, the register holds a tile.
+                // SAFETY: the access stays within the buffer, and the register holds a tile.
                 let slot = unsafe {
-                    if let Some((offset, stride)) = walk.straight(start, n) {
+                    if let Some((offset, stride)) = access.single_stride(start, n) {
                         let at = base.offset((offset * size as i64) as isize);
                         let aligned = (at as usize).is_multiple_of(size.min(8));
                         if op.rate == Rate::Once || stride == 0 {
-                            copy(to, 1, at, 0, CHUNK, size);
+                            copy_strided(to, 1, at, 0, CHUNK, size);
                             Slot { ptr: to, step: 0, padded: true }
                         } else if stride == 1 && aligned && !must_copy {
                             Slot { ptr: at, step: 1, padded: false }
                         } else {
-                            copy(to, 1, at, stride, n, size);
+                            copy_strided(to, 1, at, stride, n, size);
                             Slot { ptr: to, step: 1, padded: true }
                         }
                     } else {
-                        walk.rects(start, n, |r| {
+                        access.rects(start, n, |r| {
                             let at = base.offset((r.offset * size as i64) as isize);
                             copy_rect(to.add(r.at * size), [r.len as i64, 1], at, r.strides, r.rows, r.len, size);
                         });
@@ -412,17 +404,17 @@ impl<'a> Task<'a> {
                 };
                 self.frame.set(op.val, slot);
             }
-            What::Scalar { slot } => {
+            BlockOpKind::Scalar { slot } => {
                 let to = self.reg(op.reg);
-                let from = self.env.scalars[*slot as usize].0.as_ptr();
+                let from = self.bindings.scalars[*slot as usize].0.as_ptr();
                 // SAFETY: the register holds a chunk.
-                unsafe { copy(to, 1, from, 0, CHUNK, size) };
+                unsafe { copy_strided(to, 1, from, 0, CHUNK, size) };
                 self.frame.set(op.val, Slot { ptr: to, step: 0, padded: true });
             }
-            What::Iota { walk } => {
+            BlockOpKind::Iota { access } => {
                 let to = self.reg(op.reg) as *mut i64;
                 let once = op.rate == Rate::Once;
-                walk.runs(start, if once { 1 } else { n }, |r| {
+                access.runs(start, if once { 1 } else { n }, |r| {
                     for i in 0..r.len {
                         // SAFETY: the register holds a tile.
                         unsafe { *to.add(r.at + i) = r.offset + i as i64 * r.stride };
@@ -430,14 +422,14 @@ impl<'a> Task<'a> {
                 });
                 if once {
                     // SAFETY: the register holds a chunk.
-                    unsafe { copy(to.add(1) as *mut u8, 1, to as *const u8, 0, CHUNK - 1, 8) };
+                    unsafe { copy_strided(to.add(1) as *mut u8, 1, to as *const u8, 0, CHUNK - 1, 8) };
                 }
                 self.frame.set(op.val, Slot { ptr: to as *mut u8, step: usize::from(!once), padded: true });
             }
-            What::Gather { buf, len, index } => {
+            BlockOpKind::Gather { buf, len, index } => {
                 let (base, to) = (self.buffer(*buf), self.reg(op.reg));
                 let index = self.frame.slot(*index);
-                // SAFETY: the index is wrapped into the buffer, the register holds a tile.
+                // SAFETY: the index is wrapped into the buffer, and the register holds a tile.
                 unsafe {
                     match size {
                         1 => gather::<u8>(base, *len, index, to, n),
@@ -449,21 +441,21 @@ impl<'a> Task<'a> {
                 }
                 self.frame.set(op.val, Slot { ptr: to, step: usize::from(op.rate != Rate::Once), padded: true });
             }
-            What::Expand { arg } => self.expand(op, *arg, size),
-            What::Reduce { fold, arg } => {
-                let f = &self.code.folds[*fold];
-                let src = self.spread(self.frame.slot(*arg), f.spread, f.dtype.size());
+            BlockOpKind::Expand { arg } => self.expand(op, *arg, size),
+            BlockOpKind::Reduce { reduction, arg } => {
+                let f = &self.code.reductions[*reduction];
+                let src = self.broadcast(self.frame.slot(*arg), f.broadcast, f.dtype.size());
                 let out = self.reg(f.reg);
                 let args = RowsArgs { src, n: self.code.inner as usize, rows: self.row.1, out };
                 // SAFETY: the tile holds these rows.
                 unsafe { (f.fns.rows)(&args) };
                 self.frame.set(op.val, Slot { ptr: out, step: 1, padded: true });
             }
-            What::Store { buf, walk, arg } => {
+            BlockOpKind::Store { buf, access, arg } => {
                 let (base, slot) = (self.buffer(*buf), self.frame.slot(*arg));
                 let step = slot.step as i64;
-                walk.rects(start, if op.rate == Rate::Once { 1 } else { n }, |r| {
-                    // SAFETY: the walk stays within the buffer, the slot holds a tile.
+                access.rects(start, if op.rate == Rate::Once { 1 } else { n }, |r| {
+                    // SAFETY: the access stays within the buffer, and the slot holds a tile.
                     unsafe {
                         let at = base.offset((r.offset * size as i64) as isize);
                         let from = slot.ptr.add(r.at * size * slot.step);
@@ -471,7 +463,7 @@ impl<'a> Task<'a> {
                     }
                 });
             }
-            What::Scatter { buf, len, index, arg, f, .. } => {
+            BlockOpKind::Scatter { buf, len, index, arg, f, .. } => {
                 let (index, value) = (self.frame.slot(*index), self.frame.slot(*arg));
                 let args = ScatterArgs {
                     n,
@@ -488,20 +480,20 @@ impl<'a> Task<'a> {
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the parts of one operation, taken apart by `op`")]
+    #[allow(clippy::too_many_arguments, reason = "the parts of one operation, destructured by `run_op`")]
     #[inline]
-    fn map(
+    fn run_map(
         &mut self,
-        op: &Op,
+        op: &BlockOp,
         f: crate::blocks::MapFn,
         args: &[u16],
-        direct: Option<&(u16, crate::walk::Walk)>,
-        pads: bool,
+        direct: Option<&(u16, crate::affine::AffineAccess)>,
+        can_pad: bool,
         start: i64,
         mut n: usize,
     ) {
         let mut m = MapArgs { n, out: std::ptr::null_mut(), args: [std::ptr::null(); 3], step: [0; 3] };
-        let mut padded = pads;
+        let mut padded = can_pad;
         for (k, &v) in args.iter().enumerate() {
             let slot = self.frame.slot(v);
             m.args[k] = slot.ptr;
@@ -509,15 +501,15 @@ impl<'a> Task<'a> {
             padded &= slot.padded;
         }
         let mut slot = Slot { ptr: self.reg(op.reg), step: usize::from(op.rate != Rate::Once), padded: true };
-        let mut later = None;
-        if let Some((buf, walk)) = direct {
+        let mut unaligned = None;
+        if let Some((buf, access)) = direct {
             let size = op.dtype.size();
-            let at = self.buffer(*buf).wrapping_offset((walk.at(start) * size as i64) as isize);
+            let at = self.buffer(*buf).wrapping_offset((access.at(start) * size as i64) as isize);
             if (at as usize).is_multiple_of(size.min(8)) {
                 slot = Slot { ptr: at, step: 1, padded: false };
                 padded = false;
             } else {
-                later = Some(at);
+                unaligned = Some(at);
             }
         }
         if padded {
@@ -525,18 +517,19 @@ impl<'a> Task<'a> {
         }
         m.n = n;
         m.out = slot.ptr;
-        // SAFETY: operands and result hold `n` elements: registers whole chunks, memory what the walk covers.
+        // SAFETY: operands and result hold `n` elements: registers have complete chunks, and memory has what the access
+        // covers.
         unsafe {
             f(&m);
-            if let Some(at) = later {
-                copy(at, 1, slot.ptr, 1, self.extent(op.rate).1, op.dtype.size());
+            if let Some(at) = unaligned {
+                copy_strided(at, 1, slot.ptr, 1, self.extent(op.rate).1, op.dtype.size());
             }
         }
         self.frame.set(op.val, slot);
     }
 
-    /// Row values at every element of their rows.
-    fn expand(&mut self, op: &Op, arg: u16, size: usize) {
+    /// Repeats row values for every element of their rows.
+    fn expand(&mut self, op: &BlockOp, arg: u16, size: usize) {
         let slot = self.frame.slot(arg);
         let to = self.reg(op.reg);
         let (rows, n) = (self.row.1, self.full.1);
@@ -544,19 +537,19 @@ impl<'a> Task<'a> {
             slot
         } else if rows == 1 {
             // SAFETY: the register holds at least a chunk.
-            unsafe { copy(to, 1, slot.ptr, 0, CHUNK, size) };
+            unsafe { copy_strided(to, 1, slot.ptr, 0, CHUNK, size) };
             Slot { ptr: to, step: 0, padded: true }
         } else if self.code.mode == Mode::Columns {
             for at in (0..n).step_by(rows) {
-                // SAFETY: the register holds a tile of whole runs of rows.
-                unsafe { copy(to.add(at * size), 1, slot.ptr, 1, rows, size) };
+                // SAFETY: the register holds a tile, which consists of complete runs of rows.
+                unsafe { copy_strided(to.add(at * size), 1, slot.ptr, 1, rows, size) };
             }
             Slot { ptr: to, step: 1, padded: true }
         } else {
             let inner = n / rows;
             for r in 0..rows {
-                // SAFETY: as above.
-                unsafe { copy(to.add(r * inner * size), 1, slot.ptr.add(r * size), 0, inner, size) };
+                // SAFETY: the register holds `rows` rows of `inner` elements, and the operand one element per row.
+                unsafe { copy_strided(to.add(r * inner * size), 1, slot.ptr.add(r * size), 0, inner, size) };
             }
             Slot { ptr: to, step: 1, padded: true }
         };
@@ -568,7 +561,7 @@ impl<'a> Task<'a> {
 unsafe fn gather<T: Copy>(base: *const u8, len: i64, index: Slot, to: *mut u8, n: usize) {
     let (base, to, at) = (base as *const T, to as *mut T, index.ptr as *const i64);
     for i in 0..n {
-        // SAFETY: the index is wrapped; `n` indices and room for `n` results are there.
+        // SAFETY: the index is wrapped; there are `n` indices and space for `n` results.
         unsafe { *to.add(i) = base.add(wrap(*at.add(i * index.step), len)).read_unaligned() };
     }
 }

@@ -1,11 +1,12 @@
-//! Explicit vectors, for the one loop (correlation) whose accumulators the compiler would not keep in registers.
+//! Explicit vectors, for loops whose accumulators the compiler would not keep in registers (correlation, recurrent
+//! layers).
 
 use crate::isa::{V1, V3, V4};
 
 /// Vectors of `T` for an instruction set.
 ///
 /// # Safety
-/// The methods may be called only inside functions that have the set's target features.
+/// The methods may only be called inside functions that have the set's target features.
 pub(crate) unsafe trait Simd<T>: 'static {
     type V: Copy;
     const LANES: usize;
@@ -18,7 +19,7 @@ pub(crate) unsafe trait Simd<T>: 'static {
 
 macro_rules! plain {
     ($level:ty, $t:ty, $n:literal) => {
-        // SAFETY: plain arrays need no features.
+        // SAFETY: plain arrays need no target features.
         unsafe impl Simd<$t> for $level {
             type V = [$t; $n];
             const LANES: usize = $n;
@@ -28,12 +29,12 @@ macro_rules! plain {
             }
             #[inline(always)]
             unsafe fn load(at: *const $t) -> Self::V {
-                // SAFETY: the caller's elements.
+                // SAFETY: by the caller's contract, the elements are in memory.
                 unsafe { (at as *const Self::V).read_unaligned() }
             }
             #[inline(always)]
             unsafe fn store(at: *mut $t, v: Self::V) {
-                // SAFETY: the caller's elements.
+                // SAFETY: by the caller's contract, the elements are in memory.
                 unsafe { (at as *mut Self::V).write_unaligned(v) }
             }
             #[inline(always)]
@@ -62,33 +63,33 @@ mod others {
 #[cfg(target_arch = "x86_64")]
 macro_rules! x86 {
     ($level:ty, $t:ty, $v:ident, $n:literal, $splat:ident, $load:ident, $store:ident, $fma:ident, $add:ident) => {
-        // SAFETY: the intrinsics need the level's features, which the caller promises.
+        // SAFETY: the intrinsics need the level's features, which the trait's contract guarantees.
         unsafe impl Simd<$t> for $level {
             type V = std::arch::x86_64::$v;
             const LANES: usize = $n;
             #[inline(always)]
             unsafe fn splat(v: $t) -> Self::V {
-                // SAFETY: see the trait.
+                // SAFETY: the target features are available by the trait's contract.
                 unsafe { std::arch::x86_64::$splat(v) }
             }
             #[inline(always)]
             unsafe fn load(at: *const $t) -> Self::V {
-                // SAFETY: see the trait; the caller's elements.
+                // SAFETY: the target features are available by the trait's contract, and the elements are in memory.
                 unsafe { std::arch::x86_64::$load(at) }
             }
             #[inline(always)]
             unsafe fn store(at: *mut $t, v: Self::V) {
-                // SAFETY: see the trait; the caller's elements.
+                // SAFETY: the target features are available by the trait's contract, and the elements are in memory.
                 unsafe { std::arch::x86_64::$store(at, v) }
             }
             #[inline(always)]
             unsafe fn fma(a: Self::V, b: Self::V, c: Self::V) -> Self::V {
-                // SAFETY: see the trait.
+                // SAFETY: the target features are available by the trait's contract.
                 unsafe { std::arch::x86_64::$fma(a, b, c) }
             }
             #[inline(always)]
             unsafe fn add(a: Self::V, b: Self::V) -> Self::V {
-                // SAFETY: see the trait.
+                // SAFETY: the target features are available by the trait's contract.
                 unsafe { std::arch::x86_64::$add(a, b) }
             }
         }

@@ -6,11 +6,11 @@ use cuprous_core::LayoutRef;
 use cuprous_core::layout::show;
 use cuprous_plan::RoutineCall;
 
-use crate::compile::{Code, Mode, Op, Rate, What};
+use crate::compile::{BlockOp, BlockOpKind, Bytecode, Mode, Rate};
 use crate::routines::dispatch::Routine;
 
-/// A kernel: how it walks, then one line an operation.
-pub(crate) fn kernel(code: &Code) -> String {
+/// Formats a kernel: its mode, then one line per operation.
+pub(crate) fn kernel(code: &Bytecode) -> String {
     let mut text = String::new();
     let mode = match code.mode {
         Mode::Rows => "rows",
@@ -22,7 +22,7 @@ pub(crate) fn kernel(code: &Code) -> String {
         "{mode}, {} x {} elements, tile {} ({} rows), {} bytes of registers",
         code.outer, code.inner, code.tile, code.rows, code.scratch
     );
-    let mut section = |title: &str, ops: &[Op]| {
+    let mut section = |title: &str, ops: &[BlockOp]| {
         if !ops.is_empty() {
             let _ = writeln!(text, "  {title}:");
             for op in ops {
@@ -40,7 +40,7 @@ pub(crate) fn kernel(code: &Code) -> String {
     text
 }
 
-fn line(code: &Code, op: &Op) -> String {
+fn line(code: &Bytecode, op: &BlockOp) -> String {
     let name = op.dtype.name();
     let buffer = |buf: &u16| format!("b{}", code.buffers[usize::from(*buf)]);
     let rate = match op.rate {
@@ -48,33 +48,33 @@ fn line(code: &Code, op: &Op) -> String {
         Rate::Row => "row",
         Rate::Full => "full",
     };
-    let makes = format!("v{}: {name} {rate} =", op.val);
-    match &op.what {
-        What::Scalar { slot } => format!("{makes} scalar {slot}"),
-        What::Load { buf, walk, copy } => {
-            format!("{makes} load {} {walk:?}{}", buffer(buf), if *copy { " (copied)" } else { "" })
+    let defines = format!("v{}: {name} {rate} =", op.val);
+    match &op.kind {
+        BlockOpKind::Scalar { slot } => format!("{defines} scalar {slot}"),
+        BlockOpKind::Load { buf, access, copy } => {
+            format!("{defines} load {} {access:?}{}", buffer(buf), if *copy { " (copied)" } else { "" })
         }
-        What::Iota { walk } => format!("{makes} iota {walk:?}"),
-        What::Map { fun, args, direct, .. } => {
+        BlockOpKind::Iota { access } => format!("{defines} iota {access:?}"),
+        BlockOpKind::Map { fun, args, direct, .. } => {
             let args: Vec<_> = args.iter().map(|v| format!("v{v}")).collect();
-            let to = direct.as_ref().map_or(String::new(), |(buf, walk)| format!(" -> {} {walk:?}", buffer(buf)));
-            format!("{makes} {}({}){to}", fun.op().name, args.join(", "))
+            let to = direct.as_ref().map_or(String::new(), |(buf, access)| format!(" -> {} {access:?}", buffer(buf)));
+            format!("{defines} {}({}){to}", fun.op().name, args.join(", "))
         }
-        What::Gather { buf, len, index } => format!("{makes} gather {}[v{index} mod {len}]", buffer(buf)),
-        What::Expand { arg } => format!("{makes} expand v{arg}"),
-        What::Reduce { fold, arg } => format!("{makes} {} v{arg}", code.folds[*fold].name),
-        What::Store { buf, walk, arg } => format!("store {} {walk:?} <- v{arg}: {name} {rate}", buffer(buf)),
-        What::Scatter { buf, len, index, arg, name: how, .. } => {
+        BlockOpKind::Gather { buf, len, index } => format!("{defines} gather {}[v{index} mod {len}]", buffer(buf)),
+        BlockOpKind::Expand { arg } => format!("{defines} expand v{arg}"),
+        BlockOpKind::Reduce { reduction, arg } => format!("{defines} {} v{arg}", code.reductions[*reduction].name),
+        BlockOpKind::Store { buf, access, arg } => format!("store {} {access:?} <- v{arg}: {name} {rate}", buffer(buf)),
+        BlockOpKind::Scatter { buf, len, index, arg, name: how, .. } => {
             format!("scatter {how} {}[v{index} mod {len}] <- v{arg}: {name} {rate}", buffer(buf))
         }
     }
 }
 
-/// A call: the routine, its operands, what else it does and its output.
-pub(crate) fn call(routine: &Routine) -> String {
+/// Formats a routine: its operation, operands, epilogue and output.
+pub(crate) fn routine(routine: &Routine) -> String {
     let RoutineCall { op, ins, out, epilogue } = &routine.call;
     let array = |(buffer, l): &(u32, LayoutRef)| format!("b{buffer}: {}{}", l.dtype.name(), show(&l.shape));
     let ins: Vec<_> = ins.iter().map(array).collect();
-    let before = routine.before.as_ref().map_or(String::new(), |code| format!("before it {}", kernel(code)));
-    format!("{op:?}({}){epilogue} -> {}\n{before}", ins.join(", "), array(out))
+    let prologue = routine.prologue.as_ref().map_or(String::new(), |code| format!("prologue: {}", kernel(code)));
+    format!("{op:?}({}){epilogue} -> {}\n{prologue}", ins.join(", "), array(out))
 }

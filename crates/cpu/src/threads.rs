@@ -1,5 +1,5 @@
-//! Work shared among threads, and threads after a fork: a child process has none of its parent's, so work given to the
-//! parent's pool would wait for ever. A child gets a pool of its own.
+//! Parallel loops, and threads after a fork. A forked child has none of its parent's threads, so work given to the
+//! parent's pool would wait forever. A child therefore gets its own pool.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -11,7 +11,7 @@ use cuprous_core::interrupt::Token;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Forks between the process that loaded the library and this one.
+/// Number of forks between the process that loaded the library and this one.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 /// The pool of the child with that number of forks.
 static POOL: Mutex<(u32, Option<Arc<ThreadPool>>)> = Mutex::new((0, None));
@@ -20,19 +20,33 @@ extern "C" fn forked() {
     FORKS.fetch_add(1, Relaxed);
 }
 
-/// Starts to watch for forks.
-pub(crate) fn watch() {
+/// An address that threads share. Each thread accesses its own part of the memory.
+#[derive(Clone, Copy)]
+pub(crate) struct SharedPtr(pub(crate) *mut u8);
+// SAFETY: threads access disjoint parts of the memory.
+unsafe impl Send for SharedPtr {}
+// SAFETY: threads access disjoint parts of the memory.
+unsafe impl Sync for SharedPtr {}
+
+impl SharedPtr {
+    pub(crate) fn at(self, bytes: i64) -> *mut u8 {
+        self.0.wrapping_offset(bytes as isize)
+    }
+}
+
+/// Registers a handler that counts forks.
+pub(crate) fn watch_forks() {
     static WATCHING: Once = Once::new();
     WATCHING.call_once(|| {
         #[cfg(unix)]
-        // SAFETY: the handler only adds to an atomic, which is allowed in a child of a threaded process.
+        // SAFETY: the handler only increments an atomic, which is allowed in the child of a threaded process.
         unsafe {
             libc::pthread_atfork(None, None, Some(forked));
         }
     });
 }
 
-/// Runs `work` where its parallel parts find live threads.
+/// Runs `work` in a pool whose threads exist in this process.
 pub(crate) fn with_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     let forks = FORKS.load(Relaxed);
     if forks == 0 {
@@ -41,7 +55,7 @@ pub(crate) fn with_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     let pool = {
         let mut pool = POOL.lock().unwrap_or_else(|e| e.into_inner());
         if pool.0 != forks {
-            // The parent's pool cannot be taken down from here: its threads are not ours.
+            // The parent's pool cannot be shut down here: its threads do not exist in this process.
             std::mem::forget(pool.1.take());
             *pool = (forks, ThreadPoolBuilder::new().build().ok().map(Arc::new));
         }
@@ -56,74 +70,74 @@ pub(crate) fn with_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     }
 }
 
-/// Tasks that the thread which has them and helpers from the pool do one by one, in any order.
+/// A set of tasks that the calling thread and helpers from the pool run in any order.
 ///
-/// The caller's closure is reached only by helpers that have entered, and none can enter once the crew is closed: that
-/// is why it may live on the caller's stack.
-struct Crew {
+/// Only helpers that have entered the group call the closure, and no helper can enter after the group is closed. The
+/// closure may therefore live on the caller's stack.
+struct TaskGroup {
     task: *const (dyn Fn(usize) + Sync),
     tasks: usize,
-    /// That of the thread whose work it is.
+    /// The calling thread's token.
     token: Token,
-    /// The next task to be begun.
+    /// The next task to start.
     next: AtomicUsize,
-    /// Helpers inside, and [`CLOSED`].
-    inside: AtomicU32,
+    /// Number of helpers in the group, and the flag [`CLOSED`].
+    active_helpers: AtomicU32,
     caller: Thread,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-/// Marks a crew that nobody may enter any more.
+/// Flag of a group that no helper may enter any more.
 const CLOSED: u32 = 1 << 31;
 
-// SAFETY: the closure may be shared, and is reached only while its owner waits for the crew.
-unsafe impl Send for Crew {}
-// SAFETY: as above.
-unsafe impl Sync for Crew {}
+// SAFETY: the closure is `Sync`, and is called only while its owner waits for the group.
+unsafe impl Send for TaskGroup {}
+// SAFETY: the closure is `Sync`, and is called only while its owner waits for the group.
+unsafe impl Sync for TaskGroup {}
 
-impl Crew {
-    fn work(&self) {
+impl TaskGroup {
+    fn run_tasks(&self) {
         loop {
             let task = self.next.fetch_add(1, Relaxed);
             if task >= self.tasks {
                 return;
             }
             self.token.check();
-            // SAFETY: whoever is here is the caller or has entered.
+            // SAFETY: this thread is the caller or has entered the group, so the closure is alive.
             unsafe { (*self.task)(task) };
         }
     }
 
-    fn help(&self) {
+    fn run_as_helper(&self) {
         let enter = |n: u32| (n & CLOSED == 0).then_some(n + 1);
-        if self.inside.fetch_update(Acquire, Relaxed, enter).is_err() {
+        if self.active_helpers.fetch_update(Acquire, Relaxed, enter).is_err() {
             return;
         }
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.token.within(|| self.work()))) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.token.within(|| self.run_tasks()))) {
             self.next.store(self.tasks, Relaxed);
             self.panic.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(panic);
         }
         let caller = self.caller.clone();
-        if self.inside.fetch_sub(1, Release) == CLOSED + 1 {
+        if self.active_helpers.fetch_sub(1, Release) == CLOSED + 1 {
             caller.unpark();
         }
     }
 
-    /// Lets nobody in any more and waits for those inside.
+    /// Closes the group and waits for the helpers in it.
     fn close(&self) {
-        self.inside.fetch_or(CLOSED, Relaxed);
-        // The last tasks end at about the same time: a look or two before going to sleep.
-        let mut looks = 0;
-        while self.inside.load(Acquire) != CLOSED {
-            looks += 1;
-            if looks < 200 { std::hint::spin_loop() } else { thread::park() }
+        self.active_helpers.fetch_or(CLOSED, Relaxed);
+        // The last tasks end at about the same time, so the thread spins for a short time before it sleeps.
+        let mut spins = 0;
+        while self.active_helpers.load(Acquire) != CLOSED {
+            spins += 1;
+            if spins < 200 { std::hint::spin_loop() } else { thread::park() }
         }
     }
 }
 
-/// Runs `task(0)`, …, `task(tasks - 1)` in any order, on this thread and those of the pool. A thread that is not of the
-/// pool begins at once instead of waiting until one of the pool is awake. An interrupt is noticed between tasks.
-pub(crate) fn each(tasks: usize, task: impl Fn(usize) + Sync) {
+/// Runs `task(0)`, …, `task(tasks - 1)` in any order, on this thread and those of the pool. A thread outside the pool
+/// starts at once instead of waiting for a thread of the pool to wake. Interrupts take effect between tasks.
+pub(crate) fn parallel_for(tasks: usize, task: impl Fn(usize) + Sync) {
     let helpers = rayon::current_num_threads().min(tasks).saturating_sub(1);
     let token = Token::current();
     if helpers == 0 {
@@ -139,25 +153,25 @@ pub(crate) fn each(tasks: usize, task: impl Fn(usize) + Sync) {
         });
     }
     let task: &(dyn Fn(usize) + Sync) = &task;
-    // SAFETY: only the lifetime changes; see `Crew`.
+    // SAFETY: only the lifetime changes; the group is closed before this function returns (see `TaskGroup`).
     let task: *const (dyn Fn(usize) + Sync) = unsafe { std::mem::transmute(task) };
-    let crew = Arc::new(Crew {
+    let group = Arc::new(TaskGroup {
         task,
         tasks,
         token,
         next: AtomicUsize::new(0),
-        inside: AtomicU32::new(0),
+        active_helpers: AtomicU32::new(0),
         caller: thread::current(),
         panic: Mutex::new(None),
     });
     for _ in 0..helpers {
-        let crew = Arc::clone(&crew);
-        rayon::spawn(move || crew.help());
+        let group = Arc::clone(&group);
+        rayon::spawn(move || group.run_as_helper());
     }
-    let done = catch_unwind(AssertUnwindSafe(|| crew.work()));
-    crew.next.store(tasks, Relaxed);
-    crew.close();
-    if let Some(panic) = crew.panic.lock().unwrap_or_else(|e| e.into_inner()).take().or(done.err()) {
+    let done = catch_unwind(AssertUnwindSafe(|| group.run_tasks()));
+    group.next.store(tasks, Relaxed);
+    group.close();
+    if let Some(panic) = group.panic.lock().unwrap_or_else(|e| e.into_inner()).take().or(done.err()) {
         resume_unwind(panic);
     }
 }
@@ -170,10 +184,10 @@ mod tests {
     fn each_task_is_done_once() {
         for tasks in [0, 1, 2, 3, 100, 1000] {
             let counts: Vec<AtomicUsize> = (0..tasks).map(|_| AtomicUsize::new(0)).collect();
-            each(tasks, |i| {
+            parallel_for(tasks, |i| {
                 counts[i].fetch_add(1, Relaxed);
-                // From within a task, on the pool or not.
-                each(3, |_| ());
+                // Nested, both on the pool and outside it.
+                parallel_for(3, |_| ());
             });
             assert!(counts.iter().all(|n| n.load(Relaxed) == 1), "{tasks} tasks");
         }
@@ -182,7 +196,7 @@ mod tests {
     #[test]
     fn a_panic_reaches_the_caller_and_the_next_work_is_done() {
         for bad in [0, 7, 63] {
-            let caught = catch_unwind(AssertUnwindSafe(|| each(64, |i| assert!(i != bad, "task {i}"))));
+            let caught = catch_unwind(AssertUnwindSafe(|| parallel_for(64, |i| assert!(i != bad, "task {i}"))));
             assert!(caught.is_err());
             each_task_is_done_once();
         }

@@ -1,9 +1,10 @@
-"""Writes golden.txt: what NumPy (and SciPy, mpmath) compute on values that matter.
+"""Writes golden.txt: results of NumPy, SciPy and mpmath at selected values.
 
 Run with: python golden.py > golden.txt
 
 
-A line: function, dtype of the operands, dtype of the result, then for each case the bits of operands and result (hex).
+A line has the function, the dtype of the operands, the dtype of the result, and for each case the bits of operands and
+result in hexadecimal.
 """
 
 import warnings
@@ -147,7 +148,7 @@ for f, g in dict(
     digamma=sc.digamma,
     expit=sc.expit,
     ndtr=sc.ndtr,
-    i0=lambda v: np.where(np.isinf(v), inf, sc.i0(v)),  # SciPy divides infinities
+    i0=lambda v: np.where(np.isinf(v), inf, sc.i0(v)),  # SciPy returns NaN for infinities
     sinc=np.sinc,
 ).items():
     emit(f, g(x), x)
@@ -175,7 +176,7 @@ for dtype in (np.int8, np.int64, np.uint8):
     emit("power", np.power(a, np.abs(b) % 9), a, np.abs(b) % 9)
     for f in ["negative", "absolute", "sign", "square", "invert", "bitwise_count"]:
         emit(f, getattr(np, f)(a), a)
-# complex: on and around the branch cuts, and at the edges
+# Complex numbers: on and around the branch cuts, and at the limits.
 parts = [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 1e-3, 20.0, inf, -inf, nan]
 re, im = np.meshgrid(parts, parts)
 z = (re + 0j).ravel()
@@ -219,7 +220,7 @@ a, b = np.meshgrid(z[::13], z[::13])
 a, b = a.ravel().copy(), b.ravel().copy()
 for f in ["maximum", "minimum", "fmax", "fmin", "less", "less_equal", "equal"]:
     emit(f, getattr(np, f)(a, b), a, b)
-# casts
+# Casts.
 types = [
     np.bool_,
     np.int8,
@@ -271,7 +272,7 @@ for t in types:
         if np.dtype(u).kind in "iu" and kind in "fc":
             w = v[np.isfinite(v)]
             i = np.iinfo(u)
-            # what does not fit is undefined in C; there we only promise the behaviour of x86 for 32 and 64 bits
+            # Values out of range are undefined in C. Only x86's behavior for 32 and 64 bits is guaranteed.
             w = w[(w.real > i.min - 1) & (w.real < float(i.max) + 1)]
         else:
             w = v

@@ -1,4 +1,4 @@
-//! Every scalar function against NumPy's and SciPy's values (golden.txt, written by golden.py).
+//! Compares every scalar function with values of NumPy and SciPy (golden.txt, written by golden.py).
 
 mod common;
 use common::*;
@@ -8,7 +8,7 @@ fn hex(s: &str) -> Vec<u8> {
     (0..s.len() / 2).map(|i| u8::from_str_radix(&s[2 * i..2 * i + 2], 16).unwrap()).collect()
 }
 
-/// The components of an element as float64, and one ulp of each in the element's type.
+/// Returns the components of an element as float64, and one ulp of each in the element's type.
 fn parts(bytes: &[u8], d: DType) -> Vec<(f64, f64)> {
     let ulp = |v: f64, digits: i32, least: i32| {
         let e = if v == 0.0 || !v.is_finite() { least } else { (v.abs().log2().floor() as i32 - digits).max(least) };
@@ -42,7 +42,7 @@ fn half_to_f64(b: u16) -> f64 {
     if b >> 15 == 1 { -v } else { v }
 }
 
-/// Ulps allowed; exact where nothing is said.
+/// Returns the allowed error in ulps. Functions that are not listed must be exact.
 fn allowed(fun: Fun, d: DType) -> f64 {
     use Fun::*;
     let f64ish = d == DType::F64;
@@ -57,7 +57,7 @@ fn allowed(fun: Fun, d: DType) -> f64 {
         Tan | Arcsin | Arccos | Arctan | Sinh | Cosh | Tanh | Arcsinh | Arccosh | Arctanh | Expit => 4.0,
         Power | Logaddexp | Logaddexp2 | Degrees | Radians => 2.5,
         Erf => 4.0,
-        // SciPy's own errors are in here too.
+        // This includes SciPy's own errors.
         Erfc | Ndtr | Erfinv | Sinc if f64ish => 400.0,
         Gamma | Gammaln | Digamma | I0 => 200.0,
         _ => 0.0,
@@ -77,7 +77,7 @@ fn complex_fits(got: &[(f64, f64)], want: &[(f64, f64)], fun: Fun) -> bool {
         Fun::Log1p => 1e-9, // NumPy's own error near 0
         _ => 2e-14,
     };
-    // Signs count where a part is large enough to have one.
+    // Signs matter only where a part is large enough to have one.
     got.iter().zip(want).all(|(g, w)| (g.0 - w.0).abs() <= bound * norm.max(1e-300))
 }
 
@@ -98,7 +98,7 @@ fn scalar_functions_agree_with_numpy() {
         let (n, arity) = (cases.len(), cases[0].len() - 1);
         let mut data: Vec<Vec<u8>> = (0..arity).map(|k| cases.iter().flat_map(|c| c[k].clone()).collect()).collect();
         data.push(vec![0xee; n * out.size()]);
-        let mut b = Build::new(&[n as i64], &[]);
+        let mut b = KernelBuilder::new(&[n as i64], &[]);
         let args: Vec<u16> = (0..arity).map(|k| b.load(k as u32, d, &[1])).collect();
         let v = b.map(fun, out, &args);
         b.store(arity as u32, out, &[1], v);

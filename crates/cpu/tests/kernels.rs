@@ -1,11 +1,11 @@
-//! Fused kernels against plain loops.
+//! Compares fused kernels with plain loops.
 
 mod common;
 use common::*;
 use cuprous_core::{DType::*, Fun, ReduceOp, ScatterOp};
 
 /// Runs a kernel with float64 inputs and an output of `out` elements in the last buffer.
-fn run_f64(b: Build, inputs: &[&[f64]], out: usize, scalars: &[f64]) -> Vec<f64> {
+fn run_f64(b: KernelBuilder, inputs: &[&[f64]], out: usize, scalars: &[f64]) -> Vec<f64> {
     let mut data: Vec<Vec<u8>> = inputs.iter().map(|i| f64::bytes(i)).collect();
     data.push(vec![0xee; out * 8]);
     let scalars: Vec<_> = scalars.iter().map(|&s| scalar(s, F64)).collect();
@@ -18,8 +18,8 @@ const SIZES: [usize; 12] = [1, 2, 7, 127, 128, 129, 1000, 4096, 4097, 10_001, 70
 #[test]
 fn chain_of_maps() {
     for n in SIZES {
-        let (x, y) = (Noise(1).many(n), Noise(2).many(n));
-        let mut b = Build::new(&[n as i64], &[]);
+        let (x, y) = (Noise(1).samples(n), Noise(2).samples(n));
+        let mut b = KernelBuilder::new(&[n as i64], &[]);
         let (p, q, s) = (b.load(0, F64, &[1]), b.load(1, F64, &[1]), b.scalar(0, F64));
         let t = b.map(Fun::Multiply, F64, &[p, q]);
         let t = b.map(Fun::Add, F64, &[t, s]);
@@ -37,8 +37,8 @@ fn chain_of_maps() {
 #[test]
 fn strided_reversed_broadcast_and_scalar_operands() {
     let (n, m) = (37, 211);
-    let (x, y, z) = (Noise(1).many(2 * n * m), Noise(2).many(m), Noise(3).many(n * m));
-    let mut b = Build::new(&[n as i64, m as i64], &[]);
+    let (x, y, z) = (Noise(1).samples(2 * n * m), Noise(2).samples(m), Noise(3).samples(n * m));
+    let mut b = KernelBuilder::new(&[n as i64, m as i64], &[]);
     let p = b.load_at(0, F64, &[2 * m as i64, -2], 2 * m as i64 - 2);
     let q = b.load(1, F64, &[0, 1]);
     let r = b.load(2, F64, &[1, n as i64]);
@@ -60,8 +60,8 @@ fn strided_reversed_broadcast_and_scalar_operands() {
 #[test]
 fn in_place_and_two_outputs() {
     let n = 5000;
-    let x = Noise(1).many(n);
-    let mut b = Build::new(&[n as i64], &[]);
+    let x = Noise(1).samples(n);
+    let mut b = KernelBuilder::new(&[n as i64], &[]);
     let p = b.load(0, F64, &[1]);
     let t = b.map(Fun::Add, F64, &[p, p]);
     b.store(0, F64, &[1], t);
@@ -79,7 +79,7 @@ fn in_place_and_two_outputs() {
 #[test]
 fn only_constants_and_indices() {
     let n = 3000;
-    let mut b = Build::new(&[n], &[]);
+    let mut b = KernelBuilder::new(&[n], &[]);
     let s = b.scalar(0, F64);
     let t = b.map(Fun::Square, F64, &[s]);
     b.store(0, F64, &[1], t);
@@ -96,7 +96,7 @@ fn only_constants_and_indices() {
 fn reductions_over_every_axis_pattern() {
     for shape in [[3, 5, 7], [1, 1, 20_000], [40, 3, 300], [2, 9000, 3], [5000, 2, 3], [2, 3, 5000], [1, 300_000, 1]] {
         let [a, b, c] = shape;
-        let x = Noise(7).many(a * b * c);
+        let x = Noise(7).samples(a * b * c);
         let strides = [(b * c) as i64, c as i64, 1];
         for mask in 1..8usize {
             let pick = |on: bool| -> (Vec<i64>, Vec<i64>) {
@@ -105,7 +105,7 @@ fn reductions_over_every_axis_pattern() {
             let ((outer, so), (inner, si)) = (pick(false), pick(true));
             let rows: usize = outer.iter().product::<i64>() as usize;
             for op in [ReduceOp::Sum, ReduceOp::Max, ReduceOp::ArgMin, ReduceOp::M2] {
-                let mut k = Build::new(&outer, &inner);
+                let mut k = KernelBuilder::new(&outer, &inner);
                 let p = k.load(0, F64, &[so.clone(), si.clone()].concat());
                 let out = if op == ReduceOp::ArgMin { I64 } else { F64 };
                 let r = k.reduce(op, out, p);
@@ -148,14 +148,14 @@ fn reductions_over_every_axis_pattern() {
     }
 }
 
-/// exp(x - max)/sum along rows, and along columns.
+/// exp(x - max)/sum along rows and along columns.
 #[test]
 fn softmax() {
     for (rows, n) in [(1, 1), (7, 10), (300, 33), (40, 1000), (3, 20_000), (1, 200_000), (2000, 3)] {
         for transposed in [false, true] {
-            let x = Noise(3).many(rows * n);
+            let x = Noise(3).samples(rows * n);
             let strides = if transposed { [1, rows as i64] } else { [n as i64, 1] };
-            let mut b = Build::new(&[rows as i64], &[n as i64]);
+            let mut b = KernelBuilder::new(&[rows as i64], &[n as i64]);
             let p = b.load(0, F64, &strides);
             let top = b.reduce(ReduceOp::Max, F64, p);
             let d = b.map(Fun::Subtract, F64, &[p, top]);
@@ -184,12 +184,12 @@ fn softmax() {
     }
 }
 
-/// x -= mean(x), in place, on long rows: the passes must read what was there.
+/// x -= mean(x), in place, on long rows: later passes must read the original values.
 #[test]
 fn centring_in_place() {
     for (rows, n) in [(3, 50_000), (50, 100), (4, 5000)] {
-        let x = Noise(5).many(rows * n);
-        let mut b = Build::new(&[rows as i64], &[n as i64]);
+        let x = Noise(5).samples(rows * n);
+        let mut b = KernelBuilder::new(&[rows as i64], &[n as i64]);
         let p = b.load(0, F64, &[n as i64, 1]);
         let s = b.reduce(ReduceOp::Sum, F64, p);
         let k = b.scalar(0, F64);
@@ -212,14 +212,14 @@ fn centring_in_place() {
 
 #[test]
 fn empty_reductions_and_reduced_constants() {
-    let mut b = Build::new(&[5], &[0]);
+    let mut b = KernelBuilder::new(&[5], &[0]);
     let p = b.load(0, F64, &[0, 1]);
     let s = b.reduce(ReduceOp::Sum, F64, p);
     b.row();
     b.store(1, F64, &[1], s);
     assert_eq!(run_f64(b, &[&[]], 5, &[]), [0.0; 5]);
     for n in [6, 9000] {
-        let mut b = Build::new(&[5], &[n]);
+        let mut b = KernelBuilder::new(&[5], &[n]);
         let p = b.scalar(0, F64);
         let s = b.reduce(ReduceOp::Sum, F64, p);
         b.row();
@@ -231,10 +231,10 @@ fn empty_reductions_and_reduced_constants() {
 #[test]
 fn nan_rules_of_reductions() {
     for n in [5, 100, 9000] {
-        let mut x = Noise(4).many(n);
+        let mut x = Noise(4).samples(n);
         x[3] = f64::NAN;
         x[n - 1] = f64::NAN;
-        let mut b = Build::new(&[], &[n as i64]);
+        let mut b = KernelBuilder::new(&[], &[n as i64]);
         let p = b.load(0, F64, &[1]);
         let (m, a) = (b.reduce(ReduceOp::Max, F64, p), b.reduce(ReduceOp::ArgMax, I64, p));
         b.row();
@@ -249,7 +249,7 @@ fn nan_rules_of_reductions() {
 
 #[test]
 fn integer_sums_wrap_and_small_floats_accumulate_in_float32() {
-    let mut b = Build::new(&[], &[300]);
+    let mut b = KernelBuilder::new(&[], &[300]);
     let p = b.load(0, U8, &[1]);
     let s = b.reduce(ReduceOp::Sum, U8, p);
     b.row();
@@ -258,8 +258,8 @@ fn integer_sums_wrap_and_small_floats_accumulate_in_float32() {
     run(vec![b.step()], &mut data, &[]).unwrap();
     assert_eq!(data[1][0], (300 * 7 % 256) as u8);
 
-    // 4096 ones and a half in float16: an accumulator in float16 would stop at 2048.
-    let mut b = Build::new(&[], &[4096]);
+    // The sum of 4096 times 1.5 in float16: an accumulator in float16 would stop at 2048.
+    let mut b = KernelBuilder::new(&[], &[4096]);
     let p = b.load(0, F16, &[1]);
     let s = b.reduce(ReduceOp::Sum, F16, p);
     b.row();
@@ -271,10 +271,10 @@ fn integer_sums_wrap_and_small_floats_accumulate_in_float32() {
 
 #[test]
 fn long_sums_are_accurate() {
-    // 0.1 in float32: a running sum would be off in the third digit.
+    // 0.1 in float32: a simple running sum would be wrong in the third digit.
     for (outer, inner, strides) in [(1, 10_000_000, [0, 1]), (2, 3_000_000, [1, 2])] {
         let x = vec![0.1f32; (outer * inner) as usize];
-        let mut b = Build::new(&[outer], &[inner]);
+        let mut b = KernelBuilder::new(&[outer], &[inner]);
         let p = b.load(0, F32, &strides);
         let s = b.reduce(ReduceOp::Sum, F32, p);
         b.row();
@@ -292,7 +292,7 @@ fn gathers_wrap_and_scatters_combine() {
     let n = 3000;
     let index: Vec<i64> = (0..n).map(|i| (i * 7919) % 20 - 10).collect();
     let x: Vec<f64> = (0..10).map(f64::from).collect();
-    let mut b = Build::new(&[n], &[]);
+    let mut b = KernelBuilder::new(&[n], &[]);
     let i = b.load(0, I64, &[1]);
     let g = b.gather(1, F64, 10, i);
     b.store(2, F64, &[1], g);
@@ -302,7 +302,7 @@ fn gathers_wrap_and_scatters_combine() {
     assert!((0..n as usize).all(|k| got[k] == index[k].rem_euclid(10) as f64));
 
     for op in ScatterOp::ALL {
-        let mut b = Build::new(&[n], &[]);
+        let mut b = KernelBuilder::new(&[n], &[]);
         let i = b.load(0, I64, &[1]);
         let v = b.iota(&[1], 0);
         b.scatter(1, I64, 10, i, v, op);
@@ -326,16 +326,16 @@ fn gathers_wrap_and_scatters_combine() {
 
 #[test]
 fn broken_kernels_are_refused() {
-    let mut b = Build::new(&[4], &[]);
+    let mut b = KernelBuilder::new(&[4], &[]);
     let p = b.load(0, F64, &[1]);
     let q = b.map(Fun::LogicalAnd, F64, &[p, p]);
     b.store(1, F64, &[1], q);
     assert!(run(vec![b.step()], &mut [vec![0; 32], vec![0; 32]], &[]).is_err());
-    let mut b = Build::new(&[4], &[]);
+    let mut b = KernelBuilder::new(&[4], &[]);
     let p = b.load(0, F64, &[1, 1]);
     b.store(1, F64, &[1], p);
     assert!(run(vec![b.step()], &mut [vec![0; 32], vec![0; 32]], &[]).is_err());
-    let mut b = Build::new(&[4], &[]);
+    let mut b = KernelBuilder::new(&[4], &[]);
     let p = b.scalar(3, F64);
     b.store(0, F64, &[1], p);
     assert!(run(vec![b.step()], &mut [vec![0; 32]], &[]).is_err());

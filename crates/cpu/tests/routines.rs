@@ -1,4 +1,4 @@
-//! Calls against plain loops.
+//! Compares routines with plain loops.
 
 mod common;
 use common::*;
@@ -6,10 +6,10 @@ use cuprous_core::recurrent::Steps;
 use cuprous_core::routine::{Edge, FftKind, FftScale, sparse_starts};
 use cuprous_core::{DType, DType::*, Layout, LayoutRef, RoutineOp, ScanOp};
 
-fn go(op: RoutineOp, ins: &[(Vec<u8>, LayoutRef)], out: LayoutRef) -> Vec<u8> {
+fn run_routine(op: RoutineOp, ins: &[(Vec<u8>, LayoutRef)], out: LayoutRef) -> Vec<u8> {
     let mut data: Vec<Vec<u8>> = ins.iter().map(|(d, _)| d.clone()).collect();
     data.push(vec![0xee; out.size as usize * out.dtype.size()]);
-    run(vec![call(op, ins.iter().map(|(_, l)| l.clone()).collect(), out)], &mut data, &[]).unwrap();
+    run(vec![routine(op, ins.iter().map(|(_, l)| l.clone()).collect(), out)], &mut data, &[]).unwrap();
     data.pop().unwrap()
 }
 
@@ -19,11 +19,11 @@ fn transforms_along_an_axis() {
         let n = shape[axis] as usize;
         let below: usize = shape[axis + 1..].iter().product::<i64>() as usize;
         let lines = shape.iter().product::<i64>() as usize / n;
-        let x = Noise(3).many(2 * lines * n);
+        let x = Noise(3).samples(2 * lines * n);
         let l = Layout::contiguous(C128, &shape);
         for (kind, sign) in [(FftKind::Forward, -1.0), (FftKind::Backward, 1.0)] {
             let op = RoutineOp::Fft { kind, axis: axis as u8, rank: 1, scale: FftScale::Points };
-            let got = f64::read(&go(op, &[(f64::bytes(&x), l.clone())], l.clone()));
+            let got = f64::read(&run_routine(op, &[(f64::bytes(&x), l.clone())], l.clone()));
             for line in 0..lines {
                 let at = |j: usize| 2 * ((line / below * n + j) * below + line % below);
                 for k in 0..n {
@@ -42,17 +42,17 @@ fn transforms_along_an_axis() {
 }
 
 #[test]
-fn transforms_along_neighbouring_axes_are_those_along_each() {
+fn transforms_along_neighboring_axes_equal_those_along_each() {
     let fft = |kind, axis, rank, a: &(Vec<u8>, LayoutRef), out: LayoutRef| {
         let op = RoutineOp::Fft { kind, axis, rank, scale: FftScale::Root };
-        (go(op, std::slice::from_ref(a), out.clone()), out)
+        (run_routine(op, std::slice::from_ref(a), out.clone()), out)
     };
     for [rows, columns, below] in [[3, 8, 1], [4, 5, 1], [6, 7, 2], [1, 2, 3]] {
         let half = columns / 2 + 1;
         let all = Layout::contiguous(C128, &[2, rows, columns, below]);
         let some = Layout::contiguous(C128, &[2, rows, half, below]);
         let real = Layout::contiguous(F64, &[2, rows, columns, below]);
-        let points = Noise(5).many(real.size as usize);
+        let points = Noise(5).samples(real.size as usize);
         let x = (f64::bytes(&points), real.clone());
         let z = (f64::bytes(&points.iter().flat_map(|&re| [re, 0.0]).collect::<Vec<_>>()), all.clone());
         let near = |got: &[u8], want: &[u8]| {
@@ -65,15 +65,15 @@ fn transforms_along_neighbouring_axes_are_those_along_each() {
         near(&fft(FftKind::Forward, 2, 2, &z, all.clone()).0, &expected.0);
         near(&fft(FftKind::Whole, 2, 2, &x, all.clone()).0, &expected.0);
 
-        let halves = fft(FftKind::Real, 2, 2, &x, some.clone());
+        let spectrum = fft(FftKind::Real, 2, 2, &x, some.clone());
         let one = fft(FftKind::Real, 2, 1, &x, some.clone());
-        near(&halves.0, &fft(FftKind::Forward, 1, 1, &one, some.clone()).0);
-        near(&fft(FftKind::Half, 2, 2, &halves, real.clone()).0, &x.0);
+        near(&spectrum.0, &fft(FftKind::Forward, 1, 1, &one, some.clone()).0);
+        near(&fft(FftKind::Half, 2, 2, &spectrum, real.clone()).0, &x.0);
     }
 }
 
 #[test]
-fn transforms_of_extents_that_do_not_fit_are_refused() {
+fn transforms_of_extents_that_do_not_fit_are_rejected() {
     let half = Layout::contiguous(C64, &[4, 3]);
     for (kind, from, to) in [
         (FftKind::Real, Layout::contiguous(F32, &[4, 6]), half.clone()),
@@ -84,7 +84,7 @@ fn transforms_of_extents_that_do_not_fit_are_refused() {
     ] {
         let op = RoutineOp::Fft { kind, axis: 1, rank: 1, scale: FftScale::One };
         let mut data = vec![vec![0; 1024], vec![0; 1024]];
-        assert!(run(vec![call(op, vec![from], to)], &mut data, &[]).is_err(), "{kind:?}");
+        assert!(run(vec![routine(op, vec![from], to)], &mut data, &[]).is_err(), "{kind:?}");
     }
 }
 
@@ -103,9 +103,9 @@ fn products_of_floats() {
         (1, 2, 2, 0),
     ] {
         for how in 0..4 {
-            let (a, b) = (Noise(1).many(batch * m * k * 2 + 1), Noise(2).many(batch * k * n * 2 + 1));
+            let (a, b) = (Noise(1).samples(batch * m * k * 2 + 1), Noise(2).samples(batch * k * n * 2 + 1));
             let (bi, mi, ni, ki) = (batch as i64, m as i64, n as i64, k as i64);
-            // contiguous, transposed, reversed, and every second with a broadcast batch
+            // contiguous, transposed, reversed, and every second element with a broadcast batch
             let (sa, sb, oa) = match how {
                 0 => ([mi * ki, ki, 1], [ki * ni, ni, 1], 0),
                 1 => ([mi * ki, 1, mi], [ki * ni, 1, ki], 0),
@@ -115,7 +115,7 @@ fn products_of_floats() {
             let la = Layout::new(F64, &[bi, mi, ki], &sa, oa);
             let lb = Layout::new(F64, &[bi, ki, ni], &sb, 0);
             let out = Layout::contiguous(F64, &[bi, mi, ni]);
-            let got = f64::read(&go(RoutineOp::Dot, &[(f64::bytes(&a), la), (f64::bytes(&b), lb)], out));
+            let got = f64::read(&run_routine(RoutineOp::Dot, &[(f64::bytes(&a), la), (f64::bytes(&b), lb)], out));
             for p in 0..batch {
                 for i in 0..m.min(40) {
                     for j in 0..n.min(40) {
@@ -143,22 +143,22 @@ fn products_of_other_types() {
     let want = |i: i64, j: i64| (0..k).map(|l| a[(i * k + l) as usize] * b[(l * n + j) as usize]).sum::<i64>();
     let layouts = |d| (Layout::contiguous(d, &[m, k]), Layout::contiguous(d, &[k, n]), Layout::contiguous(d, &[m, n]));
     let (la, lb, lo) = layouts(I64);
-    let got = i64::read(&go(RoutineOp::Dot, &[(i64::bytes(&a), la), (i64::bytes(&b), lb)], lo));
+    let got = i64::read(&run_routine(RoutineOp::Dot, &[(i64::bytes(&a), la), (i64::bytes(&b), lb)], lo));
     let (la, lb, lo) = layouts(I8);
     let small = |v: &[i64]| v.iter().map(|&x| x as u8).collect::<Vec<u8>>();
-    let got8 = i8::read(&go(RoutineOp::Dot, &[(small(&a), la), (small(&b), lb)], lo));
+    let got8 = i8::read(&run_routine(RoutineOp::Dot, &[(small(&a), la), (small(&b), lb)], lo));
     let (la, lb, lo) = layouts(BF16);
-    let bf = |v: &[i64]| v.iter().flat_map(|&x| half_bits(x as f32)).collect::<Vec<u8>>();
-    let gotb = go(RoutineOp::Dot, &[(bf(&a), la), (bf(&b), lb)], lo);
+    let bf = |v: &[i64]| v.iter().flat_map(|&x| bf16_bits(x as f32)).collect::<Vec<u8>>();
+    let gotb = run_routine(RoutineOp::Dot, &[(bf(&a), la), (bf(&b), lb)], lo);
     let (la, lb, lo) = layouts(Bool);
     let truth = |v: &[i64]| v.iter().map(|&x| u8::from(x == 1)).collect::<Vec<u8>>();
-    let gott = go(RoutineOp::Dot, &[(truth(&a), la), (truth(&b), lb)], lo);
+    let gott = run_routine(RoutineOp::Dot, &[(truth(&a), la), (truth(&b), lb)], lo);
     for i in 0..m {
         for j in 0..n {
             let at = (i * n + j) as usize;
             let w = want(i, j);
             assert_eq!((got[at], got8[at]), (w, w as i8));
-            assert_eq!(gotb[2 * at..2 * at + 2], half_bits(w as f32), "{w}");
+            assert_eq!(gotb[2 * at..2 * at + 2], bf16_bits(w as f32), "{w}");
             let any = (0..k).any(|l| a[(i * k + l) as usize] == 1 && b[(l * n + j) as usize] == 1);
             assert_eq!(gott[at], u8::from(any));
         }
@@ -166,11 +166,11 @@ fn products_of_other_types() {
     // complex: i·i = -1
     let l = Layout::contiguous(C64, &[1, 1]);
     let i = f32::bytes(&[0.0, 1.0]);
-    assert_eq!(f32::read(&go(RoutineOp::Dot, &[(i.clone(), l.clone()), (i, l.clone())], l)), [-1.0, 0.0]);
+    assert_eq!(f32::read(&run_routine(RoutineOp::Dot, &[(i.clone(), l.clone()), (i, l.clone())], l)), [-1.0, 0.0]);
 }
 
-/// bfloat16 bits of a number, rounded to even.
-fn half_bits(v: f32) -> [u8; 2] {
+/// Returns the bits of a number rounded to bfloat16, ties to even.
+fn bf16_bits(v: f32) -> [u8; 2] {
     let b = v.to_bits();
     (((b + 0x7fff + (b >> 16 & 1)) >> 16) as u16).to_le_bytes()
 }
@@ -190,7 +190,8 @@ fn scans() {
         let x: Vec<i64> = (0..n).map(|i| i * 7919 % 101 - 50).collect();
         for op in [ScanOp::Sum, ScanOp::Max, ScanOp::Min] {
             let l = Layout::contiguous(I64, &shape);
-            let got = i64::read(&go(RoutineOp::Scan { op, axis: axis as u8 }, &[(i64::bytes(&x), l.clone())], l));
+            let got =
+                i64::read(&run_routine(RoutineOp::Scan { op, axis: axis as u8 }, &[(i64::bytes(&x), l.clone())], l));
             let (len, below) = (shape[axis], shape[axis + 1..].iter().product::<i64>());
             let mut want = x.clone();
             for at in 0..n {
@@ -210,14 +211,14 @@ fn scans() {
     // bool operand, int64 output, and a reversed view
     let l = Layout::new(Bool, &[6], &[-1], 5);
     let out = Layout::contiguous(I64, &[6]);
-    let got = go(RoutineOp::Scan { op: ScanOp::Sum, axis: 0 }, &[(vec![1, 0, 1, 1, 0, 1], l)], out);
+    let got = run_routine(RoutineOp::Scan { op: ScanOp::Sum, axis: 0 }, &[(vec![1, 0, 1, 1, 0, 1], l)], out);
     assert_eq!(i64::read(&got), [1, 1, 2, 3, 3, 4]);
 }
 
 #[test]
 fn sorts_put_nan_last_and_are_stable() {
     for (rows, n) in [(1, 10), (100, 50), (3, 200_000), (1000, 1)] {
-        let mut x = Noise(3).many(rows * n);
+        let mut x = Noise(3).samples(rows * n);
         for k in (0..x.len()).step_by(7) {
             x[k] = f64::NAN;
         }
@@ -225,9 +226,9 @@ fn sorts_put_nan_last_and_are_stable() {
             *v = (*v * 4.0).round() + 0.0;
         }
         let l = Layout::contiguous(F64, &[rows as i64, n as i64]);
-        let sorted = f64::read(&go(RoutineOp::Sort, &[(f64::bytes(&x), l.clone())], l.clone()));
+        let sorted = f64::read(&run_routine(RoutineOp::Sort, &[(f64::bytes(&x), l.clone())], l.clone()));
         let out = Layout::contiguous(I64, &[rows as i64, n as i64]);
-        let index = i64::read(&go(RoutineOp::ArgSort, &[(f64::bytes(&x), l)], out));
+        let index = i64::read(&run_routine(RoutineOp::ArgSort, &[(f64::bytes(&x), l)], out));
         for r in 0..rows {
             let mut want: Vec<usize> = (0..n).collect();
             let row = &x[r * n..][..n];
@@ -246,7 +247,7 @@ fn sorts_put_nan_last_and_are_stable() {
     let nan = f32::NAN;
     let z = [[nan, nan], [1.0, nan], [nan, 0.0], [1.0, 2.0], [1.0, -2.0], [0.0, 9.0]];
     let l = Layout::contiguous(C64, &[6]);
-    let index = go(RoutineOp::ArgSort, &[(f32::bytes(z.as_flattened()), l)], Layout::contiguous(I64, &[6]));
+    let index = run_routine(RoutineOp::ArgSort, &[(f32::bytes(z.as_flattened()), l)], Layout::contiguous(I64, &[6]));
     assert_eq!(i64::read(&index), [5, 4, 3, 1, 2, 0]);
 }
 
@@ -257,12 +258,12 @@ fn searches() {
     let (la, lk, out) =
         (Layout::contiguous(F64, &[6]), Layout::contiguous(F64, &[2, 3]), Layout::contiguous(I64, &[2, 3]));
     let ins = [(f64::bytes(&a), la), (f64::bytes(&k), lk)];
-    let go = |right| i64::read(&go(RoutineOp::SearchSorted { right }, &ins, out.clone()));
-    assert_eq!(go(false), [0, 0, 1, 4, 5, 5]);
-    assert_eq!(go(true), [0, 1, 4, 4, 5, 6]);
+    let find = |right| i64::read(&run_routine(RoutineOp::SearchSorted { right }, &ins, out.clone()));
+    assert_eq!(find(false), [0, 0, 1, 4, 5, 5]);
+    assert_eq!(find(true), [0, 1, 4, 4, 5, 6]);
 }
 
-/// The index that stands for one beyond an edge, slowly.
+/// Returns the index that stands for an index beyond an edge, in the simplest way.
 fn source(mut i: i64, n: i64, edge: Edge) -> Option<i64> {
     loop {
         if (0..n).contains(&i) {
@@ -323,16 +324,16 @@ fn correlations() {
 
 fn check_correlation(shape: &[i64], taps: &[i64], edge: Edge, dtype: DType) {
     let (n, t): (i64, i64) = (shape.iter().product(), taps.iter().product());
-    let (x, w) = (Noise(1).many(n as usize), Noise(2).many(t as usize));
+    let (x, w) = (Noise(1).samples(n as usize), Noise(2).samples(t as usize));
     let origin: Vec<i64> = taps.iter().map(|t| t / 2).collect();
     let op = RoutineOp::Correlate { edge, constant: 0.5f64.to_bits(), origin: dims(&origin) };
-    // The operand is float64 in either case, so float32 converts it.
+    // The operand is always float64, so the float32 routine converts it.
     let weights = match dtype {
         F32 => f32::bytes(&w.iter().map(|&v| v as f32).collect::<Vec<_>>()),
         _ => f64::bytes(&w),
     };
     let ins = [(f64::bytes(&x), Layout::contiguous(F64, shape)), (weights, Layout::contiguous(dtype, taps))];
-    let got = go(op, &ins, Layout::contiguous(dtype, shape));
+    let got = run_routine(op, &ins, Layout::contiguous(dtype, shape));
     let got: Vec<f64> = match dtype {
         F32 => f32::read(&got).into_iter().map(f64::from).collect(),
         _ => f64::read(&got),
@@ -365,7 +366,7 @@ fn pads() {
         let op = RoutineOp::Pad { edge, constant: 7f64.to_bits(), before: dims(&before) };
         // column-major operand
         let ins = [(i32::bytes(&x), Layout::new(I32, &shape, &[1, 3], 0))];
-        let got = i32::read(&go(op, &ins, Layout::contiguous(I32, &total)));
+        let got = i32::read(&run_routine(op, &ins, Layout::contiguous(I32, &total)));
         for i in 0..total[0] {
             for j in 0..total[1] {
                 let at = source(i - before[0], 3, edge).zip(source(j - before[1], 4, edge));
@@ -377,9 +378,9 @@ fn pads() {
 }
 
 #[test]
-fn misfits_are_refused() {
+fn operands_that_do_not_fit_are_rejected() {
     let l = Layout::contiguous(F64, &[2, 3]);
-    let step = call(RoutineOp::Dot, vec![l.clone(), l.clone()], Layout::contiguous(F64, &[2, 3]));
+    let step = routine(RoutineOp::Dot, vec![l.clone(), l.clone()], Layout::contiguous(F64, &[2, 3]));
     assert!(run(vec![step], &mut [vec![0; 48], vec![0; 48], vec![0; 48]], &[]).is_err());
 }
 
@@ -395,19 +396,19 @@ fn products_with_sparse_matrices() {
         }
         starts.resize(sparse_starts(rows) as usize, -1);
         let pattern = [starts.clone(), indices.clone()].concat();
-        let values = noise.many(indices.len());
+        let values = noise.samples(indices.len());
         let l = |n: usize| Layout::contiguous(F64, &[n as i64]);
         let lp = Layout::contiguous(I32, &[pattern.len() as i64]);
         for transposed in [false, true] {
             let (high, low) = if transposed { (rows, columns) } else { (columns, rows) };
-            let dense = noise.many((high * width) as usize);
+            let dense = noise.samples((high * width) as usize);
             let ins = [
                 (f64::bytes(&values), l(values.len())),
                 (i32::bytes(&pattern), lp.clone()),
                 (f64::bytes(&dense), Layout::contiguous(F64, &[high, width])),
             ];
             let out = Layout::contiguous(F64, &[low, width]);
-            let got = f64::read(&go(RoutineOp::SparseDot { transposed }, &ins, out));
+            let got = f64::read(&run_routine(RoutineOp::SparseDot { transposed }, &ins, out));
             let mut want = vec![0.0; (low * width) as usize];
             for r in 0..rows as usize {
                 for j in starts[r] as usize..starts[r + 1] as usize {
@@ -424,7 +425,7 @@ fn products_with_sparse_matrices() {
     }
 }
 
-/// Outputs, then the last h and c, of steps that are taken one by one.
+/// Returns outputs, then the last h and c, of single steps.
 fn by_steps(of: &Steps, x: &[f64], w: &[f64], first: &[f64]) -> Vec<f64> {
     let (steps, batch, n) = (of.steps as usize, of.batch as usize, of.hidden as usize);
     let (mut h, mut c) = (first[..batch * n].to_vec(), first[batch * n..].to_vec());
@@ -451,31 +452,32 @@ fn by_steps(of: &Steps, x: &[f64], w: &[f64], first: &[f64]) -> Vec<f64> {
 }
 
 #[test]
-fn steps_of_an_lstm_and_their_way_back() {
+fn lstm_steps_and_their_backward_pass() {
     for (steps, batch, hidden, reverse) in [(3, 2, 5, false), (4, 17, 3, true), (1, 1, 1, false), (2, 9, 50, true)] {
         for training in [false, true] {
             let of = Steps { steps, batch, hidden, reverse, training, dtype: F64 };
             let [all, one] = of.sizes().map(|n| n as usize);
             let (gates, square) = (4 * all, (4 * hidden * hidden) as usize);
-            let x = Noise(1).many(gates);
-            let w: Vec<f64> = Noise(2).many(square).iter().map(|v| v / hidden as f64).collect();
-            let first = Noise(3).many(2 * one);
+            let x = Noise(1).samples(gates);
+            let w: Vec<f64> = Noise(2).samples(square).iter().map(|v| v / hidden as f64).collect();
+            let first = Noise(3).samples(2 * one);
             let flat = |v: &[f64]| (f64::bytes(v), Layout::contiguous(F64, &[v.len() as i64]));
             let end = of.results()[4];
             let op = RoutineOp::Steps(of.clone().into());
-            let done = f64::read(&go(op, &[flat(&x), flat(&w), flat(&first)], Layout::contiguous(F64, &[end])));
+            let done =
+                f64::read(&run_routine(op, &[flat(&x), flat(&w), flat(&first)], Layout::contiguous(F64, &[end])));
             let want = by_steps(&of, &x, &w, &first);
             let near = |a: &[f64], b: &[f64], by: f64| a.iter().zip(b).all(|(a, b)| (a - b).abs() < by);
             assert!(near(&done[..want.len()], &want, 1e-12), "{of:?}");
             if !training {
                 continue;
             }
-            // Of the sum of all outputs, last h and last c, each with a weight.
-            let g = Noise(4).many(all + 2 * one);
+            // The gradients of a weighted sum of all outputs, the last h and the last c.
+            let g = Noise(4).samples(all + 2 * one);
             let gradient = [&g[..], &first[one..]].concat();
             let op = RoutineOp::StepsBackward(of.clone().into());
             let ins = [flat(&w), flat(&done), flat(&gradient)];
-            let back = f64::read(&go(op, &ins, Layout::contiguous(F64, &[(gates + 2 * one) as i64])));
+            let back = f64::read(&run_routine(op, &ins, Layout::contiguous(F64, &[(gates + 2 * one) as i64])));
             let loss = |x: &[f64], first: &[f64]| -> f64 {
                 by_steps(&of, x, &w, first).iter().zip(&g).map(|(v, g)| v * g).sum()
             };

@@ -1,9 +1,9 @@
-//! Bindings to the CUDA driver, NVRTC, nvJitLink, cuBLASLt, cuFFT, cuSOLVER, cuSPARSE and cuDNN, and the loader that finds these
-//! libraries at run time.
+//! Bindings to the CUDA driver, NVRTC, nvJitLink, cuBLASLt, cuFFT, cuSOLVER, cuSPARSE and cuDNN, and the loader that
+//! finds these libraries at run time.
 //!
-//! Nothing is linked: each library is one struct whose fields are `Result<fn, Error>`, one for each symbol, so a
-//! missing library or symbol is an error and never a panic. `cargo run -p xtask --features bindgen -- bindings`
-//! writes `generated/`. To add a library: a `Library` in `xtask/src/bindings.rs`, one in `loader.rs`, a module here.
+//! No library is linked. Each is one struct whose fields are `Result<fn, Error>`, one for each symbol, so a missing
+//! library or symbol is an error and never a panic. `cargo run -p xtask --features bindgen -- bindings` writes
+//! `generated/`. To add a library, add a `Library` to `xtask/src/bindings.rs`, one to `loader.rs`, and a module here.
 
 mod loader;
 
@@ -53,11 +53,11 @@ generated!(
     cufft
 );
 generated!(
-    /// Decompositions of matrices (`cusolverDn.h`).
+    /// Matrix decompositions (`cusolverDn.h`).
     cusolver
 );
 generated!(
-    /// Products of sparse matrices (`cusparse.h`).
+    /// Products with sparse matrices (`cusparse.h`).
     cusparse
 );
 generated!(

@@ -1,8 +1,8 @@
 //! Finds NVIDIA's libraries and opens each on first use.
 //!
-//! Order: `CUPROUS_CUDA_PATH`, the roots given by the caller (the `nvidia` folders of pip wheels), `CUDA_PATH`,
-//! `CUDA_HOME`, `/usr/local/cuda`, then the bare file name for the system's loader. Files of the driver's own major
-//! version come first everywhere, because a CUDA 13 library does not work on a CUDA 12 driver.
+//! Search order: `CUPROUS_CUDA_PATH`, the roots given by the caller (the `nvidia` folders of pip wheels), `CUDA_PATH`,
+//! `CUDA_HOME`, `/usr/local/cuda`, then the bare file name for the system's loader. In each, files of the driver's
+//! major version come first, because a CUDA 13 library does not work with a CUDA 12 driver.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use crate::driver::{CUresult, DriverApi};
 use crate::nvjitlink::NvJitLinkApi;
 use crate::nvrtc::NvrtcApi;
 
-/// One library: its files by CUDA major version, and where pip puts them.
+/// A library: its files by CUDA major version, and where pip installs them.
 #[derive(Debug, Clone, Copy)]
 pub struct Library {
-    /// The name for people.
+    /// The name in messages.
     pub name: &'static str,
     /// (CUDA major, file name, folder under the `nvidia` root, pip requirement).
     files: &'static [(u32, &'static str, &'static str, &'static str)],
@@ -28,7 +28,7 @@ pub struct Library {
 
 const DRIVER: Library = Library {
     name: "the NVIDIA driver (libcuda.so.1)",
-    // Never `libcuda.so`: that may be a toolkit's stub, which loads and then fails each call.
+    // Not `libcuda.so`: that may be a toolkit's stub, which loads and then fails in each call.
     files: &[],
 };
 const NVRTC: Library = Library {
@@ -83,16 +83,16 @@ const CUDNN: Library = Library {
     ],
 };
 
-/// A library that cannot be used, and the cure.
+/// A library that cannot be loaded, and how to fix that.
 #[derive(Debug, Clone)]
 pub struct MissingLibrary {
     /// The library's name.
     pub library: &'static str,
-    /// A line for the shell, such as `pip install "nvidia-cuda-nvrtc>=13,<14"`; for the driver a sentence.
+    /// A shell command such as `pip install "nvidia-cuda-nvrtc>=13,<14"`, or a sentence for the driver.
     pub cure: String,
-    /// Each file tried, with the loader's words where the file was there and did not open.
+    /// Each file tried, with the loader's message if the file exists and does not load.
     pub searched: Vec<String>,
-    /// The first file that is there and does not open, and why; none where there is no file at all.
+    /// The first file that exists and does not load, and why. `None` if no file exists.
     pub refused: Option<(PathBuf, String)>,
 }
 
@@ -101,14 +101,14 @@ impl fmt::Display for MissingLibrary {
         if let Some((file, why)) = &self.refused {
             return write!(
                 f,
-                "{} was found and does not load ({}: {why}); {}",
+                "{} was found but does not load ({}: {why}); {}",
                 self.library,
                 file.display(),
                 self.cure
             );
         }
         write!(f, "{} was not found; {}. Searched:", self.library, self.cure)?;
-        self.searched.iter().try_for_each(|place| write!(f, "\n  {place}"))
+        self.searched.iter().try_for_each(|path| write!(f, "\n  {path}"))
     }
 }
 
@@ -116,16 +116,16 @@ impl std::error::Error for MissingLibrary {}
 
 static ROOTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Sets the folders of pip's `nvidia` namespace package (`nvidia.__path__`), for libraries not yet loaded.
+/// Sets the folders of pip's `nvidia` namespace package (`nvidia.__path__`), for libraries that are not loaded yet.
 pub fn set_roots(roots: Vec<PathBuf>) {
     *ROOTS.lock().unwrap_or_else(PoisonError::into_inner) = roots;
 }
 
-/// The driver. Does not initialise it.
+/// Returns the driver, without initializing it.
 pub fn driver() -> Result<&'static DriverApi, MissingLibrary> {
     static LOADED: Once<DriverApi> = Once::new();
     LOADED.get_or_load(|| {
-        // SAFETY: opening NVIDIA's driver runs its initialisers, which expect nothing of us.
+        // SAFETY: opening NVIDIA's driver runs its initializers, which have no requirements.
         unsafe { DriverApi::new("libcuda.so.1") }.map_err(|e| MissingLibrary {
             library: DRIVER.name,
             cure: "install the NVIDIA driver, or run the container with its GPU (`--gpus all`)".into(),
@@ -135,69 +135,70 @@ pub fn driver() -> Result<&'static DriverApi, MissingLibrary> {
     })
 }
 
-/// The run-time compiler. Needs no driver and no GPU.
+/// Returns the run-time compiler. Needs no driver and no GPU.
 pub fn nvrtc() -> Result<&'static NvrtcApi, MissingLibrary> {
     static LOADED: Once<NvrtcApi> = Once::new();
-    // SAFETY: the file is NVRTC by its name; opening it expects nothing of us.
+    // SAFETY: the file is NVRTC by its name; opening it has no requirements.
     LOADED.get_or_load(|| NVRTC.open(|path| unsafe { NvrtcApi::new(path) }))
 }
 
-/// The file that `nvrtc()` would open, without opening it; `None` where the system's loader has to find it.
+/// Returns the file that `nvrtc()` would open, without opening it. `None` if the system's loader has to find it.
 pub fn nvrtc_file() -> Option<PathBuf> {
     let roots = ROOTS.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let candidates = NVRTC.candidates(&roots, driver_major());
     candidates.into_iter().find(|path| path.components().count() > 1 && path.exists())
 }
 
-/// The linker of link-time code. Needs no driver and no GPU.
+/// Returns the linker of LTO IR. Needs no driver and no GPU.
 pub fn nvjitlink() -> Result<&'static NvJitLinkApi, MissingLibrary> {
     static LOADED: Once<NvJitLinkApi> = Once::new();
-    // SAFETY: the file is nvJitLink by its name; opening it expects nothing of us.
+    // SAFETY: the file is nvJitLink by its name; opening it has no requirements.
     LOADED.get_or_load(|| NVJITLINK.open(|path| unsafe { NvJitLinkApi::new(path) }))
 }
 
-/// Matrix products.
+/// Returns cuBLASLt: matrix products.
 pub fn cublaslt() -> Result<&'static CublasLtApi, MissingLibrary> {
     static LOADED: Once<CublasLtApi> = Once::new();
-    // SAFETY: the file is cuBLASLt by its name; opening it expects nothing of us.
+    // SAFETY: the file is cuBLASLt by its name; opening it has no requirements.
     LOADED.get_or_load(|| CUBLASLT.open(|path| unsafe { CublasLtApi::new(path) }))
 }
 
-/// Fourier transforms.
+/// Returns cuFFT: Fourier transforms.
 pub fn cufft() -> Result<&'static CufftApi, MissingLibrary> {
     static LOADED: Once<CufftApi> = Once::new();
-    // SAFETY: the file is cuFFT by its name; opening it expects nothing of us.
+    // SAFETY: the file is cuFFT by its name; opening it has no requirements.
     LOADED.get_or_load(|| CUFFT.open(|path| unsafe { CufftApi::new(path) }))
 }
 
-/// Decompositions of matrices.
+/// Returns cuSOLVER: matrix decompositions.
 pub fn cusolver() -> Result<&'static CusolverApi, MissingLibrary> {
     static LOADED: Once<CusolverApi> = Once::new();
-    // SAFETY: the file is cuSOLVER by its name; opening it expects nothing of us.
+    // SAFETY: the file is cuSOLVER by its name; opening it has no requirements.
     LOADED.get_or_load(|| CUSOLVER.open(|path| unsafe { CusolverApi::new(path) }))
 }
 
-/// Products of sparse matrices.
+/// Returns cuSPARSE: products with sparse matrices.
 pub fn cusparse() -> Result<&'static CusparseApi, MissingLibrary> {
     static LOADED: Once<CusparseApi> = Once::new();
-    // SAFETY: the file is cuSPARSE by its name; opening it expects nothing of us.
+    // SAFETY: the file is cuSPARSE by its name; opening it has no requirements.
     LOADED.get_or_load(|| CUSPARSE.open(|path| unsafe { CusparseApi::new(path) }))
 }
 
-/// Convolutions.
+/// Returns cuDNN: convolutions, attention and recurrent layers.
 pub fn cudnn() -> Result<&'static CudnnApi, MissingLibrary> {
     static LOADED: Once<CudnnApi> = Once::new();
-    // SAFETY: the file is cuDNN by its name; opening it expects nothing of us.
+    // SAFETY: the file is cuDNN by its name; opening it has no requirements.
     LOADED.get_or_load(|| CUDNN.open(|path| unsafe { CudnnApi::new(path) }))
 }
 
-/// The line for the shell that installs the library of that name for a driver of that CUDA major version.
+/// Returns the shell command that installs the library of that name for a driver of that CUDA major version.
 pub fn cure_for(name: &str, driver_major: u32) -> Option<String> {
     let all = [NVRTC, NVJITLINK, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN];
     all.iter().find(|library| library.name == name).map(|library| library.cure(driver_major))
 }
 
-/// Remembers success only: after a failure the user may install the wheel and try again in the same process.
+/// A library that is loaded once. A failure is not stored, so the user may install the wheel and try again in the same
+/// process.
 struct Once<T> {
     value: OnceLock<T>,
     loading: Mutex<()>,
@@ -227,7 +228,7 @@ impl Library {
         let major = driver_major();
         let (mut searched, mut refused) = (Vec::new(), None);
         for path in self.candidates(&roots, major) {
-            // A bare name has no folder to look in; the system's loader does.
+            // A bare name is searched for by the system's loader.
             if path.components().count() > 1 && !path.exists() {
                 searched.push(path.display().to_string());
                 continue;
@@ -248,25 +249,27 @@ impl Library {
         Err(MissingLibrary { library: self.name, cure, searched, refused })
     }
 
-    /// What makes a file load that is there.
+    /// Returns how to make an existing file load.
     fn cure_of_refusal(&self, file: &Path, why: &str, major: u32) -> String {
-        // The package of the file itself: another major version than the driver's may be the one that is there.
+        // The package of the file itself, which may be of another major version than the driver.
         let name = file.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
         let row =
             self.files.iter().filter(|row| row.1 == name).find(|row| file.parent().is_some_and(|p| p.ends_with(row.2)));
         let (major, pip) = row.map_or_else(|| (major, self.by_preference(major)[0].2), |row| (row.0, row.3));
         match missing_file(why) {
-            Some(needed) => match NEEDED.iter().find(|(start, ..)| needed.starts_with(start)) {
+            Some(needed) => match DEPENDENCIES.iter().find(|(start, ..)| needed.starts_with(start)) {
                 Some((_, _, for_12)) if major <= 12 => format!("pip install {for_12}"),
                 Some((_, for_13, _)) => format!("pip install \"{for_13}\""),
-                None => format!("install what has {needed}, with the system's package manager"),
+                None => format!("install the package that contains {needed}, with the system's package manager"),
             },
-            None if why.contains("GLIBC") => "a newer Linux: this one's C library is older than the file needs".into(),
+            None if why.contains("GLIBC") => {
+                "use a newer Linux: this system's C library is older than the file requires".into()
+            }
             None => format!("pip install --force-reinstall --no-deps \"{pip}\""),
         }
     }
 
-    /// The files in the order that `major`, the driver's version, asks for.
+    /// Returns the files as (file, folder, pip requirement), those for `major`, the driver's version, first.
     fn by_preference(&self, major: u32) -> Vec<(&'static str, &'static str, &'static str)> {
         let mut files = self.files.to_vec();
         files.sort_by_key(|&(m, ..)| m != major);
@@ -299,8 +302,9 @@ impl Library {
     }
 }
 
-/// Where the packages are that NVIDIA's libraries need of one another: start of the file name, for CUDA 13, for CUDA 12.
-const NEEDED: [(&str, &str, &str); 7] = [
+/// The packages of libraries that NVIDIA's libraries depend on: start of the file name, package for CUDA 13, package
+/// for CUDA 12.
+const DEPENDENCIES: [(&str, &str, &str); 7] = [
     ("libnvJitLink", "nvidia-nvjitlink>=13,<14", "nvidia-nvjitlink-cu12"),
     ("libcublas", "nvidia-cublas>=13,<14", "nvidia-cublas-cu12"),
     ("libcusparse", "nvidia-cusparse>=12,<13", "nvidia-cusparse-cu12"),
@@ -310,16 +314,17 @@ const NEEDED: [(&str, &str, &str); 7] = [
     ("libcudnn", "nvidia-cudnn-cu13>=9,<10", "nvidia-cudnn-cu12>=9,<10"),
 ];
 
-/// The file that the system's loader did not find, in its words: `libx.so.1: cannot open shared object file: No such …`.
+/// Returns the file that the system's loader did not find, from its message: `libx.so.1: cannot open shared object
+/// file: No such …`.
 fn missing_file(why: &str) -> Option<&str> {
     let (file, rest) = why.split_once(": cannot open shared object file")?;
     rest.contains("No such file").then(|| file.rsplit(' ').next().unwrap_or(file))
 }
 
-/// The file and why it does not open, unless it is not there at all.
+/// Returns the file and why it does not load, or `None` if the file does not exist.
 fn refusal(path: &Path, why: &str) -> Option<(PathBuf, String)> {
-    // A bare name that the loader did not find is named in its words itself; a file that is there and lacks another one
-    // has the other's name there.
+    // If the loader did not find a bare name, its message names it. If an existing file lacks a dependency, the message
+    // names the dependency.
     let absent = missing_file(why).is_some_and(|file| Path::new(file) == path);
     (!absent).then(|| (path.to_owned(), why.to_owned()))
 }
@@ -329,13 +334,13 @@ fn env_paths(name: &str) -> Vec<PathBuf> {
     std::env::split_paths(&value).filter(|p| !p.as_os_str().is_empty()).collect()
 }
 
-/// The driver's CUDA major version; the newest that we know where there is no driver.
+/// Returns the driver's CUDA major version, or the newest supported one if there is no driver.
 fn driver_major() -> u32 {
     const NEWEST: u32 = 13;
     let Ok(api) = driver() else { return NEWEST };
     let Ok(get) = api.cuDriverGetVersion.as_ref() else { return NEWEST };
     let mut version = 0;
-    // SAFETY: the call writes one int and, alone among the driver's calls, needs no cuInit.
+    // SAFETY: the call writes one int. Unlike the driver's other functions, it needs no cuInit.
     let status = unsafe { get(&raw mut version) };
     if status == CUresult::CUDA_SUCCESS { u32::try_from(version / 1000).unwrap_or(NEWEST).min(NEWEST) } else { NEWEST }
 }
@@ -357,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_library_names_its_cure_and_the_places() {
+    fn a_missing_library_names_its_cure_and_the_searched_paths() {
         let error = Library { name: "NVRTC", files: &[(13, "libno-such.so.13", "cu13/lib", "no-such>=13,<14")] }
             // SAFETY: no file of this name exists.
             .open(|path| unsafe { NvrtcApi::new(path) })
@@ -371,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_lacks_another_one_is_found_and_does_not_load() {
+    fn a_file_without_its_dependency_is_found_but_does_not_load() {
         let file = Path::new("/venv/nvidia/cu13/lib/libcusolver.so.12");
         let why = "libnvJitLink.so.13: cannot open shared object file: No such file or directory";
         assert_eq!(refusal(file, why).unwrap().0, file);

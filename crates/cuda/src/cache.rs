@@ -1,8 +1,11 @@
 //! Compiled kernels on disk, so that a second process compiles nothing.
 //!
-//! Invariants: the folder is the user's own and closed to others, since a cubin is code that we run; a file is used
-//! only where its magic, key, length and checksum agree; files appear by rename, so a reader never sees half a one.
-//! Where the folder cannot be had, kernels are kept in memory and `DiskCache::disabled_because` says why.
+//! Invariants:
+//! - The folder belongs to the user and is closed to others, since a cubin is code that we run.
+//! - A file is used only if its magic, key, length and checksum agree.
+//! - Files appear by rename, so a reader never sees a partial file.
+//!
+//! If the folder cannot be used, kernels are kept in memory and `DiskCache::disabled_because` says why.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -21,28 +24,28 @@ const MAGIC: &[u8; 8] = b"CUPRCUB1";
 /// Magic, key, length, checksum.
 const HEADER: usize = 8 + 32 + 8 + 32;
 const DEFAULT_LIMIT: u64 = 1 << 30;
-/// Entries kept in memory where there is no folder; their total size.
+/// The total size of the entries kept in memory if there is no folder.
 const MEMORY_LIMIT: usize = 64 << 20;
-/// The folder's size is summed at the first write of a process and then once in so many.
+/// The folder's size is summed at the first write of a process and then once in so many writes.
 const WRITES_PER_PRUNE: u64 = 256;
-/// A hit renews a file's time only where it is older: reading must not write each time.
+/// A hit renews a file's time only if it is older than this, so that reading does not write each time.
 const RENEW_AFTER: Duration = Duration::from_secs(24 * 3600);
-/// A temporary file of this age was left by a process that died.
+/// A temporary file of this age was left behind by a process that died.
 const STALE: Duration = Duration::from_secs(3600);
 
-/// What decides a cubin: SHA-256 of source, options, target and compiler.
+/// The key of a cubin: SHA-256 of source, options, target and compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CacheKey([u8; 32]);
 
-/// Counts up where the same source with the same options becomes another cubin.
-const WAY: u8 = 1;
+/// Incremented when the same source with the same options is compiled to another cubin.
+const COMPILE_REVISION: u8 = 1;
 
 impl CacheKey {
-    /// The key of a source compiled with these options by the NVRTC of this identity.
+    /// Returns the key of a source compiled with these options by the NVRTC of this identity.
     #[must_use]
     pub fn new(source: &str, options: &CompileOptions, nvrtc: &str) -> Self {
         let mut hash = Sha256::new();
-        // Each part with its length, so that no two lists of parts look alike.
+        // Each part is preceded by its length, so that different lists of parts have different keys.
         let mut add = |part: &[u8]| {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
@@ -50,12 +53,12 @@ impl CacheKey {
         add(source.as_bytes());
         add(options.arch.as_bytes());
         add(nvrtc.as_bytes());
-        add(&[WAY, options.fmad.into(), options.untuned.into(), options.plain.into()]);
+        add(&[COMPILE_REVISION, options.fmad.into(), options.fast_compile.into(), options.user_source.into()]);
         options.extra.iter().for_each(|argument| add(argument.as_bytes()));
         CacheKey(hash.finalize().into())
     }
 
-    /// The key of what is made of such parts, in this order.
+    /// Returns the key of an entry that is determined by these parts, in this order.
     #[must_use]
     pub fn of(parts: &[&[u8]]) -> Self {
         let mut hash = Sha256::new();
@@ -66,7 +69,7 @@ impl CacheKey {
         CacheKey(hash.finalize().into())
     }
 
-    /// The file's name.
+    /// Returns the name of the entry's file.
     fn file_name(&self) -> String {
         let mut name: String = self.0.iter().map(|byte| format!("{byte:02x}")).collect();
         name.push_str(".cubin");
@@ -74,7 +77,7 @@ impl CacheKey {
     }
 }
 
-/// The cache. Any number of threads and processes may use one folder.
+/// The disk cache. Any number of threads and processes may use one folder.
 #[derive(Debug)]
 pub struct DiskCache {
     folder: std::result::Result<PathBuf, String>,
@@ -90,7 +93,7 @@ struct Memory {
 }
 
 impl DiskCache {
-    /// The user's cache: `CUPROUS_CACHE_DIR`, else `$XDG_CACHE_HOME/cuprous`, else `~/.cache/cuprous`.
+    /// Opens the user's cache: `CUPROUS_CACHE_DIR`, else `$XDG_CACHE_HOME/cuprous`, else `~/.cache/cuprous`.
     #[must_use]
     pub fn open_default() -> Self {
         let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -103,7 +106,7 @@ impl DiskCache {
         }
     }
 
-    /// A cache in a folder, which is made where it is missing, bounded to `limit` bytes.
+    /// Opens a cache of at most `limit` bytes in a folder, which is created if it is missing.
     #[must_use]
     pub fn open(folder: &Path, limit: u64) -> Self {
         let usable = prepare(folder).map(|()| folder.to_path_buf());
@@ -114,19 +117,19 @@ impl DiskCache {
         DiskCache { folder, limit, writes: AtomicU64::new(0), memory: Mutex::default() }
     }
 
-    /// The folder in use.
+    /// Returns the folder in use.
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref().ok()
     }
 
-    /// Why no folder is in use; `None` where one is.
+    /// Returns the reason why no folder is in use, or `None` if one is.
     #[must_use]
     pub fn disabled_because(&self) -> Option<&str> {
         self.folder.as_ref().err().map(String::as_str)
     }
 
-    /// A cubin, where there is a sound one.
+    /// Returns a cubin if the cache has an intact one.
     #[must_use]
     pub fn get(&self, key: &CacheKey) -> Option<Arc<[u8]>> {
         if let Some(cubin) = self.memory().entries.get(key) {
@@ -139,13 +142,13 @@ impl DiskCache {
         let cubin = payload(&bytes, key)?;
         let written = file.metadata().and_then(|m| m.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
         if written.elapsed().is_ok_and(|age| age > RENEW_AFTER) {
-            // Another user of the folder may have removed the file; then there is nothing to renew.
+            // Another process may have removed the file.
             let _may_fail = File::options().append(true).open(&path).and_then(|f| f.set_modified(SystemTime::now()));
         }
         Some(cubin.into())
     }
 
-    /// Keeps a cubin. Failure to write is no error: the kernel is kept in memory instead.
+    /// Stores a cubin. If it cannot be written, it is kept in memory instead.
     pub fn put(&self, key: &CacheKey, cubin: &[u8]) {
         let written = self.folder().is_some_and(|folder| write(folder, key, cubin).is_ok());
         if !written {
@@ -157,7 +160,7 @@ impl DiskCache {
         }
     }
 
-    /// Removes the files used longest ago until three quarters of the limit are left, where it is exceeded.
+    /// If the limit is exceeded, removes the least recently used files until three quarters of the limit are left.
     pub fn prune(&self) {
         let Some(folder) = self.folder() else { return };
         let Ok(entries) = fs::read_dir(folder) else { return };
@@ -204,10 +207,10 @@ impl Memory {
     }
 }
 
-/// Makes the folder where it is missing and checks that it is ours alone and writable.
+/// Creates the folder if it is missing and checks that it is writable and belongs to this user only.
 fn prepare(folder: &Path) -> std::result::Result<(), String> {
     let make = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    make.map_err(|e| format!("cannot be made: {e}"))?;
+    make.map_err(|e| format!("cannot be created: {e}"))?;
     let meta = fs::metadata(folder).map_err(|e| e.to_string())?;
     if !meta.is_dir() {
         return Err("is not a folder".into());
@@ -231,7 +234,7 @@ fn prepare(folder: &Path) -> std::result::Result<(), String> {
     Ok(())
 }
 
-/// A name that no other thread or process uses at the same time.
+/// Returns a file name that no other thread or process uses at the same time.
 fn temp_name() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let nanos = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |d| d.as_nanos());
@@ -256,15 +259,15 @@ fn write(folder: &Path, key: &CacheKey, cubin: &[u8]) -> io::Result<()> {
     result
 }
 
-/// The cubin in a file's bytes, where all of it is sound.
+/// Returns the cubin in a file's bytes if the file is intact.
 fn payload<'a>(bytes: &'a [u8], key: &CacheKey) -> Option<&'a [u8]> {
     let (header, cubin) = bytes.split_at_checked(HEADER)?;
     let length = u64::from_le_bytes(header[40..48].try_into().ok()?);
-    let sound = &header[..8] == MAGIC
+    let intact = &header[..8] == MAGIC
         && header[8..40] == key.0
         && length == cubin.len() as u64
         && header[48..] == Sha256::digest(cubin)[..];
-    sound.then_some(cubin)
+    intact.then_some(cubin)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The cache under damage, competition and refusal.
+//! The cache with damaged files, competing writers and unusable folders.
 
 use super::*;
 use std::os::unix::fs::PermissionsExt as _;
@@ -36,13 +36,13 @@ fn the_key_depends_on_everything() {
     assert_ne!(base, CacheKey::new("a", &options, "13.4"));
     assert_ne!(base, CacheKey::new("a", &CompileOptions::new("sm_80"), "13.5"));
     assert_ne!(base, CacheKey::new("a", &CompileOptions { fmad: false, ..options.clone() }, "13.5"));
-    assert_ne!(base, CacheKey::new("a", &CompileOptions { untuned: true, ..options.clone() }, "13.5"));
+    assert_ne!(base, CacheKey::new("a", &CompileOptions { fast_compile: true, ..options.clone() }, "13.5"));
     let extra = vec!["--use_fast_math".to_owned()];
     assert_ne!(base, CacheKey::new("a", &CompileOptions { extra, ..options }, "13.5"));
 }
 
 #[test]
-fn what_was_put_is_found_by_another_process() {
+fn an_entry_is_found_by_another_process() {
     let dir = TempDir::new();
     let cache = DiskCache::open(&dir.0, 1 << 20);
     assert_eq!(cache.disabled_because(), None);
@@ -56,7 +56,7 @@ fn what_was_put_is_found_by_another_process() {
 }
 
 #[test]
-fn damage_is_seen_and_overwritten() {
+fn damaged_files_are_ignored_and_overwritten() {
     let dir = TempDir::new();
     let cache = DiskCache::open(&dir.0, 1 << 20);
     let path = file_of(&dir, &key("a"));
@@ -79,7 +79,7 @@ fn damage_is_seen_and_overwritten() {
 }
 
 #[test]
-fn a_file_of_another_key_is_foreign() {
+fn a_file_of_another_key_is_ignored() {
     let dir = TempDir::new();
     let cache = DiskCache::open(&dir.0, 1 << 20);
     cache.put(&key("a"), b"code of a");
@@ -107,7 +107,7 @@ fn writers_do_not_disturb_one_another() {
 }
 
 #[test]
-fn without_a_folder_memory_serves() {
+fn without_a_folder_entries_are_kept_in_memory() {
     let dir = TempDir::new();
     fs::write(&dir.0, b"a file in the way").expect("writable");
     let cache = DiskCache::open(&dir.0, 1 << 20);
@@ -118,7 +118,7 @@ fn without_a_folder_memory_serves() {
 }
 
 #[test]
-fn a_folder_that_vanishes_or_closes_is_no_error() {
+fn a_folder_that_is_removed_is_not_an_error() {
     let dir = TempDir::new();
     let cache = DiskCache::open(&dir.0, 1 << 20);
     fs::remove_dir_all(&dir.0).expect("removed");
@@ -136,7 +136,7 @@ fn a_folder_open_to_others_is_not_used() {
 }
 
 #[test]
-fn the_oldest_files_go_first() {
+fn the_oldest_files_are_removed_first() {
     let dir = TempDir::new();
     let cache = DiskCache::open(&dir.0, 4_000);
     for (age, name) in [(40, "a"), (10, "b"), (30, "c"), (20, "d")] {

@@ -1,4 +1,4 @@
-//! Compiles what a GPU would run and loads nothing: needs NVRTC and no GPU.
+//! Compiles the code that a GPU would run, without loading it. Needs NVRTC, but no GPU.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -10,18 +10,19 @@ use cuprous_plan::Program;
 use crate::cache::{CacheKey, DiskCache};
 use crate::codegen::user;
 use crate::codegen::{Arch, Part, Stage};
-use crate::compile::{self, plan_step};
+use crate::compile::plan_step;
 use crate::error::{CudaError, Result, translate};
+use crate::modules;
 use crate::nvrtc::{self, CompileOptions};
 
-/// Compiles the code of programs for targets, once each.
+/// Compiles the code of programs for one or several targets, each kernel once.
 ///
-/// By itself a kernel costs 42 ms of a core, of which 25 are the compiler's start. Kernels may therefore wait until there
-/// are enough to be one translation unit: sixteen cost 19 ms each. An error then comes late, but names the test that asked
-/// for the kernel.
+/// A kernel compiled alone costs 42 ms of a core, of which 25 ms are the compiler's start. Kernels may therefore wait
+/// until there are enough for one translation unit: sixteen together cost 19 ms each. An error then comes late, but
+/// names the test that needed the kernel.
 #[derive(Debug)]
 pub struct Checker {
-    /// For each the alternatives.
+    /// The alternatives of each target.
     targets: Vec<Vec<String>>,
     cache: DiskCache,
     state: Mutex<State>,
@@ -29,11 +30,11 @@ pub struct Checker {
 
 #[derive(Debug)]
 struct State {
-    /// Kernels that make a translation unit.
+    /// The number of kernels in a translation unit.
     batch: usize,
-    /// The target and source of all that came.
+    /// Target and source of every kernel so far.
     seen: HashSet<String>,
-    /// By target.
+    /// Kernels that wait to be compiled, by target.
     waiting: HashMap<String, Vec<Kernel>>,
 }
 
@@ -41,20 +42,21 @@ struct State {
 #[derive(Debug)]
 struct Kernel {
     stage: Stage,
-    /// What pytest says is running.
+    /// The running test, as pytest names it.
     test: Option<String>,
 }
 
 impl Checker {
-    /// A checker for targets: `sm_80,sm_90` for both; `sm_80|sm_90` for one of them, by the code, so that of many kernels
-    /// each target gets its share; `compute_90` to PTX only, for a quarter of the time.
+    /// Creates a checker for targets. `sm_80,sm_90` compiles for both. `sm_80|sm_90` compiles for one of them, chosen
+    /// by the code, so that each target gets its share of many kernels. `compute_90` compiles to PTX only, in a quarter
+    /// of the time.
     pub fn new(targets: &str) -> Checker {
         let targets = targets.split(',').map(|all| all.split('|').map(str::to_owned).collect()).collect();
         let state = State { batch: 1, seen: HashSet::new(), waiting: HashMap::new() };
         Checker { targets, cache: DiskCache::open_default(), state: Mutex::new(state) }
     }
 
-    /// Compiles what waits; from now on as many kernels wait for one another as `batch` says (1: none).
+    /// Compiles the kernels that wait. From now on `batch` kernels are compiled together (1: each by itself).
     ///
     /// # Errors
     /// The first kernel that does not compile.
@@ -66,33 +68,33 @@ impl Checker {
         waiting.into_iter().try_for_each(|(target, kernels)| self.compile(&target, &kernels)).map_err(translate)
     }
 
-    /// Compiles all code of a program for each target, or lets it wait.
+    /// Compiles the code of a program for each target, or queues it.
     ///
     /// # Errors
-    /// The first kernel that does not compile, of those that waited too.
+    /// The first kernel that does not compile, including those that waited.
     pub fn check(&self, program: &Program) -> cuprous_core::Result<()> {
         let stages = |step, target: &str| Ok(plan_step(Arch::H200.of_target(target), program, step)?.kernels.stages);
         program.steps.iter().try_for_each(|step| self.add(|_| true, |target| stages(step, target))).map_err(translate)
     }
 
-    /// Adds what `code` gives for each target. Which of the alternatives that `may` is taken follows from the code for the
-    /// first.
-    fn add(&self, may: fn(&str) -> bool, code: impl Fn(&str) -> Result<Vec<Stage>>) -> Result<()> {
+    /// Queues the stages that `code` returns for each target. Among the alternatives for which `accepts` is true, one
+    /// is chosen by the code for the first.
+    fn add(&self, accepts: fn(&str) -> bool, code: impl Fn(&str) -> Result<Vec<Stage>>) -> Result<()> {
         for alternatives in &self.targets {
             let mut hash = DefaultHasher::new();
             code(&alternatives[0])?.iter().for_each(|stage| stage.code.hash(&mut hash));
-            let those: Vec<usize> = (0..alternatives.len()).filter(|&k| may(&alternatives[k])).collect();
-            let chosen = those.get((hash.finish() % those.len().max(1) as u64) as usize).copied().unwrap_or(0);
+            let accepted: Vec<usize> = (0..alternatives.len()).filter(|&k| accepts(&alternatives[k])).collect();
+            let chosen = accepted.get((hash.finish() % accepted.len().max(1) as u64) as usize).copied().unwrap_or(0);
             let target = &alternatives[chosen];
             code(target)?.into_iter().try_for_each(|stage| self.queue(target, stage))?;
         }
         Ok(())
     }
 
-    /// Compiles a user's kernel for each target, or lets it wait.
+    /// Compiles a user's kernel for each target, or queues it.
     ///
     /// # Errors
-    /// The first kernel that does not compile, of those that waited too.
+    /// The first kernel that does not compile, including those that waited.
     pub fn check_user(
         &self,
         module: &cuprous_kernel::Module,
@@ -100,27 +102,27 @@ impl Checker {
     ) -> cuprous_core::Result<()> {
         let unit = user::generate(module, options);
         if !options.objects.is_empty() || !unit.linked.is_empty() {
-            let mut told = options.extra.clone();
+            let mut extra = options.extra.clone();
             if !options.objects.is_empty() {
-                // What it calls is elsewhere: code that is still to be linked.
-                told.push("--relocatable-device-code=true".into());
+                // The functions that it calls are in objects that are linked later.
+                extra.push("--relocatable-device-code=true".into());
             }
-            return self.check_source(&unit.source(), &unit.name, &told);
+            return self.check_source(&unit.source(), &unit.name, &extra);
         }
         let (name, prelude, code) = (unit.name, unit.prelude, unit.code);
         let stage = Stage { name, code, prelude, args: Vec::new(), grid: [1; 3], block: [1; 3], shared: 0 };
-        // What users write reaches every corner of the assembler: each kernel goes on to it.
+        // Users' kernels exercise all of the assembler, so they are not compiled to PTX only.
         self.add(|target| target.starts_with("sm_"), |_| Ok(vec![stage.clone()])).map_err(translate)
     }
 
-    /// Compiles CUDA C++ of a user's for each target.
+    /// Compiles a user's CUDA C++ for each target.
     ///
     /// # Errors
-    /// It does not compile.
+    /// The source does not compile.
     pub fn check_source(&self, source: &str, name: &str, extra: &[String]) -> cuprous_core::Result<()> {
         for target in self.targets.iter().filter_map(|alternatives| alternatives.first()) {
             let mut options = CompileOptions::new(target.as_str());
-            (options.plain, options.untuned) = (true, true);
+            (options.user_source, options.fast_compile) = (true, true);
             options.extra.extend_from_slice(extra);
             nvrtc::compile(source, name, &options).map_err(translate)?;
         }
@@ -132,7 +134,7 @@ impl Checker {
         if !state.seen.insert(format!("{target}\n{}", stage.source())) {
             return Ok(());
         }
-        if self.is_known(target, &stage)? {
+        if self.is_compiled(target, &stage)? {
             return Ok(());
         }
         let batch = state.batch;
@@ -146,23 +148,27 @@ impl Checker {
         self.compile(target, &kernels)
     }
 
-    /// Kernels of one target; where they do not compile together, each by itself.
+    /// Compiles kernels for one target together, or, if that fails, each by itself.
     fn compile(&self, target: &str, kernels: &[Kernel]) -> Result<()> {
         let options = options(target);
-        let as_one = |kernels| nvrtc::compile(&together(kernels), "batch", &options).is_ok_and(|all| !all.is_lossy());
+        let as_one = |kernels| {
+            nvrtc::compile(&translation_unit(kernels), "batch", &options).is_ok_and(|all| !all.has_libdevice_spills())
+        };
         if kernels.len() > 1 && as_one(kernels) {
-            return kernels.iter().try_for_each(|kernel| self.remember(target, &kernel.stage, b"compiled with others"));
+            return kernels
+                .iter()
+                .try_for_each(|kernel| self.mark_compiled(target, &kernel.stage, b"compiled with others"));
         }
         for Kernel { stage, test } in kernels {
             let compiled = nvrtc::compile(&stage.source(), &stage.name, &options).and_then(|compiled| {
-                let lossy = || CudaError::Unsupported(format!("{}: too few registers:\n{}", stage.name, compiled.log));
-                if compiled.is_lossy() { Err(lossy()) } else { Ok(compiled) }
+                let spills = || CudaError::Unsupported(format!("{}: too few registers:\n{}", stage.name, compiled.log));
+                if compiled.has_libdevice_spills() { Err(spills()) } else { Ok(compiled) }
             });
             let compiled = compiled.map_err(|error| match test {
-                Some(test) => CudaError::Unsupported(format!("{error}\nA kernel of {test}")),
+                Some(test) => CudaError::Unsupported(format!("{error}\nThe kernel belongs to {test}")),
                 None => error,
             });
-            self.remember(target, stage, &compiled?.cubin)?;
+            self.mark_compiled(target, stage, &compiled?.cubin)?;
         }
         Ok(())
     }
@@ -171,20 +177,21 @@ impl Checker {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Did another process compile it? The keys differ from those of code to run: the options do.
-    fn is_known(&self, target: &str, stage: &Stage) -> Result<bool> {
+    /// Returns true if another process compiled the kernel. The options, and so the keys, differ from those of code to
+    /// run.
+    fn is_compiled(&self, target: &str, stage: &Stage) -> Result<bool> {
         Ok(self.cache.get(&key(target, stage)?).is_some())
     }
 
-    fn remember(&self, target: &str, stage: &Stage, what: &[u8]) -> Result<()> {
+    fn mark_compiled(&self, target: &str, stage: &Stage, what: &[u8]) -> Result<()> {
         self.cache.put(&key(target, stage)?, what);
         Ok(())
     }
 }
 
 fn options(target: &str) -> CompileOptions {
-    let mut options = CompileOptions { untuned: true, ..compile::compile_options(target) };
-    // Whether a kernel with no other bound than its threads is lossy too.
+    let mut options = CompileOptions { fast_compile: true, ..modules::compile_options(target) };
+    // Detects spills in libdevice calls also for kernels that are only bounded by their threads per block.
     options.extra.push("--ptxas-options=--warn-on-spills".into());
     options
 }
@@ -193,11 +200,11 @@ fn key(target: &str, stage: &Stage) -> Result<CacheKey> {
     Ok(CacheKey::new(&stage.source(), &options(target), &nvrtc::identity()?))
 }
 
-/// One translation unit: the preludes' parts once, and each kernel in a namespace of its own.
-fn together(kernels: &[Kernel]) -> String {
+/// Returns one translation unit: each part of the preludes once, and each kernel in its own namespace.
+fn translation_unit(kernels: &[Kernel]) -> String {
     let mut text = String::new();
     let needed: Vec<&str> = kernels.iter().flat_map(|kernel| kernel.stage.prelude.iter().copied()).collect();
-    // The shared parts stand in their order, before the templates of calls.
+    // The shared parts come first, in their order, then the templates of routines.
     let shared = Part::ALL.iter().map(|part| part.text()).filter(|text| needed.contains(text));
     let mut written = HashSet::new();
     for part in shared.chain(needed.iter().copied()) {
@@ -225,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn of_alternatives_each_kernel_is_compiled_for_one() {
+    fn each_kernel_is_compiled_for_one_of_the_alternatives() {
         if !nvrtc_is_here() {
             return;
         }
@@ -246,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_compiled_together_and_an_error_names_its_kernel() {
+    fn queued_kernels_are_compiled_together_and_an_error_names_its_kernel() {
         if !nvrtc_is_here() {
             return;
         }
@@ -257,11 +264,11 @@ mod tests {
         checker.queue("sm_90", kernel("*x = missing;")).expect("waits");
         let error = checker.queue("sm_90", kernel("*x = 2;")).expect_err("three are enough").to_string();
         assert!(error.contains("missing"), "{error}");
-        assert!(checker.is_known("sm_90", &kernel("*x = 1;")).expect("has NVRTC"));
+        assert!(checker.is_compiled("sm_90", &kernel("*x = 1;")).expect("has NVRTC"));
         checker.queue("sm_90", kernel("*x = 3;")).expect("waits");
         checker.queue("sm_90", kernel("*x = 4;")).expect("waits");
         checker.in_batches(1).expect("both compile, in one unit");
-        assert!(checker.is_known("sm_90", &kernel("*x = 4;")).expect("has NVRTC"));
+        assert!(checker.is_compiled("sm_90", &kernel("*x = 4;")).expect("has NVRTC"));
         let _at_worst_left_behind = std::fs::remove_dir_all(&folder);
     }
 }

@@ -32,13 +32,3 @@ fn what_calibration_runs_compiles() {
     programs.iter().for_each(|program| checker.check(program).expect("it compiles"));
     checker.in_batches(1).expect("the last ones compile");
 }
-
-#[test]
-fn parallel_work_comes_back_in_order_and_is_told() {
-    let items: Vec<usize> = (0..100).collect();
-    let mut heard = Vec::new();
-    let squares = in_parallel(&items, |&k| k * k, &mut |done, all| heard.push((done, all)));
-    assert_eq!(squares, items.iter().map(|k| k * k).collect::<Vec<_>>());
-    assert_eq!(heard, (1..=100).map(|done| (done, 100)).collect::<Vec<_>>());
-    assert!(in_parallel(&items[..0], |&k| k, &mut |_, _| ()).is_empty());
-}

@@ -31,7 +31,7 @@ impl Element {
         }
     }
 
-    /// One, as the library reads factors of this type.
+    /// Returns 1 as the library reads factors of this type.
     fn one(self) -> [u8; 16] {
         let mut bytes = [0; 16];
         match self {
@@ -48,17 +48,17 @@ pub(crate) struct SparseProduct {
     pub(crate) element: Element,
     /// Indices are int64, not int32.
     pub(crate) wide_index: bool,
-    /// Extents of the compressed matrix as it is stored: `rows` are compressed.
+    /// Extents of the matrix as it is stored, with compressed rows.
     pub(crate) rows: i64,
     pub(crate) columns: i64,
     pub(crate) count: i64,
-    /// The product is with its transpose.
+    /// Multiplies by the transpose.
     pub(crate) transposed: bool,
     /// Columns of the dense matrix.
     pub(crate) width: i64,
 }
 
-/// Where the data is.
+/// The addresses of the operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SparseOperands {
     pub(crate) starts: DevPtr,
@@ -75,7 +75,7 @@ impl SparseProduct {
         format!("a product of {rows} × {columns} ({count} values, {element:?}){transposed} with {width} columns")
     }
 
-    /// Rows of the dense matrix and of the result.
+    /// Returns the rows of the dense matrix and of the result.
     fn heights(&self) -> (i64, i64) {
         if self.transposed { (self.rows, self.columns) } else { (self.columns, self.rows) }
     }
@@ -88,7 +88,7 @@ impl SparseProduct {
         }
     }
 
-    /// The algorithm for row-major matrices; the transpose has one only.
+    /// Returns the algorithm for row-major matrices. For the transpose there is only the default one.
     fn algorithm(&self) -> cusparseSpMMAlg_t {
         if self.transposed {
             cusparseSpMMAlg_t::CUSPARSE_SPMM_ALG_DEFAULT
@@ -119,8 +119,8 @@ fn check(api: &CusparseApi, call: &'static str, what: &SparseProduct, status: cu
     Err(CudaError::Library { call, status, what: what.describe() })
 }
 
-/// What stands for nothing in messages about the handle.
-const NOTHING: SparseProduct = SparseProduct {
+/// A placeholder for messages about the handle, which concern no product.
+const NO_PROBLEM: SparseProduct = SparseProduct {
     element: Element::F32,
     wide_index: false,
     rows: 0,
@@ -130,14 +130,14 @@ const NOTHING: SparseProduct = SparseProduct {
     width: 0,
 };
 
-/// cuSPARSE in one context. Calls are one at a time (`&mut self`).
+/// cuSPARSE in one context. Its functions are called one at a time (`&mut self`).
 #[derive(Debug)]
 pub(crate) struct Cusparse {
     handle: cusparseHandle_t,
     context: &'static Context,
 }
 
-// SAFETY: the handle may be used from any thread, and `&mut self` keeps threads apart.
+// SAFETY: the handle may be used from any thread, and `&mut self` excludes concurrent use.
 unsafe impl Send for Cusparse {}
 
 #[repr(align(16))]
@@ -153,27 +153,21 @@ impl Cusparse {
         context.make_current()?;
         let mut handle: cusparseHandle_t = std::ptr::null_mut();
         // SAFETY: the call writes one handle; the context is current.
-        unsafe { call!(api, &NOTHING, cusparseCreate(&raw mut handle)) }?;
+        unsafe { call!(api, &NO_PROBLEM, cusparseCreate(&raw mut handle)) }?;
         Ok(Cusparse { handle, context })
     }
 
-    /// Bytes of workspace for a product.
+    /// Returns the bytes of workspace for a product.
     ///
     /// # Errors
-    /// The library refuses it.
+    /// The library refuses the product.
     pub(crate) fn workspace(&mut self, product: &SparseProduct) -> Result<usize> {
-        // The library looks at no memory here, but refuses null.
-        let somewhere = DevPtr(1 << 8);
-        let operands = SparseOperands {
-            starts: somewhere,
-            columns: somewhere,
-            values: somewhere,
-            dense: somewhere,
-            out: somewhere,
-        };
+        // The library reads no memory here, but refuses null.
+        let dummy = DevPtr(1 << 8);
+        let operands = SparseOperands { starts: dummy, columns: dummy, values: dummy, dense: dummy, out: dummy };
         self.context.make_current()?;
         let api = sys::cusparse()?;
-        let described = Described::new(api, product, &operands)?;
+        let descriptors = Descriptors::new(api, product, &operands)?;
         let (one, zero) = (Aligned(product.element.one()), Aligned([0; 16]));
         let (one, zero) = (one.0.as_ptr().cast::<c_void>(), zero.0.as_ptr().cast::<c_void>());
         let (handle, op, element) = (self.handle, product.operation(), product.element.data_type());
@@ -181,10 +175,10 @@ impl Cusparse {
         let size = &raw mut bytes;
         // SAFETY: descriptors and factors live until the call returns, which writes one size.
         unsafe {
-            match &described.dense {
+            match &descriptors.dense {
                 Dense::Vectors(x, y) => {
                     let algorithm = cusparseSpMVAlg_t::CUSPARSE_SPMV_ALG_DEFAULT;
-                    let matrix = described.matrix;
+                    let matrix = descriptors.matrix;
                     call!(
                         api,
                         product,
@@ -193,7 +187,7 @@ impl Cusparse {
                 }
                 Dense::Matrices(x, y) => {
                     let plain = cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
-                    let (matrix, algorithm) = (described.matrix, product.algorithm());
+                    let (matrix, algorithm) = (descriptors.matrix, product.algorithm());
                     call!(
                         api,
                         product,
@@ -208,10 +202,11 @@ impl Cusparse {
     /// Submits a product.
     ///
     /// # Errors
-    /// The library's failure.
+    /// The library fails.
     ///
     /// # Safety
-    /// Operands and workspace are live allocations of the product's sizes; starts and columns lie in the matrix.
+    /// Operands and workspace must be live allocations of the product's sizes, and starts and columns must be within
+    /// the matrix.
     pub(crate) unsafe fn run(
         &mut self,
         product: &SparseProduct,
@@ -221,7 +216,7 @@ impl Cusparse {
     ) -> Result<()> {
         self.context.make_current()?;
         let api = sys::cusparse()?;
-        let described = Described::new(api, product, operands)?;
+        let descriptors = Descriptors::new(api, product, operands)?;
         let (one, zero) = (Aligned(product.element.one()), Aligned([0; 16]));
         let (one, zero) = (one.0.as_ptr().cast::<c_void>(), zero.0.as_ptr().cast::<c_void>());
         let (handle, op, element) = (self.handle, product.operation(), product.element.data_type());
@@ -230,15 +225,15 @@ impl Cusparse {
         // driver's and the runtime's stream handles are the same.
         unsafe {
             call!(api, product, cusparseSetStream(handle, stream.raw() as cudaStream_t))?;
-            match &described.dense {
+            match &descriptors.dense {
                 Dense::Vectors(x, y) => {
                     let algorithm = cusparseSpMVAlg_t::CUSPARSE_SPMV_ALG_DEFAULT;
-                    let matrix = described.matrix;
+                    let matrix = descriptors.matrix;
                     call!(api, product, cusparseSpMV(handle, op, one, matrix, *x, zero, *y, element, algorithm, buffer))
                 }
                 Dense::Matrices(x, y) => {
                     let plain = cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
-                    let (matrix, algorithm) = (described.matrix, product.algorithm());
+                    let (matrix, algorithm) = (descriptors.matrix, product.algorithm());
                     call!(
                         api,
                         product,
@@ -255,8 +250,8 @@ impl Drop for Cusparse {
         if is_started()
             && let Ok(api) = sys::cusparse()
         {
-            // SAFETY: the handle is ours.
-            let _at_worst_leaked = unsafe { call!(api, &NOTHING, cusparseDestroy(self.handle)) };
+            // SAFETY: the handle is owned by this value.
+            let _at_worst_leaked = unsafe { call!(api, &NO_PROBLEM, cusparseDestroy(self.handle)) };
         }
     }
 }
@@ -267,15 +262,15 @@ enum Dense {
     Matrices(cusparseConstDnMatDescr_t, cusparseDnMatDescr_t),
 }
 
-/// A product's operands in the library's words.
-struct Described {
+/// The library's descriptors of a product's operands.
+struct Descriptors {
     api: &'static CusparseApi,
     matrix: cusparseConstSpMatDescr_t,
     dense: Dense,
 }
 
-impl Described {
-    fn new(api: &'static CusparseApi, product: &SparseProduct, operands: &SparseOperands) -> Result<Described> {
+impl Descriptors {
+    fn new(api: &'static CusparseApi, product: &SparseProduct, operands: &SparseOperands) -> Result<Descriptors> {
         let SparseProduct { rows, columns, count, width, .. } = *product;
         let element = product.element.data_type();
         let index = if product.wide_index {
@@ -292,11 +287,11 @@ impl Described {
         } else {
             Dense::Matrices(std::ptr::null(), std::ptr::null_mut())
         };
-        // Whatever is made before a call fails is destroyed with `described`.
-        let mut described = Described { api, matrix: std::ptr::null(), dense };
-        let SparseOperands { starts, columns: listed, values, dense, out } = operands;
-        let matrix = &raw mut described.matrix;
-        // SAFETY: each call writes one descriptor, which holds addresses and looks at no memory.
+        // If a call fails, the descriptors created so far are destroyed with `descriptors`.
+        let mut descriptors = Descriptors { api, matrix: std::ptr::null(), dense };
+        let SparseOperands { starts, columns: column_indices, values, dense, out } = operands;
+        let matrix = &raw mut descriptors.matrix;
+        // SAFETY: each call writes one descriptor, which stores addresses and reads no memory.
         unsafe {
             call!(
                 api,
@@ -307,7 +302,7 @@ impl Described {
                     columns,
                     count,
                     at(*starts),
-                    at(*listed),
+                    at(*column_indices),
                     at(*values),
                     index,
                     index,
@@ -315,7 +310,7 @@ impl Described {
                     element
                 )
             )?;
-            match &mut described.dense {
+            match &mut descriptors.dense {
                 Dense::Vectors(x, y) => {
                     call!(api, product, cusparseCreateConstDnVec(&raw mut *x, high, at(*dense), element))?;
                     call!(api, product, cusparseCreateDnVec(&raw mut *y, low, at(*out), element))?;
@@ -331,27 +326,27 @@ impl Described {
                 }
             }
         }
-        Ok(described)
+        Ok(descriptors)
     }
 }
 
-impl Drop for Described {
+impl Drop for Descriptors {
     fn drop(&mut self) {
         let api = self.api;
-        // SAFETY: the descriptors are ours, or null where none was made.
+        // SAFETY: the descriptors are owned by this value, or null if they were not created.
         unsafe {
             if !self.matrix.is_null() {
-                let _at_worst_leaked = call!(api, &NOTHING, cusparseDestroySpMat(self.matrix));
+                let _at_worst_leaked = call!(api, &NO_PROBLEM, cusparseDestroySpMat(self.matrix));
             }
             match self.dense {
                 Dense::Vectors(x, y) => {
                     for vector in [x, y.cast_const()].into_iter().filter(|v| !v.is_null()) {
-                        let _at_worst_leaked = call!(api, &NOTHING, cusparseDestroyDnVec(vector));
+                        let _at_worst_leaked = call!(api, &NO_PROBLEM, cusparseDestroyDnVec(vector));
                     }
                 }
                 Dense::Matrices(x, y) => {
                     for matrix in [x, y.cast_const()].into_iter().filter(|m| !m.is_null()) {
-                        let _at_worst_leaked = call!(api, &NOTHING, cusparseDestroyDnMat(matrix));
+                        let _at_worst_leaked = call!(api, &NO_PROBLEM, cusparseDestroyDnMat(matrix));
                     }
                 }
             }

@@ -1,14 +1,14 @@
-//! Everything that can go wrong on a CUDA device, as one type.
+//! The error type of the crate.
 
 use std::fmt;
 
 use cuprous_cuda_sys::MissingLibrary;
 use cuprous_cuda_sys::driver::CUresult;
 
-/// The result of everything in this crate that can fail.
+/// The result of the functions of this crate.
 pub type Result<T> = std::result::Result<T, CudaError>;
 
-/// A driver's or library's error as the engine's.
+/// Converts an error to the engine's error type.
 pub(crate) fn translate(error: CudaError) -> cuprous_core::Error {
     let message = error.to_string();
     match error {
@@ -19,7 +19,7 @@ pub(crate) fn translate(error: CudaError) -> cuprous_core::Error {
     }
 }
 
-/// What went wrong, with what the user needs to act on it.
+/// An error, with the information that the user needs to act on it.
 #[derive(Debug, Clone)]
 pub enum CudaError {
     /// A driver call failed.
@@ -37,20 +37,20 @@ pub enum CudaError {
     Compile {
         /// The name given to the source.
         name: String,
-        /// NVRTC's status in words.
+        /// The name of NVRTC's status.
         status: String,
         /// NVRTC's messages.
         log: String,
-        /// The numbered source lines around the first error; empty where NVRTC names no line.
+        /// The numbered source lines around the first error; empty if NVRTC gives no line.
         excerpt: String,
     },
     /// A call of one of NVIDIA's libraries failed.
     Library {
         /// The call, such as `cublasLtMatmul`.
         call: &'static str,
-        /// The library's status in words.
+        /// The name of the library's status.
         status: String,
-        /// What was asked for: the shapes.
+        /// The problem, with its shapes.
         what: String,
     },
     /// A library is not installed.
@@ -59,27 +59,27 @@ pub enum CudaError {
     MissingSymbol {
         /// The function.
         symbol: &'static str,
-        /// The loader's words.
+        /// The loader's message.
         text: String,
     },
-    /// The driver is older than we support; versions are (major, minor) of CUDA.
+    /// The driver is too old; versions are (major, minor) of CUDA.
     DriverTooOld {
-        /// What the driver is.
+        /// The driver's version.
         found: (u32, u32),
-        /// What we need.
+        /// The oldest supported version.
         needed: (u32, u32),
     },
-    /// Memory ran out; sizes in bytes.
+    /// Out of memory; sizes in bytes.
     OutOfMemory {
-        /// What was asked for.
+        /// The requested size.
         requested: u64,
-        /// What is in use.
+        /// Bytes in use.
         live: u64,
-        /// The pool's own limit, where one is set.
+        /// The pool's limit, if one is set.
         limit: Option<u64>,
-        /// What the pool holds of the device's memory.
+        /// Bytes that the pool has reserved from the device.
         total: u64,
-        /// The largest free block in the pool.
+        /// The largest free block of the pool.
         largest_free: u64,
         /// The largest blocks in use, largest first.
         largest_live: Vec<u64>,
@@ -89,19 +89,19 @@ pub enum CudaError {
         /// The process that started CUDA.
         parent: u32,
     },
-    /// There is no device of that number.
+    /// The device does not exist.
     NoDevice {
-        /// The number asked for.
+        /// The requested number.
         ordinal: usize,
-        /// How many there are.
+        /// The number of devices.
         count: usize,
     },
-    /// The request cannot be served by this path; the caller may have another.
+    /// The request is not supported here. The caller may have an alternative.
     Unsupported(String),
 }
 
 impl CudaError {
-    /// True where the context is lost: every later call in this process fails with the same error.
+    /// Returns true if the context is lost: every later call of this process fails with the same error.
     #[must_use]
     pub fn is_sticky(&self) -> bool {
         let CudaError::Driver { code, .. } = self else { return false };
@@ -122,7 +122,7 @@ impl CudaError {
         .any(|sticky| sticky.0 == *code)
     }
 
-    /// True for the pool's own error and for the driver's.
+    /// Returns true for the pool's and the driver's out-of-memory errors.
     #[must_use]
     pub fn is_out_of_memory(&self) -> bool {
         match self {
@@ -185,7 +185,7 @@ impl From<MissingLibrary> for CudaError {
     }
 }
 
-/// A size for people, exact to three digits.
+/// Formats a size for people, with two decimals.
 fn bytes(count: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = count as f64;
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_read_well() {
+    fn sizes_are_readable() {
         let text = CudaError::OutOfMemory {
             requested: 3 << 30,
             live: 512,

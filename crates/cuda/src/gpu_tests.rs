@@ -1,4 +1,4 @@
-//! On a real device; where there is none each test returns at once. The libraries are found through
+//! Tests on a real device. Without one each test returns at once. The libraries are found through
 //! `CUPROUS_NVIDIA_ROOTS` (the wheels' `nvidia` folders).
 
 use crate::cublaslt::{CublasLt, Epilogue, Matmul, MatmulType, Matrix, Operands, WORKSPACE_BYTES, Workspace};
@@ -23,7 +23,7 @@ extern "C" __global__ void shared_fill(float* x) {
 extern "C" __global__ void wild(float* x) { x[1ull << 50] = 1; }
 "#;
 
-/// A device with all that a test needs.
+/// A device with the objects that tests need.
 struct Bench {
     context: &'static Context,
     stream: Stream,
@@ -80,7 +80,7 @@ fn scale_args(ptr: DevPtr, factor: f32, n: usize) -> ArgBlock {
 }
 
 #[test]
-fn copies_of_every_size_arrive() {
+fn copies_of_every_size_are_correct() {
     let Some(mut bench) = Bench::new() else { return };
     let sizes = [1, 3, 511, 4096, 65_535, 65_536, 65_537, 1 << 20, (1 << 20) + 1, 5_000_001, 70_000_003];
     for bytes in sizes.into_iter().chain((1..200).map(|i| i * 331)) {
@@ -92,9 +92,9 @@ fn copies_of_every_size_arrive() {
 }
 
 #[test]
-fn the_ring_does_not_overwrite_uploads_under_way() {
+fn the_ring_does_not_overwrite_running_uploads() {
     let Some(mut bench) = Bench::new() else { return };
-    // Laps of the ring without waiting, behind a large copy that keeps the stream busy.
+    // Several rounds of the ring without waiting.
     let blocks: Vec<(DevPtr, Vec<u32>)> = (0..400u32)
         .map(|i| {
             let data: Vec<u32> = (0..15_000).map(|j| i * 20_011 + j).collect();
@@ -114,6 +114,7 @@ fn kernels_graphs_and_patches() -> Result<()> {
     assert!(scale.info()?.max_threads >= 256 && scale.max_blocks_per_sm(256, 0)? > 0);
     let ones = vec![1f32; 1000];
     let (x, y, z) = (bench.put(&ones), bench.put(&ones), bench.put(&ones));
+    let (twos, zeros) = (bench.put(&[2f32; 1000]), bench.put(&[0f32; 1000]));
     let shape = LaunchShape::linear(4, 256);
     let mut pointers = Vec::new();
     scale_args(x, 3.0, 1000).pointers(&mut pointers);
@@ -124,27 +125,26 @@ fn kernels_graphs_and_patches() -> Result<()> {
     assert_eq!(bench.get::<f32>(x, 1000), vec![3.0; 1000]);
 
     let mut builder = GraphBuilder::new(bench.context)?;
-    // SAFETY: as above; the memory lives through the test.
-    let (first, memset, copy, mut exec) = unsafe {
+    // SAFETY: the arguments match the kernel's signature, within the allocation, which lives through the test.
+    let (first, fill, copy, mut exec) = unsafe {
         let first = builder.add_kernel(scale, shape, scale_args(x, 2.0, 1000), &[])?;
-        let memset = builder.add_memset(y, 0x4000_0000, 500, &[])?;
-        let second = builder.add_kernel(scale, shape, scale_args(y, 10.0, 1000), &[memset])?;
+        let fill = builder.add_copy(y, twos, 2000, &[])?;
+        let second = builder.add_kernel(scale, shape, scale_args(y, 10.0, 1000), &[fill])?;
         let copy = builder.add_copy(z, x, 4000, &[first, second])?;
-        (first, memset, copy, builder.instantiate()?)
+        (first, fill, copy, builder.instantiate()?)
     };
     exec.upload(&bench.stream)?;
     exec.launch(&bench.stream)?;
     assert_eq!(bench.get::<f32>(x, 1000), vec![6.0; 1000]);
     assert_eq!(bench.get::<f32>(y, 1000)[498..502], [20.0, 20.0, 10.0, 10.0]);
     assert_eq!(bench.get::<f32>(z, 1000), vec![6.0; 1000]);
-    // SAFETY: as above.
+    // SAFETY: the arguments match the kernel's signature, within the allocation.
     unsafe {
         assert!(!exec.set_kernel_args(first, &scale_args(x, 2.0, 1000))?);
         assert!(exec.set_kernel_args(first, &scale_args(x, 0.5, 500))?);
-        assert!(exec.set_kernel(first, LaunchShape::linear(2, 256), &scale_args(x, 0.5, 500))?);
-        assert!(exec.set_memset(memset, y, 0, 1000)?);
+        assert!(exec.set_copy(fill, y, zeros, 4000)?);
         assert!(exec.set_copy(copy, z, y, 2000)?);
-        assert!(exec.set_memset(copy, y, 0, 1000).is_err());
+        assert!(exec.set_kernel_args(copy, &scale_args(y, 0.0, 1000)).is_err());
     }
     exec.launch(&bench.stream)?;
     assert_eq!(bench.get::<f32>(x, 1000)[498..502], [3.0, 3.0, 6.0, 6.0]);
@@ -152,13 +152,13 @@ fn kernels_graphs_and_patches() -> Result<()> {
 
     let fill = module.function(c"shared_fill")?;
     fill.set_max_dynamic_shared(31 * 1200 + 4 + 20_000)?;
-    // A launch that needs less takes nothing away.
+    // A smaller request does not lower the limit.
     fill.set_max_dynamic_shared(1000)?;
     let mut args = ArgBlock::new();
     args.push_ptr(x);
     args.pointers(&mut pointers);
     let shape = LaunchShape { shared: 31 * 1200 + 4 + 20_000, ..LaunchShape::linear(1, 32) };
-    // SAFETY: as above.
+    // SAFETY: the arguments match the kernel's signature, within the allocation.
     unsafe { fill.launch(&shape, &bench.stream, &mut pointers) }?;
     assert_eq!(bench.get::<f32>(x, 3), [31.0, 30.0, 29.0]);
     assert!(module.function(c"no_such").is_err());
@@ -179,7 +179,7 @@ fn host_matmul(a: &[f32], b: &[f32], m: usize, k: usize, n: usize) -> Vec<f32> {
 }
 
 #[test]
-fn products_are_right_and_can_be_captured() -> Result<()> {
+fn matmuls_are_correct_and_can_be_captured() -> Result<()> {
     let Some(mut bench) = Bench::new() else { return Ok(()) };
     let mut lt = CublasLt::new(bench.context)?;
     let workspace = Workspace { start: bench.pool.alloc(WORKSPACE_BYTES as u64)?, bytes: WORKSPACE_BYTES };
@@ -203,38 +203,38 @@ fn products_are_right_and_can_be_captured() -> Result<()> {
         assert_eq!(bench.get::<f32>(operands.c, m * n), expected);
     }
     let relu = Matmul { epilogue: Epilogue::ReluBias, alpha: [2.0, 0.0], ..plain };
-    // SAFETY: as above.
+    // SAFETY: the shapes are those of the allocations.
     unsafe { lt.matmul(&relu, &operands, workspace, &bench.stream) }?;
     let with_bias: Vec<f32> = expected.iter().enumerate().map(|(i, x)| (2.0 * x + bias[i % n]).max(0.0)).collect();
     assert_eq!(bench.get::<f32>(operands.c, m * n), with_bias);
-    // Another array and a bias added; then the same in place.
+    // Adds another array and a bias; then the same in place.
     let sum = Matmul { epilogue: Epilogue::Bias, alpha: [2.0, 0.0], beta: [-3.0, 0.0], ..plain };
     let addend: Vec<f32> = (0..m * n).map(|i| (i % 17) as f32).collect();
     let sums: Vec<f32> = (0..m * n).map(|i| 2.0 * expected[i] - 3.0 * addend[i] + bias[i % n]).collect();
     let added = Operands { addend: bench.put(&addend), ..operands };
-    // SAFETY: as above.
+    // SAFETY: the shapes are those of the allocations.
     unsafe { lt.matmul(&sum, &added, workspace, &bench.stream) }?;
     assert_eq!(bench.get::<f32>(operands.c, m * n), sums);
     let in_place = Operands { c: added.addend, ..added };
-    // SAFETY: as above.
+    // SAFETY: the shapes are those of the allocations.
     unsafe { lt.matmul(&sum, &in_place, workspace, &bench.stream) }?;
     assert_eq!(bench.get::<f32>(added.addend, m * n), sums);
-    // aᵀ of a column-major view: the same memory read as k × m and transposed.
+    // A column-major first operand: memory of k × m, transposed.
     let at = Matrix::row_major(k as u64, m as u64).transposed();
     let a_columns: Vec<f32> = (0..k * m).map(|i| a[(i % m) * k + i / m]).collect();
     let other = Operands { a: bench.put(&a_columns), ..operands };
-    // SAFETY: as above.
+    // SAFETY: the shapes are those of the allocations.
     unsafe { lt.matmul(&Matmul { a: at, ..plain }, &other, workspace, &bench.stream) }?;
     assert_eq!(bench.get::<f32>(operands.c, m * n), expected);
-    // A column-major result, and one that starts at an odd element.
+    // A column-major result, and an operand that starts at an odd element.
     let ct = Matrix::row_major(n as u64, m as u64).transposed();
-    // SAFETY: as above.
+    // SAFETY: the shapes are those of the allocations.
     unsafe { lt.matmul(&Matmul { c: ct, ..plain }, &operands, workspace, &bench.stream) }?;
     let columns: Vec<f32> = (0..m * n).map(|i| expected[(i % m) * n + i / m]).collect();
     assert_eq!(bench.get::<f32>(operands.c, m * n), columns);
     let shifted = Operands { a: operands.a.offset(4 * k as i64), ..operands };
     let less = Matmul::row_major(MatmulType::F32, m as u64 - 1, k as u64, n as u64);
-    // SAFETY: as above.
+    // SAFETY: the shapes are those of the allocations.
     unsafe { lt.matmul(&less, &shifted, workspace, &bench.stream) }?;
     assert_eq!(bench.get::<f32>(operands.c, (m - 1) * n), expected[n..]);
     // float64 and complex, the same integers.
@@ -242,7 +242,7 @@ fn products_are_right_and_can_be_captured() -> Result<()> {
     let pairs = |v: &[f32]| v.iter().map(|&x| [x, 0.0]).collect::<Vec<[f32; 2]>>();
     let doubles =
         Operands { a: bench.put(&wide(&a)), b: bench.put(&wide(&b)), c: bench.put(&vec![0f64; m * n]), ..operands };
-    // SAFETY: as above.
+    // SAFETY: the shapes are those of the allocations.
     unsafe {
         lt.matmul(
             &Matmul { dtype: MatmulType::F64, out_dtype: MatmulType::F64, ..plain },
@@ -258,36 +258,36 @@ fn products_are_right_and_can_be_captured() -> Result<()> {
         c: bench.put(&vec![[0f32; 2]; m * n]),
         ..operands
     };
-    let turned = Matmul { dtype: MatmulType::C64, out_dtype: MatmulType::C64, alpha: [0.0, 1.0], ..plain };
-    // SAFETY: as above.
-    unsafe { lt.matmul(&turned, &complex, workspace, &bench.stream) }?;
-    let turned: Vec<[f32; 2]> = expected.iter().map(|&x| [0.0, x]).collect();
-    assert_eq!(bench.get::<[f32; 2]>(complex.c, m * n), turned);
+    let rotated = Matmul { dtype: MatmulType::C64, out_dtype: MatmulType::C64, alpha: [0.0, 1.0], ..plain };
+    // SAFETY: the shapes are those of the allocations.
+    unsafe { lt.matmul(&rotated, &complex, workspace, &bench.stream) }?;
+    let rotated: Vec<[f32; 2]> = expected.iter().map(|&x| [0.0, x]).collect();
+    assert_eq!(bench.get::<[f32; 2]>(complex.c, m * n), rotated);
     // bfloat16 to float32: the upper halves of float32.
-    let halves = |v: &[f32]| v.iter().map(|x| (x.to_bits() >> 16) as u16).collect::<Vec<u16>>();
-    let short = Operands { a: bench.put(&halves(&a)), b: bench.put(&halves(&b)), ..operands };
+    let bf16 = |v: &[f32]| v.iter().map(|x| (x.to_bits() >> 16) as u16).collect::<Vec<u16>>();
+    let short = Operands { a: bench.put(&bf16(&a)), b: bench.put(&bf16(&b)), ..operands };
     let mixed = Matmul { dtype: MatmulType::Bf16, ..plain };
-    // SAFETY: as above.
+    // SAFETY: the shapes are those of the allocations.
     unsafe { lt.matmul(&mixed, &short, workspace, &bench.stream) }?;
     assert_eq!(bench.get::<f32>(operands.c, m * n), expected);
-    // A batch of two that shares its second operand.
+    // A batch of two with a common second operand.
     let twice = Operands { a: bench.put(&[&a[..], &a[..]].concat()), c: bench.put(&vec![0f32; 2 * m * n]), ..operands };
     let batch = Matmul { batch: 2, b: Matrix { batch_stride: 0, ..plain.b }, ..plain };
-    // SAFETY: as above.
+    // SAFETY: the shapes are those of the allocations.
     unsafe { lt.matmul(&batch, &twice, workspace, &bench.stream) }?;
     assert_eq!(bench.get::<f32>(twice.c, 2 * m * n), [&expected[..], &expected[..]].concat());
     assert!(lt.plan_count() >= 8);
 
-    // The same inside a graph, then patched to other addresses.
+    // The same in a graph, then patched to other addresses.
     let zeros = bench.put(&vec![0f32; m * n]);
     let mut builder = GraphBuilder::new(bench.context)?;
-    // SAFETY: as above; the memory lives through the test.
+    // SAFETY: the shapes are those of the allocations, which live through the test.
     let node = unsafe { builder.add_captured(&[], |s| lt.matmul(&plain, &operands, workspace, s)) }?;
     let mut exec = builder.instantiate()?;
     exec.launch(&bench.stream)?;
     assert_eq!(bench.get::<f32>(operands.c, m * n), expected);
     let moved = Operands { c: zeros, ..operands };
-    // SAFETY: as above.
+    // SAFETY: the shapes are those of the allocations.
     unsafe { exec.set_captured(node, |s| lt.matmul(&plain, &moved, workspace, s)) }?;
     exec.launch(&bench.stream)?;
     assert_eq!(bench.get::<f32>(zeros, m * n), expected);
@@ -295,7 +295,7 @@ fn products_are_right_and_can_be_captured() -> Result<()> {
 }
 
 #[test]
-fn the_limit_and_the_devices_own_memory_end_in_the_same_error() -> Result<()> {
+fn the_limit_and_the_size_of_the_device_give_the_same_error() -> Result<()> {
     let Some(mut bench) = Bench::new() else { return Ok(()) };
     let (_, total) = mem_info(bench.context)?;
     let error = bench.pool.alloc(total * 2).expect_err("twice the device");
@@ -322,10 +322,10 @@ fn a_forked_child_gets_a_clear_error() {
     // SAFETY: the child is ours; the call writes one int.
     unsafe { libc::waitpid(child, &raw mut status, 0) };
     assert_eq!(status, 0);
-    assert!(bench.context.make_current().is_ok(), "the parent goes on");
+    assert!(bench.context.make_current().is_ok(), "the parent continues");
 }
 
-/// Loses the context of its process, so that a child does it.
+/// Runs in a child process, because it makes the context of its process unusable.
 #[test]
 fn an_illegal_address_is_sticky() {
     const CHILD: &str = "CUPROUS_TEST_CHILD";
@@ -346,7 +346,7 @@ fn an_illegal_address_is_sticky() {
     let mut pointers = Vec::new();
     args.pointers(&mut pointers);
     let wild = module.function(c"wild").expect("there");
-    // SAFETY: not sound, on purpose: the device refuses the address.
+    // SAFETY: unsound on purpose. The device refuses the address.
     unsafe { wild.launch(&LaunchShape::linear(1, 1), &bench.stream, &mut pointers) }.expect("submitted");
     let error = bench.stream.synchronize().expect_err("illegal");
     assert!(error.is_sticky(), "{error}");

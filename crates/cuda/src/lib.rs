@@ -1,5 +1,10 @@
-//! The CUDA device: driver, run-time compiler, memory, copies, graphs and library calls.
+//! The CUDA device: driver, run-time compiler, memory, copies, graphs and library routines.
+//!
+//! Modules by layer, each using only those above it: [`driver`], [`nvrtc`], [`cache`], [`pool`], [`staging`], [`graph`]
+//! and the libraries' wrappers; `gpu`, which owns them; `modules` and `link`, which turn source into loaded kernels;
+//! `kernel` (users' kernels), `routines` (library routines) and `run` (compiled programs); `compile`; `device`.
 
+mod buffers;
 pub mod cache;
 mod checker;
 pub mod codegen;
@@ -12,23 +17,26 @@ mod cusparse;
 mod device;
 pub mod driver;
 pub mod error;
+mod gpu;
 pub mod graph;
+mod kernel;
 mod link;
+mod modules;
 pub mod nvrtc;
 pub mod pool;
 mod routines;
 mod run;
+mod source;
 pub mod staging;
 mod status;
 mod timing;
-mod user;
 
 #[cfg(test)]
 mod gpu_tests;
 
-/// The CUDA C++ that an H200 would run for a program, as a listing. Needs no GPU.
+/// Returns the CUDA C++ that an H200 would run for a program, as a listing. Needs no GPU.
 pub fn source(program: &cuprous_plan::Program) -> String {
-    compile::source(codegen::Arch::H200, program)
+    source::listing(codegen::Arch::H200, program)
 }
 
 pub use checker::Checker;

@@ -1,6 +1,7 @@
 //! Compiles CUDA C++ to cubin with NVRTC. Needs no GPU and no driver.
 //!
-//! Cubin and not PTX: a driver older than NVRTC refuses its PTX, and a cubin loads without the driver's compiler.
+//! The output is cubin instead of PTX: a driver older than NVRTC refuses its PTX, and a cubin loads without the
+//! driver's compiler.
 
 use std::ffi::{CStr, CString, c_char};
 use std::fmt::Write as _;
@@ -10,52 +11,52 @@ use sys::nvrtc::{NvrtcApi, nvrtcProgram, nvrtcResult};
 
 use crate::error::{CudaError, Result};
 
-/// How a source is compiled. Everything here is part of the cache's key.
+/// Options of a compilation. All of them are part of the cache key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CompileOptions {
-    /// The target, such as `sm_90` or `sm_90a`; `best_arch` picks one for a device. `compute_90` stops at PTX.
+    /// The target, such as `sm_90` or `sm_90a`; `best_arch` picks one for a device. `compute_90` compiles to PTX only.
     pub arch: String,
-    /// Lets a multiplication and an addition become one instruction with one rounding. Off where results must equal
+    /// Lets a multiplication and an addition become one instruction with one rounding (FMA). Off if results must equal
     /// NumPy's.
     pub fmad: bool,
     /// Further options, such as `--use_fast_math`.
     pub extra: Vec<String>,
-    /// The code is not to be run, only to be compiled: in less than half the time.
-    pub untuned: bool,
-    /// The source is a user's own, which may use anything; what `extra` says goes before our defaults.
-    pub plain: bool,
+    /// Compiles in less than half the time, for code that is never run.
+    pub fast_compile: bool,
+    /// The source is a user's, which may include any header. `extra` overrides our defaults.
+    pub user_source: bool,
 }
 
 impl CompileOptions {
-    /// The defaults for a target: `--fmad=true`, nothing extra.
+    /// Returns the defaults for a target: `--fmad=true`, no extra options.
     #[must_use]
     pub fn new(arch: impl Into<String>) -> Self {
-        CompileOptions { arch: arch.into(), fmad: true, extra: Vec::new(), untuned: false, plain: false }
+        CompileOptions { arch: arch.into(), fmad: true, extra: Vec::new(), fast_compile: false, user_source: false }
     }
 
-    /// Whether the target is PTX, which no device runs by itself.
+    /// Returns true if the target is PTX, for which there is no cubin.
     fn is_virtual(&self) -> bool {
         self.arch.starts_with("compute_")
     }
 
-    /// The options as NVRTC gets them.
+    /// Returns the command line for this version of NVRTC.
     #[must_use]
     pub fn arguments(&self, nvrtc: (u32, u32)) -> Vec<String> {
-        let says = |what: &str| self.extra.iter().any(|e| e.trim_start_matches('-').starts_with(what));
+        let has = |option: &str| self.extra.iter().any(|e| e.trim_start_matches('-').starts_with(option));
         let mut list = vec![format!("--gpu-architecture={}", self.arch)];
-        if !(self.plain && says("std")) {
+        if !(self.user_source && has("std")) {
             list.push("--std=c++17".into());
         }
         list.push("-default-device".into());
         // Leaves out built-in texture and heap functions: 5 ms of 31. Older versions refuse the option.
-        if nvrtc >= (12, 8) && !self.plain {
+        if nvrtc >= (12, 8) && !self.user_source {
             list.push("--minimal".into());
         }
-        // Sixteen kernels: 240 instead of 530 ms, and as PTX 65 instead of 250.
-        if self.untuned && nvrtc >= (12, 9) {
+        // Measured on sixteen kernels: 240 ms instead of 530, and 65 instead of 250 as PTX.
+        if self.fast_compile && nvrtc >= (12, 9) {
             list.push("--Ofast-compile=max".into());
         }
-        if !(self.plain && says("fmad")) {
+        if !(self.user_source && has("fmad")) {
             list.push(format!("--fmad={}", self.fmad));
         }
         list.extend(self.extra.iter().cloned());
@@ -73,10 +74,11 @@ pub struct Compiled {
 }
 
 impl Compiled {
-    /// Had one of NVIDIA's functions, such as a division of doubles, too few registers? ptxas 13.0 and 13.5 then overwrite
-    /// some of the kernel's before it saves them, and the kernel computes wrong values. Known where spills are warned of.
+    /// Returns true if ptxas spilled registers inside a libdevice call, such as a division of doubles. ptxas 13.0 and
+    /// 13.5 miscompile this: registers of the kernel are overwritten before they are saved, and results are wrong.
+    /// Known only if the options include `--warn-on-spills`.
     #[must_use]
-    pub fn is_lossy(&self) -> bool {
+    pub fn has_libdevice_spills(&self) -> bool {
         self.log.lines().any(|line| line.contains("spilled") && line.contains("'__cuda"))
     }
 }
@@ -103,7 +105,7 @@ fn status_text(api: &NvrtcApi, status: nvrtcResult) -> String {
     unsafe { CStr::from_ptr(describe(status)) }.to_string_lossy().into_owned()
 }
 
-/// NVRTC's version, (major, minor).
+/// Returns NVRTC's version, (major, minor).
 ///
 /// # Errors
 /// NVRTC is not installed.
@@ -115,24 +117,24 @@ pub fn version() -> Result<(u32, u32)> {
     Ok((major.unsigned_abs(), minor.unsigned_abs()))
 }
 
-/// What tells this NVRTC from any other: its file's path, size and time where they can be had without opening it
-/// (141 MB, some 10 ms), else its version.
+/// Returns a string that identifies this NVRTC: its file's path, size and time if the file is found without opening it
+/// (141 MB, about 10 ms), else its version.
 ///
 /// # Errors
 /// NVRTC is not installed.
 pub fn identity() -> Result<String> {
-    let seen = sys::nvrtc_file().and_then(|path| {
+    let file = sys::nvrtc_file().and_then(|path| {
         let meta = std::fs::metadata(&path).ok()?;
         let time = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
         Some(format!("{} {} {}", path.display(), meta.len(), time.as_nanos()))
     });
-    match seen {
+    match file {
         Some(identity) => Ok(identity),
         None => version().map(|(major, minor)| format!("{major}.{minor}")),
     }
 }
 
-/// The targets that NVRTC knows, such as 90 for `sm_90`, ascending.
+/// Returns the targets that NVRTC supports, such as 90 for `sm_90`, in ascending order.
 ///
 /// # Errors
 /// NVRTC is not installed.
@@ -142,24 +144,24 @@ pub fn supported_archs() -> Result<Vec<u32>> {
     // SAFETY: the call writes one int.
     unsafe { call!(api, nvrtcGetNumSupportedArchs(&raw mut count)) }?;
     let mut archs = vec![0; count.unsigned_abs() as usize];
-    // SAFETY: the call writes as many ints as it has just announced.
+    // SAFETY: the call writes as many ints as the call before returned.
     unsafe { call!(api, nvrtcGetSupportedArchs(archs.as_mut_ptr())) }?;
     let mut archs: Vec<u32> = archs.into_iter().map(i32::unsigned_abs).collect();
     archs.sort_unstable();
     Ok(archs)
 }
 
-/// The target whose code runs on a device of this compute capability: its own, or the nearest below it within the
-/// same major version where NVRTC is older than the device.
+/// Returns the target whose code runs on a device of this compute capability: its own, or, if NVRTC is older than the
+/// device, the nearest below it of the same major version.
 ///
 /// # Errors
-/// NVRTC is not installed or knows nothing near the device.
+/// NVRTC is not installed or supports no such target.
 pub fn best_arch(compute_capability: (u32, u32)) -> Result<String> {
     let archs = supported_archs()?;
     pick_arch(&archs, compute_capability).ok_or_else(|| {
         let (major, minor) = compute_capability;
         CudaError::Unsupported(format!(
-            "the installed NVRTC cannot compile for compute capability {major}.{minor}; it knows {archs:?}; \
+            "the installed NVRTC cannot compile for compute capability {major}.{minor}; it supports {archs:?}; \
              install a matching nvidia-cuda-nvrtc"
         ))
     })
@@ -171,7 +173,7 @@ fn pick_arch(archs: &[u32], (major, minor): (u32, u32)) -> Option<String> {
     Some(format!("sm_{best}"))
 }
 
-/// Frees the program on every path.
+/// A program of NVRTC, destroyed when dropped.
 struct Program<'a> {
     api: &'a NvrtcApi,
     raw: nvrtcProgram,
@@ -179,7 +181,7 @@ struct Program<'a> {
 
 impl Drop for Program<'_> {
     fn drop(&mut self) {
-        // SAFETY: the program was made by nvrtcCreateProgram and is freed once.
+        // SAFETY: nvrtcCreateProgram created the program, and it is destroyed once.
         let _at_worst_leaked = unsafe { call!(self.api, nvrtcDestroyProgram(&raw mut self.raw)) };
     }
 }
@@ -190,7 +192,7 @@ impl Program<'_> {
         // SAFETY: the call writes one size.
         unsafe { call!(self.api, nvrtcGetProgramLogSize(self.raw, &raw mut size)) }?;
         let mut log = vec![0u8; size.max(1)];
-        // SAFETY: the call writes as many bytes as it has just announced, with its final zero.
+        // SAFETY: the call writes as many bytes as the call before returned, the final zero included.
         unsafe { call!(self.api, nvrtcGetProgramLog(self.raw, log.as_mut_ptr().cast::<c_char>())) }?;
         Ok(String::from_utf8_lossy(&log).trim_end_matches(['\0', '\n']).to_owned())
     }
@@ -200,31 +202,35 @@ impl Program<'_> {
         // SAFETY: the call writes one size.
         unsafe { call!(self.api, nvrtcGetCUBINSize(self.raw, &raw mut size)) }?;
         let mut cubin = vec![0u8; size];
-        // SAFETY: the call writes as many bytes as it has just announced.
+        // SAFETY: the call writes as many bytes as the call before returned.
         unsafe { call!(self.api, nvrtcGetCUBIN(self.raw, cubin.as_mut_ptr().cast::<c_char>())) }?;
         Ok(cubin)
     }
 }
 
-/// Compiles a source. `name` is what messages call it. May run in several threads at once.
+/// Compiles a source, which messages call `name`. May run in several threads at once.
+///
+/// If a bound on blocks per multiprocessor leaves a libdevice call too few registers, the source is compiled again
+/// without the bound ([`Compiled::has_libdevice_spills`]).
 ///
 /// # Errors
-/// NVRTC is not installed, or the source has errors: then the message holds the log and the lines around the first.
+/// NVRTC is not installed, or the source has errors. The message then contains the log and the lines around the first
+/// error.
 pub fn compile(source: &str, name: &str, options: &CompileOptions) -> Result<Compiled> {
-    let Some(roomy) = without_least_blocks(source) else { return compile_once(source, name, options) };
-    let mut told = options.clone();
-    told.extra.push("--ptxas-options=--warn-on-spills".into());
-    // NVRTC's own cache remembers no warnings.
+    let Some(unbounded) = without_min_blocks_per_sm(source) else { return compile_once(source, name, options) };
+    let mut with_warnings = options.clone();
+    with_warnings.extra.push("--ptxas-options=--warn-on-spills".into());
+    // NVRTC's own cache does not store warnings.
     if version()? >= (13, 0) {
-        told.extra.push("--no-cache".into());
+        with_warnings.extra.push("--no-cache".into());
     }
-    let compiled = compile_once(source, name, &told)?;
-    if compiled.is_lossy() { compile_once(&roomy, name, options) } else { Ok(compiled) }
+    let compiled = compile_once(source, name, &with_warnings)?;
+    if compiled.has_libdevice_spills() { compile_once(&unbounded, name, options) } else { Ok(compiled) }
 }
 
 fn compile_once(source: &str, name: &str, options: &CompileOptions) -> Result<Compiled> {
     let api = sys::nvrtc()?;
-    let has_zero = |_| CudaError::Unsupported(format!("the source or an option of {name} holds a zero byte"));
+    let has_zero = |_| CudaError::Unsupported(format!("the source or an option of {name} contains a zero byte"));
     let text = CString::new(source).map_err(has_zero)?;
     let title = CString::new(name).map_err(has_zero)?;
     let arguments = options.arguments(version()?).into_iter().map(CString::new);
@@ -233,14 +239,14 @@ fn compile_once(source: &str, name: &str, options: &CompileOptions) -> Result<Co
 
     let mut program = Program { api, raw: std::ptr::null_mut() };
     let none = std::ptr::null();
-    // SAFETY: the strings end in a zero and live through the call, which copies them; no headers are passed.
+    // SAFETY: the strings end in a zero and live through the call, which copies them. No headers are passed.
     unsafe { call!(api, nvrtcCreateProgram(&raw mut program.raw, text.as_ptr(), title.as_ptr(), 0, none, none)) }?;
     let run = api.nvrtcCompileProgram.as_ref().map_err(|e| crate::driver::missing_symbol("nvrtcCompileProgram", e))?;
-    // SAFETY: the program was made above; the options live through the call.
+    // SAFETY: the program was created above; the options live through the call.
     let status = unsafe { run(program.raw, pointers.len() as i32, pointers.as_ptr()) };
     let log = program.log().unwrap_or_default();
     if status != nvrtcResult::NVRTC_SUCCESS {
-        let mut excerpt = first_error_line(&log, name).map_or_else(String::new, |line| numbered(source, line));
+        let mut excerpt = first_error_line(&log, name).map_or_else(String::new, |line| numbered_excerpt(source, line));
         excerpt.extend(missing_header(&log));
         return Err(CudaError::Compile { name: name.into(), status: status_text(api, status), log, excerpt });
     }
@@ -248,27 +254,27 @@ fn compile_once(source: &str, name: &str, options: &CompileOptions) -> Result<Co
     Ok(Compiled { cubin, log })
 }
 
-/// The source without the second number of `__launch_bounds__(threads, blocks)`, with which a kernel gets fewer registers;
-/// `None` where no kernel has one.
-fn without_least_blocks(source: &str) -> Option<String> {
+/// Returns the source without the second argument of `__launch_bounds__(threads, min_blocks_per_sm)`, which limits the
+/// registers of a kernel. `None` if no kernel has it.
+fn without_min_blocks_per_sm(source: &str) -> Option<String> {
     const BOUNDS: &str = "__launch_bounds__(";
     let mut parts = source.split(BOUNDS);
-    let (mut roomy, mut any) = (parts.next()?.to_owned(), false);
+    let (mut out, mut found) = (parts.next()?.to_owned(), false);
     for part in parts {
-        roomy += BOUNDS;
+        out += BOUNDS;
         match part.split_once(')') {
             Some((bounds, rest)) if bounds.matches(',').count() == 1 => {
                 let threads = bounds.split(',').next().unwrap_or_default();
-                any = true;
-                roomy.extend([threads, ")", rest]);
+                found = true;
+                out.extend([threads, ")", rest]);
             }
-            _ => roomy += part,
+            _ => out += part,
         }
     }
-    any.then_some(roomy)
+    found.then_some(out)
 }
 
-/// NVIDIA's headers by how their names begin, and the wheel that has them.
+/// NVIDIA's headers by the start of their names, and the wheel that contains them.
 const HEADERS: [(&[&str], &str); 4] = [
     (&["cub/", "thrust/", "cuda/", "nv/"], "nvidia-cuda-cccl"),
     (&["curand"], "nvidia-curand"),
@@ -296,29 +302,30 @@ const HEADERS: [(&[&str], &str); 4] = [
     ),
 ];
 
-/// What to do about a header of NVIDIA's that is not there, or is not for this compiler.
+/// Returns advice if a log shows that one of NVIDIA's headers is missing or needs another compiler.
 pub fn missing_header(log: &str) -> Option<String> {
     let Some((_, rest)) = log.split_once("cannot open source file \"") else {
         let mut errors = log.lines().filter(|line| line.contains("error"));
-        let hosts = errors.any(|line| line.contains("/thrust/") || line.contains("/cub/device/"));
-        let said = "this header is for nvcc (RawModule's backend=\"nvcc\"): of thrust, NVRTC takes <thrust/complex.h>, \
-                    <thrust/tuple.h> and <thrust/functional.h>; <cub/block/…> and <cub/warp/…> have algorithms\n";
-        return hosts.then(|| said.into());
+        let needs_nvcc = errors.any(|line| line.contains("/thrust/") || line.contains("/cub/device/"));
+        let advice = "this header is for nvcc (RawModule's backend=\"nvcc\"): of thrust, NVRTC accepts \
+                    <thrust/complex.h>, <thrust/tuple.h> and <thrust/functional.h>; \
+                    for algorithms use <cub/block/…> and <cub/warp/…>\n";
+        return needs_nvcc.then(|| advice.into());
     };
     let name = rest.split_once('"')?.0;
     let (_, wheel) = HEADERS.iter().find(|(starts, _)| starts.iter().any(|start| name.starts_with(start)))?;
-    Some(format!("{name} is a header of NVIDIA's that is not installed: pip install {wheel}\n"))
+    Some(format!("NVIDIA's header {name} is not installed: pip install {wheel}\n"))
 }
 
-/// The line of the first `name(LINE): error` in a log.
+/// Returns the line number of the first `name(LINE): error` in a log.
 fn first_error_line(log: &str, name: &str) -> Option<usize> {
     let with_errors = log.lines().filter(|line| line.contains("error"));
     let mut numbers = with_errors.filter_map(|line| line.strip_prefix(name)?.strip_prefix('(')?.split_once(')'));
     numbers.find_map(|(number, _)| number.parse().ok())
 }
 
-/// The source around a line, each line with its number, the line itself marked.
-fn numbered(source: &str, line: usize) -> String {
+/// Returns the numbered source lines around a line, with that line marked.
+fn numbered_excerpt(source: &str, line: usize) -> String {
     const AROUND: usize = 4;
     let mut out = String::new();
     let shown = source.lines().enumerate().map(|(i, text)| (i + 1, text));
@@ -333,7 +340,7 @@ fn numbered(source: &str, line: usize) -> String {
 pub(crate) mod tests {
     use super::*;
 
-    /// Tells the loader where the wheels are; false where NVRTC is not there, so that the test has nothing to do.
+    /// Tells the loader where the wheels are. Returns false if NVRTC is not installed, so that the test is skipped.
     pub(crate) fn nvrtc_is_here() -> bool {
         if let Some(roots) = std::env::var_os("CUPROUS_NVIDIA_ROOTS") {
             sys::set_roots(std::env::split_paths(&roots).collect());
@@ -409,17 +416,17 @@ pub(crate) mod tests {
         for (int k = 0; k < 12; k++) b[threadIdx.x + 256 * k] = x[k] - y[k];\n}\n";
 
     #[test]
-    fn functions_get_the_registers_they_need() {
-        let roomy = without_least_blocks(CROWDED).expect("it has a bound");
-        assert!(roomy.contains("__launch_bounds__(256) crowded"), "{roomy}");
-        assert_eq!(without_least_blocks(&roomy), None);
+    fn libdevice_calls_get_the_registers_that_they_need() {
+        let unbounded = without_min_blocks_per_sm(CROWDED).expect("it has a bound");
+        assert!(unbounded.contains("__launch_bounds__(256) crowded"), "{unbounded}");
+        assert_eq!(without_min_blocks_per_sm(&unbounded), None);
         if !nvrtc_is_here() {
             return;
         }
-        let mut told = CompileOptions::new("sm_90");
-        told.extra.extend(["--ptxas-options=--warn-on-spills".into()]);
-        assert!(compile_once(CROWDED, "crowded", &told).expect("compiles").is_lossy());
-        assert!(!compile(CROWDED, "crowded", &told).expect("compiles").is_lossy());
+        let mut options = CompileOptions::new("sm_90");
+        options.extra.extend(["--ptxas-options=--warn-on-spills".into()]);
+        assert!(compile_once(CROWDED, "crowded", &options).expect("compiles").has_libdevice_spills());
+        assert!(!compile(CROWDED, "crowded", &options).expect("compiles").has_libdevice_spills());
     }
 
     #[test]

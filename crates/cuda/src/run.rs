@@ -1,5 +1,5 @@
-//! Running a compiled program: the first times on the stream, then as one graph whose nodes are patched where an
-//! address or a scalar differs from last time.
+//! Runs compiled programs: at first on the stream, then as one graph whose nodes are patched where an address or a
+//! scalar differs from the run before.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -11,28 +11,28 @@ use cuprous_plan::device::Mark;
 use cuprous_plan::{Executable, LaunchStep, Program};
 
 use crate::codegen::Arg;
-use crate::device::{Counters, EventMark, Gpu};
 use crate::driver::{ArgBlock, DevPtr, Event, Function, LaunchShape, Stream, memcpy_dtod_async, memset_async};
 use crate::error::{CudaError, Result, translate};
+use crate::gpu::{Counters, EventMark, Gpu};
 use crate::graph::{GraphBuilder, GraphExec, NodeId};
+use crate::kernel::CudaKernel;
 use crate::routines::{Planned, Routine, RoutineCopy, Run};
-use crate::timing::{Begun, Looks, Marks, Timing};
-use crate::user::CudaKernel;
+use crate::timing::{Marks, ProfileSampling, SpanStart, Timing};
 
-/// A program becomes a graph when it runs for the third time and has at least this many launches.
-const GRAPH_AT: u32 = 3;
-const GRAPH_LAUNCHES: usize = 2;
-/// Routines captured anew within so many runs, after which a program goes back to the stream. Without the bound on runs a
-/// program would go back for ever once it had been used for some models in turn.
+/// A program becomes a graph at this run, if it has at least `MIN_GRAPH_TASKS` tasks.
+const GRAPH_FROM_RUN: u32 = 3;
+const MIN_GRAPH_TASKS: usize = 2;
+/// After this many recaptures of routines within `RECAPTURE_WINDOW` runs a program runs on the stream for good. Without
+/// the window, alternating between a few models would move a program off its graph sooner or later.
 const MAX_RECAPTURES: u32 = 8;
-const RECAPTURES_WITHIN: u32 = 64;
+const RECAPTURE_WINDOW: u32 = 64;
 
 /// Where a launch's arguments come from.
 enum Args {
-    /// Generated code: one by one, and where the kernel's own state lies.
-    Each(Vec<Arg>, DevPtr),
-    /// A user's kernel: as a block.
-    Block(LaunchStep),
+    /// A generated kernel: single arguments, and the address of the kernel's own state.
+    Generated(Vec<Arg>, DevPtr),
+    /// A user's kernel: one block of arguments.
+    User(LaunchStep),
 }
 
 /// One kernel launch.
@@ -41,32 +41,32 @@ struct Launch {
     shape: LaunchShape,
     args: Args,
     block: ArgBlock,
-    /// All blocks must run at once.
+    /// All blocks must run at the same time.
     cooperative: bool,
 }
 
 /// One unit of a program, in order.
 enum Task {
     Kernel(Launch),
-    /// With the place of its workspace in the scratch, and memory of its own.
+    /// A library routine, with the offset of its workspace in the scratch and its private memory.
     Routine {
         routine: Arc<dyn Routine>,
         workspace: i64,
-        home: DevPtr,
+        private: DevPtr,
     },
-    /// Between the program's buffers and a routine's own memory.
+    /// A copy between one of the program's buffers and a routine's private memory, `into` the latter or out of it.
     Copy {
         copy: RoutineCopy,
-        home: DevPtr,
+        private: DevPtr,
         into: bool,
     },
 }
 
-/// Where a copy goes, and from where.
-fn ends(copy: &RoutineCopy, home: DevPtr, into: bool, run: Run) -> (DevPtr, DevPtr) {
-    let theirs = DevPtr(run.buffers[copy.buffer as usize] + copy.offset);
-    let own = home.offset(copy.home as i64);
-    if into { (own, theirs) } else { (theirs, own) }
+/// Returns the target and the source of a copy.
+fn copy_endpoints(copy: &RoutineCopy, private: DevPtr, into: bool, run: Run) -> (DevPtr, DevPtr) {
+    let buffer = DevPtr(run.buffers[copy.buffer as usize] + copy.offset);
+    let private = private.offset(copy.private as i64);
+    if into { (private, buffer) } else { (buffer, private) }
 }
 
 impl Launch {
@@ -75,15 +75,15 @@ impl Launch {
         for arg in args {
             block.push_bytes(&[0; 16][..arg.size()]);
         }
-        Launch { function, shape, args: Args::Each(args.to_vec(), state), block, cooperative: false }
+        Launch { function, shape, args: Args::Generated(args.to_vec(), state), block, cooperative: false }
     }
 
     /// Fills the argument block for this run.
     fn bind(&mut self, run: Run) {
         let Run { buffers, scalars, scratch, .. } = run;
         let (args, state) = match &self.args {
-            Args::Each(args, state) => (args, *state),
-            Args::Block(launched) => {
+            Args::Generated(args, state) => (args, *state),
+            Args::User(launched) => {
                 self.block.fill(launched.block(scalars));
                 launched.addresses(buffers).for_each(|(at, address)| self.block.put_address(at, address));
                 return;
@@ -104,19 +104,19 @@ impl Launch {
     }
 }
 
-/// Adds a node to a graph, before its first task or after the one that is given with its node.
-type Between<'a> = dyn FnMut(&mut GraphBuilder, Option<(usize, NodeId)>) -> Result<Option<NodeId>> + 'a;
+/// May add a node to a graph: before its first task (`None`), or after the given task and its node.
+type InsertNodes<'a> = dyn FnMut(&mut GraphBuilder, Option<(usize, NodeId)>) -> Result<Option<NodeId>> + 'a;
 
-/// A graph that tells how long each step took.
-type Opened = (GraphExec, Begun, Marks);
+/// A graph that records an event after each step, with those events.
+type ProfiledGraph = (GraphExec, SpanStart, Marks);
 
 #[cold]
 fn no_profile() -> CudaError {
-    CudaError::Unsupported("no profile is being made".into())
+    CudaError::Unsupported("no profile is being recorded".into())
 }
 
-/// A program as a graph, with what its nodes were last given.
-struct Replayed {
+/// A program as a graph, with the arguments that its nodes were last patched for.
+struct CachedGraph {
     exec: GraphExec,
     nodes: Vec<NodeId>,
     buffers: Vec<u64>,
@@ -125,51 +125,51 @@ struct Replayed {
     recaptures: u32,
 }
 
-impl Replayed {
+impl CachedGraph {
     /// The run that the nodes were last patched for.
     fn last(&self) -> Run<'_> {
-        Run { buffers: &self.buffers, scalars: &self.scalars, scratch: self.scratch, home: DevPtr::NULL }
+        Run { buffers: &self.buffers, scalars: &self.scalars, scratch: self.scratch, private: DevPtr::NULL }
     }
 }
 
 /// A compiled program.
-pub(crate) struct Loaded {
+pub(crate) struct CudaProgram {
     gpu: Arc<Gpu>,
     tasks: Vec<Task>,
-    /// The program's step that each task is of.
-    of: Vec<u32>,
-    steps: u32,
-    looks: Looks,
+    /// The program's step of each task.
+    task_steps: Vec<u32>,
+    step_count: u32,
+    sampling: ProfileSampling,
     scratch_bytes: usize,
     state: Vec<DevPtr>,
     runs: u32,
-    graph: Option<Replayed>,
-    /// Graphing this program did not pay.
-    on_stream: bool,
+    graph: Option<CachedGraph>,
+    /// The program is not run as a graph: it cannot be, or too many nodes had to be captured again.
+    stream_only: bool,
     pointers: Vec<*mut c_void>,
-    /// Marks of values that are there early, each after that task: [`Program::early`].
+    /// Marks of values that are complete before the program ends, each after its task: [`Program::early`].
     early: Vec<(usize, Arc<EventMark>)>,
 }
 
-// SAFETY: `pointers` is scratch of one call of `run`, which has `&mut self`.
-unsafe impl Send for Loaded {}
-// SAFETY: as above; nothing is shared by reference.
-unsafe impl Sync for Loaded {}
+// SAFETY: `pointers` is scratch memory of a call of `run`, which has `&mut self`.
+unsafe impl Send for CudaProgram {}
+// SAFETY: no method with `&self` uses `pointers`.
+unsafe impl Sync for CudaProgram {}
 
-impl Loaded {
-    /// A program without steps, which `push` adds.
-    pub(crate) fn new(gpu: Arc<Gpu>) -> Loaded {
-        Loaded {
+impl CudaProgram {
+    /// Creates a program without steps; `push` and `push_launch` add them.
+    pub(crate) fn new(gpu: Arc<Gpu>) -> CudaProgram {
+        CudaProgram {
             gpu,
             tasks: Vec::new(),
-            of: Vec::new(),
-            steps: 0,
-            looks: Looks::default(),
+            task_steps: Vec::new(),
+            step_count: 0,
+            sampling: ProfileSampling::default(),
             scratch_bytes: 0,
             state: Vec::new(),
             runs: 0,
             graph: None,
-            on_stream: false,
+            stream_only: false,
             pointers: Vec::new(),
             early: Vec::new(),
         }
@@ -178,24 +178,24 @@ impl Loaded {
     /// Adds a step with the functions of its kernels.
     ///
     /// # Errors
-    /// No memory for the kernels' state, or a library is missing or refuses its problem.
+    /// There is no memory for the kernels' state, or a library is missing or refuses its problem.
     pub(crate) fn push(&mut self, step: Planned, functions: &[Function]) -> Result<()> {
         let Planned { kernels, routines } = step;
-        let state = self.state(kernels.state_bytes)?;
-        // Kernels and libraries of a step have their own parts of the scratch, which steps share.
+        let state = self.alloc_state(kernels.state_bytes)?;
+        // Steps share the scratch. Within a step, each kernel and each routine has its own part of it.
         let mut scratch = kernels.scratch_bytes.next_multiple_of(256);
         let mut routines = routines.into_iter().peekable();
         for k in 0..=kernels.stages.len() {
             while let Some((_, routine)) = routines.next_if(|(before, _)| *before == k) {
-                self.on_stream |= !routine.graphs();
+                self.stream_only |= !routine.can_capture();
                 let workspace = scratch as i64;
                 scratch += routine.workspace(&self.gpu)?.next_multiple_of(256);
-                let (bytes, copies) = routine.home(&self.gpu)?;
-                let home = self.state(bytes)?;
+                let (bytes, copies) = routine.private_memory(&self.gpu)?;
+                let private = self.alloc_state(bytes)?;
                 let [before, after] = copies;
-                self.tasks.extend(before.into_iter().map(|copy| Task::Copy { copy, home, into: true }));
-                self.tasks.push(Task::Routine { routine, workspace, home });
-                self.tasks.extend(after.into_iter().map(|copy| Task::Copy { copy, home, into: false }));
+                self.tasks.extend(before.into_iter().map(|copy| Task::Copy { copy, private, into: true }));
+                self.tasks.push(Task::Routine { routine, workspace, private });
+                self.tasks.extend(after.into_iter().map(|copy| Task::Copy { copy, private, into: false }));
             }
             if let (Some(stage), Some(&function)) = (kernels.stages.get(k), functions.get(k)) {
                 let shape = LaunchShape { grid: stage.grid, block: stage.block, shared: stage.shared };
@@ -203,41 +203,42 @@ impl Loaded {
             }
         }
         self.scratch_bytes = self.scratch_bytes.max(scratch);
-        self.of.resize(self.tasks.len(), self.steps);
-        self.steps += 1;
+        self.task_steps.resize(self.tasks.len(), self.step_count);
+        self.step_count += 1;
         Ok(())
     }
 
     /// Adds a launch of a user's kernel.
     ///
     /// # Errors
-    /// The kernel is another device's, or the driver fails.
-    pub(crate) fn push_user(&mut self, launched: &LaunchStep) -> Result<()> {
+    /// The kernel was compiled for another device, or the driver fails.
+    pub(crate) fn push_launch(&mut self, launched: &LaunchStep) -> Result<()> {
         let any: &dyn Any = &*launched.launch.kernel;
         let kernel = any.downcast_ref::<CudaKernel>();
-        let kernel = kernel.ok_or_else(|| CudaError::Unsupported("a kernel of another device".into()))?;
+        let kernel =
+            kernel.ok_or_else(|| CudaError::Unsupported("the kernel was compiled for another device".into()))?;
         if 16 * launched.constants.len() < kernel.bytes {
-            return Err(CudaError::Unsupported("a launch with too few arguments".into()));
+            return Err(CudaError::Unsupported("the launch has too few arguments".into()));
         }
         let launch = launched.launch.config;
         let function = kernel.function(launch.shared)?;
         let cooperative = kernel.cooperative || launch.cooperative;
-        // A graph's nodes start when there is room for a block, not for all.
-        self.on_stream |= cooperative;
+        // A graph starts a node as soon as one block fits, but a cooperative launch needs room for all.
+        self.stream_only |= cooperative;
         self.tasks.push(Task::Kernel(Launch {
             function,
             shape: LaunchShape { grid: launch.grid, block: launch.block, shared: launch.shared },
             block: ArgBlock::packed(&kernel.starts, 16 * launched.constants.len()),
-            args: Args::Block(launched.clone()),
+            args: Args::User(launched.clone()),
             cooperative,
         }));
-        self.of.resize(self.tasks.len(), self.steps);
-        self.steps += 1;
+        self.task_steps.resize(self.tasks.len(), self.step_count);
+        self.step_count += 1;
         Ok(())
     }
 
-    /// Zeroed memory that lives as long as the program.
-    fn state(&mut self, bytes: usize) -> Result<DevPtr> {
+    /// Allocates zeroed memory that lives as long as the program.
+    fn alloc_state(&mut self, bytes: usize) -> Result<DevPtr> {
         if bytes == 0 {
             return Ok(DevPtr::NULL);
         }
@@ -252,40 +253,40 @@ impl Loaded {
         self.gpu.context.make_current()?;
         self.runs = self.runs.saturating_add(1);
         let scratch = self.gpu.alloc(self.scratch_bytes)?;
-        let run = Run { buffers, scalars, scratch, home: DevPtr::NULL };
-        let graphed = replay && !self.on_stream && self.runs >= GRAPH_AT && self.tasks.len() >= GRAPH_LAUNCHES;
+        let run = Run { buffers, scalars, scratch, private: DevPtr::NULL };
+        let graphed = replay && !self.stream_only && self.runs >= GRAPH_FROM_RUN && self.tasks.len() >= MIN_GRAPH_TASKS;
         let result = match (profile::current(), graphed) {
             (None, true) => self.replay(run),
             (None, false) => self.stream_marked(run),
             (Some(origin), true) => self.replay_timed(run, origin).and_then(|()| self.mark_all()),
             (Some(origin), false) => self.stream_timed(run, origin).and_then(|()| self.mark_all()),
         };
-        // Later work of the same stream may reuse the scratch at once.
+        // Only later work of the same stream reuses the scratch.
         self.gpu.free(scratch);
         result
     }
 
-    /// `done` hears of each task that has been submitted.
+    /// Submits the tasks to the stream one by one. `done` is called after each with its index.
     fn stream(&mut self, run: Run, done: &mut dyn FnMut(usize)) -> Result<()> {
         let gpu = &self.gpu;
         Counters::add(&gpu.counters.launches, self.tasks.len() as u64);
         for (k, task) in self.tasks.iter_mut().enumerate() {
             match task {
-                Task::Routine { routine, workspace, home } => {
-                    let run = Run { home: *home, ..run };
+                Task::Routine { routine, workspace, private } => {
+                    let run = Run { private: *private, ..run };
                     routine.submit(gpu, run, run.scratch.offset(*workspace), &gpu.stream)?;
                 }
-                Task::Copy { copy, home, into } => {
-                    let (to, from) = ends(copy, *home, *into, run);
-                    // SAFETY: both ends are live and of that size.
+                Task::Copy { copy, private, into } => {
+                    let (to, from) = copy_endpoints(copy, *private, *into, run);
+                    // SAFETY: buffer and private memory are live and have that size.
                     unsafe { memcpy_dtod_async(to, from, copy.bytes, &gpu.stream)? };
                 }
                 Task::Kernel(launch) => {
                     launch.bind(run);
                     launch.block.pointers(&mut self.pointers);
                     let Launch { function, shape, cooperative, .. } = launch;
-                    // SAFETY: the code was generated together with this argument list; the buffers are live. What a
-                    // user's kernel does with its arguments is the user's.
+                    // SAFETY: the code was generated together with this argument list, and the buffers are live. How a
+                    // user's kernel uses its arguments is the user's responsibility.
                     unsafe {
                         match cooperative {
                             true => function.launch_cooperative(shape, &gpu.stream, &mut self.pointers)?,
@@ -299,60 +300,61 @@ impl Loaded {
         Ok(())
     }
 
-    /// Is that task the last of its step?
-    fn ends_step(&self, task: usize) -> bool {
-        self.of.get(task + 1) != self.of.get(task)
+    /// Returns true if the task is the last of its step.
+    fn is_last_of_step(&self, task: usize) -> bool {
+        self.task_steps.get(task + 1) != self.task_steps.get(task)
     }
 
-    /// [`Loaded::stream`], for a profile.
+    /// [`CudaProgram::stream`] while a profile is recorded.
     #[cold]
     fn stream_timed(&mut self, run: Run, origin: Origin) -> Result<()> {
         let gpu = self.gpu.clone();
         let generation = gpu.timing().as_ref().map_or(0, |timing| timing.generation);
-        if !self.looks.on_stream(generation) {
+        if !self.sampling.samples_stream_run(generation) {
             return gpu.timed((Kind::Program, 0), &gpu.stream, || self.stream(run, &mut |_| {}));
         }
-        let begun = gpu.begin_timing(&gpu.stream);
-        let of: Vec<Option<u32>> = (0..self.of.len()).map(|k| self.ends_step(k).then(|| self.of[k])).collect();
+        let start = gpu.begin_timing(&gpu.stream);
+        let ended: Vec<Option<u32>> =
+            (0..self.task_steps.len()).map(|k| self.is_last_of_step(k).then(|| self.task_steps[k])).collect();
         let mut marks = Marks::new();
         let result = self.stream(run, &mut |task| {
-            if let (Some(step), Some(timing)) = (of[task], gpu.timing().as_mut()) {
+            if let (Some(step), Some(timing)) = (ended[task], gpu.timing().as_mut()) {
                 marks.extend(timing.mark(&gpu.stream).ok().map(|mark| (Kind::Step, step.into(), mark)));
             }
         });
-        if let (Some(begun), Some(timing)) = (begun, gpu.timing().as_mut()) {
-            timing.keep(begun, origin, marks, true, None);
+        if let (Some(start), Some(timing)) = (start, gpu.timing().as_mut()) {
+            timing.record(start, origin, marks, true, None);
         }
         result
     }
 
-    /// [`Loaded::replay`], for a profile.
+    /// [`CudaProgram::replay`] while a profile is recorded.
     #[cold]
     fn replay_timed(&mut self, run: Run, origin: Origin) -> Result<()> {
         let gpu = self.gpu.clone();
         let generation = gpu.timing().as_ref().map_or(0, |timing| timing.generation);
-        if self.looks.as_graph(generation)
-            && let Ok((exec, begun, marks)) = self.open_graph(run)
+        if self.sampling.samples_graph_run(generation)
+            && let Ok((exec, start, marks)) = self.profiled_graph(run)
         {
             exec.launch(&gpu.stream)?;
             Counters::add(&gpu.counters.graph_launches, 1);
             if let Some(timing) = gpu.timing().as_mut() {
-                timing.keep(begun, origin, marks, true, Some(exec));
+                timing.record(start, origin, marks, true, Some(exec));
             }
             return Ok(());
         }
         gpu.timed((Kind::Program, 0), &gpu.stream, || self.replay(run))
     }
 
-    /// The program as a graph for this run alone, with events between its steps.
-    fn open_graph(&mut self, run: Run) -> Result<Opened> {
+    /// Builds the program as a graph for this run only, with events between its steps.
+    fn profiled_graph(&mut self, run: Run) -> Result<ProfiledGraph> {
         let gpu = self.gpu.clone();
         let mut events = Vec::new();
         {
             let mut timing = gpu.timing();
             let Some(timing) = timing.as_mut() else { return Err(no_profile()) };
             for k in 0..=self.tasks.len() {
-                if k == self.tasks.len() || self.ends_step(k) {
+                if k == self.tasks.len() || self.is_last_of_step(k) {
                     events.push(timing.event()?);
                 }
             }
@@ -360,20 +362,20 @@ impl Loaded {
         let mut events = events.into_iter();
         let first = events.next().ok_or_else(no_profile)?;
         let mut marks = Marks::new();
-        let ends: Vec<bool> = (0..self.tasks.len()).map(|k| self.ends_step(k)).collect();
-        let of = self.of.clone();
+        let ends: Vec<bool> = (0..self.tasks.len()).map(|k| self.is_last_of_step(k)).collect();
+        let steps = self.task_steps.clone();
         let (exec, _) = self.graph(run, &mut |builder, at| match at {
             None => builder.add_record(&first, &[]).map(Some),
             Some((task, node)) => match ends[task].then(|| events.next()).flatten() {
                 Some(event) => {
                     let node = builder.add_record(&event, &[node])?;
-                    marks.push((Kind::Step, of[task].into(), event));
+                    marks.push((Kind::Step, steps[task].into(), event));
                     Ok(Some(node))
                 }
                 None => Ok(None),
             },
         })?;
-        Ok((exec, Timing::within(first), marks))
+        Ok((exec, Timing::inside_graph(first), marks))
     }
 
     fn replay(&mut self, run: Run) -> Result<()> {
@@ -387,22 +389,22 @@ impl Loaded {
                         match task {
                             Task::Kernel(launch) => {
                                 launch.bind(run);
-                                // SAFETY: as in `stream`.
+                                // SAFETY: the code was generated together with these arguments; the buffers are live.
                                 patched += u64::from(unsafe { graph.exec.set_kernel_args(node, &launch.block)? });
                             }
-                            Task::Copy { copy, home, into } => {
-                                let (to, from) = ends(copy, *home, *into, run);
-                                // SAFETY: as in `stream`.
+                            Task::Copy { copy, private, into } => {
+                                let (to, from) = copy_endpoints(copy, *private, *into, run);
+                                // SAFETY: buffer and private memory are live and have that size.
                                 patched += u64::from(unsafe { graph.exec.set_copy(node, to, from, copy.bytes)? });
                             }
-                            Task::Routine { routine, workspace, home } => {
-                                let run = Run { home: *home, ..run };
-                                if !routine.same(run, Run { home: *home, ..graph.last() }) {
+                            Task::Routine { routine, workspace, private } => {
+                                let run = Run { private: *private, ..run };
+                                if !routine.same_arguments(run, Run { private: *private, ..graph.last() }) {
                                     graph.recaptures += 1;
                                     patched += 1;
                                     let workspace = run.scratch.offset(*workspace);
                                     let submit = |s: &Stream| routine.submit(&self.gpu, run, workspace, s);
-                                    // SAFETY: as in `stream`.
+                                    // SAFETY: the buffers and the workspace are live for the run.
                                     unsafe { graph.exec.set_captured(node, submit)? };
                                 }
                             }
@@ -417,26 +419,26 @@ impl Loaded {
                 }
             }
         }
-        let graph = self.graph.as_mut().expect("built or found");
+        let graph = self.graph.as_mut().expect("set above");
         graph.exec.launch(&self.gpu.stream)?;
         Counters::add(&self.gpu.counters.graph_launches, 1);
         if graph.recaptures > MAX_RECAPTURES {
             self.graph = None;
-            self.on_stream = true;
-        } else if self.runs.is_multiple_of(RECAPTURES_WITHIN) {
+            self.stream_only = true;
+        } else if self.runs.is_multiple_of(RECAPTURE_WINDOW) {
             graph.recaptures = 0;
         }
         Ok(())
     }
 
-    /// Prepares marks for the values that are there early.
+    /// Creates the marks of values that are complete before the program ends.
     ///
     /// # Errors
     /// The driver fails.
-    pub(crate) fn mark_early(&mut self, program: &Program) -> Result<()> {
+    pub(crate) fn create_early_marks(&mut self, program: &Program) -> Result<()> {
         for &(_, step) in &program.early {
-            // The last task of that step, or of one before that has any.
-            let at = self.of.iter().rposition(|&of| of <= step).unwrap_or(0);
+            // The last task of that step, or, if it has none, of an earlier step.
+            let at = self.task_steps.iter().rposition(|&task_step| task_step <= step).unwrap_or(0);
             self.early.push((at, Arc::new(EventMark(Event::new(self.gpu.context)?))));
         }
         Ok(())
@@ -453,14 +455,14 @@ impl Loaded {
         failed
     }
 
-    /// Marks that everything is there, at the end.
+    /// Records all early marks at the end of the program.
     fn mark_all(&self) -> Result<()> {
         self.early.iter().try_for_each(|(_, mark)| mark.0.record(&self.gpu.stream))
     }
 
     fn build(&mut self, run: Run) -> Result<()> {
         let early = self.early.clone();
-        // Nothing waits for a mark in the graph itself.
+        // No node of the graph waits for a mark.
         let (exec, nodes) = self.graph(run, &mut |builder, at| {
             for (_, mark) in early.iter().filter(|(after, _)| at.is_some_and(|(task, _)| task == *after)) {
                 builder.add_record(&mark.0, at.map(|(_, node)| node).as_slice())?;
@@ -468,7 +470,7 @@ impl Loaded {
             Ok(None)
         })?;
         Counters::add(&self.gpu.counters.graphs_built, 1);
-        self.graph = Some(Replayed {
+        self.graph = Some(CachedGraph {
             exec,
             nodes,
             buffers: run.buffers.to_vec(),
@@ -479,41 +481,42 @@ impl Loaded {
         Ok(())
     }
 
-    /// A graph of the tasks, one after the other, and their nodes. `between` may add a node before the first task (`None`)
-    /// and after each.
-    fn graph(&mut self, run: Run, between: &mut Between<'_>) -> Result<(GraphExec, Vec<NodeId>)> {
+    /// Builds a graph of the tasks, one after the other, and returns it with their nodes. `insert` may add a node
+    /// before the first task (`None`) and after each.
+    fn graph(&mut self, run: Run, insert: &mut InsertNodes<'_>) -> Result<(GraphExec, Vec<NodeId>)> {
         let gpu = self.gpu.clone();
         let mut builder = GraphBuilder::new(gpu.context)?;
         let mut nodes: Vec<NodeId> = Vec::with_capacity(self.tasks.len());
-        let mut last = between(&mut builder, None)?;
+        let mut last = insert(&mut builder, None)?;
         for (k, task) in self.tasks.iter_mut().enumerate() {
             let after: Vec<NodeId> = last.into_iter().collect();
-            // SAFETY: as in `stream`; the graph is patched before each launch, so its addresses are live.
+            // SAFETY: arguments and ranges are those of `stream`. The graph is patched before each launch, so its
+            // addresses are live.
             let node = unsafe {
                 match task {
                     Task::Kernel(launch) => {
                         launch.bind(run);
                         builder.add_kernel(launch.function, launch.shape, launch.block.clone(), &after)?
                     }
-                    Task::Copy { copy, home, into } => {
-                        let (to, from) = ends(copy, *home, *into, run);
+                    Task::Copy { copy, private, into } => {
+                        let (to, from) = copy_endpoints(copy, *private, *into, run);
                         builder.add_copy(to, from, copy.bytes, &after)?
                     }
-                    Task::Routine { routine, workspace, home } => {
-                        let run = Run { home: *home, ..run };
+                    Task::Routine { routine, workspace, private } => {
+                        let run = Run { private: *private, ..run };
                         let workspace = run.scratch.offset(*workspace);
                         builder.add_captured(&after, |s| routine.submit(&gpu, run, workspace, s))?
                     }
                 }
             };
             nodes.push(node);
-            last = between(&mut builder, Some((k, node)))?.or(Some(node));
+            last = insert(&mut builder, Some((k, node)))?.or(Some(node));
         }
         Ok((builder.instantiate()?, nodes))
     }
 }
 
-impl Executable for Loaded {
+impl Executable for CudaProgram {
     fn run(&mut self, buffers: &[u64], scalars: &[Scalar], replay: bool) -> cuprous_core::Result<()> {
         self.submit(buffers, scalars, replay).map_err(translate)
     }
@@ -531,7 +534,7 @@ impl Executable for Loaded {
     }
 }
 
-impl Drop for Loaded {
+impl Drop for CudaProgram {
     fn drop(&mut self) {
         for &address in &self.state {
             self.gpu.free(address);

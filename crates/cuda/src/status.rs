@@ -1,12 +1,12 @@
-//! What can be said of the machine's GPUs without starting work on one.
+//! Queries about the machine's GPUs that submit no work.
 
 use std::path::PathBuf;
 
 use crate::driver;
 use crate::error::translate;
 
-/// How many GPUs this process may use. Before CUDA has started, the device nodes are counted: starting takes a third of
-/// a second.
+/// Returns the number of GPUs that this process may use. Before CUDA was started, counts device nodes, because starting
+/// takes a third of a second.
 pub fn device_count() -> u32 {
     if !driver::is_available() {
         return 0;
@@ -15,36 +15,36 @@ pub fn device_count() -> u32 {
         return driver::device_count().map_or(0, |n| n as u32);
     }
     let nodes = (0..64).filter(|k| std::path::Path::new(&format!("/dev/nvidia{k}")).exists()).count();
-    // Under WSL there is one node for all.
+    // WSL has one node for all devices.
     let nodes = nodes.max(usize::from(std::path::Path::new("/dev/dxg").exists()));
     let visible = match std::env::var("CUDA_VISIBLE_DEVICES") {
-        // Devices after one that is not there are not seen either.
+        // Devices after an invalid entry are hidden too.
         Ok(list) => list.split(',').take_while(|part| !part.trim().is_empty() && part.trim() != "-1").count(),
         Err(_) => usize::MAX,
     };
     nodes.min(visible) as u32
 }
 
-/// Why a visible GPU cannot be used; `None` where none is visible or all is well.
+/// Returns the reason why a visible GPU cannot be used. `None` if none is visible or it can be used.
 pub fn unusable_reason() -> Option<String> {
     let visible = std::path::Path::new("/dev/nvidia0").exists() || std::path::Path::new("/dev/dxg").exists();
     if !visible { None } else { driver::why_unavailable() }
 }
 
-/// Where NVIDIA's wheels put their libraries.
+/// Sets the folders where NVIDIA's wheels install their libraries.
 pub fn set_library_roots(roots: Vec<PathBuf>) {
     cuprous_cuda_sys::set_roots(roots);
 }
 
 /// The value of a device property.
 pub enum Property {
-    /// A name.
+    /// A text.
     Text(String),
     /// A number.
     Number(u64),
 }
 
-/// Properties of a GPU, by the names of `cudaDeviceProp`; also `freeMemory` and `driverVersion`.
+/// Returns the properties of a GPU by the names of `cudaDeviceProp`, and `freeMemory` and `driverVersion`.
 pub fn properties(index: u32) -> cuprous_core::Result<Vec<(&'static str, Property)>> {
     driver::init().map_err(translate)?;
     let info = driver::device_info(index as usize).map_err(translate)?;

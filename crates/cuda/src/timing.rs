@@ -1,9 +1,10 @@
-//! Times on the device, for a profile: events on our own streams around what is submitted, read once they are done. No
-//! CUPTI, so no privileges.
+//! Times on the device, for a profile: events recorded on our own streams around submitted work, read once they are
+//! done. CUPTI is not used, so no privileges are needed.
 //!
-//! What a program costs is one span, of two events, the first of which is the last of the span before where the device goes
-//! on from one to the other. Now and then a run is looked into: on the stream with events between
-//! its steps, as a graph with nodes between them that record. Such runs tell how a span is shared out among the steps.
+//! The cost of a program is one span between two events. Where the device continues from one program to the next
+//! without a pause, the last event of one span is the first of the next. Some runs are sampled step by step: on the
+//! stream with events between the steps, as a graph with event record nodes between them. Samples tell how a program's
+//! span divides into its steps.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -15,40 +16,41 @@ use crate::driver::{Context, Event, Stream};
 use crate::error::Result;
 use crate::graph::GraphExec;
 
-/// Spans that wait to be read, before those that are done are.
-const PENDING: usize = 4096;
+/// Spans that may wait to be read before those that are done are read.
+const MAX_PENDING: usize = 4096;
 /// Spans read at a time.
 const BATCH: usize = 256;
-/// Distance in time, in milliseconds, over which events are compared: their difference is a 32-bit float.
-const FAR: f32 = 1000.0;
-/// So often in a row the device is asked whether it still has something to do; then once in so many times.
-const IDLE: u32 = 16;
-/// Looks at the clocks of host and device together; the shortest counts.
-const LOOKS: usize = 5;
+/// The longest time in milliseconds over which events are compared with the anchor: the difference is a 32-bit float.
+const MAX_ANCHOR_MS: f32 = 1000.0;
+/// After this many queries in a row that found the device idle, it is queried only once in so many times.
+const MAX_IDLE_QUERIES: u32 = 16;
+/// Simultaneous readings of the host's and the device's clock. The shortest one counts.
+const CLOCK_SAMPLES: usize = 5;
 
-/// One for each profile.
+/// The number of the latest profile.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// Events made before a profile begins, so that the first steps of what is profiled do not make them: each costs about as
+/// Events created before a profile begins, so that the first profiled steps do not create them: each costs about as
 /// much as a launch.
-const AHEAD: usize = 512;
+const PREALLOCATED_EVENTS: usize = 512;
 /// Events kept from one profile to the next.
-const KEPT: usize = 2 * PENDING;
+const MAX_SAVED_EVENTS: usize = 2 * MAX_PENDING;
 
-/// With what the kind calls its amount, in order; nearly always one.
+/// Events with what they end: the kind and its amount. In order; nearly always one.
 pub(crate) type Marks = SmallVec<[(Kind, u64, Event); 1]>;
 
-/// Something submitted: what lies between its first event and each of the others.
+/// A submitted span: its parts lie between the first event and each of the others.
 struct Pending {
     origin: Origin,
-    /// None where it began when what was submitted before it ended: that was not done yet, on the same stream.
+    /// `None` if the span begins where the one before it on the same stream ends, which was not done when this one
+    /// came.
     first: Option<Event>,
     marks: Marks,
-    /// When the host submitted it: it cannot have begun earlier, whatever the clocks say.
+    /// The host's time of submission. The span cannot have begun earlier, whatever the clocks say.
     submitted: u64,
     /// Its last event is in order with the working stream.
     working: bool,
-    /// Lives until it has run.
+    /// Kept alive until it has run.
     _graph: Option<GraphExec>,
 }
 
@@ -58,26 +60,28 @@ pub(crate) struct Timing {
     pub(crate) generation: u32,
     free: Vec<Event>,
     pending: VecDeque<Pending>,
-    /// The last event of what was read last: what began there wants it.
-    before: Option<Event>,
-    /// Nothing but what is in `pending` was submitted to the working stream since the last of it.
-    joined: bool,
-    /// When what was read last of the working stream had ended.
+    /// The last event of the span that was read last. The next span may begin with it.
+    previous_end: Option<Event>,
+    /// Only spans of `pending` were submitted to the working stream since the last of them.
+    contiguous: bool,
+    /// The end of the latest span of the working stream that was read.
     ended: u64,
-    /// How often in a row the device had nothing left to do when more came.
+    /// How often in a row the device was idle when more work came.
     idle: u32,
-    /// An event that is done, and the host's time when it was.
+    /// An event that is done, and the host's time at that moment.
     anchor: (Event, u64),
 }
 
-/// The first event of something that is being submitted, and when; no event where it begins with the end of the last.
-pub(crate) struct Begun(Option<Event>, u64);
+/// The first event of a span that is being submitted, and the time of submission. Without an event the span begins
+/// where the one before it ends.
+pub(crate) struct SpanStart(Option<Event>, u64);
 
 impl Timing {
-    /// Waits for the device, to compare its clock with the host's. `free` are events of an earlier profile.
+    /// Begins a profile. Waits for the device, to compare its clock with the host's. `free` are events of an earlier
+    /// profile.
     pub(crate) fn new(context: &'static Context, stream: &Stream, mut free: Vec<Event>) -> Result<Timing> {
         context.make_current()?;
-        let look = || -> Result<(u64, Event, u64)> {
+        let sample = || -> Result<(u64, Event, u64)> {
             let event = Event::with_timing(context)?;
             stream.synchronize()?;
             let before = profile::now();
@@ -86,81 +90,82 @@ impl Timing {
             let after = profile::now();
             Ok((after - before, event, before + (after - before) / 2))
         };
-        let mut best = look()?;
-        for _ in 1..LOOKS {
-            let other = look()?;
+        let mut best = sample()?;
+        for _ in 1..CLOCK_SAMPLES {
+            let other = sample()?;
             if other.0 < best.0 {
                 best = other;
             }
         }
         let generation = GENERATION.fetch_add(1, Relaxed) + 1;
-        while free.len() < AHEAD {
+        while free.len() < PREALLOCATED_EVENTS {
             free.push(Event::with_timing(context)?);
         }
         let (_, event, at) = best;
-        let pending = VecDeque::with_capacity(PENDING + 1);
+        let pending = VecDeque::with_capacity(MAX_PENDING + 1);
         Ok(Timing {
             context,
             generation,
             free,
             pending,
-            before: None,
-            joined: false,
+            previous_end: None,
+            contiguous: false,
             ended: 0,
             idle: 0,
             anchor: (event, at),
         })
     }
 
-    /// Something else is submitted to the working stream, or it waits for another one.
-    pub(crate) fn apart(&mut self) {
-        self.joined = false;
+    /// Notes that unmeasured work was submitted to the working stream, or that it waits for another one.
+    pub(crate) fn mark_gap(&mut self) {
+        self.contiguous = false;
     }
 
-    /// The events, for the next profile. Everything has been read.
+    /// Returns the events for the next profile. Every span must have been read.
     pub(crate) fn into_events(mut self) -> Vec<Event> {
-        self.free.extend(self.before.take());
-        self.free.truncate(KEPT);
+        self.free.extend(self.previous_end.take());
+        self.free.truncate(MAX_SAVED_EVENTS);
         self.free
     }
 
-    /// An event with a time.
+    /// Returns an unused event with a time stamp.
     pub(crate) fn event(&mut self) -> Result<Event> {
         self.free.pop().map_or_else(|| Event::with_timing(self.context), Ok)
     }
 
-    /// An event recorded now.
+    /// Records an event.
     pub(crate) fn mark(&mut self, stream: &Stream) -> Result<Event> {
         let event = self.event()?;
         event.record(stream)?;
         Ok(event)
     }
 
-    /// Something is about to be submitted to the working stream. While the device still has the last to do, this begins
-    /// where that ends: an event fewer, for host and device.
-    pub(crate) fn begin_working(&mut self, stream: &Stream) -> Result<Begun> {
-        let last = self.pending.back().filter(|last| self.joined && last.working).and_then(|last| last.marks.last());
+    /// Begins a span on the working stream. While the device is still busy with the span before, this one begins where
+    /// that ends, which saves an event on host and device.
+    pub(crate) fn begin_working(&mut self, stream: &Stream) -> Result<SpanStart> {
+        let last =
+            self.pending.back().filter(|last| self.contiguous && last.working).and_then(|last| last.marks.last());
         if let Some((.., event)) = last {
-            // Where it never has, asking each time costs as much as the event.
-            let asks = self.idle < IDLE || self.idle.is_multiple_of(IDLE);
-            if asks && matches!(event.is_done(), Ok(false)) {
+            // If the device is always idle, a query each time would cost as much as the event.
+            let queries = self.idle < MAX_IDLE_QUERIES || self.idle.is_multiple_of(MAX_IDLE_QUERIES);
+            if queries && matches!(event.is_done(), Ok(false)) {
                 self.idle = 0;
-                return Ok(Begun(None, profile::now()));
+                return Ok(SpanStart(None, profile::now()));
             }
             self.idle = self.idle.saturating_add(1);
         }
         self.begin(stream)
     }
 
-    /// Something is about to be submitted to a stream.
-    pub(crate) fn begin(&mut self, stream: &Stream) -> Result<Begun> {
-        Ok(Begun(Some(self.mark(stream)?), profile::now()))
+    /// Begins a span on any stream.
+    pub(crate) fn begin(&mut self, stream: &Stream) -> Result<SpanStart> {
+        Ok(SpanStart(Some(self.mark(stream)?), profile::now()))
     }
 
-    /// It has been submitted, and nothing of it was told apart.
+    /// Ends a span that has no parts: its work has been submitted.
     pub(crate) fn end(
         &mut self,
-        begun: Begun,
+        start: SpanStart,
         origin: Origin,
         (kind, amount): (Kind, u64),
         (stream, working): (&Stream, bool),
@@ -168,66 +173,74 @@ impl Timing {
         let mark = match self.mark(stream) {
             Ok(mark) => mark,
             Err(e) => {
-                self.joined = false;
+                self.contiguous = false;
                 return Err(e);
             }
         };
-        self.keep(begun, origin, smallvec![(kind, amount, mark)], working, None);
+        self.record(start, origin, smallvec![(kind, amount, mark)], working, None);
         Ok(())
     }
 
-    /// It has been submitted, with these events in it; by a graph that is of no use any more once it has run.
-    pub(crate) fn keep(&mut self, begun: Begun, origin: Origin, marks: Marks, working: bool, graph: Option<GraphExec>) {
-        let Begun(first, submitted) = begun;
-        // What could not be marked is not known to have ended.
-        self.joined = working && !marks.is_empty();
+    /// Records a span whose work has been submitted, with the events in it. `graph` is a graph that is dropped once it
+    /// has run.
+    pub(crate) fn record(
+        &mut self,
+        start: SpanStart,
+        origin: Origin,
+        marks: Marks,
+        working: bool,
+        graph: Option<GraphExec>,
+    ) {
+        let SpanStart(first, submitted) = start;
+        // Without an event the end of the span is unknown.
+        self.contiguous = working && !marks.is_empty();
         self.pending.push_back(Pending { origin, first, marks, submitted, working, _graph: graph });
-        if self.pending.len() > PENDING {
+        if self.pending.len() > MAX_PENDING {
             for _ in 0..BATCH {
                 let last = self.pending.front().and_then(|p| p.marks.last());
                 if !last.is_none_or(|(.., event)| event.is_done().unwrap_or(false)) {
                     break;
                 }
-                self.read_first();
+                self.read_oldest();
             }
         }
     }
 
-    /// As a graph's first node, recorded by the graph itself.
-    pub(crate) fn within(first: Event) -> Begun {
-        Begun(Some(first), profile::now())
+    /// Begins a span whose first event is recorded by the first node of a graph.
+    pub(crate) fn inside_graph(first: Event) -> SpanStart {
+        SpanStart(Some(first), profile::now())
     }
 
-    /// Reads everything; the device has nothing left to do.
+    /// Reads all spans. The device must be done with them.
     pub(crate) fn read(&mut self) {
         while !self.pending.is_empty() {
-            self.read_first();
+            self.read_oldest();
         }
     }
 
-    fn read_first(&mut self) {
+    fn read_oldest(&mut self) {
         let Some(Pending { origin, first, mut marks, submitted, working, .. }) = self.pending.pop_front() else {
             return;
         };
-        let before = self.before.take();
+        let previous_end = self.previous_end.take();
         let (first, spare) = match first {
-            Some(first) => (first, before),
-            None => match before {
-                Some(before) => (before, None),
+            Some(first) => (first, previous_end),
+            None => match previous_end {
+                Some(previous_end) => (previous_end, None),
                 None => return,
             },
         };
         self.free.extend(spare);
-        // One stream's spans follow one another, however their times are rounded.
+        // Spans of one stream do not overlap, however their times are rounded.
         let earliest = if working { submitted.max(self.ended) } else { submitted };
-        let last = self.told(origin, &first, &marks, earliest);
+        let last = self.publish(origin, &first, &marks, earliest);
         if let (true, Some((.., end))) = (working, last) {
             self.ended = end;
         }
-        self.before = marks.pop().map(|(.., event)| event);
+        self.previous_end = marks.pop().map(|(.., event)| event);
         self.free.extend(marks.into_iter().map(|(.., event)| event));
         match last {
-            Some((ms, at, _)) if ms > FAR => {
+            Some((ms, at, _)) if ms > MAX_ANCHOR_MS => {
                 let (old, _) = std::mem::replace(&mut self.anchor, (first, at));
                 self.free.push(old);
             }
@@ -235,10 +248,12 @@ impl Timing {
         }
     }
 
-    /// Adds the events; when the first was, by the device since the anchor and by the host, and when the last was.
-    fn told(&self, origin: Origin, first: &Event, marks: &Marks, earliest: u64) -> Option<(f32, u64, u64)> {
+    /// Adds a span's parts to the profile. Returns the time of the first event, in milliseconds of the device since the
+    /// anchor and in nanoseconds of the host, and the host's time of the last event.
+    fn publish(&self, origin: Origin, first: &Event, marks: &Marks, earliest: u64) -> Option<(f32, u64, u64)> {
         let nanoseconds = |ms: f32| (f64::from(ms) * 1e6) as i64;
-        // An event that failed leaves a gap, no more: the failure is told where the work is waited for.
+        // An event that failed leaves a gap in the profile. The failure itself is reported where the work is waited
+        // for.
         let since = first.elapsed_ms(&self.anchor.0).ok()?;
         let at = self.anchor.1.saturating_add_signed(nanoseconds(since));
         let start = at.max(earliest);
@@ -256,32 +271,34 @@ impl Timing {
     }
 }
 
-/// How often a program has run since a profile began, and when a run is looked into.
+/// Decides which runs of a program are sampled step by step, by counting its runs since the profile began.
 #[derive(Default, Clone, Copy)]
-pub(crate) struct Looks {
+pub(crate) struct ProfileSampling {
     generation: u32,
-    on_stream: u32,
-    as_graph: u32,
+    stream_runs: u32,
+    graph_runs: u32,
 }
 
-impl Looks {
-    /// Is the next run on the stream one? The first two are, and then few: an event costs about as much as a launch.
-    pub(crate) fn on_stream(&mut self, generation: u32) -> bool {
-        self.renew(generation);
-        self.on_stream = self.on_stream.wrapping_add(1);
-        self.on_stream <= 2 || self.on_stream.is_multiple_of(64)
+impl ProfileSampling {
+    /// Counts a run on the stream and returns true if it is sampled. The first two are, and then one in 64: an event
+    /// costs about as much as a launch.
+    pub(crate) fn samples_stream_run(&mut self, generation: u32) -> bool {
+        self.restart_if_new(generation);
+        self.stream_runs = self.stream_runs.wrapping_add(1);
+        self.stream_runs <= 2 || self.stream_runs.is_multiple_of(64)
     }
 
-    /// Is the next run as a graph one? The second is, and then very few: a graph must be built for it.
-    pub(crate) fn as_graph(&mut self, generation: u32) -> bool {
-        self.renew(generation);
-        self.as_graph = self.as_graph.wrapping_add(1);
-        self.as_graph % 1024 == 2
+    /// Counts a run as a graph and returns true if it is sampled. The second is, and then one in 1024: a graph must be
+    /// built for it.
+    pub(crate) fn samples_graph_run(&mut self, generation: u32) -> bool {
+        self.restart_if_new(generation);
+        self.graph_runs = self.graph_runs.wrapping_add(1);
+        self.graph_runs % 1024 == 2
     }
 
-    fn renew(&mut self, generation: u32) {
+    fn restart_if_new(&mut self, generation: u32) {
         if self.generation != generation {
-            *self = Looks { generation, ..Looks::default() };
+            *self = ProfileSampling { generation, ..ProfileSampling::default() };
         }
     }
 }
@@ -291,11 +308,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_runs_are_looked_into() {
-        let mut looks = Looks::default();
-        let on_stream: Vec<u32> = (1..200).filter(|_| looks.on_stream(1)).collect();
-        let as_graph: Vec<u32> = (1..3000).filter(|_| looks.as_graph(1)).collect();
-        assert_eq!((on_stream, as_graph), (vec![1, 2, 64, 128, 192], vec![2, 1026, 2050]));
-        assert!(looks.on_stream(2) && !looks.as_graph(2) && looks.as_graph(2));
+    fn few_runs_are_sampled() {
+        let mut sampling = ProfileSampling::default();
+        let stream_runs: Vec<u32> = (1..200).filter(|_| sampling.samples_stream_run(1)).collect();
+        let graph_runs: Vec<u32> = (1..3000).filter(|_| sampling.samples_graph_run(1)).collect();
+        assert_eq!((stream_runs, graph_runs), (vec![1, 2, 64, 128, 192], vec![2, 1026, 2050]));
+        assert!(sampling.samples_stream_run(2) && !sampling.samples_graph_run(2) && sampling.samples_graph_run(2));
     }
 }

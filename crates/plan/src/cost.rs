@@ -180,7 +180,7 @@ fn add_kernel(kernel: &Kernel, program: &Program, load: &mut Load) {
                 let what = match (across, op) {
                     (false, _) => reduction_name(*op),
                     (true, ReduceOp::M2) => "m2 across",
-                    (true, _) => "fold across",
+                    (true, _) => "reduce across",
                 };
                 add_demand(load, what, from.dtype, width * if from.level == Level::Full { all } else { outer });
             }

@@ -76,7 +76,7 @@ fn a_stencil_reads_its_array_once_and_reductions_count_their_elements() {
     assert_eq!(rows.sum(|l| l.flops()), 64_000.0);
     assert!(rows.loads().next().unwrap().demands.iter().any(|d| d.what == "sum"));
     let columns = b.counted(|| vec![b.engine.reduce(ReduceOp::Sum, &square, 0b01).unwrap()]);
-    assert!(columns.loads().next().unwrap().demands.iter().any(|d| d.what == "fold across"));
+    assert!(columns.loads().next().unwrap().demands.iter().any(|d| d.what == "reduce across"));
 }
 
 #[test]

@@ -46,7 +46,7 @@ extern "C" fn before_fork() {
         _tables: [
             Box::new(cuprous_core::routine::hold()),
             Box::new(cuprous_core::layout::hold()),
-            Box::new(cuprous_cpu::alloc::hold()),
+            Box::new(cuprous_cpu::alloc::lock_for_fork()),
         ],
     };
     let _ = LOCKS.try_with(|held| held.replace(Some(locks)));

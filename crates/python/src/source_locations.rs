@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
 use cuprous_core::profile;
 use cuprous_core::tape::{ALWAYS_TRACK, CURRENT_LOCATION, FORMAT_LOCATION};
-use cuprous_watch::profile::Place;
+use cuprous_watch::profile::SourceLocation;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::{ffi, intern};
@@ -147,11 +147,11 @@ fn describe(location: u32) -> String {
 }
 
 /// Returns all locations, the unknown location first.
-pub(crate) fn all() -> Vec<Place> {
+pub(crate) fn all() -> Vec<SourceLocation> {
     let table = table();
     let to_place = |&(code, line, caller): &(u32, u32, u32)| {
         let code = &table.codes[code as usize];
-        Place { file: code.file.clone(), function: code.function.clone(), line, caller }
+        SourceLocation { file: code.file.clone(), function: code.function.clone(), line, caller }
     };
-    std::iter::once(Place::unknown()).chain(table.locations.iter().map(to_place)).collect()
+    std::iter::once(SourceLocation::unknown()).chain(table.locations.iter().map(to_place)).collect()
 }

@@ -9,43 +9,33 @@ use crate::array::PyArray;
 use crate::hooks;
 use crate::operand;
 
-/// A NumPy universal function.
+/// A NumPy universal function: a row of the operation table.
 #[pyclass(frozen, name = "ufunc", module = "cuprous", dict)]
-pub(crate) struct PyUfunc {
-    name: String,
-    /// The function of the operation table; `None` for ufuncs that the Python API composes.
-    fun: Option<Fun>,
-    nin: usize,
-    doc: String,
-}
+pub(crate) struct PyUfunc(Fun);
 
 #[pymethods]
 impl PyUfunc {
     #[new]
-    fn new(name: &str, nin: usize, doc: &str) -> PyResult<PyUfunc> {
-        let fun = Fun::from_name(name);
-        if let Some(fun) = fun
-            && fun.op().arity as usize != nin
-        {
-            return Err(PyValueError::new_err(format!("{name} takes {} operands", fun.op().arity)));
-        }
-        Ok(PyUfunc { name: name.into(), fun, nin, doc: doc.into() })
+    fn new(name: &str) -> PyResult<PyUfunc> {
+        let unknown = || PyValueError::new_err(format!("the operation table has no function {name:?}"));
+        Fun::from_name(name).map(PyUfunc).ok_or_else(unknown)
     }
 
     #[getter]
-    fn __name__(&self) -> &str {
-        &self.name
+    fn __name__(&self) -> &'static str {
+        self.0.op().name
     }
 
+    /// The docstring. Python stores it in `__dict__`, where it precedes the type's.
     #[getter]
-    fn __doc__(&self) -> &str {
-        &self.doc
+    fn _doc(&self) -> &'static str {
+        self.0.op().doc
     }
 
     /// Number of operands.
     #[getter]
-    fn nin(&self) -> usize {
-        self.nin
+    fn nin(&self) -> u8 {
+        self.0.op().arity
     }
 
     /// Number of results.
@@ -55,7 +45,7 @@ impl PyUfunc {
     }
 
     fn __repr__(&self) -> String {
-        format!("<ufunc '{}'>", self.name)
+        format!("<ufunc '{}'>", self.__name__())
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -65,10 +55,8 @@ impl PyUfunc {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<PyAny>> {
         let py = slf.py();
-        let this = slf.get();
-        if let (Some(fun), None) = (this.fun, kwargs)
-            && args.len() == this.nin
-        {
+        let fun = slf.get().0;
+        if kwargs.is_none() && args.len() == usize::from(fun.op().arity) {
             let values: Option<smallvec::SmallVec<[_; 3]>> =
                 args.iter().map(|a| operand::value(&a)).collect::<PyResult<_>>()?;
             if let Some(values) = values {

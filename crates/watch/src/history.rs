@@ -1,10 +1,10 @@
-//! The last readings, bounded.
+//! The most recent readings.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::sample::Sample;
 
-/// Readings that are kept: ten minutes of one a second.
+/// The number of readings that are kept: ten minutes at one per second.
 pub const CAPACITY: usize = 600;
 
 /// Percentages over time, oldest first.
@@ -15,7 +15,7 @@ pub type Series = VecDeque<f32>;
 pub struct History {
     /// CPU and memory.
     pub host: [Series; 2],
-    /// By GPU: utilization, memory, power of its limit, temperature in degrees.
+    /// By GPU: utilization, memory and power in percent, and temperature in degrees.
     pub gpus: HashMap<u32, [Series; 4]>,
 }
 
@@ -26,7 +26,7 @@ fn push(series: &mut Series, value: f64) {
     series.push_back(value as f32);
 }
 
-/// `part` of `whole` in percent; 0 where either is unknown.
+/// Returns `part` of `whole` in percent, or 0 if either is unknown.
 pub fn percent(part: Option<f64>, whole: Option<f64>) -> f64 {
     match (part, whole) {
         (Some(part), Some(whole)) if whole > 0.0 => (part / whole * 100.0).clamp(0.0, 100.0),
@@ -35,12 +35,12 @@ pub fn percent(part: Option<f64>, whole: Option<f64>) -> f64 {
 }
 
 impl History {
-    /// Adds one look.
+    /// Adds a sample.
     pub fn add(&mut self, sample: &Sample) {
         let host = &sample.host;
         push(&mut self.host[0], host.utilization.unwrap_or(0.0));
         push(&mut self.host[1], percent(Some(host.memory_used as f64), Some(host.memory_total as f64)));
-        // A GPU that fell off the bus does not come back under its number.
+        // Drops the history of GPUs that disappeared from the bus.
         self.gpus.retain(|index, _| sample.gpus.iter().any(|gpu| gpu.index == *index));
         for gpu in &sample.gpus {
             let series = self.gpus.entry(gpu.index).or_default();
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_days_samples_take_no_more_memory_than_ten_minutes() {
+    fn samples_of_a_day_take_no_more_memory_than_ten_minutes() {
         let gpu = crate::sample::Gpu { utilization: Some(50), ..Default::default() };
         let sample = Sample { gpus: vec![gpu], ..Sample::default() };
         let mut history = History::default();

@@ -1,22 +1,22 @@
-//! CPU, memory and processes, from `/proc`. Elsewhere than on Linux little is known.
+//! CPU, memory and processes, read from `/proc`. On other systems than Linux little is known.
 
 use std::collections::HashMap;
 use std::fs;
 
 use crate::sample::Host;
 
-/// Remembers the last reading, since `/proc` counts from the start.
+/// Remembers the last reading, because `/proc` counts since the system started.
 #[derive(Default)]
 pub(crate) struct Reader {
-    /// Busy and all ticks of the machine.
+    /// Busy ticks and all ticks of the machine.
     last: Option<[u64; 2]>,
-    /// Ticks of each process that was asked for.
+    /// Ticks of each process that was read.
     processes: HashMap<u32, u64>,
-    /// Ticks of the whole machine between the last two readings, for one core.
+    /// Ticks of one core between the last two readings.
     elapsed: f64,
 }
 
-/// What `/proc` says of one process.
+/// A process as `/proc` describes it.
 pub(crate) struct HostProcess {
     pub(crate) name: String,
     /// Percent of one core since the last reading.
@@ -70,10 +70,10 @@ impl Reader {
         }
     }
 
-    /// The process of that number, where there is one that may be read.
+    /// Reads a process. `None` if it does not exist or may not be read.
     pub(crate) fn process(&mut self, pid: u32) -> Option<HostProcess> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name stands in brackets and may hold anything.
+        // The name is in parentheses and may contain any character.
         let (before, after) = (stat.find('(')?, stat.rfind(')')?);
         let fields: Vec<&str> = stat[after + 1..].split_whitespace().collect();
         let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
@@ -89,14 +89,14 @@ impl Reader {
         Some(HostProcess { name, cpu, memory: pages.map(|pages| pages * page_bytes()) })
     }
 
-    /// Forgets processes that are not in sight any more.
+    /// Forgets all processes but these.
     pub(crate) fn keep(&mut self, pids: &[u32]) {
         self.processes.retain(|pid, _| pids.contains(pid));
     }
 }
 
 fn page_bytes() -> u64 {
-    // SAFETY: it takes a number and answers one.
+    // SAFETY: `sysconf` takes a number and returns one.
     u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 

@@ -1,7 +1,7 @@
-//! What the machine does now: samples of GPUs, host and processes, a terminal monitor, and the local web page with
-//! calculator, monitor and viewer of profiles; and what a profile of our own says of a program.
+//! Observes the machine: samples of GPUs, host and processes, a terminal monitor, a local web page with calculator,
+//! monitor and profile viewer, and reports of profiles.
 //!
-//! Architecture invariant: this crate looks and never computes; it starts no CUDA.
+//! Architecture invariant: this crate only observes. It runs no arrays and does not initialize CUDA.
 
 pub mod history;
 mod host;

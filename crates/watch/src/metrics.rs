@@ -1,4 +1,4 @@
-//! A sample for Prometheus, in its text format.
+//! Samples in the text format of Prometheus.
 
 use std::fmt::Write;
 
@@ -7,9 +7,9 @@ use crate::sample::{Gpu, Process, Sample};
 /// The content type of the format.
 pub const TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
+/// A metric of each GPU: name, type, help, value.
 type GpuMetric = (&'static str, &'static str, &'static str, fn(&Gpu) -> Option<f64>);
 
-/// Name, kind, help, value.
 const GPU: [GpuMetric; 18] = [
     ("gpu_utilization_ratio", "gauge", "Part of the time in which a kernel ran", |g| {
         g.utilization.map(|p| f64::from(p) / 100.0)
@@ -41,9 +41,10 @@ const GPU: [GpuMetric; 18] = [
     }),
 ];
 
-type OfProcess = (&'static str, &'static str, fn(&Process) -> Option<f64>);
+/// A metric of each process: name, help, value.
+type ProcessMetric = (&'static str, &'static str, fn(&Process) -> Option<f64>);
 
-const PROCESS: [OfProcess; 5] = [
+const PROCESS: [ProcessMetric; 5] = [
     ("process_gpu_memory_bytes", "Device memory of a process, as the driver counts", |p| p.memory.map(|n| n as f64)),
     ("process_gpu_utilization_ratio", "Part of the GPU that a process uses", |p| {
         p.utilization.map(|u| f64::from(u) / 100.0)
@@ -57,12 +58,12 @@ const PROCESS: [OfProcess; 5] = [
     ("process_allocated_peak_bytes", "The most that was allocated", |p| p.own.map(|own| own.peak as f64)),
 ];
 
-/// A label's value: the format has three letters that must be escaped.
+/// Returns a label's value with the three characters escaped that the format requires.
 fn label(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// The sample as one page of metrics.
+/// Returns a sample as a page of metrics.
 pub fn page(sample: &Sample) -> String {
     let mut out = String::new();
     let mut family = |name: &str, kind: &str, help: &str, lines: Vec<(String, f64)>| {
@@ -95,7 +96,7 @@ pub fn page(sample: &Sample) -> String {
             Some((format!("{{pid=\"{}\",gpu=\"{gpu}\"}}", process.pid), value(process)?))
         };
         let mut lines: Vec<(String, f64)> = sample.processes.iter().filter_map(line).collect();
-        // Two containers may each have a process of that number, and a series must be there once.
+        // Processes in two containers may have the same id, but a series may appear only once.
         let mut seen = std::collections::HashSet::new();
         lines.retain(|(labels, _)| seen.insert(labels.clone()));
         family(name, "gauge", help, lines);

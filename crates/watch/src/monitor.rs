@@ -1,4 +1,4 @@
-//! Puts together what driver, system and our own processes say.
+//! Combines what the driver, the system and processes that use Cuprous report.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,23 +8,23 @@ use crate::nvml::GpuProcess;
 use crate::sample::{Own, Process, Sample};
 use crate::{host, nvml};
 
-/// Takes samples. Rates are those since its last one.
+/// Takes samples. Rates are those since the last sample.
 pub struct Monitor {
     host: host::Reader,
     nvml: Result<nvml::Reader, String>,
-    /// Why CUDA cannot work here, where the caller knows.
+    /// Why CUDA does not work, if the caller knows.
     reason: Option<String>,
 }
 
 impl Monitor {
-    /// `reason` says why CUDA cannot work here, if it is known.
+    /// Creates a monitor. `reason` says why CUDA does not work, if it is known.
     pub fn new(reason: Option<String>) -> Monitor {
         let mut host = host::Reader::default();
         host.host();
         Monitor { host, nvml: nvml::Reader::open(), reason }
     }
 
-    /// One look.
+    /// Takes a sample.
     pub fn sample(&mut self) -> Sample {
         let mut sample = Sample {
             time: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |t| t.as_secs_f64()),
@@ -54,7 +54,8 @@ impl Monitor {
     }
 
     fn processes(&mut self, running: Vec<nvml::GpuProcess>, sample: &Sample) -> Vec<Process> {
-        // Whether the row's number means that process here: the driver's do, ours do in the same container.
+        // The bool is true if the row's id is valid in this namespace. The driver's ids are; those that processes
+        // publish are only in the same container.
         let mut rows: Vec<(Process, bool)> = running
             .into_iter()
             .map(|process| {
@@ -104,7 +105,7 @@ impl Monitor {
     }
 }
 
-/// The device's own name as NVML writes it.
+/// Formats a UUID as NVML does.
 fn uuid_text(uuid: &[u8; 16]) -> String {
     let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("GPU-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_machine_is_seen_without_a_gpu() {
+    fn a_machine_without_a_gpu_is_sampled() {
         let mut monitor = Monitor::new(Some("it was taken out".into()));
         let sample = monitor.sample();
         assert!(sample.host.memory_total > sample.host.memory_used && sample.host.cores > 0, "{:?}", sample.host);

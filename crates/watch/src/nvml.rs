@@ -1,4 +1,4 @@
-//! What NVIDIA's management library tells of each GPU.
+//! Reads each GPU's state from NVIDIA's management library (NVML).
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ use nvml_wrapper::{Device, Nvml};
 
 use crate::sample::{Gpu, Link, Pcie};
 
-/// Why a clock is held down, in words. That an idle GPU clocks low is no news.
+/// The reasons for a reduced clock, as text. Idleness is not listed.
 const REASONS: [(ThrottleReasons, &str); 8] = [
     (ThrottleReasons::SW_POWER_CAP, "power limit"),
     (ThrottleReasons::HW_THERMAL_SLOWDOWN, "too hot (hardware)"),
@@ -25,12 +25,13 @@ const REASONS: [(ThrottleReasons, &str); 8] = [
     (ThrottleReasons::DISPLAY_CLOCK_SETTING, "display"),
 ];
 
-/// Data over all links since the driver was loaded, in KiB: sent, received (`NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_*`).
+/// Fields with the data over all links since the driver was loaded, in KiB: sent, received
+/// (`NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_*`).
 const LINK_COUNTERS: [FieldId; 2] = [FieldId(138), FieldId(139)];
-/// More links than any GPU has.
-const LINKS: u32 = 24;
+/// The number of links to query, more than any GPU has.
+const MAX_LINKS: u32 = 24;
 
-/// A process as NVML lists it: GPU, number, bytes, percent.
+/// A process on a GPU, as NVML lists it.
 pub(crate) struct GpuProcess {
     pub(crate) gpu: u32,
     pub(crate) pid: u32,
@@ -39,7 +40,7 @@ pub(crate) struct GpuProcess {
     pub(crate) name: Option<String>,
 }
 
-/// The open library.
+/// The loaded library.
 pub(crate) struct Reader {
     nvml: Nvml,
     driver: Option<String>,
@@ -51,11 +52,13 @@ impl Reader {
     /// Opens NVML.
     ///
     /// # Errors
-    /// Why it does not work, in words.
+    /// Why NVML cannot be used, as a sentence.
     pub(crate) fn open() -> Result<Reader, String> {
-        // `libnvidia-ml.so`, which the crate asks for by itself, is there on machines of developers only.
+        // The crate's default, `libnvidia-ml.so`, exists only where development packages are installed.
         let nvml = Nvml::builder().lib_path(OsStr::new("libnvidia-ml.so.1")).init().map_err(|error| match error {
-            NvmlError::LibloadingError(_) => "NVIDIA's management library (libnvidia-ml.so.1) is not there".to_owned(),
+            NvmlError::LibloadingError(_) => {
+                "NVIDIA's management library (libnvidia-ml.so.1) is not installed".to_owned()
+            }
             other => format!("NVIDIA's management library says: {other}"),
         })?;
         let driver = nvml.sys_driver_version().ok();
@@ -66,21 +69,22 @@ impl Reader {
         self.driver.clone()
     }
 
-    /// All GPUs and what runs on them. Each GPU's slot is watched for 40 ms, hence all at once.
+    /// Reads all GPUs and the processes on them. Measuring PCI Express traffic takes 40 ms for each GPU, so all are
+    /// read in parallel.
     ///
     /// # Errors
-    /// NVML does not answer any more, in words.
+    /// Why NVML fails now, as a sentence.
     pub(crate) fn read(&mut self) -> Result<(Vec<Gpu>, Vec<GpuProcess>), String> {
         let count = self.nvml.device_count().map_err(|e| format!("NVIDIA's management library says: {e}"))?;
         let nvml = &self.nvml;
-        let mut seen: Vec<_> = std::thread::scope(|scope| {
-            let look = |index| move || nvml.device_by_index(index).ok().map(|device| read_device(&device, index));
-            let threads: Vec<_> = (1..count).map(|index| scope.spawn(look(index))).collect();
-            let first = (count > 0).then(look(0));
+        let mut readings: Vec<_> = std::thread::scope(|scope| {
+            let read = |index| move || nvml.device_by_index(index).ok().map(|device| read_device(&device, index));
+            let threads: Vec<_> = (1..count).map(|index| scope.spawn(read(index))).collect();
+            let first = (count > 0).then(read(0));
             let others = threads.into_iter().map(|thread| thread.join().ok().flatten());
             std::iter::once(first.flatten()).chain(others).flatten().collect()
         });
-        for (gpu, counters, _) in &mut seen {
+        for (gpu, counters, _) in &mut readings {
             let Some(now) = counters.take() else { continue };
             let at = Instant::now();
             let Some((then, before)) = self.links.insert(gpu.index, (now, at)) else { continue };
@@ -88,7 +92,7 @@ impl Reader {
             gpu.nvlink_rates = Some([0, 1].map(|way| now[way].saturating_sub(then[way]) as f64 * 1024.0 / passed));
         }
         let (mut gpus, mut processes) = (Vec::new(), Vec::new());
-        for (gpu, _, mut running) in seen {
+        for (gpu, _, mut running) in readings {
             for process in &mut running {
                 process.name = self.nvml.sys_process_name(process.pid, 256).ok();
             }
@@ -99,7 +103,7 @@ impl Reader {
     }
 }
 
-/// `NVML_VALUE_NOT_AVAILABLE` where a number is meant.
+/// Returns the value unless it is `NVML_VALUE_NOT_AVAILABLE`.
 fn known(value: u64) -> Option<u64> {
     (value != u64::MAX && value != u64::from(u32::MAX)).then_some(value)
 }
@@ -136,7 +140,7 @@ fn read_device(device: &Device<'_>, index: u32) -> (Gpu, Option<[u64; 2]>, Vec<G
             sent: rate(PcieUtilCounter::Send),
             received: rate(PcieUtilCounter::Receive),
         },
-        nvlink: (0..LINKS)
+        nvlink: (0..MAX_LINKS)
             .map_while(|link| {
                 let link = device.link_wrapper_for(link);
                 let active = link.is_active().ok()?;
@@ -178,7 +182,7 @@ fn running(device: &Device<'_>, gpu: u32) -> Vec<GpuProcess> {
             UsedGpuMemory::Used(bytes) => known(bytes),
             UsedGpuMemory::Unavailable => None,
         };
-        // Percentages of samples that are no percentages were seen on idle GPUs.
+        // On idle GPUs, NVML was seen to return percentages above 100.
         let utilization = busy.get(&process.pid).copied().filter(|&percent| percent <= 100);
         found.push(GpuProcess { gpu, pid: process.pid, memory, utilization, name: None });
     }

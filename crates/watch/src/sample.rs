@@ -1,19 +1,19 @@
-//! One look at the machine. What a device does not tell is `None`, never zero.
+//! Samples of the machine. A figure that a device does not report is `None`, not zero.
 
 use serde::Serialize;
 
-/// All that is seen at one moment.
+/// The state of the machine at one moment.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Sample {
     /// Seconds since 1970.
     pub time: f64,
-    /// The machine around the GPUs.
+    /// CPU and memory.
     pub host: Host,
     /// NVIDIA's driver, such as `580.95.05`.
     pub driver: Option<String>,
     /// The GPUs, in the order of the PCI bus.
     pub gpus: Vec<Gpu>,
-    /// Why there are none, in a sentence.
+    /// Why there are no GPUs, as a sentence.
     pub no_gpu: Option<String>,
     /// Processes on GPUs, and those that use Cuprous.
     pub processes: Vec<Process>,
@@ -24,7 +24,7 @@ pub struct Sample {
 pub struct Host {
     /// Its name.
     pub name: String,
-    /// The CPU's.
+    /// The CPU's name.
     pub cpu: String,
     /// Logical cores.
     pub cores: usize,
@@ -32,27 +32,27 @@ pub struct Host {
     pub utilization: Option<f64>,
     /// Bytes in use.
     pub memory_used: u64,
-    /// Bytes there are.
+    /// Bytes of memory.
     pub memory_total: u64,
     /// Runnable tasks on average over 1, 5 and 15 minutes.
     pub load: Option<[f64; 3]>,
 }
 
-/// One GPU. Bytes, percent, watts, degrees Celsius, MHz, bytes a second.
+/// One GPU. Units are bytes, percent, watts, degrees Celsius, MHz and bytes per second.
 #[derive(Clone, Debug, Default, Serialize)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Gpu {
     pub index: u32,
     pub name: String,
     pub uuid: String,
-    /// Part of the time in which a kernel ran.
+    /// Share of the time in which a kernel ran.
     pub utilization: Option<u32>,
-    /// Part of the time in which its memory was read or written.
+    /// Share of the time in which its memory was read or written.
     pub memory_busy: Option<u32>,
     pub memory_used: Option<u64>,
     pub memory_total: Option<u64>,
     pub temperature: Option<u32>,
-    /// From there on it slows down.
+    /// The temperature from which on the GPU slows down.
     pub temperature_limit: Option<u32>,
     pub power: Option<f64>,
     pub power_limit: Option<f64>,
@@ -61,17 +61,17 @@ pub struct Gpu {
     pub clock_limit: Option<u32>,
     pub memory_clock: Option<u32>,
     pub memory_clock_limit: Option<u32>,
-    /// Why its clock is not at the limit.
+    /// Why the clock is below its limit.
     pub throttled_by: Vec<&'static str>,
     pub pcie: Pcie,
     pub nvlink: Vec<Link>,
-    /// Bytes a second over all links, out and in.
+    /// Bytes per second over all links, sent and received.
     pub nvlink_rates: Option<[f64; 2]>,
     /// Joules since the driver was loaded.
     pub energy: Option<f64>,
 }
 
-/// The slot.
+/// The PCI Express slot.
 #[derive(Clone, Debug, Default, Serialize)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Pcie {
@@ -79,9 +79,9 @@ pub struct Pcie {
     pub generation_limit: Option<u32>,
     pub width: Option<u32>,
     pub width_limit: Option<u32>,
-    /// Bytes a second from the GPU.
+    /// Bytes per second from the GPU.
     pub sent: Option<f64>,
-    /// Bytes a second to the GPU.
+    /// Bytes per second to the GPU.
     pub received: Option<f64>,
 }
 
@@ -93,16 +93,16 @@ pub struct Link {
     pub version: Option<u32>,
 }
 
-/// A process on a GPU or with Cuprous in it; on two GPUs it is there twice.
+/// A process that uses a GPU or Cuprous. A process on two GPUs is listed twice.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Process {
-    /// Its number; that inside its container where only it itself tells of it.
+    /// Its id. If only the process itself reports it, this is the id in its container.
     pub pid: u32,
-    /// Which GPU; none for the CPU.
+    /// The GPU, or `None` for the CPU.
     pub gpu: Option<u32>,
     /// Its command line.
     pub name: String,
-    /// Bytes on the GPU, as the driver counts.
+    /// Bytes on the GPU, as counted by the driver.
     pub memory: Option<u64>,
     /// Percent of the GPU.
     pub utilization: Option<u32>,
@@ -110,7 +110,7 @@ pub struct Process {
     pub cpu: Option<f64>,
     /// Bytes of the host's memory.
     pub host_memory: Option<u64>,
-    /// What it says of itself, if it uses Cuprous.
+    /// Memory as Cuprous counts it, if the process uses Cuprous.
     pub own: Option<Own>,
 }
 
@@ -119,8 +119,8 @@ pub struct Process {
 pub struct Own {
     /// In arrays.
     pub allocated: u64,
-    /// Taken of the device.
+    /// Allocated from the device.
     pub reserved: u64,
-    /// The most that was allocated.
+    /// The largest number of bytes in arrays so far.
     pub peak: u64,
 }

@@ -1,4 +1,4 @@
-//! The monitor's picture, drawn from samples alone, so that tests can look at it.
+//! Draws the terminal monitor. It depends only on samples, so that tests can check it.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -10,25 +10,25 @@ use crate::history::{History, Series, percent};
 use crate::sample::{Gpu, Process, Sample};
 use crate::text::{COLUMNS, cells, host, links, or_dash, part, state};
 
-/// What the user has chosen, and the table's place.
+/// The user's choices, and the state of the table.
 pub struct View {
-    /// The column by which processes are sorted, as in [`COLUMNS`].
+    /// The index in [`COLUMNS`] by which processes are sorted.
     pub sort: usize,
-    /// Smallest first.
+    /// Sorts in ascending order.
     pub rising: bool,
-    /// Only processes whose line has this text.
+    /// Shows only processes whose line contains this text.
     pub filter: String,
     /// The filter is being typed.
     pub typing: bool,
-    /// Samples are not taken.
+    /// Sampling is paused.
     pub paused: bool,
     /// Seconds between samples.
     pub interval: f64,
-    /// The selected row.
+    /// The scroll position and the selected row.
     pub table: TableState,
-    /// The first GPU that is shown, where they do not all fit.
+    /// The first GPU that is shown if not all fit.
     pub first_gpu: usize,
-    /// Colors may be used.
+    /// Uses colors.
     pub color: bool,
 }
 
@@ -48,13 +48,13 @@ impl Default for View {
     }
 }
 
-/// The processes that pass the filter, in order.
+/// Returns the processes that pass the filter, sorted.
 pub fn chosen<'a>(sample: &'a Sample, view: &View) -> Vec<&'a Process> {
-    let wanted = view.filter.to_lowercase();
+    let filter = view.filter.to_lowercase();
     let mut rows: Vec<&Process> = sample
         .processes
         .iter()
-        .filter(|process| wanted.is_empty() || cells(process).join(" ").to_lowercase().contains(&wanted))
+        .filter(|process| filter.is_empty() || cells(process).join(" ").to_lowercase().contains(&filter))
         .collect();
     let key = |process: &Process| -> f64 {
         let bytes = |n: Option<u64>| n.map_or(-1.0, |n| n as f64);
@@ -76,15 +76,15 @@ pub fn chosen<'a>(sample: &'a Sample, view: &View) -> Vec<&'a Process> {
     rows
 }
 
-/// Lines that a GPU takes.
+/// The number of lines for a GPU.
 const GPU_LINES: u16 = 6;
 
 /// Draws everything.
 pub fn draw(frame: &mut Frame<'_>, sample: &Sample, history: &History, view: &mut View) {
     let area = frame.area();
-    // The table keeps a third of a small screen, and at least its head.
-    let room = (area.height.saturating_sub(6) * 2 / 3 / GPU_LINES).max(1) as usize;
-    let shown = sample.gpus.len().min(room);
+    // On a small screen the process table keeps a third of the height, and at least its header.
+    let max_shown = (area.height.saturating_sub(6) * 2 / 3 / GPU_LINES).max(1) as usize;
+    let shown = sample.gpus.len().min(max_shown);
     view.first_gpu = view.first_gpu.min(sample.gpus.len() - shown);
     let middle = if sample.gpus.is_empty() { 2 } else { GPU_LINES * shown as u16 };
     let parts = [Constraint::Length(3), Constraint::Length(middle), Constraint::Min(3), Constraint::Length(1)];
@@ -106,7 +106,7 @@ fn dim(view: &View) -> Style {
     if view.color { Style::new().fg(Color::DarkGray) } else { Style::new() }
 }
 
-/// Green, yellow, red.
+/// Returns green, yellow or red.
 fn heat(view: &View, percent: f64) -> Style {
     let color = match percent {
         p if p < 60.0 => Color::Green,
@@ -121,7 +121,7 @@ fn gauge(frame: &mut Frame<'_>, area: Rect, view: &View, label: String, percent:
     frame.render_widget(LineGauge::default().ratio(ratio).label(label).filled_style(heat(view, percent)), area);
 }
 
-/// The newest readings that fit, the newest at the right.
+/// Draws the newest readings that fit, the newest at the right.
 fn graph(frame: &mut Frame<'_>, area: Rect, series: Option<&Series>, style: Style) {
     let Some(series) = series else { return };
     let width = area.width as usize;
@@ -136,14 +136,14 @@ fn draw_host(frame: &mut Frame<'_>, area: Rect, sample: &Sample, history: &Histo
     let driver = sample.driver.as_ref().map_or(String::new(), |version| format!(", driver {version}"));
     let line = format!("{}{driver}. {}", sample.host.name, host(&sample.host));
     frame.render_widget(Paragraph::new(line).style(Style::new().add_modifier(Modifier::BOLD)), title);
-    let halves = Layout::horizontal([Constraint::Percentage(50); 2]).spacing(2);
-    let [left, right] = halves.areas(bars);
+    let columns = Layout::horizontal([Constraint::Percentage(50); 2]).spacing(2);
+    let [left, right] = columns.areas(bars);
     let busy = sample.host.utilization.unwrap_or(0.0);
     gauge(frame, left, view, format!("CPU {busy:>3.0}%"), busy);
     let memory = percent(Some(sample.host.memory_used as f64), Some(sample.host.memory_total as f64));
     let used = part(Some(sample.host.memory_used), Some(sample.host.memory_total));
     gauge(frame, right, view, format!("RAM {used}"), memory);
-    let [left, right] = halves.areas(graphs);
+    let [left, right] = columns.areas(graphs);
     graph(frame, left, Some(&history.host[0]), heat(view, busy));
     graph(frame, right, Some(&history.host[1]), heat(view, memory));
 }
@@ -153,17 +153,17 @@ fn draw_gpu(frame: &mut Frame<'_>, area: Rect, gpu: &Gpu, history: &History, vie
     let inside = block.inner(area);
     frame.render_widget(block, area);
     let [bars, graphs, more, first, second] = Layout::vertical([Constraint::Length(1); 5]).areas(inside);
-    let halves = Layout::horizontal([Constraint::Percentage(50); 2]).spacing(2);
-    let [left, right] = halves.areas(bars);
+    let columns = Layout::horizontal([Constraint::Percentage(50); 2]).spacing(2);
+    let [left, right] = columns.areas(bars);
     let busy = gpu.utilization.map_or(0.0, f64::from);
     gauge(frame, left, view, format!("GPU {:>4}", or_dash(gpu.utilization, "%")), busy);
     let memory = percent(gpu.memory_used.map(|n| n as f64), gpu.memory_total.map(|n| n as f64));
     gauge(frame, right, view, format!("MEM {}", part(gpu.memory_used, gpu.memory_total)), memory);
     let series = history.gpus.get(&gpu.index);
-    let [left, right] = halves.areas(graphs);
+    let [left, right] = columns.areas(graphs);
     graph(frame, left, series.map(|s| &s[0]), heat(view, busy));
     graph(frame, right, series.map(|s| &s[1]), heat(view, memory));
-    let [left, right] = halves.areas(more);
+    let [left, right] = columns.areas(more);
     let power = percent(gpu.power, gpu.power_limit);
     gauge(frame, left, view, format!("PWR {:>3.0}%", power), power);
     let hot = percent(gpu.temperature.map(f64::from), gpu.temperature_limit.map(f64::from));
@@ -178,7 +178,7 @@ fn draw_processes(frame: &mut Frame<'_>, area: Rect, sample: &Sample, view: &mut
     let of =
         if rows.len() < sample.processes.len() { format!(" of {}", sample.processes.len()) } else { String::new() };
     let block = Block::new().borders(Borders::TOP).title(format!(" {}{of} processes ", rows.len()));
-    let heads = COLUMNS.iter().enumerate().map(|(at, name)| {
+    let headers = COLUMNS.iter().enumerate().map(|(at, name)| {
         let mark = match (at == view.sort, view.rising) {
             (false, _) => "",
             (true, true) => "^",
@@ -193,7 +193,7 @@ fn draw_processes(frame: &mut Frame<'_>, area: Rect, sample: &Sample, view: &mut
         Row::new(cells(process)).style(style)
     });
     let table = Table::new(body, widths)
-        .header(Row::new(heads).style(Style::new().add_modifier(Modifier::UNDERLINED)))
+        .header(Row::new(headers).style(Style::new().add_modifier(Modifier::UNDERLINED)))
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED))
         .block(block);
     if view.table.selected().is_some_and(|at| at >= rows.len()) {

@@ -111,7 +111,7 @@ fn without_a_gpu_it_says_why() {
     assert!(picture(&sample, &mut View::default(), 80, 24).contains("No GPU is shown: there is none."));
 }
 
-/// Whatever the size of the terminal, and however many GPUs: a picture, and no panic.
+/// Drawing never panics, for any size of the terminal and any number of GPUs.
 #[test]
 fn any_size_is_drawn() {
     let one = machine();

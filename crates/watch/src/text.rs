@@ -1,10 +1,10 @@
-//! Figures for people, and a sample as plain text.
+//! Formats figures, and samples as plain text.
 
 use std::io::{self, Write};
 
 use crate::sample::{Gpu, Host, Process, Sample};
 
-/// Bytes with three digits: `1.50 GiB`.
+/// Formats bytes with three digits: `1.50 GiB`.
 pub fn bytes(n: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = n as f64;
@@ -17,12 +17,12 @@ pub fn bytes(n: u64) -> String {
     format!("{value:.digits$} {}", units[unit])
 }
 
-/// A figure with its unit, or a dash.
+/// Formats a figure with its unit, or a dash if it is unknown.
 pub fn or_dash(value: Option<impl std::fmt::Display>, unit: &str) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value}{unit}"))
 }
 
-/// `used / total`.
+/// Formats `used / total`.
 pub fn part(used: Option<u64>, total: Option<u64>) -> String {
     format!("{} / {}", or_dash(used.map(bytes), ""), or_dash(total.map(bytes), ""))
 }
@@ -32,7 +32,7 @@ fn rates(label: &str, out_in: [Option<f64>; 2]) -> String {
     format!("{label} out {} in {}", rate(out_in[0]), rate(out_in[1]))
 }
 
-/// Host in one line.
+/// Formats the host in one line.
 pub fn host(host: &Host) -> String {
     let cpu = or_dash(host.utilization.map(|u| format!("{u:.0}")), "%");
     let memory = part(Some(host.memory_used), Some(host.memory_total));
@@ -41,7 +41,7 @@ pub fn host(host: &Host) -> String {
     format!("{}: {} cores, {cpu} busy, memory {memory}{load}", host.cpu, host.cores)
 }
 
-/// What a GPU draws and how hot and fast it is, in one line.
+/// Formats temperature, power and clocks of a GPU in one line.
 pub fn state(gpu: &Gpu) -> String {
     let held =
         if gpu.throttled_by.is_empty() { String::new() } else { format!(", held by: {}", gpu.throttled_by.join(", ")) };
@@ -58,7 +58,7 @@ pub fn state(gpu: &Gpu) -> String {
     )
 }
 
-/// How a GPU is connected, in one line.
+/// Formats the connections of a GPU in one line.
 pub fn links(gpu: &Gpu) -> String {
     let pcie = &gpu.pcie;
     let mut text = format!(
@@ -83,10 +83,10 @@ pub fn links(gpu: &Gpu) -> String {
     text
 }
 
-/// The columns of a process.
+/// The columns of the process table.
 pub const COLUMNS: [&str; 9] = ["pid", "gpu", "memory", "allocated", "reserved", "gpu %", "cpu %", "host", "command"];
 
-/// The cells of a process, as in [`COLUMNS`].
+/// Returns the cells of a process, in the order of [`COLUMNS`].
 pub fn cells(process: &Process) -> [String; 9] {
     [
         process.pid.to_string(),
@@ -101,10 +101,10 @@ pub fn cells(process: &Process) -> [String; 9] {
     ]
 }
 
-/// A sample as lines of text.
+/// Writes a sample as lines of text.
 ///
 /// # Errors
-/// Whatever the writer says.
+/// The error of the writer.
 pub fn write(out: &mut dyn Write, sample: &Sample) -> io::Result<()> {
     writeln!(out, "{}", host(&sample.host))?;
     if let Some(why) = &sample.no_gpu {

@@ -1,4 +1,4 @@
-//! The terminal monitor's loop: keys, samples, pictures.
+//! The terminal monitor: handles keys, takes samples, draws the screen.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::sample::Sample;
 use crate::screen::{View, draw};
 use crate::text::COLUMNS;
 
-/// Shows the monitor until its user has seen enough.
+/// Shows the monitor until the user quits.
 ///
 /// # Errors
 /// The terminal cannot be used.
@@ -33,7 +33,7 @@ fn show(terminal: &mut ratatui::DefaultTerminal, monitor: &mut Monitor, mut view
             return Ok(());
         }
         if event::poll(Duration::ZERO)? {
-            // Several keys may have come, as when text is pasted.
+            // Several keys may be pending, as after pasting text.
             loop {
                 if let Event::Key(key) = event::read()?
                     && key.kind != KeyEventKind::Release
@@ -56,17 +56,17 @@ fn show(terminal: &mut ratatui::DefaultTerminal, monitor: &mut Monitor, mut view
     }
 }
 
-/// Waits for a key, a signal or the time; false where the terminal is gone, on which the events' own waiting would spin.
+/// Waits for a key, a signal or the timeout. Returns false if the terminal is gone, for which `event::poll` would spin.
 fn wait_for_key(time: Duration) -> bool {
     let mut input = libc::pollfd { fd: libc::STDIN_FILENO, events: libc::POLLIN, revents: 0 };
-    // Rounded up, so that the last millisecond is no loop.
+    // Rounded up, so that the last millisecond is not a busy loop.
     let time = i32::try_from(time.as_millis() + 1).unwrap_or(i32::MAX);
-    // SAFETY: it reads and writes one struct.
+    // SAFETY: `poll` reads and writes one struct.
     unsafe { libc::poll(&raw mut input, 1, time) };
     input.revents & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) == 0
 }
 
-/// What a key does; true where it ends the monitor.
+/// Handles a key. Returns true if it quits the monitor.
 pub fn press(key: KeyEvent, view: &mut View, sample: &Sample) -> bool {
     if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
         return true;

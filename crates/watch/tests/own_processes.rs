@@ -1,4 +1,4 @@
-//! What a process tells of itself is found by monitors. One test alone: the environment is read once a process.
+//! Monitors find what a process publishes. There is only one test, because a process reads the environment once.
 
 use cuprous_core::presence::{self, Device};
 use cuprous_watch::Monitor;
@@ -7,7 +7,7 @@ use cuprous_watch::Monitor;
 #[cfg(target_os = "linux")]
 fn a_process_finds_itself() {
     let folder = std::env::temp_dir().join(format!("cuprous-presence-{}", std::process::id()));
-    // SAFETY: the only thread that reads or writes the environment.
+    // SAFETY: no other thread reads or writes the environment.
     unsafe { std::env::set_var("CUPROUS_RUNTIME_DIR", &folder) };
     let [cpu, gpu] = [Device::Cpu, Device::Cuda(3, [7; 16])].map(presence::counters);
     cpu.add_reserved(100);
@@ -23,7 +23,7 @@ fn a_process_finds_itself() {
     assert_eq!(rows, [(None, own.pid), (Some(3), own.pid)]);
     assert!(sample.processes.iter().all(|row| row.host_memory.is_some_and(|bytes| bytes > 0)));
 
-    // Rubbish beside it is passed over, and a dead process's page removed.
+    // Invalid files are skipped, and the page of a process that ended is removed.
     std::fs::write(folder.join("1-1"), [0; 4096]).unwrap();
     assert_eq!(presence::processes().len(), 1);
     assert!(!folder.join("1-1").exists());

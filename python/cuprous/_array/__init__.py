@@ -1,1 +1,1 @@
-"""What Python gives the native array type: methods, attributes, and the protocols of other libraries."""
+"""The parts of the native array type that are written in Python: methods, attributes, other libraries' protocols."""

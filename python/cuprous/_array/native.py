@@ -1,6 +1,6 @@
-"""What the native types take from Python: hooks, and the methods and attributes of `ndarray` and `ufunc`.
+"""Hooks, methods and attributes that Python gives to the native types `ndarray` and `ufunc`.
 
-`register` gives them to the types once, when the package is imported.
+`register` is called once, when the package is imported.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from cuprous._ufuncs.at import at
 
 
 class _Truth(int):
-    """True or False, which is also called: an attribute here, a method of Numba's arrays."""
+    """True or False that can also be called: an attribute here, a method of Numba's arrays."""
 
     __slots__ = ()
 
@@ -136,7 +136,7 @@ UFUNC_ATTRIBUTES: dict[str, Any] = {
     "__repr__": lambda self: f"<ufunc '{self.__name__}'>",
 }
 
-#: What the native types call for the cases that they do not handle themselves.
+#: Functions that the native types call for the cases that they do not handle themselves.
 HOOKS: dict[str, Callable[..., Any]] = {
     "buffer": interop.show_memory,
     "compare": operands.compare,

@@ -1,7 +1,7 @@
-"""Libraries with a list of array types of their own: ours goes on it when such a library is imported.
+"""Registration of Cuprous arrays with libraries that keep a list of supported array types, when they are imported.
 
-Most libraries need nothing of the kind: they ask an array for its namespace or call NumPy's protocols. These few look
-the type up in a table that only an import of theirs can fill. Nothing here imports a client.
+Most libraries need no registration: they use the array's namespace or NumPy's protocols. The few listed here look the
+type up in a table that exists only once the library has been imported. Nothing here imports such a library itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import warnings
 from types import ModuleType
 from typing import Any
 
-#: A client's module that holds the table -> ours, whose `register(module)` fills it.
+#: The library's module that holds the table, and the module here whose `register(module)` fills it.
 CLIENTS = {
     "dask.array.backends": "cuprous._clients.for_dask",
     "einops._backends": "cuprous._clients.for_einops",
@@ -20,7 +20,7 @@ CLIENTS = {
 
 
 def register(module: ModuleType) -> None:
-    """Registers our arrays with a client. What goes wrong there is a warning: the client itself works."""
+    """Registers Cuprous arrays with a library. Errors become warnings, as the library itself still works."""
     try:
         importlib.import_module(CLIENTS[module.__name__]).register(module)
     except Exception as error:
@@ -29,10 +29,11 @@ def register(module: ModuleType) -> None:
 
 
 class AfterImport:
-    """A finder for the clients' modules: finds what the others find, and registers with it once it has run."""
+    """An import hook for the libraries' modules: it delegates to the other finders, and registers once the module has
+    run."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """The spec that the other finders give; None for every module that is no client's."""
+        """Returns the spec that the other finders return; None for modules that need no registration."""
         if name not in CLIENTS:
             return None
         others = (finder for finder in sys.meta_path if finder is not self)
@@ -51,8 +52,8 @@ class AfterImport:
 
 
 def install() -> None:
-    """Registers with the clients that are there already, and waits for the others."""
+    """Registers with the libraries that are already imported, and installs the import hook for the others."""
     sys.meta_path.insert(0, AfterImport())
     for name in CLIENTS:
         if name in sys.modules:
-            register(importlib.import_module(name))  # waits for another thread that is importing it
+            register(importlib.import_module(name))  # waits if another thread is importing it

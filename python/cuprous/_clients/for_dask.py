@@ -1,6 +1,6 @@
-"""dask.array's tables for our arrays, and the backend "cuprous" for its creation functions.
+"""Entries for Cuprous arrays in dask.array's tables, and the backend "cuprous" for its creation functions.
 
-Most of dask's work goes through NumPy's protocols. Its count of elements and its percentiles know NumPy's arrays only.
+Most of dask goes through NumPy's protocols, but its element counts and percentiles support only NumPy arrays.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import cuprous
 
 
 class BitGenerator(cuprous.random.Philox4x3210):
-    """Philox with a seed sequence where dask looks for one: each chunk draws from a child of it."""
+    """Philox with a seed sequence in the attribute that dask reads: each chunk draws from a child of it."""
 
     def __init__(self, seed: Any = None) -> None:
         self._seed_seq = seed if isinstance(seed, SeedSequence) else SeedSequence(seed)
@@ -23,15 +23,15 @@ class BitGenerator(cuprous.random.Philox4x3210):
 
 
 def count(x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = "float64") -> Any:
-    """How many elements a fold over `axis` takes together, in the shape of its result."""
-    folded = {i % x.ndim for i in (axis if isinstance(axis, (tuple, list)) else [axis])} if axis is not None else ()
-    axes = range(x.ndim) if axis is None else folded
+    """Returns the number of elements that a reduction over `axis` combines, in the shape of its result."""
+    reduced = {i % x.ndim for i in (axis if isinstance(axis, (tuple, list)) else [axis])} if axis is not None else ()
+    axes = range(x.ndim) if axis is None else reduced
     shape = [1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes]
     return cuprous.full(shape, math.prod(x.shape[i] for i in axes), dtype)
 
 
 def register(backends: Any) -> None:
-    """Fills the tables; `backends` is `dask.array.backends`."""
+    """Fills the tables. `backends` is the module `dask.array.backends`."""
     from dask import config
     from dask.sizeof import sizeof
 
@@ -42,7 +42,7 @@ def register(backends: Any) -> None:
     sizeof.register(cuprous.ndarray, lambda x: x.nbytes)
 
     def creation(name: str, **like: Any) -> Callable[..., Any]:
-        """dask's own function, told to make chunks like ours."""
+        """Returns dask's own creation function, with `like` set so that it creates Cuprous chunks."""
 
         def create(*args: Any, **kwargs: Any) -> Any:
             import dask.array
@@ -53,11 +53,11 @@ def register(backends: Any) -> None:
         return create
 
     class CuprousEntrypoint(backends.ArrayBackendEntrypoint):
-        """What `array.backend` "cuprous" in dask's configuration uses."""
+        """The implementation behind the setting `array.backend: cuprous` in dask's configuration."""
 
         @staticmethod
         def to_backend(data: Any, **kwargs: Any) -> Any:
-            """The chunks on the default device."""
+            """Moves the chunks to the default device."""
             return data if isinstance(data._meta, cuprous.ndarray) else data.map_blocks(cuprous.asarray, **kwargs)
 
         @property

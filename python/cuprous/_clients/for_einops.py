@@ -1,4 +1,4 @@
-"""einops' backend for our arrays. einops finds backends among the subclasses of its own class."""
+"""einops backends for Cuprous arrays and tensors. einops finds backends among the subclasses of its own base class."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import cuprous
 
 
 def register(backends: Any) -> None:
-    """Defines the backend; `backends` is `einops._backends`."""
+    """Defines the backends. `backends` is the module `einops._backends`."""
 
     class CuprousBackend(backends.NumpyBackend):
-        """NumPy's backend with our namespace."""
+        """NumPy's backend with Cuprous's namespace."""
 
         framework_name = "cuprous"
 
@@ -26,7 +26,7 @@ def register(backends: Any) -> None:
             return cuprous.asnumpy(x)
 
     class CuprousTensorBackend(backends.TorchBackend):
-        """PyTorch's backend with our face of it, as soon as that is imported."""
+        """PyTorch's backend for Cuprous tensors, available once `cuprous.torch` is imported."""
 
         framework_name = "cuprous.torch"
 
@@ -36,5 +36,5 @@ def register(backends: Any) -> None:
         def layers(self) -> Any:
             return importlib.import_module("cuprous.torch.einops")
 
-    # Subclasses are held weakly.
+    # Python holds subclasses weakly, so keep a reference.
     backends.CuprousBackend, backends.CuprousTensorBackend = CuprousBackend, CuprousTensorBackend

@@ -1,1 +1,1 @@
-"""What all functions share: arguments, dtypes, conversion, indexing, devices and implicit transfers."""
+"""Shared by all functions: arguments, dtypes, conversion, indexing, devices and implicit transfers."""

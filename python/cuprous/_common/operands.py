@@ -1,4 +1,4 @@
-"""What a function is given beside arrays: scalars, NumPy's arrays and other objects, and the arrays they become."""
+"""Arguments that are not device arrays: scalars, NumPy arrays and other objects, and the arrays that they become."""
 
 from __future__ import annotations
 

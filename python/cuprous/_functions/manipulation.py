@@ -12,7 +12,6 @@ from cuprous._common.arguments import (
     ArrayLike,
     Axes,
     Shape,
-    array,
     as_shape,
     axis_error,
     ndarray,
@@ -21,7 +20,7 @@ from cuprous._common.arguments import (
     operand,
     truth_mask,
 )
-from cuprous._common.arguments import array as _as_array
+from cuprous._common.arguments import array as as_array
 from cuprous._common.arguments import broadcast_shapes as _broadcast_shapes
 from cuprous._common.casting import astype, check_casting, check_rule
 from cuprous._common.convert import convert
@@ -37,7 +36,7 @@ def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: bool | Non
     Raises:
         ValueError: if the sizes differ, or `copy` is False and no view is possible.
     """
-    return array(a).reshape(shape, order=order_letter(order, "CFA", "C"), copy=copy)
+    return as_array(a).reshape(shape, order=order_letter(order, "CFA", "C"), copy=copy)
 
 
 def _memory_order(a: ndarray) -> tuple[int, ...] | None:
@@ -59,7 +58,7 @@ def _memory_order(a: ndarray) -> tuple[int, ...] | None:
 
 def ravel(a: ArrayLike, order: str = "C") -> ndarray:
     """The elements in one dimension; a view where they lie in memory in that order, otherwise a copy."""
-    a = array(a)
+    a = as_array(a)
     order = order_letter(order)
     axes = _memory_order(a) if order == "K" else axis_order(a, order)
     laid = a if axes is None else a.transpose(axes)
@@ -68,7 +67,7 @@ def ravel(a: ArrayLike, order: str = "C") -> ndarray:
 
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ndarray:
     """A view with the axes permuted, reversed by default."""
-    a = array(a)
+    a = as_array(a)
     return a.T if axes is None else a.transpose(tuple(axes))
 
 
@@ -77,7 +76,7 @@ permute_dims = transpose
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ndarray:
     """A view with two axes exchanged."""
-    a = array(a)
+    a = as_array(a)
     i, j = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
     order = list(range(a.ndim))
     order[i], order[j] = j, i
@@ -91,7 +90,7 @@ def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> ndarray:
         ValueError: for another number of places than axes.
         AxisError: for an axis out of bounds.
     """
-    a = array(a)
+    a = as_array(a)
     if source is None or destination is None:
         raise TypeError("'NoneType' object is not iterable")
     sources = normalize_axes(source, a.ndim, "source")
@@ -110,7 +109,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> ndarray:
     Raises:
         AxisError: for an axis or a position out of bounds.
     """
-    a = array(a)
+    a = as_array(a)
     i = normalize_axis(axis, a.ndim)
     stop = start + a.ndim if start < 0 else start
     if not 0 <= stop <= a.ndim:
@@ -124,7 +123,7 @@ def matrix_transpose(x: ArrayLike, /) -> ndarray:
     Raises:
         ValueError: for fewer than two axes.
     """
-    x = array(x)
+    x = as_array(x)
     if x.ndim < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
     return swapaxes(x, -1, -2)
@@ -137,7 +136,7 @@ def expand_dims(a: ArrayLike, axis: Axes) -> ndarray:
         TypeError: for an axis that is no integer.
         AxisError: for one out of bounds, or given twice.
     """
-    a = array(a)
+    a = as_array(a)
     if axis is None:
         raise TypeError("'NoneType' object cannot be interpreted as an integer")
     count = len(axis) if isinstance(axis, (tuple, list)) else 1
@@ -152,7 +151,7 @@ def squeeze(a: ArrayLike, axis: Axes = None) -> ndarray:
     Raises:
         ValueError: if a named axis is longer.
     """
-    a = array(a)
+    a = as_array(a)
     if axis is None:
         dropped = tuple(i for i, n in enumerate(a.shape) if n == 1)
     else:
@@ -170,12 +169,12 @@ def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> ndarray
     Raises:
         ValueError: if the shape does not fit.
     """
-    return _core.broadcast_to(_as_array(array), as_shape(shape))
+    return _core.broadcast_to(as_array(array), as_shape(shape))
 
 
 def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[ndarray, ...]:
     """Views of arrays repeated to their common shape. (There are no subclasses that `subok` could pass on.)"""
-    arrays = [array(a) for a in args]
+    arrays = [as_array(a) for a in args]
     shape = _broadcast_shapes(*(a.shape for a in arrays))
     return tuple(a if a.shape == shape else _core.broadcast_to(a, shape) for a in arrays)
 
@@ -186,7 +185,7 @@ def broadcast_shapes(*args: Shape) -> tuple[int, ...]:
 
 
 def _at_least(arys: tuple[Any, ...], shape_of: Any) -> Any:
-    results = tuple(a.reshape(shape_of(a.shape)) for a in map(array, arys))
+    results = tuple(a.reshape(shape_of(a.shape)) for a in map(as_array, arys))
     return results[0] if len(results) == 1 else results
 
 
@@ -207,7 +206,7 @@ def atleast_3d(*arys: ArrayLike) -> Any:
 
 def flip(m: ArrayLike, axis: Axes = None) -> ndarray:
     """A view with the order of elements along axes (by default all) reversed."""
-    m = array(m)
+    m = as_array(m)
     axes = normalize_axes(axis, m.ndim)
     return m[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(m.ndim))]
 
@@ -218,7 +217,7 @@ def flipud(m: ArrayLike) -> ndarray:
     Raises:
         ValueError: for a 0-d array.
     """
-    m = array(m)
+    m = as_array(m)
     if m.ndim < 1:
         raise ValueError("Input must be >= 1-d.")
     return flip(m, 0)
@@ -230,7 +229,7 @@ def fliplr(m: ArrayLike) -> ndarray:
     Raises:
         ValueError: for fewer than two axes.
     """
-    m = array(m)
+    m = as_array(m)
     if m.ndim < 2:
         raise ValueError("Input must be >= 2-d.")
     return flip(m, 1)
@@ -242,7 +241,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
     Raises:
         ValueError: unless the axes are two different ones of the array.
     """
-    m = array(m)
+    m = as_array(m)
     if len(axes) != 2:
         raise ValueError("len(axes) must be 2.")
     i, j = axes
@@ -264,7 +263,7 @@ def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray
     Raises:
         ValueError: for shifts and axes that do not broadcast to one dimension.
     """
-    a = array(a)
+    a = as_array(a)
     if axis is None:
         return roll(a.reshape(-1), sum(_shifts(shift)), 0).reshape(a.shape)
     axes = (axis,) if not isinstance(axis, Sequence) else tuple(axis)
@@ -305,7 +304,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
     Raises:
         ValueError: for other letters in `trim`.
     """
-    given, filt = filt, array(filt)
+    given, filt = filt, as_array(filt)
     trim = trim.lower()
     if trim not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
@@ -327,7 +326,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
 def resize(a: ArrayLike, new_shape: Shape) -> ndarray:
     """A new array of any shape, filled with repeated copies of the elements."""
     shape = as_shape(new_shape)
-    flat = array(a).reshape(-1)
+    flat = as_array(a).reshape(-1)
     size = 1
     for n in shape:
         size *= n
@@ -432,7 +431,7 @@ def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any 
     """
     check_rule(casting)
     if not isinstance(where, ndarray) and not is_numpy_array(where):
-        where = where is True or astype(array(where), "bool")
+        where = where is True or astype(as_array(where), "bool")
     where = truth_mask(where)
     if not isinstance(dst, ndarray):
         raise TypeError(f"copyto() argument 1 must be a cuprous.ndarray, not {type(dst).__name__}")

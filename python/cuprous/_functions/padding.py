@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common import dtypes
 from cuprous._common.arguments import ArrayLike, ndarray
-from cuprous._common.arguments import array as _as_array
+from cuprous._common.arguments import array as as_array
 from cuprous._common.casting import astype
 from cuprous._common.layout import axis_order, laid_out
 from cuprous._common.operands import is_scalar
@@ -69,7 +69,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
     Raises:
         ValueError: for negative widths, unknown modes and arguments that the mode does not have.
     """
-    a = _as_array(array)
+    a = as_array(array)
     widths = _pairs(pad_width, a.ndim, _width)
     if callable(mode):
         return _by_function(a, widths, mode, kwargs)

@@ -1,1 +1,1 @@
-"""Tools beside computing: estimates, profiles, timing, the report of kernels and the demonstration."""
+"""Tools for developers: estimates, profiles, timing, the kernel report and the demonstration."""

@@ -362,5 +362,5 @@ def reduceat(self: Any, array_: ArrayLike, indices: Any, axis: Axis = 0, dtype: 
 
 
 def identity(self: Any) -> Any:
-    """What an empty fold with the ufunc gives, or None."""
+    """Returns the result of an empty reduction with the ufunc, or None."""
     return _IDENTITIES.get(self.__name__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -160,6 +159,8 @@ def with_headers_noted(code: str, options: Sequence[str]) -> str:
     look(code, [])
     if not seen:
         return code
+    import hashlib  # loads OpenSSL
+
     noted = hashlib.sha256(b"".join(str(p).encode() + b"\0" + data for p, data in seen.items()))
     return f"{code}\n// headers {noted.hexdigest()}\n"
 

@@ -11,10 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cuprous import _core
-from cuprous.cuda._nvrtc import Compiled, excerpt, toolkits, wheel_roots
-
-#: Options that ask for code which is still to be linked.
-SEPARATE = frozenset(("-dc", "--device-c", "-rdc=true", "--relocatable-device-code=true"))
+from cuprous.cuda._nvrtc import SEPARATE, Compiled, excerpt, toolkits, wheel_roots
 
 
 def _wheels() -> list[Path]:

@@ -17,6 +17,9 @@ from cuprous import _core
 
 _MISSING = "NVRTC was not found: pip install nvidia-cuda-nvrtc"
 
+#: Options that ask for code which is still to be linked.
+SEPARATE = frozenset(("-dc", "--device-c", "-rdc=true", "--relocatable-device-code=true"))
+
 
 class Compiled(NamedTuple):
     """What a source became: device code or PTX, what the compiler said, and names as the linker knows them."""

@@ -7,10 +7,10 @@ import warnings
 from typing import Any
 
 from cuprous import _core
-from cuprous.cuda import _nvcc, _nvrtc
+from cuprous.cuda import _nvrtc
 from cuprous.cuda._device import Device, is_available
 from cuprous.cuda._headers import has_standard, include_options, stand_in, translated, with_headers_noted
-from cuprous.cuda._nvcc import SEPARATE
+from cuprous.cuda._nvrtc import SEPARATE
 
 
 class _FileNotFound(FileNotFoundError, RuntimeError):
@@ -154,6 +154,8 @@ class RawModule:
         import json
 
         if self.backend == "nvcc":
+            from cuprous.cuda import _nvcc  # imports subprocess and shutil, which take longer than all else here
+
             return _nvcc.compile_source(code, name, target, options)
         asked = [f"{_nvrtc.version()}", target, str(self.jitify), code, *options, "names", *self.name_expressions]
         parts = [part.encode() for part in asked]
@@ -163,6 +165,8 @@ class RawModule:
             return _nvrtc.Compiled(rest, *json.loads(facts))
         compiled = self._by_nvrtc(code, name, options, target)
         if self._separate and target.startswith("sm_"):
+            from cuprous.cuda import _nvcc  # as above
+
             library = _nvcc.device_runtime()
             whole = _core.link_code(compiled.code, [("a", library.name, library.read_bytes())], name)
             compiled = compiled._replace(code=whole)

@@ -1,4 +1,4 @@
-"""The names of `cupyx` that programs of kernels use."""
+"""The parts of `cupyx` that programs with kernels use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cuprous._functions.selection import scatter_add, scatter_max, scatter_min
 
 
 def __getattr__(name: str) -> Any:
-    """Submodules, imported when somebody asks."""
+    """Imports submodules on first access."""
     if name in ("jit", "profiler", "scipy"):
         import importlib
 

@@ -1,6 +1,6 @@
-"""The names of `cupyx.jit`: kernels written in Python, `@jit.rawkernel()`.
+"""`cupyx.jit`: kernels written in Python with `@jit.rawkernel()`.
 
-They are the kernels of `cuprous.cuda`, with its rules of types: a Python integer has 64 bits.
+These are `cuprous.cuda` kernels and follow its typing rules: a Python integer has 64 bits.
 """
 
 from __future__ import annotations
@@ -42,25 +42,25 @@ class RawKernel:
         return self.kernel[configuration]
 
     def __call__(self, grid: Any, block: Any, args: Any, shared_mem: int = 0, stream: Any = None) -> None:
-        """Launches it: blocks, threads of a block, arguments, bytes of dynamic shared memory."""
+        """Launches the kernel. `shared_mem` is the size of the dynamic shared memory in bytes."""
         self.kernel[tuple(grid), tuple(block), 0, shared_mem](*args)
 
     @property
     def cached_code(self) -> str:
-        """The CUDA C++ of what it is compiled for."""
+        """The generated CUDA C++, if the kernel was compiled for a single signature."""
         return self.kernel.cuda_source()
 
     @property
     def cached_codes(self) -> dict[Any, str]:
-        """The CUDA C++ by the types that it is compiled for."""
+        """The generated CUDA C++ by argument types."""
         return {types: self.kernel.cuda_source(types) for types in self.kernel.signatures}
 
 
 def rawkernel(*, mode: str = "cuda", device: bool = False) -> Any:
-    """Makes a function a kernel, or with `device=True` one that kernels call.
+    """Decorates a function as a kernel, or with `device=True` as a function that kernels call.
 
     Raises:
-        NotImplementedError: for another mode than "cuda".
+        NotImplementedError: for modes other than "cuda".
     """
     if mode != "cuda":
         raise NotImplementedError(f"[rawkernel] mode={mode!r} is not supported; leave it out")

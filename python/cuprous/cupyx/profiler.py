@@ -1,4 +1,4 @@
-"""`cupyx.profiler`: how long a function takes, and names for parts of a program in NVIDIA's tools."""
+"""`cupyx.profiler`: benchmarks of functions, and named ranges for NVIDIA's profilers."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from cuprous.cuda import nvtx
 
 
 class _PerfCaseResult:
-    """The times of `benchmark`, in seconds; `str()` of it is one line."""
+    """The times measured by `benchmark`, in seconds; `str()` formats them on one line."""
 
     def __init__(self, name: str, ts: np.ndarray, devices: tuple[int, ...]) -> None:
         self.name, self._ts, self._devices = name, ts, devices
 
     @property
     def cpu_times(self) -> np.ndarray:
-        """Of each call: until it returned."""
+        """The host's time of each call, until it returned."""
         return self._ts[0]
 
     @property
     def gpu_times(self) -> np.ndarray:
-        """Of each device, a row, and each call: until the device was done."""
+        """The device's time of each call, until its work was done; one row for each device."""
         return self._ts[1:]
 
     @staticmethod
@@ -42,7 +42,7 @@ class _PerfCaseResult:
         return text
 
     def to_str(self, show_gpu: bool = False) -> str:
-        """One line, with the devices' times where they are asked for."""
+        """Formats the times on one line, including the devices' times if `show_gpu`."""
         results = [self._to_str_per_item("CPU", self.cpu_times)]
         if show_gpu:
             rows = zip(self._devices, self.gpu_times, strict=True)
@@ -56,22 +56,22 @@ class _PerfCaseResult:
 def benchmark(func: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = MappingProxyType({}),
               n_repeat: int = 10000, *, name: str | None = None, n_warmup: int = 10, max_duration: float = math.inf,
               devices: tuple[int, ...] | None = None) -> _PerfCaseResult:  # fmt: skip
-    """Calls a function again and again, and notes how long the host and the device took each time.
+    """Calls a function repeatedly and measures the time of each call on the host and on the device.
 
-    What a call returns is kept until the device is done, so that all of it is computed. Without a GPU there are no
-    times of devices, and the host's time includes the computation.
+    Each result is kept until the device has finished, so that all of it is computed. Without a GPU, device times are
+    absent and host times include the computation.
 
     Args:
-        func: what is timed, as `func(*args, **kwargs)`.
-        n_repeat: how often.
-        name: what the result calls it; its own name unless given.
-        n_warmup: calls before, which are not timed.
-        max_duration: seconds after which no other call is begun.
-        devices: numbers of GPUs; the current one unless given.
+        func: the function to time, called as `func(*args, **kwargs)`.
+        n_repeat: the number of timed calls.
+        name: the name in the result; the function's own name by default.
+        n_warmup: the number of calls before the timed ones.
+        max_duration: the time in seconds after which no further call starts.
+        devices: the GPU numbers; the current GPU by default.
 
     Raises:
-        ValueError: an argument is of another type.
-        NotImplementedError: for other GPUs than the first.
+        ValueError: for arguments of a wrong type.
+        NotImplementedError: for GPUs other than the first.
     """
     if not callable(func):
         raise ValueError("[benchmark] func must be callable")
@@ -115,16 +115,17 @@ def benchmark(func: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: Mapp
 
 
 class time_range:
-    """Names a part of a program for NVIDIA's tools: a `with`, or a decorator, which takes the function's name.
+    """Names a range for NVIDIA's profilers. Usable as a context manager, or as a decorator that uses the function's
+    name.
 
     Args:
-        message: its name.
-        color_id: one of ten colours.
-        argb_color: any colour, 0xAARRGGBB.
-        sync: waits for the device at the beginning and at the end.
+        message: the range's name.
+        color_id: the number of one of ten colors.
+        argb_color: any color, as 0xAARRGGBB.
+        sync: whether to wait for the device at both ends.
 
     Raises:
-        ValueError: both colours are given, or a `with` has no name.
+        ValueError: if both colors are passed, or a context manager has no name.
     """
 
     def __init__(self, message: str | None = None, color_id: int | None = None, argb_color: int | None = None,
@@ -163,7 +164,8 @@ class time_range:
 
 @contextmanager
 def profile() -> Iterator[None]:
-    """A `with` that waits at both ends, so that a tool sees all that runs within and nothing else."""
+    """Returns a context manager that waits for the device at both ends, so that a profiler sees exactly the work
+    within."""
     cuda.profile_start()
     try:
         yield

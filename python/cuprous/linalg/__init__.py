@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cuprous._exports import Exports
 from cuprous._functions.manipulation import matrix_transpose
 from cuprous.linalg._decompositions import cholesky, det, eig, eigh, eigvals, eigvalsh, qr, slogdet
 from cuprous.linalg._norms import matrix_norm, norm, vector_norm
@@ -21,13 +22,12 @@ from cuprous.linalg._products import (
 from cuprous.linalg._solving import cond, inv, lstsq, matrix_rank, pinv, solve, tensorinv, tensorsolve
 from cuprous.linalg._svd import svd, svdvals
 
+#: NumPy's own error; importing this module does not import NumPy.
+_EXPORTS = Exports(__name__, {"numpy.linalg": "LinAlgError"})
+
 
 def __getattr__(name: str) -> Any:
-    if name == "LinAlgError":  # NumPy's own; importing this module does not import NumPy
-        from numpy.linalg import LinAlgError
-
-        return LinAlgError
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _EXPORTS.get(name)
 
 
 __all__ = [

@@ -173,7 +173,7 @@ class GPUArray:
         return bool(self.size and self.get().any())
 
     def __reduce__(self) -> Any:
-        from cuprous.pycuda.gpuarray import to_gpu
+        from cuprous.pycuda.gpuarray import to_gpu  # which imports this module
 
         return to_gpu, (self.get(),)
 

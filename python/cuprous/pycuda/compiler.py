@@ -8,8 +8,8 @@ from typing import Any
 from cuprous import _core
 from cuprous.cuda._device import Device
 from cuprous.cuda._headers import COMPLEX, OURS, include_options
-from cuprous.cuda._nvcc import SEPARATE, device_runtime
-from cuprous.cuda._nvrtc import compile_source
+from cuprous.cuda._nvcc import device_runtime
+from cuprous.cuda._nvrtc import SEPARATE, compile_source
 from cuprous.cuda._raw_kernels import RawModule, target
 from cuprous.pycuda.driver import CompileError, Function, LogicError, Module
 
@@ -46,8 +46,8 @@ def translated(source: str, no_extern_c: bool) -> str:
 def _options(options: Any, include_dirs: Any) -> list[str]:
     """Options as NVRTC takes them: what only nvcc knows is left out."""
     for_nvcc = ("-Xcompiler", "-Xptxas", "-O", "--compiler-options", "-m64", "-w", "-ccbin", "-l", "-L")
-    given = [str(o) for o in (DEFAULT_NVCC_FLAGS if options is None else options)]
-    kept = [o for o in given if not o.startswith(for_nvcc) or o == "-lineinfo"]
+    flags = [str(o) for o in (DEFAULT_NVCC_FLAGS if options is None else options)]
+    kept = [o for o in flags if not o.startswith(for_nvcc) or o == "-lineinfo"]
     # With nvcc, constants of <math.h> and <limits.h> are there unasked.
     unasked = [f"--pre-include={OURS / name}" for name in ("math.h", "limits.h")]
     return kept + [f"--include-path={folder}" for folder in include_dirs] + unasked
@@ -72,14 +72,14 @@ class SourceModule(Module):
         self, source: str, nvcc: str = "nvcc", options: Any = None, keep: bool = False, no_extern_c: bool = False,
         arch: str | None = None, code: str | None = None, cache_dir: Any = None, include_dirs: Any = (),
     ) -> None:  # fmt: skip
-        given = _options(options, include_dirs)
-        super().__init__(RawModule(code=translated(source, no_extern_c), options=tuple(given)))
+        flags = _options(options, include_dirs)
+        super().__init__(RawModule(code=translated(source, no_extern_c), options=tuple(flags)))
         try:
             self._raw.compile()
         except NotImplementedError:
             raise
         except RuntimeError as error:
-            raise CompileError(str(error), ("nvrtc", *given), stderr=str(error)) from None
+            raise CompileError(str(error), ("nvrtc", *flags), stderr=str(error)) from None
         self.module = self
 
 
@@ -98,11 +98,11 @@ def compile(
         raise NotImplementedError(f"[compile] target={target!r} is not supported; cubin and ptx are")
     sm = arch or f"sm_{Device().compute_capability}"
     wanted = sm.replace("sm_", "compute_") if target == "ptx" else sm
-    given = _options(options, include_dirs)
+    flags = _options(options, include_dirs)
     try:
-        return compile_source(translated(source, no_extern_c), "source", wanted, [*given, *include_options()]).code
+        return compile_source(translated(source, no_extern_c), "source", wanted, [*flags, *include_options()]).code
     except RuntimeError as error:
-        raise CompileError(str(error), ("nvrtc", *given), stderr=str(error)) from None
+        raise CompileError(str(error), ("nvrtc", *flags), stderr=str(error)) from None
 
 
 #: What kinds of device code are called, by the ending of their files.
@@ -131,19 +131,19 @@ class DynamicModule(Module):
             raise NotImplementedError("[DynamicModule] link_options= and message_handler= are not supported")
         super().__init__(RawModule(code=""))
         self._no_extern_c, self._arch, self._include_dirs = no_extern_c, arch, include_dirs
-        self._pieces: list[tuple[str, str, bytes]] = []
+        self._inputs: list[tuple[str, str, bytes]] = []
         self.module: DynamicModule | None = None
 
     def add_source(self, source: str, nvcc_options: Any = None, name: str = "kernel.ptx") -> DynamicModule:
         """Compiles a source, to be linked."""
-        given = [o for o in _options(nvcc_options, self._include_dirs) if o not in SEPARATE]
+        flags = [o for o in _options(nvcc_options, self._include_dirs) if o not in SEPARATE]
         aimed = self._arch or target()
         text = translated(source, self._no_extern_c)
         try:
-            made = compile_source(text, name, aimed, [*given, *include_options(), "--relocatable-device-code=true"])
+            compiled = compile_source(text, name, aimed, [*flags, *include_options(), "--relocatable-device-code=true"])
         except RuntimeError as error:
-            raise CompileError(str(error), ("nvrtc", *given), stderr=str(error)) from None
-        self._pieces.append(("cubin", name, made.code))
+            raise CompileError(str(error), ("nvrtc", *flags), stderr=str(error)) from None
+        self._inputs.append(("cubin", name, compiled.code))
         return self
 
     def add_data(self, data: bytes, input_type: Any, name: str = "unknown") -> DynamicModule:
@@ -151,7 +151,7 @@ class DynamicModule(Module):
         kind = _INPUTS.get(str(getattr(input_type, "name", input_type)).lower())
         if kind is None:
             raise NotImplementedError(f"[DynamicModule] input_type={input_type!r} is none of {', '.join(_INPUTS)}")
-        self._pieces.append((kind, name, bytes(data)))
+        self._inputs.append((kind, name, bytes(data)))
         return self
 
     def add_file(self, filename: str, input_type: Any) -> DynamicModule:
@@ -164,15 +164,15 @@ class DynamicModule(Module):
         if libname != "cudadevrt":
             raise NotImplementedError(f"[DynamicModule] the library {libname!r} is not supported; cudadevrt is")
         path = device_runtime()
-        self._pieces.append(("a", path.name, path.read_bytes()))
+        self._inputs.append(("a", path.name, path.read_bytes()))
         return self
 
     def link(self) -> DynamicModule:
         """Links what was added, and loads it."""
-        if not self._pieces:
+        if not self._inputs:
             raise LogicError("link: nothing was added")
         # What comes first is the driver's too: any kind will do, but one must be relocatable.
-        (_, name, first), *others = sorted(self._pieces, key=lambda piece: piece[0] != "cubin")
+        (_, name, first), *others = sorted(self._inputs, key=lambda piece: piece[0] != "cubin")
         try:
             self._raw._binary = _core.link_code(first, others, name)
         except NotImplementedError:

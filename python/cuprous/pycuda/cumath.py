@@ -18,8 +18,8 @@ _UNARY = {
 
 def _unary(name: str, ours: str) -> Callable[..., GPUArray]:
     def function(array: GPUArray, stream_or_out: Any = None, *, out: Any = None, stream: Any = None) -> GPUArray:
-        given = stream_or_out if isinstance(stream_or_out, GPUArray) else out
-        return into(given, getattr(cuprous, ours)(raw(array)), array.allocator)
+        output = stream_or_out if isinstance(stream_or_out, GPUArray) else out
+        return into(output, getattr(cuprous, ours)(raw(array)), array.allocator)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"NumPy's `{ours}` of each element, into `out` if it is given."

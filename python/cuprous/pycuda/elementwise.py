@@ -14,27 +14,27 @@ from cuprous.pycuda.tools import Argument, parse_arguments
 _MOST_BLOCKS = 4096
 
 
-def vectors_of(arguments: list[Argument], given: tuple[Any, ...], name: str) -> list[Any]:
+def vectors_of(arguments: list[Argument], operands: tuple[Any, ...], name: str) -> list[Any]:
     """The arrays among the arguments, checked.
 
     Raises:
         TypeError: for another number of arguments.
         RuntimeError: for arrays that are not contiguous.
     """
-    if len(given) != len(arguments):
-        raise TypeError(f"{name} takes {len(arguments)} arguments, got {len(given)}")
-    vectors = [a for a, argument in zip(given, arguments, strict=True) if argument.is_vector]
+    if len(operands) != len(arguments):
+        raise TypeError(f"{name} takes {len(arguments)} arguments, got {len(operands)}")
+    vectors = [a for a, argument in zip(operands, arguments, strict=True) if argument.is_vector]
     for a in vectors:
         if not (a.flags.c_contiguous or a.flags.f_contiguous):
             raise RuntimeError(f"{name} cannot deal with non-contiguous arrays")
     return vectors
 
 
-def launch_values(arguments: list[Argument], given: tuple[Any, ...]) -> list[Any]:
+def launch_values(arguments: list[Argument], operands: tuple[Any, ...]) -> list[Any]:
     """Arguments as the launch takes them: arrays, and numbers of their dtypes."""
     return [
         a._launch_argument if argument.is_vector else _number(argument.dtype, a)
-        for a, argument in zip(given, arguments, strict=True)
+        for a, argument in zip(operands, arguments, strict=True)
     ]
 
 
@@ -68,9 +68,9 @@ class ElementwiseKernel:
         if not any(a.is_vector for a in self.arguments):
             raise RuntimeError("ElementwiseKernel can only be used with functions that have a vector argument")
         complex_ = "#include <pycuda-complex.hpp>\n" if any(a.dtype.kind == "c" for a in self.arguments) else ""
-        heads = ", ".join(a.declarator() for a in self.arguments)
+        parameters = ", ".join(a.declarator() for a in self.arguments)
         source = f"""{complex_}{preamble}
-extern "C" __global__ void {name}({heads}, long long _start, long long _stop, long long _step) {{
+extern "C" __global__ void {name}({parameters}, long long _start, long long _stop, long long _step) {{
     const long long total_threads = gridDim.x * (long long)blockDim.x;
     const long long n = _stop;
     {loop_prep};
@@ -93,12 +93,12 @@ extern "C" __global__ void {name}({heads}, long long _start, long long _stop, lo
 
         first = vectors_of(self.arguments, args, self.name)[0]
         chosen = range if range is not None else slice if slice is not None else builtins.slice(None)
-        places = builtins.range(*chosen.indices(first.size))
-        if places.step < 0:  # the same elements; threads have no order
-            places = places[::-1]
-        if places:
-            values = [*launch_values(self.arguments, args), *map(np.int64, (places.start, places.stop, places.step))]
-            self.kernel((min(-(-len(places) // 128), _MOST_BLOCKS),), (128,), values)
+        span = builtins.range(*chosen.indices(first.size))
+        if span.step < 0:  # the same elements; threads have no order
+            span = span[::-1]
+        if span:
+            values = [*launch_values(self.arguments, args), *map(np.int64, (span.start, span.stop, span.step))]
+            self.kernel((min(-(-len(span) // 128), _MOST_BLOCKS),), (128,), values)
 
 
 __all__ = ["ElementwiseKernel"]

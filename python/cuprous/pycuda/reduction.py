@@ -18,13 +18,13 @@ _THREADS = 256
 _MOST_BLOCKS = 1024
 
 
-def _source(name: str, c_type: str, heads: str, neutral: str, combine: str, element: str, preamble: str) -> str:
-    complex_ = "#include <pycuda-complex.hpp>\n" if "complex" in c_type + heads else ""
+def _source(name: str, c_type: str, parameters: str, neutral: str, combine: str, element: str, preamble: str) -> str:
+    complex_ = "#include <pycuda-complex.hpp>\n" if "complex" in c_type + parameters else ""
     return f"""{complex_}{preamble}
 typedef {c_type} out_type;
 #define READ_AND_MAP(i) ({element})
 #define REDUCE(a, b) ({combine})
-extern "C" __global__ void {name}({heads}, out_type *_out, long long n) {{
+extern "C" __global__ void {name}({parameters}, out_type *_out, long long n) {{
     __shared__ __align__(16) unsigned char _memory[{_THREADS} * sizeof(out_type)];
     out_type *_shared = (out_type *)_memory;
     out_type _total = {neutral};
@@ -65,15 +65,15 @@ class ReductionKernel:
         name: str = "reduce_kernel", keep: bool = False, options: Any = None, preamble: str = "", allocator: Any = None,
     ) -> None:  # fmt: skip
         self.dtype_out = np.dtype(dtype_out)
-        given = [VectorArg(self.dtype_out, "in")] if arguments is None else parse_arguments(arguments)
-        self.arguments, self.name, self.allocator = given, name, allocator
-        vectors = [a for a in given if a.is_vector]
+        declared = [VectorArg(self.dtype_out, "in")] if arguments is None else parse_arguments(arguments)
+        self.arguments, self.name, self.allocator = declared, name, allocator
+        vectors = [a for a in declared if a.is_vector]
         if not vectors:
             raise RuntimeError("ReductionKernel can only be used with functions that have at least one vector argument")
         c_type, flags = dtype_to_ctype(self.dtype_out), tuple(options or ())
-        heads = ", ".join(a.declarator() for a in given)
+        parameters = ", ".join(a.declarator() for a in declared)
         element = map_expr or f"{vectors[0].name}[i]"
-        first = _source(f"{name}_stage1", c_type, heads, str(neutral), reduce_expr, element, preamble)
+        first = _source(f"{name}_stage1", c_type, parameters, str(neutral), reduce_expr, element, preamble)
         second = _source(f"{name}_stage2", c_type, f"{c_type} *_part", str(neutral), reduce_expr, "_part[i]", preamble)
         self._first = RawKernel(translated(first, True), f"{name}_stage1", flags)
         self._second = RawKernel(translated(second, True), f"{name}_stage2", flags)

@@ -221,8 +221,8 @@ def make_default_context(ctx_maker: Any = None) -> driver.Context:
         LogicError: where there is no such GPU.
     """
     device = driver.Device(int(os.environ.get("CUDA_DEVICE") or 0))
-    made: driver.Context = (ctx_maker or driver.Device.make_context)(device)
-    return made
+    context: driver.Context = (ctx_maker or driver.Device.make_context)(device)
+    return context
 
 
 class DeviceData:

@@ -176,7 +176,7 @@ def _as_words(value: Any) -> ndarray:
 
 
 def _product(a: ndarray, n: Any) -> tuple[ndarray, ndarray]:
-    """High and low word of the product of two 64-bit words, by halves."""
+    """High and low word of the product of two 64-bit words, from products of 32-bit parts."""
     a1, a0, n1, n0 = a >> 32, a & _LOW_WORD, n >> 32, n & _LOW_WORD
     middle = a1 * n0 + (a0 * n0 >> 32)
     cross = a0 * n1 + (middle & _LOW_WORD)

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+import sys
 from types import ModuleType
 from typing import Any
 
 from cuprous import _core
+from cuprous._exports import Exports
 
-_MODULES = ("fft", "interpolate", "ndimage", "signal", "sparse", "spatial", "special", "stats")
+_EXPORTS = Exports(
+    __name__, modules=("fft", "interpolate", "ndimage", "signal", "sparse", "spatial", "special", "stats")
+)
 
 
 def get_array_module(*args: Any) -> ModuleType:
     """`cuprous.scipy` if an argument is a Cuprous array or sparse matrix, otherwise SciPy."""
     if any(isinstance(arg, _core.ndarray) or type(arg).__module__.startswith("cuprous.") for arg in args):
-        import cuprous.scipy
-
-        return cuprous.scipy
+        return sys.modules[__name__]
     import scipy
 
     module: ModuleType = scipy
     return module
 
 
-def __getattr__(name: str) -> ModuleType:
-    if name in _MODULES:
-        import importlib
-
-        return importlib.import_module(f"cuprous.scipy.{name}")
-    raise AttributeError(f"module 'cuprous.scipy' has no attribute {name!r}")
+def __getattr__(name: str) -> Any:
+    return _EXPORTS.get(name)
 
 
 __all__ = ["get_array_module"]

@@ -34,7 +34,7 @@ from cuprous.torch._printing import set_printoptions
 from cuprous.torch._tensor import is_tensor
 from cuprous.torch._types import Size, device, dtype, set_default_device
 
-_tensor.attach()
+_tensor.register()
 
 from cuprous.torch import autograd, cuda, distributions, fft, func, linalg, nn, optim  # noqa: E402
 from cuprous.torch.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled  # noqa: E402

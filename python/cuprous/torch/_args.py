@@ -32,7 +32,7 @@ def tensor_of(x: Any, like: Tensor | None = None) -> Tensor:
     if isinstance(x, _core.ndarray):
         return _core.t_wrap(x)
     if isinstance(x, (bool, int, float, complex)):
-        from cuprous.torch._creation import tensor
+        from cuprous.torch._creation import tensor  # which imports this module
 
         return tensor(x, device=None if like is None else like.device)
     raise TypeError(f"expected Tensor as argument, but got {type(x).__name__}")

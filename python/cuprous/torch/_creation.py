@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cuprous import _core
+from cuprous._common import dtypes as _dtypes
+from cuprous._common.dlpack import from_dlpack as import_
 from cuprous._core import Tensor
 from cuprous.torch._args import sizes, unsupported
-from cuprous.torch._types import DTYPES, LEGACY, dtype_name, resolve_device
+from cuprous.torch._types import DTYPES, LEGACY, dtype_name, resolve_device, set_default_device
 
 
 def _options(function: str, dtype: Any, device: Any, layout: Any, default: str | None = None) -> tuple[str, str]:
@@ -66,8 +68,6 @@ def _host(data: Any, name: str | None) -> Any:
     """Returns a NumPy array with the dtype that PyTorch would choose."""
     import numpy as np
 
-    from cuprous._common import dtypes as _dtypes
-
     if isinstance(data, (list, tuple)):
         data = _plain(data)
         host = np.asarray(data)
@@ -119,8 +119,6 @@ def from_numpy(ndarray: Any) -> Tensor:
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """Returns a tensor that shares the memory of another library's array."""
-    from cuprous._common.dlpack import from_dlpack as import_
-
     return _core.t_wrap(import_(ext_tensor))
 
 
@@ -468,8 +466,6 @@ def set_default_tensor_type(t: Any) -> None:
     Raises:
         TypeError: if the type is not one of floats.
     """
-    from cuprous.torch._types import set_default_device
-
     if isinstance(t, str):
         path, _, name = t.removeprefix("torch.").rpartition(".")
         t = legacy(LEGACY[name.removesuffix("Tensor")], path or None)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import cuprous as cp
 from cuprous import _core
 from cuprous._common import indexing as arrays
 from cuprous._core import Tensor
 from cuprous.torch import _determinism
 from cuprous.torch._args import tensor_of, wrap_dim
+from cuprous.torch._creation import tensor
+from cuprous.torch._shape import broadcast_tensors, stack
 
 _gather, _scatter, _map = _core.t_gather, _determinism.scatter, _core.t_map
 
@@ -96,8 +99,6 @@ def _write(self: Tensor, key: Any, value: Any, op: str) -> None:
 
 def tensor_of_any(value: Any, like: Tensor) -> Tensor:
     """Converts a value of any kind to a tensor."""
-    from cuprous.torch._creation import tensor
-
     if isinstance(value, _core.ndarray):
         return tensor_of(value)
     return tensor(value, device=like.device)
@@ -266,8 +267,6 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """Returns the elements where the mask is True, in one dimension."""
-    from cuprous.torch._shape import broadcast_tensors
-
     a, m = broadcast_tensors(input, mask)
     return getitem(a, m)
 
@@ -286,14 +285,11 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 @arrays.at_home
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """Returns the indices of the nonzero elements."""
-    import cuprous as cp
-
     parts = [
         _core.t_wrap(part) for part in cp.nonzero(input.as_array().reshape(-1) if not input.ndim else input.as_array())
     ]
     if as_tuple:
         return tuple(parts)
-    from cuprous.torch._shape import stack
 
     return stack(parts, 1)
 
@@ -304,9 +300,3 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _BOTH}
 METHODS: dict[str, Callable[..., Any]] = FUNCTIONS | {
     f.__name__: f for f in (scatter_, scatter_add_, index_add_, index_copy_, index_fill_, masked_fill_, index_put_)
 }
-
-
-def attach() -> None:
-    """Registers the indexing functions with the native type."""
-    _core.set_hook("tensor_getitem", getitem)
-    _core.set_hook("tensor_setitem", setitem)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import cuprous as cp
 from cuprous import _core
 from cuprous._common.indexing import at_home
 from cuprous._core import Tensor
@@ -58,8 +59,6 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> val
 @at_home
 def searchsorted(sorted_sequence: Tensor, input: Any, *, right: bool = False) -> Tensor:
     """Returns the indices at which elements would be inserted into a sorted vector."""
-    import cuprous as cp
-
     values = input.as_array() if isinstance(input, Tensor) else input
     return _core.t_wrap(cp.searchsorted(sorted_sequence.as_array(), values, side="right" if right else "left"))
 
@@ -67,8 +66,6 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, right: bool = False) ->
 @at_home
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """Returns how often each integer from 0 to the largest occurs."""
-    import cuprous as cp
-
     return _core.t_wrap(cp.bincount(input.as_array(), None if weights is None else weights.as_array(), minlength))
 
 
@@ -81,8 +78,6 @@ def msort(input: Tensor) -> Tensor:
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:  # fmt: skip
     """Returns the distinct elements in order, and optionally inverse indices and counts."""
-    import cuprous as cp
-
     if dim is not None:
         raise NotImplementedError(f"[unique] dim={dim!r} is not supported")
     found = cp.unique(input.as_array(), return_inverse=return_inverse, return_counts=return_counts)

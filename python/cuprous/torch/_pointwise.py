@@ -10,6 +10,8 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._args import assign, tensor_of, write_out
+from cuprous.torch._indexing import nonzero
+from cuprous.torch._info import finfo
 
 #: Functions of one tensor: PyTorch's name, and the name in the operation table.
 UNARY = {
@@ -176,8 +178,6 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     """Returns `input` where the condition is True, otherwise `other`; given only a condition, the indices where it is
     True."""
     if input is None and other is None:
-        from cuprous.torch._indexing import nonzero
-
         return nonzero(condition, as_tuple=True)
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         input = tensor_of(input, condition)
@@ -256,7 +256,6 @@ def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neg
     """Replaces NaN and infinities by finite numbers."""
     if not input.is_floating_point():
         return write_out(out, input.clone())
-    from cuprous.torch._info import finfo
 
     info = finfo(input.dtype)
     result = _map("where", _map("isnan", input), nan, input)

@@ -8,6 +8,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._args import wrap_dim, write_out
+from cuprous.torch._shape import stack, unbind
 
 _matmul, _map = _core.t_matmul, _core.t_map
 
@@ -63,8 +64,6 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 def cross(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
     """Returns the cross product of vectors of three elements."""
-    from cuprous.torch._shape import stack, unbind
-
     a, b, c = unbind(input, dim)
     x, y, z = unbind(other, dim)
     return stack([b * z - c * y, c * x - a * z, a * y - b * x], wrap_dim(dim, input.ndim))

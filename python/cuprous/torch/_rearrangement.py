@@ -9,8 +9,10 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _shape
-from cuprous.torch._args import unsupported, wrap_dim
+from cuprous.torch._args import sizes, unsupported, wrap_dim
+from cuprous.torch._creation import from_numpy
 from cuprous.torch._types import dtype_name, resolve_device
+from cuprous.torch.nn._padding import pad
 
 _map = _core.t_map
 
@@ -84,8 +86,6 @@ def _triangle(lower: bool) -> Callable[..., Tensor]:
                 layout: Any = None) -> Tensor:  # fmt: skip
         import numpy as np
 
-        from cuprous.torch._creation import from_numpy
-
         unsupported("tril_indices" if lower else "triu_indices", layout=(layout, None))
         found = np.array(np.tril_indices(row, offset, col) if lower else np.triu_indices(row, offset, col))
         made = _core.t_to_device(from_numpy(found), resolve_device(device))
@@ -110,8 +110,6 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     """Returns all combinations of r elements of a vector, as rows."""
     import numpy as np
 
-    from cuprous.torch._creation import from_numpy
-
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     chosen = np.array(list(choose(range(input.numel()), r)), np.int64).reshape(-1, r)
     return _indexing.getitem(input, from_numpy(chosen).to(input.device))
@@ -119,8 +117,6 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 def block_diag(*tensors: Tensor) -> Tensor:
     """Returns a block diagonal matrix of the given matrices."""
-    from cuprous.torch.nn._padding import pad
-
     blocks = [atleast_2d(x) for x in tensors]
     width = sum(x.dims[1] for x in blocks)
     rows, at = [], 0
@@ -158,8 +154,6 @@ def index_put(input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumu
 
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """Sums over the dimensions along which a tensor of the given shape would be broadcast."""
-    from cuprous.torch._args import sizes
-
     shape = sizes(size)
     lead = self.ndim - len(shape)
     if lead < 0 or any(n not in (1, m) for n, m in zip(shape, self.dims[lead:], strict=True)):

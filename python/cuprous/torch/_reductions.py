@@ -11,6 +11,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _determinism
 from cuprous.torch._args import dims_of, wrap_dim, write_out
+from cuprous.torch._indexing import take_along_dim
 from cuprous.torch._types import dtype_name
 
 _map, _reduce = _core.t_map, _core.t_reduce
@@ -149,7 +150,6 @@ def _min_or_max(op: str) -> Callable[..., Any]:
             raise NotImplementedError(f"[{op}] out={out!r} is not supported")
         if not input.ndim:
             return values_indices(input.clone(), _core.t_full([], 0, "int64", input.device_name))
-        from cuprous.torch._indexing import take_along_dim
 
         index = _index_of(op, input, dim, True)
         values = take_along_dim(input, index, dim)
@@ -278,7 +278,6 @@ def _running_extreme(op: str, input: Tensor, dim: int) -> values_indices:
     if plain.is_floating_point():
         same = _map("logical_or", same, _map("isnan", plain))
     index = _core.t_scan("max", _map("where", same, positions, 0), dim)
-    from cuprous.torch._indexing import take_along_dim
 
     return values_indices(take_along_dim(input, index, dim), index)
 
@@ -295,8 +294,7 @@ def cummin(input: Tensor, dim: int) -> values_indices:
 
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """Returns the lower median; with `dim`, along that dimension and with its index."""
-    from cuprous.torch._indexing import take_along_dim
-    from cuprous.torch._ordering import argsort
+    from cuprous.torch._ordering import argsort  # which imports this module
 
     if dim is None:
         flat = input.reshape(-1)

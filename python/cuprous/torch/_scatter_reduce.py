@@ -9,6 +9,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _determinism, _indexing
 from cuprous.torch._args import wrap_dim
+from cuprous.torch._info import iinfo
 from cuprous.torch.autograd import Function
 
 _map = _core.t_map
@@ -25,7 +26,6 @@ def _neutral(reduce: str, t: Tensor) -> Any:
         return float("-inf" if reduce == "amax" else "inf")
     if t.dtype_name == "bool":
         return reduce == "amin"
-    from cuprous.torch._info import iinfo
 
     return iinfo(t.dtype).min if reduce == "amax" else iinfo(t.dtype).max
 

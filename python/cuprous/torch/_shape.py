@@ -8,8 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.arguments import broadcast_shapes as common
 from cuprous._core import Tensor
 from cuprous.torch._args import sizes, wrap_dim, write_out
+from cuprous.torch._creation import from_numpy
+from cuprous.torch._types import Size
+from cuprous.torch._types import dtype as dtype_class
 
 _strided = _core.t_strided
 
@@ -26,8 +30,6 @@ def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
         RuntimeError: if strides cannot express the shape.
         NotImplementedError: for a view with another dtype.
     """
-    from cuprous.torch._types import dtype as dtype_class
-
     if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtype_class)):
         raise NotImplementedError("[view] a view with another dtype is not supported; use .to(dtype)")
     return _core.t_reshape(self, sizes(shape), True)
@@ -71,7 +73,7 @@ def t(input: Tensor) -> Tensor:
 
 def adjoint(input: Tensor) -> Tensor:
     """Returns the conjugate transpose of matrices."""
-    from cuprous.torch._pointwise import conj
+    from cuprous.torch._pointwise import conj  # which imports this module
 
     return conj(input.mT)
 
@@ -145,9 +147,6 @@ def broadcast_to(input: Tensor, *shape: Any) -> Tensor:
 
 def broadcast_shapes(*shapes: Any) -> Any:
     """Returns the shape to which all given shapes broadcast."""
-    from cuprous._common.arguments import broadcast_shapes as common
-    from cuprous.torch._types import Size
-
     try:
         return Size(common(*(tuple(s) if not isinstance(s, int) else (s,) for s in shapes)))
     except ValueError:
@@ -295,8 +294,7 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
     if not isinstance(repeats, int):
         import numpy as np
 
-        from cuprous.torch._creation import from_numpy
-        from cuprous.torch._indexing import index_select
+        from cuprous.torch._indexing import index_select  # which imports this module
 
         counts = repeats.tolist() if isinstance(repeats, Tensor) else list(repeats)
         index = from_numpy(np.repeat(np.arange(input.dims[dim]), counts)).to(input.device)

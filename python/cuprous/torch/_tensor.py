@@ -24,6 +24,7 @@ from cuprous.torch import (
     _types,
 )  # fmt: skip
 from cuprous.torch._args import unsupported, wrap_dim
+from cuprous.torch._info import iinfo
 from cuprous.torch.autograd._hooks import RemovableHandle
 
 _update = _core.t_update
@@ -263,7 +264,6 @@ def random_(self: Tensor, *bounds: int, generator: Any = None) -> Tensor:
     exactly."""
     if not bounds:
         whole = {"float16": 1 << 11, "bfloat16": 1 << 8, "float32": 1 << 24, "float64": 1 << 53, "bool": 2}
-        from cuprous.torch._info import iinfo
 
         bounds = ((whole[self.dtype_name] + 1 if self.dtype_name != "bool" else 2) if self.dtype_name in whole
                   else iinfo(self.dtype).max,)  # fmt: skip
@@ -453,8 +453,19 @@ _PROPERTIES: dict[str, Callable[[Tensor], Any]] = _shape.PROPERTIES | {
 }
 
 
-def attach() -> None:
-    """Registers methods and hooks with the native type."""
+#: Functions that the native type calls: for cases that it does not handle itself, and for PyTorch's own types.
+_HOOKS: dict[str, Callable[..., Any]] = {
+    "tensor_device": _types.DEVICES.__getitem__,
+    "tensor_dtype": _types.DTYPES.__getitem__,
+    "tensor_getitem": _indexing.getitem,
+    "tensor_new": lambda args, kwargs: _creation.tensor_new(*args, **(kwargs or {})),
+    "tensor_setitem": _indexing.setitem,
+    "tensor_size": _types.Size,
+}
+
+
+def register() -> None:
+    """Gives the native type methods, attributes and hooks: once, when the package is imported."""
     tables = (_pointwise.METHODS, _reductions.METHODS, _shape.METHODS, _indexing.METHODS, _ordering.METHODS,
               _products.METHODS, _sampling.METHODS, _rearrangement.METHODS, _scatter_reduce.METHODS,
               _statistics.METHODS, _METHODS)  # fmt: skip
@@ -468,6 +479,5 @@ def attach() -> None:
     for name in ("zeros", "ones", "empty", "full", "tensor"):
         setattr(Tensor, f"new_{name}", _new(getattr(_creation, name)))
     Tensor.__array_priority__ = 1000  # type: ignore[attr-defined]  # so that NumPy leaves operators to the tensor
-    _core.set_hook("tensor_new", lambda args, kwargs: _creation.tensor_new(*args, **(kwargs or {})))
-    _indexing.attach()
-    _types.attach()
+    for name, hook in _HOOKS.items():
+        _core.set_hook(name, hook)

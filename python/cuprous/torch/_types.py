@@ -209,13 +209,6 @@ class Size(tuple[int, ...]):
         return Size((*self, *other))
 
 
-_devices = {device_name: device(device_name) for device_name in ("cpu", "auto")} | {
+DEVICES = {device_name: device(device_name) for device_name in ("cpu", "auto")} | {
     f"cuda:{k}": device("cuda", k) for k in range(16)
 }
-
-
-def attach() -> None:
-    """Registers these classes with the native type."""
-    _core.set_hook("tensor_size", Size)
-    _core.set_hook("tensor_dtype", DTYPES.__getitem__)
-    _core.set_hook("tensor_device", _devices.__getitem__)

@@ -10,6 +10,8 @@ from cuprous._core import Tensor
 from cuprous.fft import _along
 from cuprous.torch import _shape
 from cuprous.torch._args import wrap_dim, write_out
+from cuprous.torch._creation import arange
+from cuprous.torch._types import DTYPES
 from cuprous.torch.autograd import Function
 
 _map = _core.t_map
@@ -189,8 +191,6 @@ fftn, ifftn, rfftn, irfftn, hfftn, ihfftn = (
 def _frequencies(name: str) -> Callable[..., Tensor]:
     def frequencies(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None,
                     device: Any = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-        from cuprous.torch._creation import arange
-
         positions = arange(n if name == "fftfreq" else n // 2 + 1, dtype=dtype or _default(), device=device)
         if name == "fftfreq":
             positions = _map("where", positions >= (n + 1) // 2, positions - n, positions)
@@ -206,8 +206,6 @@ def _frequencies(name: str) -> Callable[..., Tensor]:
 
 
 def _default() -> Any:
-    from cuprous.torch._types import DTYPES
-
     return DTYPES[_core.t_default_dtype()]
 
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from cuprous import _core
 from cuprous._tools.profile import profile as cuprous_profile
+from cuprous.torch._args import unsupported
 
 
 class ProfilerActivity(enum.Enum):
@@ -170,8 +171,6 @@ class profile:
                  profile_memory: bool = False, with_stack: bool = False, with_flops: bool = False,
                  with_modules: bool = False, experimental_config: Any = None, acc_events: bool = False,
                  use_cuda: bool | None = None) -> None:  # fmt: skip
-        from cuprous.torch._args import unsupported
-
         unsupported("profile", record_shapes=(record_shapes, False), profile_memory=(profile_memory, False),
                     with_stack=(with_stack, False), with_flops=(with_flops, False), with_modules=(with_modules, False),
                     experimental_config=(experimental_config, None))  # fmt: skip

@@ -1,8 +1,7 @@
-"""A small torchvision: readers of local data sets, the transforms that most programs use, ResNets and VGGs, grids of
-images.
+"""A subset of torchvision: readers for local data sets, common transforms, ResNets, VGGs and AlexNet, and image grids.
 
-Images are Pillow's where Pillow is installed; otherwise NumPy arrays (height, width[, channels]) take their place, and
-what needs Pillow says so.
+Images are Pillow images if Pillow is installed, otherwise NumPy arrays of shape (height, width[, channels]). Functions
+that need Pillow raise ImportError without it.
 """
 
 from cuprous.torchvision import datasets, models, transforms, utils

@@ -1,4 +1,4 @@
-"""Pillow, where it is installed."""
+"""Pillow, if it is installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 @functools.cache
 def found() -> Any:
-    """`PIL.Image`, or None; looked for once, since looking for what is not there is slow."""
+    """Returns `PIL.Image`, or None. The result is cached, as a failed import is slow."""
     try:
         from PIL import Image
     except ImportError:
@@ -19,10 +19,10 @@ def found() -> Any:
 
 
 def pillow() -> Any:
-    """`PIL.Image`.
+    """Returns `PIL.Image`.
 
     Raises:
-        ImportError: with the line that installs it.
+        ImportError: if Pillow is not installed; the message contains the install command.
     """
     module = found()
     if module is None:
@@ -31,12 +31,12 @@ def pillow() -> Any:
 
 
 def is_image(x: Any) -> bool:
-    """Whether it is one of Pillow's images."""
+    """Returns true for Pillow images."""
     module = found()
     return module is not None and isinstance(x, module.Image)
 
 
 def image(array: np.ndarray[Any, Any]) -> Any:
-    """Pillow's image of a uint8 array (height, width[, channels]); the array where there is no Pillow."""
+    """Converts a uint8 array (height, width[, channels]) to a Pillow image; returns the array if Pillow is missing."""
     module = found()
     return array if module is None else module.fromarray(array)

@@ -19,7 +19,7 @@ from cuprous.torchvision._pillow import image, pillow
 
 
 class VisionDataset(Dataset[tuple[Any, Any]]):
-    """A folder, and what is done to each image and each target."""
+    """The base class of image data sets: a folder, and the transforms of images and targets."""
 
     def __init__(self, root: Any = None, transforms: Any = None, transform: Callable[[Any], Any] | None = None,
                  target_transform: Callable[[Any], Any] | None = None) -> None:  # fmt: skip
@@ -39,10 +39,10 @@ class VisionDataset(Dataset[tuple[Any, Any]]):
 
 
 def read_idx(path: Path) -> np.ndarray[Any, Any]:
-    """An array of a file in the format of MNIST: two zeros, dtype and number of dimensions, extents, elements.
+    """Reads an array in the IDX format of MNIST: two zero bytes, dtype, number of dimensions, extents, elements.
 
     Raises:
-        RuntimeError: if the file is not of that kind, or is not whole.
+        RuntimeError: if the file has another format or is truncated.
     """
     data = path.read_bytes()
     try:
@@ -51,17 +51,17 @@ def read_idx(path: Path) -> np.ndarray[Any, Any]:
         raise RuntimeError(f"{path} is damaged ({error})") from None
     kinds = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
     if len(data) < 4 or data[:2] != b"\0\0" or data[2] not in kinds:
-        raise RuntimeError(f"{path} is no idx file")
+        raise RuntimeError(f"{path} is not an IDX file")
     ndim, kind = data[3], np.dtype(kinds[data[2]])
     shape = [int(n) for n in np.frombuffer(data[4 : 4 + 4 * ndim], ">u4")]
     size = 4 + 4 * ndim + int(np.prod(shape)) * kind.itemsize
     if len(data) != size:
-        raise RuntimeError(f"{path} has {len(data)} bytes, but its header speaks of {size}")
+        raise RuntimeError(f"{path} has {len(data)} bytes, but its header declares {size}")
     return np.frombuffer(data, kind, offset=4 + 4 * ndim).reshape(shape).astype(kind.newbyteorder("="))
 
 
 class MNIST(VisionDataset):
-    """Handwritten digits (LeCun et al., 1998): 28 x 28 grey images, from `root/MNIST/raw`, packed or not."""
+    """Handwritten digits (LeCun et al., 1998): 28 x 28 gray images from `root/MNIST/raw`, optionally gzipped."""
 
     classes = ("0 - zero", "1 - one", "2 - two", "3 - three", "4 - four", "5 - five", "6 - six", "7 - seven",
                "8 - eight", "9 - nine")  # fmt: skip
@@ -79,15 +79,15 @@ class MNIST(VisionDataset):
 
     @property
     def raw_folder(self) -> Path:
-        """Where the files are."""
+        """The folder of the files."""
         return Path(self.root or ".") / type(self).__name__ / "raw"
 
     def _file(self, name: str) -> Path:
         for path in (self.raw_folder / name, self.raw_folder / f"{name}.gz"):
             if path.exists():
                 return path
-        raise RuntimeError(f"Dataset not found: there is no {name}(.gz) in {self.raw_folder}. Nothing is downloaded "
-                           "here: put the files there")  # fmt: skip
+        raise RuntimeError(f"Dataset not found: {self.raw_folder} has no {name}(.gz). Nothing is downloaded; "
+                           "put the files there")  # fmt: skip
 
     @property
     def data(self) -> Any:
@@ -101,7 +101,7 @@ class MNIST(VisionDataset):
 
     @property
     def class_to_idx(self) -> dict[str, int]:
-        """The number of each class."""
+        """The number of each class, by name."""
         return {name: k for k, name in enumerate(self.classes)}
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
@@ -119,13 +119,13 @@ class FashionMNIST(MNIST):
 
 
 class _Arrays(pickle.Unpickler):
-    """Reads dictionaries of arrays and strings, and nothing that could run code."""
+    """An unpickler restricted to dictionaries of arrays and strings, so that a file cannot run code."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(io.BytesIO(data), encoding="latin1")
 
     def find_class(self, module: str, name: str) -> Any:
-        """What NumPy's arrays are made of."""
+        """Allows only the classes that pickled NumPy arrays need."""
         if (module, name) in (("numpy", "ndarray"), ("numpy", "dtype"), ("_codecs", "encode")):
             return super().find_class(module, name)
         if name == "_reconstruct" and module in ("numpy.core.multiarray", "numpy._core.multiarray"):
@@ -134,7 +134,7 @@ class _Arrays(pickle.Unpickler):
 
 
 class CIFAR10(VisionDataset):
-    """Small pictures of ten kinds (Krizhevsky, 2009): 32 x 32 colours, from the folder of the Python version."""
+    """Small color images of ten classes (Krizhevsky, 2009): 32 x 32 pixels, from the folder of the Python version."""
 
     base_folder = "cifar-10-batches-py"
     _train = tuple(f"data_batch_{k}" for k in range(1, 6))
@@ -158,11 +158,11 @@ class CIFAR10(VisionDataset):
     def _read(self, name: str) -> Any:
         path = Path(self.root or ".") / self.base_folder / name
         if not path.exists():
-            raise RuntimeError(f"Dataset not found: there is no {path}. Nothing is downloaded here: put it there")
+            raise RuntimeError(f"Dataset not found: {path} does not exist. Nothing is downloaded; put it there")
         try:
             return _Arrays(path.read_bytes()).load()
         except (pickle.UnpicklingError, EOFError) as error:
-            raise RuntimeError(f"{path} is damaged, or no part of this data set ({error})") from None
+            raise RuntimeError(f"{path} is damaged or not a file of this data set ({error})") from None
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         return self._item(image(self.data[index]), self.targets[index])
@@ -172,14 +172,14 @@ class CIFAR10(VisionDataset):
 
 
 class CIFAR100(CIFAR10):
-    """The same of a hundred kinds."""
+    """CIFAR-10's counterpart with a hundred classes."""
 
     base_folder = "cifar-100-python"
     _train, _test, _meta, _labels = ("train",), ("test",), ("meta", "fine_label_names"), "fine_labels"
 
 
 class FakeData(VisionDataset):
-    """Images of noise and random targets, the same for the same index."""
+    """Random images and targets, reproducible by index."""
 
     def __init__(self, size: int = 1000, image_size: tuple[int, int, int] = (3, 224, 224), num_classes: int = 10,
                  transform: Any = None, target_transform: Any = None, random_offset: int = 0) -> None:  # fmt: skip
@@ -204,13 +204,13 @@ IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tif
 
 
 def default_loader(path: str) -> Any:
-    """The image of a file, in colours."""
+    """Loads an image file in RGB."""
     with open(path, "rb") as file:
         return pillow().open(file).convert("RGB")
 
 
 class DatasetFolder(VisionDataset):
-    """Files in one folder for each class."""
+    """Files in one folder per class."""
 
     def __init__(self, root: Any, loader: Callable[[str], Any], extensions: tuple[str, ...] | None = None,
                  transform: Any = None, target_transform: Any = None, is_valid_file: Any = None,
@@ -244,7 +244,7 @@ class DatasetFolder(VisionDataset):
 
 
 class ImageFolder(DatasetFolder):
-    """Images in one folder for each class: `root/dog/x.png`."""
+    """Images in one folder per class, such as `root/dog/x.png`."""
 
     def __init__(self, root: Any, transform: Any = None, target_transform: Any = None,
                  loader: Callable[[str], Any] = default_loader, is_valid_file: Any = None,

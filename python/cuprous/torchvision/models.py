@@ -1,5 +1,5 @@
-"""Networks for images under torchvision's names, with its parameters' names: ResNets, VGGs, AlexNet. No weights come
-with them: `load_state_dict` takes those of a local file."""
+"""Image networks under torchvision's names, with the same parameter names: ResNets, VGGs and AlexNet. Pretrained
+weights are not included; load a local file with `load_state_dict`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _conv(channels: int, out: int, size: int, stride: int = 1, groups: int = 1) 
 
 
 class _Residual(nn.Module):
-    """Convolutions whose result is added to the input, which is projected where its shape is another."""
+    """A residual block: convolutions whose result is added to the input, which is projected if its shape differs."""
 
     expansion = 1
     relu: nn.Module
@@ -32,7 +32,7 @@ class _Residual(nn.Module):
 
 
 class BasicBlock(_Residual):
-    """Two 3x3 convolutions."""
+    """The residual block with two 3x3 convolutions."""
 
     def __init__(self, channels: int, width: int, stride: int = 1, groups: int = 1, base_width: int = 64) -> None:
         super().__init__()
@@ -42,12 +42,12 @@ class BasicBlock(_Residual):
         self._project(channels, width, stride)
 
     def forward(self, x: Any) -> Any:
-        """The sum, through a ReLU."""
+        """Returns the sum after a ReLU."""
         return self._added(self.bn2(self.conv2(self.relu(self.bn1(self.conv1(x))))), x)
 
 
 class Bottleneck(_Residual):
-    """A 3x3 convolution between two 1x1 ones; the stride is the middle one's."""
+    """The residual block with a 3x3 convolution between two 1x1 ones; the 3x3 one carries the stride."""
 
     expansion = 4
 
@@ -60,13 +60,13 @@ class Bottleneck(_Residual):
         self._project(channels, out, stride)
 
     def forward(self, x: Any) -> Any:
-        """The sum, through a ReLU."""
+        """Returns the sum after a ReLU."""
         y = self.relu(self.bn1(self.conv1(x)))
         return self._added(self.bn3(self.conv3(self.relu(self.bn2(self.conv2(y))))), x)
 
 
 class ResNet(nn.Module):
-    """Residual networks (He et al., 2016), of so many blocks in each of four stages."""
+    """A residual network (He et al., 2016); `layers` has the number of blocks in each of the four stages."""
 
     def __init__(self, block: type[_Residual], layers: list[int], num_classes: int = 1000,
                  zero_init_residual: bool = False, groups: int = 1, width_per_group: int = 64) -> None:  # fmt: skip
@@ -90,14 +90,14 @@ class ResNet(nn.Module):
                 nn.init.zeros_((module.bn3 if isinstance(module, Bottleneck) else module.bn2).weight)
 
     def forward(self, x: Any) -> Any:
-        """Logits (N, classes) of images (N, 3, H, W)."""
+        """Returns logits (N, classes) for images (N, 3, H, W)."""
         x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
         return self.fc(flatten(self.avgpool(x), 1))
 
 
 def _classifier(inputs: int, classes: int, first: bool, p: float) -> nn.Sequential:
-    """Two wide layers and the logits; dropout before (AlexNet) or behind (VGG) each wide one."""
+    """Returns two wide layers and the logits layer, with dropout before (AlexNet) or after (VGG) each wide one."""
     layers: list[nn.Module] = []
     for width in (inputs, 4096):
         layer = [nn.Linear(width, 4096), nn.ReLU(inplace=True)]
@@ -122,7 +122,7 @@ class VGG(nn.Module):
                 nn.init.zeros_(module.bias)
 
     def forward(self, x: Any) -> Any:
-        """Logits (N, classes) of images (N, 3, H, W)."""
+        """Returns logits (N, classes) for images (N, 3, H, W)."""
         return self.classifier(flatten(self.avgpool(self.features(x)), 1))
 
 
@@ -140,11 +140,11 @@ class AlexNet(nn.Module):
         self.classifier = _classifier(256 * 6 * 6, num_classes, True, dropout)
 
     def forward(self, x: Any) -> Any:
-        """Logits (N, classes) of images (N, 3, H, W)."""
+        """Returns logits (N, classes) for images (N, 3, H, W)."""
         return self.classifier(flatten(self.avgpool(self.features(x)), 1))
 
 
-#: ResNets: their block, the blocks of each stage, and what else differs.
+#: ResNets: the block class, the number of blocks in each stage, and other differing options.
 _RESNETS: dict[str, tuple[type[_Residual], list[int], dict[str, int]]] = {
     "resnet18": (BasicBlock, [2, 2, 2, 2], {}),
     "resnet34": (BasicBlock, [3, 4, 6, 3], {}),
@@ -157,12 +157,12 @@ _RESNETS: dict[str, tuple[type[_Residual], list[int], dict[str, int]]] = {
     "wide_resnet101_2": (Bottleneck, [3, 4, 23, 3], {"width_per_group": 128}),
 }
 
-#: VGGs: how many convolutions of 64, 128, 256, 512 and 512 channels, with pooling behind each group.
+#: VGGs: the number of convolutions with 64, 128, 256, 512 and 512 channels; each group ends with pooling.
 _VGGS = {"vgg11": (1, 1, 2, 2, 2), "vgg13": (2, 2, 2, 2, 2), "vgg16": (2, 2, 3, 3, 3), "vgg19": (2, 2, 4, 4, 4)}
 
 
 def _no_weights(name: str, weights: Any, pretrained: Any) -> None:
-    """Refuses weights that would have to be downloaded."""
+    """Raises NotImplementedError for pretrained weights, which would have to be downloaded."""
     if weights is not None or pretrained:
         raise NotImplementedError(f"[{name}] weights={weights or 'pretrained'!r} is not supported: nothing is "
                                   "downloaded; make the model without, and load_state_dict a local file")  # fmt: skip

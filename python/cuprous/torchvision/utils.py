@@ -23,13 +23,14 @@ def _scaled(t: Tensor, value_range: tuple[float, float] | None) -> Tensor:
 def make_grid(tensor: Any, nrow: int = 8, padding: int = 2, normalize: bool = False,
               value_range: tuple[float, float] | None = None, scale_each: bool = False,
               pad_value: float = 0.0) -> Tensor:  # fmt: skip
-    """One image (3, height, width) of many (n, channels, height, width), `nrow` beside each other.
+    """Arranges images (n, channels, height, width) in a grid: one image (3, height, width) with `nrow` images in each
+    row.
 
-    With `normalize` they are brought into [0, 1], all alike or each by itself.
+    With `normalize`, pixel values are scaled to [0, 1], for all images together or (`scale_each`) each by itself.
 
     Raises:
-        TypeError: for anything but tensors.
-        ValueError: for tensors of one dimension, or more than four.
+        TypeError: for arguments that are not tensors.
+        ValueError: for tensors with one dimension, or more than four.
     """
     if isinstance(tensor, (list, tuple)):
         tensor = _shape.stack(list(tensor))
@@ -59,7 +60,8 @@ def make_grid(tensor: Any, nrow: int = 8, padding: int = 2, normalize: bool = Fa
 
 
 def save_image(tensor: Any, fp: Any, format: str | None = None, **kwargs: Any) -> None:
-    """Writes images in [0, 1] as one picture, by the file's ending; other arguments are those of `make_grid`."""
+    """Writes images in [0, 1] to a file as one grid; the extension selects the format. `kwargs` are passed to
+    `make_grid`."""
     grid = make_grid(tensor, **kwargs)
     host = np.clip(grid.to_numpy() * 255 + 0.5, 0, 255).astype(np.uint8).transpose(1, 2, 0)
     pillow().fromarray(np.ascontiguousarray(host)).save(fp, format=format)

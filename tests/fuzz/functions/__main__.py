@@ -1,4 +1,4 @@
-"""The command. Exit code 0 when every case agreed or differs as documented, 1 otherwise."""
+"""The command. The exit code is 0 if every case agreed or differs as documented, else 1."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ NAMES = sorted(ROWS)
 
 
 def case(seed: int) -> Case:
-    """The case of that number: the functions take turns."""
+    """Returns the case of a seed; the functions alternate."""
     return ROWS[NAMES[seed % len(NAMES)]](Draw(seed))
 
 
 def check(seed: int) -> tuple[str, Case] | None:
-    """What differs in a case beyond docs/differences.md, and the case."""
+    """Returns the undocumented difference of a case, and the case."""
     it = case(seed)
     theirs = outcome(it, np)
     found = difference(it, outcome(it, cp), theirs)

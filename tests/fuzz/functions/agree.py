@@ -1,4 +1,4 @@
-"""Whether two outcomes of a call are the same."""
+"""Compares two outcomes of a call."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Raised:
 
 
 def outcome(case: Case, xp: Any) -> tuple[Any, list[Any]]:
-    """The result, or what was raised, and what the operands hold afterwards; all on the host."""
+    """Returns the result or the exception, and the operands' values afterwards, all on the host."""
     env: dict[Any, Any] = {}
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             result = to_host(case.run(xp, env))
-        except Exception as error:  # every refusal is an outcome
+        except Exception as error:  # every error is an outcome
             result = Raised(error)
         after = [to_host(env[id(x)][0]) if id(x) in env else None for x in case.operands() if x.of is None]
     return result, after
@@ -54,7 +54,7 @@ def to_host(x: Any) -> Any:
 
 
 def difference(case: Case, ours: Any, theirs: Any) -> str | None:
-    """What differs, as the name of a class and a few words; None where nothing does."""
+    """Returns the difference as a category and a few words, or None."""
     (ours, our_operands), (theirs, their_operands) = ours, theirs
     if isinstance(theirs, Raised) or isinstance(ours, Raised):
         if not isinstance(ours, Raised):

@@ -1,4 +1,4 @@
-"""What differs on purpose: each with words of its row in `docs/differences.md`."""
+"""Intended differences, each with words of its row in `docs/differences.md`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from .operands import Case
 
-#: A word of the row, and whether a difference belongs there.
+#: A word of the row, and a predicate for differences that belong to it.
 KNOWN: list[tuple[str, Callable[[Case, str], bool]]] = []
 
 
@@ -21,7 +21,7 @@ def known(row: str) -> Callable[[Callable[[Case, str], bool]], Callable[[Case, s
 
 
 def reason(case: Case, found: str) -> str | None:
-    """The row of docs/differences.md that a difference belongs to."""
+    """Returns the row of docs/differences.md that a difference belongs to."""
     return next((row for row, test in KNOWN if test(case, found)), None)
 
 
@@ -32,7 +32,7 @@ def _any_order(case: Case, found: str) -> bool:
 
 @known("Complex arithmetic with infinities, NaN or overflow")
 def _complex_infinities(case: Case, found: str) -> bool:
-    """Whether operands are complex and something is not finite: which parts become NaN is no promise of NumPy's."""
+    """Returns true for complex operands with non-finite values: NumPy does not specify which parts become NaN."""
     complex_ = any(x.kind == "c" for x in case.operands()) or "complex" in found
     return (
         complex_
@@ -77,7 +77,7 @@ def _objects(case: Case, found: str) -> bool:
 
 @known("NumPy's own integers wrap")
 def _numpy_numbers(case: Case, found: str) -> bool:
-    """Numbers of NumPy's that the dtype of a reduction does not hold."""
+    """NumPy scalars that do not fit the dtype of a reduction."""
     initial = case.kwargs.get("initial")
     dtypes = [case.kwargs["dtype"]] if "dtype" in case.kwargs else [x.dtype for x in case.operands()[:1]]
     return isinstance(initial, np.generic) and not all(np.can_cast(initial.dtype, dtype) for dtype in dtypes)

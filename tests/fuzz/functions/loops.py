@@ -1,4 +1,4 @@
-"""Ufuncs: calls with every keyword, `reduce`, `accumulate`, `outer`, `at`, `reduceat`; and the operators."""
+"""Draws ufunc calls with every keyword, `reduce`, `accumulate`, `outer`, `at`, `reduceat`, and operators."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import cuprous as cp
 from .operands import ANY, Case, Draw, Operand
 from .rows import register, row
 
-#: Ufuncs of NumPy that are here, without those that work on matrices or strings.
+#: NumPy's ufuncs that Cuprous has, except those of matrices or strings.
 UFUNCS = sorted(
     name for name in dir(np)
     if isinstance(getattr(np, name), np.ufunc) and hasattr(cp, name) and getattr(np, name).signature is None
@@ -23,13 +23,13 @@ EXACT = {
     "sign", "copysign", "nextafter", "spacing", "heaviside", "rint", "floor", "ceil", "trunc", "equal", "not_equal",
     "less", "less_equal", "greater", "greater_equal", "conjugate", "conj", "ldexp", "frexp", "modf", "square",
 }  # fmt: skip
-#: Exponents below zero raise only where they are looked at; see docs/differences.md.
+#: Negative exponents raise only if they are checked; see docs/differences.md.
 POWERS = {"power", "pow", "float_power"}
 CASTINGS = ["no", "equiv", "safe", "same_kind", "unsafe"]
 
 
 def _bound(name: str, args: list[Any]) -> str:
-    """Sums of exponentials cancel; all else has a bound of its own size. Complex products may be fused or not."""
+    """Sums of exponentials cancel; other functions have a relative bound. Complex products may or may not use FMA."""
     if name.startswith("logaddexp"):
         return "sum"
     complex_ = any(isinstance(x, (complex, np.complexfloating)) or getattr(x, "kind", "") == "c" for x in args)
@@ -37,7 +37,7 @@ def _bound(name: str, args: list[Any]) -> str:
 
 
 def _kinds(g: Draw, name: str) -> str:
-    """Kinds of operands: nearly always those that the ufunc has a loop for."""
+    """Draws operand kinds, nearly always ones for which the ufunc has a loop."""
     if g.chance(0.05):
         return ANY
     types = "".join(t.split("->")[0] for t in getattr(np, name).types)
@@ -64,11 +64,11 @@ def _operands(g: Draw, name: str, kinds: str) -> list[Any]:
 
 
 def _result(name: str, args: list[Any]) -> tuple[tuple[int, ...], list[str]]:
-    """The shape and dtypes that NumPy gives these operands."""
+    """Returns the shape and dtypes of NumPy's result."""
     try:
         with np.errstate(all="ignore"):
             found = getattr(np, name)(*(x.host if isinstance(x, Operand) else x for x in args))
-    except Exception:  # it will be refused
+    except Exception:  # the call will raise
         return (), ["float64"]
     parts = found if isinstance(found, tuple) else (found,)
     return tuple(np.shape(parts[0])), [np.asarray(p).dtype.name for p in parts]

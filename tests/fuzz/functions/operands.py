@@ -1,4 +1,4 @@
-"""Random operands: recipes that make the same array with NumPy and with Cuprous."""
+"""Random operands, as recipes that create the same array with NumPy and Cuprous."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMPLEX = ["complex64", "complex128"]
 KINDS = {"b": ["bool"], "i": INTEGERS[:4], "u": INTEGERS[4:], "f": FLOATS, "c": COMPLEX}
 ANY = "biufc"
 REAL = "biuf"
-#: Python integers at the ends of dtypes and beyond.
+#: Python integers at the limits of dtypes and beyond.
 INTS = [0, 1, -1, 2, 3, -2, 7, 100, 127, 128, -128, -129, 255, 256, 300, 2**15, 2**16, 2**31 - 1, 2**31, -(2**31) - 1,
         2**32, 2**53 + 1, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**64 - 1, 2**64, 10**30]  # fmt: skip
 SMALL_INTS = [0, 1, -1, 2, 3, -2, 5, -7]
@@ -43,12 +43,12 @@ class Operand:
 
     def __init__(self, values: np.ndarray[Any, Any], *views: tuple[str, Any], of: Operand | None = None) -> None:
         self.values, self.views, self.of = values, list(views), of
-        #: The same truth values as Cuprous sees them: the bytes of true ones may be any but 0.
+        #: The same truth values for Cuprous: the bytes of true elements may be any value except 0.
         self.bytes: Any = None
         self.host: Any = self.seen(np, values if of is None else of.host)
 
     def seen(self, xp: Any, a: Any) -> Any:
-        """The views of an array of a library."""
+        """Applies the views to an array of a library."""
         for what, how in self.views:
             if what == "index":
                 a = a[how]
@@ -114,11 +114,11 @@ def _index(i: Any) -> str:
 
 
 class Draw:
-    """Draws the parts of a call."""
+    """Draws the arguments of a call."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
-        #: May values be extreme? Sums and casts to integers are compared for tame ones only.
+        #: True if values may be extreme. Sums and casts to integers are compared only for moderate values.
         self.wild = True
         self.finite = False
 
@@ -129,14 +129,15 @@ class Draw:
         return self.rng.random() < p
 
     def some(self, p: float = 0.35, **options: Any) -> dict[str, Any]:
-        """A few of the keyword arguments; those that are callable are drawn."""
+        """Draws some of the keyword arguments; callable values are called."""
         return {k: v() if callable(v) else v for k, v in options.items() if self.chance(p)}
 
     def dtype(self, kinds: str = ANY) -> str:
         return self.pick(KINDS[self.pick(kinds)])
 
     def wider(self, a: Operand) -> str:
-        """A dtype that holds the array's kind of values; negative floats as unsigned integers are undefined in C."""
+        """Draws a dtype that holds the array's values; casts of negative floats to unsigned integers are undefined in
+        C."""
         return self.dtype({"c": "c", "f": "if"}.get(a.kind, "iuf"))
 
     def shape(self, ndim: int | None = None, least: int = 0, most: int = 3) -> tuple[int, ...]:
@@ -178,7 +179,7 @@ class Draw:
         self, kinds: str = ANY, shape: tuple[int, ...] | None = None, *, ndim: int | None = None, least: int = 0,
         most: int = 3, dtype: str | None = None, plain: bool = False,
     ) -> Operand:  # fmt: skip
-        """An array, as it is or seen through views; `plain` ones have memory of their own for every element."""
+        """Draws an array, possibly seen through views; with `plain`, every element has its own memory."""
         shape = self.shape(ndim, least, most) if shape is None else shape
         operand = self._seen(shape, dtype or self.dtype(kinds), plain)
         values = operand.values
@@ -210,14 +211,14 @@ class Draw:
         return Operand(self.values(dtype, narrow), ("broadcast", shape))
 
     def beside(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """A shape that broadcasts with another one, nearly always."""
+        """Draws a shape that nearly always broadcasts with another one."""
         if self.chance(0.02):
             return self.shape()
         cut = self.rng.randrange(len(shape) + 1) if self.chance(0.3) else 0
         return tuple(1 if self.chance(0.2) else n for n in shape[cut:])
 
     def scalar(self, kinds: str = ANY) -> Any:
-        """A Python or a NumPy scalar."""
+        """Draws a Python or NumPy scalar."""
         kind = self.pick(kinds)
         if self.chance(0.5):
             with np.errstate(all="ignore"):
@@ -230,11 +231,11 @@ class Draw:
         return complex(number, self.rng.randint(-4, 4) / 2) if kind == "c" else number
 
     def operand(self, kinds: str = ANY, shape: tuple[int, ...] | None = None, p: float = 0.25) -> Any:
-        """A scalar or an array."""
+        """Draws a scalar or an array."""
         return self.scalar(kinds) if self.chance(p) else self.array(kinds, shape)
 
     def axis(self, a: Operand, none: bool = False) -> Any:
-        """An axis, rarely one that is not there."""
+        """Draws an axis, rarely an invalid one."""
         if none and self.chance(0.2):
             return None
         if not a.ndim or self.chance(0.02):
@@ -242,7 +243,7 @@ class Draw:
         return self.rng.randrange(-a.ndim, a.ndim)
 
     def axes(self, a: Operand) -> Any:
-        """An axis, several, or None."""
+        """Draws one axis, several axes, or None."""
         if self.chance(0.3) and a.ndim:
             return tuple(self.rng.sample(range(a.ndim), self.rng.randint(0, a.ndim)))
         return self.axis(a, True)
@@ -251,7 +252,7 @@ class Draw:
         return self.array("b", self.beside(shape))
 
     def out(self, shape: tuple[int, ...], dtype: str, *operands: Any, exact: bool = False) -> Operand:
-        """Where a result goes: nearly always of its shape and dtype, sometimes an operand or a view of one."""
+        """Draws an output: nearly always of the result's shape and dtype, sometimes an operand or a view of one."""
         if exact:  # NumPy crashes in some others
             return self.array(shape=shape, dtype=dtype, plain=True)
         same = [x for x in operands if isinstance(x, Operand) and x.shape == shape and x.of is None]
@@ -269,7 +270,7 @@ class Draw:
 
 
 class Case:
-    """A call: the function by its path (`add`, `linalg.inv`, `ndarray.sum`, `add.reduce`) and what it is given."""
+    """A call: the path of the function (`add`, `linalg.inv`, `ndarray.sum`, `add.reduce`) and its arguments."""
 
     def __init__(
         self, path: str, args: Sequence[Any], kwargs: dict[str, Any] | None = None, kind: str = "exact"
@@ -310,7 +311,7 @@ class Case:
 
 
 def walk(x: Any, change: Callable[[Operand], Any]) -> Any:
-    """`x` with its operands changed, through lists and tuples."""
+    """Returns `x` with `change` applied to its operands, including those in lists and tuples."""
     if isinstance(x, Operand):
         return change(x)
     if type(x) is list:
@@ -321,7 +322,7 @@ def walk(x: Any, change: Callable[[Operand], Any]) -> Any:
 
 
 def text(x: Any) -> str:
-    """An argument as Python."""
+    """Returns an argument as Python source."""
     if isinstance(x, Operand):
         return x.show()
     if isinstance(x, np.generic):

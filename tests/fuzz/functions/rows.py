@@ -1,4 +1,4 @@
-"""The functions, each with how a call of it is drawn: reductions, elementwise functions, shapes, indices."""
+"""Functions with generators of their calls: reductions, elementwise functions, shapes, indices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def register(name: str, make: Row) -> None:
 
 
 def row(names: str, kind: str = "exact", wild: bool = True) -> Callable[[Any], Any]:
-    """Registers the way to draw the arguments of functions: `draw(g)` gives a list, and a dict of keyword arguments."""
+    """Registers a generator of arguments: `draw(g)` returns a list and a dict of keyword arguments."""
 
     def registered(draw: Any) -> Any:
         for name in names.split():
@@ -38,15 +38,15 @@ def row(names: str, kind: str = "exact", wild: bool = True) -> Callable[[Any], A
 
 
 def both(names: str) -> str:
-    """The functions, and the methods of the same names."""
+    """Returns the functions and the methods of the same names."""
     return " ".join(f"{name} ndarray.{name}" for name in names.split())
 
 
 def reduced(a: Operand, axis: Any, keepdims: bool) -> tuple[int, ...]:
-    """The shape of a reduction; any where the axis is wrong."""
+    """Returns the shape of a reduction, or any shape if the axis is invalid."""
     try:
         return tuple(np.empty(a.shape, "b").sum(axis=axis, keepdims=keepdims).shape)
-    except Exception:  # the call will be refused
+    except Exception:  # the call will raise
         return ()
 
 
@@ -187,7 +187,7 @@ def _quantile(g: Draw, name: str) -> Any:
     return [a, q], g.some(0.7, axis=lambda: g.axis(a, True)) | g.some(method=lambda: g.pick(METHODS), keepdims=True)
 
 
-# --- functions of elements
+# --- elementwise functions
 
 
 @row("round around ndarray.round")
@@ -554,7 +554,7 @@ def _unique(g: Draw, name: str) -> Any:
 
 @row("intersect1d union1d setdiff1d setxor1d isin")
 def _sets(g: Draw, name: str) -> Any:
-    g.wild = g.chance(0.5)  # NumPy finds what becomes equal only when it is cast twice over
+    g.wild = g.chance(0.5)  # NumPy finds values that become equal only after two casts
     a = g.array()
     b = g.array(dtype=a.dtype if g.wild else None)
     return [a, b], g.some(invert=True) if name == "isin" else {}

@@ -1,4 +1,4 @@
-// test_code.py, line N
+// test_snapshots.py, line N
 extern "C" __global__ void histogram(strided<double, 1> values, array<int32, 1> bins, double low, double high) {
     // N: for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
     int64 step = (int64)blockDim.x * (int64)gridDim.x;

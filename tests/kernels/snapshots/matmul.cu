@@ -1,4 +1,4 @@
-// test_code.py, line N
+// test_snapshots.py, line N
 extern "C" __global__ void matmul(array<float, 2> a, array<float, 2> b, array<float, 2> c) {
     __shared__ float shared_0_data[256];
     const array<float, 2> shared_0 = {shared_0_data, {16, 16}};

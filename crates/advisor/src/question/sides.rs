@@ -1,4 +1,4 @@
-//! The two sides of a question: hardware of the list, or this machine's, and what both kinds of figures say.
+//! The two sides of a question: listed hardware, or this machine's own.
 
 use cuprous_core::{Error, Result};
 
@@ -6,13 +6,13 @@ use crate::estimate::Work;
 use crate::profile::{self, ComputeUnit, Cpu, Gpu, Level};
 use crate::rates::{Group, Rates};
 
-/// One side: of the list, or this machine's with where its figures come from.
+/// One side: listed hardware, or this machine's rates with their source.
 pub(super) enum Side<T: 'static> {
     Listed(&'static T),
     Own(Rates, String),
 }
 
-/// Hardware of the list by its name.
+/// Returns listed hardware by its name.
 pub(super) fn listed<T>(what: &str, list: &'static [T], name: fn(&T) -> &'static str, asked: &str) -> Result<Side<T>> {
     let several = profile::candidates(list, name, asked);
     let names = |rows: &[&'static T]| rows.iter().map(|row| name(row)).collect::<Vec<_>>().join(", ");
@@ -26,9 +26,10 @@ pub(super) fn listed<T>(what: &str, list: &'static [T], name: fn(&T) -> &'static
     }
 }
 
-/// Makes this machine's rate comparable with a listed one. Listed hardware is taken to reach a quarter of its peak element
-/// by element. What was measured here for additions depends on how they are counted, so the same share of this machine's
-/// peak is taken, by its matrix products. Where both sides were measured they are compared as they are.
+/// Makes this machine's rate of elementwise work comparable with that of listed hardware, which is assumed to reach a
+/// quarter of its peak. A measured rate of additions depends on how they are counted. So this machine is assumed to
+/// reach the same share of its peak, which is known from its matrix products. If both sides were measured, nothing is
+/// changed.
 pub(super) fn comparable(cpu: &mut Side<Cpu>, gpu: &mut Side<Gpu>, work: &Work) {
     let group = Group::of(work.dtype);
     let scaled = |rates: &mut Rates, source: &mut String| {
@@ -50,14 +51,14 @@ pub(super) fn comparable(cpu: &mut Side<Cpu>, gpu: &mut Side<Gpu>, work: &Work) 
     }
 }
 
-/// What both kinds of figures say.
+/// What listed figures and measured rates have in common.
 pub(super) trait Figures {
     fn name(&self) -> &str;
-    /// Operations and bytes a second, as programs reach them.
+    /// Returns the operations and bytes per second that programs reach.
     fn reached(&self, work: &Work, pinned: bool) -> [f64; 2];
-    /// The most operations a second.
+    /// Returns the peak in operations per second.
     fn peak(&self, work: &Work) -> f64;
-    /// A remark to show with its figures.
+    /// Returns a remark to show with the figures.
     fn remark(&self) -> &'static str {
         ""
     }
@@ -74,7 +75,7 @@ impl Figures for Rates {
     fn reached(&self, work: &Work, _: bool) -> [f64; 2] {
         [self.rate(kind(work), Group::of(work.dtype)), self.bandwidth(f64::INFINITY)]
     }
-    /// Matrix products come nearest to it.
+    /// Returns the rate of matrix products, which come closest to the peak.
     fn peak(&self, work: &Work) -> f64 {
         let group = Group::of(work.dtype);
         self.rate("dot", group).max(self.rate("add", group))
@@ -118,7 +119,7 @@ impl<T: Figures> Side<T> {
         }
     }
 
-    /// Where the rates of the full model come from.
+    /// Returns the source of the full model's rates.
     pub(super) fn source(&self, unit: ComputeUnit) -> String {
         match self {
             Side::Listed(row) => {
@@ -129,7 +130,7 @@ impl<T: Figures> Side<T> {
         }
     }
 
-    /// Where the peak of the simple formula comes from.
+    /// Returns the source of the simple formula's peak.
     pub(super) fn peak_source(&self) -> String {
         match self {
             Side::Listed(row) => format!("the peak of data sheets{}", row.remark()),
@@ -139,7 +140,7 @@ impl<T: Figures> Side<T> {
 }
 
 impl Side<Gpu> {
-    /// Bytes a second that its slot carries.
+    /// Returns the bandwidth of its slot in bytes per second.
     pub(super) fn slot(&self) -> f64 {
         match self {
             Side::Listed(gpu) => gpu.slot(),

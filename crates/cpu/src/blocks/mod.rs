@@ -1,13 +1,14 @@
-//! Block functions: a scalar function applied to up to a tile of elements.
+//! Block functions: scalar functions applied to up to a tile of elements.
 //!
-//! Every loop runs over chunks of [`CHUNK`] elements with a constant trip count: the compiler makes one vector loop and no
-//! remainder. A short last chunk goes through copies on the stack. An operand whose `step` is 0 is one chunk of equal
-//! elements, read again and again, so that scalars need neither full tiles nor functions of their own.
+//! Every loop runs over chunks of [`CHUNK`] elements with a constant trip count, so that the compiler generates one
+//! vector loop without a remainder. A short last chunk is copied to the stack. An operand whose `step` is 0 is one
+//! chunk of equal elements that is read repeatedly, so that scalars need neither full tiles nor functions of their own.
 
-mod few;
-pub(crate) mod fold;
-pub(crate) mod lanes;
+pub(crate) mod columns;
+mod group;
 mod random;
+pub(crate) mod reduce;
+pub(crate) mod reductions;
 mod rows;
 pub(crate) mod running;
 pub(crate) mod scatter;
@@ -18,37 +19,37 @@ use std::marker::PhantomData;
 use cuprous_core::{DType, Fun};
 
 use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
-use crate::math::{All, is_scalar};
+use crate::math::All;
 
-pub(crate) use few::{FEW, few};
+pub(crate) use group::GROUP;
 
-/// Elements in a chunk.
+/// Number of elements in a chunk.
 pub(crate) const CHUNK: usize = 128;
 
-/// Operands of a block function.
+/// Arguments of a block function.
 ///
-/// Contract: `args[k]` points to `n` elements (a chunk of them where `step[k]` is 0), `out` to room for `n`; all are
-/// aligned to their element; `out` overlaps no operand.
+/// Contract: `args[k]` points to `n` elements (a chunk of them where `step[k]` is 0), and `out` to space for `n`. All
+/// are aligned to their element. `out` does not overlap an operand.
 #[derive(Clone, Copy)]
 pub(crate) struct MapArgs {
     /// Number of elements.
     pub n: usize,
-    /// Where results go.
+    /// The results.
     pub out: *mut u8,
-    /// Operands.
+    /// The operands.
     pub args: [*const u8; 3],
-    /// 1, or 0 for operands that stay.
+    /// 1, or 0 for an operand that is a single chunk.
     pub step: [usize; 3],
 }
 
 /// A block function.
 pub(crate) type MapFn = Entry<MapArgs>;
 
-/// A function of one operand.
-pub(crate) trait Un<E: Copy>: 'static {
+/// A scalar function of one operand. Operands for which `fast` is false are computed by `slow`.
+pub(crate) trait UnaryFn<E: Copy>: 'static {
     type Out: Copy;
     const FUN: Fun;
-    /// Element by element: see [`is_scalar`].
+    /// Whether loops run element by element; see [`Fun::vectorizes`].
     const SCALAR: bool = false;
     fn call(a: E) -> Self::Out;
     #[inline(always)]
@@ -61,8 +62,8 @@ pub(crate) trait Un<E: Copy>: 'static {
     }
 }
 
-/// A function of two operands.
-pub(crate) trait Bin<E: Copy>: 'static {
+/// A scalar function of two operands.
+pub(crate) trait BinaryFn<E: Copy>: 'static {
     type Out: Copy;
     const FUN: Fun;
     const SCALAR: bool = false;
@@ -77,14 +78,15 @@ pub(crate) trait Bin<E: Copy>: 'static {
     }
 }
 
-/// The next chunk: in place, or a copy padded with zeros where it is short.
+/// Returns the next chunk: in place, or a copy padded with zeros if it is short.
 #[inline(always)]
 unsafe fn chunk<T: Copy>(at: *const T, m: usize, step: usize, pad: &mut Pad<T>) -> &[T; CHUNK] {
     if m == CHUNK || step == 0 {
-        // SAFETY: a whole chunk is there (contract of `MapArgs`).
+        // SAFETY: by the contract of `MapArgs`, a complete chunk is in memory.
         unsafe { &*(at as *const [T; CHUNK]) }
     } else {
-        // SAFETY: `m` elements are there, and `pad` is elsewhere; zero bits are a value of every element type.
+        // SAFETY: `m` elements are in memory and do not overlap `pad`; zero bits are a valid value of every element
+        // type.
         unsafe {
             pad.as_mut_ptr().write_bytes(0, 1);
             std::ptr::copy_nonoverlapping(at, pad.as_mut_ptr() as *mut T, m);
@@ -93,13 +95,14 @@ unsafe fn chunk<T: Copy>(at: *const T, m: usize, step: usize, pad: &mut Pad<T>) 
     }
 }
 
-/// Room for a short chunk; written only when there is one.
+/// Space for a short chunk. Written only if there is one.
 type Pad<T> = std::mem::MaybeUninit<[T; CHUNK]>;
 
-/// Where a chunk's results go: in place, or to `pad` if it is short.
+/// Returns where a chunk's results go: in place, or `pad` if the chunk is short.
 #[inline(always)]
-unsafe fn room<T: Copy>(at: *mut T, m: usize, pad: &mut Pad<T>) -> &mut [T; CHUNK] {
-    // SAFETY: a whole chunk is there (contract of `MapArgs`); zero bits are a value of every element type.
+unsafe fn destination<T: Copy>(at: *mut T, m: usize, pad: &mut Pad<T>) -> &mut [T; CHUNK] {
+    // SAFETY: by the contract of `MapArgs`, a complete chunk is in memory; zero bits are a valid value of every element
+    // type.
     unsafe {
         if m == CHUNK {
             &mut *(at as *mut [T; CHUNK])
@@ -110,9 +113,9 @@ unsafe fn room<T: Copy>(at: *mut T, m: usize, pad: &mut Pad<T>) -> &mut [T; CHUN
     }
 }
 
-/// Results of `N` elements; of those that are slow, the first `n` are computed again.
+/// Applies a function to `N` elements. Of those that need `slow`, the first `n` are recomputed.
 #[inline(always)]
-fn apply1<E: Copy, R: Un<E>, const N: usize>(src: &[E; N], dst: &mut [R::Out; N], n: usize) {
+fn apply_unary<E: Copy, R: UnaryFn<E>, const N: usize>(src: &[E; N], dst: &mut [R::Out; N], n: usize) {
     let mut fast = true;
     for i in 0..N {
         dst[i] = R::call(src[i]);
@@ -127,9 +130,9 @@ fn apply1<E: Copy, R: Un<E>, const N: usize>(src: &[E; N], dst: &mut [R::Out; N]
     }
 }
 
-/// The same of two operands.
+/// Applies a function to `N` pairs of elements. Of those that need `slow`, the first `n` are recomputed.
 #[inline(always)]
-fn apply2<E: Copy, R: Bin<E>, const N: usize>(p: &[E; N], q: &[E; N], dst: &mut [R::Out; N], n: usize) {
+fn apply_binary<E: Copy, R: BinaryFn<E>, const N: usize>(p: &[E; N], q: &[E; N], dst: &mut [R::Out; N], n: usize) {
     let mut fast = true;
     for i in 0..N {
         dst[i] = R::call(p[i], q[i]);
@@ -144,10 +147,10 @@ fn apply2<E: Copy, R: Bin<E>, const N: usize>(p: &[E; N], q: &[E; N], dst: &mut 
     }
 }
 
-/// [`Un`] over blocks.
+/// Applies a [`UnaryFn`] to blocks.
 struct Map1<R, E>(PhantomData<(R, E)>);
 
-impl<E: Copy + 'static, R: Un<E>> Body for Map1<R, E> {
+impl<E: Copy + 'static, R: UnaryFn<E>> Body for Map1<R, E> {
     type Args = MapArgs;
 
     #[inline(always)]
@@ -156,7 +159,7 @@ impl<E: Copy + 'static, R: Un<E>> Body for Map1<R, E> {
         let mut left = m.n;
         if R::SCALAR {
             for i in 0..left {
-                // SAFETY: in range by the contract of `MapArgs`; a stepless operand is read within its chunk.
+                // SAFETY: in range by the contract of `MapArgs`; an operand with step 0 is read within its chunk.
                 unsafe { *out.add(i) = R::call(*a.add(if m.step[0] == 0 { i % CHUNK } else { i })) };
             }
             return;
@@ -164,11 +167,11 @@ impl<E: Copy + 'static, R: Un<E>> Body for Map1<R, E> {
         while left > 0 {
             let n = left.min(CHUNK);
             let (mut pad, mut pad_out) = (Pad::<E>::uninit(), Pad::<R::Out>::uninit());
-            // SAFETY: `n` elements are there; a short chunk's results go to the stack first.
+            // SAFETY: `n` elements are in memory; the results of a short chunk are written to the stack first.
             unsafe {
                 let src = chunk(a, n, m.step[0], &mut pad);
-                let dst = room(out, n, &mut pad_out);
-                apply1::<E, R, CHUNK>(src, dst, n);
+                let dst = destination(out, n, &mut pad_out);
+                apply_unary::<E, R, CHUNK>(src, dst, n);
                 if n < CHUNK {
                     std::ptr::copy_nonoverlapping(pad_out.as_ptr() as *const R::Out, out, n);
                 }
@@ -180,10 +183,10 @@ impl<E: Copy + 'static, R: Un<E>> Body for Map1<R, E> {
     }
 }
 
-/// [`Bin`] over blocks.
+/// Applies a [`BinaryFn`] to blocks.
 struct Map2<R, E>(PhantomData<(R, E)>);
 
-impl<E: Copy + 'static, R: Bin<E>> Body for Map2<R, E> {
+impl<E: Copy + 'static, R: BinaryFn<E>> Body for Map2<R, E> {
     type Args = MapArgs;
 
     #[inline(always)]
@@ -194,7 +197,7 @@ impl<E: Copy + 'static, R: Bin<E>> Body for Map2<R, E> {
         if R::SCALAR {
             for i in 0..left {
                 let at = |k: usize| if m.step[k] == 0 { i % CHUNK } else { i };
-                // SAFETY: in range by the contract of `MapArgs`.
+                // SAFETY: in range by the contract of `MapArgs`; an operand with step 0 is read within its chunk.
                 unsafe { *out.add(i) = R::call(*a.add(at(0)), *b.add(at(1))) };
             }
             return;
@@ -202,12 +205,12 @@ impl<E: Copy + 'static, R: Bin<E>> Body for Map2<R, E> {
         while left > 0 {
             let n = left.min(CHUNK);
             let (mut pad_a, mut pad_b, mut pad_out) = (Pad::<E>::uninit(), Pad::<E>::uninit(), Pad::<R::Out>::uninit());
-            // SAFETY: as in `Map1`.
+            // SAFETY: `n` elements are in memory; the results of a short chunk are written to the stack first.
             unsafe {
                 let p = chunk(a, n, m.step[0], &mut pad_a);
                 let q = chunk(b, n, m.step[1], &mut pad_b);
-                let dst = room(out, n, &mut pad_out);
-                apply2::<E, R, CHUNK>(p, q, dst, n);
+                let dst = destination(out, n, &mut pad_out);
+                apply_binary::<E, R, CHUNK>(p, q, dst, n);
                 if n < CHUNK {
                     std::ptr::copy_nonoverlapping(pad_out.as_ptr() as *const R::Out, out, n);
                 }
@@ -220,17 +223,28 @@ impl<E: Copy + 'static, R: Bin<E>> Body for Map2<R, E> {
     }
 }
 
-/// True for the types whose loops are worth a third copy for AVX-512.
+/// Returns true for types whose loops are worth a third version for AVX-512.
 const fn has_v4(d: DType) -> bool {
     matches!(d, DType::F32 | DType::F64 | DType::I32 | DType::I64)
 }
 
-/// The block function of `fun` on operands of `args` dtypes, returning `out`; `None` where NumPy has no loop.
+/// Returns the block function of `fun` on operands of `args` dtypes with the result `out`, or `None` where NumPy has no
+/// loop.
 pub(crate) fn map(fun: Fun, args: &[DType], out: DType) -> Option<MapFn> {
     match isa::level() {
         Level::V4 if args.iter().any(|&d| has_v4(d)) || has_v4(out) => map_at::<V4>(fun, args, out),
         Level::V4 | Level::V3 => map_at::<V3>(fun, args, out),
         Level::V1 => map_at::<V1>(fun, args, out),
+    }
+}
+
+/// Returns the function for one element or a group of them, for float32 or float64. Returns `None` where a vector would
+/// gain nothing.
+pub(crate) fn group_map(fun: Fun, d: DType) -> Option<MapFn> {
+    match isa::level() {
+        Level::V4 => rows::group::<V4>(fun, d),
+        Level::V3 => rows::group::<V3>(fun, d),
+        Level::V1 => rows::group::<V1>(fun, d),
     }
 }
 
@@ -246,17 +260,17 @@ fn map_at<S: Isa>(fun: Fun, args: &[DType], out: DType) -> Option<MapFn> {
     if arity == 1 { rows::unary::<S>(fun, first) } else { rows::binary::<S>(fun, first) }
 }
 
-/// The entry of a unary row.
-fn unary<S: Isa, R: Un<E>, E: All>() -> MapFn {
+/// Returns the block function of a unary row of the operation table.
+fn unary<S: Isa, R: UnaryFn<E>, E: All>() -> MapFn {
     S::entry::<Map1<R, E>>()
 }
 
-/// The entry of a binary row.
-fn binary<S: Isa, R: Bin<E>, E: All>() -> MapFn {
+/// Returns the block function of a binary row of the operation table.
+fn binary<S: Isa, R: BinaryFn<E>, E: All>() -> MapFn {
     S::entry::<Map2<R, E>>()
 }
 
-/// Whether a row's loop vectorises.
-const fn scalar<E: All>(fun: Fun) -> bool {
-    is_scalar(fun, E::DTYPE)
+/// Returns true if the loop of a row does not vectorize.
+const fn is_scalar_for<E: All>(fun: Fun) -> bool {
+    !fun.vectorizes(E::DTYPE)
 }

@@ -1,5 +1,5 @@
-//! Random numbers over blocks: whole Philox blocks at once where the indices are consecutive, which they are unless
-//! somebody permuted an array of random numbers before it was computed.
+//! Random numbers over blocks. Complete Philox blocks are computed at once where the indices are consecutive, which is
+//! always so unless an array of random numbers was permuted before it was computed.
 
 use std::marker::PhantomData;
 
@@ -9,8 +9,8 @@ use super::{CHUNK, MapArgs, MapFn};
 use crate::isa::{Body, Isa};
 use crate::math::{normal, philox, reject};
 
-/// What a Philox block becomes: `N` consecutive elements.
-trait Draw<const N: usize>: 'static {
+/// The `N` consecutive elements of a Philox block.
+trait BlockDraw<const N: usize>: 'static {
     type Out: Copy + Default;
     fn draw(words: [u32; 4]) -> [Self::Out; N];
 }
@@ -18,7 +18,7 @@ trait Draw<const N: usize>: 'static {
 macro_rules! draws {
     ($($name:ident $n:literal $t:ty, |$w:ident| $e:expr;)*) => {$(
         struct $name;
-        impl Draw<$n> for $name {
+        impl BlockDraw<$n> for $name {
             type Out = $t;
             #[inline(always)]
             fn draw($w: [u32; 4]) -> [$t; $n] { $e }
@@ -37,9 +37,9 @@ draws! {
     Normal64 2 f64, |w| normal::normal64(philox::pair(w));
 }
 
-struct Stream<D, const N: usize>(PhantomData<D>);
+struct PhiloxStream<D, const N: usize>(PhantomData<D>);
 
-impl<D: Draw<N>, const N: usize> Body for Stream<D, N> {
+impl<D: BlockDraw<N>, const N: usize> Body for PhiloxStream<D, N> {
     type Args = MapArgs;
 
     #[inline(always)]
@@ -49,7 +49,7 @@ impl<D: Draw<N>, const N: usize> Body for Stream<D, N> {
         let mut start = 0;
         while start < m.n {
             let n = (m.n - start).min(CHUNK);
-            // SAFETY: element `i` of each operand is there, by the contract of `MapArgs`.
+            // SAFETY: by the contract of `MapArgs`, element `i` of each operand is in memory.
             let get = |i: usize| unsafe {
                 let at = |k: usize| if m.step[k] == 0 { i % CHUNK } else { i };
                 (*index.add(at(0)) as u64, *seeds.add(at(1)), *offsets.add(at(2)))
@@ -65,13 +65,13 @@ impl<D: Draw<N>, const N: usize> Body for Stream<D, N> {
                 for (g, group) in buffer[..CHUNK / N].iter_mut().enumerate() {
                     *group = D::draw(philox::block(number.wrapping_add(g as u64), seed));
                 }
-                // SAFETY: room for `n` elements is there; the buffer holds a chunk.
+                // SAFETY: there is space for `n` elements; the buffer holds a chunk.
                 unsafe { std::ptr::copy_nonoverlapping(buffer.as_ptr() as *const D::Out, out.add(start), n) };
             } else {
                 for i in start..start + n {
                     let (index, seed, offset) = get(i);
                     let words = philox::block(offset.wrapping_add(index / N as u64), seed);
-                    // SAFETY: as above.
+                    // SAFETY: `i < start + n`, and there is space for all elements.
                     unsafe { *out.add(i) = D::draw(words)[(index % N as u64) as usize] };
                 }
             }
@@ -80,8 +80,8 @@ impl<D: Draw<N>, const N: usize> Body for Stream<D, N> {
     }
 }
 
-/// A draw by rejection, element by element.
-trait Reject: 'static {
+/// A random number by rejection sampling, element by element.
+trait RejectionDraw: 'static {
     type Parameter: Copy;
     type Out: Copy;
     fn draw(index: u64, seed: u64, p: Self::Parameter) -> Self::Out;
@@ -90,7 +90,7 @@ trait Reject: 'static {
 macro_rules! rejects {
     ($($name:ident $p:ty => $out:ty, $f:path;)*) => {$(
         struct $name;
-        impl Reject for $name {
+        impl RejectionDraw for $name {
             type Parameter = $p;
             type Out = $out;
             #[inline(always)]
@@ -104,9 +104,9 @@ rejects! {
     Binomial [f64; 2] => i64, reject::binomial;
 }
 
-struct Each<R>(PhantomData<R>);
+struct RejectionStream<R>(PhantomData<R>);
 
-impl<R: Reject> Body for Each<R> {
+impl<R: RejectionDraw> Body for RejectionStream<R> {
     type Args = MapArgs;
 
     #[inline(always)]
@@ -127,15 +127,15 @@ impl<R: Reject> Body for Each<R> {
 pub(super) fn map<S: Isa>(fun: Fun, args: &[DType], out: DType) -> Option<MapFn> {
     let &[DType::I64, DType::U64, third] = args else { return None };
     Some(match (fun, third, out) {
-        (Fun::RandomBits32, DType::U64, DType::U32) => S::entry::<Stream<Bits32, 4>>(),
-        (Fun::RandomBits64, DType::U64, DType::U64) => S::entry::<Stream<Bits64, 2>>(),
-        (Fun::RandomUnit32, DType::U64, DType::F32) => S::entry::<Stream<Unit32, 4>>(),
-        (Fun::RandomUnit64, DType::U64, DType::F64) => S::entry::<Stream<Unit64, 2>>(),
-        (Fun::RandomNormal32, DType::U64, DType::F32) => S::entry::<Stream<Normal32, 4>>(),
-        (Fun::RandomNormal64, DType::U64, DType::F64) => S::entry::<Stream<Normal64, 2>>(),
-        (Fun::RandomGamma, DType::F64, DType::F64) => S::entry::<Each<Gamma>>(),
-        (Fun::RandomPoisson, DType::F64, DType::I64) => S::entry::<Each<Poisson>>(),
-        (Fun::RandomBinomial, DType::C128, DType::I64) => S::entry::<Each<Binomial>>(),
+        (Fun::RandomBits32, DType::U64, DType::U32) => S::entry::<PhiloxStream<Bits32, 4>>(),
+        (Fun::RandomBits64, DType::U64, DType::U64) => S::entry::<PhiloxStream<Bits64, 2>>(),
+        (Fun::RandomUnit32, DType::U64, DType::F32) => S::entry::<PhiloxStream<Unit32, 4>>(),
+        (Fun::RandomUnit64, DType::U64, DType::F64) => S::entry::<PhiloxStream<Unit64, 2>>(),
+        (Fun::RandomNormal32, DType::U64, DType::F32) => S::entry::<PhiloxStream<Normal32, 4>>(),
+        (Fun::RandomNormal64, DType::U64, DType::F64) => S::entry::<PhiloxStream<Normal64, 2>>(),
+        (Fun::RandomGamma, DType::F64, DType::F64) => S::entry::<RejectionStream<Gamma>>(),
+        (Fun::RandomPoisson, DType::F64, DType::I64) => S::entry::<RejectionStream<Poisson>>(),
+        (Fun::RandomBinomial, DType::C128, DType::I64) => S::entry::<RejectionStream<Binomial>>(),
         _ => return None,
     })
 }

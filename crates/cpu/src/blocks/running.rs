@@ -1,36 +1,36 @@
-//! Running folds along columns of memory.
+//! Running reductions (scans) along columns of memory.
 
 use std::marker::PhantomData;
 
 use cuprous_core::{DType, ScanOp};
 
-use super::fold::{Fold, Max, Min, Prod, Sum};
+use super::reductions::{Max, Min, Prod, Reduction, Sum};
 use crate::isa::{Body, Entry, Isa, V1};
 use crate::math::complex::{C64, C128};
 use crate::math::{B, BF16, F16, F32, F64};
 
-/// A running fold, in place, of `columns` neighbours at once.
+/// Arguments of a running reduction, in place, of `columns` neighboring columns.
 ///
-/// Contract: element (i, c) is at `at + i·pitch + c`. With `carry`, each is instead folded once with the element at
-/// `from`.
+/// Contract: element (i, c) is at `at + i·pitch + c`. With `carry`, each element is instead combined once with the
+/// element at `from`.
 pub(crate) struct ScanArgs {
     /// First element.
     pub at: *mut u8,
-    /// Elements of a column.
+    /// Number of elements in a column.
     pub n: usize,
-    /// Columns.
+    /// Number of columns.
     pub columns: usize,
-    /// Elements from one to the next of a column.
+    /// Distance between the elements of a column.
     pub pitch: usize,
-    /// Fold with `from` rather than with each other.
+    /// Combine elements with `from` instead of with each other.
     pub carry: bool,
     /// See `carry`.
     pub from: *mut u8,
 }
 
-struct Scan<F, E>(PhantomData<(F, E)>);
+struct Running<F, E>(PhantomData<(F, E)>);
 
-impl<E: Copy + 'static, F: Fold<E, Out = E>> Body for Scan<F, E> {
+impl<E: Copy + 'static, F: Reduction<E, Out = E>> Body for Running<F, E> {
     type Args = ScanArgs;
 
     #[inline(always)]
@@ -65,26 +65,26 @@ impl<E: Copy + 'static, F: Fold<E, Out = E>> Body for Scan<F, E> {
     }
 }
 
-/// The running fold of that kind and type.
-pub(crate) fn scan_fns(op: ScanOp, d: DType) -> Entry<ScanArgs> {
+/// Returns the running reduction of that kind for that type.
+pub(crate) fn running_fn(op: ScanOp, d: DType) -> Entry<ScanArgs> {
     macro_rules! all {
         ($F:ty) => {
             match d {
-                DType::Bool => V1::entry::<Scan<$F, B>>(),
-                DType::I8 => V1::entry::<Scan<$F, i8>>(),
-                DType::I16 => V1::entry::<Scan<$F, i16>>(),
-                DType::I32 => V1::entry::<Scan<$F, i32>>(),
-                DType::I64 => V1::entry::<Scan<$F, i64>>(),
-                DType::U8 => V1::entry::<Scan<$F, u8>>(),
-                DType::U16 => V1::entry::<Scan<$F, u16>>(),
-                DType::U32 => V1::entry::<Scan<$F, u32>>(),
-                DType::U64 => V1::entry::<Scan<$F, u64>>(),
-                DType::F16 => V1::entry::<Scan<$F, F16<V1>>>(),
-                DType::BF16 => V1::entry::<Scan<$F, BF16<V1>>>(),
-                DType::F32 => V1::entry::<Scan<$F, F32<V1>>>(),
-                DType::F64 => V1::entry::<Scan<$F, F64<V1>>>(),
-                DType::C64 => V1::entry::<Scan<$F, C64<V1>>>(),
-                DType::C128 => V1::entry::<Scan<$F, C128<V1>>>(),
+                DType::Bool => V1::entry::<Running<$F, B>>(),
+                DType::I8 => V1::entry::<Running<$F, i8>>(),
+                DType::I16 => V1::entry::<Running<$F, i16>>(),
+                DType::I32 => V1::entry::<Running<$F, i32>>(),
+                DType::I64 => V1::entry::<Running<$F, i64>>(),
+                DType::U8 => V1::entry::<Running<$F, u8>>(),
+                DType::U16 => V1::entry::<Running<$F, u16>>(),
+                DType::U32 => V1::entry::<Running<$F, u32>>(),
+                DType::U64 => V1::entry::<Running<$F, u64>>(),
+                DType::F16 => V1::entry::<Running<$F, F16<V1>>>(),
+                DType::BF16 => V1::entry::<Running<$F, BF16<V1>>>(),
+                DType::F32 => V1::entry::<Running<$F, F32<V1>>>(),
+                DType::F64 => V1::entry::<Running<$F, F64<V1>>>(),
+                DType::C64 => V1::entry::<Running<$F, C64<V1>>>(),
+                DType::C128 => V1::entry::<Running<$F, C128<V1>>>(),
             }
         };
     }

@@ -1,37 +1,37 @@
-//! Scattered writes, one after the other: with duplicate indices the last one wins, or all combine.
+//! Scattered writes, one after the other. With duplicate indices, the last write wins or all are combined.
 
 use std::marker::PhantomData;
 
 use cuprous_core::{DType, ScatterOp};
 
-use super::fold::Accumulate;
+use super::reductions::Accumulate;
 use crate::isa::{Body, Entry, Isa, V1};
 use crate::math::{
     All, B, BF16, F16, F32, F64,
     complex::{C64, C128},
 };
 
-/// Operands of a scatter.
+/// Arguments of a scatter.
 ///
-/// Contract: `n` indices and values (one where the step is 0); `to` has `len` elements.
+/// Contract: there are `n` indices and values (one where the step is 0), and `to` has `len` elements.
 pub(crate) struct ScatterArgs {
     /// Number of writes.
     pub n: usize,
     /// int64 indices.
     pub index: *const i64,
-    /// 0 or 1.
+    /// 0 for a single index, else 1.
     pub index_step: usize,
     /// Values.
     pub value: *const u8,
-    /// 0 or 1.
+    /// 0 for a single value, else 1.
     pub value_step: usize,
     /// Destination.
     pub to: *mut u8,
-    /// Its elements.
+    /// Number of elements in the destination.
     pub len: i64,
 }
 
-/// `index` brought into `0..len`.
+/// Wraps `index` into `0..len`.
 #[inline(always)]
 pub(crate) fn wrap(index: i64, len: i64) -> usize {
     if (index as u64) < len as u64 { index as usize } else { index.rem_euclid(len) as usize }
@@ -76,7 +76,7 @@ impl<E: All, C: Combine<E>> Body for Scatter<C, E> {
     }
 }
 
-/// The function for that combination and type.
+/// Returns the function for that combination and type.
 pub(crate) fn scatter(op: ScatterOp, d: DType) -> Entry<ScatterArgs> {
     macro_rules! all {
         ($C:ty) => {

@@ -1,10 +1,10 @@
-//! Rows whose operands differ in type.
+//! Rows of the operation table whose operands differ in type.
 
 use std::marker::PhantomData;
 
 use cuprous_core::{DType, Fun};
 
-use super::{CHUNK, Map1, MapArgs, MapFn, Pad, Un, chunk, random, room};
+use super::{CHUNK, Map1, MapArgs, MapFn, Pad, UnaryFn, chunk, destination, random};
 use crate::isa::{Body, Isa};
 use crate::math::cast::{Cast as By, Real};
 use crate::math::{
@@ -12,7 +12,7 @@ use crate::math::{
     complex::{C64, C128, Part},
 };
 
-/// The block function of a special row; `None` where the row is not special or the types do not fit it.
+/// Returns the block function of a special row, or `None` if the row is not special or does not accept the types.
 pub(super) fn map<S: Isa>(fun: Fun, args: &[DType], out: DType) -> Option<MapFn> {
     match (fun, args) {
         (Fun::Where, &[DType::Bool, a, b]) if a == b && a == out => Some(select::<S>(a)),
@@ -30,7 +30,7 @@ pub(super) fn map<S: Isa>(fun: Fun, args: &[DType], out: DType) -> Option<MapFn>
 }
 
 /// A function of two operands of different types.
-trait Mixed: 'static {
+trait MixedFn: 'static {
     type A: Copy;
     type B: Copy;
     type Out: Copy;
@@ -39,7 +39,7 @@ trait Mixed: 'static {
 
 struct Map2Mixed<R>(PhantomData<R>);
 
-impl<R: Mixed> Body for Map2Mixed<R> {
+impl<R: MixedFn> Body for Map2Mixed<R> {
     type Args = MapArgs;
 
     #[inline(always)]
@@ -48,12 +48,12 @@ impl<R: Mixed> Body for Map2Mixed<R> {
             let n = (m.n - start).min(CHUNK);
             let (mut pad_a, mut pad_b, mut pad_out) =
                 (Pad::<R::A>::uninit(), Pad::<R::B>::uninit(), Pad::<R::Out>::uninit());
-            // SAFETY: `n` elements from `start` are there, by the contract of `MapArgs`.
+            // SAFETY: by the contract of `MapArgs`, `n` elements from `start` are in memory.
             unsafe {
                 let a = chunk((m.args[0] as *const R::A).add(start * m.step[0]), n, m.step[0], &mut pad_a);
                 let b = chunk((m.args[1] as *const R::B).add(start * m.step[1]), n, m.step[1], &mut pad_b);
                 let out = (m.out as *mut R::Out).add(start);
-                let dst = room(out, n, &mut pad_out);
+                let dst = destination(out, n, &mut pad_out);
                 for i in 0..CHUNK {
                     dst[i] = R::call(a[i], b[i]);
                 }
@@ -65,7 +65,7 @@ impl<R: Mixed> Body for Map2Mixed<R> {
     }
 }
 
-/// `where`, on bits of a size.
+/// `where`, on the bits of elements of a size.
 struct Select<T>(PhantomData<T>);
 
 impl<T: Copy + 'static> Body for Select<T> {
@@ -77,13 +77,13 @@ impl<T: Copy + 'static> Body for Select<T> {
             let n = (m.n - start).min(CHUNK);
             let (mut pad_c, mut pad_a) = (Pad::<u8>::uninit(), Pad::<T>::uninit());
             let (mut pad_b, mut pad_out) = (Pad::<T>::uninit(), Pad::<T>::uninit());
-            // SAFETY: as above.
+            // SAFETY: by the contract of `MapArgs`, `n` elements from `start` are in memory.
             unsafe {
                 let c = chunk(m.args[0].add(start * m.step[0]), n, m.step[0], &mut pad_c);
                 let a = chunk((m.args[1] as *const T).add(start * m.step[1]), n, m.step[1], &mut pad_a);
                 let b = chunk((m.args[2] as *const T).add(start * m.step[2]), n, m.step[2], &mut pad_b);
                 let out = (m.out as *mut T).add(start);
-                let dst = room(out, n, &mut pad_out);
+                let dst = destination(out, n, &mut pad_out);
                 for i in 0..CHUNK {
                     dst[i] = if c[i] != 0 { a[i] } else { b[i] };
                 }
@@ -105,10 +105,10 @@ fn select<S: Isa>(d: DType) -> MapFn {
     }
 }
 
-/// A copy, by size.
-struct Same<T>(PhantomData<T>);
+/// Copies elements of a size.
+struct Copied<T>(PhantomData<T>);
 
-impl<T: Copy + 'static> Un<T> for Same<T> {
+impl<T: Copy + 'static> UnaryFn<T> for Copied<T> {
     type Out = T;
     const FUN: Fun = Fun::Positive;
     #[inline(always)]
@@ -119,18 +119,18 @@ impl<T: Copy + 'static> Un<T> for Same<T> {
 
 fn copy<S: Isa>(d: DType) -> MapFn {
     match d.size() {
-        1 => S::entry::<Map1<Same<u8>, u8>>(),
-        2 => S::entry::<Map1<Same<u16>, u16>>(),
-        4 => S::entry::<Map1<Same<u32>, u32>>(),
-        8 => S::entry::<Map1<Same<u64>, u64>>(),
-        _ => S::entry::<Map1<Same<[u64; 2]>, [u64; 2]>>(),
+        1 => S::entry::<Map1<Copied<u8>, u8>>(),
+        2 => S::entry::<Map1<Copied<u16>, u16>>(),
+        4 => S::entry::<Map1<Copied<u32>, u32>>(),
+        8 => S::entry::<Map1<Copied<u64>, u64>>(),
+        _ => S::entry::<Map1<Copied<[u64; 2]>, [u64; 2]>>(),
     }
 }
 
-/// A cast of a real number.
-struct FromReal<T>(PhantomData<T>);
+/// Casts a real number.
+struct CastReal<T>(PhantomData<T>);
 
-impl<A: Copy + 'static, T: Copy + 'static> Un<A> for FromReal<T>
+impl<A: Copy + 'static, T: Copy + 'static> UnaryFn<A> for CastReal<T>
 where
     Real<A>: By<T>,
 {
@@ -142,10 +142,10 @@ where
     }
 }
 
-/// A cast of a complex number to a real one drops the imaginary part; to bool it asks both.
-struct FromComplex<T>(PhantomData<T>);
+/// Casts a complex number to a real one, which drops the imaginary part. The cast to bool is [`ComplexToBool`].
+struct CastRealPart<T>(PhantomData<T>);
 
-impl<F: Part, T: Copy + 'static> Un<Cx<F>> for FromComplex<T>
+impl<F: Part, T: Copy + 'static> UnaryFn<Cx<F>> for CastRealPart<T>
 where
     Real<F>: By<T>,
 {
@@ -157,9 +157,9 @@ where
     }
 }
 
-struct ComplexTruth;
+struct ComplexToBool;
 
-impl<F: Part> Un<Cx<F>> for ComplexTruth {
+impl<F: Part> UnaryFn<Cx<F>> for ComplexToBool {
     type Out = B;
     const FUN: Fun = Fun::Cast;
     #[inline(always)]
@@ -168,9 +168,9 @@ impl<F: Part> Un<Cx<F>> for ComplexTruth {
     }
 }
 
-struct ComplexComplex<G>(PhantomData<G>);
+struct ComplexToComplex<G>(PhantomData<G>);
 
-impl<F: Part, G: Part> Un<Cx<F>> for ComplexComplex<G> {
+impl<F: Part, G: Part> UnaryFn<Cx<F>> for ComplexToComplex<G> {
     type Out = Cx<G>;
     const FUN: Fun = Fun::Cast;
     #[inline(always)]
@@ -181,7 +181,7 @@ impl<F: Part, G: Part> Un<Cx<F>> for ComplexComplex<G> {
 
 macro_rules! to {
     ($row:ident $S:ident $A:ty, $out:ident: $($dtype:ident $t:ty;)*) => {
-        match $out { $(DType::$dtype => S::entry::<Map1<$row<$t>, $A>>(),)* #[allow(unreachable_patterns, reason = "some lists are whole")] _ => return None }
+        match $out { $(DType::$dtype => S::entry::<Map1<$row<$t>, $A>>(),)* #[allow(unreachable_patterns, reason = "some lists have all dtypes")] _ => return None }
     };
 }
 
@@ -189,7 +189,7 @@ fn cast_from<S: Isa>(from: DType, out: DType) -> Option<MapFn> {
     macro_rules! from {
         ($($dtype:ident $A:ty;)*) => {
             match from {
-                $(DType::$dtype => to!(FromReal S $A, out: Bool B; I8 i8; I16 i16; I32 i32; I64 i64; U8 u8; U16 u16;
+                $(DType::$dtype => to!(CastReal S $A, out: Bool B; I8 i8; I16 i16; I32 i32; I64 i64; U8 u8; U16 u16;
                     U32 u32; U64 u64; F16 F16<S>; BF16 BF16<S>; F32 F32<S>; F64 F64<S>; C64 C64<S>; C128 C128<S>;),)*
                 DType::C64 => return complex_from::<S, F32<S>>(out),
                 DType::C128 => return complex_from::<S, F64<S>>(out),
@@ -202,37 +202,37 @@ fn cast_from<S: Isa>(from: DType, out: DType) -> Option<MapFn> {
 
 fn complex_from<S: Isa, F: Part + crate::math::cast::Source>(out: DType) -> Option<MapFn> {
     Some(match out {
-        DType::Bool => S::entry::<Map1<ComplexTruth, Cx<F>>>(),
-        DType::C64 => S::entry::<Map1<ComplexComplex<F32<S>>, Cx<F>>>(),
-        DType::C128 => S::entry::<Map1<ComplexComplex<F64<S>>, Cx<F>>>(),
-        _ => to!(FromComplex S Cx<F>, out: I8 i8; I16 i16; I32 i32; I64 i64; U8 u8; U16 u16; U32 u32; U64 u64;
+        DType::Bool => S::entry::<Map1<ComplexToBool, Cx<F>>>(),
+        DType::C64 => S::entry::<Map1<ComplexToComplex<F32<S>>, Cx<F>>>(),
+        DType::C128 => S::entry::<Map1<ComplexToComplex<F64<S>>, Cx<F>>>(),
+        _ => to!(CastRealPart S Cx<F>, out: I8 i8; I16 i16; I32 i32; I64 i64; U8 u8; U16 u16; U32 u32; U64 u64;
             F16 F16<S>; BF16 BF16<S>; F32 F32<S>; F64 F64<S>;),
     })
 }
 
-/// Set bits of the absolute value, as NumPy counts.
-struct Count;
+/// Counts the set bits of the absolute value, as NumPy does.
+struct PopCount;
 
 macro_rules! count {
     ($($dtype:ident $t:ident $($abs:ident)?;)*) => {
-        $(impl Un<$t> for Count {
+        $(impl UnaryFn<$t> for PopCount {
             type Out = u8;
             const FUN: Fun = Fun::BitwiseCount;
             #[inline(always)]
             fn call(a: $t) -> u8 { a$(.$abs())?.count_ones() as u8 }
         })*
         fn count<S: Isa>(d: DType) -> Option<MapFn> {
-            Some(match d { $(DType::$dtype => S::entry::<Map1<Count, $t>>(),)* _ => return None })
+            Some(match d { $(DType::$dtype => S::entry::<Map1<PopCount, $t>>(),)* _ => return None })
         }
     };
 }
 count!(I8 i8 unsigned_abs; I16 i16 unsigned_abs; I32 i32 unsigned_abs; I64 i64 unsigned_abs;
     U8 u8; U16 u16; U32 u32; U64 u64;);
 
-/// The order of the exact values of a signed and an unsigned integer: no 64-bit type holds both.
+/// Compares the exact values of a signed and an unsigned integer, which no 64-bit type can both represent.
 struct Compare<A, B>(PhantomData<(A, B)>);
 
-impl Mixed for Compare<i64, u64> {
+impl MixedFn for Compare<i64, u64> {
     type A = i64;
     type B = u64;
     type Out = i8;
@@ -243,7 +243,7 @@ impl Mixed for Compare<i64, u64> {
     }
 }
 
-impl Mixed for Compare<u64, i64> {
+impl MixedFn for Compare<u64, i64> {
     type A = u64;
     type B = i64;
     type Out = i8;
@@ -253,9 +253,9 @@ impl Mixed for Compare<u64, i64> {
     }
 }
 
-struct Pair<F, C>(PhantomData<(F, C)>);
+struct PairToComplex<F, C>(PhantomData<(F, C)>);
 
-impl<F: Float, C: Part> Mixed for Pair<F, C> {
+impl<F: Float, C: Part> MixedFn for PairToComplex<F, C> {
     type A = F;
     type B = F;
     type Out = Cx<C>;
@@ -267,17 +267,17 @@ impl<F: Float, C: Part> Mixed for Pair<F, C> {
 
 fn make_complex<S: Isa>(d: DType, out: DType) -> Option<MapFn> {
     Some(match (d, out) {
-        (DType::F64, DType::C128) => S::entry::<Map2Mixed<Pair<F64<S>, F64<S>>>>(),
-        (DType::F32, DType::C64) => S::entry::<Map2Mixed<Pair<F32<S>, F32<S>>>>(),
-        (DType::F16, DType::C64) => S::entry::<Map2Mixed<Pair<F16<S>, F32<S>>>>(),
-        (DType::BF16, DType::C64) => S::entry::<Map2Mixed<Pair<BF16<S>, F32<S>>>>(),
+        (DType::F64, DType::C128) => S::entry::<Map2Mixed<PairToComplex<F64<S>, F64<S>>>>(),
+        (DType::F32, DType::C64) => S::entry::<Map2Mixed<PairToComplex<F32<S>, F32<S>>>>(),
+        (DType::F16, DType::C64) => S::entry::<Map2Mixed<PairToComplex<F16<S>, F32<S>>>>(),
+        (DType::BF16, DType::C64) => S::entry::<Map2Mixed<PairToComplex<BF16<S>, F32<S>>>>(),
         _ => return None,
     })
 }
 
 struct Ldexp<F>(PhantomData<F>);
 
-impl<F: Float> Mixed for Ldexp<F> {
+impl<F: Float> MixedFn for Ldexp<F> {
     type A = F;
     type B = i64;
     type Out = F;
@@ -290,7 +290,7 @@ impl<F: Float> Mixed for Ldexp<F> {
 /// The exponent of `frexp`.
 struct Exponent;
 
-impl<F: Float> Un<F> for Exponent {
+impl<F: Float> UnaryFn<F> for Exponent {
     type Out = i32;
     const FUN: Fun = Fun::FrexpExponent;
     const SCALAR: bool = true;

@@ -1,4 +1,4 @@
-//! Where elements of arrays lie.
+//! Addresses of array elements.
 
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cuprous_core::{Error, Fun, Result};
@@ -6,14 +6,14 @@ use cuprous_kernel::ir::{Expr, Kind};
 use cuprous_kernel::types::{ArrayTy, Ty};
 use smallvec::SmallVec;
 
-use super::code::Body;
+use super::function::FunctionCompiler;
 use super::values::{Values, array_parts};
 
-/// Bytes from one index of an axis to the next, as a value and, where it is known, as a number.
+/// The stride of each axis in bytes, as a value and, if it is constant, as a number.
 pub(super) type Strides = SmallVec<[(Value, Option<i64>); 4]>;
 
-/// An index without a constant that is added, and the constant.
-pub(super) fn without_constant(e: &Expr) -> (Option<&Expr>, i64) {
+/// Splits an index into an expression and a constant that is added to it.
+pub(super) fn split_constant(e: &Expr) -> (Option<&Expr>, i64) {
     if let Some(n) = e.as_int() {
         return (None, n);
     }
@@ -28,8 +28,8 @@ pub(super) fn without_constant(e: &Expr) -> (Option<&Expr>, i64) {
     (Some(e), 0)
 }
 
-impl Body<'_, '_, '_> {
-    /// The strides of an array.
+impl FunctionCompiler<'_, '_, '_> {
+    /// Returns the strides of an array.
     pub(super) fn known_strides(&mut self, array: &Expr, ty: &ArrayTy, values: &Values) -> Strides {
         let a = array_parts(ty, values);
         if !a.strides.is_empty() {
@@ -56,8 +56,8 @@ impl Body<'_, '_, '_> {
         strides
     }
 
-    /// An index's distance from the beginning of its axis.
-    pub(super) fn distance(&mut self, index: Value, (stride, known): (Value, Option<i64>)) -> Value {
+    /// Returns the byte offset of an index along its axis.
+    pub(super) fn byte_offset(&mut self, index: Value, (stride, known): (Value, Option<i64>)) -> Value {
         match known {
             Some(size) if size > 0 && size.count_ones() == 1 => {
                 self.b.ins().ishl_imm_s(index, i64::from(size.trailing_zeros()))
@@ -67,8 +67,9 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// A place moved by constant indices: what remains is a number that the access adds.
-    pub(super) fn moved(&mut self, mut place: Value, apart: &[i64], strides: &Strides) -> (Value, i32) {
+    /// Adds constant indices to an address. Returns the address and a constant offset for the load or store
+    /// instruction.
+    pub(super) fn add_constant_offset(&mut self, mut address: Value, apart: &[i64], strides: &Strides) -> (Value, i32) {
         let mut offset = 0i64;
         for (&more, &(stride, known)) in apart.iter().zip(strides) {
             match known.and_then(|s| s.checked_mul(more)) {
@@ -76,39 +77,39 @@ impl Body<'_, '_, '_> {
                 Some(far) => offset = offset.saturating_add(far),
                 None => {
                     let far = self.b.ins().imul_imm_s(stride, more);
-                    place = self.b.ins().iadd(place, far);
+                    address = self.b.ins().iadd(address, far);
                 }
             }
         }
         match i32::try_from(offset) {
-            Ok(far) if far.unsigned_abs() < 1 << 30 => (place, far),
-            _ => (self.b.ins().iadd_imm_s(place, offset), 0),
+            Ok(far) if far.unsigned_abs() < 1 << 30 => (address, far),
+            _ => (self.b.ins().iadd_imm_s(address, offset), 0),
         }
     }
 
-    /// The address of an element, and what is to be added to it.
-    pub(super) fn place(&mut self, array: &Expr, indices: &[Expr]) -> Result<(Value, i32)> {
+    /// Returns the address of an element, as a value and a constant offset.
+    pub(super) fn element_address(&mut self, array: &Expr, indices: &[Expr]) -> Result<(Value, i32)> {
         let values = self.expr(array)?;
-        let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] something else than an array")) };
+        let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] internal error: expected an array")) };
         let strides = self.known_strides(array, ty, &values);
-        let mut place = values[0];
+        let mut address = values[0];
         let mut apart = Vec::new();
         for (axis, index) in indices.iter().enumerate() {
-            let natural = self.natural(index);
-            let (rest, more) = if natural { without_constant(index) } else { (Some(index), 0) };
+            let natural = self.is_non_negative(index);
+            let (rest, more) = if natural { split_constant(index) } else { (Some(index), 0) };
             apart.push(more);
             let Some(rest) = rest else { continue };
-            let at = self.one(rest)?;
-            let at = if natural { at } else { self.wrapped(at, values[1 + axis]) };
-            let far = self.distance(at, strides[axis]);
-            place = self.b.ins().iadd(place, far);
+            let at = self.value_of(rest)?;
+            let at = if natural { at } else { self.wrap_negative(at, values[1 + axis]) };
+            let far = self.byte_offset(at, strides[axis]);
+            address = self.b.ins().iadd(address, far);
         }
-        Ok(self.moved(place, &apart, &strides))
+        Ok(self.add_constant_offset(address, &apart, &strides))
     }
 
-    /// The address of an element.
+    /// Returns the address of an element.
     pub(super) fn element(&mut self, array: &Expr, indices: &[Expr]) -> Result<Value> {
-        let (place, far) = self.place(array, indices)?;
-        Ok(if far == 0 { place } else { self.b.ins().iadd_imm_s(place, i64::from(far)) })
+        let (address, far) = self.element_address(array, indices)?;
+        Ok(if far == 0 { address } else { self.b.ins().iadd_imm_s(address, i64::from(far)) })
     }
 }

@@ -1,39 +1,39 @@
-//! Calls: of functions, of what only devices have, of atomic operations.
+//! Calls inside kernels: of functions, of builtins that only devices have, and atomic operations.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, StackSlotData, StackSlotKind, Value, types};
 use cranelift_module::Module as _;
-use cuprous_core::{DType, Error, Kind as Sort, Result};
+use cuprous_core::{DType, Error, Kind as DTypeKind, Result};
 use cuprous_kernel::builtin::{Builtin, LAST_THREAD_X, TypeSpec};
 use cuprous_kernel::ir::{AtomicOp, Expr, Kind, Space};
 use cuprous_kernel::types::Ty;
 use smallvec::smallvec;
 
-use super::code::Body;
-use super::fibers::OPS;
-use super::jit::by_memory;
+use super::function::FunctionCompiler;
+use super::module::by_memory;
+use super::request::OPS;
 use super::values::{Values, parts, register};
 
-impl Body<'_, '_, '_> {
+impl FunctionCompiler<'_, '_, '_> {
     pub(super) fn call(&mut self, callee: usize, args: &[Expr]) -> Result<Values> {
-        let mut given: Vec<Value> = vec![self.env];
-        let place = self.thread.map(|var| self.b.use_var(var));
-        given.extend(place);
+        let mut arguments: Vec<Value> = vec![self.env];
+        let thread_index = self.thread.map(|var| self.b.use_var(var));
+        arguments.extend(thread_index);
         let ret = self.shared.ir.functions[callee].ret.clone();
         let memory = by_memory(&ret).then(|| {
             let bytes = 8 * parts(&ret).len() as u32;
             let slot = self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4));
             self.b.ins().stack_addr(types::I64, slot, 0)
         });
-        given.extend(memory);
+        arguments.extend(memory);
         for arg in args {
-            given.extend(self.expr(arg)?);
+            arguments.extend(self.expr(arg)?);
         }
         let id = self.shared.functions[callee];
         let function = self.shared.jit.declare_func_in_func(id, self.b.func);
-        let call = self.b.ins().call(function, &given);
-        if self.shared.ends[callee] {
-            self.leave_if_ended();
+        let call = self.b.ins().call(function, &arguments);
+        if self.shared.may_exit[callee] {
+            self.return_if_exited();
         }
         Ok(match memory {
             None => self.b.inst_results(call).into(),
@@ -48,24 +48,24 @@ impl Body<'_, '_, '_> {
     pub(super) fn builtin(&mut self, row: &'static Builtin, args: &[Expr], ty: &Ty) -> Result<Values> {
         let mut values = Vec::new();
         for arg in args {
-            values.push(self.one(arg)?);
+            values.push(self.value_of(arg)?);
         }
-        let place = |what: &str| {
+        let launch_dim = |what: &str| {
             let (what, axis) = what.split_once('.')?;
             let axis = ["x", "y", "z"].iter().position(|&a| a == axis)?;
             Some((["@blockIdx", "@blockDim", "@gridDim", "@threadIdx"].iter().position(|&w| w == what)?, axis))
         };
-        if let Some((what, axis)) = place(row.host) {
+        if let Some((what, axis)) = launch_dim(row.host) {
             return Ok(smallvec![match (what, axis, self.block_x) {
                 (3, ..) => self.b.use_var(self.thread[axis]),
                 (0, 0, Some(x)) => x,
-                _ => self.places[what][axis],
+                _ => self.launch_dims[what][axis],
             }]);
         }
         if row.host == LAST_THREAD_X.host {
             return Ok(smallvec![self.b.ins().iadd_imm_s(self.width, -1)]);
         }
-        if let (true, Some(answer)) = (row.synchronizes, self.answer) {
+        if let (true, Some(answer)) = (row.synchronizes, self.barrier_result) {
             return Ok(smallvec![answer]);
         }
         if OPS.contains(&row.host) {
@@ -90,12 +90,12 @@ impl Body<'_, '_, '_> {
                 smallvec![self.b.ins().iadd_imm_s(bit, -1)]
             }
             "@activemask" => {
-                // The lanes that the block has threads for.
-                let linear = self.linear();
-                let [x, y, z] = self.places[1];
+                // The lanes of the warp that have threads in this block.
+                let thread_number_in_block = self.thread_number_in_block();
+                let [x, y, z] = self.launch_dims[1];
                 let all = self.b.ins().imul(x, y);
                 let all = self.b.ins().imul(all, z);
-                let first = self.b.ins().band_imm_s(linear, -32);
+                let first = self.b.ins().band_imm_s(thread_number_in_block, -32);
                 let left = self.b.ins().isub(all, first);
                 let full = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, left, 32);
                 let one = self.b.ins().iconst(types::I32, 1);
@@ -119,9 +119,9 @@ impl Body<'_, '_, '_> {
             name if name.starts_with("nv_") => match row.ret {
                 TypeSpec::Several(types) => {
                     let memory = self.scratch();
-                    let mut given = values;
-                    given.extend(&memory[..types.len()]);
-                    self.call_library(name, &given, None)?;
+                    let mut arguments = values;
+                    arguments.extend(&memory[..types.len()]);
+                    self.call_library(name, &arguments, None)?;
                     let read = types.iter().zip(memory);
                     read.map(|(&d, at)| self.b.ins().load(register(d), Self::trusted(), at, 0)).collect()
                 }
@@ -139,21 +139,21 @@ impl Body<'_, '_, '_> {
         })
     }
 
-    /// The thread's number in its block.
-    pub(super) fn linear(&mut self) -> Value {
+    /// Returns the thread's number in its block.
+    pub(super) fn thread_number_in_block(&mut self) -> Value {
         let [x, y, z] = self.thread.map(|var| self.b.use_var(var));
-        let row = self.b.ins().imul(z, self.places[1][1]);
+        let row = self.b.ins().imul(z, self.launch_dims[1][1]);
         let row = self.b.ins().iadd(row, y);
         let start = self.b.ins().imul(row, self.width);
         self.b.ins().iadd(start, x)
     }
 
     fn lane(&mut self) -> Value {
-        let linear = self.linear();
-        self.b.ins().band_imm_s(linear, 31)
+        let thread_number_in_block = self.thread_number_in_block();
+        self.b.ins().band_imm_s(thread_number_in_block, 31)
     }
 
-    /// Waits for other threads: what is brought, and what comes back, travel as 64 bits.
+    /// Waits for other threads. Operand and result are passed as 64 bits.
     fn wait(&mut self, row: &'static Builtin, values: &[Value], args: &[Expr]) -> Result<Values> {
         let zero = self.b.ins().iconst(types::I64, 0);
         let none = self.b.ins().iconst(types::I32, 0);
@@ -164,18 +164,18 @@ impl Body<'_, '_, '_> {
             _ => (zero, None),
         };
         let lane = values.get(at + 1).copied().unwrap_or(none);
-        let ask = |body: &mut Self, name: &str| -> Result<Value> {
+        let request = |body: &mut Self, name: &str| -> Result<Value> {
             let op = OPS.iter().position(|&o| o == name).unwrap_or(0);
             let op = body.b.ins().iconst(types::I32, op as i64);
             let answer = body.call_library("host_wait", &[body.env, op, mask, brought, lane], Some(types::I64))?;
-            answer.ok_or_else(|| Error::runtime("[kernel] no answer"))
+            answer.ok_or_else(|| Error::runtime("[kernel] internal error: a wait without a result"))
         };
         if row.ret == TypeSpec::IntBool {
-            let lanes = ask(self, "@match_all_sync_mask")?;
-            let same = ask(self, row.host)?;
+            let lanes = request(self, "@match_all_sync_mask")?;
+            let same = request(self, row.host)?;
             return Ok(smallvec![self.resize(lanes, types::I32, false), self.resize(same, types::I8, false)]);
         }
-        let answer = ask(self, row.host)?;
+        let answer = request(self, row.host)?;
         Ok(match row.ret {
             TypeSpec::Nothing => Values::new(),
             TypeSpec::T => smallvec![self.of_bits(answer, d.unwrap_or(DType::I64))],
@@ -206,8 +206,8 @@ impl Body<'_, '_, '_> {
     }
 
     pub(super) fn atomic(&mut self, op: AtomicOp, array: &Expr, indices: &[Expr], operands: &[Expr]) -> Result<Values> {
-        let place = self.element(array, indices)?;
-        let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] something else than an array")) };
+        let address = self.element(array, indices)?;
+        let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] internal error: expected an array")) };
         let d = ty.dtype().unwrap_or(DType::I64);
         let mut values = Vec::new();
         for operand in operands {
@@ -217,19 +217,19 @@ impl Body<'_, '_, '_> {
             let (part, size) = (d.component(), d.component().size() as i64);
             let mut olds = Values::new();
             for k in 0..2 {
-                let at = self.b.ins().iadd_imm_s(place, k * size);
-                olds.push(self.atomic_call(op, part, at, values[0][k as usize])?);
+                let at = self.b.ins().iadd_imm_s(address, k * size);
+                olds.push(self.call_atomic(op, part, at, values[0][k as usize])?);
             }
             return Ok(olds);
         }
         let value = values[0][0];
         if self.is_shared(array)
-            && let Some(old) = self.plain(op, d, place, value)
+            && let Some(old) = self.non_atomic(op, d, address, value)
         {
             return Ok(smallvec![old]);
         }
         let int = d.is_int();
-        let signed = d.kind() == Sort::Int;
+        let signed = d.kind() == DTypeKind::Int;
         let flags = Self::trusted();
         let t = register(d);
         let rmw = match op {
@@ -244,7 +244,7 @@ impl Body<'_, '_, '_> {
             _ => None,
         };
         if let (Some(rmw), true) = (rmw, int) {
-            return Ok(smallvec![self.b.ins().atomic_rmw(t, flags, rmw, place, value)]);
+            return Ok(smallvec![self.b.ins().atomic_rmw(t, flags, rmw, address, value)]);
         }
         if op == AtomicOp::Cas {
             let wide = match d.size() {
@@ -257,26 +257,28 @@ impl Body<'_, '_, '_> {
                 if int || d.size() == 2 { v } else { body.b.ins().bitcast(to, plain, v) }
             };
             let (old, new) = (cast(self, value, wide), cast(self, values[1][0], wide));
-            let seen = self.b.ins().atomic_cas(flags, place, old, new);
+            let seen = self.b.ins().atomic_cas(flags, address, old, new);
             return Ok(smallvec![cast(self, seen, t)]);
         }
-        Ok(smallvec![self.atomic_call(op, d, place, value)?])
+        Ok(smallvec![self.call_atomic(op, d, address, value)?])
     }
 
-    /// A load or store with a cache hint, which has no meaning on a CPU.
+    /// Compiles a load or store with a cache hint, which has no meaning on a CPU.
     pub(super) fn cached(&mut self, array: &Expr, indices: &[Expr], operands: &[Expr]) -> Result<Values> {
-        let place = self.element(array, indices)?;
-        let Ty::Array(ty) = &array.ty else { return Err(Error::runtime("[kernel] something else than an array")) };
+        let address = self.element(array, indices)?;
+        let Ty::Array(ty) = &array.ty else {
+            return Err(Error::runtime("[kernel] internal error: expected an array"));
+        };
         let d = ty.dtype().unwrap_or(DType::I64);
         let [value] = operands else {
-            return Ok(smallvec![self.b.ins().load(register(d), Self::trusted(), place, 0)]);
+            return Ok(smallvec![self.b.ins().load(register(d), Self::trusted(), address, 0)]);
         };
         let value = self.expr(value)?;
-        self.b.ins().store(Self::trusted(), value[0], place, 0);
+        self.b.ins().store(Self::trusted(), value[0], address, 0);
         Ok(Values::new())
     }
 
-    /// Whether an array is the block's, whose threads are run by one core in turn.
+    /// Returns true if an array belongs to the block, whose threads run on one core one after the other.
     fn is_shared(&self, array: &Expr) -> bool {
         match &array.kind {
             Kind::Declared(k) => matches!(self.function.arrays[*k].space, Space::Shared | Space::Dynamic),
@@ -287,20 +289,20 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// An operation on memory that no other core sees.
-    fn plain(&mut self, op: AtomicOp, d: DType, place: Value, value: Value) -> Option<Value> {
+    /// Performs an atomic operation without atomic instructions, on memory that no other core accesses.
+    fn non_atomic(&mut self, op: AtomicOp, d: DType, address: Value, value: Value) -> Option<Value> {
         if matches!(d, DType::F16 | DType::BF16) {
             return None;
         }
         let float = d.is_float();
-        let signed = d.kind() == Sort::Int;
+        let signed = d.kind() == DTypeKind::Int;
         let t = register(d);
         match op {
             AtomicOp::Add | AtomicOp::Sub | AtomicOp::Exch => {}
             AtomicOp::And | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Max | AtomicOp::Min if !float => {}
             _ => return None,
         }
-        let old = self.b.ins().load(t, Self::trusted(), place, 0);
+        let old = self.b.ins().load(t, Self::trusted(), address, 0);
         let i = self.b.ins();
         let new = match op {
             AtomicOp::Add if float => i.fadd(old, value),
@@ -316,18 +318,19 @@ impl Body<'_, '_, '_> {
             AtomicOp::Min => i.umin(old, value),
             _ => value,
         };
-        self.b.ins().store(Self::trusted(), new, place, 0);
+        self.b.ins().store(Self::trusted(), new, address, 0);
         Some(old)
     }
 
-    fn atomic_call(&mut self, op: AtomicOp, d: DType, place: Value, value: Value) -> Result<Value> {
+    fn call_atomic(&mut self, op: AtomicOp, d: DType, address: Value, value: Value) -> Result<Value> {
         if matches!(d, DType::F16 | DType::BF16) {
-            // As words, whose upper halves C's calls leave open.
+            // As 32-bit words, because C calls leave the upper half of a narrower argument undefined.
             let letters = if d == DType::F16 { "f16" } else { "bf16" };
             let word = self.b.ins().uextend(types::I32, value);
             let name = format!("atomic_{}_{letters}", op.name());
-            let old = self.call_library(&name, &[place, word], Some(types::I32))?;
-            let old = old.ok_or_else(|| Error::runtime("[kernel] no old value"))?;
+            let old = self.call_library(&name, &[address, word], Some(types::I32))?;
+            let old =
+                old.ok_or_else(|| Error::runtime("[kernel] internal error: an atomic operation without a result"))?;
             return Ok(self.b.ins().ireduce(types::I16, old));
         }
         let letters = match d {
@@ -337,7 +340,7 @@ impl Body<'_, '_, '_> {
             _ => "u64",
         };
         let name = format!("atomic_{}_{letters}", op.name());
-        let old = self.call_library(&name, &[place, value], Some(register(d)))?;
-        old.ok_or_else(|| Error::runtime("[kernel] no old value"))
+        let old = self.call_library(&name, &[address, value], Some(register(d)))?;
+        old.ok_or_else(|| Error::runtime("[kernel] internal error: an atomic operation without a result"))
     }
 }

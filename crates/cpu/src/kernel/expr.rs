@@ -9,14 +9,14 @@ use cuprous_kernel::ir::{Expr, Kind};
 use cuprous_kernel::types::Ty;
 use smallvec::smallvec;
 
-use super::code::Body;
+use super::function::FunctionCompiler;
 use super::values::{Values, item_start, parts, register};
 
-/// Parts of what may be computed sooner than it is asked whether to.
-const QUICK: usize = 12;
+/// Maximum number of parts of an expression that is computed even where its value may not be needed.
+const MAX_CHEAP_PARTS: usize = 12;
 
-/// The parts of an expression of few instructions that reads no memory.
-fn quick_parts(e: &Expr) -> Option<usize> {
+/// Returns the number of parts of an expression that takes few instructions and does not read memory.
+fn cheap_parts(e: &Expr) -> Option<usize> {
     let plain = |d: DType| !d.is_complex() && !matches!(d, DType::F16 | DType::BF16);
     let quick = match &e.kind {
         Kind::Const(_) | Kind::Var(_) | Kind::Extent(..) | Kind::And(..) | Kind::Or(..) | Kind::Not(_) => true,
@@ -28,18 +28,18 @@ fn quick_parts(e: &Expr) -> Option<usize> {
         _ => false,
     };
     let mut all = quick.then_some(1);
-    e.each_operand(&mut |part| all = all.zip(quick_parts(part)).map(|(a, b)| a + b));
+    e.each_operand(&mut |part| all = all.zip(cheap_parts(part)).map(|(a, b)| a + b));
     all
 }
 
-impl Body<'_, '_, '_> {
-    /// The value of an expression that has one register.
-    pub(super) fn one(&mut self, e: &Expr) -> Result<Value> {
+impl FunctionCompiler<'_, '_, '_> {
+    /// Returns the value of an expression that has one register.
+    pub(super) fn value_of(&mut self, e: &Expr) -> Result<Value> {
         let values = self.expr(e)?;
-        values.first().copied().ok_or_else(|| Error::runtime("[kernel] a value without registers"))
+        values.first().copied().ok_or_else(|| Error::runtime("[kernel] internal error: a value without registers"))
     }
 
-    /// The registers of an expression.
+    /// Returns the registers of an expression.
     pub(super) fn expr(&mut self, e: &Expr) -> Result<Values> {
         Ok(match &e.kind {
             Kind::Const(n) => self.constant(*n, e.dtype().unwrap_or(DType::I64)),
@@ -62,13 +62,13 @@ impl Body<'_, '_, '_> {
             }
             Kind::Fun(fun, d, args) => self.fun(*fun, *d, args)?,
             Kind::Builtin(row, args) => self.builtin(row, args, &e.ty)?,
-            Kind::And(a, b) => smallvec![self.short(a, b, true)?],
-            Kind::Or(a, b) => smallvec![self.short(a, b, false)?],
+            Kind::And(a, b) => smallvec![self.short_circuit(a, b, true)?],
+            Kind::Or(a, b) => smallvec![self.short_circuit(a, b, false)?],
             Kind::Not(a) => {
-                let a = self.one(a)?;
+                let a = self.value_of(a)?;
                 smallvec![self.b.ins().icmp_imm_s(IntCC::Equal, a, 0)]
             }
-            Kind::Select(c, a, b) => self.choice(c, a, b)?,
+            Kind::Select(c, a, b) => self.select(c, a, b)?,
             Kind::Tuple(items) => {
                 let mut values = Values::new();
                 for item in items {
@@ -76,7 +76,7 @@ impl Body<'_, '_, '_> {
                 }
                 values
             }
-            // What else there is may be of other threads.
+            // Only the selected item is computed; the others may belong to other threads.
             Kind::Item(of, k) if matches!(of.kind, Kind::Tuple(_)) => match &of.kind {
                 Kind::Tuple(items) => self.expr(&items[*k])?,
                 _ => Values::new(),
@@ -88,8 +88,8 @@ impl Body<'_, '_, '_> {
                 values[start..start + parts(&items[*k]).len()].into()
             }
             Kind::Load(array, indices) => {
-                let (place, far) = self.place(array, indices)?;
-                self.load_parts(&e.ty, place, far)
+                let (address, far) = self.element_address(array, indices)?;
+                self.load_parts(&e.ty, address, far)
             }
             Kind::View(array, indices) => self.view(array, indices, &e.ty)?,
             Kind::Field(array, k) => self.field(array, *k)?,
@@ -97,7 +97,7 @@ impl Body<'_, '_, '_> {
             Kind::Reshape(array, extents) => {
                 let mut values: Values = smallvec![self.expr(array)?[0]];
                 for n in extents {
-                    values.push(self.one(n)?);
+                    values.push(self.value_of(n)?);
                 }
                 values
             }
@@ -128,7 +128,7 @@ impl Body<'_, '_, '_> {
             DType::F32 => body.b.ins().f32const(f32::from_bits(bits(at, 4) as u32)),
             DType::F64 => body.b.ins().f64const(f64::from_bits(bits(at, 8) as u64)),
             part => {
-                // The constant of a narrow type must not have bits beyond it.
+                // The constant of a narrow type must not have bits beyond its width.
                 let raw = bits(at, part.size());
                 body.b.ins().iconst(register(part), raw)
             }
@@ -142,32 +142,32 @@ impl Body<'_, '_, '_> {
 
     // --- memory
 
-    /// A negative index counts from the end.
-    pub(super) fn wrapped(&mut self, index: Value, extent: Value) -> Value {
+    /// Adds the extent to a negative index, which counts from the end.
+    pub(super) fn wrap_negative(&mut self, index: Value, extent: Value) -> Value {
         let back = self.b.ins().iadd(index, extent);
         let negative = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, index, 0);
         self.b.ins().select(negative, back, index)
     }
 
-    pub(super) fn load_parts(&mut self, ty: &Ty, place: Value, far: i32) -> Values {
+    pub(super) fn load_parts(&mut self, ty: &Ty, address: Value, far: i32) -> Values {
         let types = parts(ty);
         let all = types.iter().enumerate();
-        all.map(|(k, &t)| self.b.ins().load(t, Self::trusted(), place, far + k as i32 * t.bytes() as i32)).collect()
+        all.map(|(k, &t)| self.b.ins().load(t, Self::trusted(), address, far + k as i32 * t.bytes() as i32)).collect()
     }
 
-    pub(super) fn store_parts(&mut self, ty: &Ty, (place, far): (Value, i32), values: &[Value]) {
+    pub(super) fn store_parts(&mut self, ty: &Ty, (address, far): (Value, i32), values: &[Value]) {
         for (k, (&value, t)) in values.iter().zip(parts(ty)).enumerate() {
-            self.b.ins().store(Self::trusted(), value, place, far + k as i32 * t.bytes() as i32);
+            self.b.ins().store(Self::trusted(), value, address, far + k as i32 * t.bytes() as i32);
         }
     }
 
     // --- choices
 
-    /// `a and b`, `a or b`: `b` is looked at only where it matters.
-    fn short(&mut self, a: &Expr, b: &Expr, and: bool) -> Result<Value> {
-        let first = self.one(a)?;
-        if quick_parts(b).is_some_and(|n| n <= QUICK) {
-            let second = self.one(b)?;
+    /// Compiles `a and b` or `a or b`. `b` is computed only if it decides the result, unless it is cheap.
+    fn short_circuit(&mut self, a: &Expr, b: &Expr, and: bool) -> Result<Value> {
+        let first = self.value_of(a)?;
+        if cheap_parts(b).is_some_and(|n| n <= MAX_CHEAP_PARTS) {
+            let second = self.value_of(b)?;
             return Ok(if and { self.b.ins().band(first, second) } else { self.b.ins().bor(first, second) });
         }
         let (other, end) = (self.b.create_block(), self.b.create_block());
@@ -178,14 +178,14 @@ impl Body<'_, '_, '_> {
             self.b.ins().brif(first, end, &[first.into()], other, &[]);
         }
         self.b.switch_to_block(other);
-        let second = self.one(b)?;
+        let second = self.value_of(b)?;
         self.b.ins().jump(end, &[second.into()]);
         self.b.switch_to_block(end);
         Ok(self.b.block_params(end)[0])
     }
 
-    fn choice(&mut self, c: &Expr, a: &Expr, b: &Expr) -> Result<Values> {
-        let test = self.one(c)?;
+    fn select(&mut self, c: &Expr, a: &Expr, b: &Expr) -> Result<Values> {
+        let test = self.value_of(c)?;
         if a.is_simple() && b.is_simple() {
             let (a, b) = (self.expr(a)?, self.expr(b)?);
             return Ok(a.iter().zip(&b).map(|(&x, &y)| self.b.ins().select(test, x, y)).collect());

@@ -1,19 +1,20 @@
-//! Rows of the operation table: instructions where there are some, else a function of the C library, which is the faster
-//! one for one number, else the block function with which arrays compute it. Threads beside groups of lanes have that
-//! function too, so that all find the same.
+//! Rows of the operation table. A row is compiled to instructions if there are any, else to a call of the C library,
+//! which is faster for a single number, else to a call of the block function that arrays use. Where other threads of
+//! the region run in groups of lanes, scalar threads also call the block function, so that all threads get the same
+//! results.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
-use cuprous_core::{DType, Error, Fun, Kind as Sort, Result};
+use cuprous_core::{DType, Error, Fun, Kind as DTypeKind, Result};
 use cuprous_kernel::ir::Expr;
 use smallvec::smallvec;
 
-use super::code::Body;
-use super::host;
+use super::function::FunctionCompiler;
+use super::runtime;
 use super::values::{Values, parts, register};
 use crate::blocks::{self, MapFn};
 
-impl Body<'_, '_, '_> {
+impl FunctionCompiler<'_, '_, '_> {
     pub(super) fn fun(&mut self, fun: Fun, d: DType, args: &[Expr]) -> Result<Values> {
         let mut operands: Vec<Values> = Vec::new();
         for arg in args {
@@ -22,13 +23,13 @@ impl Body<'_, '_, '_> {
         self.fun_of(fun, d, &operands, args.get(1).and_then(Expr::as_int))
     }
 
-    /// The same of values; `known` is the second where it is a constant.
+    /// Applies a function to values. `known` is the second operand if it is constant.
     pub(super) fn fun_of(&mut self, fun: Fun, d: DType, operands: &[Values], known: Option<i64>) -> Result<Values> {
         if let Some(values) = self.complex(fun, d, operands) {
             return Ok(values);
         }
-        let few = blocks::few(fun, d);
-        if let (true, Some(function)) = (self.groups, few) {
+        let few = blocks::group_map(fun, d);
+        if let (true, Some(function)) = (self.in_lane_groups, few) {
             return self.map_one(function, &vec![d; operands.len()], operands, d);
         }
         if !d.is_complex() && !matches!(d, DType::F16 | DType::BF16) {
@@ -44,10 +45,10 @@ impl Body<'_, '_, '_> {
         if let Some(function) = few {
             return self.map_one(function, &vec![d; operands.len()], operands, d);
         }
-        self.by_block(fun, &vec![d; operands.len()], operands)
+        self.block_function(fun, &vec![d; operands.len()], operands)
     }
 
-    /// What complex numbers and their parts need no function for.
+    /// Compiles operations on complex numbers and their parts that need no call.
     fn complex(&mut self, fun: Fun, d: DType, args: &[Values]) -> Option<Values> {
         if fun == Fun::MakeComplex && matches!(d, DType::F32 | DType::F64) {
             return Some(smallvec![args[0][0], args[1][0]]);
@@ -128,7 +129,7 @@ impl Body<'_, '_, '_> {
             }
             fun => {
                 let name = format!("{}_{}", fun.op().name, if t == types::F32 { "f32" } else { "f64" });
-                if !host::symbols().iter().any(|(known, _)| *known == name) {
+                if !runtime::symbols().iter().any(|(known, _)| *known == name) {
                     return Ok(None);
                 }
                 return self.call_library(&name, v, Some(t));
@@ -137,7 +138,7 @@ impl Body<'_, '_, '_> {
     }
 
     fn integer(&mut self, fun: Fun, d: DType, v: &[Value], known: Option<i64>) -> Option<Value> {
-        let signed = d.kind() == Sort::Int;
+        let signed = d.kind() == DTypeKind::Int;
         let a = v[0];
         let b = v.get(1).copied().unwrap_or(a);
         let compare = match (fun, signed) {
@@ -189,7 +190,7 @@ impl Body<'_, '_, '_> {
         })
     }
 
-    /// A shift by the width or more, or by a negative number, moves every bit out.
+    /// Shifts. A shift by the width or more, or by a negative number, moves every bit out.
     fn shift(&mut self, fun: Fun, d: DType, a: Value, b: Value) -> Value {
         let width = 8 * d.size() as i64;
         let t = register(d);
@@ -197,7 +198,7 @@ impl Body<'_, '_, '_> {
         let zero = self.b.ins().iconst(t, 0);
         let (moved, out) = match (fun, d.kind()) {
             (Fun::LeftShift, _) => (self.b.ins().ishl(a, b), zero),
-            (_, Sort::Int) => {
+            (_, DTypeKind::Int) => {
                 let sign = self.b.ins().sshr_imm_s(a, width - 1);
                 (self.b.ins().sshr(a, b), sign)
             }
@@ -206,11 +207,11 @@ impl Body<'_, '_, '_> {
         self.b.ins().select(inside, moved, out)
     }
 
-    /// Quotients and remainders as Python rounds them; of a division by zero, zero.
+    /// Divides integers with Python's rounding. Quotient and remainder of a division by zero are zero.
     fn divide(&mut self, fun: Fun, d: DType, a: Value, b: Value, known: Option<i64>) -> Value {
         let t = register(d);
-        let signed = d.kind() == Sort::Int;
-        // No trap: neither for zero nor for MIN / -1.
+        let signed = d.kind() == DTypeKind::Int;
+        // The divisor is replaced where the instruction would trap: for zero and for MIN / -1.
         let safe = match known {
             Some(n) if n > 0 => b,
             _ => {
@@ -248,7 +249,7 @@ impl Body<'_, '_, '_> {
             let quotient = self.b.ins().sdiv(a, safe);
             let below = self.b.ins().iadd_imm_s(quotient, -1);
             let floor = self.b.ins().select(mend, below, quotient);
-            // a / -1 is -a, which wraps where it must.
+            // a / -1 is -a, which wraps for MIN.
             let negated = self.b.ins().ineg(a);
             let minus = self.b.ins().icmp_imm_s(IntCC::Equal, b, -1);
             self.b.ins().select(minus, negated, floor)
@@ -265,18 +266,18 @@ impl Body<'_, '_, '_> {
         self.b.ins().select(zero, none, result)
     }
 
-    /// The block function with which arrays compute it, for one element.
-    fn by_block(&mut self, fun: Fun, types: &[DType], operands: &[Values]) -> Result<Values> {
+    /// Calls the block function that arrays use, for one element.
+    fn block_function(&mut self, fun: Fun, types: &[DType], operands: &[Values]) -> Result<Values> {
         let first = types[0];
         let out = match fun {
             Fun::MakeComplex if first == DType::F64 => DType::C128,
             Fun::MakeComplex => DType::C64,
             fun => fun.result(first),
         };
-        self.by_block_to(fun, types, operands, out)
+        self.block_function_to(fun, types, operands, out)
     }
 
-    fn by_block_to(&mut self, fun: Fun, types: &[DType], operands: &[Values], out: DType) -> Result<Values> {
+    fn block_function_to(&mut self, fun: Fun, types: &[DType], operands: &[Values], out: DType) -> Result<Values> {
         let Some(function) = blocks::map(fun, types, out) else {
             let name = fun.op().name;
             return Err(Error::not_implemented(format!("[kernel] {name} is not supported on the CPU yet")));
@@ -284,7 +285,7 @@ impl Body<'_, '_, '_> {
         self.map_one(function, types, operands, out)
     }
 
-    /// A block function of one element.
+    /// Calls a block function for one element.
     fn map_one(&mut self, function: MapFn, types: &[DType], operands: &[Values], out: DType) -> Result<Values> {
         let memory = self.scratch();
         for ((values, &d), &at) in operands.iter().zip(types).zip(&memory[1..]) {
@@ -303,7 +304,7 @@ impl Body<'_, '_, '_> {
             .collect())
     }
 
-    /// A block function of `n` elements: their place, and those of operands.
+    /// Calls a block function for `n` elements at the addresses of the result and the operands.
     pub(super) fn call_map(&mut self, function: MapFn, n: i64, [out, a, b, c]: [Value; 4]) -> Result<()> {
         let function = self.b.ins().iconst(types::I64, function as usize as i64);
         let n = self.b.ins().iconst(types::I64, n);
@@ -313,7 +314,7 @@ impl Body<'_, '_, '_> {
 
     // --- conversions of numbers
 
-    /// An integer in a register of another size.
+    /// Converts an integer to a register of another size.
     pub(super) fn resize(&mut self, value: Value, to: Type, signed: bool) -> Value {
         let from = self.b.func.dfg.value_type(value);
         match from.bits().cmp(&to.bits()) {
@@ -324,20 +325,20 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// A number in another type.
+    /// Converts a number to another type.
     pub(super) fn convert(&mut self, values: &[Value], from: DType, to: DType) -> Result<Values> {
         if from == to {
             return Ok(values.into());
         }
         let low = |d: DType| matches!(d, DType::F16 | DType::BF16);
         if low(from) || low(to) {
-            // Complex numbers of halves go by their parts.
+            // float16 and bfloat16 convert to complex numbers through their real part.
             if to.is_complex() {
                 let re = self.convert(values, from, to.component())?[0];
                 let zero = self.zero(register(to));
                 return Ok(smallvec![re, zero]);
             }
-            return self.by_block_to(Fun::Cast, &[from], &[values.into()], to);
+            return self.block_function_to(Fun::Cast, &[from], &[values.into()], to);
         }
         if to.is_complex() {
             let part = to.component();
@@ -355,10 +356,10 @@ impl Body<'_, '_, '_> {
         Ok(smallvec![self.number(values[0], from.component(), to)])
     }
 
-    /// Neither complex nor half.
+    /// Converts between types that are neither complex nor half precision.
     fn number(&mut self, value: Value, from: DType, to: DType) -> Value {
         let (floats, t) = ((from.is_float(), to.is_float()), register(to));
-        let signed = from.kind() == Sort::Int;
+        let signed = from.kind() == DTypeKind::Int;
         match floats {
             _ if from == to => value,
             (false, false) if to == DType::Bool => self.b.ins().icmp_imm_s(IntCC::NotEqual, value, 0),

@@ -1,4 +1,4 @@
-//! From a module to machine code.
+//! Compiles a module to machine code.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -9,64 +9,62 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_codegen::{CodegenError, Context};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{
-    DataDescription, DataId, FuncId, Linkage, Module as _, ModuleError, ModuleReloc, default_libcall_names,
-};
+use cranelift_module::{DataDescription, Linkage, Module as _, ModuleError, ModuleReloc, default_libcall_names};
 use cuprous_core::{Error, Result};
 use cuprous_kernel::Module;
 use cuprous_kernel::ir::{Kind, any_expr};
 use cuprous_kernel::prepare::prepare;
-use cuprous_kernel::types::Ty;
 
-use super::code::Body;
-use super::host::{self, Env};
-use super::regions::{Plan, Strip};
-use super::room::{Need, Room};
-use super::values;
+use super::code_memory::{CodeMemory, MemoryBound};
+use super::env::Env;
+use super::function::FunctionCompiler;
+use super::module::ModuleContext;
+use super::plan::{BlocksPerCall, Plan};
+use super::{runtime, values};
 
-/// The function of one thread: arguments, environment, place in the block.
+/// The function of one thread: arguments, environment, index in the block.
 type Entry = unsafe extern "C" fn(*const u8, *mut Env, i32, i32, i32);
-/// The function of a block, or of so many neighbours.
+/// The function of a block: arguments, environment, number of adjacent blocks to run.
 type BlockEntry = unsafe extern "C" fn(*const u8, *mut Env, i32);
 
-/// Machine code.
-pub(super) struct Code {
+/// The machine code of a kernel.
+pub(super) struct MachineCode {
     module: Option<JITModule>,
     start: *const u8,
-    /// Its intermediate form, for people.
+    /// Its intermediate representation as text.
     pub(super) listing: String,
-    /// Its size.
+    /// Its size in bytes.
     pub(super) bytes: usize,
-    /// Of the code of a block: bytes of the context, and for each thread behind it; none of the code of a thread.
-    pub(super) kept: Option<(usize, usize)>,
-    /// How many blocks it runs.
-    pub(super) strip: Strip,
-    /// Whether it may leave a launch before its end.
-    pub(super) leaves: bool,
-    /// The functions' names.
+    /// For the code of a block: bytes of the context, and bytes per thread behind it. `None` for the code of a thread.
+    pub(super) context_bytes: Option<(usize, usize)>,
+    /// How many blocks one call runs.
+    pub(super) blocks_per_call: BlocksPerCall,
+    /// Whether the code may leave a launch before its end.
+    pub(super) can_stop: bool,
+    /// Names of the functions.
     pub(super) names: Vec<String>,
     /// Strings that the code prints.
     _texts: Vec<Box<str>>,
 }
 
-// SAFETY: the code is read only once it is made.
-unsafe impl Send for Code {}
-// SAFETY: as above.
-unsafe impl Sync for Code {}
+// SAFETY: the code is read-only once it has been finalized.
+unsafe impl Send for MachineCode {}
+// SAFETY: the code is read-only once it has been finalized.
+unsafe impl Sync for MachineCode {}
 
-impl Code {
-    /// The code of one thread.
+impl MachineCode {
+    /// Returns the function of one thread.
     pub(super) fn entry(&self) -> Entry {
-        // SAFETY: made with this signature where the kernel's threads wait.
+        // SAFETY: code without a context was compiled with this signature.
         unsafe { std::mem::transmute(self.start) }
     }
 
-    /// Runs a block, or so many of them that follow each other along x.
+    /// Runs `count` blocks that are adjacent along x.
     ///
     /// # Safety
-    /// The code is a block's, and the arguments are those that it was made for.
+    /// The code is that of a block, and the arguments have the types that it was compiled for.
     pub(super) unsafe fn block(&self, args: &[u8], env: &mut Env, count: usize) {
-        // SAFETY: by the function's contract.
+        // SAFETY: by this function's contract.
         unsafe {
             let run: BlockEntry = std::mem::transmute(self.start);
             run(args.as_ptr(), env, count as i32);
@@ -74,36 +72,16 @@ impl Code {
     }
 }
 
-impl Drop for Code {
+impl Drop for MachineCode {
     fn drop(&mut self) {
         if let Some(module) = self.module.take() {
-            // SAFETY: nobody runs the code any more: whoever does holds this value.
+            // SAFETY: the code is not running, because whoever runs it holds a reference to this value.
             unsafe { module.free_memory() };
         }
     }
 }
 
-/// What code generation of one function shares with the others.
-pub(super) struct Shared<'m> {
-    pub(super) jit: JITModule,
-    pub(super) ir: &'m Module,
-    /// The functions after the kernel.
-    pub(super) functions: Vec<FuncId>,
-    /// Functions of the run-time library, as they come to be used.
-    pub(super) library: HashMap<String, FuncId>,
-    pub(super) constants: Vec<DataId>,
-    pub(super) texts: Vec<Box<str>>,
-    /// Where the static shared arrays of each function begin.
-    pub(super) shared_starts: Vec<usize>,
-    /// Whether generated code may leave a launch before its end.
-    pub(super) leaves: bool,
-    /// Whether a thread may end in each function.
-    pub(super) ends: Vec<bool>,
-    /// How one function runs the threads of a block; else it is that of one thread.
-    pub(super) plan: Option<Rc<Plan>>,
-}
-
-fn failed(error: ModuleError) -> Error {
+fn compile_error(error: ModuleError) -> Error {
     let text = match error {
         ModuleError::Compilation(CodegenError::Verifier(errors)) => errors.to_string(),
         ModuleError::Allocation { err } => {
@@ -115,20 +93,20 @@ fn failed(error: ModuleError) -> Error {
 }
 
 /// Compiles a module.
-pub(super) fn compile(ir: &Module) -> Result<Code> {
-    // What the optimizer does is done by `optimize`.
+pub(super) fn compile(ir: &Module) -> Result<MachineCode> {
+    // `optimize` does the work of Cranelift's optimizer.
     let flags = [("opt_level", "none"), ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })];
-    let mut builder = JITBuilder::with_flags(&flags, default_libcall_names()).map_err(failed)?;
-    let need = Need::default();
-    builder.memory_provider(Room::new(need.clone()));
-    builder.symbols(host::symbols());
+    let mut builder = JITBuilder::with_flags(&flags, default_libcall_names()).map_err(compile_error)?;
+    let memory_bound = MemoryBound::default();
+    builder.memory_provider(CodeMemory::new(memory_bound.clone()));
+    builder.symbols(runtime::symbols());
     builder.symbols(super::libdevice::symbols());
     let mut ir = ir.clone();
     cuprous_kernel::inline::inline(&mut ir);
-    let ends = may_end(&ir);
-    let (ir, plan) = planned(ir, &ends);
+    let may_exit = functions_that_may_exit(&ir);
+    let (ir, plan) = plan_module(ir, &may_exit);
     let (ir, plan) = (&ir, plan.map(Rc::new));
-    let mut shared = Shared {
+    let mut shared = ModuleContext {
         jit: JITModule::new(builder),
         ir,
         functions: Vec::new(),
@@ -136,47 +114,47 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
         constants: Vec::new(),
         texts: Vec::new(),
         shared_starts: Vec::new(),
-        leaves: false,
-        ends,
+        can_stop: false,
+        may_exit,
         plan,
     };
     for (k, array) in ir.constants.iter().enumerate() {
         let name = format!("constant_{k}");
-        shared.constants.push(shared.jit.declare_data(&name, Linkage::Local, false, false).map_err(failed)?);
-        need.add(array.bytes.len(), 0);
+        shared.constants.push(shared.jit.declare_data(&name, Linkage::Local, false, false).map_err(compile_error)?);
+        memory_bound.add(array.bytes.len(), 0);
     }
     let mut start = 0;
     for (k, function) in ir.functions.iter().enumerate() {
         let signature = signature(ir, k, shared.plan.is_none());
         let name = format!("function_{k}");
-        shared.functions.push(shared.jit.declare_function(&name, Linkage::Local, &signature).map_err(failed)?);
+        shared.functions.push(shared.jit.declare_function(&name, Linkage::Local, &signature).map_err(compile_error)?);
         shared.shared_starts.push(start);
         let own = function.arrays.iter().filter(|a| a.space == cuprous_kernel::ir::Space::Shared);
-        start += own.map(super::code::array_bytes).sum::<usize>();
+        start += own.map(values::array_bytes).sum::<usize>();
     }
     let (mut context, mut frontend) = (Context::new(), FunctionBuilderContext::new());
     let (mut listing, mut bytes) = (String::new(), 0);
-    // All code is generated before any of it is placed, so that the module takes the memory that it needs.
+    // All code is generated before any is placed in memory, so that the module can reserve the memory that it needs.
     let mut generated = Vec::new();
     for k in 0..ir.functions.len() {
         let id = shared.functions[k];
         context.func =
             Function::with_name_signature(UserFuncName::user(0, id.as_u32()), signature(ir, k, shared.plan.is_none()));
         let config = shared.jit.target_config();
-        let mut body = Body::new(FunctionBuilder::new(&mut context.func, &mut frontend), &mut shared, k);
+        let mut body = FunctionCompiler::new(FunctionBuilder::new(&mut context.func, &mut frontend), &mut shared, k);
         body.write()?;
         body.b.seal_all_blocks();
         body.b.finalize(config);
         listing.push_str(&format!("; {}\n{}\n", ir.functions[k].name, context.func.display()));
-        optimize(&shared.jit, &mut context).map_err(|e| failed(e.into()))?;
+        optimize(&shared.jit, &mut context).map_err(|e| compile_error(e.into()))?;
         let mut control = ControlPlane::default();
-        context.compile(shared.jit.isa(), &mut control).map_err(|e| failed(e.inner.into()))?;
+        context.compile(shared.jit.isa(), &mut control).map_err(|e| compile_error(e.inner.into()))?;
         let code = context.compiled_code().expect("it was just compiled");
         let (text, align) = (code.code_buffer().to_vec(), u64::from(code.buffer.alignment));
         let relocations: Vec<_> =
             code.buffer.relocs().iter().map(|r| ModuleReloc::from_mach_reloc(r, &context.func, id)).collect();
         bytes += text.len();
-        need.add(text.len(), relocations.len());
+        memory_bound.add(text.len(), relocations.len());
         generated.push((id, align, text, relocations));
         shared.jit.clear_context(&mut context);
     }
@@ -184,68 +162,78 @@ pub(super) fn compile(ir: &Module) -> Result<Code> {
         let mut data = DataDescription::new();
         data.define(array.bytes.clone().into_boxed_slice());
         data.set_align(16);
-        shared.jit.define_data(id, &data).map_err(failed)?;
+        shared.jit.define_data(id, &data).map_err(compile_error)?;
     }
     for (id, align, text, relocations) in generated {
-        shared.jit.define_function_bytes(id, align, &text, &relocations).map_err(failed)?;
+        shared.jit.define_function_bytes(id, align, &text, &relocations).map_err(compile_error)?;
     }
-    shared.jit.finalize_definitions().map_err(failed)?;
+    shared.jit.finalize_definitions().map_err(compile_error)?;
     let start = shared.jit.get_finalized_function(shared.functions[0]);
-    let strip = shared.plan.as_ref().map_or(Strip::One, |plan| plan.strip());
-    let kept = shared.plan.as_ref().map(|plan| (plan.bytes, plan.local));
+    let blocks_per_call = shared.plan.as_ref().map_or(BlocksPerCall::One, |plan| plan.blocks_per_call());
+    let context_bytes = shared.plan.as_ref().map(|plan| (plan.bytes, plan.local));
     let names = ir.functions.iter().map(|f| f.name.clone()).collect();
-    let leaves = shared.leaves;
-    Ok(Code { start, module: Some(shared.jit), listing, bytes, kept, strip, leaves, names, _texts: shared.texts })
+    let can_stop = shared.can_stop;
+    Ok(MachineCode {
+        start,
+        module: Some(shared.jit),
+        listing,
+        bytes,
+        context_bytes,
+        blocks_per_call,
+        can_stop,
+        names,
+        _texts: shared.texts,
+    })
 }
 
-/// The module as it is compiled, and its plan: with loops cut where one function runs a block's threads.
-fn planned(mut ir: Module, ends: &[bool]) -> (Module, Option<Plan>) {
+/// Returns the prepared module and its plan. Loops are strip-mined if one function can then run the threads of a block.
+fn plan_module(mut ir: Module, may_exit: &[bool]) -> (Module, Option<Plan>) {
     let mut cut = ir.clone();
     if prepare(&mut cut.functions[0], true)
-        && let Some(plan) = Plan::of(&cut, ends, true)
+        && let Some(plan) = Plan::of(&cut, may_exit, true)
     {
         return (cut, Some(plan));
     }
     prepare(&mut ir.functions[0], false);
-    let plan = Plan::of(&ir, ends, false);
+    let plan = Plan::of(&ir, may_exit, false);
     (ir, plan)
 }
 
-/// The optimizer, with vectors put back to where they are made of what was just read.
+/// Optimizes a function, then moves vector instructions back to their operands.
 fn optimize(jit: &JITModule, context: &mut Context) -> std::result::Result<(), CodegenError> {
     let mut control = ControlPlane::default();
-    super::phis::remove_same(&mut context.func);
+    super::phis::remove_redundant_params(&mut context.func);
     context.optimize(jit.isa(), &mut control)?;
     context.egraph_pass(jit.isa(), &mut control)?;
     super::schedule::schedule(context);
     Ok(())
 }
 
-/// In which functions a thread may end, by themselves or by what they call.
-fn may_end(ir: &Module) -> Vec<bool> {
-    let mut ends: Vec<bool> = ir.functions.iter().map(|f| f.raises(false)).collect();
+/// Returns for each function whether a thread may exit in it or in a function that it calls.
+fn functions_that_may_exit(ir: &Module) -> Vec<bool> {
+    let mut may_exit: Vec<bool> = ir.functions.iter().map(|f| f.raises(false)).collect();
     loop {
         let mut changed = false;
         for (k, function) in ir.functions.iter().enumerate() {
-            let calls =
-                !ends[k] && any_expr(&function.body, &mut |e| matches!(e.kind, Kind::Call(callee, _) if ends[callee]));
-            ends[k] |= calls;
+            let calls = !may_exit[k]
+                && any_expr(&function.body, &mut |e| matches!(e.kind, Kind::Call(callee, _) if may_exit[callee]));
+            may_exit[k] |= calls;
             changed |= calls;
         }
         if !changed {
-            return ends;
+            return may_exit;
         }
     }
 }
 
-/// The kernel's threads: see [`Entry`] and [`BlockEntry`]. Other functions: environment, place in the block, where results go if there are
-/// several values, arguments.
-fn signature(ir: &Module, k: usize, one: bool) -> Signature {
+/// Returns the signature of a function. For the kernel see [`Entry`] and [`BlockEntry`]. Other functions take the
+/// environment, the index in the block, the address of the results if there are several, and the arguments.
+fn signature(ir: &Module, k: usize, is_scalar_thread: bool) -> Signature {
     let mut s = Signature::new(CallConv::SystemV);
     let function = &ir.functions[k];
     if k == 0 {
         s.params.extend([AbiParam::new(types::I64), AbiParam::new(types::I64)]);
-        s.params.extend(vec![AbiParam::new(types::I32); if one { 3 } else { 1 }]);
+        s.params.extend(vec![AbiParam::new(types::I32); if is_scalar_thread { 3 } else { 1 }]);
         return s;
     }
     s.params.push(AbiParam::new(types::I64));
@@ -260,9 +248,4 @@ fn signature(ir: &Module, k: usize, one: bool) -> Signature {
         s.params.extend(values::parts(&var.ty).iter().map(|&t| AbiParam::new(t)));
     }
     s
-}
-
-/// Whether a function gives its results through memory.
-pub(super) fn by_memory(ret: &Ty) -> bool {
-    values::parts(ret).len() > 1
 }

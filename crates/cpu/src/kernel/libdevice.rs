@@ -1,11 +1,11 @@
-//! libdevice's functions for kernels on the CPU: NVIDIA's names, signatures and meaning. Those of float32 compute in
-//! float64 and round once.
+//! libdevice functions for kernels on the CPU, with NVIDIA's names, signatures and semantics. The float32 functions
+//! compute in float64 and round once.
 
 use half::f16;
 
 use crate::math::special;
 
-/// How a result is rounded.
+/// A rounding mode.
 #[derive(Clone, Copy)]
 enum Mode {
     Nearest,
@@ -14,7 +14,7 @@ enum Mode {
     Zero,
 }
 
-/// A rounded number and what is missing to the exact one, rounded the way that is asked for.
+/// Rounds `near + rest` to a neighbor of `near` in the given mode. `rest` is the rounding error of `near`.
 fn directed(near: f64, rest: f64, mode: Mode) -> f64 {
     if !near.is_finite() || rest == 0.0 {
         return near;
@@ -28,7 +28,7 @@ fn directed(near: f64, rest: f64, mode: Mode) -> f64 {
     }
 }
 
-/// The same to float32.
+/// Rounds `near + rest` to float32.
 fn narrow(near: f64, rest: f64, mode: Mode) -> f32 {
     let single = near as f32;
     let left = (near - f64::from(single)) + rest;
@@ -81,8 +81,8 @@ fn whole(x: f64, mode: Mode) -> f64 {
     }
 }
 
-/// An integer in float64, with what is missing.
-fn wide(x: i128) -> (f64, f64) {
+/// Converts an integer to float64. Returns the result and its rounding error.
+fn int_to_f64(x: i128) -> (f64, f64) {
     let near = x as f64;
     (near, (x - near as i128) as f64)
 }
@@ -111,7 +111,7 @@ fn least(x: f64, y: f64) -> f64 {
     if y < x || x.is_nan() || (y == 0.0 && x == 0.0 && y.is_sign_negative()) { y } else { x }
 }
 
-fn away(x: f64) -> f64 {
+fn round_half_away(x: f64) -> f64 {
     x.round()
 }
 
@@ -127,7 +127,7 @@ fn inverse_erfc(y: f64) -> f64 {
     if y > 1e-3 {
         return special::erfinv(1.0 - y);
     }
-    // Newton's steps on log erfc, from the first terms of its expansion.
+    // Newton steps on log erfc, starting with the first terms of its asymptotic expansion.
     let w = -(y * (2.0 - y) * std::f64::consts::PI.sqrt()).ln();
     let mut x = w.max(1.0).sqrt();
     for _ in 0..8 {
@@ -147,16 +147,16 @@ fn inverse_normal(p: f64) -> f64 {
     -std::f64::consts::SQRT_2 * inverse_erfc(2.0 * p)
 }
 
-fn turns(x: f64) -> (f64, f64) {
+fn sin_cos_pi(x: f64) -> (f64, f64) {
     let x = x % 2.0;
-    // Exact at quarters.
+    // Exact at multiples of 1/2.
     let angle = std::f64::consts::PI * x;
     let sine = if x == x.trunc() { 0f64.copysign(x) } else { angle.sin() };
     let cosine = if (x.abs() - 0.5).abs() == 0.0 || (x.abs() - 1.5).abs() == 0.0 { 0.0 } else { angle.cos() };
     (sine, cosine)
 }
 
-/// Saturates as the GPU does; a NaN is zero, or the least of 64 bits.
+/// Saturates as the GPU does. A NaN becomes zero, or the smallest integer for 64 bits.
 fn int(x: f64) -> i32 {
     x as i32
 }
@@ -169,7 +169,7 @@ fn ulong(x: f64) -> i64 {
     (if x.is_nan() { 1 << 63 } else { x as u64 }).cast_signed()
 }
 
-fn bytes(x: i32, y: i32, select: i32) -> i32 {
+fn byte_permute(x: i32, y: i32, select: i32) -> i32 {
     let all = u64::from(x.cast_unsigned()) | u64::from(y.cast_unsigned()) << 32;
     let pick = |k: u32| {
         let nibble = select.cast_unsigned() >> (4 * k) & 0xf;
@@ -182,13 +182,13 @@ fn bytes(x: i32, y: i32, select: i32) -> i32 {
 macro_rules! functions {
     ($($name:ident($($arg:ident: $t:ty),*) -> $ret:ty $body:block)*) => {
         $(extern "C" fn $name($($arg: $t),*) -> $ret $body)*
-        /// The functions by symbol.
+        /// Returns the functions by symbol.
         fn scalars() -> Vec<(&'static str, *const u8)> {
             vec![$((stringify!($name), $name as *const u8)),*]
         }
     };
 }
-/// Functions of float64, each with one of float32 beside it.
+/// Defines functions of float64 and their float32 variants.
 macro_rules! reals {
     ($($double:ident $single:ident($($arg:ident),*) $body:expr;)*) => {
         $(
@@ -200,7 +200,7 @@ macro_rules! reals {
         }
     };
 }
-/// Functions with a rounding mode: names for nearest, down, up, to zero.
+/// Defines functions for each rounding mode: to nearest, down, up, to zero.
 macro_rules! rounded {
     ($($names:tt($($arg:ident: $t:ty),*) -> $ret:ty |$mode:ident| $body:expr;)*) => {
         $(rounded!(@each $names ($($arg: $t),*) $ret, $mode, $body);)*
@@ -237,7 +237,7 @@ reals! {
     nv_copysign nv_copysignf(x, y) x.copysign(y);
     nv_cos nv_cosf(x) x.cos();
     nv_cosh nv_coshf(x) x.cosh();
-    nv_cospi nv_cospif(x) turns(x).1;
+    nv_cospi nv_cospif(x) sin_cos_pi(x).1;
     nv_erf nv_erff(x) libm::erf(x);
     nv_erfc nv_erfcf(x) libm::erfc(x);
     nv_erfcinv nv_erfcinvf(x) inverse_erfc(x);
@@ -270,11 +270,11 @@ reals! {
     nv_rcbrt nv_rcbrtf(x) 1.0 / x.cbrt();
     nv_remainder nv_remainderf(x, y) libm::remainder(x, y);
     nv_rint nv_rintf(x) x.round_ties_even();
-    nv_round nv_roundf(x) away(x);
+    nv_round nv_roundf(x) round_half_away(x);
     nv_rsqrt nv_rsqrtf(x) 1.0 / x.sqrt();
     nv_sin nv_sinf(x) x.sin();
     nv_sinh nv_sinhf(x) x.sinh();
-    nv_sinpi nv_sinpif(x) turns(x).0;
+    nv_sinpi nv_sinpif(x) sin_cos_pi(x).0;
     nv_sqrt nv_sqrtf(x) x.sqrt();
     nv_tan nv_tanf(x) x.tan();
     nv_tanh nv_tanhf(x) x.tanh();
@@ -309,10 +309,10 @@ rounded! {
     [nv_float2ull_rn nv_float2ull_rd nv_float2ull_ru nv_float2ull_rz](x: f32) -> i64 |m| ulong(whole(x.into(), m));
     [nv_int2float_rn nv_int2float_rd nv_int2float_ru nv_int2float_rz](x: i32) -> f32 |m| narrow(x.into(), 0.0, m);
     [nv_uint2float_rn nv_uint2float_rd nv_uint2float_ru nv_uint2float_rz](x: i32) -> f32 |m| narrow(x.cast_unsigned().into(), 0.0, m);
-    [nv_ll2double_rn nv_ll2double_rd nv_ll2double_ru nv_ll2double_rz](x: i64) -> f64 |m| { let (r, e) = wide(x.into()); directed(r, e, m) };
-    [nv_ull2double_rn nv_ull2double_rd nv_ull2double_ru nv_ull2double_rz](x: i64) -> f64 |m| { let (r, e) = wide(x.cast_unsigned().into()); directed(r, e, m) };
-    [nv_ll2float_rn nv_ll2float_rd nv_ll2float_ru nv_ll2float_rz](x: i64) -> f32 |m| { let (r, e) = wide(x.into()); narrow(r, e, m) };
-    [nv_ull2float_rn nv_ull2float_rd nv_ull2float_ru nv_ull2float_rz](x: i64) -> f32 |m| { let (r, e) = wide(x.cast_unsigned().into()); narrow(r, e, m) };
+    [nv_ll2double_rn nv_ll2double_rd nv_ll2double_ru nv_ll2double_rz](x: i64) -> f64 |m| { let (r, e) = int_to_f64(x.into()); directed(r, e, m) };
+    [nv_ull2double_rn nv_ull2double_rd nv_ull2double_ru nv_ull2double_rz](x: i64) -> f64 |m| { let (r, e) = int_to_f64(x.cast_unsigned().into()); directed(r, e, m) };
+    [nv_ll2float_rn nv_ll2float_rd nv_ll2float_ru nv_ll2float_rz](x: i64) -> f32 |m| { let (r, e) = int_to_f64(x.into()); narrow(r, e, m) };
+    [nv_ull2float_rn nv_ull2float_rd nv_ull2float_ru nv_ull2float_rz](x: i64) -> f32 |m| { let (r, e) = int_to_f64(x.cast_unsigned().into()); narrow(r, e, m) };
 }
 
 functions! {
@@ -320,7 +320,7 @@ functions! {
     nv_llabs(x: i64) -> i64 { x.wrapping_abs() }
     nv_brev(x: i32) -> i32 { x.reverse_bits() }
     nv_brevll(x: i64) -> i64 { x.reverse_bits() }
-    nv_byte_perm(x: i32, y: i32, z: i32) -> i32 { bytes(x, y, z) }
+    nv_byte_perm(x: i32, y: i32, z: i32) -> i32 { byte_permute(x, y, z) }
     nv_clz(x: i32) -> i32 { x.leading_zeros() as i32 }
     nv_clzll(x: i64) -> i32 { x.leading_zeros() as i32 }
     nv_ffs(x: i32) -> i32 { if x == 0 { 0 } else { x.trailing_zeros() as i32 + 1 } }
@@ -381,8 +381,8 @@ functions! {
     nv_ilogbf(x: f32) -> i32 { libm::ilogbf(x) }
     nv_llrint(x: f64) -> i64 { long(x.round_ties_even()) }
     nv_llrintf(x: f32) -> i64 { long(f64::from(x).round_ties_even()) }
-    nv_llround(x: f64) -> i64 { long(away(x)) }
-    nv_llroundf(x: f32) -> i64 { long(away(x.into())) }
+    nv_llround(x: f64) -> i64 { long(round_half_away(x)) }
+    nv_llroundf(x: f32) -> i64 { long(round_half_away(x.into())) }
     nv_jn(n: i32, x: f64) -> f64 { libm::jn(n, x) }
     nv_jnf(n: i32, x: f32) -> f32 { libm::jn(n, x.into()) as f32 }
     nv_yn(n: i32, x: f64) -> f64 { libm::yn(n, x) }
@@ -399,9 +399,9 @@ functions! {
     nv_sincos(x: f64, sine: &mut f64, cosine: &mut f64) -> () { (*sine, *cosine) = x.sin_cos() }
     nv_sincosf(x: f32, sine: &mut f32, cosine: &mut f32) -> () { (*sine, *cosine) = x.sin_cos() }
     nv_fast_sincosf(x: f32, sine: &mut f32, cosine: &mut f32) -> () { (*sine, *cosine) = x.sin_cos() }
-    nv_sincospi(x: f64, sine: &mut f64, cosine: &mut f64) -> () { (*sine, *cosine) = turns(x) }
+    nv_sincospi(x: f64, sine: &mut f64, cosine: &mut f64) -> () { (*sine, *cosine) = sin_cos_pi(x) }
     nv_sincospif(x: f32, sine: &mut f32, cosine: &mut f32) -> () {
-        let (s, c) = turns(x.into());
+        let (s, c) = sin_cos_pi(x.into());
         (*sine, *cosine) = (s as f32, c as f32)
     }
     nv_frexp(x: f64, fraction: &mut f64, n: &mut i32) -> () { (*fraction, *n) = libm::frexp(x) }
@@ -412,7 +412,7 @@ functions! {
     nv_remquof(x: f32, y: f32, rest: &mut f32, n: &mut i32) -> () { (*rest, *n) = libm::remquof(x, y) }
 }
 
-/// The functions by symbol.
+/// Returns the functions by symbol.
 pub(super) fn symbols() -> Vec<(&'static str, *const u8)> {
     [real(), modes(), scalars()].concat()
 }
@@ -422,7 +422,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_function_of_the_table_is_here() {
+    fn every_function_of_the_table_exists() {
         let here: Vec<&str> = symbols().into_iter().map(|(name, _)| name).collect();
         let missing: Vec<&str> =
             cuprous_kernel::libdevice::names().filter(|n| !here.contains(&format!("nv_{n}").as_str())).collect();
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_rounded_as_asked() {
+    fn results_follow_the_rounding_mode() {
         assert!(nv_dadd_ru(1.0, 1e-20) > 1.0 && nv_dadd_rd(1.0, 1e-20) == 1.0 && nv_dadd_rd(1.0, -1e-20) < 1.0);
         assert!(nv_ddiv_rd(1.0, 3.0) < nv_ddiv_ru(1.0, 3.0) && nv_ddiv_rz(-1.0, 3.0) == nv_ddiv_ru(-1.0, 3.0));
         assert!(nv_fsqrt_rd(2.0).next_up() == nv_fsqrt_ru(2.0));

@@ -1,36 +1,42 @@
 //! User kernels as native code.
 //!
-//! Functions that a kernel calls are put in place, and loops with far strides are cut into a few turns of all threads.
-//! A kernel becomes one function that loops over a block's threads, from one barrier to the next ([`regions`]), several
-//! at a time where vectors can ([`wide`]), and some rows at a time where that keeps vectors or memory busy ([`rows`]).
-//! Where threads wait at places that not all come to, or for others of their warp or grid, it becomes the function of
-//! one thread, and each thread of a block is a coroutine ([`fibers`]). Blocks are shared among the cores; a block is run
-//! by one of them, so its shared memory and its warps are that core's alone, and only atomic operations must be atomic.
+//! Functions that a kernel calls are inlined, and grid-stride loops are unrolled by a few iterations. A kernel becomes
+//! one function that loops over a block's threads from one barrier to the next ([`regions`]). It runs several threads
+//! at once as vectors where possible ([`wide_stmt`]), and several rows at once where that keeps vector units or memory
+//! busy ([`rows`]). If not all threads reach the same barriers, or if threads wait for others of their warp or grid,
+//! the kernel becomes the function of one thread, and each thread of a block is a coroutine ([`coroutines`]). Blocks
+//! are distributed over the cores. One core runs a complete block, so shared memory and warps belong to that core, and
+//! only atomic operations on global memory have to be atomic.
 
 mod address;
-mod by_lane;
+mod bounds;
 mod calls;
 mod chunks;
-mod code;
+mod code_memory;
+mod coroutines;
+mod env;
 mod expr;
-mod facts;
-mod fibers;
 mod fun;
-mod host;
+mod function;
 mod jit;
 mod libdevice;
+mod module;
 mod phis;
+mod plan;
 mod regions;
-mod room;
+mod request;
 mod rows;
+mod runtime;
+mod scalarize;
 mod schedule;
 mod stmt;
 mod values;
+mod vector;
 mod view;
-mod wide;
 mod wide_expr;
 mod wide_fun;
 mod wide_memory;
+mod wide_stmt;
 
 use std::sync::{Arc, Mutex};
 
@@ -41,25 +47,25 @@ use cuprous_kernel::exception::Record;
 use cuprous_kernel::ir::Space;
 use cuprous_plan::{Launch, UserKernel};
 
-use crate::threads::{each, with_threads};
-use host::Env;
+use crate::threads::{parallel_for, with_threads};
+use env::Env;
 
 /// A compiled kernel.
 pub(crate) struct CpuKernel {
     name: String,
-    code: jit::Code,
+    code: jit::MachineCode,
     /// Whether all blocks run at once.
     cooperative: bool,
-    /// Bytes of static shared memory, and of a thread's own arrays.
+    /// Bytes of static shared memory, and of each thread's local arrays.
     shared: usize,
     local: usize,
-    /// Bytes of shared and constant memory without gaps, as they are told.
-    told: [u64; 2],
-    /// What went wrong in the last launch, of the first of the tasks where something did.
+    /// Bytes of shared and constant memory without padding, as reported to the user.
+    reported_bytes: [u64; 2],
+    /// The fault of the last launch: the first in the first task that had one.
     fault: Mutex<Option<(usize, Record)>>,
 }
 
-/// What a thread's own arrays may take.
+/// Maximum bytes of a thread's local arrays.
 const MAX_LOCAL: usize = 256 << 10;
 
 impl CpuKernel {
@@ -67,16 +73,16 @@ impl CpuKernel {
     pub(crate) fn new(module: &Module) -> Result<Arc<CpuKernel>> {
         let bytes = |space: Space| -> usize {
             let arrays = module.functions.iter().flat_map(|f| &f.arrays).filter(|a| a.space == space);
-            arrays.map(code::array_bytes).sum()
+            arrays.map(values::array_bytes).sum()
         };
         let local = bytes(Space::Local);
         if local > MAX_LOCAL {
             return Err(Error::memory(format!(
-                "[kernel] the arrays of a thread take {local} bytes; on the CPU they may take {MAX_LOCAL}"
+                "[kernel] the local arrays of a thread take {local} bytes, but at most {MAX_LOCAL} are possible on the CPU"
             )));
         }
         let shared = module.functions.iter().flat_map(|f| &f.arrays).filter(|a| a.space == Space::Shared);
-        let told = [
+        let reported_bytes = [
             shared.map(|a| a.shape.iter().product::<i64>().unsigned_abs() * a.elem.item_size() as u64).sum(),
             module.constants.iter().map(|array| array.bytes.len() as u64).sum(),
         ];
@@ -87,20 +93,21 @@ impl CpuKernel {
             cooperative: module.cooperative,
             shared: bytes(Space::Shared),
             local,
-            told,
+            reported_bytes,
             fault: Mutex::new(None),
         }))
     }
 }
 
 impl CpuKernel {
-    /// Returns true for a launch that may take more than milliseconds: one with loops or calls, or of many threads.
+    /// Returns true for a launch that may take more than milliseconds: one with loops or calls, or with many threads.
     pub(crate) fn is_long(&self, launch: &Launch) -> bool {
         let threads = launch.block.iter().fold(launch.blocks(), |product, &n| product.saturating_mul(n.into()));
-        self.code.leaves || threads >= 1 << 22
+        self.code.can_stop || threads >= 1 << 22
     }
 
-    /// Runs it. `args` lie as [`cuprous_kernel::abi`] says, aligned to 16; the caller vouches for the memory they name.
+    /// Launches the kernel. `args` are laid out as in [`cuprous_kernel::abi`] and aligned to 16 bytes. The caller
+    /// guarantees the memory that they name.
     pub(crate) fn launch(&self, launch: &Launch, args: &[u8]) -> Result<()> {
         let [gx, gy, gz] = launch.grid.map(|n| n as usize);
         let blocks = gx * gy * gz;
@@ -108,21 +115,22 @@ impl CpuKernel {
         if self.cooperative {
             return self.launch_grid(launch, args);
         }
-        // Several tasks a core even out blocks that take longer.
+        // Several tasks per core balance blocks of different duration.
         let tasks = blocks.min(8 * rayon::current_num_threads());
         let failed = Mutex::new(None);
-        // Between tasks an interrupt unwinds, with the launch partly done.
+        // An interrupt between tasks unwinds and leaves the launch incomplete.
         let done = interrupt::catch(|| {
             with_threads(|| {
-                each(tasks, |task| {
+                parallel_for(tasks, |task| {
                     let mut memory = shared_memory(self.shared + dynamic + 128);
                     let base = memory.as_mut_ptr() as usize;
                     let shared = base.next_multiple_of(128);
                     let after = (shared + self.shared).next_multiple_of(128);
                     let mut env = Env::new(launch, shared as *mut u8, after as *mut u8, dynamic);
                     let threads = launch.block.iter().map(|&n| n as usize).product::<usize>();
-                    let kept = self.code.kept.map_or(0, |(all, each)| all.next_multiple_of(128) + threads * each);
-                    let mut context = if kept > 0 { shared_memory(kept + 128) } else { Vec::new() };
+                    let context_bytes =
+                        self.code.context_bytes.map_or(0, |(all, each)| all.next_multiple_of(128) + threads * each);
+                    let mut context = if context_bytes > 0 { shared_memory(context_bytes + 128) } else { Vec::new() };
                     env.context = (context.as_mut_ptr() as usize).next_multiple_of(128) as *mut u8;
                     let (first, last) = (task * blocks / tasks, (task + 1) * blocks / tasks);
                     let token = Token::current();
@@ -135,19 +143,21 @@ impl CpuKernel {
                                 return;
                             }
                             let block = next;
-                            let count = self.code.strip.blocks(launch.block).min(gx - block % gx).min(last - block);
+                            let count =
+                                self.code.blocks_per_call.blocks(launch.block).min(gx - block % gx).min(last - block);
                             next += count;
                             env.block = [block % gx, block / gx % gy, block / gx / gy].map(|n| n as i32);
-                            if self.code.kept.is_none() {
-                                result = fibers::run_block(&self.code, args, env, self.local);
+                            if self.code.context_bytes.is_none() {
+                                result = coroutines::run_block(&self.code, args, env, self.local);
                             } else {
-                                // SAFETY: the code was made for a block of such arguments; the engine holds their memory.
+                                // SAFETY: the code was compiled for a block with such arguments, and the engine keeps
+                                // their memory alive.
                                 unsafe { self.code.block(args, env, count) };
                             }
                         }
                     };
-                    let ran = if self.code.leaves && self.code.kept.is_some() {
-                        fibers::run_task(&self.code, &mut env, &mut blocks)
+                    let ran = if self.code.can_stop && self.code.context_bytes.is_some() {
+                        coroutines::run_task(&self.code, &mut env, &mut blocks)
                     } else {
                         blocks(&mut env);
                         Ok(())
@@ -174,7 +184,7 @@ impl CpuKernel {
         }
     }
 
-    /// Blocks that wait for one another: each has memory of its own, and one core runs them in turn.
+    /// Runs blocks that wait for each other. Each has its own memory, and one core runs them in turn.
     fn launch_grid(&self, launch: &Launch, args: &[u8]) -> Result<()> {
         let [gx, gy, _] = launch.grid.map(|n| n as usize);
         let dynamic = launch.shared as usize;
@@ -188,7 +198,7 @@ impl CpuKernel {
             env.block = [block % gx, block / gx % gy, block / gx / gy].map(|n| n as i32);
             envs.push(env);
         }
-        let result = fibers::run_grid(&self.code, args, &mut envs, self.local);
+        let result = coroutines::run_grid(&self.code, args, &mut envs, self.local);
         if let Some((k, env)) = envs.iter().enumerate().find(|(_, env)| env.fault[0] != 0) {
             *self.fault.lock().unwrap_or_else(|e| e.into_inner()) = Some((k, env.fault));
             return Ok(());
@@ -197,7 +207,7 @@ impl CpuKernel {
     }
 }
 
-/// Memory of a block, with room to begin at a multiple of 128.
+/// Allocates memory of a block, with space to align it to 128 bytes.
 fn shared_memory(bytes: usize) -> Vec<u128> {
     vec![0; bytes.div_ceil(16) + 8]
 }
@@ -209,22 +219,22 @@ impl UserKernel for CpuKernel {
 
     fn check(&self, launch: &Launch) -> Result<()> {
         let threads = launch.check("kernel")?;
-        if self.cooperative { fibers::check_grid(launch.blocks().saturating_mul(threads.into())) } else { Ok(()) }
+        if self.cooperative { coroutines::check_grid(launch.blocks().saturating_mul(threads.into())) } else { Ok(()) }
     }
 
     fn attributes(&self) -> Result<Vec<(&'static str, u64)>> {
         Ok(vec![
             ("registers", 0),
-            ("static_shared", self.told[0]),
+            ("static_shared", self.reported_bytes[0]),
             ("local", self.local as u64),
             ("max_threads", 1024),
-            ("constant", self.told[1]),
+            ("constant", self.reported_bytes[1]),
             ("code_bytes", self.code.bytes as u64),
         ])
     }
 
     fn resident_blocks(&self, threads: u32, _shared: u32) -> Result<u64> {
-        Ok(fibers::MAX_GRID as u64 / u64::from(threads.max(1)))
+        Ok(coroutines::MAX_GRID as u64 / u64::from(threads.max(1)))
     }
 
     fn fault(&self) -> Result<Option<Record>> {

@@ -1,26 +1,25 @@
-//! Variables that a loop does not change. Where a variable that an outer loop changes goes through an inner one, each
-//! block of that hands it on; the optimizer takes it for another value in each turn, and takes nothing that follows from
-//! it out of the loop. Cranelift's own pass finds what is the same by one instruction alone, not what another loop counts.
+//! Removes redundant block parameters (phi functions). A variable that an outer loop changes is passed through every
+//! block of an inner loop. The optimizer treats it as a new value in each iteration and does not hoist computations
+//! that depend on it. Cranelift's own pass only removes parameters that are redundant by a single branch.
 
 use std::collections::HashMap;
 
 use cranelift_codegen::ir::{BlockArg, BlockCall, Function, Value};
 
-/// What is known of a parameter of a block.
+/// What is known about the incoming values of a block parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Known {
-    /// Nothing comes that is known of.
+enum Incoming {
+    /// No known value so far.
     Nothing,
-    /// It is always that value, which is no such parameter or one that is its own.
+    /// Always this value, which is either not a parameter or a parameter with several incoming values.
     Is(Value),
-    /// Different values come.
-    Own,
+    /// Several different values.
+    Several,
 }
 
-/// Takes out parameters of blocks that are always one value: everything is taken for the same until it is found not to be.
-/// Known as removal of redundant phi functions (M. Braun et al., "Simple and Efficient Construction of Static Single
-/// Assignment Form", CC 2013).
-pub(super) fn remove_same(func: &mut Function) {
+/// Removes block parameters that always have the same value. All parameters are assumed redundant until shown
+/// otherwise. See M. Braun et al., "Simple and Efficient Construction of Static Single Assignment Form", CC 2013.
+pub(super) fn remove_redundant_params(func: &mut Function) {
     let mut incoming: HashMap<Value, Vec<Option<Value>>> = HashMap::new();
     let mut order = Vec::new();
     for block in func.layout.blocks().skip(1) {
@@ -33,36 +32,39 @@ pub(super) fn remove_same(func: &mut Function) {
             incoming.entry(param).or_default().push(value);
         }
     });
-    let mut known: HashMap<Value, Known> = order.iter().map(|&param| (param, Known::Nothing)).collect();
+    let mut known: HashMap<Value, Incoming> = order.iter().map(|&param| (param, Incoming::Nothing)).collect();
     let mut changed = true;
     while std::mem::take(&mut changed) {
         for &param in order.iter().filter(|param| incoming.contains_key(param)) {
-            if known[&param] == Known::Own {
+            if known[&param] == Incoming::Several {
                 continue;
             }
-            let found = incoming[&param].iter().fold(Known::Nothing, |found, &arg| {
-                let Some(arg) = arg else { return Known::Own };
+            let found = incoming[&param].iter().fold(Incoming::Nothing, |found, &arg| {
+                let Some(arg) = arg else { return Incoming::Several };
                 let value = match known.get(&arg) {
-                    Some(Known::Nothing) => return found,
-                    Some(Known::Is(value)) => *value,
-                    Some(Known::Own) | None => arg,
+                    Some(Incoming::Nothing) => return found,
+                    Some(Incoming::Is(value)) => *value,
+                    Some(Incoming::Several) | None => arg,
                 };
                 match found {
                     _ if value == param => found,
-                    Known::Nothing => Known::Is(value),
-                    Known::Is(other) if other == value => found,
-                    _ => Known::Own,
+                    Incoming::Nothing => Incoming::Is(value),
+                    Incoming::Is(other) if other == value => found,
+                    _ => Incoming::Several,
                 }
             });
             changed |= known.insert(param, found) != Some(found);
         }
     }
-    let is_same = |param: &Value| matches!(known.get(param), Some(Known::Is(_)));
+    let is_redundant = |param: &Value| matches!(known.get(param), Some(Incoming::Is(_)));
     let mut calls = Vec::new();
     each_call(func, &mut |func, call| {
         let block = call.block(&func.dfg.value_lists);
         let args = func.dfg.block_params(block).iter().zip(call.args(&func.dfg.value_lists));
-        calls.push((block, args.filter(|(param, _)| !is_same(param)).map(|(_, arg)| arg).collect::<Vec<BlockArg>>()));
+        calls.push((
+            block,
+            args.filter(|(param, _)| !is_redundant(param)).map(|(_, arg)| arg).collect::<Vec<BlockArg>>(),
+        ));
     });
     let mut calls = calls.into_iter();
     let blocks: Vec<_> = func.layout.blocks().collect();
@@ -78,14 +80,14 @@ pub(super) fn remove_same(func: &mut Function) {
         }
     }
     for &param in order.iter().rev() {
-        if let Known::Is(value) = known[&param] {
+        if let Incoming::Is(value) = known[&param] {
             func.dfg.remove_block_param(param);
             func.dfg.change_to_alias(param, value);
         }
     }
 }
 
-/// Calls `f` with each way from a block to another.
+/// Calls `f` for each edge between blocks.
 fn each_call(func: &Function, f: &mut dyn FnMut(&Function, &BlockCall)) {
     for block in func.layout.blocks() {
         for inst in func.layout.block_insts(block) {
@@ -103,7 +105,7 @@ mod tests {
     use cranelift_codegen::isa::CallConv;
     use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
-    /// A loop in a loop, and a choice in that: only the counters are parameters of their loops' heads.
+    /// Nested loops with a branch inside: only the counters remain as parameters of their loop headers.
     #[test]
     fn a_loop_hands_on_only_what_it_changes() {
         let mut signature = Signature::new(CallConv::SystemV);
@@ -147,11 +149,11 @@ mod tests {
         let found = b.use_var(i);
         b.ins().return_(&[found]);
         b.seal_all_blocks();
-        remove_same(b.func);
+        remove_redundant_params(b.func);
         let params = blocks.map(|block| b.func.dfg.block_params(block).len());
         assert_eq!(params, [1, 1, 1, 0, 0, 0, 0, 0], "{}", b.func.display());
-        let mut handed = Vec::new();
-        each_call(b.func, &mut |func, call| handed.push(call.args(&func.dfg.value_lists).count()));
-        assert_eq!(handed.iter().sum::<usize>(), 4, "{handed:?}: into both loops, and around them");
+        let mut passed = Vec::new();
+        each_call(b.func, &mut |func, call| passed.push(call.args(&func.dfg.value_lists).count()));
+        assert_eq!(passed.iter().sum::<usize>(), 4, "{passed:?}: into both loops, and around them");
     }
 }

@@ -1,9 +1,9 @@
-//! Some rows of a block's threads at a time. Threads between two barriers are in no order.
+//! Runs several rows of a block's threads at once. The order of threads between two barriers is free.
 //!
-//! *Pairs*: what both rows read is read once, and where a row has one chain of sums, of which each waits for the one
-//! before, there are two. Known as unroll-and-jam (D. Callahan, S. Carr, K. Kennedy, "Improving Register Allocation for
-//! Subscripted Variables", PLDI 1990). *Bands* of rows have more of memory on its way: a machine fetches ahead what
-//! follows in a page, each row from a page of its own.
+//! *Pairs*: values that both rows use are read once, and two independent chains of sums hide the latency of additions.
+//! This is unroll-and-jam (D. Callahan, S. Carr, K. Kennedy, "Improving Register Allocation for Subscripted Variables",
+//! PLDI 1990). *Bands* of rows keep more memory accesses in flight: hardware prefetches within a page, and each row has
+//! its own page.
 
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
@@ -12,20 +12,21 @@ use cuprous_kernel::ir::{Expr, Function, Kind, Stmt, StmtKind, each_expr, each_s
 use cuprous_kernel::uniformity::Divergence;
 use smallvec::SmallVec;
 
-use super::code::Body;
-use super::regions::{Neighbours, Plan, Region, Work};
+use super::function::FunctionCompiler;
+use super::plan::{BlockGrouping, Plan};
+use super::regions::{Region, Work};
 use super::values::parts;
 
-/// Bytes a lane of what a loop may carry from turn to turn: four vectors, and eight of two rows, of sixteen registers.
-const CARRIED: usize = 4;
-/// Vectors' loads of a statement.
-const LOADS: usize = 2;
+/// Bytes per lane that a loop may carry between iterations: four vectors, eight for two rows, of sixteen registers.
+const MAX_CARRIED_BYTES: usize = 4;
+/// Maximum number of vector loads in a statement.
+const MAX_LOADS: usize = 2;
 
-/// Rows of a band. More of them would meet in the cache, where their lengths are multiples of a page.
-const BAND: i64 = 4;
-/// What vectors of a band may read and write, and what it may have of expressions.
-const STREAMS: std::ops::RangeInclusive<usize> = 2..=12;
-const PARTS: usize = 200;
+/// Number of rows in a band. More rows would conflict in the cache if their length is a multiple of a page.
+const BAND_ROWS: i64 = 4;
+/// Limits of a band: the number of vector loads and stores, and the number of expression parts.
+const BAND_STREAMS: std::ops::RangeInclusive<usize> = 2..=12;
+const MAX_BAND_PARTS: usize = 200;
 
 /// The variables of a row of threads.
 pub(super) struct Row {
@@ -35,15 +36,15 @@ pub(super) struct Row {
 }
 
 impl Plan {
-    /// Whether two rows at a time make a region faster: it has loops that all threads go through alike and that carry one
-    /// chain of sums, and nothing else makes threads differ in what they do.
-    pub(super) fn pairs(&self, function: &Function, body: &[Stmt]) -> bool {
+    /// Returns true if running two rows at once makes a region faster: it has loops that are the same for all threads
+    /// and carry one chain of sums, and threads do not otherwise diverge.
+    pub(super) fn can_pair_rows(&self, function: &Function, body: &[Stmt]) -> bool {
         let mut carried = 0;
         let loops = body.iter().any(|stmt| matches!(stmt.kind, StmtKind::For { .. }));
-        loops && self.stays(function, body, false, &mut carried) && (1..=CARRIED).contains(&carried)
+        loops && self.can_interleave(function, body, false, &mut carried) && (1..=MAX_CARRIED_BYTES).contains(&carried)
     }
 
-    fn stays(&self, function: &Function, body: &[Stmt], inner: bool, carried: &mut usize) -> bool {
+    fn can_interleave(&self, function: &Function, body: &[Stmt], inner: bool, carried: &mut usize) -> bool {
         let mut seen = Vec::new();
         body.iter().all(|stmt| match &stmt.kind {
             StmtKind::Assign(v, e) => {
@@ -58,13 +59,14 @@ impl Plan {
             StmtKind::For { var, start, stop, step, body } => {
                 let same =
                     [start, stop, step].into_iter().all(|e| self.lanes.divergence(e) == Divergence::BlockUniform);
-                same && self.lanes.vars[*var] == Divergence::BlockUniform && self.stays(function, body, true, carried)
+                same && self.lanes.vars[*var] == Divergence::BlockUniform
+                    && self.can_interleave(function, body, true, carried)
             }
             _ => false,
         })
     }
 
-    /// Whether vectors' registers suffice for what a statement reads.
+    /// Returns true if there are enough vector registers for the loads of a statement.
     fn is_plain(&self, all: &[&Expr]) -> bool {
         fn loads(plan: &Plan, e: &Expr) -> usize {
             let mut count =
@@ -72,11 +74,12 @@ impl Plan {
             e.each_operand(&mut |part| count += loads(plan, part));
             count
         }
-        all.iter().map(|e| loads(self, e)).sum::<usize>() <= LOADS
+        all.iter().map(|e| loads(self, e)).sum::<usize>() <= MAX_LOADS
     }
 
-    /// Whether bands of rows make a kernel faster: its rows are those of the grid, and it does little but read and write.
-    pub(super) fn has_streams(&self, body: &[Stmt]) -> bool {
+    /// Returns true if bands of rows make a kernel faster: its rows are those of the grid, and it mostly reads and
+    /// writes memory.
+    pub(super) fn is_streaming(&self, body: &[Stmt]) -> bool {
         let (mut streams, mut parts, mut rows, mut loops) = (0, 0, false, false);
         let steps = |i: &Expr| matches!(self.lanes.divergence(i), Divergence::Linear(_));
         each_stmt(body, &mut |stmt| match &stmt.kind {
@@ -92,19 +95,23 @@ impl Plan {
                 _ => {}
             }
         });
-        self.neighbours == Neighbours::AsOne && rows && !loops && STREAMS.contains(&streams) && parts <= PARTS
+        self.grouping == BlockGrouping::Merged
+            && rows
+            && !loops
+            && BAND_STREAMS.contains(&streams)
+            && parts <= MAX_BAND_PARTS
     }
 }
 
-impl Body<'_, '_, '_> {
-    /// A kernel's rows in bands: the first row that is in none.
+impl FunctionCompiler<'_, '_, '_> {
+    /// Compiles rows in bands. Returns the first row that is not in a band.
     pub(super) fn bands(&mut self, plan: &Plan, region: &Region, body: &[Stmt]) -> Result<Value> {
         let top = self.b.declare_var(types::I32);
         let zero = self.b.ins().iconst(types::I32, 0);
-        let band = self.begin(top, zero);
-        self.inside(band, BAND, self.places[1][1]);
-        let first = self.row_of_groups(&mut |this| {
-            for row in 0..BAND {
+        let band = self.begin_loop(top, zero);
+        self.loop_while(band, BAND_ROWS, self.launch_dims[1][1]);
+        let first = self.groups_of_row(&mut |this| {
+            for row in 0..BAND_ROWS {
                 let y = this.b.use_var(top);
                 let y = this.b.ins().iadd_imm_s(y, row);
                 this.b.def_var(this.thread[1], y);
@@ -113,39 +120,40 @@ impl Body<'_, '_, '_> {
             Ok(())
         })?;
         let y = self.b.use_var(top);
-        let row = self.begin(self.thread[1], y);
-        let end = self.b.ins().iadd_imm_s(y, BAND);
-        self.inside(row, 1, end);
-        self.rest_of_row(plan, region, Work::Statements(body), first)?;
-        self.next(row, 1);
-        self.next(band, BAND);
+        let row = self.begin_loop(self.thread[1], y);
+        let end = self.b.ins().iadd_imm_s(y, BAND_ROWS);
+        self.loop_while(row, 1, end);
+        self.remaining_threads(plan, region, Work::Statements(body), first)?;
+        self.next_iteration(row, 1);
+        self.next_iteration(band, BAND_ROWS);
         Ok(self.b.use_var(top))
     }
 
-    /// The region for a group of lanes in the row that comes and the one after it.
-    pub(super) fn pair(&mut self, plan: &Plan, region: &Region, body: &[Stmt]) -> Result<()> {
-        let mut other = self.other_row(plan);
+    /// Compiles a group of lanes for the current row and the next one.
+    pub(super) fn row_pair(&mut self, plan: &Plan, region: &Region, body: &[Stmt]) -> Result<()> {
+        let mut other = self.second_row(plan);
         let next = self.b.use_var(self.thread[1]);
         let next = self.b.ins().iadd_imm_s(next, 1);
         self.b.def_var(other.y, next);
         for _ in 0..2 {
-            self.begin_group(plan, region)?;
-            self.change_row(&mut other);
+            self.enter_group(plan, region)?;
+            self.swap_rows(&mut other);
         }
-        self.both(plan, body, &mut other)?;
+        self.interleave_rows(plan, body, &mut other)?;
         for _ in 0..2 {
-            self.end_group(plan, region);
-            self.change_row(&mut other);
+            self.leave_group(plan, region);
+            self.swap_rows(&mut other);
         }
         Ok(())
     }
 
-    /// Statements, each for both rows before the next one; what is the same for the block, once.
-    fn both(&mut self, plan: &Plan, body: &[Stmt], other: &mut Row) -> Result<()> {
+    /// Compiles each statement for both rows before the next statement. Statements that are the same for the block are
+    /// compiled once.
+    fn interleave_rows(&mut self, plan: &Plan, body: &[Stmt], other: &mut Row) -> Result<()> {
         for stmt in body {
             match &stmt.kind {
                 StmtKind::For { var, start, stop, step, body } => {
-                    self.count(*var, [start, stop, step], &mut |this| this.both(plan, body, other))?;
+                    self.count(*var, [start, stop, step], &mut |this| this.interleave_rows(plan, body, other))?;
                 }
                 StmtKind::Assign(v, _) if plan.lanes.vars[*v] == Divergence::BlockUniform => {
                     self.wide_block(plan, std::slice::from_ref(stmt))?;
@@ -153,7 +161,7 @@ impl Body<'_, '_, '_> {
                 _ => {
                     for _ in 0..2 {
                         self.wide_block(plan, std::slice::from_ref(stmt))?;
-                        self.change_row(other);
+                        self.swap_rows(other);
                     }
                 }
             }
@@ -161,8 +169,8 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    /// Variables for a second row: those of the block are the same.
-    fn other_row(&mut self, plan: &Plan) -> Row {
+    /// Creates the variables of a second row. Variables of the block are shared.
+    fn second_row(&mut self, plan: &Plan) -> Row {
         let mut vars = self.vars.clone();
         let mut wide = self.wide.clone();
         for v in (0..vars.len()).filter(|&v| plan.lanes.vars[v] != Divergence::BlockUniform) {
@@ -172,7 +180,7 @@ impl Body<'_, '_, '_> {
         Row { vars, wide, y: self.b.declare_var(types::I32) }
     }
 
-    fn change_row(&mut self, other: &mut Row) {
+    fn swap_rows(&mut self, other: &mut Row) {
         std::mem::swap(&mut self.vars, &mut other.vars);
         std::mem::swap(&mut self.wide, &mut other.wide);
         std::mem::swap(&mut self.thread[1], &mut other.y);

@@ -6,14 +6,14 @@ use cuprous_core::{DType, Result};
 use cuprous_kernel::ir::{Expr, Printed, Stmt, StmtKind};
 use cuprous_kernel::types::Ty;
 
-use super::code::Body;
-use super::host::offset;
+use super::env::offset;
+use super::function::FunctionCompiler;
 use super::values::register;
 
-/// Nested constant loops of at most so many iterations in all do not poll the flag that stops a launch.
-const SHORT: i64 = 1 << 16;
-/// A longer counting loop polls after so many iterations, as a power of two.
-const CHUNK: i64 = 8;
+/// Nested constant loops with at most this number of iterations in all do not poll the flag that stops a launch.
+const MAX_UNPOLLED: i64 = 1 << 16;
+/// A longer counting loop polls after 2^POLL_SHIFT iterations.
+const POLL_SHIFT: i64 = 8;
 
 /// Returns the number of iterations of a counting loop, if it is constant.
 fn trips(start: &Expr, stop: &Expr, step: &Expr) -> Option<i64> {
@@ -21,10 +21,10 @@ fn trips(start: &Expr, stop: &Expr, step: &Expr) -> Option<i64> {
     stop.checked_sub(start)?.checked_div(step)?.checked_add(1)
 }
 
-impl Body<'_, '_, '_> {
+impl FunctionCompiler<'_, '_, '_> {
     pub(super) fn block(&mut self, block: &[Stmt]) -> Result<()> {
-        if self.level {
-            return self.level(block);
+        if self.at_block_level {
+            return self.block_level(block);
         }
         block.iter().try_for_each(|stmt| self.stmt(&stmt.kind))
     }
@@ -36,29 +36,29 @@ impl Body<'_, '_, '_> {
                 self.set(*var, &values);
             }
             StmtKind::Store { array, indices, value } => {
-                let place = self.place(array, indices)?;
+                let address = self.element_address(array, indices)?;
                 let values = self.expr(value)?;
                 let Ty::Array(ty) = &array.ty else { return Ok(()) };
-                self.store_parts(&ty.elem, place, &values);
+                self.store_parts(&ty.elem, address, &values);
             }
             StmtKind::Copy { to, from } => {
-                let (place, source) = (self.expr(to)?[0], self.expr(from)?[0]);
+                let (address, source) = (self.expr(to)?[0], self.expr(from)?[0]);
                 let Ty::Array(ty) = &to.ty else { return Ok(()) };
                 let bytes = self.b.ins().iconst(types::I64, ty.item_size() as i64);
-                self.call_library("host_copy", &[place, source, bytes], None)?;
+                self.call_library("host_copy", &[address, source, bytes], None)?;
             }
             StmtKind::Eval(value) => {
                 self.expr(value)?;
             }
             StmtKind::If { test, then, orelse } => {
-                let known = test;
-                let test = self.one(test)?;
+                let condition = test;
+                let test = self.value_of(test)?;
                 let (yes, no, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
                 self.b.ins().brif(test, yes, &[], no, &[]);
                 self.b.switch_to_block(yes);
-                let facts = self.assume(known, then);
+                let lower_bounds = self.assume(condition, then);
                 self.block(then)?;
-                self.facts.truncate(facts);
+                self.lower_bounds.truncate(lower_bounds);
                 self.b.ins().jump(end, &[]);
                 self.b.switch_to_block(no);
                 self.block(orelse)?;
@@ -69,9 +69,9 @@ impl Body<'_, '_, '_> {
                 let (head, inside, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(head);
-                let test = self.one(test)?;
+                let test = self.value_of(test)?;
                 self.enter(test, inside, end);
-                self.turn([inside, head, end], None, &mut |this| this.block(body))?;
+                self.iteration([inside, head, end], None, &mut |this| this.block(body))?;
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(end);
             }
@@ -90,20 +90,20 @@ impl Body<'_, '_, '_> {
                     Some(value) => self.expr(value)?,
                     None => Default::default(),
                 };
-                self.give_back(&values);
+                self.return_values(&values);
             }
             StmtKind::Print(parts) => self.print(parts)?,
             StmtKind::Raise(fault, values) => {
                 if let Some(fault) = fault {
                     self.report(*fault, values)?;
                 }
-                self.end_thread();
+                self.exit_thread();
             }
         }
         Ok(())
     }
 
-    /// A counting loop around what `body` writes.
+    /// Compiles a counting loop. `body` compiles its statements.
     pub(super) fn count(
         &mut self,
         var: usize,
@@ -112,11 +112,11 @@ impl Body<'_, '_, '_> {
     ) -> Result<()> {
         let unsigned = start.dtype().is_some_and(|d| d.kind() == cuprous_core::Kind::UInt);
         let trips = trips(start, stop, step);
-        let start = self.one(start)?;
-        let stop = self.one(stop)?;
+        let start = self.value_of(start)?;
+        let stop = self.value_of(stop)?;
         // A step that is never negative counts up.
-        let known = step.as_int().or_else(|| self.sizes.is_non_negative(step).then_some(1));
-        let step = self.one(step)?;
+        let known_step = step.as_int().or_else(|| self.sizes.is_non_negative(step).then_some(1));
+        let step = self.value_of(step)?;
         self.set(var, &[start]);
         let (head, inside) = (self.b.create_block(), self.b.create_block());
         let (next, end) = (self.b.create_block(), self.b.create_block());
@@ -125,8 +125,8 @@ impl Body<'_, '_, '_> {
         } else {
             (IntCC::SignedLessThan, IntCC::SignedGreaterThan)
         };
-        if trips.is_none_or(|n| n > SHORT) && known.is_some_and(|n| n > 0) {
-            // Strip mining: an inner loop of at most 2^CHUNK iterations, and a poll between two of them.
+        if trips.is_none_or(|n| n > MAX_UNPOLLED) && known_step.is_some_and(|n| n > 0) {
+            // Strip mining: an inner loop of at most 2^POLL_SHIFT iterations, and a poll before each.
             let (outer, part) = (self.b.create_block(), self.b.create_block());
             self.b.ins().jump(outer, &[]);
             self.b.switch_to_block(outer);
@@ -136,9 +136,9 @@ impl Body<'_, '_, '_> {
             self.b.switch_to_block(part);
             self.poll();
             let left = self.b.ins().isub(stop, at);
-            let parts = self.b.ins().ushr_imm_u(left, CHUNK);
+            let parts = self.b.ins().ushr_imm_u(left, POLL_SHIFT);
             let last = self.b.ins().icmp(IntCC::UnsignedLessThan, parts, step);
-            let far = self.b.ins().ishl_imm_u(step, CHUNK);
+            let far = self.b.ins().ishl_imm_u(step, POLL_SHIFT);
             let far = self.b.ins().iadd(at, far);
             let limit = self.b.ins().select(last, stop, far);
             self.b.ins().jump(head, &[]);
@@ -146,14 +146,14 @@ impl Body<'_, '_, '_> {
             let at = self.get(var)[0];
             let goes_on = self.b.ins().icmp(less, at, limit);
             self.enter(goes_on, inside, outer);
-            self.turn([inside, next, end], Some(1 << CHUNK), body)?;
-            self.count_on(var, step, [head, next, end]);
+            self.iteration([inside, next, end], Some(1 << POLL_SHIFT), body)?;
+            self.end_counting_loop(var, step, [head, next, end]);
             return Ok(());
         }
         self.b.ins().jump(head, &[]);
         self.b.switch_to_block(head);
         let at = self.get(var)[0];
-        let goes_on = match known {
+        let goes_on = match known_step {
             Some(n) => self.b.ins().icmp(if n > 0 { less } else { more }, at, stop),
             None => {
                 let up = self.b.ins().icmp(less, at, stop);
@@ -165,21 +165,21 @@ impl Body<'_, '_, '_> {
             }
         };
         self.enter(goes_on, inside, end);
-        self.turn([inside, next, end], trips, body)?;
-        self.count_on(var, step, [head, next, end]);
+        self.iteration([inside, next, end], trips, body)?;
+        self.end_counting_loop(var, step, [head, next, end]);
         Ok(())
     }
 
-    /// Goes into a loop, or to its end, which is the first of both: the optimizer comes to what is named last first, and takes
-    /// nothing out of a loop that it has once left.
+    /// Branches into a loop or to its end. The end is named first because the optimizer visits the last-named block
+    /// first, and does not hoist from a loop after it has left the loop.
     pub(super) fn enter(&mut self, goes_on: Value, inside: Block, end: Block) {
         let over = self.b.ins().icmp_imm_s(IntCC::Equal, goes_on, 0);
         self.b.ins().brif(over, end, &[], inside, &[]);
     }
 
-    /// Writes an iteration of a loop by `body`: the blocks where it begins, where `continue` goes, where `break` goes.
-    /// `trips` is the number of iterations, if it is constant.
-    pub(super) fn turn(
+    /// Compiles an iteration of a loop: `body` compiles its statements, and the blocks are its start and the targets of
+    /// `continue` and `break`. `trips` is the number of iterations, if it is constant.
+    pub(super) fn iteration(
         &mut self,
         [inside, next, end]: [Block; 3],
         trips: Option<i64>,
@@ -187,7 +187,7 @@ impl Body<'_, '_, '_> {
     ) -> Result<()> {
         self.b.switch_to_block(inside);
         let around = self.repeats;
-        match trips.map(|n| around.saturating_mul(n.max(1))).filter(|&n| n <= SHORT) {
+        match trips.map(|n| around.saturating_mul(n.max(1))).filter(|&n| n <= MAX_UNPOLLED) {
             Some(all) => self.repeats = all,
             None => {
                 self.poll();
@@ -201,8 +201,8 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    /// The end of a counting loop's turn.
-    pub(super) fn count_on(&mut self, var: usize, step: Value, [head, next, end]: [Block; 3]) {
+    /// Ends an iteration of a counting loop.
+    pub(super) fn end_counting_loop(&mut self, var: usize, step: Value, [head, next, end]: [Block; 3]) {
         self.b.ins().jump(next, &[]);
         self.b.switch_to_block(next);
         let at = self.get(var)[0];
@@ -212,14 +212,14 @@ impl Body<'_, '_, '_> {
         self.b.switch_to_block(end);
     }
 
-    /// Writes the record of a fault.
+    /// Compiles the report of a fault.
     fn report(&mut self, fault: usize, values: &[Expr]) -> Result<()> {
         let bytes = 8 * values.len().max(1) as u32;
         let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3);
         let slot = self.b.create_sized_stack_slot(slot);
         let memory = self.b.ins().stack_addr(types::I64, slot, 0);
         for (k, value) in values.iter().enumerate() {
-            let value = self.one(value)?;
+            let value = self.value_of(value)?;
             self.b.ins().store(Self::trusted(), value, memory, 8 * k as i32);
         }
         let [x, y, z] = self.thread.map(|var| self.b.use_var(var));
@@ -229,22 +229,22 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    /// Ends the thread. A function returns at once, and those that called it look at the mark that it leaves.
-    fn end_thread(&mut self) {
+    /// Ends the thread. A called function returns at once, and its callers check the flag that it sets.
+    fn exit_thread(&mut self) {
         if self.is_function() {
             let one = self.b.ins().iconst(types::I32, 1);
             self.b.ins().store(Self::trusted(), one, self.env, offset::ENDED);
         }
         let ret = super::values::parts(&self.function.ret);
         let zeros: Vec<Value> = ret.iter().map(|&t| self.zero(t)).collect();
-        self.give_back(&zeros);
+        self.return_values(&zeros);
     }
 
-    /// After a call of a function in which a thread may end.
-    pub(super) fn leave_if_ended(&mut self) {
-        let ended = self.b.ins().load(types::I32, Self::trusted(), self.env, offset::ENDED);
+    /// Returns if the thread exited in a function that was just called.
+    pub(super) fn return_if_exited(&mut self) {
+        let exited = self.b.ins().load(types::I32, Self::trusted(), self.env, offset::ENDED);
         let (stop, on) = (self.b.create_block(), self.b.create_block());
-        self.b.ins().brif(ended, stop, &[], on, &[]);
+        self.b.ins().brif(exited, stop, &[], on, &[]);
         self.b.switch_to_block(stop);
         if !self.is_function() {
             let zero = self.b.ins().iconst(types::I32, 0);
@@ -252,7 +252,7 @@ impl Body<'_, '_, '_> {
         }
         let ret = super::values::parts(&self.function.ret);
         let zeros: Vec<Value> = ret.iter().map(|&t| self.zero(t)).collect();
-        self.give_back(&zeros);
+        self.return_values(&zeros);
         self.b.switch_to_block(on);
     }
 

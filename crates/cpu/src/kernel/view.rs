@@ -6,11 +6,11 @@ use cuprous_core::{Error, Result};
 use cuprous_kernel::ir::{Expr, Index};
 use cuprous_kernel::types::{ArrayTy, Order, Ty};
 
-use super::code::Body;
+use super::function::FunctionCompiler;
 use super::values::{Values, array_parts};
 
-impl Body<'_, '_, '_> {
-    /// The strides of an array in bytes.
+impl FunctionCompiler<'_, '_, '_> {
+    /// Returns the strides of an array in bytes.
     pub(super) fn strides(&mut self, ty: &ArrayTy, values: &[Value]) -> Values {
         let a = array_parts(ty, values);
         if !a.strides.is_empty() {
@@ -41,7 +41,7 @@ impl Body<'_, '_, '_> {
         Ok(all)
     }
 
-    /// A field of the elements.
+    /// Returns the view of a field of the elements.
     pub(super) fn field(&mut self, array: &Expr, k: usize) -> Result<Values> {
         let values = self.expr(array)?;
         let Ty::Array(from) = &array.ty else { return Ok(values) };
@@ -68,11 +68,11 @@ impl Body<'_, '_, '_> {
         Ok(all)
     }
 
-    /// Part of an array.
+    /// Returns a view of a part of an array.
     pub(super) fn view(&mut self, array: &Expr, indices: &[Index], to: &Ty) -> Result<Values> {
         let values = self.expr(array)?;
         let (Ty::Array(from), Ty::Array(to)) = (&array.ty, to) else {
-            return Err(Error::runtime("[kernel] a view of something else than an array"));
+            return Err(Error::runtime("[kernel] internal error: a view of a value that is not an array"));
         };
         let strides = self.strides(from, &values);
         let mut data = values[0];
@@ -86,8 +86,8 @@ impl Body<'_, '_, '_> {
                     continue;
                 }
                 Index::At(e) => {
-                    let at = self.one(e)?;
-                    let at = if self.natural(e) { at } else { self.wrapped(at, values[1 + axis]) };
+                    let at = self.value_of(e)?;
+                    let at = if self.is_non_negative(e) { at } else { self.wrap_negative(at, values[1 + axis]) };
                     let far = self.b.ins().imul(at, strides[axis]);
                     data = self.b.ins().iadd(data, far);
                 }
@@ -121,10 +121,10 @@ impl Body<'_, '_, '_> {
         Ok(all)
     }
 
-    /// First place, length and step of a slice, by Python's rules.
+    /// Returns the start, length and step of a slice by Python's rules.
     fn part(&mut self, n: Value, [start, stop, step]: [Option<&Expr>; 3]) -> Result<(Value, Value, Value)> {
         let step = match step {
-            Some(e) => self.one(e)?,
+            Some(e) => self.value_of(e)?,
             None => self.b.ins().iconst(types::I64, 1),
         };
         let zero = self.b.ins().iconst(types::I64, 0);
@@ -135,8 +135,8 @@ impl Body<'_, '_, '_> {
         let most = self.b.ins().select(up, n, last);
         let bound = |body: &mut Self, e: Option<&Expr>, missing: Value| -> Result<Value> {
             let Some(e) = e else { return Ok(missing) };
-            let at = body.one(e)?;
-            let at = body.wrapped(at, n);
+            let at = body.value_of(e)?;
+            let at = body.wrap_negative(at, n);
             let at = body.b.ins().smax(at, least);
             Ok(body.b.ins().smin(at, most))
         };
@@ -144,7 +144,8 @@ impl Body<'_, '_, '_> {
         let to = self.b.ins().select(up, n, minus);
         let from = bound(self, start, from)?;
         let to = bound(self, stop, to)?;
-        // Rounded up: (distance + step - sign) / step, both negated where it goes down; a step of zero counts as one.
+        // Rounded up: (distance + size - 1) / size, where both are negated for a negative step. A step of zero counts
+        // as one.
         let there = self.b.ins().isub(to, from);
         let back = self.b.ins().isub(from, to);
         let distance = self.b.ins().select(up, there, back);
@@ -155,7 +156,7 @@ impl Body<'_, '_, '_> {
         let more = self.b.ins().iadd_imm_s(more, -1);
         let length = self.b.ins().sdiv(more, size);
         let length = self.b.ins().smax(length, zero);
-        // An empty slice may begin beyond the end; it points to the array's beginning.
+        // An empty slice may start beyond the end, so its address is the start of the array.
         let empty = self.b.ins().icmp_imm_s(IntCC::Equal, length, 0);
         let first = self.b.ins().select(empty, zero, from);
         Ok((first, length, step))

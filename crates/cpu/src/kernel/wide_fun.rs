@@ -1,13 +1,13 @@
-//! Several threads at a time, as lanes of vectors: operations, and conversions of numbers.
+//! Groups of lanes: functions and conversions of numbers.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Value, types};
-use cuprous_core::{DType, Fun, Kind as Sort, Result};
+use cuprous_core::{DType, Fun, Kind as DTypeKind, Result};
 use cuprous_kernel::ir::Expr;
 
-use super::code::Body;
+use super::function::FunctionCompiler;
 use super::values::Values;
-use super::wide::{Chunks, WIDTH, Wide};
+use super::vector::{Chunks, LaneValue, WIDTH};
 use crate::blocks;
 
 fn float_compare(fun: Fun) -> Option<FloatCC> {
@@ -35,18 +35,18 @@ pub(super) fn int_compare(fun: Fun, signed: bool) -> Option<IntCC> {
     Some(if signed { cc } else { cc.unsigned() })
 }
 
-impl Body<'_, '_, '_> {
-    pub(super) fn wide_select(&mut self, c: Wide, a: Wide, b: Wide, d: DType) -> Wide {
-        if let Wide::Same(test) = c {
+impl FunctionCompiler<'_, '_, '_> {
+    pub(super) fn wide_select(&mut self, c: LaneValue, a: LaneValue, b: LaneValue, d: DType) -> LaneValue {
+        if let LaneValue::Uniform(test) = c {
             let (a, b) = (self.chunks(a, d), self.chunks(b, d));
-            let (a, b) = if d == DType::Bool { (self.mask_of(a, 1), self.mask_of(b, 1)) } else { (a, b) };
-            return Wide::Each(a.iter().zip(&b).map(|(&x, &y)| self.b.ins().select(test, x, y)).collect());
+            let (a, b) = if d == DType::Bool { (self.resize_mask(a, 1), self.resize_mask(b, 1)) } else { (a, b) };
+            return LaneValue::Varying(a.iter().zip(&b).map(|(&x, &y)| self.b.ins().select(test, x, y)).collect());
         }
         let mask = self.chunks(c, DType::Bool);
         let size = if d == DType::Bool { 1 } else { d.size() as u32 };
-        let mask = self.mask_of(mask, size);
+        let mask = self.resize_mask(mask, size);
         let (a, b) = (self.chunks(a, d), self.chunks(b, d));
-        let (a, b) = if d == DType::Bool { (self.mask_of(a, 1), self.mask_of(b, 1)) } else { (a, b) };
+        let (a, b) = if d == DType::Bool { (self.resize_mask(a, 1), self.resize_mask(b, 1)) } else { (a, b) };
         let plain = MemFlagsData::new().with_endianness(Endianness::Little);
         let mut all = Chunks::new();
         for ((&m, &x), &y) in mask.iter().zip(&a).zip(&b) {
@@ -54,27 +54,27 @@ impl Body<'_, '_, '_> {
             let m = if self.b.func.dfg.value_type(m) == t { m } else { self.b.ins().bitcast(t, plain, m) };
             all.push(self.b.ins().bitselect(m, x, y));
         }
-        Wide::Each(all)
+        LaneValue::Varying(all)
     }
 
-    pub(super) fn wide_cast(&mut self, value: Wide, mut from: DType, to: DType, small: bool) -> Result<Wide> {
+    pub(super) fn wide_cast(&mut self, value: LaneValue, mut from: DType, to: DType, small: bool) -> Result<LaneValue> {
         if from == to {
             return Ok(value);
         }
-        if let Wide::Each(chunks) = &value
+        if let LaneValue::Varying(chunks) = &value
             && from == DType::I64
-            && self.is_half(chunks)
+            && self.is_narrowed(chunks)
         {
             from = DType::I32;
             if from == to {
                 return Ok(value);
             }
         }
-        // Held in 32 bits.
+        // The result is held in 32 bits.
         let small = small && from.is_int() && from.size() <= 4;
         let to = if small { DType::I32 } else { to };
         if small && from.size() == 4 {
-            return Ok(Wide::Each(self.chunks(value, from)));
+            return Ok(LaneValue::Varying(self.chunks(value, from)));
         }
         let mut chunks = self.chunks(value.clone(), from);
         let whole = |d: DType| d.is_int();
@@ -90,14 +90,14 @@ impl Body<'_, '_, '_> {
                     self.b.ins().icmp(IntCC::NotEqual, c, zero)
                 }
             });
-            return Ok(Wide::Each(mask.collect()));
+            return Ok(LaneValue::Varying(mask.collect()));
         }
         if from == DType::Bool && whole(to) {
-            let mask = self.mask_of(chunks, to.size() as u32);
-            return Ok(Wide::Each(mask.into_iter().map(|c| self.b.ins().ineg(c)).collect()));
+            let mask = self.resize_mask(chunks, to.size() as u32);
+            return Ok(LaneValue::Varying(mask.into_iter().map(|c| self.b.ins().ineg(c)).collect()));
         }
         if whole(from) && whole(to) {
-            let signed = from.kind() == Sort::Int;
+            let signed = from.kind() == DTypeKind::Int;
             let size = |body: &Self, chunks: &Chunks| body.b.func.dfg.value_type(chunks[0]).lane_type().bytes();
             while size(self, &chunks) < to.size() as u32 {
                 let mut wider = Chunks::new();
@@ -108,44 +108,45 @@ impl Body<'_, '_, '_> {
                 chunks = wider;
             }
             while size(self, &chunks) > to.size() as u32 {
-                chunks = self.halved(&chunks);
+                chunks = self.narrowed(&chunks);
             }
-            return Ok(Wide::Each(chunks));
+            return Ok(LaneValue::Varying(chunks));
         }
         match (from, to) {
             (DType::I32, DType::F32) => {
                 let t = Self::vector(to);
-                return Ok(Wide::Each(chunks.into_iter().map(|c| self.b.ins().fcvt_from_sint(t, c)).collect()));
+                return Ok(LaneValue::Varying(chunks.into_iter().map(|c| self.b.ins().fcvt_from_sint(t, c)).collect()));
             }
             (DType::I64 | DType::U64, DType::F64) => {
                 let signed = from == DType::I64;
-                return Ok(Wide::Each(chunks.into_iter().map(|c| self.doubles(c, signed)).collect()));
+                return Ok(LaneValue::Varying(chunks.into_iter().map(|c| self.ints_to_f64(c, signed)).collect()));
             }
             (DType::F32, DType::F64) => {
-                let halves = chunks.into_iter().flat_map(|c| {
-                    let high = self.high_half(c);
+                let parts = chunks.into_iter().flat_map(|c| {
+                    let high = self.swapped_halves(c);
                     [self.b.ins().fvpromote_low(c), self.b.ins().fvpromote_low(high)]
                 });
-                return Ok(Wide::Each(halves.collect()));
+                return Ok(LaneValue::Varying(parts.collect()));
             }
             (DType::F64, DType::F32) => {
-                let halves: Chunks = chunks.into_iter().map(|c| self.b.ins().fvdemote(c)).collect();
-                return Ok(Wide::Each(self.low_halves(&halves)));
+                let parts: Chunks = chunks.into_iter().map(|c| self.b.ins().fvdemote(c)).collect();
+                return Ok(LaneValue::Varying(self.low_lanes(&parts)));
             }
             _ => {}
         }
         self.lane_by_lane(from, to, &[value], |body, v| Ok(body.convert(v, from, to)?[0]))
     }
 
-    /// Integers of 64 bits as float64, rounded once: both halves as parts of numbers that they stand in exactly, the
-    /// upper one of 2^84 (and 2^63, which makes it natural), the lower one of 2^52.
-    fn doubles(&mut self, value: Value, signed: bool) -> Value {
+    /// Converts 64-bit integers to float64 with one rounding. Each half becomes the mantissa of a float64 that
+    /// represents it exactly: the upper half with a bias of 2^84 (and 2^63, which makes it nonnegative), the lower half
+    /// with 2^52.
+    fn ints_to_f64(&mut self, value: Value, signed: bool) -> Value {
         let splat = |body: &mut Self, n: u64| {
             let n = body.b.ins().iconst(types::I64, n as i64);
             body.b.ins().splat(types::I64X2, n)
         };
-        let least = splat(self, 0xffff_ffff);
-        let low = self.b.ins().band(value, least);
+        let low_mask = splat(self, 0xffff_ffff);
+        let low = self.b.ins().band(value, low_mask);
         let below = splat(self, 0x4330_0000_0000_0000);
         let low = self.b.ins().bor(low, below);
         let high = self.b.ins().ushr_imm_s(value, 32);
@@ -160,34 +161,34 @@ impl Body<'_, '_, '_> {
         self.b.ins().fadd(high, low)
     }
 
-    /// An operation for which there is no vector instruction.
+    /// Applies an operation for which there is no vector instruction.
     fn lane_by_lane(
         &mut self,
         from: DType,
         to: DType,
-        values: &[Wide],
+        values: &[LaneValue],
         mut f: impl FnMut(&mut Self, &[Value]) -> Result<Value>,
-    ) -> Result<Wide> {
+    ) -> Result<LaneValue> {
         let mut results = Vec::new();
         for lane in 0..WIDTH {
             let operands: Vec<Value> = values.iter().map(|v| self.lane_of(v, from, lane)).collect();
             results.push(f(self, &operands)?);
         }
-        Ok(Wide::Each(self.gathered(&results, to)))
+        Ok(LaneValue::Varying(self.insert_lanes(&results, to)))
     }
 
-    pub(super) fn wide_fun(&mut self, fun: Fun, d: DType, values: &[Wide], args: &[Expr]) -> Result<Wide> {
+    pub(super) fn wide_fun(&mut self, fun: Fun, d: DType, values: &[LaneValue], args: &[Expr]) -> Result<LaneValue> {
         if let Some(chunks) = self.vector_fun(fun, d, values, args) {
-            return Ok(Wide::Each(chunks));
+            return Ok(LaneValue::Varying(chunks));
         }
-        if let Some(function) = blocks::few(fun, d) {
+        if let Some(function) = blocks::group_map(fun, d) {
             let memory = self.scratch();
             for (value, &at) in values.iter().zip(&memory[1..]) {
                 let chunks = self.chunks(value.clone(), d);
                 self.store_chunks(d, &chunks, at, 0);
             }
             self.call_map(function, WIDTH, memory)?;
-            return Ok(Wide::Each(self.load_chunks(d, memory[0], 0)));
+            return Ok(LaneValue::Varying(self.load_chunks(d, memory[0], 0)));
         }
         let to = fun.result(d);
         let known = args.get(1).and_then(Expr::as_int);
@@ -197,8 +198,8 @@ impl Body<'_, '_, '_> {
         })
     }
 
-    /// What vectors have instructions for.
-    pub(super) fn vector_fun(&mut self, fun: Fun, d: DType, values: &[Wide], args: &[Expr]) -> Option<Chunks> {
+    /// Compiles functions for which there are vector instructions.
+    pub(super) fn vector_fun(&mut self, fun: Fun, d: DType, values: &[LaneValue], args: &[Expr]) -> Option<Chunks> {
         let each = |body: &mut Self, k: usize| body.chunks(values[k].clone(), d);
         let two = |body: &mut Self, f: &mut dyn FnMut(&mut Self, Value, Value) -> Value| {
             let (a, b) = (each(body, 0), each(body, 1));
@@ -222,10 +223,10 @@ impl Body<'_, '_, '_> {
             let b = each(self, 1);
             let size = |c: &Chunks| self.b.func.dfg.value_type(c[0]).lane_type().bytes();
             let size = size(&a).max(size(&b));
-            let (a, b) = (self.mask_of(a, size), self.mask_of(b, size));
-            let pairs = a.iter().zip(&b);
+            let (a, b) = (self.resize_mask(a, size), self.resize_mask(b, size));
+            let can_pair_rows = a.iter().zip(&b);
             return Some(
-                pairs
+                can_pair_rows
                     .map(|(&a, &b)| match fun {
                         Fun::BitwiseAnd | Fun::LogicalAnd => self.b.ins().band(a, b),
                         Fun::BitwiseOr | Fun::LogicalOr => self.b.ins().bor(a, b),
@@ -257,7 +258,7 @@ impl Body<'_, '_, '_> {
         if d.size() < 4 {
             return None;
         }
-        let signed = d.kind() == Sort::Int;
+        let signed = d.kind() == DTypeKind::Int;
         if let Some(cc) = int_compare(fun, signed) {
             return two(self, &mut |s, a, b| s.b.ins().icmp(cc, a, b));
         }
@@ -298,9 +299,9 @@ impl Body<'_, '_, '_> {
                 let t = Self::vector(d);
                 one(self, &mut |s, a| match fun {
                     Fun::Remainder => {
-                        let least = s.b.ins().iconst(t.lane_type(), by - 1);
-                        let least = s.b.ins().splat(t, least);
-                        s.b.ins().band(a, least)
+                        let low_mask = s.b.ins().iconst(t.lane_type(), by - 1);
+                        let low_mask = s.b.ins().splat(t, low_mask);
+                        s.b.ins().band(a, low_mask)
                     }
                     _ if signed => s.b.ins().sshr_imm_s(a, i64::from(by.trailing_zeros())),
                     _ => s.b.ins().ushr_imm_s(a, i64::from(by.trailing_zeros())),

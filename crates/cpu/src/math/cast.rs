@@ -1,20 +1,20 @@
-//! Conversions by value, as NumPy's C casts on x86-64: floats to integers truncate, and what does not fit becomes the
-//! "integer indefinite" of the instruction that a C compiler uses for that width.
+//! Conversions by value, as NumPy's C casts on x86-64. Floats are truncated to integers. A value that does not fit
+//! becomes the "integer indefinite" of the instruction that a C compiler uses for that width.
 
 use super::*;
 use crate::isa::Isa;
 
 /// A conversion by value.
 pub(crate) trait Cast<T> {
-    /// Converts.
+    /// Converts the value.
     fn cast(self) -> T;
 }
 
-/// `cvttss2si`-like: out of range and NaN give the smallest integer.
+/// Converts like `cvttss2si`: out of range and NaN give the smallest integer.
 #[inline(always)]
 fn to_i32(v: f64) -> i32 {
     let v = if (v > -2147483649.0) & (v < 2147483648.0) { v } else { -2147483648.0 };
-    // SAFETY: truncated, `v` is in range.
+    // SAFETY: `v` is in range after truncation.
     unsafe { v.to_int_unchecked() }
 }
 
@@ -27,25 +27,25 @@ fn to_i64(v: f64) -> i64 {
 
 #[inline(always)]
 fn to_u64(v: f64) -> u64 {
-    // What compilers emit without AVX-512: the upper half is moved down.
+    // As compilers do without AVX-512: the upper half of the range is shifted down.
     if v >= 9223372036854775808.0 { to_i64(v - 9223372036854775808.0) as u64 ^ (1 << 63) } else { to_i64(v) as u64 }
 }
 
-/// A real number on its way to an integer or a float.
+/// A real number that is converted to an integer or a float.
 pub(crate) trait Source: Copy {
-    /// Its value modulo 2^32 if an integer.
+    /// Returns its value modulo 2^32 if it is an integer.
     fn int32(self) -> i32;
-    /// Its value modulo 2^64 if an integer.
+    /// Returns its value modulo 2^64 if it is an integer.
     fn int64(self) -> i64;
-    /// Its value modulo 2^64.
+    /// Returns its value modulo 2^64.
     fn uint64(self) -> u64;
-    /// Rounded.
+    /// Returns its value rounded to float32.
     fn float32(self) -> f32;
-    /// Rounded.
+    /// Returns its value rounded to float64.
     fn float64(self) -> f64;
-    /// Rounded once.
+    /// Returns the bits of its value as float16, rounded once.
     fn float16(self) -> u16;
-    /// Not zero (NaN is not).
+    /// Returns true if it is not zero. NaN is not zero.
     fn truth(self) -> bool;
 }
 
@@ -148,18 +148,19 @@ float_source!(F32<S>, |v| f64::from(v.0), v.0);
 float_source!(F16<S>, |v| f64::from(v.wide().0), v.wide().0);
 float_source!(BF16<S>, |v| f64::from(v.wide().0), v.wide().0);
 
-/// To float32 by rounding to odd (Boldo and Melquiond 2008), so that rounding again to fewer bits is right.
+/// Rounds to float32 by rounding to odd (Boldo and Melquiond 2008), so that a second rounding to fewer bits gives the
+/// correctly rounded result.
 #[inline(always)]
 fn to_odd(v: f64) -> f32 {
     let f = v as f32;
     let exact = f64::from(f) == v || v != v;
-    // The neighbour towards zero, unless the conversion already went there; then its low bit is set.
+    // The neighbor toward zero, unless the conversion already rounded toward zero; then its lowest bit is set.
     let over = f64::from(f).abs() > v.abs();
     let bits = f.to_bits() - u32::from(over && !exact);
     f32::from_bits(if exact { f.to_bits() } else { bits | 1 })
 }
 
-/// Target from source, one rule a target.
+/// Defines the casts to a type, with one rule for all sources.
 macro_rules! targets {
     ($($t:ty, |$v:ident| $e:expr;)*) => {$(
         impl<A: Source> Cast<$t> for Real<A> {
@@ -172,7 +173,7 @@ macro_rules! targets {
     )*};
 }
 
-/// Marks a source that is not complex (a complex one is converted by its real part).
+/// Marks a source that is not complex. A complex number is converted by its real part.
 #[derive(Clone, Copy)]
 pub(crate) struct Real<A>(pub A);
 

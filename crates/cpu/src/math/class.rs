@@ -28,22 +28,22 @@ pub(crate) trait All: Copy + Send + Sync + 'static {
     fn lt(self, o: Self) -> bool;
     fn le(self, o: Self) -> bool;
 
-    /// True if the method for `fun` is right for this operand. Where it is not, its whole chunk goes through
-    /// [`All::slow`]: that keeps the loop over the fast method free of branches.
+    /// Returns true if the method for `fun` is correct for this operand. Otherwise the operand is recomputed by
+    /// [`All::slow`], which keeps the loop over the fast method free of branches.
     #[inline(always)]
     fn fast(self, _fun: Fun) -> bool {
         true
     }
-    /// `fun` for any operand.
+    /// Computes `fun` for any operand.
     fn slow(self, _fun: Fun) -> Self {
         self
     }
-    /// As [`All::fast`], for two operands.
+    /// Returns true if the method for `fun` is correct for these two operands.
     #[inline(always)]
     fn fast2(self, _o: Self, _fun: Fun) -> bool {
         true
     }
-    /// `fun` for any operands.
+    /// Computes `fun` for any two operands.
     fn slow2(self, _o: Self, _fun: Fun) -> Self {
         self
     }
@@ -69,7 +69,7 @@ pub(crate) trait Real: Num {
     fn fmod(self, o: Self) -> Self;
 }
 
-/// What can be rounded to a whole number.
+/// Types that can be rounded to a whole number.
 pub(crate) trait RealBool: All {
     fn floor(self) -> Self;
     fn ceil(self) -> Self;
@@ -84,7 +84,7 @@ pub(crate) trait Int: Real {
     fn lcm(self, o: Self) -> Self;
 }
 
-/// Types with bits.
+/// Types with bitwise operations.
 pub(crate) trait IntBool:
     All + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
 {
@@ -122,11 +122,11 @@ pub(crate) trait Inexact: Num {
     fn is_finite(self) -> bool;
 }
 
-/// What true division is computed in.
+/// Types in which true division is computed.
 pub(crate) trait Divide: Inexact {}
 impl<E: Inexact> Divide for E {}
 
-/// What `float_power` is computed in.
+/// Types in which `float_power` is computed.
 pub(crate) trait Double: Num {}
 
 /// Floats.
@@ -158,35 +158,8 @@ pub(crate) trait Float: Inexact + Real + RealBool + All<Component = Self> {
     fn ndtr(self) -> Self;
     fn i0(self) -> Self;
     fn sinc(self) -> Self;
-    /// As float64, exactly.
+    /// Converts to float64 exactly.
     fn to_f64(self) -> f64;
-    /// The nearest float of this type.
+    /// Rounds to the nearest float of this type.
     fn from_f64(v: f64) -> Self;
-}
-
-/// Functions that go element by element: a loop over them does not vectorise, so work on a padded tail is wasted.
-pub(crate) const fn is_scalar(fun: Fun, dtype: DType) -> bool {
-    use Fun::*;
-    let float = matches!(
-        fun,
-        Cbrt | Nextafter | Spacing | FrexpMantissa | Erfinv | Gamma | Gammaln | Digamma | I0 | Hypot | Gcd | Lcm
-    );
-    let complex = !matches!(
-        fun,
-        Add | Subtract
-            | Multiply
-            | Negative
-            | Positive
-            | Square
-            | Conjugate
-            | Real
-            | Imag
-            | Equal
-            | NotEqual
-            | Rint
-            | Isnan
-            | Isinf
-            | Isfinite
-    );
-    float || dtype.is_complex() && complex || dtype.is_int() && matches!(fun, Power | FloorDivide | Remainder | Fmod)
 }

@@ -1,4 +1,5 @@
-//! Complex numbers over a float. Arithmetic is generic and vectorises; the functions are in `complex_fn`, in complex128.
+//! Complex numbers over a float type. Arithmetic is generic and vectorizes. The functions are in `complex_fn`, in
+//! complex128.
 
 use cuprous_core::DType;
 
@@ -6,7 +7,7 @@ use super::complex_fn as f;
 use super::*;
 use crate::isa::Isa;
 
-/// A complex number, laid out as NumPy's.
+/// A complex number in NumPy's layout.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Cx<F> {
@@ -21,7 +22,7 @@ pub(crate) type C64<S> = Cx<F32<S>>;
 /// complex128.
 pub(crate) type C128<S> = Cx<F64<S>>;
 
-/// A float that complex numbers are made of.
+/// A float type of which complex numbers consist.
 pub(crate) trait Part: Float {
     /// dtype of the complex number.
     const COMPLEX: DType;
@@ -34,7 +35,7 @@ impl<S: Isa> Part for F64<S> {
 }
 
 impl<F: Part> Cx<F> {
-    /// From both parts.
+    /// Creates a number from its parts.
     #[inline(always)]
     pub(crate) fn new(re: F, im: F) -> Self {
         Cx { re, im }
@@ -60,7 +61,7 @@ impl<F: Part> All for Cx<F> {
     const LOWEST: Self = Cx { re: F::LOWEST, im: F::LOWEST };
     const HIGHEST: Self = Cx { re: F::HIGHEST, im: F::HIGHEST };
 
-    // The order is lexicographic; a number with a NaN in it wins a maximum and loses an fmax.
+    // The order is lexicographic. A number with a NaN is the result of a maximum, but not of an fmax.
     #[inline(always)]
     fn maximum(self, o: Self) -> Self {
         if self.nan() | o.le(self) & !o.nan() { self } else { o }
@@ -147,7 +148,7 @@ impl<F: Part> Num for Cx<F> {
 
 impl<S: Isa> Double for C128<S> {}
 
-/// Methods by functions of `complex_fn`.
+/// Defines methods by functions of `complex_fn`.
 macro_rules! via {
     ($($name:ident)*) => {$(
         #[inline(always)]
@@ -156,7 +157,7 @@ macro_rules! via {
 }
 
 impl<F: Part> Inexact for Cx<F> {
-    /// Smith's method (1962), as NumPy does it.
+    /// Smith's method (1962), as in NumPy.
     #[inline(always)]
     fn div(self, o: Self) -> Self {
         let (a, b, c, d) = (self.re, self.im, o.re, o.im);

@@ -1,5 +1,5 @@
-//! Complex functions on (re, im) pairs in float64, with C99's branch cuts and its values at infinities and NaNs
-//! (annex G). Inverse functions after Kahan, *Branch Cuts for Complex Elementary Functions* (1987).
+//! Complex functions on (re, im) pairs in float64, with C99's branch cuts and values at infinities and NaNs (annex G).
+//! The inverse functions follow Kahan, *Branch Cuts for Complex Elementary Functions* (1987).
 
 type Z = (f64, f64);
 
@@ -10,7 +10,7 @@ fn mul((a, b): Z, (c, d): Z) -> Z {
     (a * c - b * d, a * d + b * c)
 }
 
-/// z/i·… helpers: i·z and -i·z.
+/// Returns i·z. [`over_i`] returns -i·z.
 fn times_i((a, b): Z) -> Z {
     (-b, a)
 }
@@ -51,21 +51,14 @@ pub(super) fn sqrt((a, b): Z) -> Z {
         let d = b - b;
         return if a < 0.0 { (d.abs(), a.abs().copysign(b)) } else { (a, d.copysign(b)) };
     }
-    // Scaled by a power of 4 so that hypot cannot overflow nor lose subnormals.
+    // Scaled by a power of 4, so that hypot does not overflow or lose subnormals.
     let top = a.abs().max(b.abs());
-    let scale = if top > 1e300 {
-        0.0625
+    let (scale, back) = if top > 1e300 {
+        (0.0625, 4.0)
     } else if top < 1e-290 {
-        4f64.powi(60)
+        (4f64.powi(60), 2f64.powi(-60))
     } else {
-        1.0
-    };
-    let back = if top > 1e300 {
-        4.0
-    } else if top < 1e-290 {
-        2f64.powi(-60)
-    } else {
-        1.0
+        (1.0, 1.0)
     };
     let (a, b) = (a * scale, b * scale);
     let (re, im) = if a >= 0.0 {
@@ -94,7 +87,7 @@ pub(super) fn exp((a, b): Z) -> Z {
     }
     let (s, c) = b.sin_cos();
     if a > 709.0 && a < 1500.0 {
-        // e^a alone may overflow where its product with a small cosine does not.
+        // e^a alone may overflow even if its product with a small cosine does not.
         let e = (a - 700.0).exp();
         let t = 700f64.exp();
         return (c * e * t, s * e * t);
@@ -107,13 +100,13 @@ pub(super) fn exp2((a, b): Z) -> Z {
     exp((a * std::f64::consts::LN_2, b * std::f64::consts::LN_2))
 }
 
-/// e^z - 1 = expm1(a)·cos b - 2 sin²(b/2) + i·e^a·sin b, with no special cases, as NumPy.
+/// e^z - 1 = expm1(a)·cos b - 2 sin²(b/2) + i·e^a·sin b, without special cases, as in NumPy.
 pub(super) fn expm1((a, b): Z) -> Z {
     let half = (0.5 * b).sin();
     (a.exp_m1() * b.cos() - 2.0 * half * half, a.exp() * b.sin())
 }
 
-/// ln|z| without overflow, and accurate near |z| = 1.
+/// ln|z| without overflow, accurate near |z| = 1.
 fn ln_abs((a, b): Z) -> f64 {
     let (x, y) = (a.abs().max(b.abs()), a.abs().min(b.abs()));
     if a.is_infinite() || b.is_infinite() {
@@ -162,7 +155,7 @@ pub(super) fn ln_1p((a, b): Z) -> Z {
     ln((a + 1.0, b))
 }
 
-/// 1/z by Smith's method, in which no square overflows.
+/// 1/z by Smith's method, which squares no parts and so does not overflow.
 fn reciprocal((a, b): Z) -> Z {
     if a == 0.0 && b == 0.0 {
         return (INF, NAN);
@@ -178,7 +171,7 @@ fn reciprocal((a, b): Z) -> Z {
     }
 }
 
-/// NumPy's `nc_pow`: products for small integer exponents, else e^(w·ln z).
+/// NumPy's `nc_pow`: products for small integer exponents, otherwise e^(w·ln z).
 pub(super) fn power(z: Z, w: Z) -> Z {
     let ((a, b), (c, d)) = (z, w);
     if c == 0.0 && d == 0.0 {
@@ -188,7 +181,7 @@ pub(super) fn power(z: Z, w: Z) -> Z {
         return if c > 0.0 { (0.0, 0.0) } else { (NAN, NAN) };
     }
     if d == 0.0 && c == c.trunc() && c.abs() < 100.0 {
-        // A product with 1 would make NaN of infinite parts.
+        // A product with 1 would give NaN for infinite parts.
         match c {
             1.0 => return z,
             2.0 => return mul(z, z),
@@ -294,7 +287,7 @@ pub(super) fn tan(z: Z) -> Z {
     over_i(tanh(times_i(z)))
 }
 
-/// √(1-z) and √(1+z), with the imaginary zero's sign kept.
+/// √(1-z) and √(1+z), with the sign of an imaginary zero preserved.
 fn roots((a, b): Z) -> (Z, Z) {
     (sqrt((1.0 - a, -b)), sqrt((1.0 + a, b)))
 }
@@ -345,8 +338,8 @@ pub(super) fn asinh((a, b): Z) -> Z {
         return (NAN, if b == 0.0 { b } else { NAN });
     }
     if a.is_infinite() || b.is_infinite() {
-        let turn = b.abs().atan2(a.abs());
-        return (INF.copysign(a), turn.copysign(b));
+        let angle = b.abs().atan2(a.abs());
+        return (INF.copysign(a), angle.copysign(b));
     }
     over_i(asin(times_i((a, b))))
 }

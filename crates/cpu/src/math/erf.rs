@@ -1,7 +1,7 @@
-//! erf and erfc in float64: the rational fits of Sun's fdlibm (`s_erf.c`), with all ranges evaluated and one selected, so
-//! that loops vectorise. 2 ulp (erfc: 4 ulp).
+//! erf and erfc in float64: the rational approximations of Sun's fdlibm (`s_erf.c`). All ranges are evaluated and one
+//! is selected, so that loops vectorize. 2 ulp (erfc: 4 ulp).
 
-use super::{float64::exp, poly};
+use super::{float64::exp, pick, poly};
 use crate::isa::Isa;
 
 const ERX: f64 = 8.45062911510467529297e-01;
@@ -99,7 +99,7 @@ fn far<S: Isa>(s: f64) -> (f64, f64) {
     )
 }
 
-/// The same on 1/0.35 ≤ v < 28.
+/// The same for 1/0.35 ≤ v < 28.
 #[inline(always)]
 fn farther<S: Isa>(s: f64) -> (f64, f64) {
     (
@@ -131,11 +131,12 @@ fn farther<S: Isa>(s: f64) -> (f64, f64) {
     )
 }
 
-/// The fraction of the range of `a = |v|`, whether `a` is in the first or second range, and erfc's tail for the others.
+/// Returns whether `a = |v|` is below 0.84375 and below 1.25, the fraction of its range, and erfc's tail for larger
+/// `a`.
 #[inline(always)]
 fn parts<S: Isa>(a: f64) -> (bool, bool, f64, f64) {
     let (low, mid) = (a < 0.84375, a < 1.25);
-    // Beyond 28 erfc is zero; the clamp keeps the fractions finite.
+    // Beyond 28 erfc is zero. The clamp keeps the fractions finite.
     let t = if a > 28.0 { 28.0 } else { a };
     let s = 1.0 / (t * t);
     let (mut p, mut q) = far::<S>(s);
@@ -144,22 +145,10 @@ fn parts<S: Isa>(a: f64) -> (bool, bool, f64, f64) {
     let (pm, qm) = middle::<S>(a - 1.0);
     p = if a >= 1.0 / 0.35 { p2 } else { p };
     q = if a >= 1.0 / 0.35 { q2 } else { q };
-    p = if low {
-        pn
-    } else if mid {
-        pm
-    } else {
-        p
-    };
-    q = if low {
-        qn
-    } else if mid {
-        qm
-    } else {
-        q
-    };
+    p = pick(low, pn, pick(mid, pm, p));
+    q = pick(low, qn, pick(mid, qm, q));
     let y = p / q;
-    // e^(-a²) = e^(-z² - 0.5625)·e^((z-a)(z+a) + R) with z = a cut to 21 bits, so that z² is exact.
+    // e^(-a²) = e^(-z² - 0.5625)·e^((z-a)(z+a) + R) with z = a truncated to 21 bits, so that z² is exact.
     let z = f64::from_bits(t.to_bits() & 0xffff_ffff_0000_0000);
     let tail = exp::<S>(-z * z - 0.5625, 0.0) * exp::<S>((z - t) * (z + t) + if mid { 0.0 } else { y }, 0.0) / t;
     (low, mid, y, tail)
@@ -170,13 +159,7 @@ fn parts<S: Isa>(a: f64) -> (bool, bool, f64, f64) {
 pub(super) fn erf<S: Isa>(v: f64) -> f64 {
     let a = v.abs();
     let (low, mid, y, tail) = parts::<S>(a);
-    let r = if low {
-        a + a * y
-    } else if mid {
-        ERX + y
-    } else {
-        1.0 - tail
-    };
+    let r = pick(low, a + a * y, pick(mid, ERX + y, 1.0 - tail));
     let r = if a > 6.0 { 1.0 } else { r };
     (if v != v { v } else { r }).copysign(v)
 }
@@ -190,13 +173,7 @@ pub(super) fn erfc<S: Isa>(v: f64) -> f64 {
     let positive = if mid { 1.0 - ERX - y } else { tail };
     let positive = if a > 28.0 { 0.0 } else { positive };
     let negative = if mid { 1.0 + (ERX + y) } else { 2.0 - tail };
-    let r = if low {
-        near
-    } else if v > 0.0 {
-        positive
-    } else {
-        negative
-    };
+    let r = pick(low, near, pick(v > 0.0, positive, negative));
     let r = if v < -6.0 { 2.0 } else { r };
     if v != v { v } else { r }
 }

@@ -1,4 +1,4 @@
-//! float32: the commonest functions by their own polynomials, the others in float64 and then rounded (0.5 ulp).
+//! float32: the most common functions by their own polynomials, the others in float64 and then rounded (0.5 ulp).
 
 use cuprous_core::{DType, Fun};
 
@@ -13,27 +13,15 @@ const LOG2E: f32 = std::f32::consts::LOG2_E;
 /// ln 2 in two parts; the first has 15 trailing zeros.
 const LN2_HI: f32 = 0.693145751953125;
 const LN2_LO: f32 = 1.428606765330187e-6;
-/// Adding it rounds to an integer that then stands in the low bits.
+/// Adding it rounds to an integer, which is then in the low bits.
 const MAGIC: f32 = 12582912.0;
 
-/// `2^k·p`, one rounding, also for subnormals.
+/// `2^k·p` with one rounding, also for subnormals.
 #[inline(always)]
 fn scale(p: f32, kf: f32, t: f32) -> f32 {
     let (low, high) = (kf < -100.0, kf > 100.0);
-    let shift = if low {
-        40i32
-    } else if high {
-        -2
-    } else {
-        0
-    };
-    let post = if low {
-        9.094947e-13
-    } else if high {
-        4.0
-    } else {
-        1.0
-    };
+    let shift = pick(low, 40i32, pick(high, -2, 0));
+    let post = pick(low, 9.094947e-13, pick(high, 4.0, 1.0));
     let k = (t.to_bits() as i32).wrapping_add(shift + 127);
     p * f32::from_bits((k as u32) << 23) * post
 }
@@ -45,7 +33,7 @@ fn expm1_kernel<S: Isa>(r: f32) -> f32 {
     fmaf::<S>(r * r, p, r)
 }
 
-/// Reduces to r with v = k·ln2 + r; returns r, k as float and k in the low bits.
+/// Reduces v = k·ln2 + r. Returns r, k as a float, and k in the low bits.
 #[inline(always)]
 fn reduce<S: Isa>(v: f32) -> (f32, f32, f32) {
     let t = fmaf::<S>(v, LOG2E, MAGIC);
@@ -56,13 +44,7 @@ fn reduce<S: Isa>(v: f32) -> (f32, f32, f32) {
 /// e^v, 1 ulp.
 #[inline(always)]
 fn exp<S: Isa>(v: f32) -> f32 {
-    let c = if v > 89.0 {
-        89.0
-    } else if v < -104.0 {
-        -104.0
-    } else {
-        v
-    };
+    let c = pick(v > 89.0, 89.0, pick(v < -104.0, -104.0, v));
     let (r, k, t) = reduce::<S>(c);
     scale(expm1_kernel::<S>(r) + 1.0, k, t)
 }
@@ -70,13 +52,7 @@ fn exp<S: Isa>(v: f32) -> f32 {
 /// 2^v, 1 ulp.
 #[inline(always)]
 fn exp2<S: Isa>(v: f32) -> f32 {
-    let c = if v > 129.0 {
-        129.0
-    } else if v < -151.0 {
-        -151.0
-    } else {
-        v
-    };
+    let c = pick(v > 129.0, 129.0, pick(v < -151.0, -151.0, v));
     let t = c + MAGIC;
     let k = t - MAGIC;
     scale(expm1_kernel::<S>((c - k) * std::f32::consts::LN_2) + 1.0, k, t)
@@ -85,13 +61,7 @@ fn exp2<S: Isa>(v: f32) -> f32 {
 /// e^v - 1, 1.5 ulp.
 #[inline(always)]
 fn expm1<S: Isa>(v: f32) -> f32 {
-    let c = if v > 89.0 {
-        89.0
-    } else if v < -30.0 {
-        -30.0
-    } else {
-        v
-    };
+    let c = pick(v > 89.0, 89.0, pick(v < -30.0, -30.0, v));
     let (r, _, t) = reduce::<S>(c);
     let p = expm1_kernel::<S>(r);
     let s = f32::from_bits((t.to_bits().wrapping_add(126)) << 23);
@@ -133,7 +103,7 @@ fn expit<S: Isa>(v: f32) -> f32 {
     (if v < 0.0 { e } else { 1.0 }) / (1.0 + e)
 }
 
-/// The parity of the quadrant and the reduced argument, in float64 (fdlibm `k_sinf.c` does so too).
+/// The parity of the quadrant and the reduced argument, in float64 as in fdlibm's `k_sinf.c`.
 #[inline(always)]
 fn quadrant<S: Isa>(v: f32) -> (u64, f64) {
     let v = f64::from(v);
@@ -177,13 +147,13 @@ fn cos<S: Isa>(v: f32) -> f32 {
     f64::from_bits(y.to_bits() ^ ((q.wrapping_add(1) & 2) << 62)) as f32
 }
 
-/// a^b where `fast2` holds: float64 has the bits to spare.
+/// a^b where `fast2` holds. float64 has enough spare bits.
 #[inline(always)]
 fn pow<S: Isa>(a: f64, b: f64) -> f64 {
     float64::exp::<S>(b * float64::ln::<S>(a), 0.0)
 }
 
-/// Methods that are functions of this module.
+/// Defines methods by functions of this module.
 macro_rules! forward {
     ($($name:ident)*) => {$(
         #[inline(always)]
@@ -191,7 +161,7 @@ macro_rules! forward {
     )*};
 }
 
-/// Methods computed in float64.
+/// Defines methods that compute in float64.
 macro_rules! widen {
     ($($name:ident)*) => {$(
         #[inline(always)]
@@ -199,7 +169,7 @@ macro_rules! widen {
     )*};
 }
 
-/// The same, of two operands.
+/// Defines methods of two operands that compute in float64.
 macro_rules! widen2 {
     ($($name:ident)*) => {$(
         #[inline(always)]

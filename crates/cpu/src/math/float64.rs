@@ -1,7 +1,8 @@
-//! float64: arithmetic, and elementary functions by polynomials that vectorise.
+//! float64: arithmetic, and elementary functions by polynomials that vectorize.
 //!
-//! Reductions and coefficients: Sun's fdlibm (`e_log.c`, `s_log1p.c`, `k_sin.c`, `k_cos.c`, `e_asin.c`), Cephes (`atan.c`);
-//! the exponential is a Taylor polynomial on |r| ≤ ln2/2. Errors stated are the largest seen by `tests.rs`.
+//! Reductions and coefficients are from Sun's fdlibm (`e_log.c`, `s_log1p.c`, `k_sin.c`, `k_cos.c`, `e_asin.c`) and
+//! Cephes (`atan.c`). The exponential is a Taylor polynomial on |r| ≤ ln2/2. The stated errors are the largest that
+//! `tests.rs` has found.
 
 use cuprous_core::{DType, Fun};
 
@@ -13,23 +14,23 @@ pub(super) const LOG2E: f64 = std::f64::consts::LOG2_E;
 /// ln 2 in two parts; the first has 32 trailing zeros, so its product with an exponent is exact.
 pub(super) const LN2_HI: f64 = 6.93147180369123816490e-01;
 pub(super) const LN2_LO: f64 = 1.90821492927058770002e-10;
-/// Adding it rounds to an integer that then stands in the low bits.
+/// Adding it rounds to an integer, which is then in the low bits.
 pub(super) const MAGIC: f64 = 6755399441055744.0;
 
 float_common!(f64 F64);
 
-/// Where the vectorised method is right. Functions that are not listed are right everywhere.
+/// Returns true where the vectorized method is correct. Functions that are not listed are correct everywhere.
 #[inline(always)]
 pub(super) fn fast<S: Isa>(a: f64, fun: Fun) -> bool {
     match fun {
-        // Beyond, the three-part reduction loses bits; without FMA it never has them.
+        // Beyond 1e5 the three-part reduction loses bits. Without FMA it is never accurate.
         Fun::Sin | Fun::Cos | Fun::Tan => S::FMA & (a.abs() < 1e5),
         Fun::Sinh | Fun::Cosh => !(a.abs() > 709.0),
         _ => true,
     }
 }
 
-/// Any operand, by the C library.
+/// Computes `fun` for any operand with the C library.
 #[inline(never)]
 pub(super) fn slow(a: f64, fun: Fun) -> f64 {
     match fun {
@@ -52,7 +53,7 @@ pub(super) fn fast2<S: Isa>(a: f64, b: f64, fun: Fun) -> bool {
         Fun::Fmod | Fun::Remainder | Fun::FloorDivide => {
             S::FMA & ((a / b).abs() < 9e15) & (b.abs() < 1e300) & (a.abs() > 1e-290)
         }
-        // atan2 goes by y/x, which must neither overflow nor vanish.
+        // atan2 is computed from y/x, which must not overflow or underflow.
         Fun::Arctan2 => (a.abs() > 1e-140) & (a.abs() < 1e140) & (b.abs() > 1e-140) & (b.abs() < 1e140),
         _ => true,
     }
@@ -67,29 +68,17 @@ pub(super) fn slow2(a: f64, b: f64, fun: Fun) -> f64 {
     }
 }
 
-/// `2^k·p` for an integer `k` in `MAGIC`'s bits (as float `kf`), `p` near 1: one rounding, also for subnormals.
+/// `2^k·p` for an integer `k` in `MAGIC`'s bits (as a float in `kf`) and `p` near 1. One rounding, also for subnormals.
 #[inline(always)]
 fn scale(p: f64, kf: f64, t: f64) -> f64 {
     let (low, high) = (kf < -900.0, kf > 1000.0);
-    let shift = if low {
-        128i64
-    } else if high {
-        -2
-    } else {
-        0
-    };
-    let post = if low {
-        2.938735877055719e-39
-    } else if high {
-        4.0
-    } else {
-        1.0
-    };
+    let shift = pick(low, 128i64, pick(high, -2, 0));
+    let post = pick(low, 2.938735877055719e-39, pick(high, 4.0, 1.0));
     let k = (t.to_bits() as i64).wrapping_add(shift + 1023);
     p * f64::from_bits((k as u64) << 52) * post
 }
 
-/// e^r - 1 - r over r², for |r| ≤ 0.35: Taylor, remainder below 2^-58.
+/// (e^r - 1 - r)/r² for |r| ≤ 0.35: Taylor polynomial, remainder below 2^-58.
 #[inline(always)]
 fn exp_tail<S: Isa>(r: f64) -> f64 {
     poly::<S, 12>(
@@ -114,14 +103,8 @@ fn exp_tail<S: Isa>(r: f64) -> f64 {
 /// e^(v + tail), 0.6 ulp with `tail` 0.
 #[inline(always)]
 pub(super) fn exp<S: Isa>(v: f64, tail: f64) -> f64 {
-    // The clamp keeps k in range; NaN passes both comparisons.
-    let c = if v > 710.0 {
-        710.0
-    } else if v < -746.0 {
-        -746.0
-    } else {
-        v
-    };
+    // The clamp keeps k in range. NaN passes both comparisons.
+    let c = pick(v > 710.0, 710.0, pick(v < -746.0, -746.0, v));
     let t = fma::<S>(c, LOG2E, MAGIC);
     let kf = t - MAGIC;
     let r = fma::<S>(-kf, LN2_LO, fma::<S>(-kf, LN2_HI, c) + tail);
@@ -131,13 +114,7 @@ pub(super) fn exp<S: Isa>(v: f64, tail: f64) -> f64 {
 /// e^v - 1, 1.3 ulp.
 #[inline(always)]
 pub(super) fn expm1<S: Isa>(v: f64) -> f64 {
-    let c = if v > 710.0 {
-        710.0
-    } else if v < -60.0 {
-        -60.0
-    } else {
-        v
-    };
+    let c = pick(v > 710.0, 710.0, pick(v < -60.0, -60.0, v));
     let t = fma::<S>(c, LOG2E, MAGIC);
     let kf = t - MAGIC;
     let r = fma::<S>(-kf, LN2_LO, fma::<S>(-kf, LN2_HI, c));
@@ -176,7 +153,7 @@ pub(super) fn log_tail<S: Isa>(s: f64) -> f64 {
     )
 }
 
-/// The values of a logarithm at the edge of its domain.
+/// Returns the values of a logarithm at the edge of its domain, else `y`.
 #[inline(always)]
 fn log_edges(v: f64, y: f64) -> f64 {
     let y = if v == 0.0 { f64::NEG_INFINITY } else { y };
@@ -209,7 +186,7 @@ pub(super) fn ln_1p<S: Isa>(v: f64) -> f64 {
     if v.abs() < 1e-17 { v } else { y }
 }
 
-/// log(1+f) as a high part of 21 bits and a rest (fdlibm `e_log2.c`).
+/// log(1+f) as a high part of 21 bits and a remainder (fdlibm `e_log2.c`).
 #[inline(always)]
 fn log_parts<S: Isa>(f: f64) -> (f64, f64) {
     let half = 0.5 * f * f;
@@ -246,7 +223,7 @@ pub(super) fn log10<S: Isa>(v: f64) -> f64 {
     log_edges(v, (rest + ((y - w) + top)) + w)
 }
 
-/// Reduces by π/2 (three parts, Cody and Waite 1980, with FMA): the quadrant in the low bits, and r + tail.
+/// Reduces by π/2 in three parts (Cody and Waite 1980, with FMA). Returns the quadrant in the low bits, and r + tail.
 #[inline(always)]
 pub(super) fn quadrant<S: Isa>(v: f64) -> (u64, f64, f64) {
     const P1: f64 = std::f64::consts::FRAC_PI_2;
@@ -309,7 +286,7 @@ fn flip(y: f64, q: u64) -> f64 {
 fn sin<S: Isa>(v: f64) -> f64 {
     let (q, r, tail) = quadrant::<S>(v);
     let (s, c) = (sin_kernel::<S>(r, tail), cos_kernel::<S>(r, tail));
-    // -0 stays -0; the kernel would give +0.
+    // The kernel would return +0 for -0.
     if v == 0.0 { v } else { flip(if q & 1 == 0 { s } else { c }, q) }
 }
 
@@ -329,7 +306,7 @@ fn tan<S: Isa>(v: f64) -> f64 {
     if v == 0.0 { v } else { y }
 }
 
-/// (asin z-root - root)/root of fdlibm `e_asin.c`, |z| ≤ 1/4.
+/// (asin root - root)/root for root = √z, |z| ≤ 1/4 (fdlibm `e_asin.c`).
 #[inline(always)]
 fn asin_tail<S: Isa>(z: f64) -> f64 {
     let p = z * poly::<S, 6>(
@@ -397,34 +374,10 @@ fn root_error<S: Isa>(z: f64, root: f64) -> f64 {
 fn atan<S: Isa>(v: f64) -> f64 {
     let a = v.abs();
     let (far, mid) = (a > 2.414213562373095, a > 0.66);
-    let num = if far {
-        -1.0
-    } else if mid {
-        a - 1.0
-    } else {
-        a
-    };
-    let den = if far {
-        a
-    } else if mid {
-        a + 1.0
-    } else {
-        1.0
-    };
-    let base = if far {
-        std::f64::consts::FRAC_PI_2
-    } else if mid {
-        std::f64::consts::FRAC_PI_4
-    } else {
-        0.0
-    };
-    let low = if far {
-        PIO2_LO
-    } else if mid {
-        0.5 * PIO2_LO
-    } else {
-        0.0
-    };
+    let num = pick(far, -1.0, pick(mid, a - 1.0, a));
+    let den = pick(far, a, pick(mid, a + 1.0, 1.0));
+    let base = pick(far, std::f64::consts::FRAC_PI_2, pick(mid, std::f64::consts::FRAC_PI_4, 0.0));
+    let low = pick(far, PIO2_LO, pick(mid, 0.5 * PIO2_LO, 0.0));
     let t = num / den;
     let z = t * t;
     let p = poly::<S, 5>(
@@ -455,7 +408,7 @@ fn atan<S: Isa>(v: f64) -> f64 {
 /// atan2 where `fast2` holds, 2.5 ulp.
 #[inline(always)]
 fn atan2<S: Isa>(y: f64, v: f64) -> f64 {
-    // 0/0 is an angle of zero and ∞/∞ one of 45°.
+    // 0/0 is an angle of zero, and ∞/∞ an angle of 45°.
     let ratio = if y == 0.0 {
         0.0
     } else if y.abs() == v.abs() {
@@ -530,21 +483,21 @@ pub(super) fn expit<S: Isa>(v: f64) -> f64 {
     (if v < 0.0 { e } else { 1.0 }) / (1.0 + e)
 }
 
-/// a^b where `fast2` holds: log in two doubles (s = f/(2+f) with its rounding error), then exp. 1 ulp.
+/// a^b where `fast2` holds: a logarithm in two doubles (s = f/(2+f) with its rounding error), then exp. 1 ulp.
 #[inline(always)]
 fn pow<S: Isa>(a: f64, b: f64) -> f64 {
     let (k, f) = split(a);
     let den = 2.0 + f;
     let s = f / den;
-    // What the rounding of `den` and of the quotient lost.
+    // The rounding errors of `den` and of the quotient.
     let slo = (fma::<S>(-s, den, f) - s * (f - (den - 2.0))) / den;
-    // log(1+f) = 2s + s³·(2/3 + …): two thirds in two parts, the rest in one.
+    // log(1+f) = 2s + s³·(2/3 + …). 2/3 is in two parts, the rest in one.
     let z = s * s;
     let zlo = fma::<S>(s, s, -z) + 2.0 * s * slo;
     let c = z * poly::<S, 9>(
         z,
         [
-            // 2/(2n+3), n = 9..1; the last two are pulled towards the minimax fit on |s| ≤ 0.1716.
+            // 2/(2n+3) for n = 9..1. The last two are adjusted toward the minimax fit on |s| ≤ 0.1716.
             0.095238095238095233,
             0.105263157894736847,
             0.117647058823529413,
@@ -577,7 +530,7 @@ fn pow<S: Isa>(a: f64, b: f64) -> f64 {
     exp::<S>(y, ylo)
 }
 
-/// Methods that are functions of this module.
+/// Defines methods by functions of this module.
 macro_rules! forward {
     ($($name:ident)*) => {$(
         #[inline(always)]
@@ -585,7 +538,7 @@ macro_rules! forward {
     )*};
 }
 
-/// Methods that are scalar functions elsewhere, in float64.
+/// Defines methods by scalar functions of other modules, in float64.
 macro_rules! outside {
     ($($name:ident = $path:path),* $(,)?) => {$(
         #[inline(always)]
@@ -615,13 +568,7 @@ impl<S: Isa> Inexact for F64<S> {
     #[inline(always)]
     fn exp2(self) -> Self {
         let v = self.0;
-        let c = if v > 1025.0 {
-            1025.0
-        } else if v < -1080.0 {
-            -1080.0
-        } else {
-            v
-        };
+        let c = pick(v > 1025.0, 1025.0, pick(v < -1080.0, -1080.0, v));
         let t = c + MAGIC;
         let k = t - MAGIC;
         let r = (c - k) * std::f64::consts::LN_2;
@@ -697,7 +644,7 @@ impl<S: Isa> Float for F64<S> {
         let (a, b) = (self.0, o.0);
         let top = if a > b { a } else { b };
         let y = top + ln_1p::<S>(exp::<S>(-(a - b).abs(), 0.0));
-        // Equal infinities: their difference is NaN.
+        // For equal infinities `a - b` would be NaN.
         x(if a == b {
             a + std::f64::consts::LN_2
         } else if (a != a) | (b != b) {

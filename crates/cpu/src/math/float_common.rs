@@ -1,6 +1,6 @@
-//! What float32 and float64 do alike: arithmetic, comparisons, division with remainder.
+//! Operations that float32 and float64 share: arithmetic, comparisons, division with remainder.
 
-/// What float32 and float64 do alike.
+/// Implements the operations that float32 and float64 share.
 macro_rules! float_common {
     ($t:ident $dtype:ident) => {
         impl<S: Isa> All for X<$t, S> {
@@ -12,7 +12,7 @@ macro_rules! float_common {
 
             #[inline(always)]
             fn maximum(self, o: Self) -> Self {
-                // NaN wins; of equal zeros the first.
+                // NaN is the result if there is one. Of equal zeros, the first is.
                 x(if (self.0 >= o.0) | (self.0 != self.0) { self.0 } else { o.0 })
             }
             #[inline(always)]
@@ -69,7 +69,7 @@ macro_rules! float_common {
             }
         }
 
-        /// The remainder or the quotient of NumPy's divmod, for any operands.
+        /// Returns the remainder or the quotient of NumPy's divmod, for any operands.
         #[inline(never)]
         fn divide_slowly(a: $t, b: $t, remainder: bool) -> $t {
             let mut r = a % b;
@@ -113,13 +113,7 @@ macro_rules! float_common {
             }
             #[inline(always)]
             fn sign(self) -> Self {
-                let s = if self.0 > 0.0 {
-                    1.0
-                } else if self.0 < 0.0 {
-                    -1.0
-                } else {
-                    0.0
-                };
+                let s = pick(self.0 > 0.0, 1.0, pick(self.0 < 0.0, -1.0, 0.0));
                 x(if self.0 != self.0 { self.0 } else { s })
             }
             #[inline(always)]
@@ -136,7 +130,7 @@ macro_rules! float_common {
             }
         }
 
-        // CPython's and NumPy's divmod: the remainder is exact and has the divisor's sign.
+        // divmod of CPython and NumPy: the remainder is exact and has the divisor's sign.
         impl<S: Isa> Real for X<$t, S> {
             #[inline(always)]
             fn floor_divide(self, o: Self) -> Self {
@@ -158,7 +152,7 @@ macro_rules! float_common {
             }
             #[inline(always)]
             fn fmod(self, o: Self) -> Self {
-                // Right where `fast2` holds: the quotient is exact up to one, the remainder exact.
+                // Correct where `fast2` holds: the quotient is off by at most one, and the remainder is exact.
                 let (a, b) = (f64::from(self.0), f64::from(o.0));
                 let r = fma::<S>(-(a / b).trunc(), b, a);
                 let r = if (r != 0.0) & ((r < 0.0) != (a < 0.0)) { r + b.abs().copysign(a) } else { r };
@@ -211,13 +205,7 @@ macro_rules! float_common {
             #[inline(always)]
             pub(super) fn heaviside_of(self, o: Self) -> Self {
                 let a = self.0;
-                let y = if a > 0.0 {
-                    1.0
-                } else if a < 0.0 {
-                    0.0
-                } else {
-                    o.0
-                };
+                let y = pick(a > 0.0, 1.0, pick(a < 0.0, 0.0, o.0));
                 x(if a != a { a } else { y })
             }
             #[inline(always)]

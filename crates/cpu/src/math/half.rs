@@ -1,5 +1,5 @@
-//! float16 and bfloat16: computed in float32, rounded after every operation. The conversions are integer arithmetic, so
-//! that loops over them vectorise without F16C.
+//! float16 and bfloat16: computed in float32 and rounded after every operation. The conversions are integer arithmetic,
+//! so that loops over them vectorize without F16C.
 
 use std::marker::PhantomData;
 
@@ -20,7 +20,7 @@ impl<T, S> Clone for H<T, S> {
 }
 impl<T, S> Copy for H<T, S> {}
 
-/// How the bits mean a number.
+/// The bit format of a two-byte float.
 pub(crate) trait HalfBits: Copy + Send + Sync + 'static {
     /// The dtype.
     const DTYPE: DType;
@@ -28,11 +28,11 @@ pub(crate) trait HalfBits: Copy + Send + Sync + 'static {
     const ONE: u16;
     /// Bits of infinity.
     const INFINITY: u16;
-    /// `spacing` goes up, as NumPy's float16, instead of away from zero, as ml_dtypes' bfloat16.
+    /// Whether `spacing` goes up, as for NumPy's float16. For ml_dtypes' bfloat16 it goes away from zero.
     const SPACING_UP: bool;
-    /// Exact.
+    /// Converts to float32 exactly.
     fn widen(bits: u16) -> f32;
-    /// Round to nearest, ties to even.
+    /// Rounds to nearest, ties to even.
     fn narrow(v: f32) -> u16;
 }
 
@@ -44,7 +44,7 @@ impl HalfBits for ::half::f16 {
 
     #[inline(always)]
     fn widen(bits: u16) -> f32 {
-        // Shift the fields into place; multiplying by 2^112 mends the exponent's bias and normalises subnormals.
+        // Shifts the fields into place. Multiplying by 2^112 corrects the exponent's bias and normalizes subnormals.
         let b = u32::from(bits);
         let magnitude = (b & 0x7fff) << 13;
         let v = f32::from_bits(magnitude) * 5.192296858534828e33;
@@ -57,9 +57,9 @@ impl HalfBits for ::half::f16 {
         let bits = v.to_bits();
         let sign = (bits >> 16) & 0x8000;
         let a = bits & 0x7fff_ffff;
-        // Normal results: rebias and round to even by adding just less than half, plus the kept low bit.
+        // Normal results: the exponent is rebiased, and adding almost half plus the lowest kept bit rounds to even.
         let normal = a.wrapping_sub(112 << 23).wrapping_add(0xfff + ((a >> 13) & 1)) >> 13;
-        // Subnormal results: adding 0.5 lines the fraction up with float32's ulp, which then rounds.
+        // Subnormal results: adding 0.5 aligns the fraction with float32's ulp, which then rounds.
         let small = (f32::from_bits(a) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
         let h = if a < 0x3880_0000 { small } else { normal };
         let h = if a >= 0x4780_0000 { 0x7c00 } else { h };
@@ -88,24 +88,24 @@ impl HalfBits for ::half::bf16 {
 }
 
 impl<T: HalfBits, S: Isa> H<T, S> {
-    /// From bits.
+    /// Creates a number from its bits.
     #[inline(always)]
     pub(crate) fn of(bits: u16) -> Self {
         H(bits, PhantomData)
     }
-    /// Exact.
+    /// Converts to float32 exactly.
     #[inline(always)]
     pub(crate) fn wide(self) -> F32<S> {
         x(T::widen(self.0))
     }
-    /// Rounded.
+    /// Rounds to nearest, ties to even.
     #[inline(always)]
     pub(crate) fn narrow(v: F32<S>) -> Self {
         H::of(T::narrow(v.0))
     }
 }
 
-/// Methods computed in float32.
+/// Defines methods that compute in float32.
 macro_rules! via {
     (@1 $($name:ident)*) => {$(
         #[inline(always)]

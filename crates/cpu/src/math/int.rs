@@ -6,7 +6,7 @@ use cuprous_core::DType;
 
 use super::{All, B, Bool, Int, IntBool, Num, Real, RealBool};
 
-/// Comparisons and maxima of types with a total order.
+/// Defines comparisons and maxima for types with a total order.
 macro_rules! ordered {
     ($($v:tt)*) => {
         #[inline(always)]
@@ -106,7 +106,8 @@ macro_rules! int {
             fn reciprocal(self) -> $t { if self == 0 { 0 } else { (1 as $t).wrapping_div(self) } }
             #[inline(always)]
             fn power(self, o: $t) -> $t {
-                // Squaring wraps as NumPy's; negative exponents are refused when recorded (here: 1, -1 or 0).
+                // Powers by squaring wrap as in NumPy. Negative exponents raise an error when the operation is
+                // recorded. Here they give 1, -1 or 0.
                 int!(@$signed if o < 0 {
                     return match self { 1 => 1, _ if self.wrapping_add(1) == 0 => if o & 1 == 0 { 1 } else { self }, _ => 0 };
                 }, ());
@@ -122,7 +123,7 @@ macro_rules! int {
             fn conj(self) -> $t { self }
         }
 
-        // Division by zero gives 0, as NumPy's does (it warns); MIN / -1 wraps.
+        // Division by zero gives 0, as in NumPy (which warns). MIN / -1 wraps.
         impl Real for $t {
             #[inline(always)]
             fn floor_divide(self, o: $t) -> $t {

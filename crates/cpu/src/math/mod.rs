@@ -1,13 +1,13 @@
-//! Scalar functions, written so that loops over them vectorise: branch-free polynomials behind traits that carry the
-//! names of the operation table's `cpu` column.
+//! Scalar functions, written so that loops over them vectorize: branch-free polynomials, as methods of traits. The
+//! methods have the names that the operation table uses in its `cpu` column.
 //!
-//! The traits are named after [`cuprous_core::ops::Class`], so that the table's rows expand to bounds on them.
+//! The traits are named after [`cuprous_core::ops::Class`], so that rows of the table expand to bounds on them.
 
-#![allow(clippy::excessive_precision, clippy::approx_constant, reason = "coefficients stand as they were published")]
-#![allow(clippy::manual_range_contains, reason = "`&` between comparisons vectorises")]
-#![allow(clippy::eq_op, reason = "`v != v` asks for NaN, `v - v` keeps it, and both vectorise")]
-#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "a negated comparison is true for NaN, which is meant")]
-#![allow(clippy::manual_clamp, reason = "clamp would treat NaN as the chosen order of comparisons must not")]
+#![allow(clippy::excessive_precision, clippy::approx_constant, reason = "coefficients are written as published")]
+#![allow(clippy::manual_range_contains, reason = "`&` between comparisons vectorizes")]
+#![allow(clippy::eq_op, reason = "`v != v` tests for NaN, `v - v` keeps it, and both vectorize")]
+#![allow(clippy::neg_cmp_op_on_partial_ord, reason = "a negated comparison is true for NaN, which is intended")]
+#![allow(clippy::manual_clamp, reason = "clamp treats NaN differently from the comparisons here")]
 
 pub(crate) mod cast;
 mod class;
@@ -32,7 +32,7 @@ use std::marker::PhantomData;
 
 use crate::isa::Isa;
 
-/// A float that knows for which instruction set it is compiled.
+/// A float with the instruction set that it is compiled for.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct X<T, S>(pub T, pub PhantomData<S>);
@@ -52,7 +52,7 @@ pub(crate) fn x<T, S>(v: T) -> X<T, S> {
     X(v, PhantomData)
 }
 
-/// A truth value: a byte that is 0 or 1 (any other byte found in memory is harmless).
+/// A truth value: a byte that is 0 or 1. Other bytes found in memory are harmless.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct B(pub u8);
@@ -64,19 +64,25 @@ impl From<bool> for B {
     }
 }
 
-/// `a·b + c`: fused where that is one instruction.
+/// Returns `a` if `c`, else `b`. Both are already computed, so that this compiles to a select and loops have no branch.
+#[inline(always)]
+pub(crate) fn pick<T>(c: bool, a: T, b: T) -> T {
+    if c { a } else { b }
+}
+
+/// Computes `a·b + c`, fused if that is one instruction.
 #[inline(always)]
 pub(crate) fn fma<S: Isa>(a: f64, b: f64, c: f64) -> f64 {
     if S::FMA { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// `a·b + c` in float32.
+/// Computes `a·b + c` in float32, fused if that is one instruction.
 #[inline(always)]
 pub(crate) fn fmaf<S: Isa>(a: f32, b: f32, c: f32) -> f32 {
     if S::FMA { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// Horner's rule, highest coefficient first.
+/// Evaluates a polynomial by Horner's rule, highest coefficient first.
 #[inline(always)]
 pub(crate) fn poly<S: Isa, const N: usize>(t: f64, coefficients: [f64; N]) -> f64 {
     let mut sum = coefficients[0];
@@ -88,7 +94,7 @@ pub(crate) fn poly<S: Isa, const N: usize>(t: f64, coefficients: [f64; N]) -> f6
     sum
 }
 
-/// Horner's rule in float32.
+/// Evaluates a polynomial by Horner's rule in float32.
 #[inline(always)]
 pub(crate) fn polyf<S: Isa, const N: usize>(t: f32, coefficients: [f32; N]) -> f32 {
     let mut sum = coefficients[0];

@@ -1,11 +1,12 @@
 //! Normal numbers from random words (Box and Muller 1958), **bit for bit the same on every device**.
 //!
-//! Each function below is a fixed sequence of correctly rounded IEEE operations: add, subtract, multiply, divide, square
-//! root, explicit fused multiply-add, and exact integer work on bits. No library call, no contraction, no reordering: what
-//! is written `a * b + c` is two roundings. The CUDA prelude has the same sequence with `__fma_rn`/`__fmaf_rn`,
-//! `__dmul_rn`/`__fmul_rn`, `__dadd_rn`/`__fadd_rn`, `__ddiv_rn`/`__fdiv_rn`, `__dsqrt_rn`/`__fsqrt_rn`.
+//! Each function below is a fixed sequence of correctly rounded IEEE operations: add, subtract, multiply, divide,
+//! square root, explicit fused multiply-add, and exact integer operations on bits. There are no library calls,
+//! contractions or reorderings: `a * b + c` means two roundings. The CUDA prelude has the same sequence with
+//! `__fma_rn`/`__fmaf_rn`, `__dmul_rn`/`__fmul_rn`, `__dadd_rn`/`__fadd_rn`, `__ddiv_rn`/`__fdiv_rn`,
+//! `__dsqrt_rn`/`__fsqrt_rn`.
 //!
-//! With FMA hardware `mul_add` is an instruction; elsewhere it is a slow but exact library routine.
+//! With FMA hardware `mul_add` is an instruction. Elsewhere it is a slow but exact library routine.
 //!
 //! Draws, for element `index` of a stream (`seed`, `offset`), `w` = words of the block as in [`super::philox`]:
 //! * float64: block `offset + index / 2`, u1 = ((bits64_0 >> 11) + 1)·2^-53, u2 = (bits64_1 >> 11)·2^-53,
@@ -14,10 +15,10 @@
 //!   rounded, and t = the low 30 bits of b as a signed number, ·π/2·2^-30; then x = sqrt(-2·ln u)·cos t, with the sign
 //!   of bit 31 of b, and y = sqrt(-2·ln u)·sin t; bit 30 of b swaps them; an even index gets x, an odd one y.
 
-/// ln u for u in (0, 1], normal. The reduction and coefficients of fdlibm's `e_log.c`.
+/// ln u for normal u in (0, 1]. Reduction and coefficients are those of fdlibm's `e_log.c`.
 #[inline(always)]
 pub(crate) fn ln64(u: f64) -> f64 {
-    // u = 2^k·m, m in [√½, √2): add so that the exponent field steps at √2.
+    // u = 2^k·m with m in [√½, √2): the addition makes the exponent field increase at √2.
     let t = u.to_bits().wrapping_add(0x3ff0_0000_0000_0000 - 0x3fe6_a09e_0000_0000);
     let m = f64::from_bits((t & 0x000f_ffff_ffff_ffff) + 0x3fe6_a09e_0000_0000);
     // k as a float, exactly: the field in the low bits of 2^52, minus 2^52 + 1023.
@@ -62,7 +63,7 @@ pub(crate) fn cos_sin64(u: f64) -> (f64, f64) {
     p = p.mul_add(z, 2.48015872894767294178e-05); // 3efa01a019cb1590
     p = p.mul_add(z, -1.38888888888741095749e-03); // bf56c16c16c15177
     p = p.mul_add(z, 4.16666666666666019037e-02); // 3fa555555555554c
-    // 1 - z/2 + p·z², with the rounding error of 1 - z/2 put back
+    // 1 - z/2 + p·z², with the rounding error of 1 - z/2 added
     let h = 0.5 * z;
     let w = 1.0 - h;
     let c = w + (p.mul_add(z * z, (1.0 - w) - h));
@@ -83,7 +84,7 @@ pub(crate) fn normal64(words: [u64; 2]) -> [f64; 2] {
     [r * c, r * s]
 }
 
-/// -ln u for u in (0, 1], normal: u = 2^k·(1 + f), f in [-1/3, 1/3], and a polynomial of least relative error.
+/// -ln u for normal u in (0, 1]: u = 2^k·(1 + f) with f in [-1/3, 1/3], and a polynomial with minimax relative error.
 #[inline(always)]
 pub(crate) fn minus_ln32(u: f32) -> f32 {
     let bits = u.to_bits();
@@ -101,7 +102,7 @@ pub(crate) fn minus_ln32(u: f32) -> f32 {
     (e as i32 as f32).mul_add(-8.262958e-8, q) // -ln 2·2^-23
 }
 
-/// (√2·cos t, √2·sin t) for |t| ≤ π/4: polynomials of least relative error.
+/// (√2·cos t, √2·sin t) for |t| ≤ π/4: polynomials with minimax relative error.
 #[inline(always)]
 pub(crate) fn cos_sin32(t: f32) -> (f32, f32) {
     let z = t * t;
@@ -124,7 +125,7 @@ pub(crate) fn normal32(words: [u32; 2]) -> [f32; 2] {
     // (a + ½)·2^-32, rounded: 2^-33 to 1. The product is exact.
     let u = (a as f32).mul_add(2.3283064e-10, 1.1641532e-10);
     let r = minus_ln32(u).sqrt();
-    // The low 30 bits of b as an angle in [-π/4, π/4); the others say which quarter turn.
+    // The low 30 bits of b are an angle in [-π/4, π/4). The other two select the quarter turn.
     let (c, s) = cos_sin32((b << 2) as i32 as f32 * 3.6572951e-10); // π/4·2^-31
     let c = f32::from_bits(c.to_bits() ^ (b & 0x8000_0000));
     let (c, s) = if b & 0x4000_0000 == 0 { (c, s) } else { (s, c) };

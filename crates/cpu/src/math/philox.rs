@@ -1,7 +1,7 @@
 //! Philox4x32-10 (Salmon, Moraes, Dror, Shaw, *Parallel Random Numbers: As Easy as 1, 2, 3*, SC11): a counter and a key
-//! give four random words, with no state.
+//! determine four random words, without state.
 //!
-//! Streams, the same on every device: element `index` of a stream (`seed`, `offset`) takes
+//! The streams are the same on every device. Element `index` of a stream (`seed`, `offset`) uses
 //! * 32 bits: word `index % 4` of block `offset + index / 4`;
 //! * 64 bits: words `2k`, `2k + 1` (low, high) of block `offset + index / 2`, with `k = index % 2`.
 //!
@@ -18,7 +18,7 @@ fn wide(a: u32, b: u32) -> (u32, u32) {
     ((p >> 32) as u32, p as u32)
 }
 
-/// Ten rounds.
+/// Computes ten rounds.
 #[inline(always)]
 pub(crate) fn philox(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     let ([mut a, mut b, mut c, mut d], [mut k0, mut k1]) = (counter, key);
@@ -33,13 +33,13 @@ pub(crate) fn philox(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     [a, b, c, d]
 }
 
-/// The block of that number.
+/// Returns the block of that number.
 #[inline(always)]
 pub(crate) fn block(number: u64, seed: u64) -> [u32; 4] {
     philox([number as u32, (number >> 32) as u32, 0, 0], [seed as u32, (seed >> 32) as u32])
 }
 
-/// The words as two 64-bit ones.
+/// Returns the words as two 64-bit words.
 #[inline(always)]
 pub(crate) fn pair(w: [u32; 4]) -> [u64; 2] {
     [u64::from(w[0]) | u64::from(w[1]) << 32, u64::from(w[2]) | u64::from(w[3]) << 32]
@@ -61,7 +61,7 @@ pub(crate) fn unit64(bits: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Known answers of Random123 (`kat_vectors`).
+    /// Known answers from Random123 (`kat_vectors`).
     #[test]
     fn known_answers() {
         assert_eq!(philox([0; 4], [0; 2]), [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]);

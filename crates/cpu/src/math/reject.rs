@@ -1,12 +1,12 @@
-//! Random numbers by rejection. Each element has a stream of its own: the block of draw `d` has the counter
-//! `[index low, index high, d, "GAMA"]` and the seed as key; it gives two uniforms in (0, 1) or two normals.
+//! Random numbers by rejection sampling. Each element has its own stream: the block of draw `d` has the counter `[index
+//! low, index high, d, "GAMA"]` and the seed as its key. It provides two uniforms in (0, 1) or two normals.
 //!
-//! All is inlined into the loops, which are compiled for an instruction set: without it a fused multiply-add or a floor
-//! is a call.
+//! Everything is inlined into the loops, which are compiled for an instruction set. Otherwise a fused multiply-add or a
+//! floor would be a call.
 
 use super::{normal, philox};
 
-/// Marks these streams, so that they never meet those of [`philox::block`].
+/// Part of the counter that distinguishes these streams from those of [`philox::block`].
 const TAG: u32 = 0x4741_4d41;
 
 /// The draws of one element.
@@ -36,8 +36,8 @@ impl Draws {
     }
 }
 
-/// A gamma number of that shape and scale 1: Marsaglia and Tsang, *A simple method for generating gamma variables*
-/// (2000). Shapes below 1 by their boost U^(1/shape).
+/// A gamma variate of the given shape and scale 1 by Marsaglia and Tsang, *A simple method for generating gamma
+/// variables* (2000). Shapes below 1 use their boost U^(1/shape).
 #[inline(always)]
 pub(crate) fn gamma(index: u64, seed: u64, shape: f64) -> f64 {
     if !(shape > 0.0) || !shape.is_finite() {
@@ -61,8 +61,8 @@ pub(crate) fn gamma(index: u64, seed: u64, shape: f64) -> f64 {
     }
 }
 
-/// A Poisson number: Knuth's product below 10, else PTRS of Hörmann, *The transformed rejection method for generating
-/// Poisson random variables* (1993).
+/// A Poisson variate: Knuth's product below 10, otherwise PTRS of Hörmann, *The transformed rejection method for
+/// generating Poisson random variables* (1993).
 #[inline(always)]
 pub(crate) fn poisson(index: u64, seed: u64, lam: f64) -> i64 {
     if !(lam > 0.0) || lam > 9.2e18 {
@@ -104,8 +104,8 @@ pub(crate) fn poisson(index: u64, seed: u64, lam: f64) -> i64 {
     }
 }
 
-/// A binomial number of (n, p): inversion where n·p < 10, else BTRS of Hörmann, *The generation of binomial random
-/// variates* (1993). p above a half by symmetry.
+/// A binomial variate of (n, p): inversion where n·p < 10, otherwise BTRS of Hörmann, *The generation of binomial
+/// random variates* (1993). p above 1/2 uses symmetry.
 #[inline(always)]
 pub(crate) fn binomial(index: u64, seed: u64, [n, p]: [f64; 2]) -> i64 {
     if !(n >= 1.0) || !(p > 0.0) || n > 9.2e18 {
@@ -117,13 +117,14 @@ pub(crate) fn binomial(index: u64, seed: u64, [n, p]: [f64; 2]) -> i64 {
     if p > 0.5 { n as i64 - half_binomial(index, seed, n, 1.0 - p) } else { half_binomial(index, seed, n, p) }
 }
 
-/// The same for p up to a half.
+/// A binomial variate for p ≤ 1/2.
 #[inline(always)]
 fn half_binomial(index: u64, seed: u64, n: f64, p: f64) -> i64 {
     let mut draws = Draws::new(index, seed);
     let q = 1.0 - p;
     if n * p < 10.0 {
-        // The sum of geometric gaps stays within n (Devroye 1986, X.4): no underflow of q^n for huge n.
+        // Counts geometric gaps whose sum stays within n (Devroye 1986, X.4), so that q^n does not underflow for large
+        // n.
         let log_q = (-p).ln_1p();
         let (mut sum, mut k) = (0.0, 0);
         loop {

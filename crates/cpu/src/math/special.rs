@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-/// Γ(v), as `scipy.special.gamma`: NaN at negative integers, ±∞ at ±0.
+/// Γ(v), as in `scipy.special.gamma`: NaN at negative integers, ±∞ at ±0.
 pub(crate) fn gamma(v: f64) -> f64 {
     if v == f64::NEG_INFINITY {
         return f64::NAN;
@@ -18,8 +18,8 @@ pub(crate) fn gammaln(v: f64) -> f64 {
     libm::lgamma(v)
 }
 
-/// ψ(v): reflection, recurrence up to 10 and the asymptotic series (Abramowitz and Stegun 6.3.7, 6.3.5, 6.3.18); near
-/// its positive root a Taylor series, where the recurrence would cancel.
+/// ψ(v) by reflection, recurrence up to 10 and the asymptotic series (Abramowitz and Stegun 6.3.7, 6.3.5, 6.3.18). Near
+/// its positive root, where the recurrence would cancel, by a series in the distance from the root.
 pub(crate) fn digamma(v: f64) -> f64 {
     if v.is_nan() || v == f64::INFINITY {
         return v;
@@ -34,7 +34,7 @@ pub(crate) fn digamma(v: f64) -> f64 {
         }
         return digamma(1.0 - v) - PI / (PI * r).tan();
     }
-    // The root in two parts, and ψ's derivatives there over n!.
+    // The positive root in two parts.
     const ROOT: f64 = 1.4616321449683622;
     const ROOT_LO: f64 = 9.549995429965697e-17;
     let d = v - ROOT;
@@ -55,7 +55,7 @@ pub(crate) fn digamma(v: f64) -> f64 {
     v.ln() - 0.5 / v - series - shift
 }
 
-/// ψ(root + d) = Σ d/((k + root)(k + root + d)): summed to K, the rest by Euler and Maclaurin.
+/// ψ(root + d) = Σ d/((k + root)(k + root + d)): the first terms are summed, the rest by the Euler-Maclaurin formula.
 fn digamma_series(d: f64, root: f64) -> f64 {
     let term = |t: f64| d / (t * (t + d));
     let mut sum = 0.0;
@@ -72,7 +72,8 @@ fn digamma_series(d: f64, root: f64) -> f64 {
     sum + (d / t).ln_1p() + 0.5 * f - slope / 12.0 + third / 720.0
 }
 
-/// The inverse of erf: Giles' start (*Approximating the erfinv function*, 2010), then two Halley steps on erf or erfc.
+/// The inverse of erf: Giles' approximation (*Approximating the erfinv function*, 2010), then two Halley steps on erf
+/// or erfc.
 pub(crate) fn erfinv(y: f64) -> f64 {
     if y.is_nan() || y.abs() > 1.0 {
         return f64::NAN;
@@ -118,7 +119,7 @@ pub(crate) fn erfinv(y: f64) -> f64 {
         )
     };
     let mut v = start * y.abs();
-    // Near 1 the step uses erfc, since 1 - erf would cancel.
+    // Near 1 the step uses erfc, because 1 - erf would cancel.
     for _ in 0..2 {
         let error = if y.abs() < 0.5 { libm::erf(v) - y.abs() } else { (1.0 - y.abs()) - libm::erfc(v) };
         let step = error / (std::f64::consts::FRAC_2_SQRT_PI * (-v * v).exp());
@@ -131,12 +132,12 @@ fn horner(t: f64, c: &[f64]) -> f64 {
     c.iter().fold(0.0, |s, &c| s * t + c)
 }
 
-/// Modified Bessel function I₀: its power series where all terms are positive and few, else the asymptotic series
+/// The modified Bessel function I₀ by its power series where that has few terms, else by the asymptotic series
 /// (Abramowitz and Stegun 9.6.12, 9.7.1).
 pub(crate) fn i0(v: f64) -> f64 {
     let a = v.abs();
     if !a.is_finite() {
-        return a; // NaN, and the limit: the series below would be ∞ / ∞
+        return a; // NaN, or infinity, for which the series below would be ∞ / ∞
     }
     if a < 30.0 {
         let q = 0.25 * a * a;

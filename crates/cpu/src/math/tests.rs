@@ -3,7 +3,7 @@
 use super::*;
 use crate::isa::{V1, V3};
 
-/// The largest error, in ulps of the result, over a geometric and a linear sample of `lo..hi`.
+/// Returns the largest error, in ulps of the result, over a geometric and a linear sample of `lo..hi`.
 fn worst(lo: f64, hi: f64, single: bool, got: impl Fn(f64) -> f64, want: impl Fn(f64) -> f64) -> f64 {
     let mut worst: f64 = 0.0;
     let n = 200_000;
@@ -30,7 +30,7 @@ macro_rules! check {
         let mut report = String::new();
         let mut bad = false;
         $(
-            // Compiled without FMA (`mul_add` is a library call there, and as exact).
+            // Compiled without FMA instructions, so that `mul_add` is an exact library call.
             let d = worst($lo, $hi, false, |v| x::<f64, V3>(v).$name().0, $want);
             let plain = worst($lo, $hi, false, |v| x::<f64, V1>(v).$name().0, $want);
             let s = worst($lo, $hi, true, |v| f64::from(x::<f32, V3>(v as f32).$name().0), $want);
@@ -89,8 +89,9 @@ fn powers() {
     assert!(worst < 1.5, "{worst}");
 }
 
-/// sin and cos of 2πu by the C library, reduced by quarters of a turn first: 2πu itself would be too coarse.
-fn turn(u: f64) -> (f64, f64) {
+/// sin and cos of 2πu by the C library, after exact reduction by quarter turns, because 2πu itself would be too
+/// inaccurate.
+fn sin_cos_of_turns(u: f64) -> (f64, f64) {
     let q = (4.0 * u).round();
     let (s, c) = (std::f64::consts::TAU * (u - q / 4.0)).sin_cos();
     [(s, c), (c, -s), (-s, -c), (-c, s)][q as usize % 4]
@@ -105,7 +106,7 @@ fn normals_are_within_four_ulps() {
         let (u1, u2) = (((pair[0] >> 11) + 1) as f64 * 2f64.powi(-53), (pair[1] >> 11) as f64 * 2f64.powi(-53));
         let n = normal::normal64(pair);
         let r = (-2.0 * u1.ln()).sqrt();
-        let (s, c) = turn(u2);
+        let (s, c) = sin_cos_of_turns(u2);
         for (g, w) in n.into_iter().zip([r * c, r * s]) {
             if w != 0.0 {
                 w64 = w64.max(((g - w) / w).abs() / f64::EPSILON);
@@ -142,7 +143,7 @@ fn small_floats_convert_as_the_half_crate() {
     }
 }
 
-/// Means and variances of the draws by rejection, within five standard errors.
+/// Means and variances of the variates agree within five standard errors.
 #[test]
 fn rejection_draws_have_the_right_moments() {
     let moments = |f: &dyn Fn(u64) -> f64| {

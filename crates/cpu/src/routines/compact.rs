@@ -1,31 +1,31 @@
-//! What a mask keeps, moved together.
+//! Packs masks to bits, and compacts the elements that a mask selects.
 
 use cuprous_core::routine::{MASK_TILE, packed_mask};
 use cuprous_core::{DType, Result};
 use rayon::prelude::*;
 
-use super::{Flat, PARALLEL, Ptr};
-use crate::routines::dispatch::View;
+use crate::routines::operands::{Contiguous, PARALLEL, View};
+use crate::threads::SharedPtr;
 
 const TILE: usize = MASK_TILE as usize;
 const WORDS: usize = TILE / 64;
 
-/// Runs `tile` on each number below `n`, by several threads where there is enough to do.
+/// Runs `tile` for each number below `n`, in parallel if there is enough work.
 fn each_tile(n: usize, tile: impl Fn(usize) + Sync + Send) {
     if (n * TILE) as i64 >= PARALLEL { (0..n).into_par_iter().for_each(tile) } else { (0..n).for_each(tile) }
 }
 
 /// # Safety
-/// The views are in memory; the output is int64 and has room for counts and bits.
+/// The views are in memory. The output is int64 and has space for counts and bits.
 pub(crate) unsafe fn pack(mask: View, out: View) -> Result<()> {
-    // SAFETY: passed on.
-    let flat = unsafe { Flat::new(mask, DType::Bool)? };
+    // SAFETY: by this function's contract.
+    let flat = unsafe { Contiguous::new(mask, DType::Bool)? };
     let n = mask.layout.size as usize;
     let tiles = packed_mask(n as i64).1 as usize;
-    let (mask, to) = (Ptr(flat.ptr()), Ptr(out.origin()));
+    let (mask, to) = (SharedPtr(flat.ptr()), SharedPtr(out.origin()));
     each_tile(tiles, |k| {
         let (mask, to) = (mask, to);
-        // SAFETY: the tile is within the mask, whose bytes are 0 or 1; its count and words are this tile's alone.
+        // SAFETY: the tile is within the mask, whose bytes are 0 or 1; only this tile writes its count and words.
         unsafe {
             let bytes = std::slice::from_raw_parts(mask.0.add(k * TILE), TILE.min(n - k * TILE));
             let to = to.0 as *mut u64;
@@ -50,46 +50,51 @@ pub(crate) unsafe fn pack(mask: View, out: View) -> Result<()> {
 }
 
 /// # Safety
-/// The views are in memory and their shapes are checked; without values the output is int64.
+/// The views are in memory and their shapes were checked. Without values the output is int64.
 pub(crate) unsafe fn compact(packed: View, values: Option<View>, out: View) -> Result<()> {
-    // SAFETY: passed on.
-    let flat = unsafe { Flat::new(packed, DType::I64)? };
-    // SAFETY: passed on.
-    let values = values.map(|v| unsafe { Flat::new(v, v.dtype()) }).transpose()?;
-    let at = values.as_ref().map(|v| Ptr(v.ptr()));
+    // SAFETY: by this function's contract.
+    let flat = unsafe { Contiguous::new(packed, DType::I64)? };
+    // SAFETY: by this function's contract.
+    let values = values.map(|v| unsafe { Contiguous::new(v, v.dtype()) }).transpose()?;
+    let at = values.as_ref().map(|v| SharedPtr(v.ptr()));
     let tiles = packed.layout.size as usize / (WORDS + 1);
-    let parts = Parts { packed: Ptr(flat.ptr()), tiles, out: Ptr(out.origin()), size: out.layout.size as usize };
+    let task = CompactTask {
+        packed: SharedPtr(flat.ptr()),
+        tiles,
+        out: SharedPtr(out.origin()),
+        size: out.layout.size as usize,
+    };
     match (at, out.dtype().size()) {
-        (None, _) => parts.run(|i| i as i64),
-        (Some(v), 1) => parts.pick::<u8>(v),
-        (Some(v), 2) => parts.pick::<u16>(v),
-        (Some(v), 4) => parts.pick::<u32>(v),
-        (Some(v), 8) => parts.pick::<u64>(v),
-        (Some(v), _) => parts.pick::<[u64; 2]>(v),
+        (None, _) => task.run(|i| i as i64),
+        (Some(v), 1) => task.pick::<u8>(v),
+        (Some(v), 2) => task.pick::<u16>(v),
+        (Some(v), 4) => task.pick::<u32>(v),
+        (Some(v), 8) => task.pick::<u64>(v),
+        (Some(v), _) => task.pick::<[u64; 2]>(v),
     }
     Ok(())
 }
 
-struct Parts {
-    packed: Ptr,
+struct CompactTask {
+    packed: SharedPtr,
     tiles: usize,
-    out: Ptr,
+    out: SharedPtr,
     size: usize,
 }
 
-impl Parts {
-    fn pick<T: Copy>(&self, values: Ptr) {
+impl CompactTask {
+    fn pick<T: Copy>(&self, values: SharedPtr) {
         self.run(|i| {
-            // SAFETY: bits stand for elements of the values.
+            // SAFETY: each bit of the mask stands for an element of the values.
             unsafe { *(values.at(0) as *const T).add(i) }
         });
     }
 
     fn run<T: Copy>(&self, value: impl Fn(usize) -> T + Sync + Send) {
-        let Parts { packed, tiles, out, size } = *self;
+        let CompactTask { packed, tiles, out, size } = *self;
         each_tile(tiles, |k| {
             let (packed, out) = (packed, out);
-            // SAFETY: what a tile keeps goes where no other tile writes, within the output.
+            // SAFETY: a tile's elements go to a part of the output that no other tile writes.
             unsafe {
                 let packed = packed.0 as *const u64;
                 let mut to = if k > 0 { *packed.add(k - 1) as usize } else { 0 };

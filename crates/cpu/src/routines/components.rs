@@ -2,10 +2,9 @@
 
 use cuprous_core::{DType, Layout, Result};
 
-use super::Flat;
-use crate::routines::dispatch::View;
+use crate::routines::operands::{Contiguous, View};
 
-/// Are there bits for every step, and places for every element?
+/// Returns true if the edges have a bit for every step and the output has an index for every element.
 pub(crate) fn fits(steps: &[i64], edges: &Layout, out: &Layout) -> bool {
     let bits = 8 * edges.dtype.size();
     edges.ndim() == 2
@@ -17,19 +16,19 @@ pub(crate) fn fits(steps: &[i64], edges: &Layout, out: &Layout) -> bool {
 }
 
 /// # Safety
-/// The views are in memory and fit together.
+/// The views are in memory and satisfy [`fits`].
 pub(crate) unsafe fn components(steps: &[i64], edges: View, out: View) -> Result<()> {
     let n = out.layout.size as usize;
-    // SAFETY: passed on.
-    let flat = unsafe { Flat::new(edges, edges.dtype())? };
+    // SAFETY: by this function's contract.
+    let flat = unsafe { Contiguous::new(edges, edges.dtype())? };
     macro_rules! unite {
-        ($root:ty, $($dtype:ident: $word:ty),*) => {
+        ($index:ty, $($dtype:ident: $word:ty),*) => {
             match edges.dtype() {
-                // SAFETY: `fits` has seen the dtypes and the shapes; every element of the output is written before it
-                // is read.
+                // SAFETY: `fits` has checked dtypes and shapes; every element of the output is written before it is
+                // read.
                 $(DType::$dtype => unsafe {
                     let words = std::slice::from_raw_parts(flat.ptr() as *const $word, edges.layout.size as usize);
-                    all(steps, words, std::slice::from_raw_parts_mut(out.origin() as *mut $root, n));
+                    union_all(steps, words, std::slice::from_raw_parts_mut(out.origin() as *mut $index, n));
                 },)*
                 _ => {}
             }
@@ -43,17 +42,17 @@ pub(crate) unsafe fn components(steps: &[i64], edges: View, out: View) -> Result
     Ok(())
 }
 
-/// The number of an element.
-trait Place: Copy {
+/// An integer type that holds the index of an element.
+trait ElementIndex: Copy {
     fn of(element: usize) -> Self;
     fn element(self) -> usize;
 }
 
-macro_rules! places {
-    ($($place:ty),*) => {
-        $(impl Place for $place {
+macro_rules! element_indices {
+    ($($index:ty),*) => {
+        $(impl ElementIndex for $index {
             fn of(element: usize) -> Self {
-                element as $place
+                element as $index
             }
 
             fn element(self) -> usize {
@@ -62,20 +61,21 @@ macro_rules! places {
         })*
     };
 }
-places!(i32, i64);
+element_indices!(i32, i64);
 
-/// Trees of elements in which a parent is never behind its child (R. Tarjan, J. ACM 22 (1975), paths halved).
-fn all<W: Copy + Into<u64>, P: Place>(steps: &[i64], edges: &[W], root: &mut [P]) {
-    let (n, bits) = (root.len(), 8 * size_of::<W>());
+/// Union-find in which a parent is never behind its child (R. Tarjan, J. ACM 22 (1975), with path halving).
+fn union_all<W: Copy + Into<u64>, P: ElementIndex>(steps: &[i64], edges: &[W], parents: &mut [P]) {
+    let (n, bits) = (parents.len(), 8 * size_of::<W>());
     let runs = steps.first() == Some(&1);
     for i in 0..n {
-        root[i] = P::of(i);
-        let mut own = i;
+        parents[i] = P::of(i);
+        let mut root = i;
         for (w, steps) in steps.chunks(bits).enumerate() {
             let mut word: u64 = edges[w * n + i].into();
             if runs && w == 0 && word & 1 == 1 && i > 0 {
-                // Where the element before is joined by the same step, and what both are joined to is, all are.
-                own = unite(root, own, i - 1);
+                // The edge by another step is redundant if the previous element has the same edge, and the two
+                // elements to which these edges lead are joined to each other.
+                root = unite(parents, root, i - 1);
                 let before: u64 = edges[i - 1].into();
                 let mut both = word & before & !1;
                 word &= !1;
@@ -91,26 +91,26 @@ fn all<W: Copy + Into<u64>, P: Place>(steps: &[i64], edges: &[W], root: &mut [P]
                 let step = steps.get(word.trailing_zeros() as usize).copied().unwrap_or(0) as usize;
                 word &= word - 1;
                 if step > 0 && step <= i {
-                    own = unite(root, own, i - step);
+                    root = unite(parents, root, i - step);
                 }
             }
         }
     }
-    // Parents come first, so each has its root already.
+    // Parents come before their children, so each parent has its root already.
     for i in 0..n {
-        root[i] = root[root[i].element()];
+        parents[i] = parents[parents[i].element()];
     }
 }
 
-/// Joins the trees of a root and of an element; gives back the root of both.
-fn unite<P: Place>(root: &mut [P], own: usize, mut at: usize) -> usize {
-    while root[at].element() != at {
-        let parent = root[at].element();
-        root[at] = root[parent];
+/// Joins the trees of a root and of an element, and returns the common root.
+fn unite<P: ElementIndex>(parents: &mut [P], root: usize, mut at: usize) -> usize {
+    while parents[at].element() != at {
+        let parent = parents[at].element();
+        parents[at] = parents[parent];
         at = parent;
     }
-    let (least, most) = (own.min(at), own.max(at));
-    root[most] = P::of(least);
+    let (least, most) = (root.min(at), root.max(at));
+    parents[most] = P::of(least);
     least
 }
 
@@ -120,11 +120,11 @@ mod tests {
 
     #[test]
     fn chains_and_lone_elements() {
-        // 0 - 2 - 4 by steps of 2, 3 - 4 by a step of 1, 1 and 5 alone; bits beyond the steps mean nothing.
+        // 0 - 2 - 4 by steps of 2, 3 - 4 by a step of 1, 1 and 5 isolated. Bits beyond the steps are ignored.
         let edges = [0b00_u8, 0b10, 0b10, 0b00, 0b11, 0b100];
-        let (mut root, mut short) = ([9_i64; 6], [9_i32; 6]);
-        all(&[1, 2], &edges, &mut root);
-        all(&[1, 2], &edges, &mut short);
-        assert_eq!((root, short), ([0, 1, 0, 0, 0, 5], [0, 1, 0, 0, 0, 5]));
+        let (mut parents, mut short) = ([9_i64; 6], [9_i32; 6]);
+        union_all(&[1, 2], &edges, &mut parents);
+        union_all(&[1, 2], &edges, &mut short);
+        assert_eq!((parents, short), ([0, 1, 0, 0, 0, 5], [0, 1, 0, 0, 0, 5]));
     }
 }

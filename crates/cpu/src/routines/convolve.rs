@@ -1,49 +1,49 @@
-//! Convolutions: windows are copied next to each other, as many as stay in the cache, and multiplied by the `gemm` crate.
+//! Convolutions by im2col: windows are copied to columns, as many as stay in the cache, and multiplied by the `gemm`
+//! crate.
 
 use cuprous_core::convolution::{Geometry, Part};
 use cuprous_core::{DType, Result};
 
-use super::dot::{Shape, Sum, block};
-use super::{Flat, Ptr};
+use super::dot::{ProductEpilogue, Shape, block};
+use crate::affine::copy_strided;
 use crate::alloc::Block;
-use crate::routines::dispatch::View;
-use crate::threads::each;
-use crate::walk::copy;
+use crate::routines::operands::{Contiguous, View};
+use crate::threads::{SharedPtr, parallel_for};
 
-/// Bytes of windows that are worked on at a time.
-const COLUMNS: usize = 256 << 10;
-/// Tasks below which work is divided further.
-const TASKS: usize = 8;
-/// Bytes of partial sums of weights.
-const PARTIAL: usize = 64 << 20;
+/// Bytes of windows that are processed at once.
+const MAX_WINDOW_BYTES: usize = 256 << 10;
+/// Number of tasks below which the work is divided further.
+const MIN_TASKS: usize = 8;
+/// Maximum bytes of partial sums of weights.
+const MAX_PARTIAL_BYTES: usize = 64 << 20;
 
-/// Is there a routine for these dtypes?
-pub(crate) fn known(geometry: &Geometry) -> bool {
+/// Returns true if there is a routine for the dtype.
+pub(crate) fn is_supported(geometry: &Geometry) -> bool {
     matches!(geometry.dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
 }
 
-/// What tasks have in common; extents in elements.
+/// The parameters that tasks share.
 struct Job<'a> {
     geometry: &'a Geometry,
     dtype: DType,
-    /// Elements of a window's channel, of an input's channel and of an output's channel.
+    /// Elements of a channel: of a window, of the input and of the output.
     window: usize,
     plane: usize,
-    places: usize,
-    /// Channels of the input and of the output in a group.
-    inner: usize,
-    outer: usize,
+    positions: usize,
+    /// Channels per group, of the input and of the output.
+    in_channels: usize,
+    out_channels: usize,
     groups: usize,
     images: usize,
 }
 
 /// # Safety
-/// The views are in memory and fit together (`Geometry::shape`); the output is contiguous, of float32, float64,
+/// The views are in memory and fit together (`Geometry::shape`). The output is contiguous, of float32, float64,
 /// complex64 or complex128.
 pub(crate) unsafe fn convolve(part: Part, geometry: &Geometry, a: View, b: View, out: View) -> Result<()> {
     let product = |v: &[i64]| v.iter().product::<i64>() as usize;
     let groups = geometry.groups as usize;
-    let (inner, outer) = match part {
+    let (in_channels, out_channels) = match part {
         Part::Output => (a.shape()[1] as usize / groups, b.shape()[0] as usize / groups),
         Part::Input => (b.shape()[1] as usize, a.shape()[1] as usize / groups),
         Part::Weight => (b.shape()[1] as usize / groups, a.shape()[1] as usize / groups),
@@ -53,20 +53,20 @@ pub(crate) unsafe fn convolve(part: Part, geometry: &Geometry, a: View, b: View,
         dtype: out.dtype(),
         window: product(&geometry.kernel),
         plane: product(&geometry.input),
-        places: product(&geometry.output),
-        inner,
-        outer,
+        positions: product(&geometry.output),
+        in_channels,
+        out_channels,
         groups,
         images: a.shape()[0] as usize,
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: by this function's contract.
     unsafe {
-        let (fa, fb) = (Flat::new(a, job.dtype)?, Flat::new(b, job.dtype)?);
-        if job.images * job.places * job.inner * job.outer == 0 {
+        let (fa, fb) = (Contiguous::new(a, job.dtype)?, Contiguous::new(b, job.dtype)?);
+        if job.images * job.positions * job.in_channels * job.out_channels == 0 {
             std::ptr::write_bytes(out.origin(), 0, out.layout.size as usize * job.size());
             return Ok(());
         }
-        let (a, b, c) = (Ptr(fa.ptr()), Ptr(fb.ptr()), Ptr(out.origin()));
+        let (a, b, c) = (SharedPtr(fa.ptr()), SharedPtr(fb.ptr()), SharedPtr(out.origin()));
         match part {
             Part::Output => job.output(a, b, c),
             Part::Input => job.input(a, b, c),
@@ -75,15 +75,15 @@ pub(crate) unsafe fn convolve(part: Part, geometry: &Geometry, a: View, b: View,
     }
 }
 
-/// Rows of output positions, the last axis being a row.
+/// A range of rows of output positions. A row is a line along the last axis.
 #[derive(Clone, Copy)]
 struct Rows {
     from: usize,
     to: usize,
 }
 
-/// A row of the columns of one element of the kernel: `n` elements of the input, from `at` in a channel's plane on, behind
-/// `skipped` columns whose windows read a zero there; what is left of the row reads zeros too.
+/// A row of columns for one element of the kernel: `n` elements of the input, starting at `at` in a channel's plane,
+/// behind `skipped` columns whose windows read a zero there. The rest of the row reads zeros too.
 struct Run {
     column: usize,
     at: isize,
@@ -91,11 +91,11 @@ struct Run {
     skipped: usize,
 }
 
-/// Copies a few bytes: runs are mostly shorter than what a call of the library's routine takes.
+/// Copies a few bytes. Runs are usually so short that a call of memcpy would take longer.
 #[inline(always)]
 unsafe fn copy_run(to: *mut u8, from: *const u8, bytes: usize) {
     type Piece = [u8; 32];
-    // SAFETY: the caller's bytes; the last piece overlaps the one before.
+    // SAFETY: by the caller's contract, the bytes are in memory; the last piece overlaps the one before.
     unsafe {
         if !(32..=512).contains(&bytes) {
             return std::ptr::copy_nonoverlapping(from, to, bytes);
@@ -114,35 +114,35 @@ impl Job<'_> {
         self.dtype.size()
     }
 
-    /// Elements of a row of output positions.
+    /// Returns the number of elements in a row of output positions.
     fn width(&self) -> usize {
         self.geometry.output[self.geometry.output.len() - 1] as usize
     }
 
-    /// Parts of the output positions of which the windows over some channels stay in the cache.
+    /// Divides the output positions into parts whose windows over `channels` channels stay in the cache.
     fn parts(&self, channels: usize) -> Vec<Rows> {
         let each = channels * self.window * self.width() * self.size();
-        let count = self.places / self.width();
-        // Products of few columns are slow, so there are at least 64 unless there are no more.
-        let step = (COLUMNS / each.max(1)).max(64usize.div_ceil(self.width())).max(1);
+        let count = self.positions / self.width();
+        // Products of few columns are slow, so there are at least 64 if there are that many.
+        let step = (MAX_WINDOW_BYTES / each.max(1)).max(64usize.div_ceil(self.width())).max(1);
         (0..count).step_by(step).map(|from| Rows { from, to: (from + step).min(count) }).collect()
     }
 
-    /// Channels of a group that a task works on.
+    /// Returns the number of channels of a group that one task processes.
     fn channels(&self, tasks: usize) -> usize {
-        self.inner.div_ceil(TASKS.div_ceil(tasks.max(1)).min(self.inner).max(1))
+        self.in_channels.div_ceil(MIN_TASKS.div_ceil(tasks.max(1)).min(self.in_channels).max(1))
     }
 
     fn columns(&self, rows: Rows) -> usize {
         (rows.to - rows.from) * self.width()
     }
 
-    fn workspace(&self, channels: usize, parts: &[(Rows, Vec<Run>)]) -> Result<Block> {
+    fn new_workspace(&self, channels: usize, parts: &[(Rows, Vec<Run>)]) -> Result<Block> {
         let widest = parts.iter().map(|(rows, _)| self.columns(*rows)).max().unwrap_or(0);
         Block::new(channels * self.window * widest * self.size())
     }
 
-    /// What the windows of some rows have in a channel of the input, for one element of the kernel after the other.
+    /// Returns the runs of some rows' windows in a channel of the input, element by element of the kernel.
     fn runs(&self, rows: Rows) -> Vec<Run> {
         let g = self.geometry;
         let rank = g.kernel.len();
@@ -161,7 +161,7 @@ impl Job<'_> {
         let mut runs = Vec::with_capacity(self.window * (rows.to - rows.from));
         for element in 0..self.window {
             unravel(element, &g.kernel, &mut place);
-            // Columns whose element lies in the input, along the last axis.
+            // The columns whose element lies inside the input along the last axis.
             let shift = place[last] * g.dilation[last] - g.before[last];
             let columns_before = |at: i64| if at > 0 { (at - 1) / g.stride[last] + 1 } else { 0 };
             let end = columns_before(g.input[last] - shift).min(width as i64) as usize;
@@ -184,17 +184,18 @@ impl Job<'_> {
         runs
     }
 
-    /// Parts of the output positions, each with its runs.
+    /// Returns the parts of the output positions, each with its runs.
     fn parts_and_runs(&self, channels: usize) -> Vec<(Rows, Vec<Run>)> {
         self.parts(channels).into_iter().map(|rows| (rows, self.runs(rows))).collect()
     }
 
-    /// Copies the windows over some channels of an image to rows (channel, element) of columns.
+    /// Copies the windows over some channels of an image to a matrix with a row per (channel, element) and a column per
+    /// window.
     unsafe fn pack(&self, image: *const u8, channels: usize, (rows, runs): &(Rows, Vec<Run>), to: *mut u8) {
         let (size, columns, width) = (self.size(), self.columns(*rows), self.width());
         let stride = self.geometry.stride[self.geometry.stride.len() - 1];
         for channel in 0..channels {
-            // SAFETY: runs stay in the plane, and the columns have room.
+            // SAFETY: runs stay within the plane, and the matrix has space for all columns.
             unsafe {
                 let plane = image.add(channel * self.plane * size);
                 let to = to.add(channel * self.window * columns * size);
@@ -212,7 +213,7 @@ impl Job<'_> {
                         if stride == 1 {
                             copy_run(to, from, run.n * size);
                         } else {
-                            copy(to, 1, from, stride, run.n, size);
+                            copy_strided(to, 1, from, stride, run.n, size);
                         }
                     }
                 }
@@ -220,12 +221,12 @@ impl Job<'_> {
         }
     }
 
-    /// Adds columns to where their windows lie.
+    /// Adds columns to the positions of their windows: the inverse of `pack`.
     unsafe fn unpack(&self, columns: *const u8, channels: usize, (rows, runs): &(Rows, Vec<Run>), image: *mut u8) {
         let (size, count) = (self.size(), self.columns(*rows));
         let stride = self.geometry.stride[self.geometry.stride.len() - 1];
         for channel in 0..channels {
-            // SAFETY: runs stay in the plane.
+            // SAFETY: runs stay within the plane.
             unsafe {
                 let plane = image.add(channel * self.plane * size);
                 let from = columns.add(channel * self.window * count * size);
@@ -238,124 +239,130 @@ impl Job<'_> {
     }
 
     fn product(&self, m: usize, n: usize, k: usize) -> Shape {
-        let sum = Sum { scale: [1.0, 0.0], onto: false };
+        let sum = ProductEpilogue { scale: [1.0, 0.0], accumulate: false };
         Shape { m, n, k, a: (k as i64, 1), b: (n as i64, 1), c: (n as i64, 1), sum }
     }
 
-    unsafe fn output(&self, x: Ptr, w: Ptr, y: Ptr) -> Result<()> {
-        let (size, rows) = (self.size() as i64, self.parts_and_runs(self.inner));
-        let k = self.inner * self.window;
-        let spaces = Spaces::new(|| self.workspace(self.inner, &rows));
-        each(self.images * self.groups * rows.len(), |task| {
+    unsafe fn output(&self, x: SharedPtr, w: SharedPtr, y: SharedPtr) -> Result<()> {
+        let (size, rows) = (self.size() as i64, self.parts_and_runs(self.in_channels));
+        let k = self.in_channels * self.window;
+        let workspaces = Workspaces::new(|| self.new_workspace(self.in_channels, &rows));
+        parallel_for(self.images * self.groups * rows.len(), |task| {
             let (part, group) = (&rows[task % rows.len()], task / rows.len());
             let n = self.columns(part.0);
-            let Some(space) = spaces.take() else { return };
-            let shape = Shape { c: (self.places as i64, 1), ..self.product(self.outer, n, k) };
+            let Some(workspace) = workspaces.take() else { return };
+            let shape = Shape { c: (self.positions as i64, 1), ..self.product(self.out_channels, n, k) };
             let g = (group % self.groups) as i64;
-            // SAFETY: a block of one image's group, which no other task writes.
+            // SAFETY: the block belongs to one image's group, and no other task writes it.
             unsafe {
-                self.pack(x.at((group * self.inner * self.plane) as i64 * size), self.inner, part, space.as_ptr());
-                let at = group * self.outer * self.places + part.0.from * self.width();
-                let w = w.at(g * (self.outer * k) as i64 * size);
-                block(self.dtype, shape, w, space.as_ptr(), y.at(at as i64 * size));
+                self.pack(
+                    x.at((group * self.in_channels * self.plane) as i64 * size),
+                    self.in_channels,
+                    part,
+                    workspace.as_ptr(),
+                );
+                let at = group * self.out_channels * self.positions + part.0.from * self.width();
+                let w = w.at(g * (self.out_channels * k) as i64 * size);
+                block(self.dtype, shape, w, workspace.as_ptr(), y.at(at as i64 * size));
             }
-            spaces.give(space);
+            workspaces.put_back(workspace);
         });
-        spaces.end()
+        workspaces.finish()
     }
 
-    unsafe fn input(&self, y: Ptr, w: Ptr, x: Ptr) -> Result<()> {
+    unsafe fn input(&self, y: SharedPtr, w: SharedPtr, x: SharedPtr) -> Result<()> {
         let size = self.size() as i64;
         let channels = self.channels(self.images * self.groups);
-        let (rows, chunks) = (self.parts_and_runs(channels), self.inner.div_ceil(channels));
-        let spaces = Spaces::new(|| self.workspace(channels, &rows));
-        each(self.images * self.groups * chunks, |task| {
+        let (rows, chunks) = (self.parts_and_runs(channels), self.in_channels.div_ceil(channels));
+        let workspaces = Workspaces::new(|| self.new_workspace(channels, &rows));
+        parallel_for(self.images * self.groups * chunks, |task| {
             let (chunk, group) = (task % chunks, task / chunks);
             let first = chunk * channels;
-            let count = channels.min(self.inner - first);
-            let Some(space) = spaces.take() else { return };
-            let k = self.inner * self.window;
+            let count = channels.min(self.in_channels - first);
+            let Some(workspace) = workspaces.take() else { return };
+            let k = self.in_channels * self.window;
             let g = group % self.groups;
-            // SAFETY: some channels of one image, which no other task writes.
+            // SAFETY: the channels belong to one image, and no other task writes them.
             unsafe {
-                let to = x.at(((group * self.inner + first) * self.plane) as i64 * size);
+                let to = x.at(((group * self.in_channels + first) * self.plane) as i64 * size);
                 std::ptr::write_bytes(to, 0, count * self.plane * size as usize);
-                let w = w.at((g * self.outer * k + first * self.window) as i64 * size);
+                let w = w.at((g * self.out_channels * k + first * self.window) as i64 * size);
                 for part in &rows {
                     let n = self.columns(part.0);
-                    let from = group * self.outer * self.places + part.0.from * self.width();
-                    let shape = self.product(count * self.window, n, self.outer);
-                    let shape = Shape { a: (1, k as i64), b: (self.places as i64, 1), ..shape };
-                    block(self.dtype, shape, w, y.at(from as i64 * size), space.as_ptr());
-                    self.unpack(space.as_ptr(), count, part, to);
+                    let from = group * self.out_channels * self.positions + part.0.from * self.width();
+                    let shape = self.product(count * self.window, n, self.out_channels);
+                    let shape = Shape { a: (1, k as i64), b: (self.positions as i64, 1), ..shape };
+                    block(self.dtype, shape, w, y.at(from as i64 * size), workspace.as_ptr());
+                    self.unpack(workspace.as_ptr(), count, part, to);
                 }
             }
-            spaces.give(space);
+            workspaces.put_back(workspace);
         });
-        spaces.end()
+        workspaces.finish()
     }
 
-    unsafe fn weight(&self, y: Ptr, x: Ptr, w: Ptr) -> Result<()> {
+    unsafe fn weight(&self, y: SharedPtr, x: SharedPtr, w: SharedPtr) -> Result<()> {
         let size = self.size();
-        let k = self.inner * self.window;
-        let elements = self.groups * self.outer * k;
-        // Images are summed up in parts of a number that hangs on sizes only, and the parts in order.
-        let sums = self.images.min(TASKS).min((PARTIAL / (elements * size)).max(1));
+        let k = self.in_channels * self.window;
+        let elements = self.groups * self.out_channels * k;
+        // Images are summed in several parts, which are then added in order. The number of parts depends only on sizes.
+        let sums = self.images.min(MIN_TASKS).min((MAX_PARTIAL_BYTES / (elements * size)).max(1));
         let channels = self.channels(sums * self.groups);
-        let (rows, chunks) = (self.parts_and_runs(channels), self.inner.div_ceil(channels));
+        let (rows, chunks) = (self.parts_and_runs(channels), self.in_channels.div_ceil(channels));
         let partial = Block::new((sums - 1) * elements * size)?;
-        let place =
-            |sum: usize| if sum == 0 { w } else { Ptr(partial.as_ptr().wrapping_add((sum - 1) * elements * size)) };
-        let spaces = Spaces::new(|| self.workspace(channels, &rows));
-        each(sums * self.groups * chunks, |task| {
+        let place = |sum: usize| {
+            if sum == 0 { w } else { SharedPtr(partial.as_ptr().wrapping_add((sum - 1) * elements * size)) }
+        };
+        let workspaces = Workspaces::new(|| self.new_workspace(channels, &rows));
+        parallel_for(sums * self.groups * chunks, |task| {
             let (chunk, g, sum) = (task % chunks, task / chunks % self.groups, task / chunks / self.groups);
             let first = chunk * channels;
-            let count = channels.min(self.inner - first);
-            let Some(space) = spaces.take() else { return };
+            let count = channels.min(self.in_channels - first);
+            let Some(workspace) = workspaces.take() else { return };
             let (begin, end) = (sum * self.images / sums, (sum + 1) * self.images / sums);
-            let to = place(sum).at(((g * self.outer * k + first * self.window) * size) as i64);
-            let mut onto = false;
+            let to = place(sum).at(((g * self.out_channels * k + first * self.window) * size) as i64);
+            let mut accumulate = false;
             for image in begin..end {
                 let group = image * self.groups + g;
                 for part in &rows {
                     let n = self.columns(part.0);
                     let shape = Shape {
-                        a: (self.places as i64, 1),
+                        a: (self.positions as i64, 1),
                         b: (1, n as i64),
                         c: (k as i64, 1),
-                        sum: Sum { scale: [1.0, 0.0], onto },
-                        ..self.product(self.outer, count * self.window, n)
+                        sum: ProductEpilogue { scale: [1.0, 0.0], accumulate },
+                        ..self.product(self.out_channels, count * self.window, n)
                     };
-                    // SAFETY: some columns of one partial sum, which no other task writes.
+                    // SAFETY: the columns belong to one partial sum, and no other task writes them.
                     unsafe {
-                        let from = x.at(((group * self.inner + first) * self.plane * size) as i64);
-                        self.pack(from, count, part, space.as_ptr());
-                        let at = group * self.outer * self.places + part.0.from * self.width();
-                        block(self.dtype, shape, y.at((at * size) as i64), space.as_ptr(), to);
+                        let from = x.at(((group * self.in_channels + first) * self.plane * size) as i64);
+                        self.pack(from, count, part, workspace.as_ptr());
+                        let at = group * self.out_channels * self.positions + part.0.from * self.width();
+                        block(self.dtype, shape, y.at((at * size) as i64), workspace.as_ptr(), to);
                     }
-                    onto = true;
+                    accumulate = true;
                 }
             }
-            spaces.give(space);
+            workspaces.put_back(workspace);
         });
         for sum in 1..sums {
-            // SAFETY: both have that many elements.
+            // SAFETY: both have `elements` elements.
             unsafe { add(self.dtype, w.0, 1, place(sum).0, elements) };
         }
-        spaces.end()
+        workspaces.finish()
     }
 }
 
-/// `to[i * stride] += from[i]`.
+/// Computes `to[i * stride] += from[i]`.
 unsafe fn add(dtype: DType, to: *mut u8, stride: i64, from: *const u8, n: usize) {
-    unsafe fn go<T: Copy + std::ops::Add<Output = T>, const W: usize>(
+    unsafe fn add_elements<T: Copy + std::ops::Add<Output = T>, const W: usize>(
         to: *mut u8,
         stride: i64,
         from: *const u8,
         n: usize,
     ) {
         let (to, from) = (to as *mut [T; W], from as *const [T; W]);
-        // SAFETY: the caller's promise; elements are aligned.
+        // SAFETY: by the caller's contract; elements are aligned.
         unsafe {
             if stride == 1 {
                 let (to, from) = (std::slice::from_raw_parts_mut(to, n), std::slice::from_raw_parts(from, n));
@@ -375,35 +382,35 @@ unsafe fn add(dtype: DType, to: *mut u8, stride: i64, from: *const u8, n: usize)
             }
         }
     }
-    // SAFETY: the caller's elements.
+    // SAFETY: by the caller's contract, the elements are in memory.
     unsafe {
         match dtype {
-            DType::F32 => go::<f32, 1>(to, stride, from, n),
-            DType::F64 => go::<f64, 1>(to, stride, from, n),
-            DType::C64 => go::<f32, 2>(to, stride, from, n),
-            _ => go::<f64, 2>(to, stride, from, n),
+            DType::F32 => add_elements::<f32, 1>(to, stride, from, n),
+            DType::F64 => add_elements::<f64, 1>(to, stride, from, n),
+            DType::C64 => add_elements::<f32, 2>(to, stride, from, n),
+            _ => add_elements::<f64, 2>(to, stride, from, n),
         }
     }
 }
 
-/// Workspaces, one for each task that runs.
-struct Spaces<F> {
+/// A pool of workspaces, one for each running task.
+struct Workspaces<F> {
     make: F,
     free: std::sync::Mutex<Vec<Block>>,
     failed: std::sync::Mutex<Option<cuprous_core::Error>>,
 }
 
-impl<F: Fn() -> Result<Block> + Sync> Spaces<F> {
-    fn new(make: F) -> Spaces<F> {
-        Spaces { make, free: Default::default(), failed: Default::default() }
+impl<F: Fn() -> Result<Block> + Sync> Workspaces<F> {
+    fn new(make: F) -> Workspaces<F> {
+        Workspaces { make, free: Default::default(), failed: Default::default() }
     }
 
     fn take(&self) -> Option<Block> {
-        if let Some(space) = self.free.lock().unwrap_or_else(|e| e.into_inner()).pop() {
-            return Some(space);
+        if let Some(workspace) = self.free.lock().unwrap_or_else(|e| e.into_inner()).pop() {
+            return Some(workspace);
         }
         match (self.make)() {
-            Ok(space) => Some(space),
+            Ok(workspace) => Some(workspace),
             Err(error) => {
                 *self.failed.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
                 None
@@ -411,11 +418,11 @@ impl<F: Fn() -> Result<Block> + Sync> Spaces<F> {
         }
     }
 
-    fn give(&self, space: Block) {
-        self.free.lock().unwrap_or_else(|e| e.into_inner()).push(space);
+    fn put_back(&self, workspace: Block) {
+        self.free.lock().unwrap_or_else(|e| e.into_inner()).push(workspace);
     }
 
-    fn end(self) -> Result<()> {
+    fn finish(self) -> Result<()> {
         match self.failed.into_inner().unwrap_or_else(|e| e.into_inner()) {
             Some(error) => Err(error),
             None => Ok(()),

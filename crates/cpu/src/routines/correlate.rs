@@ -1,8 +1,8 @@
-//! Direct N-d correlation.
+//! Direct correlation in N dimensions.
 //!
-//! The last two axes are done together, a band of output rows at a time: the rows that a band needs are copied into a
-//! padded scratch that stays in L2, with the edges filled in, and a register block of rows × vectors runs over all taps.
-//! Leading axes are loops over pairs of planes.
+//! The last two axes are processed together, a band of output rows at a time. The rows that a band needs are copied to
+//! a padded scratch that stays in L2, with the edges filled in, and a register block of rows × vectors runs over all
+//! taps. Leading axes are loops over pairs of planes.
 
 use std::marker::PhantomData;
 
@@ -11,26 +11,27 @@ use cuprous_core::{DType, Dims, Result};
 use rayon::prelude::*;
 
 use super::pad::source;
-use super::{Flat, Ptr};
+use crate::affine::copy_strided;
 use crate::alloc::Block;
 use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
-use crate::routines::dispatch::View;
+use crate::routines::operands::{Contiguous, View};
 use crate::simd::Simd;
-use crate::walk::copy;
+use crate::threads::SharedPtr;
 
-/// Bytes of scratch that a band may use: about half of an L2 cache.
+/// Bytes of scratch for a band: about half of an L2 cache.
 const BAND_BYTES: usize = 1 << 20;
-/// Output rows of a register block. Taps beyond the weights' edge are zeros: (4 - 1) wasted rows of taps a block.
+/// Output rows of a register block. Taps beyond the edge of the weights are zeros, so a block has 4 - 1 wasted rows of
+/// taps.
 const ROWS: usize = 4;
-/// Elements behind each scratch row that vector loads may touch.
-const SLACK: usize = 192;
+/// Elements behind each scratch row that vector loads may read.
+const ROW_SLACK: usize = 192;
 
-/// A band: `rows` × `cols` outputs from padded rows.
+/// Arguments of a band: `rows` × `cols` outputs from padded rows.
 struct BandArgs {
-    /// Padded input, `rows + kh - 1` rows of `pitch` elements (and [`ROWS`] more that may be read).
+    /// Padded input: `rows + kh - 1` rows of `pitch` elements, and [`ROWS`] more that may be read.
     input: *const u8,
     pitch: usize,
-    /// `kh + 2·(ROWS - 1)` × `kw` weights: zeros around.
+    /// `kh + 2·(ROWS - 1)` × `kw` weights, with rows of zeros around them.
     weights: *const u8,
     kh: usize,
     kw: usize,
@@ -38,25 +39,26 @@ struct BandArgs {
     out_pitch: usize,
     rows: usize,
     cols: usize,
-    /// Add to what is there.
+    /// Add to the contents of the output.
     add: bool,
 }
 
 struct Band<S, T>(PhantomData<(S, T)>);
 
 impl<S: Simd<T>, T: Copy + Default + std::ops::Add<Output = T> + 'static> Band<S, T> {
-    /// `R` rows × `N` vectors of output at (row, col); `n` columns of it are wanted.
+    /// Computes `R` rows × `N` vectors of output at (row, col), and writes `n` columns of them.
     #[inline(always)]
     unsafe fn block<const R: usize, const N: usize>(a: &BandArgs, row: usize, col: usize, rows: usize, n: usize) {
-        // SAFETY: taps and scratch rows are there, with slack for whole vectors; only wanted outputs are written.
+        // SAFETY: taps and scratch rows are in memory, with slack for complete vectors; only requested outputs are
+        // written.
         unsafe {
             let zero = S::splat(T::default());
             let mut acc = [[zero; N]; R];
             let weights = a.weights as *const T;
             for y in 0..a.kh + R - 1 {
                 let input = (a.input as *const T).add((row + y) * a.pitch + col);
-                // Row r of the block sees scratch row y through weight row y - r. Where there is no such row the
-                // product is left out and not taken with zero: infinity times zero is not nothing.
+                // Row r of the block sees scratch row y through weight row y - r. If there is no such row, the product
+                // is skipped instead of multiplied by zero, because infinity times zero is NaN.
                 let (first, last) = (y.saturating_sub(a.kh - 1), y.min(R - 1));
                 for x in 0..a.kw {
                     let mut v = [zero; N];
@@ -100,12 +102,12 @@ impl<S: Simd<T>, T: Copy + Default + std::ops::Add<Output = T> + 'static> Body f
 
     #[inline(always)]
     unsafe fn run(a: &BandArgs) {
-        // One row of taps gains nothing from a block of rows: take more vectors instead.
+        // A block of rows does not help a single row of taps, so it uses more vectors instead.
         let (rows, vectors) = if a.kh < 3 { (1, 8) } else { (ROWS, 2) };
         for row in (0..a.rows).step_by(rows) {
             for col in (0..a.cols).step_by(vectors * S::LANES) {
                 let (left, n) = (a.rows - row, a.cols - col);
-                // SAFETY: passed on.
+                // SAFETY: by the contract of `BandArgs`, the rows and columns are in memory.
                 unsafe {
                     match rows {
                         1 => Self::block::<1, 8>(a, row, col, 1, n),
@@ -117,7 +119,7 @@ impl<S: Simd<T>, T: Copy + Default + std::ops::Add<Output = T> + 'static> Body f
     }
 }
 
-/// The same for integers, whose sums wrap.
+/// The loop for integers, whose sums wrap.
 struct Wrapping<T>(PhantomData<T>);
 
 macro_rules! wrapping {
@@ -130,7 +132,7 @@ macro_rules! wrapping {
                 const N: usize = 32;
                 for (row, col) in (0..a.rows).flat_map(|row| (0..a.cols).step_by(N).map(move |col| (row, col))) {
                     let mut acc = [0 as $t; N];
-                    // SAFETY: taps and scratch rows are there, with slack of more than `N` elements; only wanted
+                    // SAFETY: taps and scratch rows are in memory, with slack of more than `N` elements; only requested
                     // outputs are written.
                     unsafe {
                         for y in 0..a.kh {
@@ -156,8 +158,8 @@ macro_rules! wrapping {
 }
 wrapping!(i32 i64);
 
-/// Is there a routine for this dtype?
-pub(crate) fn known(dtype: DType) -> bool {
+/// Returns true if there is a routine for the dtype.
+pub(crate) fn is_supported(dtype: DType) -> bool {
     matches!(dtype, DType::F32 | DType::F64 | DType::I32 | DType::I64)
 }
 
@@ -179,38 +181,38 @@ fn entry(dtype: DType) -> Entry<BandArgs> {
 }
 
 /// # Safety
-/// The views are in memory and fit together; the output is contiguous and of the weights' dtype.
+/// The views are in memory and fit together. The output is contiguous and has the weights' dtype.
 pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View, w: View, out: View) -> Result<()> {
     let dtype = out.dtype();
     let size = dtype.size();
-    // SAFETY: passed on. Operands of other types are converted once, as whole arrays.
-    let (input, weights) = unsafe { (Flat::new(a, dtype)?, Flat::new(w, dtype)?) };
-    // At least two axes.
-    let lift = |d: &[i64], one: i64| -> Vec<i64> {
+    // SAFETY: by this function's contract. Operands of other types are converted once, as whole arrays.
+    let (input, weights) = unsafe { (Contiguous::new(a, dtype)?, Contiguous::new(w, dtype)?) };
+    // Adds axes up to two dimensions.
+    let to_2d = |d: &[i64], one: i64| -> Vec<i64> {
         std::iter::repeat_n(one, 2usize.saturating_sub(d.len())).chain(d.iter().copied()).collect()
     };
-    let (shape, taps, origin) = (lift(a.shape(), 1), lift(w.shape(), 1), lift(origin, 0));
+    let (shape, taps, origin) = (to_2d(a.shape(), 1), to_2d(w.shape(), 1), to_2d(origin, 0));
     let d = shape.len();
     let (h, width, kh, kw) = (shape[d - 2], shape[d - 1], taps[d - 2] as usize, taps[d - 1] as usize);
     let planes: i64 = shape[..d - 2].iter().product();
     let plane_taps: i64 = taps[..d - 2].iter().product();
 
-    // Weights with rows of zeros around, per plane of taps.
+    // Weights with rows of zeros around them, per plane of taps.
     let plane_weights = (kh + 2 * (ROWS - 1)) * kw;
-    let spread = Block::new(plane_taps as usize * plane_weights * size)?;
-    // SAFETY: the block has room.
+    let padded_weights = Block::new(plane_taps as usize * plane_weights * size)?;
+    // SAFETY: the block has space for all planes.
     unsafe {
-        std::ptr::write_bytes(spread.as_ptr(), 0, plane_taps as usize * plane_weights * size);
+        std::ptr::write_bytes(padded_weights.as_ptr(), 0, plane_taps as usize * plane_weights * size);
         for p in 0..plane_taps as usize {
-            let to = spread.as_ptr().add((p * plane_weights + (ROWS - 1) * kw) * size);
-            copy(to, 1, weights.ptr().add(p * kh * kw * size), 1, kh * kw, size);
+            let to = padded_weights.as_ptr().add((p * plane_weights + (ROWS - 1) * kw) * size);
+            copy_strided(to, 1, weights.ptr().add(p * kh * kw * size), 1, kh * kw, size);
         }
     }
-    let pitch = (width as usize + kw - 1 + SLACK).next_multiple_of(16);
+    let pitch = (width as usize + kw - 1 + ROW_SLACK).next_multiple_of(16);
     let fit = (BAND_BYTES / (pitch * size)).saturating_sub(kh - 1);
+    // At least 8 rows, and not much fewer than the taps, because adjacent bands copy the same `kh - 1` rows.
     let band = (fit.max(kh.min(64)).max(8) as i64).min(h);
     let bands = (h + band - 1) / band;
-    // Enough bands for all threads, but not so thin that the rows they share dominate.
     let f = entry(dtype);
     let fill = match dtype {
         DType::F32 => (constant as f32).to_bits().to_le_bytes().to_vec(),
@@ -218,7 +220,8 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
         DType::I64 => (constant as i64).to_le_bytes().to_vec(),
         _ => constant.to_bits().to_le_bytes().to_vec(),
     };
-    let (input, spread, out) = (Ptr(input.ptr()), Ptr(spread.as_ptr()), Ptr(out.origin()));
+    let (input, padded_weights, out) =
+        (SharedPtr(input.ptr()), SharedPtr(padded_weights.as_ptr()), SharedPtr(out.origin()));
     let one = |task: i64| -> Result<()> {
         let (plane, top) = (task / bands, task % bands * band);
         let rows = band.min(h - top) as usize;
@@ -226,7 +229,7 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
         let scratch = Block::new((need + ROWS) * pitch * size)?;
         let mut first = true;
         for p in 0..plane_taps {
-            // The plane that these taps see: index by index of the leading axes.
+            // The plane that these taps read, computed index by index over the leading axes.
             let (mut i, mut j, mut stride, mut at) = (plane, p, 1, Some(0));
             for axis in (0..d - 2).rev() {
                 let k = source(i % shape[axis] + j % taps[axis] - origin[axis], shape[axis], edge);
@@ -237,13 +240,13 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
                 let y = source(top + r as i64 - origin[d - 2], h, edge);
                 let to = scratch.as_ptr().wrapping_add(r * pitch * size);
                 let from = at.zip(y).map(|(at, y)| input.at((at * h + y) * width * size as i64));
-                // SAFETY: the scratch has this row, the input the row at `from`.
+                // SAFETY: the scratch has this row, and the input has the row at `from`.
                 unsafe { padded_row(to, from, width, kw, origin[d - 1], edge, &fill, size) };
             }
             let args = BandArgs {
                 input: scratch.as_ptr(),
                 pitch,
-                weights: spread.at(p * (plane_weights * size) as i64),
+                weights: padded_weights.at(p * (plane_weights * size) as i64),
                 kh,
                 kw,
                 out: out.at((plane * h + top) * width * size as i64),
@@ -252,7 +255,7 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
                 cols: width as usize,
                 add: !first,
             };
-            // SAFETY: the band's outputs are its own.
+            // SAFETY: no other task writes the band's outputs.
             unsafe { f(&args) };
             first = false;
         }
@@ -266,8 +269,8 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
     }
 }
 
-/// One scratch row: the input row with `kw - 1` elements more, and slack that is readable.
-#[allow(clippy::too_many_arguments, reason = "one row of a padded copy")]
+/// Writes one scratch row: the input row with `kw - 1` more elements.
+#[allow(clippy::too_many_arguments, reason = "the parameters of a padded row")]
 unsafe fn padded_row(
     to: *mut u8,
     from: Option<*mut u8>,
@@ -279,20 +282,20 @@ unsafe fn padded_row(
     size: usize,
 ) {
     let total = width + kw as i64 - 1;
-    // SAFETY: the caller gives a scratch row and an input row.
+    // SAFETY: by the caller's contract, there are a scratch row and an input row.
     unsafe {
         let at = |k: i64| to.wrapping_offset((k * size as i64) as isize);
         let Some(from) = from else {
-            return copy(to, 1, fill.as_ptr(), 0, total as usize, size);
+            return copy_strided(to, 1, fill.as_ptr(), 0, total as usize, size);
         };
         let pick = |k: i64| match source(k - lead, width, edge) {
             Some(i) => from.wrapping_offset((i * size as i64) as isize) as *const u8,
             None => fill.as_ptr(),
         };
-        // The middle in one piece; the edges element by element.
+        // The middle is copied at once, the edges element by element.
         let (start, end) = (lead.clamp(0, total), (lead + width).clamp(0, total));
         if start < end {
-            copy(
+            copy_strided(
                 at(start),
                 1,
                 from.wrapping_offset(((start - lead) * size as i64) as isize),
@@ -302,7 +305,7 @@ unsafe fn padded_row(
             );
         }
         for k in (0..start).chain(end.max(start)..total) {
-            copy(at(k), 1, pick(k), 1, 1, size);
+            copy_strided(at(k), 1, pick(k), 1, 1, size);
         }
     }
 }

@@ -1,76 +1,46 @@
-//! Calls: routines on whole arrays.
+//! Checks routines on whole arrays and calls their implementations.
 
 use cuprous_core::recurrent::Steps;
 use cuprous_core::routine::packed_mask;
 use cuprous_core::{DType, Dims, Error, Fun, LayoutRef, LinalgOp, Result, RoutineOp};
 use cuprous_plan::{Access, Addend, Epilogue, Factor, Inst, Kernel, Level, RoutineCall, Typed, Val};
 
-use crate::compile::{Code, lower};
+use crate::compile::{Bytecode, lower};
+use crate::routines::operands::View;
 use crate::routines::{
     compact, components, convolve, correlate, dot, fft, linalg, pad, recurrent, scan, search, select, sort, sparse,
 };
-use crate::run::Env;
+use crate::run::Bindings;
 
-/// A call, checked.
+/// A checked routine.
 pub(crate) struct Routine {
     pub(crate) call: RoutineCall,
-    /// Makes of the output what a product is added to.
-    pub(crate) before: Option<Code>,
+    /// Computes the addend of a product into the output, before the product.
+    pub(crate) prologue: Option<Bytecode>,
 }
 
-/// An array operand: its memory and layout.
-#[derive(Clone, Copy)]
-pub(crate) struct View<'a> {
-    /// First byte of its buffer.
-    pub(crate) base: *mut u8,
-    pub(crate) layout: &'a LayoutRef,
-}
-
-// SAFETY: a view is an address and a layout; the routines write disjoint parts of outputs only.
-unsafe impl Send for View<'_> {}
-// SAFETY: as above.
-unsafe impl Sync for View<'_> {}
-
-impl View<'_> {
-    /// The element at index zero.
-    pub(crate) fn origin(&self) -> *mut u8 {
-        self.base.wrapping_offset((self.layout.offset * self.layout.dtype.size() as i64) as isize)
-    }
-
-    pub(crate) fn dtype(&self) -> DType {
-        self.layout.dtype
-    }
-
-    pub(crate) fn shape(&self) -> &[i64] {
-        &self.layout.shape
-    }
-
-    pub(crate) fn strides(&self) -> &[i64] {
-        &self.layout.strides
-    }
-}
-
-fn bad(call: &RoutineCall, what: &str) -> Error {
+fn operand_error(call: &RoutineCall, what: &str) -> Error {
     let ins: Vec<_> =
         call.ins.iter().map(|(_, l)| format!("{}{}", l.dtype.name(), cuprous_core::layout::show(&l.shape))).collect();
     Error::value(format!("[{}] {what}: got {}", call.op.name(), ins.join(" and ")))
 }
 
-/// Do the three operands and the output of steps have those sizes and their dtype?
-fn sized(call: &RoutineCall, of: &Steps, ins: [i64; 3], out: i64) -> bool {
+/// Returns true if the three operands and the output of recurrent steps have those sizes and their dtype.
+fn has_step_sizes(call: &RoutineCall, of: &Steps, ins: [i64; 3], out: i64) -> bool {
     let sizes = call.ins.iter().map(|(_, l)| l.size).eq(ins) && call.out.1.size == out;
-    sizes && call.ins.iter().chain([&call.out]).all(|(_, l)| l.dtype == of.dtype) && recurrent::known(of)
+    sizes && call.ins.iter().chain([&call.out]).all(|(_, l)| l.dtype == of.dtype) && recurrent::is_supported(of)
 }
 
-/// The kernel that makes of the output what the product is added to; `None` where it is that already, or nothing.
-fn addends(call: &RoutineCall) -> Option<Kernel> {
+/// Returns the kernel that computes a product's addend into the output. `None` if the output already has the addend or
+/// there is no addend.
+fn addend_kernel(call: &RoutineCall) -> Option<Kernel> {
     let (Epilogue { addend, bias, .. }, (to, out)) = (&call.epilogue, &call.out);
     let there = |a: &Addend| a.array.0 == *to && a.factor == Factor::default();
     if bias.is_none() && addend.as_ref().is_none_or(there) {
         return None;
     }
     let columns = out.shape[out.ndim() - 1];
-    // Rows and columns where the bias tells them apart; without axes of extent 1.
+    // Rows and columns if there is a bias, which differs between columns; without axes of extent 1.
     let axes =
         if bias.is_some() { vec![(out.size / columns, columns, 0), (columns, 1, 1)] } else { vec![(out.size, 1, 0)] };
     let axes: Vec<(i64, i64, i64)> = axes.into_iter().filter(|(n, ..)| *n != 1).collect();
@@ -109,10 +79,12 @@ fn addends(call: &RoutineCall) -> Option<Kernel> {
 }
 
 impl Routine {
-    /// Checks that the call is one that the routines can run.
+    /// Checks that the routine is supported and its operands fit.
     pub(crate) fn new(call: &RoutineCall, buffers: usize) -> Result<Routine> {
         if call.reads().chain([&call.out]).any(|(b, _)| *b as usize >= buffers) {
-            return Err(Error::runtime("[cpu] a call names a buffer that the program has not"));
+            return Err(Error::runtime(
+                "[cpu] internal error: a routine refers to a buffer that the program does not have",
+            ));
         }
         let arity = match call.op {
             RoutineOp::Dot | RoutineOp::SearchSorted { .. } | RoutineOp::Correlate { .. } | RoutineOp::Convolve(..) => {
@@ -127,11 +99,11 @@ impl Routine {
         };
         let optional = usize::from(call.op == RoutineOp::Compact && call.ins.len() == 2);
         if call.ins.len() != arity + optional {
-            return Err(bad(call, "wrong number of operands"));
+            return Err(operand_error(call, "wrong number of operands"));
         }
         let (a, out) = (&call.ins[0].1, &call.out.1);
         if !out.identity {
-            return Err(bad(call, "the output is not contiguous"));
+            return Err(operand_error(call, "the output is not contiguous"));
         }
         let fits = match &call.op {
             RoutineOp::Dot => {
@@ -200,7 +172,7 @@ impl Routine {
                     && origin.len() == a.ndim()
                     && out.shape == a.shape
                     && out.dtype == w.dtype
-                    && correlate::known(w.dtype)
+                    && correlate::is_supported(w.dtype)
                     && w.shape.iter().all(|&n| n >= 1)
             }
             RoutineOp::Pad { before, .. } => {
@@ -215,48 +187,54 @@ impl Routine {
                 let b = &call.ins[1].1;
                 geometry.shape(*part, &a.shape, &b.shape).is_some_and(|shape| shape == out.shape)
                     && [a.dtype, b.dtype, out.dtype].iter().all(|&d| d == geometry.dtype)
-                    && convolve::known(geometry)
+                    && convolve::is_supported(geometry)
             }
             RoutineOp::SparseDot { transposed } => sparse::fits(*transposed, a, &call.ins[1].1, &call.ins[2].1, out),
-            // Recorded step by step here: see `CpuDevice::can`.
+            // Recorded as single operations on the CPU: see `CpuDevice::supports`.
             RoutineOp::Recur(_) | RoutineOp::RecurBackward(_) | RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => {
                 false
             }
             RoutineOp::Steps(of) => {
                 let ([all, one], [.., end]) = (of.sizes(), of.results());
-                sized(call, of, [4 * all, 4 * of.hidden * of.hidden, 2 * one], end)
+                has_step_sizes(call, of, [4 * all, 4 * of.hidden * of.hidden, 2 * one], end)
             }
             RoutineOp::StepsBackward(of) => {
                 let ([all, one], [.., end]) = (of.sizes(), of.results());
-                of.training && sized(call, of, [4 * of.hidden * of.hidden, end, all + 3 * one], 4 * all + 2 * one)
+                of.training
+                    && has_step_sizes(call, of, [4 * of.hidden * of.hidden, end, all + 3 * one], 4 * all + 2 * one)
             }
         };
         if !fits {
-            return Err(bad(call, "shapes or dtypes do not fit together"));
+            return Err(operand_error(call, "shapes or dtypes do not fit together"));
         }
-        let before = addends(call).map(|kernel| lower(&kernel)).transpose()?;
-        Ok(Routine { call: call.clone(), before })
+        let prologue = addend_kernel(call).map(|kernel| lower(&kernel)).transpose()?;
+        Ok(Routine { call: call.clone(), prologue })
     }
 
     /// # Safety
-    /// The buffers hold what the layouts reach; the output overlaps no operand.
-    pub(crate) unsafe fn run(&self, env: Env) -> Result<()> {
-        let view = |operand: &(u32, LayoutRef)| env.buffers[operand.0 as usize] as *mut u8;
+    /// The buffers hold the elements that the layouts describe. The output does not overlap an operand.
+    pub(crate) unsafe fn run(&self, bindings: Bindings) -> Result<()> {
+        let view = |operand: &(u32, LayoutRef)| bindings.buffers[operand.0 as usize] as *mut u8;
         let of = |k: usize| View { base: view(&self.call.ins[k]), layout: &self.call.ins[k].1 };
         let out = View { base: view(&self.call.out), layout: &self.call.out.1 };
         if out.layout.size == 0 {
             return Ok(());
         }
-        // SAFETY: passed on; the shapes were checked.
+        // SAFETY: by this function's contract; the shapes were checked.
         unsafe {
-            if let Some(code) = &self.before {
-                code.run(env)?;
+            if let Some(code) = &self.prologue {
+                code.run(bindings)?;
             }
             match &self.call.op {
                 RoutineOp::Dot => {
                     let Epilogue { scale, addend, bias } = &self.call.epilogue;
-                    let onto = addend.is_some() || bias.is_some();
-                    dot::dot(of(0), of(1), out, dot::Sum { scale: scale.value(env.scalars, out.dtype()), onto })
+                    let accumulate = addend.is_some() || bias.is_some();
+                    dot::dot(
+                        of(0),
+                        of(1),
+                        out,
+                        dot::ProductEpilogue { scale: scale.value(bindings.scalars, out.dtype()), accumulate },
+                    )
                 }
                 RoutineOp::Scan { op, axis } => scan::scan(*op, usize::from(*axis), of(0), out),
                 RoutineOp::Sort => sort::sort(of(0), out),
@@ -285,11 +263,13 @@ impl Routine {
                 RoutineOp::Convolve(part, geometry) => convolve::convolve(*part, geometry, of(0), of(1), out),
                 RoutineOp::SparseDot { transposed } => sparse::dot(*transposed, of(0), of(1), of(2), out),
                 RoutineOp::Steps(steps) => recurrent::steps(steps, of(0), of(1), of(2), out),
-                RoutineOp::StepsBackward(steps) => recurrent::back(steps, of(0), of(1), of(2), out),
+                RoutineOp::StepsBackward(steps) => recurrent::backward(steps, of(0), of(1), of(2), out),
                 RoutineOp::Recur(_)
                 | RoutineOp::RecurBackward(_)
                 | RoutineOp::Attend(_)
-                | RoutineOp::AttendBackward(_) => Err(bad(&self.call, "there is no such routine")),
+                | RoutineOp::AttendBackward(_) => {
+                    Err(operand_error(&self.call, "the routine is not supported on the CPU"))
+                }
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Batched matrix products: floats and complex numbers by the `gemm` crate, products with a vector by loops that stream
-//! the matrix once, integers and bool by a row-times-scalar loop.
+//! Batched matrix products. Floats and complex numbers use the `gemm` crate, products with a vector use loops that
+//! stream the matrix once, and integers and bool use a row-times-scalar loop.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -10,34 +10,33 @@ use gemm::{Parallelism, c32, c64, f16, gemm};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use super::{Flat, PARALLEL, Ptr, gather, outer};
 use crate::alloc::Block;
-use crate::blocks::fold::Accumulate;
+use crate::blocks::reductions::Accumulate;
 use crate::blocks::{MapArgs, map};
 use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
 use crate::math::{B, F32, F64, Num};
-use crate::routines::dispatch::View;
-use crate::threads::each;
+use crate::routines::operands::{Contiguous, PARALLEL, View, gather, outer_lines};
+use crate::threads::{SharedPtr, parallel_for};
 
-/// Products up to this many multiplications stay on one thread: waking others costs 5 to 20 µs.
-const SMALL: u64 = 128 * 128 * 128;
-/// Longest sums that are added to the output as they are made: `gemm` adds longer ones piece by piece, and pieces that
-/// are small beside what they are added to would be rounded more than once.
-const ONTO: usize = 512;
-/// Columns of a block: a multiple of the kernels' widths (48 float32, 24 float64), and a panel that L2 holds.
+/// Products with fewer multiplications stay on one thread, because waking others costs 5 to 20 µs.
+const MIN_PARALLEL_WORK: u64 = 128 * 128 * 128;
+/// Longest sums that are added to the output directly. `gemm` adds longer ones piece by piece, and pieces that are
+/// small relative to the sum would be rounded more than once.
+const MAX_ACCUMULATED_K: usize = 512;
+/// Columns of a block: a multiple of the micro-kernels' widths (48 float32, 24 float64), and a panel that fits into L2.
 const COLUMNS: usize = 192;
-/// Elements of a matrix above which a product with a vector is shared.
-const SMALL_MATRIX: usize = 1 << 17;
+/// Elements of a matrix from which on a product with a vector uses several threads.
+const MIN_PARALLEL_MATRIX: usize = 1 << 17;
 
-/// What becomes of a product: `out = scale · product`, added to what the output holds if `onto`. `scale` (real and
-/// imaginary part, in the output's dtype) is not zero.
+/// What is done with a product: `out = scale · product`, added to the output's contents if `accumulate`. `scale` (real
+/// and imaginary part, in the output's dtype) is not zero.
 #[derive(Clone, Copy)]
-pub(crate) struct Sum {
+pub(crate) struct ProductEpilogue {
     pub(crate) scale: [f64; 2],
-    pub(crate) onto: bool,
+    pub(crate) accumulate: bool,
 }
 
-/// One product: sizes, and the strides (row, column) of each matrix in elements.
+/// Sizes of one product, and the strides (row, column) of each matrix in elements.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) m: usize,
@@ -46,28 +45,32 @@ pub(crate) struct Shape {
     pub(crate) a: (i64, i64),
     pub(crate) b: (i64, i64),
     pub(crate) c: (i64, i64),
-    pub(crate) sum: Sum,
+    pub(crate) sum: ProductEpilogue,
 }
 
 /// # Safety
-/// The views are in memory and fit together; the output is contiguous. `sum` is plain for integers.
-pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: Sum) -> Result<()> {
+/// The views are in memory and fit together. The output is contiguous. For integers, `sum` is the plain product.
+pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: ProductEpilogue) -> Result<()> {
     let d = out.shape().len();
     let dims = |v: &View| (v.shape()[d - 2] as usize, v.shape()[d - 1] as usize);
     let strides = |v: &View| (v.strides()[d - 2], v.strides()[d - 1]);
     let ((m, k), n) = (dims(&a), dims(&b).1);
     let dtype = out.dtype();
-    if sum.onto && !(m > 1 && n > 1 && k <= ONTO && matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128))
+    if sum.accumulate
+        && !(m > 1
+            && n > 1
+            && k <= MAX_ACCUMULATED_K
+            && matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128))
     {
         let product = Block::new(out.layout.size as usize * dtype.size())?;
-        // SAFETY: the block takes the output's place.
+        // SAFETY: the block replaces the output.
         unsafe {
-            dot(a, b, View { base: product.as_ptr(), ..out }, Sum { onto: false, ..sum })?;
-            return add(Ptr(product.as_ptr()), out);
+            dot(a, b, View { base: product.as_ptr(), ..out }, ProductEpilogue { accumulate: false, ..sum })?;
+            return add(SharedPtr(product.as_ptr()), out);
         }
     }
     if k == 0 {
-        // SAFETY: the output is contiguous; all bits zero is zero in every dtype.
+        // SAFETY: the output is contiguous; zero bits are zero in every dtype.
         unsafe { std::ptr::write_bytes(out.origin(), 0, out.layout.size as usize * dtype.size()) };
         return Ok(());
     }
@@ -90,7 +93,7 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: Sum) -> Result<()> {
                 let shape = Shape { m, n, k, a: (k as i64, 1), b: (n as i64, 1), c: (n as i64, 1), sum };
                 for i in 0..total / (m * n) {
                     let at = |block: &Block, size: usize| block.as_ptr().add(i * size * 4);
-                    one(DType::F32, shape, at(&wa, m * k), at(&wb, k * n), at(&wc, m * n), true);
+                    float_product(DType::F32, shape, at(&wa, m * k), at(&wb, k * n), at(&wc, m * n), true);
                 }
                 if let Some(cast) = map(Fun::Cast, &[DType::F32], DType::BF16) {
                     let null = std::ptr::null();
@@ -98,27 +101,38 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: Sum) -> Result<()> {
                 }
             }
             _ => {
-                let (fa, fb) = (Flat::new(a, dtype)?, Flat::new(b, dtype)?);
-                integers(dtype, m, n, k, Ptr(fa.ptr()), Ptr(fb.ptr()), Ptr(out.origin()), out.layout.size as usize);
+                let (fa, fb) = (Contiguous::new(a, dtype)?, Contiguous::new(b, dtype)?);
+                integers(
+                    dtype,
+                    m,
+                    n,
+                    k,
+                    SharedPtr(fa.ptr()),
+                    SharedPtr(fb.ptr()),
+                    SharedPtr(out.origin()),
+                    out.layout.size as usize,
+                );
             }
         }
     }
     Ok(())
 }
 
-/// All products of a batch: shared among threads if there are many small ones.
+/// Computes all products of a batch, in parallel if there are many small ones.
 unsafe fn batches(a: &View, b: &View, out: &View, shape: Shape) {
     let (dtype, size) = (out.dtype(), out.dtype().size() as i64);
-    let walk = |v: &View| outer(v.shape(), v.strides(), 2);
+    let walk = |v: &View| outer_lines(v.shape(), v.strides(), 2);
     let ((wa, count), (wb, _), (wc, _)) = (walk(a), walk(b), walk(out));
-    let (pa, pb, pc) = (Ptr(a.origin()), Ptr(b.origin()), Ptr(out.origin()));
+    let (pa, pb, pc) = (SharedPtr(a.origin()), SharedPtr(b.origin()), SharedPtr(out.origin()));
     let product = |i: i64, share: bool| {
-        // SAFETY: matrix `i` of each batch; outputs are disjoint.
-        unsafe { one(dtype, shape, pa.at(wa.at(i) * size), pb.at(wb.at(i) * size), pc.at(wc.at(i) * size), share) }
+        // SAFETY: the addresses are those of matrix `i` of each batch; outputs are disjoint.
+        unsafe {
+            float_product(dtype, shape, pa.at(wa.at(i) * size), pb.at(wb.at(i) * size), pc.at(wc.at(i) * size), share)
+        }
     };
     let work = (shape.m * shape.n * shape.k) as u64;
-    if count > 1 && work < SMALL && work * count as u64 >= SMALL {
-        let least = (SMALL / 16 / work.max(1)).max(1) as usize;
+    if count > 1 && work < MIN_PARALLEL_WORK && work * count as u64 >= MIN_PARALLEL_WORK {
+        let least = (MIN_PARALLEL_WORK / 16 / work.max(1)).max(1) as usize;
         let token = Token::current();
         (0..count as usize).into_par_iter().with_min_len(least).for_each(|i| {
             token.check();
@@ -129,39 +143,41 @@ unsafe fn batches(a: &View, b: &View, out: &View, shape: Shape) {
     }
 }
 
-/// One product of floats or complex numbers. Large ones are done block by block, so that a thread which is late (the
-/// machine may have other work) leaves its blocks to the others. Blocks depend on the sizes only, not on the machine.
-unsafe fn one(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, share: bool) {
-    // SAFETY: passed on.
+/// Computes one product of floats or complex numbers. A large one is computed block by block, so that a thread that is
+/// slowed down by other work leaves its blocks to other threads. Blocks depend only on the sizes and not on the
+/// machine.
+unsafe fn float_product(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, share: bool) {
+    // SAFETY: by the caller's contract.
     unsafe {
-        if (s.n == 1 || s.m == 1) && matches!(dtype, DType::F32 | DType::F64) && by_vector(dtype, s, a, b, c, share) {
+        if (s.n == 1 || s.m == 1) && matches!(dtype, DType::F32 | DType::F64) && matrix_vector(dtype, s, a, b, c, share)
+        {
             return;
         }
     }
-    if !share || ((s.m * s.n * s.k) as u64) < SMALL {
-        // SAFETY: passed on.
+    if !share || ((s.m * s.n * s.k) as u64) < MIN_PARALLEL_WORK {
+        // SAFETY: by the caller's contract.
         return unsafe { block(dtype, s, a, b, c) };
     }
     let rows = (s.m / 4).next_multiple_of(8).clamp(64, 512);
     let (down, right) = (s.m.div_ceil(rows), s.n.div_ceil(COLUMNS));
-    let (a, b, c) = (Ptr(a as *mut u8), Ptr(b as *mut u8), Ptr(c));
-    each(down * right, |t| {
+    let (a, b, c) = (SharedPtr(a as *mut u8), SharedPtr(b as *mut u8), SharedPtr(c));
+    parallel_for(down * right, |t| {
         let (i, j) = (t % down * rows, t / down * COLUMNS);
         let part = Shape { m: rows.min(s.m - i), n: COLUMNS.min(s.n - j), ..s };
-        let at = |p: Ptr, elements: i64| p.at(elements * dtype.size() as i64);
+        let at = |p: SharedPtr, elements: i64| p.at(elements * dtype.size() as i64);
         let (i, j) = (i as i64, j as i64);
-        // SAFETY: rows of `a`, columns of `b` and a block of `c` that no other task writes.
+        // SAFETY: the task has rows of `a`, columns of `b` and a block of `c` that no other task writes.
         unsafe { block(dtype, part, at(a, i * s.a.0), at(b, j * s.b.1), at(c, i * s.c.0 + j * s.c.1)) };
     });
 }
 
-/// A product on this thread.
+/// Computes a product on this thread.
 ///
 /// # Safety
-/// The matrices are in memory, in a dtype that `gemm` has.
+/// The matrices are in memory, in a dtype that `gemm` supports.
 pub(crate) unsafe fn block(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8) {
-    let Sum { scale: [re, im], onto } = s.sum;
-    macro_rules! go {
+    let ProductEpilogue { scale: [re, im], accumulate } = s.sum;
+    macro_rules! gemm_as {
         ($t:ty, $one:expr, $scale:expr) => {
             gemm::<$t>(
                 s.m,
@@ -170,7 +186,7 @@ pub(crate) unsafe fn block(dtype: DType, s: Shape, a: *const u8, b: *const u8, c
                 c as *mut $t,
                 s.c.1 as isize,
                 s.c.0 as isize,
-                onto,
+                accumulate,
                 a as *const $t,
                 s.a.1 as isize,
                 s.a.0 as isize,
@@ -186,41 +202,41 @@ pub(crate) unsafe fn block(dtype: DType, s: Shape, a: *const u8, b: *const u8, c
             )
         };
     }
-    // SAFETY: the caller's matrices.
+    // SAFETY: by this function's contract.
     unsafe {
         match dtype {
-            DType::F16 => go!(f16, f16::ONE, f16::from_f64(re)),
-            DType::F32 => go!(f32, 1.0, re as f32),
-            DType::F64 => go!(f64, 1.0, re),
-            DType::C64 => go!(c32, c32::new(1.0, 0.0), c32::new(re as f32, im as f32)),
-            _ => go!(c64, c64::new(1.0, 0.0), c64::new(re, im)),
+            DType::F16 => gemm_as!(f16, f16::ONE, f16::from_f64(re)),
+            DType::F32 => gemm_as!(f32, 1.0, re as f32),
+            DType::F64 => gemm_as!(f64, 1.0, re),
+            DType::C64 => gemm_as!(c32, c32::new(1.0, 0.0), c32::new(re as f32, im as f32)),
+            _ => gemm_as!(c64, c64::new(1.0, 0.0), c64::new(re, im)),
         }
     }
 }
 
-/// A matrix (rows × k, one axis contiguous) times a contiguous vector.
+/// Arguments of the product of a matrix (rows × k, one axis contiguous) with a contiguous vector.
 struct VectorArgs {
     matrix: *const u8,
     rows: usize,
     k: usize,
-    /// From row to row, or from column to column if `columns`.
+    /// Distance between rows, or between columns if `columns`.
     pitch: i64,
-    /// Rows are neighbours: add up columns.
+    /// The matrix has contiguous columns, which are added up.
     columns: bool,
     vector: *const u8,
     out: *mut u8,
 }
 
-struct ByVector<E>(PhantomData<E>);
+struct MatrixVector<E>(PhantomData<E>);
 
-impl<E: Num> Body for ByVector<E> {
+impl<E: Num> Body for MatrixVector<E> {
     type Args = VectorArgs;
 
     #[inline(always)]
     unsafe fn run(a: &VectorArgs) {
         const W: usize = 64;
         let (matrix, x, out) = (a.matrix as *const E, a.vector as *const E, a.out as *mut E);
-        // SAFETY: all elements are there (see the type).
+        // SAFETY: all elements are in memory (see the type).
         unsafe {
             if !a.columns {
                 for r in 0..a.rows {
@@ -247,7 +263,7 @@ impl<E: Num> Body for ByVector<E> {
                 }
                 return;
             }
-            // Blocks of rows that stay in registers or L1 while the columns go by.
+            // Blocks of rows that stay in registers or L1 while the columns are added.
             const ROWS: usize = 512;
             for start in (0..a.rows).step_by(ROWS) {
                 let n = ROWS.min(a.rows - start);
@@ -275,10 +291,10 @@ fn entry<F1: Body, F3: Body<Args = F1::Args>, F4: Body<Args = F1::Args>>() -> En
     }
 }
 
-/// A product with a vector; false where the strides do not suit the loops.
-unsafe fn by_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, share: bool) -> bool {
+/// Computes a product with a vector. Returns false if the strides do not suit the loops.
+unsafe fn matrix_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, share: bool) -> bool {
     let size = dtype.size();
-    // The matrix as rows of the result: (elements, strides (row, k)); the vector and its stride.
+    // The matrix as rows of the result (elements, strides (row, k)), then the vector and its stride.
     let (rows, matrix, (row, along), x, step, to_stride) =
         if s.n == 1 { (s.m, a, s.a, b, s.b.0, s.c.0) } else { (s.n, b, (s.b.1, s.b.0), a, s.a.1, s.c.1) };
     let columns = rows > 1 && row == 1 && along != 1;
@@ -289,21 +305,21 @@ unsafe fn by_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut 
         return false;
     }
     let f = match dtype {
-        DType::F32 => entry::<ByVector<F32<V1>>, ByVector<F32<V3>>, ByVector<F32<V4>>>(),
-        _ => entry::<ByVector<F64<V1>>, ByVector<F64<V3>>, ByVector<F64<V4>>>(),
+        DType::F32 => entry::<MatrixVector<F32<V1>>, MatrixVector<F32<V3>>, MatrixVector<F32<V4>>>(),
+        _ => entry::<MatrixVector<F64<V1>>, MatrixVector<F64<V3>>, MatrixVector<F64<V4>>>(),
     };
     let pitch = if columns { along } else { row };
-    let (matrix, x, c) = (Ptr(matrix as *mut u8), Ptr(x as *mut u8), Ptr(c));
+    let (matrix, x, c) = (SharedPtr(matrix as *mut u8), SharedPtr(x as *mut u8), SharedPtr(c));
     let part = |from: usize, to: usize| {
         let matrix = matrix.at(from as i64 * row * size as i64);
         let out = c.at((from * size) as i64);
-        // SAFETY: rows `from..to` of the product.
+        // SAFETY: the addresses are those of rows `from..to` of the product.
         unsafe { f(&VectorArgs { matrix, rows: to - from, k: s.k, pitch, columns, vector: x.at(0), out }) };
     };
-    if rows * s.k < SMALL_MATRIX || !share {
+    if rows * s.k < MIN_PARALLEL_MATRIX || !share {
         part(0, rows);
     } else if rows == 1 {
-        // One long inner product: pieces of fixed size, their sums added in order.
+        // One long inner product: pieces of fixed size, whose sums are added in order.
         const PIECE: usize = 1 << 16;
         let pieces = s.k.div_ceil(PIECE);
         let sums: Vec<[u8; 8]> = (0..pieces)
@@ -311,9 +327,9 @@ unsafe fn by_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut 
             .map(|p| {
                 let (from, k) = (p * PIECE, PIECE.min(s.k - p * PIECE));
                 let mut sum = [0u64; 1];
-                let at = |q: Ptr| q.at((from * size) as i64);
+                let at = |q: SharedPtr| q.at((from * size) as i64);
                 let out = sum.as_mut_ptr() as *mut u8;
-                // SAFETY: elements `from..from + k` of both vectors.
+                // SAFETY: the addresses are those of elements `from..from + k` of both vectors.
                 unsafe {
                     f(&VectorArgs { matrix: at(matrix), rows: 1, k, pitch: 0, columns: false, vector: at(x), out })
                 };
@@ -331,12 +347,12 @@ unsafe fn by_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut 
             }
         }
     } else {
-        let grain = (SMALL_MATRIX / 4 / s.k).max(1).next_multiple_of(64).min(rows);
+        let grain = (MIN_PARALLEL_MATRIX / 4 / s.k).max(1).next_multiple_of(64).min(rows);
         (0..rows.div_ceil(grain)).into_par_iter().for_each(|t| part(t * grain, ((t + 1) * grain).min(rows)));
     }
     let scale = s.sum.scale[0];
     if scale != 1.0 {
-        // SAFETY: the result has `rows` elements of that type, without gaps.
+        // SAFETY: the result has `rows` contiguous elements of that type.
         unsafe {
             match dtype {
                 DType::F32 => {
@@ -349,28 +365,29 @@ unsafe fn by_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut 
     true
 }
 
-/// Elements that are added at a time, and their memory.
+/// Number of elements that are added at once, and their memory.
 const TILE: usize = 1 << 10;
 #[repr(align(64))]
 struct Tile([MaybeUninit<u8>; TILE * 16]);
 
-/// Adds a product to what the output holds.
+/// Adds a product to the contents of the output.
 ///
 /// # Safety
-/// `product` points to as many elements of the output's dtype as the output, which is contiguous, has.
-unsafe fn add(product: Ptr, out: View) -> Result<()> {
-    let (dtype, n, to) = (out.dtype(), out.layout.size as usize, Ptr(out.origin()));
-    let sum = map(Fun::Add, &[dtype, dtype], dtype).ok_or_else(|| Error::type_("[cpu] no such sum"))?;
+/// The output is contiguous, and `product` points to as many elements of its dtype.
+unsafe fn add(product: SharedPtr, out: View) -> Result<()> {
+    let (dtype, n, to) = (out.dtype(), out.layout.size as usize, SharedPtr(out.origin()));
+    let sum = map(Fun::Add, &[dtype, dtype], dtype)
+        .ok_or_else(|| Error::type_("[cpu] internal error: no addition for this dtype"))?;
     let part = |t: usize| {
         let (from, n) = (t * TILE, TILE.min(n - t * TILE));
-        let (there, bytes) = (to.at((from * dtype.size()) as i64), n * dtype.size());
+        let (destination, bytes) = (to.at((from * dtype.size()) as i64), n * dtype.size());
         let mut tile = Tile([MaybeUninit::uninit(); TILE * 16]);
-        let made = tile.0.as_mut_ptr().cast::<u8>();
-        let args = [there.cast_const(), product.at((from * dtype.size()) as i64).cast_const(), std::ptr::null()];
-        // SAFETY: elements `from..from + n` of both; the tile has room for them.
+        let sums = tile.0.as_mut_ptr().cast::<u8>();
+        let args = [destination.cast_const(), product.at((from * dtype.size()) as i64).cast_const(), std::ptr::null()];
+        // SAFETY: elements `from..from + n` of both exist, and the tile has space for them.
         unsafe {
-            sum(&MapArgs { n, out: made, args, step: [1, 1, 0] });
-            std::ptr::copy_nonoverlapping(made, there, bytes);
+            sum(&MapArgs { n, out: sums, args, step: [1, 1, 0] });
+            std::ptr::copy_nonoverlapping(sums, destination, bytes);
         }
     };
     let tiles = n.div_ceil(TILE);
@@ -389,7 +406,7 @@ fn pairwise<T: Copy + std::ops::Add<Output = T>>(v: &[T]) -> T {
     }
 }
 
-/// Rows of an integer product.
+/// Arguments of some rows of an integer product.
 struct RowsArgs {
     a: *const u8,
     b: *const u8,
@@ -411,9 +428,9 @@ impl<E: Accumulate> Body for Integers<E> {
         for i in 0..s.rows {
             for start in (0..s.n).step_by(W) {
                 let n = W.min(s.n - start);
-                let mut acc = [E::NOUGHT; W];
+                let mut acc = [E::WIDE_ZERO; W];
                 for p in 0..s.k {
-                    // SAFETY: all three matrices are contiguous, of these sizes.
+                    // SAFETY: all three matrices are contiguous and have these sizes.
                     let (x, row) = unsafe {
                         ((*a.add(i * s.k + p)).widen(), std::slice::from_raw_parts(b.add(p * s.n + start), n))
                     };
@@ -422,7 +439,7 @@ impl<E: Accumulate> Body for Integers<E> {
                     }
                 }
                 for (l, &v) in acc[..n].iter().enumerate() {
-                    // SAFETY: as above.
+                    // SAFETY: all three matrices are contiguous and have these sizes.
                     unsafe { *c.add(i * s.n + start + l) = E::narrow(v) };
                 }
             }
@@ -430,8 +447,8 @@ impl<E: Accumulate> Body for Integers<E> {
     }
 }
 
-#[allow(clippy::too_many_arguments, reason = "sizes and matrices of one product")]
-unsafe fn integers(dtype: DType, m: usize, n: usize, k: usize, a: Ptr, b: Ptr, c: Ptr, total: usize) {
+#[allow(clippy::too_many_arguments, reason = "the sizes and matrices of one product")]
+unsafe fn integers(dtype: DType, m: usize, n: usize, k: usize, a: SharedPtr, b: SharedPtr, c: SharedPtr, total: usize) {
     fn of<E: Accumulate>() -> Entry<RowsArgs> {
         entry::<Integers<E>, Integers<E>, Integers<E>>()
     }
@@ -447,12 +464,12 @@ unsafe fn integers(dtype: DType, m: usize, n: usize, k: usize, a: Ptr, b: Ptr, c
         _ => of::<u64>(),
     };
     let size = dtype.size();
-    // Rows of all products of the batch, some at a time.
+    // Rows of all products of the batch, several at a time.
     let grain = (1usize << 15).div_ceil(n * k).min(m).max(1);
     let parts: SmallVec<[(usize, usize); 16]> =
         (0..total / (m * n)).flat_map(|i| (0..m).step_by(grain).map(move |r| (i, r))).collect();
     let part = |&(i, r): &(usize, usize)| {
-        let at = |p: Ptr, element: usize| p.at((element * size) as i64);
+        let at = |p: SharedPtr, element: usize| p.at((element * size) as i64);
         let args = RowsArgs {
             a: at(a, (i * m + r) * k),
             b: at(b, i * k * n),
@@ -461,7 +478,7 @@ unsafe fn integers(dtype: DType, m: usize, n: usize, k: usize, a: Ptr, b: Ptr, c
             n,
             k,
         };
-        // SAFETY: disjoint rows of the output.
+        // SAFETY: tasks write disjoint rows of the output.
         unsafe { f(&args) };
     };
     if total * k < 1 << 17 { parts.iter().for_each(part) } else { parts.par_iter().for_each(part) }

@@ -1,14 +1,14 @@
-//! Arrays extended at their edges.
+//! Pads arrays at their edges.
 
 use cuprous_core::routine::Edge;
 use cuprous_core::{Dims, Result, Scalar, scalar::Number};
 use rayon::prelude::*;
 
-use super::{PARALLEL, Ptr};
-use crate::routines::dispatch::View;
-use crate::walk::copy;
+use crate::affine::copy_strided;
+use crate::routines::operands::{PARALLEL, View};
+use crate::threads::SharedPtr;
 
-/// The index in `0..n` that stands for `i`; `None` outside with [`Edge::Constant`].
+/// Returns the index in `0..n` whose element stands for index `i`, or `None` outside with [`Edge::Constant`].
 pub(crate) fn source(i: i64, n: i64, edge: Edge) -> Option<i64> {
     if (0..n).contains(&i) {
         return Some(i);
@@ -33,20 +33,20 @@ pub(crate) fn source(i: i64, n: i64, edge: Edge) -> Option<i64> {
 }
 
 /// # Safety
-/// The views are in memory and of one dtype; the output is contiguous.
+/// The views are in memory and have the same dtype. The output is contiguous.
 pub(crate) unsafe fn pad(edge: Edge, constant: f64, before: &Dims, a: View, out: View) -> Result<()> {
     let size = a.dtype().size();
     let fill = Scalar::new(Number::Float(constant), a.dtype());
     let d = out.shape().len();
     if d == 0 {
-        // SAFETY: one element on both sides.
-        unsafe { copy(out.origin(), 1, a.origin(), 1, 1, size) };
+        // SAFETY: both sides have one element.
+        unsafe { copy_strided(out.origin(), 1, a.origin(), 1, 1, size) };
         return Ok(());
     }
     let (width, have) = (out.shape()[d - 1], a.shape()[d - 1]);
     let stride = a.strides()[d - 1];
     let lines = out.layout.size / width;
-    let (to, from) = (Ptr(out.origin()), Ptr(a.origin()));
+    let (to, from) = (SharedPtr(out.origin()), SharedPtr(a.origin()));
     let (a, out_shape) = (a, out.shape());
     let line = |line: i64| {
         let at = |k: i64| to.at((line * width + k) * size as i64);
@@ -57,17 +57,17 @@ pub(crate) unsafe fn pad(edge: Edge, constant: f64, before: &Dims, a: View, out:
             base = base.zip(i).map(|(b, i)| b + i * a.strides()[axis]);
             rest /= out_shape[axis];
         }
-        // SAFETY: the line is within the output, sources within the operand.
+        // SAFETY: the line is within the output, and sources are within the operand.
         unsafe {
             let Some(base) = base.filter(|_| have > 0) else {
-                return copy(at(0), 1, fill.0.as_ptr(), 0, width as usize, size);
+                return copy_strided(at(0), 1, fill.0.as_ptr(), 0, width as usize, size);
             };
             let lead = before[d - 1];
             let source_of = |k: i64| source(k - lead, have, edge).map(|i| from.at((base + i * stride) * size as i64));
-            copy(at(lead), 1, from.at(base * size as i64), stride, have as usize, size);
+            copy_strided(at(lead), 1, from.at(base * size as i64), stride, have as usize, size);
             for k in (0..lead).chain(lead + have..width) {
                 let value = source_of(k).map_or(fill.0.as_ptr(), |p| p as *const u8);
-                copy(at(k), 1, value, 1, 1, size);
+                copy_strided(at(k), 1, value, 1, 1, size);
             }
         }
     };

@@ -1,16 +1,16 @@
-//! Stable radix sort of words by 11-bit digits, least significant first. Parts of a row are counted and moved side by
-//! side; digits that are the same everywhere have no pass.
+//! Stable radix sort of words by 11-bit digits, least significant first. Parts of a row are counted and moved in
+//! parallel. Digits that are the same everywhere are skipped.
 
 use rayon::prelude::*;
 
-use super::Ptr;
+use crate::threads::SharedPtr;
 
 const BITS: u32 = 11;
 const BINS: usize = 1 << BITS;
-/// Elements of a part at least.
+/// Minimum number of elements in a part.
 const PART: usize = 1 << 16;
 
-/// What is sorted: by these bits.
+/// An element with the bits by which it is sorted.
 pub(crate) trait Item: Copy + Default + Send + Sync {
     fn bits(self) -> u64;
 }
@@ -25,7 +25,7 @@ macro_rules! items {
 }
 items!(u8 u16 u32 u64);
 
-/// A word with its place.
+/// A word with its index.
 impl<W: Item> Item for (W, u32) {
     #[inline(always)]
     fn bits(self) -> u64 {
@@ -33,7 +33,8 @@ impl<W: Item> Item for (W, u32) {
     }
 }
 
-/// Sorts `a` with the help of `b`, which is as long. `zero` names bits that are equal to those that follow them: -0.
+/// Sorts `a` with `b`, which is as long, as a buffer. `zero` are the bits of -0, which count as equal to the next
+/// larger bits.
 pub(crate) fn sort<I: Item>(a: &mut [I], b: &mut [I], zero: Option<u64>) {
     let (n, first) = (a.len(), a.first().map_or(0, |i| i.bits()));
     let part = n.div_ceil(rayon::current_num_threads().max(1)).max(PART);
@@ -45,7 +46,7 @@ pub(crate) fn sort<I: Item>(a: &mut [I], b: &mut [I], zero: Option<u64>) {
         if ((differing >> shift) as usize).is_multiple_of(BINS) {
             continue;
         }
-        // Only the least digit tells -0 from 0.
+        // -0 and 0 differ only in the least significant digit.
         let equal = zero.filter(|_| shift == 0);
         let digit = |i: &I| {
             let bits = i.bits();
@@ -56,7 +57,7 @@ pub(crate) fn sort<I: Item>(a: &mut [I], b: &mut [I], zero: Option<u64>) {
         moved = !moved;
     }
     if moved {
-        // The result is in `b`, which is `from` now.
+        // The result is in `b`, which is now `from`.
         to.copy_from_slice(from);
     }
 }
@@ -75,11 +76,11 @@ fn pass<I: Item>(from: &[I], to: &mut [I], part: usize, digit: impl Fn(&I) -> us
             next += std::mem::replace(&mut counts[bin], next);
         }
     }
-    let at = Ptr(to.as_mut_ptr() as *mut u8);
+    let at = SharedPtr(to.as_mut_ptr() as *mut u8);
     let scatter = |(part, places): (&[I], &mut Vec<usize>)| {
         for i in part {
             let place = &mut places[digit(i)];
-            // SAFETY: every element has a place of its own among as many as `from` and `to` have.
+            // SAFETY: every element has its own index, and there are as many as in `from` and `to`.
             unsafe { *(at.at(0) as *mut I).add(*place) = *i };
             *place += 1;
         }

@@ -1,45 +1,44 @@
-//! Steps of an LSTM layer and their way back. Sequences do not see each other, so each task takes some of them through all
-//! steps, without waiting for others; weights are packed once for all steps.
+//! Steps of an LSTM layer and their backward pass. Sequences are independent, so each task takes some of them through
+//! all steps without waiting for other tasks. Weights are packed once for all steps.
 
 use std::marker::PhantomData;
 
 use cuprous_core::recurrent::Steps;
 use cuprous_core::{DType, Error, Fun, Result};
 
-use super::{Flat, Ptr};
 use crate::alloc::Block;
 use crate::blocks::{MapArgs, MapFn, map};
 use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
 use crate::math::{F32, F64, Num};
-use crate::routines::dispatch::View;
+use crate::routines::operands::{Contiguous, View};
 use crate::simd::Simd;
-use crate::threads::each;
+use crate::threads::{SharedPtr, parallel_for};
 
-/// Bytes of weights up to which every task reads all of them in each step: about what is left of a second-level cache and
-/// the share of a third. Larger ones are worth a product that is shared among threads, step by step.
-const WEIGHTS: i64 = 4 << 20;
-/// Vectors in a row of a panel of packed weights.
-const VECTORS: usize = 3;
-/// Rows of the result that are summed at a time: as many as registers hold, by level.
-const ROWS: [usize; 3] = [2, 4, 8];
+/// Bytes of weights up to which every task reads all of them in each step: about a free part of an L2 cache and a share
+/// of an L3 cache. For larger weights it is better to share one product per step among threads.
+const MAX_WEIGHT_BYTES: i64 = 4 << 20;
+/// Number of vectors in a row of a panel of packed weights.
+const PANEL_VECTORS: usize = 3;
+/// Rows of the result that are summed at once, by level: as many as registers hold.
+const TILE_ROWS: [usize; 3] = [2, 4, 8];
 
-/// Is there a routine for them?
-pub(crate) fn known(steps: &Steps) -> bool {
+/// Returns true if there is a routine for the steps.
+pub(crate) fn is_supported(steps: &Steps) -> bool {
     matches!(steps.dtype, DType::F32 | DType::F64)
-        && 4 * steps.hidden * steps.hidden * steps.dtype.size() as i64 <= WEIGHTS
+        && 4 * steps.hidden * steps.hidden * steps.dtype.size() as i64 <= MAX_WEIGHT_BYTES
 }
 
-/// `c = plus + a · b` for rows of `a` and a packed `b`.
+/// Arguments of `c = plus + a · b` for rows of `a` and a packed `b`.
 struct ProductArgs {
-    /// Rows × k, `a_pitch` elements from row to row.
+    /// rows × k, with `a_pitch` elements from row to row.
     a: *const u8,
     a_pitch: usize,
     rows: usize,
-    /// Panels of columns, each k × (VECTORS · lanes).
+    /// Panels of columns, each k × (PANEL_VECTORS · lanes).
     panels: *const u8,
     k: usize,
     n: usize,
-    /// Rows × n as `c` is, or null for nothing.
+    /// rows × n in the layout of `c`, or null for zero.
     plus: *const u8,
     c: *mut u8,
     c_pitch: usize,
@@ -48,17 +47,18 @@ struct ProductArgs {
 struct Product<S, T, const R: usize>(PhantomData<(S, T)>);
 
 impl<S: Simd<T>, T: Copy + Default + std::ops::Add<Output = T> + 'static, const R: usize> Product<S, T, R> {
-    const WIDTH: usize = VECTORS * S::LANES;
+    const WIDTH: usize = PANEL_VECTORS * S::LANES;
 
     #[inline(always)]
     unsafe fn tile<const M: usize>(p: &ProductArgs, row: usize, column: usize) {
-        // SAFETY: the rows and columns of the caller; a panel is padded to its width.
+        // SAFETY: by the caller's contract, the rows and columns are in memory; a panel is padded to its width.
         unsafe {
             let panel = (p.panels as *const T).add(column / Self::WIDTH * p.k * Self::WIDTH);
             let a = (p.a as *const T).add(row * p.a_pitch);
-            let mut sums = [[S::splat(T::default()); VECTORS]; M];
+            let mut sums = [[S::splat(T::default()); PANEL_VECTORS]; M];
             for k in 0..p.k {
-                let b: [S::V; VECTORS] = std::array::from_fn(|v| S::load(panel.add(k * Self::WIDTH + v * S::LANES)));
+                let b: [S::V; PANEL_VECTORS] =
+                    std::array::from_fn(|v| S::load(panel.add(k * Self::WIDTH + v * S::LANES)));
                 for (r, sums) in sums.iter_mut().enumerate() {
                     let a = S::splat(*a.add(r * p.a_pitch + k));
                     for (sum, &b) in sums.iter_mut().zip(&b) {
@@ -78,7 +78,7 @@ impl<S: Simd<T>, T: Copy + Default + std::ops::Add<Output = T> + 'static, const 
                     }
                     continue;
                 }
-                // 48 elements are the widest panel.
+                // The widest panel has 48 elements.
                 let mut last = [T::default(); 48];
                 for (v, &sum) in sums.iter().enumerate() {
                     S::store(last.as_mut_ptr().add(v * S::LANES), sum);
@@ -99,7 +99,7 @@ impl<S: Simd<T>, T: Copy + Default + std::ops::Add<Output = T> + 'static, const 
         for column in (0..p.n).step_by(Self::WIDTH) {
             let mut row = 0;
             while row < p.rows {
-                // SAFETY: passed on.
+                // SAFETY: by the contract of `ProductArgs`.
                 unsafe {
                     row += match (p.rows - row).min(R) {
                         8.. => {
@@ -125,35 +125,35 @@ impl<S: Simd<T>, T: Copy + Default + std::ops::Add<Output = T> + 'static, const 
     }
 }
 
-/// One row of a step: the gates' values i, f, g, o side by side, each `n` elements.
+/// Arguments for one row of a step: the gates i, f, g, o next to each other, `n` elements each.
 struct CellArgs {
     n: usize,
     gates: *const u8,
-    /// c before the step and after it, and its tanh.
+    /// c before and after the step, and tanh of c after the step.
     old: *const u8,
     cell: *mut u8,
-    flat: *mut u8,
-    /// Forward: h after the step. Back: the gradients of h (in), of c (in and out) and of the gates' sums (out).
+    tanh_cell: *mut u8,
+    /// Forward: h after the step. Backward: the gradients of h (in), of c (in and out) and of the gates' inputs (out).
     h: *mut u8,
     dc: *mut u8,
     sums: *mut u8,
     dy: *const u8,
 }
 
-/// c after the step.
-struct Cell<E>(PhantomData<E>);
-/// h after the step.
-struct Output<E>(PhantomData<E>);
-/// Gradients of the gates' sums and of c before the step.
-struct Back<E>(PhantomData<E>);
+/// Computes c after the step.
+struct CellState<E>(PhantomData<E>);
+/// Computes h after the step.
+struct HiddenState<E>(PhantomData<E>);
+/// Computes the gradients of the gates' inputs and of c before the step.
+struct BackwardCell<E>(PhantomData<E>);
 
-impl<E: Num> Body for Cell<E> {
+impl<E: Num> Body for CellState<E> {
     type Args = CellArgs;
     #[inline(always)]
     unsafe fn run(p: &CellArgs) {
         let (gates, old, cell) = (p.gates as *const E, p.old as *const E, p.cell as *mut E);
         for k in 0..p.n {
-            // SAFETY: a row of each.
+            // SAFETY: each operand has a row in memory.
             unsafe {
                 let (i, f, g) = (*gates.add(k), *gates.add(p.n + k), *gates.add(2 * p.n + k));
                 *cell.add(k) = f.mul(*old.add(k)).add(i.mul(g));
@@ -162,30 +162,30 @@ impl<E: Num> Body for Cell<E> {
     }
 }
 
-impl<E: Num> Body for Output<E> {
+impl<E: Num> Body for HiddenState<E> {
     type Args = CellArgs;
     #[inline(always)]
     unsafe fn run(p: &CellArgs) {
-        let (gates, flat, h) = (p.gates as *const E, p.flat as *const E, p.h as *mut E);
+        let (gates, tanh_cell, h) = (p.gates as *const E, p.tanh_cell as *const E, p.h as *mut E);
         for k in 0..p.n {
-            // SAFETY: a row of each.
-            unsafe { *h.add(k) = (*gates.add(3 * p.n + k)).mul(*flat.add(k)) };
+            // SAFETY: each operand has a row in memory.
+            unsafe { *h.add(k) = (*gates.add(3 * p.n + k)).mul(*tanh_cell.add(k)) };
         }
     }
 }
 
-impl<E: Num> Body for Back<E> {
+impl<E: Num> Body for BackwardCell<E> {
     type Args = CellArgs;
     #[inline(always)]
     unsafe fn run(p: &CellArgs) {
-        let (gates, old, flat) = (p.gates as *const E, p.old as *const E, p.flat as *const E);
+        let (gates, old, tanh_cell) = (p.gates as *const E, p.old as *const E, p.tanh_cell as *const E);
         let (dh, dc, sums, dy) = (p.h as *const E, p.dc as *mut E, p.sums as *mut E, p.dy as *const E);
         let n = p.n;
         for k in 0..n {
-            // SAFETY: a row of each.
+            // SAFETY: each operand has a row in memory.
             unsafe {
                 let (i, f, g, o) = (*gates.add(k), *gates.add(n + k), *gates.add(2 * n + k), *gates.add(3 * n + k));
-                let (y, dh) = (*flat.add(k), (*dh.add(k)).add(*dy.add(k)));
+                let (y, dh) = (*tanh_cell.add(k), (*dh.add(k)).add(*dy.add(k)));
                 let d = (*dc.add(k)).add(dh.mul(o).mul(E::ONE.sub(y.mul(y))));
                 *sums.add(k) = d.mul(g).mul(i.mul(E::ONE.sub(i)));
                 *sums.add(n + k) = d.mul(*old.add(k)).mul(f.mul(E::ONE.sub(f)));
@@ -200,12 +200,12 @@ impl<E: Num> Body for Back<E> {
 /// The loops for a dtype on this machine.
 struct Loops {
     product: Entry<ProductArgs>,
-    /// Columns of a panel, and rows that are summed together.
+    /// Columns of a panel, and rows that are summed at once.
     width: usize,
     rows: usize,
     cell: Entry<CellArgs>,
     output: Entry<CellArgs>,
-    back: Entry<CellArgs>,
+    backward: Entry<CellArgs>,
     logistic: MapFn,
     tanh: MapFn,
 }
@@ -216,32 +216,32 @@ impl Loops {
             ($level:ident, $t:ty, $e:ident, $rows:expr) => {
                 Loops {
                     product: $level::entry::<Product<$level, $t, { $rows }>>(),
-                    width: VECTORS * <$level as Simd<$t>>::LANES,
+                    width: PANEL_VECTORS * <$level as Simd<$t>>::LANES,
                     rows: $rows,
-                    cell: $level::entry::<Cell<$e<$level>>>(),
-                    output: $level::entry::<Output<$e<$level>>>(),
-                    back: $level::entry::<Back<$e<$level>>>(),
-                    logistic: function(Fun::Expit, dtype)?,
-                    tanh: function(Fun::Tanh, dtype)?,
+                    cell: $level::entry::<CellState<$e<$level>>>(),
+                    output: $level::entry::<HiddenState<$e<$level>>>(),
+                    backward: $level::entry::<BackwardCell<$e<$level>>>(),
+                    logistic: block_function(Fun::Expit, dtype)?,
+                    tanh: block_function(Fun::Tanh, dtype)?,
                 }
             };
         }
         Ok(match (isa::level(), dtype) {
-            (Level::V1, DType::F32) => at!(V1, f32, F32, ROWS[0]),
-            (Level::V3, DType::F32) => at!(V3, f32, F32, ROWS[1]),
-            (Level::V4, DType::F32) => at!(V4, f32, F32, ROWS[2]),
-            (Level::V1, _) => at!(V1, f64, F64, ROWS[0]),
-            (Level::V3, _) => at!(V3, f64, F64, ROWS[1]),
-            (Level::V4, _) => at!(V4, f64, F64, ROWS[2]),
+            (Level::V1, DType::F32) => at!(V1, f32, F32, TILE_ROWS[0]),
+            (Level::V3, DType::F32) => at!(V3, f32, F32, TILE_ROWS[1]),
+            (Level::V4, DType::F32) => at!(V4, f32, F32, TILE_ROWS[2]),
+            (Level::V1, _) => at!(V1, f64, F64, TILE_ROWS[0]),
+            (Level::V3, _) => at!(V3, f64, F64, TILE_ROWS[1]),
+            (Level::V4, _) => at!(V4, f64, F64, TILE_ROWS[2]),
         })
     }
 }
 
-fn function(fun: Fun, dtype: DType) -> Result<MapFn> {
-    map(fun, &[dtype], dtype).ok_or_else(|| Error::type_("[cpu] no such function"))
+fn block_function(fun: Fun, dtype: DType) -> Result<MapFn> {
+    map(fun, &[dtype], dtype).ok_or_else(|| Error::type_("[cpu] internal error: no such function for this dtype"))
 }
 
-/// What tasks have in common.
+/// The parameters that tasks share.
 struct Job<'a> {
     of: &'a Steps,
     loops: Loops,
@@ -256,15 +256,15 @@ impl<'a> Job<'a> {
         Ok(Job { of, loops: Loops::new(of.dtype)?, size: of.dtype.size(), batch, hidden })
     }
 
-    /// A matrix (k × n, strides in elements) in panels.
-    unsafe fn packed(&self, from: Ptr, k: usize, n: usize, strides: (usize, usize)) -> Result<Block> {
+    /// Packs a matrix (k × n, strides in elements) into panels.
+    unsafe fn packed(&self, from: SharedPtr, k: usize, n: usize, strides: (usize, usize)) -> Result<Block> {
         let (width, size) = (self.loops.width, self.size);
         let block = Block::new(k * n.next_multiple_of(width) * size)?;
-        let to = Ptr(block.as_ptr());
-        each(n.div_ceil(width), |panel| {
+        let to = SharedPtr(block.as_ptr());
+        parallel_for(n.div_ceil(width), |panel| {
             let first = panel * width;
             let columns = width.min(n - first);
-            // SAFETY: a panel, which no other task writes.
+            // SAFETY: no other task writes this panel.
             unsafe {
                 if columns < width {
                     std::ptr::write_bytes(to.at((first * k * size) as i64), 0, k * width * size);
@@ -278,12 +278,12 @@ impl<'a> Job<'a> {
         Ok(block)
     }
 
-    /// Calls `work(first sequence, sequences)` for all of them, shared among threads. What a sequence becomes does not
-    /// depend on those that go with it.
-    fn shared(&self, work: impl Fn(usize, usize) -> Result<()> + Sync) -> Result<()> {
+    /// Calls `work(first sequence, number of sequences)` for groups of sequences in parallel. The result of a sequence
+    /// does not depend on its group.
+    fn for_each_group(&self, work: impl Fn(usize, usize) -> Result<()> + Sync) -> Result<()> {
         let rows = self.batch.div_ceil(rayon::current_num_threads()).next_multiple_of(self.loops.rows);
         let failed = std::sync::Mutex::new(Ok(()));
-        each(self.batch.div_ceil(rows), |task| {
+        parallel_for(self.batch.div_ceil(rows), |task| {
             let first = task * rows;
             if let Err(error) = work(first, rows.min(self.batch - first)) {
                 *failed.lock().unwrap_or_else(|e| e.into_inner()) = Err(error);
@@ -292,22 +292,22 @@ impl<'a> Job<'a> {
         failed.into_inner().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// The steps in the order in which they follow one another.
+    /// Returns the steps in the order in which they run.
     fn order(&self) -> impl DoubleEndedIterator<Item = usize> + use<> {
         let (n, reverse) = (self.of.steps as usize, self.of.reverse);
         (0..n).map(move |t| if reverse { n - 1 - t } else { t })
     }
 
-    /// The bytes from an element on.
-    fn at(&self, from: Ptr, element: usize) -> *mut u8 {
+    /// Returns the address of an element.
+    fn at(&self, from: SharedPtr, element: usize) -> *mut u8 {
         from.at((element * self.size) as i64)
     }
 }
 
-/// Columns of a matrix, some side by side.
+/// Copies some columns of a matrix to a panel.
 unsafe fn pack<T: Copy>(
-    from: Ptr,
-    to: Ptr,
+    from: SharedPtr,
+    to: SharedPtr,
     k: usize,
     first: usize,
     columns: usize,
@@ -315,7 +315,7 @@ unsafe fn pack<T: Copy>(
     (down, right): (usize, usize),
 ) {
     let (from, to) = (from.0 as *const T, to.0 as *mut T);
-    // SAFETY: the caller's matrix and panel.
+    // SAFETY: by the caller's contract, matrix and panel are in memory.
     unsafe {
         let to = to.add(first * k);
         for row in 0..k {
@@ -327,33 +327,34 @@ unsafe fn pack<T: Copy>(
 }
 
 unsafe fn apply(f: MapFn, n: usize, from: *const u8, to: *mut u8) {
-    // SAFETY: the caller's elements, which do not overlap.
+    // SAFETY: by the caller's contract, the elements are in memory and do not overlap.
     unsafe { f(&MapArgs { n, out: to, args: [from, std::ptr::null(), std::ptr::null()], step: [1, 0, 0] }) };
 }
 
 /// # Safety
-/// The views are in memory and as [`Steps`] says; the output is contiguous.
+/// The views are in memory and have the sizes that [`Steps`] describes. The output is contiguous.
 pub(crate) unsafe fn steps(of: &Steps, x: View, weight: View, first: View, out: View) -> Result<()> {
     let job = Job::new(of)?;
     let (size, batch, n) = (job.size, job.batch, job.hidden);
-    // SAFETY: the caller's promise; tasks write the rows of their own sequences.
+    // SAFETY: by this function's contract; tasks write the rows of their own sequences.
     unsafe {
-        let (x, weight, first) = (Flat::new(x, of.dtype)?, Flat::new(weight, of.dtype)?, Flat::new(first, of.dtype)?);
-        let (x, start, out) = (Ptr(x.ptr()), Ptr(first.ptr()), Ptr(out.origin()));
-        let panels = job.packed(Ptr(weight.ptr()), n, 4 * n, (1, n))?;
-        let panels = Ptr(panels.as_ptr());
+        let (x, weight, first) =
+            (Contiguous::new(x, of.dtype)?, Contiguous::new(weight, of.dtype)?, Contiguous::new(first, of.dtype)?);
+        let (x, start, out) = (SharedPtr(x.ptr()), SharedPtr(first.ptr()), SharedPtr(out.origin()));
+        let panels = job.packed(SharedPtr(weight.ptr()), n, 4 * n, (1, n))?;
+        let panels = SharedPtr(panels.as_ptr());
         let [last, _, cells, gates, _] = of.results().map(|at| at as usize);
-        job.shared(|from, rows| {
-            // The sums of a step; where nothing is kept, its gates and two states of c as well; tanh of c.
+        job.for_each_group(|from, rows| {
+            // The gates' inputs of a step; without training also its gates and two states of c; and tanh of c.
             let space = Block::new(rows * 11 * n * size)?;
-            let space = Ptr(space.as_ptr());
-            let flat = job.at(space, rows * 10 * n);
+            let space = SharedPtr(space.as_ptr());
+            let tanh_cell = job.at(space, rows * 10 * n);
             let (mut h, mut c) = (job.at(start, from * n), job.at(start, (batch + from) * n));
-            for (turn, t) in job.order().enumerate() {
+            for (step, t) in job.order().enumerate() {
                 let row = t * batch + from;
                 let (gate, cell) = match of.training {
                     true => (job.at(out, gates + row * 4 * n), job.at(out, cells + row * n)),
-                    false => (job.at(space, rows * 4 * n), job.at(space, rows * (8 + turn % 2) * n)),
+                    false => (job.at(space, rows * 4 * n), job.at(space, rows * (8 + step % 2) * n)),
                 };
                 (job.loops.product)(&ProductArgs {
                     a: h,
@@ -368,24 +369,24 @@ pub(crate) unsafe fn steps(of: &Steps, x: View, weight: View, first: View, out: 
                 });
                 let new = job.at(out, row * n);
                 for r in 0..rows {
-                    let (sums, gate) = (job.at(space, r * 4 * n), job.at(Ptr(gate), r * 4 * n));
+                    let (sums, gate) = (job.at(space, r * 4 * n), job.at(SharedPtr(gate), r * 4 * n));
                     apply(job.loops.logistic, 2 * n, sums, gate);
-                    apply(job.loops.tanh, n, job.at(Ptr(sums), 2 * n), job.at(Ptr(gate), 2 * n));
-                    apply(job.loops.logistic, n, job.at(Ptr(sums), 3 * n), job.at(Ptr(gate), 3 * n));
+                    apply(job.loops.tanh, n, job.at(SharedPtr(sums), 2 * n), job.at(SharedPtr(gate), 2 * n));
+                    apply(job.loops.logistic, n, job.at(SharedPtr(sums), 3 * n), job.at(SharedPtr(gate), 3 * n));
                     let nothing = std::ptr::null_mut();
                     let args = CellArgs {
                         n,
                         gates: gate,
-                        old: job.at(Ptr(c), r * n),
-                        cell: job.at(Ptr(cell), r * n),
-                        flat,
-                        h: job.at(Ptr(new), r * n),
+                        old: job.at(SharedPtr(c), r * n),
+                        cell: job.at(SharedPtr(cell), r * n),
+                        tanh_cell,
+                        h: job.at(SharedPtr(new), r * n),
                         dc: nothing,
                         sums: nothing,
                         dy: nothing,
                     };
                     (job.loops.cell)(&args);
-                    apply(job.loops.tanh, n, args.cell, flat);
+                    apply(job.loops.tanh, n, args.cell, tanh_cell);
                     (job.loops.output)(&args);
                 }
                 (h, c) = (new, cell);
@@ -398,46 +399,46 @@ pub(crate) unsafe fn steps(of: &Steps, x: View, weight: View, first: View, out: 
 }
 
 /// # Safety
-/// As for [`steps`]; it was done for training.
-pub(crate) unsafe fn back(of: &Steps, weight: View, done: View, gradient: View, out: View) -> Result<()> {
+/// The same as for [`steps`], which ran with `training`.
+pub(crate) unsafe fn backward(of: &Steps, weight: View, done: View, gradient: View, out: View) -> Result<()> {
     let job = Job::new(of)?;
     let (size, batch, n) = (job.size, job.batch, job.hidden);
-    // SAFETY: the caller's promise; tasks write the rows of their own sequences.
+    // SAFETY: by this function's contract; tasks write the rows of their own sequences.
     unsafe {
-        let (weight, done) = (Flat::new(weight, of.dtype)?, Flat::new(done, of.dtype)?);
-        let gradient = Flat::new(gradient, of.dtype)?;
-        let (done, gradient, out) = (Ptr(done.ptr()), Ptr(gradient.ptr()), Ptr(out.origin()));
-        let panels = job.packed(Ptr(weight.ptr()), 4 * n, n, (n, 1))?;
-        let panels = Ptr(panels.as_ptr());
+        let (weight, done) = (Contiguous::new(weight, of.dtype)?, Contiguous::new(done, of.dtype)?);
+        let gradient = Contiguous::new(gradient, of.dtype)?;
+        let (done, gradient, out) = (SharedPtr(done.ptr()), SharedPtr(gradient.ptr()), SharedPtr(out.origin()));
+        let panels = job.packed(SharedPtr(weight.ptr()), 4 * n, n, (n, 1))?;
+        let panels = SharedPtr(panels.as_ptr());
         let [_, _, cells, gates, _] = of.results().map(|at| at as usize);
         let all = of.steps as usize * batch * n;
         let order: Vec<usize> = job.order().collect();
-        job.shared(|from, rows| {
-            let flat = Block::new(n * size)?;
-            // Gradients of h and c, where they are to end.
+        job.for_each_group(|from, rows| {
+            let tanh_cell = Block::new(n * size)?;
+            // Gradients of h and c, updated in place in the output.
             let dh = job.at(out, 4 * all + from * n);
             let dc = job.at(out, 4 * all + (batch + from) * n);
             std::ptr::copy_nonoverlapping(job.at(gradient, all + from * n), dh, rows * n * size);
             std::ptr::copy_nonoverlapping(job.at(gradient, all + (batch + from) * n), dc, rows * n * size);
-            for (turn, &t) in order.iter().enumerate().rev() {
+            for (step, &t) in order.iter().enumerate().rev() {
                 let row = t * batch + from;
-                let old = match turn {
+                let old = match step {
                     0 => job.at(gradient, all + (2 * batch + from) * n),
-                    _ => job.at(done, cells + (order[turn - 1] * batch + from) * n),
+                    _ => job.at(done, cells + (order[step - 1] * batch + from) * n),
                 };
                 let sums = job.at(out, row * 4 * n);
                 for r in 0..rows {
                     let cell = job.at(done, cells + (row + r) * n);
-                    apply(job.loops.tanh, n, cell, flat.as_ptr());
-                    (job.loops.back)(&CellArgs {
+                    apply(job.loops.tanh, n, cell, tanh_cell.as_ptr());
+                    (job.loops.backward)(&CellArgs {
                         n,
                         gates: job.at(done, gates + (row + r) * 4 * n),
-                        old: job.at(Ptr(old), r * n),
+                        old: job.at(SharedPtr(old), r * n),
                         cell,
-                        flat: flat.as_ptr(),
-                        h: job.at(Ptr(dh), r * n),
-                        dc: job.at(Ptr(dc), r * n),
-                        sums: job.at(Ptr(sums), r * 4 * n),
+                        tanh_cell: tanh_cell.as_ptr(),
+                        h: job.at(SharedPtr(dh), r * n),
+                        dc: job.at(SharedPtr(dc), r * n),
+                        sums: job.at(SharedPtr(sums), r * 4 * n),
                         dy: job.at(gradient, (row + r) * n),
                     });
                 }

@@ -4,21 +4,21 @@ use cuprous_core::{DType, Result};
 use rayon::prelude::*;
 
 use super::sort::{Key, by_key};
-use super::{Flat, Ptr};
-use crate::routines::dispatch::View;
+use crate::routines::operands::{Contiguous, View};
+use crate::threads::SharedPtr;
 
 /// # Safety
-/// The views are in memory; the output is int64 and of the keys' shape.
+/// The views are in memory. The output is int64 and has the keys' shape.
 pub(crate) unsafe fn search(right: bool, sorted: View, keys: View, out: View) -> Result<()> {
-    // SAFETY: passed on.
-    let (a, k) = unsafe { (Flat::new(sorted, sorted.dtype())?, Flat::new(keys, keys.dtype())?) };
+    // SAFETY: by this function's contract.
+    let (a, k) = unsafe { (Contiguous::new(sorted, sorted.dtype())?, Contiguous::new(keys, keys.dtype())?) };
     let (n, m) = (sorted.layout.size as usize, keys.layout.size as usize);
-    by_key!(sorted.dtype(), find(right, Ptr(a.ptr()), n, Ptr(k.ptr()), m, Ptr(out.origin())));
+    by_key!(sorted.dtype(), find(right, SharedPtr(a.ptr()), n, SharedPtr(k.ptr()), m, SharedPtr(out.origin())));
     Ok(())
 }
 
-fn find<T: Key>(right: bool, a: Ptr, n: usize, keys: Ptr, m: usize, out: Ptr) {
-    // SAFETY: `n` sorted elements, `m` keys and room for `m` results are there.
+fn find<T: Key>(right: bool, a: SharedPtr, n: usize, keys: SharedPtr, m: usize, out: SharedPtr) {
+    // SAFETY: there are `n` sorted elements, `m` keys and space for `m` results.
     let (a, keys, out) = unsafe {
         (
             std::slice::from_raw_parts(a.0 as *const T, n),

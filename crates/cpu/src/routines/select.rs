@@ -1,4 +1,4 @@
-//! Selection along the last axis: elements of a rank, and the first ones in order.
+//! Selection along the last axis: the element of a rank, and the first elements in order.
 
 use std::cmp::Ordering;
 
@@ -6,20 +6,20 @@ use cuprous_core::{DType, Result};
 use rayon::prelude::*;
 
 use super::sort::{Key, by_key};
-use super::{Flat, PARALLEL, Ptr, gather};
 use crate::alloc::Block;
-use crate::routines::dispatch::View;
+use crate::routines::operands::{Contiguous, PARALLEL, View, gather};
+use crate::threads::SharedPtr;
 
-/// Elements that one thread looks through at least.
+/// Minimum number of elements that one thread inspects.
 const PART: usize = 1 << 16;
 
-/// Rows and their length.
+/// Returns the number of rows and their length.
 fn rows(a: View) -> (usize, usize) {
     let n = *a.shape().last().unwrap_or(&1) as usize;
     (a.layout.size as usize / n.max(1), n)
 }
 
-/// Runs `row` on each number below `rows`, by several threads where there is enough to do.
+/// Runs `row` for each number below `rows`, in parallel if there is enough work.
 fn each_row(rows: usize, n: usize, row: impl Fn(usize) + Sync + Send) {
     if rows > 1 && (rows * n) as i64 >= PARALLEL {
         (0..rows).into_par_iter().for_each(row);
@@ -29,38 +29,38 @@ fn each_row(rows: usize, n: usize, row: impl Fn(usize) + Sync + Send) {
 }
 
 /// # Safety
-/// The views are in memory; shapes and dtypes are equal, the output is contiguous.
+/// The views are in memory. Shapes and dtypes are equal, and the output is contiguous.
 pub(crate) unsafe fn partition(kth: usize, a: View, out: View) -> Result<()> {
-    // SAFETY: the output has room for all elements.
+    // SAFETY: the output has space for all elements.
     unsafe { gather(a, a.dtype(), out.origin())? };
     let (rows, n) = rows(a);
-    by_key!(a.dtype(), partition_rows(Ptr(out.origin()), rows, n, kth));
+    by_key!(a.dtype(), partition_rows(SharedPtr(out.origin()), rows, n, kth));
     Ok(())
 }
 
-fn partition_rows<T: Key>(at: Ptr, rows: usize, n: usize, kth: usize) {
+fn partition_rows<T: Key>(at: SharedPtr, rows: usize, n: usize, kth: usize) {
     each_row(rows, n, |row| {
-        // SAFETY: the row is ours alone.
+        // SAFETY: no other task uses the row.
         let row = unsafe { std::slice::from_raw_parts_mut((at.at(0) as *mut T).add(row * n), n) };
         row.select_nth_unstable_by(kth, T::order);
     });
 }
 
 /// # Safety
-/// As [`partition`]; the output has an element a row.
+/// The same as for [`partition`], except that the output has one element per row.
 pub(crate) unsafe fn select(rank: usize, a: View, out: View) -> Result<()> {
     let copy = Block::new(a.layout.size as usize * a.dtype().size())?;
-    // SAFETY: the block has room for all elements.
+    // SAFETY: the block has space for all elements.
     unsafe { gather(a, a.dtype(), copy.as_ptr())? };
     let (rows, n) = rows(a);
-    by_key!(a.dtype(), select_rows(Ptr(copy.as_ptr()), Ptr(out.origin()), rows, n, rank));
+    by_key!(a.dtype(), select_rows(SharedPtr(copy.as_ptr()), SharedPtr(out.origin()), rows, n, rank));
     Ok(())
 }
 
-fn select_rows<T: Key>(at: Ptr, to: Ptr, rows: usize, n: usize, rank: usize) {
+fn select_rows<T: Key>(at: SharedPtr, to: SharedPtr, rows: usize, n: usize, rank: usize) {
     each_row(rows, n, |row| {
         let (at, to) = (at, to);
-        // SAFETY: the row, and its element of the output, are ours alone.
+        // SAFETY: no other task uses the row or its element of the output.
         unsafe {
             let all = std::slice::from_raw_parts_mut((at.at(0) as *mut T).add(row * n), n);
             *(to.0 as *mut T).add(row) = *all.select_nth_unstable_by(rank, T::order).1;
@@ -69,47 +69,47 @@ fn select_rows<T: Key>(at: Ptr, to: Ptr, rows: usize, n: usize, rank: usize) {
 }
 
 /// # Safety
-/// As [`partition`], with an int64 output.
+/// The same as for [`partition`], with an int64 output.
 pub(crate) unsafe fn argpartition(kth: usize, a: View, out: View) -> Result<()> {
-    // SAFETY: passed on.
-    let flat = unsafe { Flat::new(a, a.dtype())? };
+    // SAFETY: by this function's contract.
+    let flat = unsafe { Contiguous::new(a, a.dtype())? };
     let (rows, n) = rows(a);
-    by_key!(a.dtype(), argpartition_rows(Ptr(flat.ptr()), Ptr(out.origin()), rows, n, kth));
+    by_key!(a.dtype(), argpartition_rows(SharedPtr(flat.ptr()), SharedPtr(out.origin()), rows, n, kth));
     Ok(())
 }
 
-/// Keys with their places, which make them all different.
-fn placed<T: Key>(keys: &[T], first: usize) -> Vec<(T, usize)> {
+/// Returns keys with their indices, which makes them all different.
+fn with_indices<T: Key>(keys: &[T], first: usize) -> Vec<(T, usize)> {
     keys.iter().enumerate().map(|(i, &k)| (k, first + i)).collect()
 }
 
-fn argpartition_rows<T: Key>(from: Ptr, to: Ptr, rows: usize, n: usize, kth: usize) {
+fn argpartition_rows<T: Key>(from: SharedPtr, to: SharedPtr, rows: usize, n: usize, kth: usize) {
     each_row(rows, n, |row| {
         let (from, to) = (from, to);
-        // SAFETY: the row is there, and that of the output ours alone.
+        // SAFETY: the row is in memory, and no other task uses that of the output.
         let (keys, out) = unsafe {
             (
                 std::slice::from_raw_parts((from.0 as *const T).add(row * n), n),
                 std::slice::from_raw_parts_mut((to.0 as *mut i64).add(row * n), n),
             )
         };
-        let mut pairs = placed(keys, 0);
+        let mut pairs = with_indices(keys, 0);
         pairs.select_nth_unstable_by(kth, |a, b| a.0.order(&b.0).then(a.1.cmp(&b.1)));
         out.iter_mut().zip(pairs).for_each(|(to, (_, i))| *to = i as i64);
     });
 }
 
 /// # Safety
-/// As [`argpartition`]; rows of the output are no longer than those of the operand.
+/// The same as for [`argpartition`], except that rows of the output may be shorter than those of the operand.
 pub(crate) unsafe fn topk(largest: bool, a: View, out: View) -> Result<()> {
-    // SAFETY: passed on.
-    let flat = unsafe { Flat::new(a, a.dtype())? };
+    // SAFETY: by this function's contract.
+    let flat = unsafe { Contiguous::new(a, a.dtype())? };
     let ((rows, n), k) = (rows(a), *out.shape().last().unwrap_or(&1) as usize);
-    by_key!(a.dtype(), topk_rows(largest, Ptr(flat.ptr()), Ptr(out.origin()), rows, n, k));
+    by_key!(a.dtype(), topk_rows(largest, SharedPtr(flat.ptr()), SharedPtr(out.origin()), rows, n, k));
     Ok(())
 }
 
-fn topk_rows<T: Key>(largest: bool, from: Ptr, to: Ptr, rows: usize, n: usize, k: usize) {
+fn topk_rows<T: Key>(largest: bool, from: SharedPtr, to: SharedPtr, rows: usize, n: usize, k: usize) {
     let order = |a: &(T, usize), b: &(T, usize)| -> Ordering {
         let keys = if largest { b.0.order(&a.0) } else { a.0.order(&b.0) };
         keys.then(a.1.cmp(&b.1))
@@ -123,19 +123,19 @@ fn topk_rows<T: Key>(largest: bool, from: Ptr, to: Ptr, rows: usize, n: usize, k
     };
     each_row(rows, n, |row| {
         let (from, to) = (from, to);
-        // SAFETY: the row is there, and that of the output ours alone.
+        // SAFETY: the row is in memory, and no other task uses that of the output.
         let (keys, out) = unsafe {
             (
                 std::slice::from_raw_parts((from.0 as *const T).add(row * n), n),
                 std::slice::from_raw_parts_mut((to.0 as *mut i64).add(row * k), k),
             )
         };
-        // Parts give their own first ones, of which the row's are chosen.
+        // Each part provides its own first elements, from which those of the row are chosen.
         let part = PART.max(4 * k);
         let pairs: Vec<(T, usize)> = if n >= 2 * part {
-            keys.par_chunks(part).enumerate().flat_map_iter(|(i, keys)| first(placed(keys, i * part))).collect()
+            keys.par_chunks(part).enumerate().flat_map_iter(|(i, keys)| first(with_indices(keys, i * part))).collect()
         } else {
-            placed(keys, 0)
+            with_indices(keys, 0)
         };
         let mut pairs = first(pairs);
         if k >= PART {

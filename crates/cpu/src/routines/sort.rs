@@ -1,4 +1,4 @@
-//! Sorting along the last axis: stable, with a total order that puts NaN last.
+//! Stable sorting along the last axis, in a total order that puts NaN last.
 
 use std::cmp::Ordering;
 
@@ -7,28 +7,28 @@ use half::{bf16, f16};
 use rayon::prelude::*;
 
 use super::radix::{self, Item};
-use super::{Flat, PARALLEL, Ptr, gather};
-use crate::routines::dispatch::View;
+use crate::routines::operands::{Contiguous, PARALLEL, View, gather};
+use crate::threads::SharedPtr;
 
 /// Rows at least this long are sorted by several threads.
-const LONG: usize = 1 << 16;
+const MIN_PARALLEL_ROW: usize = 1 << 16;
 
-/// Rows at least this long are sorted by digits.
-const DIGITS: usize = 1 << 12;
+/// Rows at least this long are sorted by radix sort.
+const MIN_RADIX: usize = 1 << 12;
 
-/// NumPy's order of sorting.
+/// A key with NumPy's sort order.
 pub(crate) trait Key: Copy + Send + Sync {
     fn order(&self, o: &Self) -> Ordering;
-    /// Equal keys are indistinguishable, so that an unstable sort will do.
+    /// Whether equal keys are indistinguishable, so that an unstable sort is sufficient.
     const PLAIN: bool;
-    /// Unsigned words in this order, of the key's size, from which it comes back. Words that stand for -0 come just
-    /// before those of 0, and any NaN after all numbers.
+    /// An unsigned word of the key's size with the same order, which can be converted back. The word of -0 comes
+    /// directly before that of 0, and those of NaN after all numbers.
     type Word: Item;
-    /// The word of -0, if there is one; `None` for keys without words.
+    /// The word of -0, if there is one. `None` for keys without words.
     const ZERO: Option<Option<u64>>;
     fn word(self) -> Self::Word;
     fn of_word(word: Self::Word) -> Self;
-    /// A word that equal keys share, and all NaN.
+    /// Returns a word that equal keys share, and that all NaN share.
     fn equal_word(self) -> Self::Word;
 }
 
@@ -51,7 +51,7 @@ macro_rules! int_key {
 }
 int_key!(u8, u8; i8, u8; u16, u16; i16, u16; u32, u32; i32, u32; u64, u64; i64, u64);
 
-/// NaN last; equal zeros stay equal.
+/// Compares floats. NaN comes last, and zeros are equal.
 #[inline(always)]
 fn float_order<T: PartialOrd>(a: &T, b: &T) -> Ordering {
     a.partial_cmp(b).unwrap_or_else(|| (a.partial_cmp(a).is_none()).cmp(&b.partial_cmp(b).is_none()))
@@ -69,15 +69,16 @@ macro_rules! float_key {
             fn word(self) -> $word {
                 const SIGN: $word = 1 << (<$word>::BITS - 1);
                 let bits = self.to_bits();
-                let turned = if bits & SIGN != 0 { !bits } else { bits | SIGN };
-                // Codes of NaN with a sign would be the least; all turn by so many, and they are the greatest.
-                turned.wrapping_sub(SIGN - 1 - <$t>::INFINITY.to_bits())
+                let ordered = if bits & SIGN != 0 { !bits } else { bits | SIGN };
+                // Words of negative NaN would be the smallest. Subtracting their number from all
+                // words makes them wrap to the largest.
+                ordered.wrapping_sub(SIGN - 1 - <$t>::INFINITY.to_bits())
             }
             #[inline(always)]
             fn of_word(word: $word) -> $t {
                 const SIGN: $word = 1 << (<$word>::BITS - 1);
-                let turned = word.wrapping_add(SIGN - 1 - <$t>::INFINITY.to_bits());
-                <$t>::from_bits(if turned & SIGN != 0 { turned ^ SIGN } else { !turned })
+                let ordered = word.wrapping_add(SIGN - 1 - <$t>::INFINITY.to_bits());
+                <$t>::from_bits(if ordered & SIGN != 0 { ordered ^ SIGN } else { !ordered })
             }
             #[inline(always)]
             fn equal_word(self) -> $word {
@@ -90,7 +91,7 @@ macro_rules! float_key {
 }
 float_key!(f32, u32; f64, u64; f16, u16; bf16, u16);
 
-/// Complex numbers are sorted by (re, im), with NumPy's classes: no NaN, NaN in im, in re, in both.
+/// Complex numbers are sorted by (re, im), in NumPy's classes: without NaN, NaN in im, in re, in both.
 impl<T: PartialOrd + Copy + Send + Sync> Key for [T; 2] {
     const PLAIN: bool = false;
     type Word = u64;
@@ -141,41 +142,41 @@ macro_rules! by_key {
 pub(crate) use by_key;
 
 /// # Safety
-/// The views are in memory; shapes and dtypes are equal, the output is contiguous.
+/// The views are in memory. Shapes and dtypes are equal, and the output is contiguous.
 pub(crate) unsafe fn sort(a: View, out: View) -> Result<()> {
-    // SAFETY: the output has room for all elements.
+    // SAFETY: the output has space for all elements.
     unsafe { gather(a, a.dtype(), out.origin())? };
     let n = *a.shape().last().unwrap_or(&1) as usize;
     let rows = a.layout.size as usize / n.max(1);
-    by_key!(a.dtype(), sort_rows(Ptr(out.origin()), rows, n))
+    by_key!(a.dtype(), sort_rows(SharedPtr(out.origin()), rows, n))
 }
 
-/// An empty vector with room for `n` elements.
-fn with_room<T>(n: usize) -> Result<Vec<T>> {
-    let mut room = Vec::new();
-    room.try_reserve_exact(n).map_err(|_| {
+/// Returns an empty vector with capacity for `n` elements.
+fn try_with_capacity<T>(n: usize) -> Result<Vec<T>> {
+    let mut buffer = Vec::new();
+    buffer.try_reserve_exact(n).map_err(|_| {
         let bytes = n.saturating_mul(size_of::<T>());
         Error::memory(format!(
-            "[sort] the host has no {bytes} bytes of memory left to sort {n} elements; free arrays first"
+            "[sort] cannot allocate {bytes} bytes of host memory to sort {n} elements; free arrays first"
         ))
     })?;
-    Ok(room)
+    Ok(buffer)
 }
 
-fn sort_rows<T: Key>(at: Ptr, rows: usize, n: usize) -> Result<()> {
-    // SAFETY: the output has `rows·n` elements, and nobody else looks at it.
+fn sort_rows<T: Key>(at: SharedPtr, rows: usize, n: usize) -> Result<()> {
+    // SAFETY: the output has `rows·n` elements, and nothing else accesses it.
     let all = unsafe { std::slice::from_raw_parts_mut(at.0 as *mut T, rows * n) };
     let one = |row: &mut [T]| {
         match (T::ZERO, T::PLAIN) {
-            (Some(zero), _) if n >= DIGITS => return sort_by_digits(row, zero),
+            (Some(zero), _) if n >= MIN_RADIX => return radix_sort(row, zero),
             (_, true) => row.sort_unstable_by(T::order),
             (_, false) => row.sort_by(T::order),
         }
         Ok(())
     };
-    if n >= LONG && rows < 2 * rayon::current_num_threads() {
+    if n >= MIN_PARALLEL_ROW && rows < 2 * rayon::current_num_threads() {
         all.chunks_mut(n).try_for_each(|row| match T::ZERO {
-            Some(zero) => sort_by_digits(row, zero),
+            Some(zero) => radix_sort(row, zero),
             None => {
                 row.par_sort_by(T::order);
                 Ok(())
@@ -188,36 +189,38 @@ fn sort_rows<T: Key>(at: Ptr, rows: usize, n: usize) -> Result<()> {
     }
 }
 
-fn sort_by_digits<T: Key>(row: &mut [T], zero: Option<u64>) -> Result<()> {
-    let (mut words, mut room) = (with_room::<T::Word>(row.len())?, with_room(row.len())?);
-    words.par_extend(row.par_iter().with_min_len(LONG).map(|k| k.word()));
-    room.resize(row.len(), T::Word::default());
-    radix::sort(&mut words, &mut room, zero);
-    row.par_iter_mut().zip(&words).with_min_len(LONG).for_each(|(to, word)| *to = T::of_word(*word));
+fn radix_sort<T: Key>(row: &mut [T], zero: Option<u64>) -> Result<()> {
+    let (mut words, mut buffer) = (try_with_capacity::<T::Word>(row.len())?, try_with_capacity(row.len())?);
+    words.par_extend(row.par_iter().with_min_len(MIN_PARALLEL_ROW).map(|k| k.word()));
+    buffer.resize(row.len(), T::Word::default());
+    radix::sort(&mut words, &mut buffer, zero);
+    row.par_iter_mut().zip(&words).with_min_len(MIN_PARALLEL_ROW).for_each(|(to, word)| *to = T::of_word(*word));
     Ok(())
 }
 
 /// # Safety
-/// As [`sort`], with an int64 output.
+/// The same as for [`sort`], with an int64 output.
 pub(crate) unsafe fn argsort(a: View, out: View) -> Result<()> {
-    // SAFETY: passed on.
-    let flat = unsafe { Flat::new(a, a.dtype())? };
+    // SAFETY: by this function's contract.
+    let flat = unsafe { Contiguous::new(a, a.dtype())? };
     let n = *a.shape().last().unwrap_or(&1) as usize;
     let rows = a.layout.size as usize / n.max(1);
-    by_key!(a.dtype(), argsort_rows(Ptr(flat.ptr()), Ptr(out.origin()), rows, n))
+    by_key!(a.dtype(), argsort_rows(SharedPtr(flat.ptr()), SharedPtr(out.origin()), rows, n))
 }
 
-fn argsort_by_digits<T: Key>(row: &mut [i64], keys: &[T]) -> Result<()> {
-    let (mut pairs, mut room) = (with_room::<(T::Word, u32)>(keys.len())?, with_room(keys.len())?);
-    pairs.par_extend(keys.par_iter().enumerate().with_min_len(LONG).map(|(i, k)| (k.equal_word(), i as u32)));
-    room.resize(keys.len(), (T::Word::default(), 0));
-    radix::sort(&mut pairs, &mut room, None);
-    row.par_iter_mut().zip(&pairs).with_min_len(LONG).for_each(|(to, (_, i))| *to = i64::from(*i));
+fn radix_argsort<T: Key>(row: &mut [i64], keys: &[T]) -> Result<()> {
+    let (mut pairs, mut buffer) = (try_with_capacity::<(T::Word, u32)>(keys.len())?, try_with_capacity(keys.len())?);
+    pairs.par_extend(
+        keys.par_iter().enumerate().with_min_len(MIN_PARALLEL_ROW).map(|(i, k)| (k.equal_word(), i as u32)),
+    );
+    buffer.resize(keys.len(), (T::Word::default(), 0));
+    radix::sort(&mut pairs, &mut buffer, None);
+    row.par_iter_mut().zip(&pairs).with_min_len(MIN_PARALLEL_ROW).for_each(|(to, (_, i))| *to = i64::from(*i));
     Ok(())
 }
 
-fn argsort_rows<T: Key>(from: Ptr, to: Ptr, rows: usize, n: usize) -> Result<()> {
-    // SAFETY: both have `rows·n` elements; the output is ours alone.
+fn argsort_rows<T: Key>(from: SharedPtr, to: SharedPtr, rows: usize, n: usize) -> Result<()> {
+    // SAFETY: both have `rows·n` elements; nothing else accesses the output.
     let (keys, index) = unsafe {
         (
             std::slice::from_raw_parts(from.0 as *const T, rows * n),
@@ -225,12 +228,12 @@ fn argsort_rows<T: Key>(from: Ptr, to: Ptr, rows: usize, n: usize) -> Result<()>
         )
     };
     let one = |(row, keys): (&mut [i64], &[T]), parallel: bool| {
-        if n >= DIGITS && T::ZERO.is_some() {
-            return argsort_by_digits(row, keys);
+        if n >= MIN_RADIX && T::ZERO.is_some() {
+            return radix_argsort(row, keys);
         }
-        // Keys travel with their indices: comparing does not jump through memory. (key, index) pairs are all different,
-        // so an unstable sort of them is stable.
-        let mut pairs: Vec<(T, u32)> = with_room(n)?;
+        // Keys are moved together with their indices, so that comparisons do not access memory at random. All (key,
+        // index) pairs are different, so an unstable sort of them is stable.
+        let mut pairs: Vec<(T, u32)> = try_with_capacity(n)?;
         pairs.extend(keys.iter().zip(0u32..).map(|(&k, i)| (k, i)));
         let order = |a: &(T, u32), b: &(T, u32)| a.0.order(&b.0).then(a.1.cmp(&b.1));
         match parallel {
@@ -249,7 +252,7 @@ fn argsort_rows<T: Key>(from: Ptr, to: Ptr, rows: usize, n: usize) -> Result<()>
             row.par_sort_by(|&a, &b| keys[a as usize].order(&keys[b as usize]));
         }
         Ok(())
-    } else if n >= LONG && rows < 2 * rayon::current_num_threads() {
+    } else if n >= MIN_PARALLEL_ROW && rows < 2 * rayon::current_num_threads() {
         index.chunks_mut(n).zip(keys.chunks(n)).try_for_each(|pair| one(pair, true))
     } else if (rows * n) as i64 >= PARALLEL {
         index.par_chunks_mut(n).zip(keys.par_chunks(n)).try_for_each(|pair| one(pair, false))

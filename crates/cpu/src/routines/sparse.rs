@@ -1,7 +1,8 @@
 //! Products of sparse matrices with dense ones.
 //!
-//! Compressed rows are shared among threads by their number of values. The transpose adds to rows of the result that
-//! threads cannot share: they take columns of the result, or, if it has one, add up in vectors of their own.
+//! Compressed rows are distributed over threads by their number of values. The transposed product adds to rows of the
+//! result, which threads cannot share. Each thread therefore takes columns of the result or, if there is only one
+//! column, adds to a vector of its own.
 
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -9,23 +10,22 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use cuprous_core::routine::sparse_starts;
 use cuprous_core::{DType, Error, Layout, Result};
 
-use super::{Flat, Ptr};
 use crate::alloc::Block;
 use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
 use crate::math::{Cx, F32, F64, Num};
-use crate::routines::dispatch::View;
-use crate::threads::each;
+use crate::routines::operands::{Contiguous, View};
+use crate::threads::{SharedPtr, parallel_for};
 
-/// Multiplications of a task.
-const GRAIN: usize = 1 << 15;
-/// Columns of the result that a task of a transposed product takes at least.
-const COLUMNS: usize = 8;
-/// Vectors that a transposed product with a vector adds up in at most.
-const PARTS: usize = 16;
-/// Values per element of such a vector that make it worth its memory.
-const WORTH: usize = 8;
+/// Number of multiplications in a task.
+const TASK_WORK: usize = 1 << 15;
+/// Minimum number of columns of the result in a task of a transposed product.
+const MIN_TASK_COLUMNS: usize = 8;
+/// Maximum number of vectors that a transposed product with a vector adds to.
+const MAX_PARTS: usize = 16;
+/// Number of values per element of such a vector that justify its memory.
+const MIN_VALUES_PER_SUM: usize = 8;
 
-/// Do the operands of a product fit together?
+/// Returns true if the operands of a product fit together.
 pub(crate) fn fits(transposed: bool, values: &Layout, pattern: &Layout, dense: &Layout, out: &Layout) -> bool {
     let matrices = values.ndim() == 1 && pattern.ndim() == 1 && dense.ndim() == 2 && out.ndim() == 2;
     matrices
@@ -37,33 +37,33 @@ pub(crate) fn fits(transposed: bool, values: &Layout, pattern: &Layout, dense: &
         && pattern.size == sparse_starts(if transposed { dense.shape[0] } else { out.shape[0] }) + values.size
 }
 
-/// A compressed matrix and what it is multiplied with.
+/// A compressed matrix and the dense matrix that it is multiplied with.
 #[derive(Clone, Copy)]
 struct Operands {
-    values: Ptr,
-    starts: Ptr,
-    columns: Ptr,
+    values: SharedPtr,
+    starts: SharedPtr,
+    columns: SharedPtr,
     count: usize,
-    dense: Ptr,
-    /// Column numbers are below this.
+    dense: SharedPtr,
+    /// Upper bound of the column indices.
     limit: usize,
-    /// Columns of the dense matrix and of the result.
+    /// Number of columns of the dense matrix and of the result.
     width: usize,
 }
 
-/// A part of a product: compressed rows, and columns of the result.
+/// A part of a product: a range of compressed rows and a range of columns of the result.
 struct Part<'a> {
     of: Operands,
-    out: Ptr,
+    out: SharedPtr,
     rows: (usize, usize),
     wide: (usize, usize),
-    /// Set where a start or column lies outside the matrix.
+    /// Set if a start or column lies outside the matrix.
     bad: &'a AtomicBool,
 }
 
-/// A type of the pattern.
+/// An index type of the pattern.
 trait Index: Copy + 'static {
-    /// Unsigned, so that a negative number is beyond every limit.
+    /// The unsigned type, in which a negative number exceeds every limit.
     type Bits: Copy + Ord + Default;
     fn bits(self) -> Self::Bits;
     fn get(self) -> usize;
@@ -92,8 +92,8 @@ macro_rules! index {
 index!(i32, u32);
 index!(i64, u64);
 
-/// Values that are looked through at a time, before they are used: what L1 holds.
-const LOOK: usize = 2048;
+/// Number of values that are checked before they are used: as many as fit into L1.
+const CHECKED_VALUES: usize = 2048;
 
 impl Part<'_> {
     /// # Safety
@@ -103,29 +103,30 @@ impl Part<'_> {
         self.of.columns.0 as *const I
     }
 
-    /// Values of compressed row `r`: from, and to.
+    /// Returns the range of values of compressed row `r`.
     ///
     /// # Safety
-    /// There is one start more than rows.
+    /// There is one more start than there are rows.
     #[inline(always)]
     unsafe fn row<I: Index>(&self, r: usize) -> (usize, usize) {
         let starts = self.of.starts.0 as *const I;
-        // SAFETY: the caller's.
+        // SAFETY: by this function's contract.
         unsafe { ((*starts.add(r)).get(), (*starts.add(r + 1)).get()) }
     }
 
-    /// The row after those from `first` on that may be used without further checks; `None` where one points outside.
+    /// Checks rows from `first` on. Returns the row behind the checked ones, or `None` if a start or column lies
+    /// outside the matrix.
     ///
     /// # Safety
-    /// As above.
+    /// There are as many starts and columns as for [`Part::row`] and [`Part::columns`].
     #[inline(always)]
-    unsafe fn sound<I: Index>(&self, first: usize) -> Option<usize> {
-        // SAFETY: rows below the last and, once they are known to be in order, values below `count`.
+    unsafe fn checked_rows<I: Index>(&self, first: usize) -> Option<usize> {
+        // SAFETY: the row indices are below the number of rows, and values are read only below `count`.
         unsafe {
             let (begin, mut end) = self.row::<I>(first);
             let mut r = first + 1;
             let mut ordered = begin <= end && end <= self.of.count;
-            while ordered && r < self.rows.1 && end - begin < LOOK {
+            while ordered && r < self.rows.1 && end - begin < CHECKED_VALUES {
                 let (from, to) = self.row::<I>(r);
                 ordered = from <= to && to <= self.of.count;
                 (r, end) = (r + 1, to);
@@ -143,17 +144,17 @@ impl Part<'_> {
     }
 }
 
-/// Rows of a product.
+/// The loop over rows of a product.
 struct Rows<E, I>(PhantomData<(E, I)>);
 
 impl<E: Num, I: Index> Rows<E, I> {
-    /// Columns `at..at + w` of row `r`, where `w` is at most `W`.
+    /// Computes columns `at..at + w` of row `r`, where `w` is at most `W`.
     #[inline(always)]
     unsafe fn block<const W: usize>(part: &Part, r: usize, (from, to): (usize, usize), at: usize, w: usize) {
         let of = &part.of;
         let (dense, out) = (of.dense.0 as *const E, part.out.0 as *mut E);
         let mut sum = [E::ZERO; W];
-        // SAFETY: these values were looked through.
+        // SAFETY: the row was checked.
         unsafe {
             let (values, columns) = (of.values.0 as *const E, part.columns::<I>());
             for j in from..to {
@@ -167,11 +168,11 @@ impl<E: Num, I: Index> Rows<E, I> {
         }
     }
 
-    /// Row `r` of a product with a matrix.
+    /// Computes row `r` of a product with a matrix.
     #[inline(always)]
     unsafe fn wide(part: &Part, r: usize, span: (usize, usize)) {
         let mut at = part.wide.0;
-        // SAFETY: passed on.
+        // SAFETY: by the caller's contract, the row was checked.
         unsafe {
             while at + 32 <= part.wide.1 {
                 Self::block::<32>(part, r, span, at, 32);
@@ -189,7 +190,7 @@ impl<E: Num, I: Index> Rows<E, I> {
         }
     }
 
-    /// Row `r` of a product with a vector.
+    /// Computes row `r` of a product with a vector.
     #[inline(always)]
     unsafe fn one(part: &Part, r: usize, (from, to): (usize, usize)) {
         const W: usize = 4;
@@ -197,7 +198,7 @@ impl<E: Num, I: Index> Rows<E, I> {
         let dense = of.dense.0 as *const E;
         let mut sum = [E::ZERO; W];
         let mut j = from;
-        // SAFETY: as in `block`.
+        // SAFETY: the row was checked.
         unsafe {
             let (values, columns) = (of.values.0 as *const E, part.columns::<I>());
             while j + W <= to {
@@ -222,9 +223,9 @@ impl<E: Num, I: Index> Body for Rows<E, I> {
     unsafe fn run(part: &Part<'static>) {
         let mut r = part.rows.0;
         while r < part.rows.1 {
-            // SAFETY: the caller's operands; rows are looked through before they are used.
+            // SAFETY: by the caller's contract; rows are checked before they are used.
             unsafe {
-                let Some(end) = part.sound::<I>(r) else { return };
+                let Some(end) = part.checked_rows::<I>(r) else { return };
                 while r < end {
                     let span = part.row::<I>(r);
                     if part.of.width == 1 {
@@ -239,7 +240,7 @@ impl<E: Num, I: Index> Body for Rows<E, I> {
     }
 }
 
-/// Columns of a transposed product, which start at what the result holds.
+/// The loop over columns of a transposed product, which adds to the contents of the result.
 struct Columns<E, I>(PhantomData<(E, I)>);
 
 impl<E: Num, I: Index> Body for Columns<E, I> {
@@ -252,10 +253,10 @@ impl<E: Num, I: Index> Body for Columns<E, I> {
         let (first, w) = (part.wide.0, part.wide.1 - part.wide.0);
         let mut r = part.rows.0;
         while r < part.rows.1 {
-            // SAFETY: rows are looked through before they are used, and nobody else has these columns of the result.
+            // SAFETY: rows are checked before they are used, and no other task writes these columns of the result.
             unsafe {
                 let (values, columns) = (of.values.0 as *const E, part.columns::<I>());
-                let Some(end) = part.sound::<I>(r) else { return };
+                let Some(end) = part.checked_rows::<I>(r) else { return };
                 while r < end {
                     let (from, to) = part.row::<I>(r);
                     let x = std::slice::from_raw_parts(dense.add(r * of.width + first), w);
@@ -282,7 +283,8 @@ impl<E: Num, I: Index> Body for Columns<E, I> {
 
 type Run = Entry<Part<'static>>;
 
-/// The best level; for products with a vector one without the gathers of AVX-512, which take longer than scalar loads.
+/// Returns the loop for the best level. Products with a vector avoid the gathers of AVX-512, which take longer than
+/// scalar loads.
 fn entry<F1: Body, F3: Body<Args = F1::Args>, F4: Body<Args = F1::Args>>(vector: bool) -> Entry<F1::Args> {
     match isa::level() {
         Level::V1 => V1::entry::<F1>(),
@@ -291,7 +293,7 @@ fn entry<F1: Body, F3: Body<Args = F1::Args>, F4: Body<Args = F1::Args>>(vector:
     }
 }
 
-/// The loops for a dtype: over rows, or over columns of the transpose.
+/// Returns the loop for a dtype: over rows, or over columns of the transposed product.
 fn loops<I: Index>(dtype: DType, transposed: bool, vector: bool) -> Run {
     macro_rules! pick {
         ($body:ident) => {
@@ -307,20 +309,21 @@ fn loops<I: Index>(dtype: DType, transposed: bool, vector: bool) -> Run {
 }
 
 /// # Safety
-/// The views are in memory and fit together; the output is contiguous.
+/// The views are in memory and fit together. The output is contiguous.
 pub(crate) unsafe fn dot(transposed: bool, values: View, pattern: View, dense: View, out: View) -> Result<()> {
     let (dtype, width) = (out.dtype(), out.shape()[1] as usize);
-    // SAFETY: passed on.
-    let (v, p, d) =
-        unsafe { (Flat::new(values, dtype)?, Flat::new(pattern, pattern.dtype())?, Flat::new(dense, dtype)?) };
+    // SAFETY: by this function's contract.
+    let (v, p, d) = unsafe {
+        (Contiguous::new(values, dtype)?, Contiguous::new(pattern, pattern.dtype())?, Contiguous::new(dense, dtype)?)
+    };
     let rows = if transposed { dense.shape()[0] } else { out.shape()[0] } as usize;
     let index = pattern.dtype().size();
     let of = Operands {
-        values: Ptr(v.ptr()),
-        starts: Ptr(p.ptr()),
-        columns: Ptr(Ptr(p.ptr()).at(sparse_starts(rows as i64) * index as i64)),
+        values: SharedPtr(v.ptr()),
+        starts: SharedPtr(p.ptr()),
+        columns: SharedPtr(SharedPtr(p.ptr()).at(sparse_starts(rows as i64) * index as i64)),
         count: values.layout.size as usize,
-        dense: Ptr(d.ptr()),
+        dense: SharedPtr(d.ptr()),
         limit: if transposed { out.shape()[0] } else { dense.shape()[0] } as usize,
         width,
     };
@@ -330,7 +333,7 @@ pub(crate) unsafe fn dot(transposed: bool, values: View, pattern: View, dense: V
         loops::<i64>(dtype, transposed, width == 1)
     };
     let bad = AtomicBool::new(false);
-    // SAFETY: passed on.
+    // SAFETY: by this function's contract.
     unsafe {
         if transposed {
             columns(run, of, rows, index, out, &bad)?;
@@ -344,7 +347,7 @@ pub(crate) unsafe fn dot(transposed: bool, values: View, pattern: View, dense: V
     Ok(())
 }
 
-/// Row at which `share` of `shares` begins: rows and values before it are that part of all.
+/// Returns the row at which share `share` of `shares` begins. Rows and values count equally.
 fn cut(of: &Operands, rows: usize, index: usize, share: usize, shares: usize) -> usize {
     let start = |r: usize| {
         let at = of.starts.at((r * index) as i64);
@@ -360,66 +363,67 @@ fn cut(of: &Operands, rows: usize, index: usize, share: usize, shares: usize) ->
     low
 }
 
-/// The rows of a share.
+/// Returns the rows of a share.
 fn span(of: &Operands, rows: usize, index: usize, share: usize, shares: usize) -> (usize, usize) {
     let to = if share + 1 == shares { rows } else { cut(of, rows, index, share + 1, shares) };
     (if share == 0 { 0 } else { cut(of, rows, index, share, shares) }.min(to), to)
 }
 
-/// A product of which threads do rows.
+/// Computes a product whose rows are distributed over threads.
 unsafe fn shared(run: Run, of: Operands, rows: usize, index: usize, out: View, bad: &AtomicBool) {
-    let to = Ptr(out.origin());
+    let to = SharedPtr(out.origin());
     let part = |rows: (usize, usize)| {
         let part = Part { of, out: to, rows, wide: (0, of.width), bad };
-        // SAFETY: rows that no other task writes. The flag is borrowed for longer than the call.
+        // SAFETY: no other task writes these rows. The flag outlives the call, although the type claims a longer
+        // lifetime.
         unsafe { run(std::mem::transmute::<&Part<'_>, &Part<'static>>(&part)) };
     };
-    let tasks = ((rows + of.count) * of.width).div_ceil(GRAIN).min(rows);
+    let tasks = ((rows + of.count) * of.width).div_ceil(TASK_WORK).min(rows);
     if tasks <= 1 {
         return part((0, rows));
     }
-    each(tasks, |t| part(span(&of, rows, index, t, tasks)));
+    parallel_for(tasks, |t| part(span(&of, rows, index, t, tasks)));
 }
 
-/// A transposed product.
+/// Computes a transposed product.
 unsafe fn columns(run: Run, of: Operands, rows: usize, index: usize, out: View, bad: &AtomicBool) -> Result<()> {
-    let (to, bytes) = (Ptr(out.origin()), out.layout.size as usize * out.dtype().size());
-    // SAFETY: the output is contiguous; all bits zero is zero.
+    let (to, bytes) = (SharedPtr(out.origin()), out.layout.size as usize * out.dtype().size());
+    // SAFETY: the output is contiguous; zero bits are zero in every dtype.
     unsafe { std::ptr::write_bytes(to.0, 0, bytes) };
-    let part = |out: Ptr, rows: (usize, usize), wide: (usize, usize)| {
+    let part = |out: SharedPtr, rows: (usize, usize), wide: (usize, usize)| {
         let part = Part { of, out, rows, wide, bad };
-        // SAFETY: columns, or a result, that no other task writes; the flag as in `shared`.
+        // SAFETY: no other task writes these columns or this result. The flag outlives the call.
         unsafe { run(std::mem::transmute::<&Part<'_>, &Part<'static>>(&part)) };
     };
     let work = (rows + of.count) * of.width;
-    if of.width >= 2 * COLUMNS && work > GRAIN {
-        let tasks = (of.width / COLUMNS).min(PARTS);
+    if of.width >= 2 * MIN_TASK_COLUMNS && work > TASK_WORK {
+        let tasks = (of.width / MIN_TASK_COLUMNS).min(MAX_PARTS);
         let edge = |t: usize| of.width * t / tasks;
-        each(tasks, |t| part(to, (0, rows), (edge(t), edge(t + 1))));
+        parallel_for(tasks, |t| part(to, (0, rows), (edge(t), edge(t + 1))));
         return Ok(());
     }
-    // The number of parts decides how sums are rounded, so it does not depend on the number of threads.
-    let parts = (of.count / (WORTH * of.limit.max(1))).min(work / GRAIN).clamp(1, PARTS);
+    // The number of parts determines how sums are rounded, so it does not depend on the number of threads.
+    let parts = (of.count / (MIN_VALUES_PER_SUM * of.limit.max(1))).min(work / TASK_WORK).clamp(1, MAX_PARTS);
     if parts == 1 {
         part(to, (0, rows), (0, of.width));
         return Ok(());
     }
     let own = Block::new(bytes * (parts - 1))?;
-    let own = Ptr(own.as_ptr());
-    each(parts, |t| {
-        let sums = if t == 0 { to } else { Ptr(own.at(((t - 1) * bytes) as i64)) };
-        // SAFETY: this task's part of the block; see above.
+    let own = SharedPtr(own.as_ptr());
+    parallel_for(parts, |t| {
+        let sums = if t == 0 { to } else { SharedPtr(own.at(((t - 1) * bytes) as i64)) };
+        // SAFETY: each task has its own part of the block; zero bits are zero in every dtype.
         unsafe { std::ptr::write_bytes(sums.0, 0, bytes) };
         part(sums, span(&of, rows, index, t, parts), (0, of.width));
     });
     let real = if out.dtype().component() == DType::F32 { 4 } else { 8 };
     let count = bytes / real;
-    each(count.div_ceil(GRAIN), |t| {
-        let (from, n) = (t * GRAIN, GRAIN.min(count - t * GRAIN));
+    parallel_for(count.div_ceil(TASK_WORK), |t| {
+        let (from, n) = (t * TASK_WORK, TASK_WORK.min(count - t * TASK_WORK));
         for k in 0..parts - 1 {
             let more = own.at((k * bytes + from * real) as i64);
             let sums = to.at((from * real) as i64);
-            // SAFETY: floats `from..from + n` of both.
+            // SAFETY: floats `from..from + n` of both exist.
             unsafe { if real == 4 { add::<f32>(sums, more, n) } else { add::<f64>(sums, more, n) } }
         }
     });
@@ -427,9 +431,9 @@ unsafe fn columns(run: Run, of: Operands, rows: usize, index: usize, out: View, 
 }
 
 /// # Safety
-/// There are `n` of both.
+/// Both have `n` elements.
 unsafe fn add<T: Copy + std::ops::AddAssign>(sums: *mut u8, more: *mut u8, n: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's contract.
     let (sums, more) =
         unsafe { (std::slice::from_raw_parts_mut(sums as *mut T, n), std::slice::from_raw_parts(more as *const T, n)) };
     for (s, &m) in sums.iter_mut().zip(more) {

@@ -1,5 +1,5 @@
-//! Kernels and calls built by hand, and a device to run them.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
+//! Builders for kernels and routines, and a device to run them.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use cuprous_cpu::CpuDevice;
 use cuprous_plan::device::{DeviceMemory, DevicePrograms};
 use cuprous_plan::{Access, Assignment, BufferInfo, Epilogue, Inst, Kernel, Level, Program, RoutineCall, Step, Typed};
 
-/// A kernel in the making.
-pub struct Build {
+/// A builder of kernels.
+pub struct KernelBuilder {
     pub kernel: Kernel,
     level: Level,
 }
 
-impl Build {
-    pub fn new(outer: &[i64], inner: &[i64]) -> Build {
+impl KernelBuilder {
+    pub fn new(outer: &[i64], inner: &[i64]) -> KernelBuilder {
         let kernel = Kernel { outer: outer.into(), inner: inner.into(), body: Vec::new(), buffers: Vec::new() };
-        Build { kernel, level: Level::Full }
+        KernelBuilder { kernel, level: Level::Full }
     }
 
     pub fn row(&mut self) -> &mut Self {
@@ -94,7 +94,7 @@ impl Build {
     }
 }
 
-/// Runs steps over buffers (as bytes) and gives the buffers back.
+/// Runs steps over buffers (as bytes) and copies the buffers back.
 pub fn run(steps: Vec<Step>, data: &mut [Vec<u8>], scalars: &[Scalar]) -> cuprous_core::Result<()> {
     let device = CpuDevice::new();
     let buffers = data
@@ -114,14 +114,14 @@ pub fn run(steps: Vec<Step>, data: &mut [Vec<u8>], scalars: &[Scalar]) -> cuprou
     Ok(())
 }
 
-/// A call on buffers `0..n`, output in the last.
-pub fn call(op: RoutineOp, ins: Vec<LayoutRef>, out: LayoutRef) -> Step {
+/// Returns a routine on buffers `0..n`, with the output in the last buffer.
+pub fn routine(op: RoutineOp, ins: Vec<LayoutRef>, out: LayoutRef) -> Step {
     let n = ins.len() as u32;
     let ins = ins.into_iter().enumerate().map(|(k, l)| (k as u32, l)).collect();
     Step::Routine(RoutineCall { op, ins, out: (n, out), epilogue: Epilogue::default() })
 }
 
-/// Plain numbers to bytes and back.
+/// Conversion of plain numbers to bytes and back.
 pub trait Plain: Copy {
     fn bytes(all: &[Self]) -> Vec<u8>;
     fn read(bytes: &[u8]) -> Vec<Self>;
@@ -157,7 +157,7 @@ impl Noise {
         ((x >> 11) as f64) / (1u64 << 52) as f64 - 1.0
     }
 
-    pub fn many(&mut self, n: usize) -> Vec<f64> {
+    pub fn samples(&mut self, n: usize) -> Vec<f64> {
         (0..n).map(|_| self.next()).collect()
     }
 }

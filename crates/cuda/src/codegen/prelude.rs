@@ -1,5 +1,6 @@
 //! The prelude's parts, and which of them a kernel needs.
 
+use cuprous_core::ops::Prelude;
 use cuprous_core::{DType, Fun};
 
 macro_rules! parts {
@@ -110,25 +111,17 @@ impl Parts {
 
     /// Adds the parts that a function computing in a dtype needs.
     pub(crate) fn fun(&mut self, fun: Fun, d: DType) {
-        use Fun::*;
-        match fun {
-            Where | Cast | Bitcast | Positive | LogicalAnd | LogicalOr | LogicalXor | LogicalNot | Real | Imag
-            | MakeComplex => return,
-            Erf | Erfc | Erfinv | Gamma | Gammaln | Digamma | Expit | Ndtr | I0 | Sinc => self.add(Part::Special),
-            RandomBits32 | RandomBits64 | RandomUnit32 | RandomUnit64 => self.add(Part::Random),
-            RandomNormal32 | RandomNormal64 => self.add(Part::Normal),
-            RandomGamma | RandomPoisson | RandomBinomial => self.add(Part::Reject),
-            Sqrt | Rsqrt | Cbrt | Hypot | Nextafter | Spacing | Ldexp | FrexpMantissa | FrexpExponent
-            | ModfFraction | Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Logaddexp | Logaddexp2 | Sin | Cos
-            | Tan | Arcsin | Arccos | Arctan | Arctan2 | Sinh | Cosh | Tanh | Arcsinh | Arccosh | Arctanh | Degrees
-            | Radians | Angle => self.add(Part::Math),
-            _ => self.add(Part::Arith),
-        }
-        let plain = matches!(
-            fun,
-            Add | Subtract | Multiply | Divide | Square | Negative | Conjugate | Absolute | Equal | NotEqual
-        );
-        if d.is_complex() && !plain {
+        let prelude = fun.op().prelude;
+        self.add(match prelude {
+            Prelude::Inline => return,
+            Prelude::Basic | Prelude::Arithmetic => Part::Arith,
+            Prelude::Math => Part::Math,
+            Prelude::Special => Part::Special,
+            Prelude::RandomBits => Part::Random,
+            Prelude::RandomNormal => Part::Normal,
+            Prelude::RandomRejection => Part::Reject,
+        });
+        if d.is_complex() && prelude != Prelude::Basic {
             self.add(Part::ComplexMath);
         }
     }

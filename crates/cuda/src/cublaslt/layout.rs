@@ -1,31 +1,30 @@
-//! From row-major matrices with strides to what cuBLASLt takes: column-major, a leading dimension, a transpose flag.
+//! Converts strided row-major matrices to the form of cuBLASLt: column-major, a leading dimension, a transpose flag.
 
 use crate::error::{CudaError, Result};
 
-/// A matrix as arrays hold it; strides in elements. One of the two strides must be 1 (that of an extent of 1 may be
-/// anything).
+/// A strided matrix; strides in elements. One of the two strides must be 1. The stride of an extent of 1 is arbitrary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Matrix {
     /// Rows.
     pub rows: u64,
     /// Columns.
     pub cols: u64,
-    /// From one row to the next.
+    /// The distance between rows.
     pub row_stride: i64,
-    /// From one column to the next.
+    /// The distance between columns.
     pub col_stride: i64,
-    /// From one matrix of a batch to the next; 0 repeats one matrix (not for the result).
+    /// The distance between matrices of a batch; 0 repeats one matrix (not for the result).
     pub batch_stride: i64,
 }
 
 impl Matrix {
-    /// Row-major without gaps.
+    /// Returns a row-major matrix without gaps.
     #[must_use]
     pub const fn row_major(rows: u64, cols: u64) -> Self {
         Matrix { rows, cols, row_stride: cols as i64, col_stride: 1, batch_stride: (rows * cols) as i64 }
     }
 
-    /// The same memory with rows and columns exchanged.
+    /// Returns the transpose, which has the same memory.
     #[must_use]
     pub const fn transposed(self) -> Self {
         Matrix {
@@ -45,12 +44,12 @@ pub(super) struct Layout {
     pub(super) cols: u64,
     pub(super) leading: i64,
     pub(super) batch_stride: i64,
-    /// Whether the product takes its transpose.
+    /// The product uses its transpose.
     pub(super) transpose: bool,
 }
 
-/// `out = first × second`, all column-major; where `swapped`, `first` is the caller's `b` and `out` its result
-/// transposed, which in memory is the row-major result.
+/// `out = first × second`, all column-major. If `swapped`, `first` is the caller's `b`, and `out` is the transposed
+/// result, which in memory is the row-major result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Layouts {
     pub(super) first: Layout,
@@ -59,13 +58,14 @@ pub(super) struct Layouts {
     pub(super) swapped: bool,
 }
 
-/// Column-major storage whose (possibly transposed) value is `matrix` transposed; `None` where no stride is 1.
+/// Returns a column-major layout whose value, transposed if so marked, is the transpose of `matrix`. `None` if no
+/// stride is 1.
 fn transposed_layout(matrix: &Matrix) -> Option<Layout> {
     let Matrix { rows, cols, row_stride, col_stride, batch_stride } = *matrix;
-    // A stride is never used where its extent is 1; cuBLASLt still checks the leading dimension.
+    // The stride of an extent of 1 is not used, but cuBLASLt still checks the leading dimension.
     let leading = |stride: i64, steps: u64, length: u64| {
-        let least = length.max(1) as i64;
-        if steps <= 1 { Some(stride.max(least)) } else { (stride >= least).then_some(stride) }
+        let min_leading = length.max(1) as i64;
+        if steps <= 1 { Some(stride.max(min_leading)) } else { (stride >= min_leading).then_some(stride) }
     };
     if col_stride == 1 || cols <= 1 {
         let leading = leading(row_stride, rows, cols);
@@ -80,31 +80,31 @@ fn transposed_layout(matrix: &Matrix) -> Option<Layout> {
     None
 }
 
-/// Chooses the layouts of `c = a × b`.
+/// Returns the layouts of `c = a × b`.
 pub(super) fn layouts(a: &Matrix, b: &Matrix, c: &Matrix) -> Result<Layouts> {
     if a.cols != b.rows || c.rows != a.rows || c.cols != b.cols {
         return Err(CudaError::Unsupported(format!("[matmul] shapes do not match: {}", describe(a, b, c))));
     }
     let refuse = |which: &str| {
         CudaError::Unsupported(format!(
-            "[matmul] {which} has neither rows nor columns without gaps: {}; copy it first",
+            "[matmul] neither the rows nor the columns of {which} are contiguous: {}; copy it first",
             describe(a, b, c)
         ))
     };
-    // The row-major result is the column-major transposed result: cᵀ = bᵀ × aᵀ.
+    // A row-major result is the transposed result in column-major order: cᵀ = bᵀ × aᵀ.
     if let Some(out) = transposed_layout(c).filter(|out| !out.transpose) {
         let first = transposed_layout(b).ok_or_else(|| refuse("the second operand"))?;
         let second = transposed_layout(a).ok_or_else(|| refuse("the first operand"))?;
         return Ok(Layouts { first, second, out, swapped: true });
     }
-    // A column-major result is taken as it is.
+    // A column-major result needs no transposition.
     let out = transposed_layout(&c.transposed()).filter(|out| !out.transpose).ok_or_else(|| refuse("the result"))?;
     let first = transposed_layout(&a.transposed()).ok_or_else(|| refuse("the first operand"))?;
     let second = transposed_layout(&b.transposed()).ok_or_else(|| refuse("the second operand"))?;
     Ok(Layouts { first, second, out, swapped: false })
 }
 
-/// Shapes and strides for messages.
+/// Returns shapes and strides for messages.
 pub(super) fn describe(a: &Matrix, b: &Matrix, c: &Matrix) -> String {
     let one = |m: &Matrix| format!("({}, {}) strides ({}, {})", m.rows, m.cols, m.row_stride, m.col_stride);
     format!("{} × {} → {}", one(a), one(b), one(c))
@@ -114,7 +114,7 @@ pub(super) fn describe(a: &Matrix, b: &Matrix, c: &Matrix) -> String {
 mod tests {
     use super::*;
 
-    /// What cuBLASLt does with the layouts, on small integers.
+    /// Computes what cuBLASLt does with the layouts, on small integers.
     fn multiply(layouts: &Layouts, first: &[i64], second: &[i64], out: &mut [i64]) {
         let at = |l: &Layout, data: &[i64], row: u64, col: u64| {
             let (row, col) = if l.transpose { (col, row) } else { (row, col) };
@@ -134,8 +134,8 @@ mod tests {
         (row as i64 * matrix.row_stride + col as i64 * matrix.col_stride) as usize
     }
 
-    /// All ways to hold a matrix: row- and column-major, each with and without a gap.
-    fn ways(rows: u64, cols: u64) -> Vec<Matrix> {
+    /// Returns all layouts of a matrix: row- and column-major, each with and without a gap.
+    fn layouts_of(rows: u64, cols: u64) -> Vec<Matrix> {
         let row_major = |gap: i64| Matrix { row_stride: cols as i64 + gap, ..Matrix::row_major(rows, cols) };
         let col_major =
             |gap: i64| Matrix { row_stride: 1, col_stride: rows as i64 + gap, ..Matrix::row_major(rows, cols) };
@@ -143,11 +143,11 @@ mod tests {
     }
 
     #[test]
-    fn every_way_to_hold_the_operands_gives_the_product() {
+    fn every_layout_of_the_operands_gives_the_product() {
         for (m, k, n) in [(3, 4, 5), (1, 4, 5), (3, 1, 5), (3, 4, 1), (1, 1, 4), (4, 1, 1), (1, 5, 1), (1, 1, 1)] {
-            for a in ways(m, k) {
-                for b in ways(k, n) {
-                    for c in ways(m, n) {
+            for a in layouts_of(m, k) {
+                for b in layouts_of(k, n) {
+                    for c in layouts_of(m, n) {
                         check(&a, &b, &c);
                     }
                 }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_held_is_refused_with_the_shapes() {
+    fn unsupported_layouts_are_refused_with_the_shapes() {
         let good = Matrix::row_major(4, 4);
         let strided = Matrix { row_stride: 8, col_stride: 2, ..good };
         let repeated = Matrix { row_stride: 0, ..good };

@@ -1,4 +1,4 @@
-//! Matrix products by cuBLASLt, with the choice of kernel cached for each problem.
+//! Matrix products by cuBLASLt. The chosen kernel is cached for each problem.
 
 mod layout;
 mod plan;
@@ -19,10 +19,11 @@ pub use layout::Matrix;
 use layout::{Layouts, describe, layouts};
 use plan::Plan;
 
-/// Plans kept; the one used longest ago goes first.
-const MOST_PLANS: usize = 512;
+/// The largest number of cached plans. The least recently used one is evicted first.
+const MAX_PLANS: usize = 512;
 
-/// The workspace that lets cuBLASLt choose freely on Hopper and later; less works, with fewer kernels to choose from.
+/// The workspace in bytes with which cuBLASLt can use all of its kernels on Hopper and later. With less, it has fewer
+/// to choose from.
 pub const WORKSPACE_BYTES: usize = 32 << 20;
 
 /// Element types. Products of `F16` and `Bf16` are summed in float32.
@@ -54,7 +55,7 @@ impl MatmulType {
         }
     }
 
-    /// The type of alpha and beta.
+    /// Returns the type of alpha and beta.
     fn scale_type(self) -> DataType {
         match self {
             MatmulType::F16 | MatmulType::Bf16 | MatmulType::F32 => DataType::CUDA_R_32F,
@@ -71,7 +72,7 @@ impl MatmulType {
         }
     }
 
-    /// A factor (real, imaginary) as the library reads it.
+    /// Returns a factor (real, imaginary) as the library reads it.
     fn scale(self, factor: [f64; 2]) -> [u8; 16] {
         let mut bytes = [0; 16];
         match self.scale_type() {
@@ -89,14 +90,14 @@ impl MatmulType {
     }
 }
 
-/// What is done to the product before it is stored. Not for `F64`, `C64`, `C128`; a bias has one value for each
-/// column of the result, of the result's type, and needs a row-major result.
+/// An operation on the product before it is stored. Not supported for `F64`, `C64` and `C128`. A bias has one value for
+/// each column of the result, of the result's type, and requires a row-major result.
 ///
-/// The maximum of `Relu` and `ReluBias` loses NaN in some kernels (seen on an H200 with cuBLASLt 13.1: float32
-/// 2048×64×2048, float16 33×100×65), so it is not NumPy's; bias and `beta` keep it in all that were tried.
+/// `Relu` and `ReluBias` lose NaN in some kernels (seen on an H200 with cuBLASLt 13.1: float32 2048×64×2048, float16
+/// 33×100×65), so they differ from NumPy's maximum. Bias and `beta` kept NaN in all kernels that were tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Epilogue {
-    /// Nothing.
+    /// No operation.
     #[default]
     None,
     /// max(x, 0)
@@ -112,7 +113,7 @@ pub enum Epilogue {
 }
 
 impl Epilogue {
-    /// Whether `Operands::bias` is read.
+    /// Returns true if `Operands::bias` is read.
     #[must_use]
     pub fn has_bias(self) -> bool {
         matches!(self, Epilogue::Bias | Epilogue::ReluBias | Epilogue::GeluBias)
@@ -124,7 +125,7 @@ impl Epilogue {
 pub struct Matmul {
     /// The type of `a` and `b`.
     pub dtype: MatmulType,
-    /// The type of `c`: `dtype`, or `F32` where that is `F16` or `Bf16`.
+    /// The type of `c`: `dtype`, or `F32` if that is `F16` or `Bf16`.
     pub out_dtype: MatmulType,
     /// The first operand, m × k.
     pub a: Matrix,
@@ -134,18 +135,18 @@ pub struct Matmul {
     pub c: Matrix,
     /// Matrices in the batch.
     pub batch: u32,
-    /// Factor of the product (real, imaginary); some kernels read no operands where it is 0.
+    /// Factor of the product (real, imaginary). If it is 0, some kernels do not read the operands.
     pub alpha: [f64; 2],
-    /// Factor of the addend; 0 does not read it.
+    /// Factor of the addend. If it is 0, the addend is not read.
     pub beta: [f64; 2],
-    /// Lets float32 products round their inputs to TF32.
+    /// Allows float32 products to round their inputs to TF32.
     pub tf32: bool,
-    /// What is done before the result is stored.
+    /// The operation before the result is stored.
     pub epilogue: Epilogue,
 }
 
 impl Matmul {
-    /// A plain product of row-major matrices without gaps.
+    /// Returns a product of row-major matrices without gaps, with no epilogue.
     #[must_use]
     pub fn row_major(dtype: MatmulType, m: u64, k: u64, n: u64) -> Self {
         Matmul {
@@ -169,7 +170,7 @@ impl Matmul {
     }
 }
 
-/// Where the data is.
+/// The addresses of the operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operands {
     /// The first operand.
@@ -178,13 +179,14 @@ pub struct Operands {
     pub b: DevPtr,
     /// The result.
     pub c: DevPtr,
-    /// What `beta` multiplies, laid out as the result: the result itself, or no part of it.
+    /// The addend that `beta` multiplies, with the layout of the result. It is the result itself or does not overlap
+    /// it.
     pub addend: DevPtr,
-    /// The bias, where the epilogue has one; else null.
+    /// The bias if the epilogue has one, else null.
     pub bias: DevPtr,
 }
 
-/// Scratch memory for the calls of one stream.
+/// Workspace for the calls of one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Workspace {
     /// A multiple of 256.
@@ -193,7 +195,7 @@ pub struct Workspace {
     pub bytes: usize,
 }
 
-/// Everything that the choice of a kernel depends on.
+/// All parameters that the choice of a kernel depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct PlanKey {
     dtype: MatmulType,
@@ -202,7 +204,7 @@ struct PlanKey {
     batch: u32,
     tf32: bool,
     epilogue: Epilogue,
-    /// Of first, second and out: kernels with wide loads need aligned addresses.
+    /// The alignment of first, second and out in bytes: kernels with wide loads need aligned addresses.
     alignment: [u32; 3],
     workspace: usize,
 }
@@ -229,17 +231,17 @@ fn check(api: &CublasLtApi, call: &'static str, what: &dyn Fn() -> String, statu
     Err(CudaError::Library { call, status, what: what() })
 }
 
-/// cuBLASLt in one context. Calls are one at a time (`&mut self`).
+/// cuBLASLt in one context. Its functions are called one at a time (`&mut self`).
 #[derive(Debug)]
 pub struct CublasLt {
     handle: cublasLtHandle_t,
     context: &'static Context,
     plans: HashMap<PlanKey, (u64, Plan)>,
-    /// Counts calls: the age of a plan's last use.
+    /// The number of calls so far, by which the last use of a plan is dated.
     clock: u64,
 }
 
-// SAFETY: the handle may be used from any thread, and `&mut self` keeps threads apart.
+// SAFETY: the handle may be used from any thread, and `&mut self` excludes concurrent use.
 unsafe impl Send for CublasLt {}
 
 impl CublasLt {
@@ -256,15 +258,15 @@ impl CublasLt {
         Ok(CublasLt { handle, context, plans: HashMap::new(), clock: 0 })
     }
 
-    /// Submits a product. An empty result is no work; an empty sum (k = 0) is the caller's to fill.
+    /// Submits a product. An empty result needs no work; the caller must fill the result of an empty sum (k = 0).
     ///
     /// # Errors
-    /// `Unsupported` where strides or epilogue are not for cuBLASLt, so that the caller can copy or compose; else the
-    /// library's failure.
+    /// `Unsupported` if cuBLASLt does not support the strides or the epilogue, so that the caller can copy or use
+    /// several operations. Otherwise the library's own error.
     ///
     /// # Safety
-    /// Operands and workspace must be live allocations of the given shapes, and the result overlap none of the others
-    /// but an addend that is the result itself. The addend may be null where `beta` is 0.
+    /// Operands and workspace must be live allocations of the given shapes. The result must not overlap the others,
+    /// except an addend that is the result itself. The addend may be null if `beta` is 0.
     pub unsafe fn matmul(
         &mut self,
         problem: &Matmul,
@@ -277,14 +279,14 @@ impl CublasLt {
             return Ok(());
         }
         if a.cols == 0 {
-            return Err(CudaError::Unsupported(format!("[matmul] an empty sum: {}", problem.describe())));
+            return Err(CudaError::Unsupported(format!("[matmul] the sum over k is empty: {}", problem.describe())));
         }
         let layouts = layouts(a, b, c)?;
         if problem.epilogue.has_bias() && !layouts.swapped {
             return Err(CudaError::Unsupported("[matmul] a bias needs a row-major result".into()));
         }
         let (first, second) = if layouts.swapped { (operands.b, operands.a) } else { (operands.a, operands.b) };
-        // Kernels read addend and bias as widely as they write the result.
+        // Kernels read addend and bias with accesses as wide as those that write the result.
         let addend = if problem.beta == [0.0; 2] { operands.c } else { operands.addend };
         let bias = if problem.epilogue.has_bias() { operands.bias } else { operands.c };
         let out = [operands.c, addend, bias].map(alignment).into_iter().min().unwrap_or(1);
@@ -303,12 +305,12 @@ impl CublasLt {
         let what: &dyn Fn() -> String = &|| problem.describe();
         self.clock += 1;
         if !self.plans.contains_key(&key) {
-            self.make_room();
+            self.evict();
             let plan = Plan::new(api, self.handle, &key, operands.bias, what)?;
             self.plans.insert(key, (self.clock, plan));
         }
         let Some((last_use, plan)) = self.plans.get_mut(&key) else {
-            return Err(CudaError::Unsupported("[matmul] a plan vanished".into()));
+            return Err(CudaError::Unsupported("[matmul] internal error: the plan is missing".into()));
         };
         *last_use = self.clock;
         if problem.epilogue.has_bias() {
@@ -317,8 +319,8 @@ impl CublasLt {
         let alpha = Aligned(dtype.scale(problem.alpha));
         let beta = Aligned(dtype.scale(problem.beta));
         let pointer = |address: DevPtr| address.0 as *mut c_void;
-        // SAFETY: the caller vouches for the memory; the descriptors were made for these shapes; the factors are in
-        // host memory and read before the call returns; the driver's and the runtime's stream handles are the same.
+        // SAFETY: the caller vouches for the memory. The descriptors were created for these shapes. The factors are in
+        // host memory and read before the call returns. The driver's and the runtime's stream handles are the same.
         unsafe {
             call!(
                 api,
@@ -345,14 +347,14 @@ impl CublasLt {
         }
     }
 
-    /// How many plans are cached.
-    #[must_use]
-    pub fn plan_count(&self) -> usize {
+    /// Returns the number of cached plans.
+    #[cfg(test)]
+    pub(crate) fn plan_count(&self) -> usize {
         self.plans.len()
     }
 
-    fn make_room(&mut self) {
-        if self.plans.len() < MOST_PLANS {
+    fn evict(&mut self) {
+        if self.plans.len() < MAX_PLANS {
             return;
         }
         let oldest = self.plans.iter().min_by_key(|(_, (last_use, _))| *last_use).map(|(key, _)| *key);
@@ -368,7 +370,7 @@ impl Drop for CublasLt {
         if is_started()
             && let Ok(api) = sys::cublaslt()
         {
-            // SAFETY: the handle is ours.
+            // SAFETY: the handle is owned by this value.
             let _at_worst_leaked = unsafe { call!(api, &String::new, cublasLtDestroy(self.handle)) };
         }
     }
@@ -377,7 +379,7 @@ impl Drop for CublasLt {
 #[repr(align(16))]
 struct Aligned([u8; 16]);
 
-/// What an address is a multiple of, up to 256.
+/// Returns the largest power of two up to 256 that divides an address.
 fn alignment(address: DevPtr) -> u32 {
     1 << address.0.trailing_zeros().min(8)
 }
@@ -395,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn float32_is_full_float32_unless_asked() {
+    fn float32_has_full_precision_unless_tf32_is_allowed() {
         assert_eq!(MatmulType::F32.compute_type(false), Compute::CUBLAS_COMPUTE_32F);
         assert_eq!(MatmulType::F32.compute_type(true), Compute::CUBLAS_COMPUTE_32F_FAST_TF32);
         assert_eq!(MatmulType::F64.compute_type(true), Compute::CUBLAS_COMPUTE_64F);

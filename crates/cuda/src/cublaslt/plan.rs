@@ -1,4 +1,4 @@
-//! The library's descriptors for one problem and the kernel that it chose.
+//! The library's descriptors of one problem, and the kernel that it chose.
 
 use std::ffi::c_void;
 
@@ -15,10 +15,10 @@ use super::{Epilogue, PlanKey, call, check};
 use crate::driver::{DevPtr, missing_symbol};
 use crate::error::{CudaError, Result};
 
-/// Describes the problem, for errors.
-type What<'a> = &'a dyn Fn() -> String;
+/// Describes the problem in errors.
+type Describe<'a> = &'a dyn Fn() -> String;
 
-/// An owned descriptor: three kinds that differ in nothing but their functions.
+/// Defines an owned descriptor. Its three kinds differ only in their functions.
 macro_rules! descriptor {
     ($name:ident, $raw:ty, $destroy:ident) => {
         #[derive(Debug)]
@@ -26,7 +26,7 @@ macro_rules! descriptor {
             pub(super) raw: $raw,
         }
 
-        // SAFETY: a descriptor is plain host memory of the library; its owner keeps threads apart.
+        // SAFETY: a descriptor is plain host memory of the library, and its owner excludes concurrent use.
         unsafe impl Send for $name {}
 
         impl Drop for $name {
@@ -34,7 +34,7 @@ macro_rules! descriptor {
                 if let Ok(api) = sys::cublaslt()
                     && let Ok(destroy) = &api.$destroy
                 {
-                    // SAFETY: the descriptor is ours and destroyed once.
+                    // SAFETY: the descriptor is owned by this value and destroyed once.
                     let _at_worst_leaked = unsafe { destroy(self.raw) };
                 }
             }
@@ -46,7 +46,7 @@ descriptor!(Desc, cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy);
 descriptor!(MatrixLayout, cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy);
 descriptor!(Preference, cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy);
 
-/// All that a call of `cublasLtMatmul` needs beside addresses and factors.
+/// The arguments of `cublasLtMatmul` besides addresses and factors.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) desc: Desc,
@@ -62,7 +62,7 @@ impl Plan {
         handle: cublasLtHandle_t,
         key: &PlanKey,
         bias: DevPtr,
-        what: What<'_>,
+        what: Describe<'_>,
     ) -> Result<Plan> {
         let desc = Desc::new(api, key, what)?;
         if key.epilogue.has_bias() {
@@ -79,7 +79,7 @@ impl Plan {
         // SAFETY: a plain C struct of numbers, for which zero is a value.
         let mut best: cublasLtMatmulHeuristicResult_t = unsafe { std::mem::zeroed() };
         let mut found = 0;
-        // SAFETY: all descriptors were made above; there is room for the one result asked for.
+        // SAFETY: all descriptors were created above; `best` has room for the one requested result.
         let status = unsafe {
             heuristic(
                 handle,
@@ -104,13 +104,13 @@ impl Plan {
         Ok(Plan { desc, first, second, out, algo: best.algo })
     }
 
-    pub(super) fn set_bias(&mut self, api: &CublasLtApi, bias: DevPtr, what: What<'_>) -> Result<()> {
+    pub(super) fn set_bias(&mut self, api: &CublasLtApi, bias: DevPtr, what: Describe<'_>) -> Result<()> {
         self.desc.set(api, DescAttribute::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias.0, what)
     }
 }
 
 impl Desc {
-    fn new(api: &CublasLtApi, key: &PlanKey, what: What<'_>) -> Result<Desc> {
+    fn new(api: &CublasLtApi, key: &PlanKey, what: Describe<'_>) -> Result<Desc> {
         let mut raw: cublasLtMatmulDesc_t = std::ptr::null_mut();
         let (compute, scale) = (key.dtype.compute_type(key.tf32), key.dtype.scale_type());
         // SAFETY: the call writes one descriptor.
@@ -133,10 +133,10 @@ impl Desc {
         Ok(desc)
     }
 
-    /// `T` must be the attribute's type in C.
-    fn set<T>(&self, api: &CublasLtApi, attribute: DescAttribute, value: &T, what: What<'_>) -> Result<()> {
+    /// Sets an attribute. `T` must be its type in C.
+    fn set<T>(&self, api: &CublasLtApi, attribute: DescAttribute, value: &T, what: Describe<'_>) -> Result<()> {
         let bytes = std::ptr::from_ref(value).cast::<c_void>();
-        // SAFETY: the library copies as many bytes as the value has, and refuses another size than the attribute's.
+        // SAFETY: the library copies the bytes of the value, and refuses a size that is not the attribute's.
         unsafe { call!(api, what, cublasLtMatmulDescSetAttribute(self.raw, attribute, bytes, size_of::<T>())) }
     }
 }
@@ -147,7 +147,7 @@ impl MatrixLayout {
         data_type: cudaDataType_t,
         layout: &Layout,
         batch: u32,
-        what: What<'_>,
+        what: Describe<'_>,
     ) -> Result<MatrixLayout> {
         let mut raw: cublasLtMatrixLayout_t = std::ptr::null_mut();
         let Layout { rows, cols, leading, .. } = *layout;
@@ -157,7 +157,7 @@ impl MatrixLayout {
         if batch > 1 {
             let count = i32::try_from(batch).unwrap_or(i32::MAX);
             let set = |attribute: LayoutAttribute, value: *const c_void, bytes: usize| {
-                // SAFETY: the library copies as many bytes as the value has.
+                // SAFETY: the library copies the bytes of the value.
                 unsafe { call!(api, what, cublasLtMatrixLayoutSetAttribute(raw, attribute, value, bytes)) }
             };
             set(LayoutAttribute::CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, (&raw const count).cast(), 4)?;
@@ -169,13 +169,13 @@ impl MatrixLayout {
 }
 
 impl Preference {
-    fn new(api: &CublasLtApi, key: &PlanKey, what: What<'_>) -> Result<Preference> {
+    fn new(api: &CublasLtApi, key: &PlanKey, what: Describe<'_>) -> Result<Preference> {
         let mut raw: cublasLtMatmulPreference_t = std::ptr::null_mut();
         // SAFETY: the call writes one descriptor.
         unsafe { call!(api, what, cublasLtMatmulPreferenceCreate(&raw mut raw)) }?;
         let result = Preference { raw };
         let set = |attribute: PreferenceAttribute, value: *const c_void, bytes: usize| {
-            // SAFETY: the library copies as many bytes as the value has.
+            // SAFETY: the library copies the bytes of the value.
             unsafe { call!(api, what, cublasLtMatmulPreferenceSetAttribute(raw, attribute, value, bytes)) }
         };
         let workspace = key.workspace as u64;

@@ -1,5 +1,5 @@
-//! Attention by cuDNN: its engines for graphs of products around a softmax keep no scores in memory (T. Dao et al.,
-//! "FlashAttention", 2022).
+//! Attention by cuDNN. Its engines for graphs of products around a softmax do not store the scores in memory (T. Dao et
+//! al., "FlashAttention", 2022).
 
 use cuprous_core::DType;
 use cuprous_core::attention::{Attention, Part};
@@ -7,31 +7,31 @@ use cuprous_cuda_sys as sys;
 use sys::cudnn::{cudnnDataType_t, cudnnPointwiseMode_t as P, cudnnReduceTensorOp_t as R};
 
 use super::graph::{self, Graph, Id};
-use super::{Cudnn, KEPT, data_type};
+use super::{Cudnn, MAX_CACHED_PLANS, data_type};
 use crate::driver::{DevPtr, Stream};
 use crate::error::{CudaError, Result};
 
 const F32: cudnnDataType_t = cudnnDataType_t::CUDNN_DATA_FLOAT;
 
-/// The tensors that a run names.
-struct Ways {
+/// The tensors in memory, whose addresses each run binds.
+struct Bindings {
     parts: [Id; 3],
     outputs: Id,
-    sums: Option<Id>,
-    /// Of the way back: the gradient of the outputs, those of the parts, and a float32 for each row of Q.
-    back: Option<(Id, [Id; 3], Id)>,
+    logsumexp: Option<Id>,
+    /// For the backward pass: the gradient of the outputs, those of the parts, and the row sums of dO · O in float32.
+    backward: Option<(Id, [Id; 3], Id)>,
 }
 
-/// One direction, ready to run.
+/// One pass, ready to run.
 pub(super) struct Plan {
     plan: graph::Plan,
-    ways: Ways,
+    bindings: Bindings,
 }
 
-/// Both directions; the second where it is wanted.
+/// The plans of both passes; the backward pass only for training.
 pub(super) struct Plans {
     forward: Plan,
-    back: Option<Plan>,
+    backward: Option<Plan>,
 }
 
 fn strides(part: Part) -> [i64; 4] {
@@ -39,27 +39,31 @@ fn strides(part: Part) -> [i64; 4] {
     [batch, head, row, 1]
 }
 
-/// With rows and features exchanged.
-fn turned<T: Copy>([a, b, c, d]: [T; 4]) -> [T; 4] {
+/// Exchanges the last two axes.
+fn transposed<T: Copy>([a, b, c, d]: [T; 4]) -> [T; 4] {
     [a, b, d, c]
 }
 
-/// The scores, scaled and with what is not seen at minus infinity.
+/// Adds the scaled scores, Q · Kᵀ.
 fn scores(g: &mut Graph, of: &Attention, q: Id, k: Id) -> Id {
     let extents = [of.batch, of.heads, of.queries, of.keys];
-    let product = g.between(&extents, F32);
+    let product = g.virtual_tensor(&extents, F32);
     g.matmul(q, k, product);
-    let factor = g.number(f32::from_bits(of.scale));
-    g.mapped(P::CUDNN_POINTWISE_MUL, &[product, factor], &extents)
+    let factor = g.constant(f32::from_bits(of.scale));
+    g.pointwise_virtual(P::CUDNN_POINTWISE_MUL, &[product, factor], &extents)
 }
 
-/// The operands, with K (and V, for the way back) turned, as products take them.
-fn operands(g: &mut Graph, of: &Attention, turn: [bool; 3]) -> [Id; 3] {
+/// Adds Q, K and V, transposed where `transpose` says so: K, and in the backward pass V too.
+fn operands(g: &mut Graph, of: &Attention, transpose: [bool; 3]) -> [Id; 3] {
     let dtype = data_type(of.dtype).expect("only such attention is planned");
     let extents = of.extents();
     [0, 1, 2].map(|k| {
         let (extents, strides) = (extents[k], strides(of.parts[k]));
-        if turn[k] { g.memory(&turned(extents), &turned(strides), dtype) } else { g.memory(&extents, &strides, dtype) }
+        if transpose[k] {
+            g.memory(&transposed(extents), &transposed(strides), dtype)
+        } else {
+            g.memory(&extents, &strides, dtype)
+        }
     })
 }
 
@@ -69,7 +73,7 @@ fn outputs(g: &mut Graph, of: &Attention) -> Id {
     g.memory(&extents, &[batch, head, row, 1], dtype)
 }
 
-fn forward(of: &Attention) -> (Graph, Ways) {
+fn forward(of: &Attention) -> (Graph, Bindings) {
     let mut graph = Graph::default();
     let g = &mut graph;
     let dtype = data_type(of.dtype).expect("only such attention is planned");
@@ -81,25 +85,25 @@ fn forward(of: &Attention) -> (Graph, Ways) {
     if of.causal {
         score = g.lower_triangle(score);
     }
-    let top = g.between(&rows, F32);
-    g.reduce(R::CUDNN_REDUCE_TENSOR_MAX, score, top);
-    let centred = g.mapped(P::CUDNN_POINTWISE_SUB, &[score, top], &all);
-    let powers = g.mapped(P::CUDNN_POINTWISE_EXP, &[centred], &all);
-    let total = g.between(&rows, F32);
-    g.reduce(R::CUDNN_REDUCE_TENSOR_ADD, powers, total);
-    let sums = of.training.then(|| {
-        let log = g.mapped(P::CUDNN_POINTWISE_LOG, &[total], &rows);
-        let sums = g.memory(&rows, &graph::dense(&rows), F32);
-        g.pointwise(P::CUDNN_POINTWISE_ADD, &[top, log], sums);
-        sums
+    let row_max = g.virtual_tensor(&rows, F32);
+    g.reduce(R::CUDNN_REDUCE_TENSOR_MAX, score, row_max);
+    let centred = g.pointwise_virtual(P::CUDNN_POINTWISE_SUB, &[score, row_max], &all);
+    let exponentials = g.pointwise_virtual(P::CUDNN_POINTWISE_EXP, &[centred], &all);
+    let total = g.virtual_tensor(&rows, F32);
+    g.reduce(R::CUDNN_REDUCE_TENSOR_ADD, exponentials, total);
+    let logsumexp = of.training.then(|| {
+        let log = g.pointwise_virtual(P::CUDNN_POINTWISE_LOG, &[total], &rows);
+        let logsumexp = g.memory(&rows, &graph::dense(&rows), F32);
+        g.pointwise(P::CUDNN_POINTWISE_ADD, &[row_max, log], logsumexp);
+        logsumexp
     });
-    let weights = g.between(&all, dtype);
-    g.pointwise(P::CUDNN_POINTWISE_DIV, &[powers, total], weights);
+    let weights = g.virtual_tensor(&all, dtype);
+    g.pointwise(P::CUDNN_POINTWISE_DIV, &[exponentials, total], weights);
     g.matmul(weights, v, outputs);
-    (graph, Ways { parts: [q, k, v], outputs, sums, back: None })
+    (graph, Bindings { parts: [q, k, v], outputs, logsumexp, backward: None })
 }
 
-fn backward(of: &Attention) -> (Graph, Ways) {
+fn backward(of: &Attention) -> (Graph, Bindings) {
     let mut graph = Graph::default();
     let g = &mut graph;
     let dtype = data_type(of.dtype).expect("only such attention is planned");
@@ -110,50 +114,58 @@ fn backward(of: &Attention) -> (Graph, Ways) {
     let grads = [0, 1, 2].map(|k| g.memory(&extents[k], &strides(gradients[k]), dtype));
     let all = [of.batch, of.heads, of.queries, of.keys];
     let rows = [of.batch, of.heads, of.queries, 1];
-    let sums = g.memory(&rows, &graph::dense(&rows), F32);
-    // For each row of Q, the sum of what its softmax gives times its gradient.
-    let products = g.mapped(P::CUDNN_POINTWISE_MUL, &[dout, out], &extents[3]);
-    let reduced = g.between(&rows, F32);
+    let logsumexp = g.memory(&rows, &graph::dense(&rows), F32);
+    // The sum of dO · O for each row of Q, as the gradient of the softmax needs it.
+    let products = g.pointwise_virtual(P::CUDNN_POINTWISE_MUL, &[dout, out], &extents[3]);
+    let reduced = g.virtual_tensor(&rows, F32);
     g.reduce(R::CUDNN_REDUCE_TENSOR_ADD, products, reduced);
-    let along = g.memory(&rows, &graph::dense(&rows), F32);
-    let one = g.number(1.0);
-    g.pointwise(P::CUDNN_POINTWISE_MUL, &[reduced, one], along);
-    // The softmax again, and V's gradient.
+    let row_sums = g.memory(&rows, &graph::dense(&rows), F32);
+    let one = g.constant(1.0);
+    g.pointwise(P::CUDNN_POINTWISE_MUL, &[reduced, one], row_sums);
+    // Recomputes the softmax; then the gradient of V.
     let scaled = scores(g, of, q, k);
-    let mut centred = g.mapped(P::CUDNN_POINTWISE_SUB, &[scaled, sums], &all);
+    let mut centred = g.pointwise_virtual(P::CUDNN_POINTWISE_SUB, &[scaled, logsumexp], &all);
     if of.causal {
         centred = g.lower_triangle(centred);
     }
-    let weights = g.mapped(P::CUDNN_POINTWISE_EXP, &[centred], &all);
+    let weights = g.pointwise_virtual(P::CUDNN_POINTWISE_EXP, &[centred], &all);
     let across = [of.batch, of.heads, of.keys, of.queries];
     let [a, b, c, d] = [0, 1, 2, 3].map(|k| graph::dense(&all)[k]);
-    let columns = turned([a, b, c, d]);
-    let flipped = g.turned(&across, &columns, dtype);
+    let columns = transposed([a, b, c, d]);
+    let flipped = g.virtual_strided(&across, &columns, dtype);
     g.reshape(weights, flipped);
     g.matmul(flipped, dout, grads[2]);
-    // The scores' gradient, K's and Q's.
-    let dweights = g.between(&all, F32);
+    // The gradients of the scores, K and Q.
+    let dweights = g.virtual_tensor(&all, F32);
     g.matmul(dout, v, dweights);
-    let less = g.mapped(P::CUDNN_POINTWISE_SUB, &[dweights, along], &all);
-    let dsoftmax = g.mapped(P::CUDNN_POINTWISE_MUL, &[less, weights], &all);
-    let factor = g.number(f32::from_bits(of.scale));
-    let dscores = g.mapped(P::CUDNN_POINTWISE_MUL, &[dsoftmax, factor], &all);
-    let flipped = g.turned(&across, &columns, dtype);
+    let less = g.pointwise_virtual(P::CUDNN_POINTWISE_SUB, &[dweights, row_sums], &all);
+    let dsoftmax = g.pointwise_virtual(P::CUDNN_POINTWISE_MUL, &[less, weights], &all);
+    let factor = g.constant(f32::from_bits(of.scale));
+    let dscores = g.pointwise_virtual(P::CUDNN_POINTWISE_MUL, &[dsoftmax, factor], &all);
+    let flipped = g.virtual_strided(&across, &columns, dtype);
     g.reshape(dscores, flipped);
     g.matmul(flipped, q, grads[1]);
-    let straight = g.turned(&extents[1], &strides(of.parts[1]), dtype);
+    let straight = g.virtual_strided(&extents[1], &strides(of.parts[1]), dtype);
     g.reshape(k, straight);
-    // Written at once, not added up piece by piece: each run gives the same.
+    // Written by one product instead of accumulated in parts, so that every run gives the same bits.
     g.matmul(dscores, straight, grads[0]);
-    (graph, Ways { parts: [q, k, v], outputs: out, sums: Some(sums), back: Some((dout, grads, along)) })
+    (
+        graph,
+        Bindings {
+            parts: [q, k, v],
+            outputs: out,
+            logsumexp: Some(logsumexp),
+            backward: Some((dout, grads, row_sums)),
+        },
+    )
 }
 
-/// Features up to which the engines for training go, and by which they count.
+/// The largest number of features that the engines for training support, and the number that it must be a multiple of.
 const FEATURES: i64 = 128;
 const GRANULE: i64 = 8;
 
-/// Attention that the library may have an engine for.
-fn known(of: &Attention) -> bool {
+/// Returns true if the library may have an engine.
+fn is_supported(of: &Attention) -> bool {
     let whole = |n: i64| n % GRANULE == 0;
     let features = |n: i64| n > 0 && n <= FEATURES && whole(n);
     let aligned = |part: &Part| whole(part.start) && part.strides.iter().all(|&n| whole(n));
@@ -167,28 +179,28 @@ fn known(of: &Attention) -> bool {
 
 impl Cudnn {
     fn plan_attention(&mut self, of: &Attention) -> Result<Option<Plans>> {
-        if !known(of) {
+        if !is_supported(of) {
             return Ok(None);
         }
         self.context.make_current()?;
         let (api, handle) = (sys::cudnn()?, self.handle);
-        let plan = |(graph, ways): (Graph, Ways)| -> Result<Option<Plan>> {
-            // A library that knows no such graph has no engines for it.
+        let plan = |(graph, bindings): (Graph, Bindings)| -> Result<Option<Plan>> {
+            // A library that refuses the graph has no engines for it.
             let Ok(engines) = graph.engines(api, handle, of) else { return Ok(None) };
-            Ok(engines.first(of)?.map(|plan| Plan { plan, ways }))
+            Ok(engines.first(of)?.map(|plan| Plan { plan, bindings }))
         };
         let Some(forward) = plan(forward(of))? else { return Ok(None) };
-        let back = if of.training { plan(backward(of))? } else { None };
-        Ok((back.is_some() == of.training).then_some(Plans { forward, back }))
+        let backward = if of.training { plan(backward(of))? } else { None };
+        Ok((backward.is_some() == of.training).then_some(Plans { forward, backward }))
     }
 
-    /// Does the library have engines for it?
+    /// Returns true if the library has engines for both passes, or for the forward pass if not training.
     ///
     /// # Errors
-    /// The driver's.
-    pub(crate) fn attends(&mut self, of: &Attention) -> Result<bool> {
+    /// The driver fails.
+    pub(crate) fn supports_attention(&mut self, of: &Attention) -> Result<bool> {
         if !self.attentions.contains_key(of) {
-            if self.attentions.len() >= KEPT {
+            if self.attentions.len() >= MAX_CACHED_PLANS {
                 self.attentions.clear();
             }
             let plans = self.plan_attention(of)?;
@@ -197,54 +209,54 @@ impl Cudnn {
         Ok(self.attentions[of].is_some())
     }
 
-    fn attention(&mut self, of: &Attention, back: bool) -> Result<&Plan> {
-        self.attends(of)?;
+    fn attention(&mut self, of: &Attention, backward: bool) -> Result<&Plan> {
+        self.supports_attention(of)?;
         let plans = self.attentions.get(of).and_then(Option::as_ref);
-        let plan = plans.and_then(|plans| if back { plans.back.as_ref() } else { Some(&plans.forward) });
-        plan.ok_or_else(|| CudaError::Unsupported(format!("cuDNN does not do attention of {of}")))
+        let plan = plans.and_then(|plans| if backward { plans.backward.as_ref() } else { Some(&plans.forward) });
+        plan.ok_or_else(|| CudaError::Unsupported(format!("cuDNN does not support attention of {of}")))
     }
 
-    /// Bytes of workspace of one direction.
+    /// Returns the bytes of workspace of one pass. In the backward pass they include the row sums.
     ///
     /// # Errors
     /// The library has no engine for it.
-    pub(crate) fn attention_workspace(&mut self, of: &Attention, back: bool) -> Result<usize> {
-        let plan = self.attention(of, back)?;
-        let rows = if back { (of.batch * of.heads * of.queries) as usize * size_of::<f32>() } else { 0 };
+    pub(crate) fn attention_workspace(&mut self, of: &Attention, backward: bool) -> Result<usize> {
+        let plan = self.attention(of, backward)?;
+        let rows = if backward { (of.batch * of.heads * of.queries) as usize * size_of::<f32>() } else { 0 };
         Ok(plan.plan.workspace.next_multiple_of(256) + rows)
     }
 
-    /// Submits attention: from `operand` to `result`, or with a `gradient` of the outputs and where those of the operand go
-    /// the way back.
+    /// Submits the forward pass, from `operand` to `result`, or the backward pass, given the gradient of the outputs
+    /// and where to store that of the operand.
     ///
     /// # Errors
-    /// The library's failure.
+    /// The library fails.
     ///
     /// # Safety
-    /// All are live allocations of the sizes that `of` tells, and so is the workspace.
-    pub(crate) unsafe fn attend(
+    /// All addresses must be live allocations of the sizes of `of`, and so must the workspace.
+    pub(crate) unsafe fn run_attention(
         &mut self,
         of: &Attention,
         operand: DevPtr,
         result: DevPtr,
-        back: Option<[DevPtr; 2]>,
+        backward: Option<[DevPtr; 2]>,
         workspace: DevPtr,
         stream: &Stream,
     ) -> Result<()> {
         self.context.make_current()?;
         self.set_stream(stream, of)?;
         let handle = self.handle;
-        let Plan { plan, ways } = self.attention(of, back.is_some())?;
+        let Plan { plan, bindings } = self.attention(of, backward.is_some())?;
         let at = |base: DevPtr, elements: i64| base.offset(elements * of.dtype.size() as i64);
         let mut tensors: Vec<(Id, DevPtr)> =
-            ways.parts.iter().zip(&of.parts).map(|(&id, part)| (id, at(operand, part.start))).collect();
-        tensors.push((ways.outputs, result));
-        tensors.extend(ways.sums.map(|id| (id, at(result, of.sums()))));
-        if let Some((back, [gradient, out])) = ways.back.as_ref().zip(back) {
-            let (dout, grads, along) = back;
+            bindings.parts.iter().zip(&of.parts).map(|(&id, part)| (id, at(operand, part.start))).collect();
+        tensors.push((bindings.outputs, result));
+        tensors.extend(bindings.logsumexp.map(|id| (id, at(result, of.sums()))));
+        if let Some((backward, [gradient, out])) = bindings.backward.as_ref().zip(backward) {
+            let (dout, grads, row_sums) = backward;
             tensors.push((*dout, gradient));
             tensors.extend(grads.iter().zip(of.gradients().0).map(|(&id, part)| (id, at(out, part.start))));
-            tensors.push((*along, workspace.offset(plan.workspace.next_multiple_of(256) as i64)));
+            tensors.push((*row_sums, workspace.offset(plan.workspace.next_multiple_of(256) as i64)));
         }
         // SAFETY: the caller vouches for the memory.
         unsafe { plan.run(handle, &tensors, workspace, of) }

@@ -9,14 +9,14 @@ use cuprous_cuda_sys as sys;
 use sys::cudnn::cudnnDataType_t;
 
 use super::graph::{self, Engines, Graph, Id, Product, Window, dense};
-use super::{Cudnn, KEPT, data_type};
+use super::{Cudnn, MAX_CACHED_PLANS, data_type};
 use crate::driver::{DevPtr, Stream};
 use crate::error::{CudaError, Result};
 
-/// Workspace above which an engine is not taken.
-const WORKSPACE: usize = 1 << 30;
+/// Engines that need more workspace, in bytes, are not used.
+const MAX_WORKSPACE: usize = 1 << 30;
 
-/// One of the products of a convolution, of contiguous operands.
+/// One of the products of a convolution: the output or a gradient. The operands are contiguous.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Convolution {
     pub(crate) part: Part,
@@ -25,28 +25,29 @@ pub(crate) struct Convolution {
 
 impl Convolution {
     /// Returns true if the library's interface can describe it: its padding is the same on both sides.
-    pub(crate) fn known(g: &Geometry) -> bool {
-        let even = |k: usize| {
+    pub(crate) fn is_supported(g: &Geometry) -> bool {
+        let symmetric = |k: usize| {
             let (n, p) = (g.input[k], g.before[k]);
             let room = n + 2 * p - (g.kernel[k] - 1) * g.dilation[k] - 1;
             p >= 0 && room >= 0 && room / g.stride[k] + 1 == g.output[k]
         };
         let rank = g.kernel.len();
-        (1..=3).contains(&rank) && (0..rank).all(even) && data_type(g.dtype).is_some()
+        (1..=3).contains(&rank) && (0..rank).all(symmetric) && data_type(g.dtype).is_some()
     }
 
-    /// Extents with two leading ones, of at least two spatial axes.
+    /// Returns extents of two leading and at least two spatial axes.
     fn extents(&self, first: i64, second: i64, rest: &[i64]) -> Vec<i64> {
         let padding = if rest.len() == 1 { &[1][..] } else { &[] };
         [first, second].iter().chain(padding).chain(rest).copied().collect()
     }
 
+    /// Returns values of at least two spatial axes; `filler` is that of the added axis.
     fn widths(&self, of: &[i64], filler: i64) -> Vec<i64> {
         let padding = if of.len() == 1 { vec![filler] } else { vec![] };
         padding.iter().chain(of).copied().collect()
     }
 
-    /// The product, and image, filter and output in it.
+    /// Returns the product as a graph, and its image, filter and output.
     fn graph(&self) -> (Graph, [Id; 3]) {
         let Convolution { part, geometry: g } = self;
         let dtype = data_type(g.dtype).expect("only such problems are planned");
@@ -79,7 +80,7 @@ impl Convolution {
         CudaError::Unsupported(format!("cuDNN has no engine for {self}"))
     }
 
-    /// The tensors of its graph in the order of operands and result.
+    /// Returns the tensors of its graph in the order of operands and result.
     fn in_order(&self, [image, filter, output]: [Id; 3]) -> [Id; 3] {
         match self.part {
             Part::Output => [image, filter, output],
@@ -107,13 +108,13 @@ impl fmt::Display for Convolution {
     }
 }
 
-/// A product, the engines that do it, and the one that is taken.
+/// A product, the engines that support it, and the selected one.
 pub(super) struct Plan {
     engines: Engines,
     tensors: [Id; 3],
-    /// Those that may be taken, the library's favourite first.
-    rivals: Vec<usize>,
-    taken: graph::Plan,
+    /// Engines that may be selected, the library's first choice first. Empty once measuring is finished.
+    candidates: Vec<usize>,
+    selected: graph::Plan,
 }
 
 impl Plan {
@@ -121,22 +122,22 @@ impl Plan {
         let (graph, tensors) = problem.graph();
         let engines = graph.engines(sys::cudnn()?, dnn.handle, problem)?;
         let exact = problem.geometry.dtype == DType::F32 && !problem.geometry.tf32;
-        let mut rivals = Vec::new();
+        let mut candidates = Vec::new();
         for k in 0..engines.len() {
             let traits = engines.traits(k)?;
-            if !(traits.varies || traits.compiles || exact && traits.rounds) {
-                rivals.push(k);
+            if !(traits.is_nondeterministic || traits.is_compiled_at_runtime || exact && traits.reduces_precision) {
+                candidates.push(k);
             }
         }
-        // Where no engine always gives the same, the first that works.
-        let others =
-            (0..engines.len()).filter(|&k| rivals.is_empty() && !engines.traits(k).is_ok_and(|t| exact && t.rounds));
-        let all: Vec<usize> = rivals.iter().copied().chain(others).collect();
-        let fits = |plan: &graph::Plan| plan.workspace <= WORKSPACE;
-        let taken = all.iter().find_map(|&k| engines.plan(k, problem).ok().filter(fits));
-        let taken = taken.ok_or_else(|| problem.unsupported())?;
+        // If no engine qualifies, the first one that works is used, but not one that reduces the precision.
+        let others = (0..engines.len())
+            .filter(|&k| candidates.is_empty() && !engines.traits(k).is_ok_and(|t| exact && t.reduces_precision));
+        let all: Vec<usize> = candidates.iter().copied().chain(others).collect();
+        let fits = |plan: &graph::Plan| plan.workspace <= MAX_WORKSPACE;
+        let selected = all.iter().find_map(|&k| engines.plan(k, problem).ok().filter(fits));
+        let selected = selected.ok_or_else(|| problem.unsupported())?;
         let tensors = problem.in_order(tensors);
-        Ok(Plan { engines, tensors, rivals, taken })
+        Ok(Plan { engines, tensors, candidates, selected })
     }
 }
 
@@ -145,11 +146,11 @@ impl Cudnn {
     fn plan(&mut self, problem: &Convolution) -> Result<Option<&mut Plan>> {
         if !self.convolutions.contains_key(problem) {
             self.context.make_current()?;
-            if self.convolutions.len() >= KEPT {
+            if self.convolutions.len() >= MAX_CACHED_PLANS {
                 self.convolutions.clear();
             }
             let plan = match Plan::new(self, problem) {
-                // There may be memory the next time.
+                // Not cached: there may be enough memory the next time.
                 Err(error) if error.is_out_of_memory() => return Err(error),
                 plan => plan.ok(),
             };
@@ -161,8 +162,8 @@ impl Cudnn {
     /// Returns true if the library has an engine for a product.
     ///
     /// # Errors
-    /// The driver's.
-    pub(crate) fn convolves(&mut self, problem: &Convolution) -> Result<bool> {
+    /// The driver fails.
+    pub(crate) fn supports_convolution(&mut self, problem: &Convolution) -> Result<bool> {
         Ok(self.plan(problem)?.is_some())
     }
 
@@ -170,51 +171,54 @@ impl Cudnn {
         self.plan(problem)?.ok_or_else(|| problem.unsupported())
     }
 
-    /// Bytes of workspace for a product.
+    /// Returns the bytes of workspace for a product.
     ///
     /// # Errors
     /// The library has no engine for it.
     pub(crate) fn workspace(&mut self, problem: &Convolution) -> Result<usize> {
-        Ok(self.convolution(problem)?.taken.workspace)
+        Ok(self.convolution(problem)?.selected.workspace)
     }
 
-    /// How many engines there are for a product to be measured.
+    /// Returns the number of engines to measure for a product.
     ///
     /// # Errors
-    /// As for `workspace`.
-    pub(crate) fn rivals(&mut self, problem: &Convolution) -> Result<usize> {
-        Ok(self.convolution(problem)?.rivals.len())
+    /// The library has no engine for it.
+    pub(crate) fn candidates(&mut self, problem: &Convolution) -> Result<usize> {
+        Ok(self.convolution(problem)?.candidates.len())
     }
 
-    /// Takes one of the rivals from now on; gives its workspace.
+    /// Selects one of the candidates and returns the bytes of its workspace.
     ///
     /// # Errors
-    /// The engine does not do it after all, or wants too much.
-    pub(crate) fn take(&mut self, problem: &Convolution, rival: usize) -> Result<usize> {
+    /// The engine turns out not to support the product, or needs too much workspace.
+    pub(crate) fn select(&mut self, problem: &Convolution, candidate: usize) -> Result<usize> {
         let plan = self.convolution(problem)?;
-        let Some(&engine) = plan.rivals.get(rival) else { return Ok(plan.taken.workspace) };
-        let taken = plan.engines.plan(engine, problem)?;
-        if taken.workspace > WORKSPACE {
-            return Err(CudaError::Unsupported(format!("an engine for {problem} wants {} bytes", taken.workspace)));
+        let Some(&engine) = plan.candidates.get(candidate) else { return Ok(plan.selected.workspace) };
+        let selected = plan.engines.plan(engine, problem)?;
+        if selected.workspace > MAX_WORKSPACE {
+            return Err(CudaError::Unsupported(format!(
+                "an engine for {problem} needs {} bytes of workspace",
+                selected.workspace
+            )));
         }
-        plan.taken = taken;
-        Ok(plan.taken.workspace)
+        plan.selected = selected;
+        Ok(plan.selected.workspace)
     }
 
-    /// Measures no more for a product.
-    pub(crate) fn settle(&mut self, problem: &Convolution) {
+    /// Keeps the selected engine for good.
+    pub(crate) fn finish_measuring(&mut self, problem: &Convolution) {
         if let Some(Some(plan)) = self.convolutions.get_mut(problem) {
-            plan.rivals.clear();
+            plan.candidates.clear();
         }
     }
 
     /// Submits a product of `a` and `b` to `out`.
     ///
     /// # Errors
-    /// The library's failure.
+    /// The library fails.
     ///
     /// # Safety
-    /// Operands and workspace are live allocations of the problem's sizes.
+    /// Operands and workspace must be live allocations of the problem's sizes.
     pub(crate) unsafe fn run(
         &mut self,
         problem: &Convolution,
@@ -228,7 +232,7 @@ impl Cudnn {
         let plan = self.convolution(problem)?;
         let tensors: Vec<(Id, DevPtr)> = plan.tensors.into_iter().zip([a, b, out]).collect();
         // SAFETY: the caller vouches for the memory.
-        unsafe { plan.taken.run(handle, &tensors, workspace, problem) }
+        unsafe { plan.selected.run(handle, &tensors, workspace, problem) }
     }
 }
 
@@ -255,10 +259,10 @@ mod tests {
     }
 
     #[test]
-    fn uneven_padding_is_left_to_others() {
-        assert!(Convolution::known(&geometry(0, 5)));
-        assert!(Convolution::known(&geometry(1, 7)));
-        assert!(!Convolution::known(&geometry(1, 8)));
+    fn asymmetric_padding_is_not_supported() {
+        assert!(Convolution::is_supported(&geometry(0, 5)));
+        assert!(Convolution::is_supported(&geometry(1, 7)));
+        assert!(!Convolution::is_supported(&geometry(1, 8)));
     }
 
     #[test]

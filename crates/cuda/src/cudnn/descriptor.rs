@@ -14,10 +14,10 @@ use sys::cudnn::{
 use super::call;
 use crate::error::Result;
 
-/// What attributes are made of.
+/// A type of values of attributes.
 ///
 /// # Safety
-/// The type has the size and the meaning that the library gives to `TYPE`.
+/// The type must have the size and the meaning that the library gives to `TYPE`.
 pub(super) unsafe trait Attribute: Copy {
     const TYPE: Type;
 }
@@ -34,7 +34,7 @@ pub(super) struct Address(pub(super) *const c_void);
 
 macro_rules! attributes {
     ($($of:ty: $kind:ident),* $(,)?) => { $(
-        // SAFETY: the library's header pairs them so.
+        // SAFETY: the library's header pairs these types.
         unsafe impl Attribute for $of {
             const TYPE: Type = Type::$kind;
         }
@@ -58,7 +58,7 @@ attributes! {
     cudnnBackendBehaviorNote_t: CUDNN_TYPE_BEHAVIOR_NOTE,
 }
 
-/// One of the library's descriptors; ours to destroy.
+/// One of the library's descriptors, destroyed when dropped.
 pub(super) struct Descriptor {
     api: &'static CudnnApi,
     raw: Raw,
@@ -72,12 +72,13 @@ impl Descriptor {
         Ok(Descriptor { api, raw: Raw(raw) })
     }
 
-    /// As the value of an attribute of another descriptor, which must not outlive this one's use.
+    /// Returns the handle, as the value of an attribute of another descriptor. This one must live as long as that is
+    /// used.
     pub(super) fn raw(&self) -> Raw {
         self.raw
     }
 
-    /// Sets an attribute; gives the descriptor back, so that attributes can be listed.
+    /// Sets an attribute. Returns the descriptor, so that calls can be chained.
     pub(super) fn set<T: Attribute>(self, name: Name, values: &[T]) -> Result<Descriptor> {
         let (count, at) = (values.len() as i64, values.as_ptr().cast::<c_void>());
         // SAFETY: `values` has `count` elements of the type; the library copies them.
@@ -85,20 +86,20 @@ impl Descriptor {
         Ok(self)
     }
 
-    /// Fills `room` with the first values of an attribute; gives how many there are.
-    pub(super) fn get<T: Attribute>(&self, name: Name, room: &mut [T]) -> Result<usize> {
-        let (most, at) = (room.len() as i64, room.as_mut_ptr().cast::<c_void>());
+    /// Fills `values` with the first values of an attribute and returns how many there are.
+    pub(super) fn get<T: Attribute>(&self, name: Name, values: &mut [T]) -> Result<usize> {
+        let (capacity, at) = (values.len() as i64, values.as_mut_ptr().cast::<c_void>());
         let mut count = 0i64;
-        // SAFETY: `room` has `most` elements of the type.
+        // SAFETY: `values` has `capacity` elements of the type.
         unsafe {
-            call!(self.api, None, cudnnBackendGetAttribute(self.raw.0, name, T::TYPE, most, &raw mut count, at))
+            call!(self.api, None, cudnnBackendGetAttribute(self.raw.0, name, T::TYPE, capacity, &raw mut count, at))
         }?;
         Ok(count as usize)
     }
 
-    /// Ends the making of it. `what` is for messages.
+    /// Finalizes the descriptor. `what` names the problem in messages.
     pub(super) fn finalize(self, what: Option<&dyn fmt::Display>) -> Result<Descriptor> {
-        // SAFETY: the descriptor is ours.
+        // SAFETY: the descriptor is owned by this value.
         unsafe { call!(self.api, what, cudnnBackendFinalize(self.raw.0)) }?;
         Ok(self)
     }
@@ -106,7 +107,7 @@ impl Descriptor {
     /// Submits a plan with the operands in `pack`.
     ///
     /// # Safety
-    /// This is a plan of the handle, and what `pack` points to is live and of the sizes that the plan was made for.
+    /// This must be a plan of the handle, and the memory that `pack` points to must be live and have the plan's sizes.
     pub(super) unsafe fn execute(
         &self,
         handle: cudnnHandle_t,
@@ -120,7 +121,7 @@ impl Descriptor {
 
 impl Drop for Descriptor {
     fn drop(&mut self) {
-        // SAFETY: the descriptor is ours.
+        // SAFETY: the descriptor is owned by this value.
         let _at_worst_leaked = unsafe { call!(self.api, None, cudnnBackendDestroyDescriptor(self.raw.0)) };
     }
 }

@@ -1,15 +1,15 @@
-//! Graphs of operations for cuDNN, the engines that do them, and their runs.
+//! Graphs of operations for cuDNN, the engines that support them, and their runs.
 //!
-//! A [`Graph`] is plain data. [`Graph::engines`] asks the library which of its engines do it, its favourite first;
-//! [`Engines::plan`] makes one of them ready to run.
+//! A [`Graph`] is plain data. [`Graph::engines`] queries the engines that support it, the library's first choice first.
+//! [`Engines::plan`] prepares one of them to run.
 
 use std::ffi::c_void;
 use std::fmt;
 
 use cuprous_cuda_sys as sys;
 use sys::cudnn::{
-    CudnnApi, cudnnBackendAttributeName_t as Name, cudnnBackendBehaviorNote_t as Way,
-    cudnnBackendDescriptorType_t as Kind, cudnnBackendHeurMode_t, cudnnBackendNumericalNote_t as Note,
+    CudnnApi, cudnnBackendAttributeName_t as Name, cudnnBackendBehaviorNote_t as Behavior,
+    cudnnBackendDescriptorType_t as Kind, cudnnBackendHeurMode_t, cudnnBackendNumericalNote_t as Origin,
     cudnnConvolutionMode_t, cudnnDataType_t, cudnnHandle_t, cudnnPointwiseMode_t, cudnnReduceTensorOp_t,
 };
 
@@ -17,7 +17,7 @@ use super::descriptor::{Address, Descriptor, Raw};
 use crate::driver::DevPtr;
 use crate::error::Result;
 
-/// A tensor of a graph, by number; the library knows it by one more.
+/// The index of a tensor in its graph. The library's id is greater by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Id(usize);
 
@@ -27,40 +27,40 @@ impl Id {
     }
 }
 
-/// Where a tensor is.
+/// Where a tensor is stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
-    /// In memory that each run names.
+enum Storage {
+    /// In memory, at an address that each run binds.
     Memory,
-    /// Nowhere: between two operations.
-    Between,
-    /// A number.
-    Number(f32),
+    /// Not stored: an intermediate value between two operations.
+    Virtual,
+    /// A constant.
+    Constant(f32),
 }
 
-/// Bytes by which the memory of tensors is aligned.
-const ALIGNED: i64 = 16;
+/// The alignment of the memory of tensors in bytes.
+const ALIGNMENT: i64 = 16;
 
 #[derive(Clone, Debug)]
 struct Tensor {
     extents: Vec<i64>,
     strides: Vec<i64>,
     dtype: cudnnDataType_t,
-    place: Place,
+    storage: Storage,
 }
 
-/// The axes of a convolution, all lists of one length.
+/// The parameters of a convolution for each spatial axis. All lists have the same length.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     pub(super) before: Vec<i64>,
     pub(super) after: Vec<i64>,
     pub(super) stride: Vec<i64>,
     pub(super) dilation: Vec<i64>,
-    /// The accumulator.
+    /// The type of the accumulator.
     pub(super) compute: cudnnDataType_t,
 }
 
-/// Which product of a convolution: operands in the order image, filter, output.
+/// The product of a convolution to compute. Operands are in the order image, filter, output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Product {
     Output,
@@ -86,7 +86,7 @@ pub(super) struct Graph {
 
 const F32: cudnnDataType_t = cudnnDataType_t::CUDNN_DATA_FLOAT;
 
-/// Strides of elements in the order of the axes.
+/// Returns the strides of a row-major tensor in elements.
 pub(super) fn dense(extents: &[i64]) -> Vec<i64> {
     let mut strides = vec![1; extents.len()];
     for k in (0..extents.len().saturating_sub(1)).rev() {
@@ -96,24 +96,24 @@ pub(super) fn dense(extents: &[i64]) -> Vec<i64> {
 }
 
 impl Graph {
-    fn tensor(&mut self, extents: &[i64], strides: &[i64], dtype: cudnnDataType_t, place: Place) -> Id {
-        self.tensors.push(Tensor { extents: extents.into(), strides: strides.into(), dtype, place });
+    fn tensor(&mut self, extents: &[i64], strides: &[i64], dtype: cudnnDataType_t, storage: Storage) -> Id {
+        self.tensors.push(Tensor { extents: extents.into(), strides: strides.into(), dtype, storage });
         Id(self.tensors.len() - 1)
     }
 
-    /// A tensor in memory.
+    /// Adds a tensor in memory.
     pub(super) fn memory(&mut self, extents: &[i64], strides: &[i64], dtype: cudnnDataType_t) -> Id {
-        self.tensor(extents, strides, dtype, Place::Memory)
+        self.tensor(extents, strides, dtype, Storage::Memory)
     }
 
-    /// A tensor between two operations.
-    pub(super) fn between(&mut self, extents: &[i64], dtype: cudnnDataType_t) -> Id {
-        self.tensor(extents, &dense(extents), dtype, Place::Between)
+    /// Adds a row-major virtual tensor: an intermediate value that is not stored.
+    pub(super) fn virtual_tensor(&mut self, extents: &[i64], dtype: cudnnDataType_t) -> Id {
+        self.tensor(extents, &dense(extents), dtype, Storage::Virtual)
     }
 
-    /// A number (float32) that meets every element of tensors of four axes.
-    pub(super) fn number(&mut self, value: f32) -> Id {
-        self.tensor(&[1; 4], &[1; 4], F32, Place::Number(value))
+    /// Adds a float32 constant, which broadcasts to tensors of four axes.
+    pub(super) fn constant(&mut self, value: f32) -> Id {
+        self.tensor(&[1; 4], &[1; 4], F32, Storage::Constant(value))
     }
 
     pub(super) fn matmul(&mut self, a: Id, b: Id, out: Id) {
@@ -124,33 +124,33 @@ impl Graph {
         self.ops.push(Op::Reduce { op, x, out });
     }
 
-    /// A function of each element, in float32.
+    /// Adds an elementwise function, computed in float32.
     pub(super) fn pointwise(&mut self, mode: cudnnPointwiseMode_t, ins: &[Id], out: Id) {
         self.map(mode, F32, ins, None, out);
     }
 
-    /// As [`Graph::pointwise`], of a new tensor of `extents` between operations.
-    pub(super) fn mapped(&mut self, mode: cudnnPointwiseMode_t, ins: &[Id], extents: &[i64]) -> Id {
-        let out = self.between(extents, F32);
+    /// Adds an elementwise function, computed in float32, whose result is a new virtual tensor.
+    pub(super) fn pointwise_virtual(&mut self, mode: cudnnPointwiseMode_t, ins: &[Id], extents: &[i64]) -> Id {
+        let out = self.virtual_tensor(extents, F32);
         self.pointwise(mode, ins, out);
         out
     }
 
-    /// Where the index along the last but one axis is no less than that along the last, `x`; elsewhere minus infinity.
+    /// Adds `x` with minus infinity above the diagonal of the last two axes.
     pub(super) fn lower_triangle(&mut self, x: Id) -> Id {
         use cudnnDataType_t as D;
         use cudnnPointwiseMode_t as P;
         let extents = self.tensors[x.0].extents.clone();
         let axes = extents.len() as i64;
         let [row, column] = [axes - 2, axes - 1].map(|axis| {
-            let index = self.between(&extents, D::CUDNN_DATA_INT32);
+            let index = self.virtual_tensor(&extents, D::CUDNN_DATA_INT32);
             self.map(P::CUDNN_POINTWISE_GEN_INDEX, F32, &[x], Some(axis), index);
             index
         });
-        let kept = self.between(&extents, D::CUDNN_DATA_BOOLEAN);
-        self.map(P::CUDNN_POINTWISE_CMP_GE, D::CUDNN_DATA_BOOLEAN, &[row, column], None, kept);
-        let nothing = self.number(f32::NEG_INFINITY);
-        self.mapped(P::CUDNN_POINTWISE_BINARY_SELECT, &[x, nothing, kept], &extents)
+        let mask = self.virtual_tensor(&extents, D::CUDNN_DATA_BOOLEAN);
+        self.map(P::CUDNN_POINTWISE_CMP_GE, D::CUDNN_DATA_BOOLEAN, &[row, column], None, mask);
+        let minus_infinity = self.constant(f32::NEG_INFINITY);
+        self.pointwise_virtual(P::CUDNN_POINTWISE_BINARY_SELECT, &[x, minus_infinity, mask], &extents)
     }
 
     fn map(&mut self, mode: cudnnPointwiseMode_t, compute: cudnnDataType_t, ins: &[Id], axis: Option<i64>, out: Id) {
@@ -158,24 +158,24 @@ impl Graph {
         self.ops.push(Op::Pointwise { mode, compute, ins, axis, out });
     }
 
-    /// The same elements under other extents and strides, which are those of `out`.
+    /// Adds a view of `x` with the extents and strides of `out`.
     pub(super) fn reshape(&mut self, x: Id, out: Id) {
         self.ops.push(Op::Reshape { x, out });
     }
 
-    /// A tensor between operations, of those strides.
-    pub(super) fn turned(&mut self, extents: &[i64], strides: &[i64], dtype: cudnnDataType_t) -> Id {
-        self.tensor(extents, strides, dtype, Place::Between)
+    /// Adds a virtual tensor with the given strides.
+    pub(super) fn virtual_strided(&mut self, extents: &[i64], strides: &[i64], dtype: cudnnDataType_t) -> Id {
+        self.tensor(extents, strides, dtype, Storage::Virtual)
     }
 
     pub(super) fn convolve(&mut self, product: Product, window: Window, [image, filter, output]: [Id; 3]) {
         self.ops.push(Op::Convolve { product, window, image, filter, output });
     }
 
-    /// The engines that the library has for it, its favourite first. Needs no memory.
+    /// Returns the engines that the library has for the graph, its first choice first. Allocates no device memory.
     ///
     /// # Errors
-    /// There is none.
+    /// The library has no engine for it.
     pub(super) fn engines(
         &self,
         api: &'static CudnnApi,
@@ -183,14 +183,14 @@ impl Graph {
         what: &dyn fmt::Display,
     ) -> Result<Engines> {
         let what = Some(what);
-        let mut made = Vec::new();
+        let mut descriptors = Vec::new();
         for (k, tensor) in self.tensors.iter().enumerate() {
-            made.push(tensor.describe(api, Id(k), what)?);
+            descriptors.push(tensor.describe(api, Id(k), what)?);
         }
         let mut ops = Vec::new();
         for op in &self.ops {
-            let describe = op.describe(api, &made[..self.tensors.len()], what)?;
-            made.extend(describe.of);
+            let describe = op.describe(api, &descriptors[..self.tensors.len()], what)?;
+            descriptors.extend(describe.of);
             ops.push(describe.op);
         }
         let raws: Vec<Raw> = ops.iter().map(Descriptor::raw).collect();
@@ -203,27 +203,27 @@ impl Graph {
             .set(Name::CUDNN_ATTR_ENGINEHEUR_MODE, &[cudnnBackendHeurMode_t::CUDNN_HEUR_MODE_A])?
             .finalize(what)?;
         let mut configurations = Vec::new();
-        for _ in 0..ENGINES {
+        for _ in 0..MAX_ENGINES {
             configurations.push(Descriptor::new(api, Kind::CUDNN_BACKEND_ENGINECFG_DESCRIPTOR)?);
         }
         let mut room: Vec<Raw> = configurations.iter().map(Descriptor::raw).collect();
         let count = heuristic.get(Name::CUDNN_ATTR_ENGINEHEUR_RESULTS, &mut room)?;
-        configurations.truncate(count.min(ENGINES));
-        let numbers = self.tensors.iter().enumerate().filter_map(|(k, tensor)| match tensor.place {
-            Place::Number(value) => Some((Id(k), Box::new(value))),
+        configurations.truncate(count.min(MAX_ENGINES));
+        let constants = self.tensors.iter().enumerate().filter_map(|(k, tensor)| match tensor.storage {
+            Storage::Constant(value) => Some((Id(k), Box::new(value))),
             _ => None,
         });
-        made.extend(ops);
-        made.push(graph);
-        Ok(Engines { api, handle, configurations, numbers: numbers.collect(), _made: made })
+        descriptors.extend(ops);
+        descriptors.push(graph);
+        Ok(Engines { api, handle, configurations, constants: constants.collect(), _descriptors: descriptors })
     }
 }
 
-/// Engines that are looked at.
-const ENGINES: usize = 16;
+/// The largest number of engines to query.
+const MAX_ENGINES: usize = 16;
 
-/// What one operation takes: its own descriptor, and those that it names.
-struct Described {
+/// The descriptor of an operation, and those that it refers to.
+struct OperationDescriptors {
     op: Descriptor,
     of: Vec<Descriptor>,
 }
@@ -235,9 +235,9 @@ impl Tensor {
             .set(Name::CUDNN_ATTR_TENSOR_DATA_TYPE, &[self.dtype])?
             .set(Name::CUDNN_ATTR_TENSOR_DIMENSIONS, &self.extents)?
             .set(Name::CUDNN_ATTR_TENSOR_STRIDES, &self.strides)?
-            .set(Name::CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, &[ALIGNED])?
-            .set(Name::CUDNN_ATTR_TENSOR_IS_VIRTUAL, &[self.place == Place::Between])?
-            .set(Name::CUDNN_ATTR_TENSOR_IS_BY_VALUE, &[matches!(self.place, Place::Number(_))])?
+            .set(Name::CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, &[ALIGNMENT])?
+            .set(Name::CUDNN_ATTR_TENSOR_IS_VIRTUAL, &[self.storage == Storage::Virtual])?
+            .set(Name::CUDNN_ATTR_TENSOR_IS_BY_VALUE, &[matches!(self.storage, Storage::Constant(_))])?
             .finalize(what)
     }
 }
@@ -248,65 +248,65 @@ impl Op {
         api: &'static CudnnApi,
         tensors: &[Descriptor],
         what: Option<&dyn fmt::Display>,
-    ) -> Result<Described> {
+    ) -> Result<OperationDescriptors> {
         let new = |kind| Descriptor::new(api, kind);
         let raw = |id: Id| [tensors[id.0].raw()];
         Ok(match self {
             Op::Matmul { a, b, out } => {
-                let how = new(Kind::CUDNN_BACKEND_MATMUL_DESCRIPTOR)?
+                let descriptor = new(Kind::CUDNN_BACKEND_MATMUL_DESCRIPTOR)?
                     .set(Name::CUDNN_ATTR_MATMUL_COMP_TYPE, &[F32])?
                     .finalize(what)?;
                 let op = new(Kind::CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR)?
                     .set(Name::CUDNN_ATTR_OPERATION_MATMUL_ADESC, &raw(*a))?
                     .set(Name::CUDNN_ATTR_OPERATION_MATMUL_BDESC, &raw(*b))?
                     .set(Name::CUDNN_ATTR_OPERATION_MATMUL_CDESC, &raw(*out))?
-                    .set(Name::CUDNN_ATTR_OPERATION_MATMUL_DESC, &[how.raw()])?;
-                Described { op: op.finalize(what)?, of: vec![how] }
+                    .set(Name::CUDNN_ATTR_OPERATION_MATMUL_DESC, &[descriptor.raw()])?;
+                OperationDescriptors { op: op.finalize(what)?, of: vec![descriptor] }
             }
             Op::Pointwise { mode, compute, ins, axis, out } => {
-                let mut how = new(Kind::CUDNN_BACKEND_POINTWISE_DESCRIPTOR)?
+                let mut descriptor = new(Kind::CUDNN_BACKEND_POINTWISE_DESCRIPTOR)?
                     .set(Name::CUDNN_ATTR_POINTWISE_MODE, &[*mode])?
                     .set(Name::CUDNN_ATTR_POINTWISE_MATH_PREC, &[*compute])?;
                 if let Some(axis) = axis {
-                    how = how.set(Name::CUDNN_ATTR_POINTWISE_AXIS, &[*axis])?;
+                    descriptor = descriptor.set(Name::CUDNN_ATTR_POINTWISE_AXIS, &[*axis])?;
                 }
-                let how = how.finalize(what)?;
+                let descriptor = descriptor.finalize(what)?;
                 let names = [
                     Name::CUDNN_ATTR_OPERATION_POINTWISE_XDESC,
                     Name::CUDNN_ATTR_OPERATION_POINTWISE_BDESC,
                     Name::CUDNN_ATTR_OPERATION_POINTWISE_TDESC,
                 ];
                 let mut op = new(Kind::CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR)?
-                    .set(Name::CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, &[how.raw()])?
+                    .set(Name::CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, &[descriptor.raw()])?
                     .set(Name::CUDNN_ATTR_OPERATION_POINTWISE_YDESC, &raw(*out))?;
                 for (name, id) in names.into_iter().zip(ins) {
                     if let Some(id) = id {
                         op = op.set(name, &raw(*id))?;
                     }
                 }
-                Described { op: op.finalize(what)?, of: vec![how] }
+                OperationDescriptors { op: op.finalize(what)?, of: vec![descriptor] }
             }
             Op::Reduce { op, x, out } => {
-                let how = new(Kind::CUDNN_BACKEND_REDUCTION_DESCRIPTOR)?
+                let descriptor = new(Kind::CUDNN_BACKEND_REDUCTION_DESCRIPTOR)?
                     .set(Name::CUDNN_ATTR_REDUCTION_OPERATOR, &[*op])?
                     .set(Name::CUDNN_ATTR_REDUCTION_COMP_TYPE, &[F32])?
                     .finalize(what)?;
                 let op = new(Kind::CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR)?
-                    .set(Name::CUDNN_ATTR_OPERATION_REDUCTION_DESC, &[how.raw()])?
+                    .set(Name::CUDNN_ATTR_OPERATION_REDUCTION_DESC, &[descriptor.raw()])?
                     .set(Name::CUDNN_ATTR_OPERATION_REDUCTION_XDESC, &raw(*x))?
                     .set(Name::CUDNN_ATTR_OPERATION_REDUCTION_YDESC, &raw(*out))?;
-                Described { op: op.finalize(what)?, of: vec![how] }
+                OperationDescriptors { op: op.finalize(what)?, of: vec![descriptor] }
             }
             Op::Reshape { x, out } => {
                 let op = new(Kind::CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR)?
                     .set(Name::CUDNN_ATTR_OPERATION_RESHAPE_XDESC, &raw(*x))?
                     .set(Name::CUDNN_ATTR_OPERATION_RESHAPE_YDESC, &raw(*out))?;
-                Described { op: op.finalize(what)?, of: Vec::new() }
+                OperationDescriptors { op: op.finalize(what)?, of: Vec::new() }
             }
             Op::Convolve { product, window, image, filter, output } => {
-                let how = window.describe(api, what)?;
+                let descriptor = window.describe(api, what)?;
                 let (kind, names, [alpha, beta]) = product.names();
-                let mut op = new(kind)?.set(names[3], &[how.raw()])?;
+                let mut op = new(kind)?.set(names[3], &[descriptor.raw()])?;
                 for (name, id) in names.into_iter().zip([image, filter, output]) {
                     op = op.set(name, &raw(*id))?;
                 }
@@ -315,7 +315,7 @@ impl Op {
                 } else {
                     op.set(alpha, &[1.0f32])?.set(beta, &[0.0f32])?
                 };
-                Described { op: op.finalize(what)?, of: vec![how] }
+                OperationDescriptors { op: op.finalize(what)?, of: vec![descriptor] }
             }
         })
     }
@@ -336,7 +336,7 @@ impl Window {
 }
 
 impl Product {
-    /// The operation, its attributes for image, filter, output and window, and those for the two factors.
+    /// Returns the operation, its attributes for image, filter, output and window, and those for alpha and beta.
     fn names(self) -> (Kind, [Name; 4], [Name; 2]) {
         match self {
             Product::Output => (
@@ -382,15 +382,15 @@ impl Product {
     }
 }
 
-/// What an engine's results are like.
+/// Properties of an engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traits {
-    /// They may differ from run to run.
-    pub(super) varies: bool,
-    /// Operands are rounded first, or what is computed instead of the sum of products rounds more than that does.
-    pub(super) rounds: bool,
-    /// It is compiled when it is made ready, which takes its time.
-    pub(super) compiles: bool,
+    /// Results may differ from run to run.
+    pub(super) is_nondeterministic: bool,
+    /// Operands are rounded first, or the algorithm rounds more than a sum of products does.
+    pub(super) reduces_precision: bool,
+    /// The engine is compiled when it is prepared, which takes long.
+    pub(super) is_compiled_at_runtime: bool,
 }
 
 /// Engines for a graph.
@@ -398,19 +398,19 @@ pub(super) struct Engines {
     api: &'static CudnnApi,
     handle: cudnnHandle_t,
     configurations: Vec<Descriptor>,
-    numbers: Vec<(Id, Box<f32>)>,
-    /// What the configurations refer to.
-    _made: Vec<Descriptor>,
+    constants: Vec<(Id, Box<f32>)>,
+    /// Descriptors that the configurations refer to.
+    _descriptors: Vec<Descriptor>,
 }
 
-/// Notes of engines that round more than a sum of products.
-const ROUGH: [Note; 3] = [
-    Note::CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS,
-    Note::CUDNN_NUMERICAL_NOTE_FFT,
-    Note::CUDNN_NUMERICAL_NOTE_WINOGRAD,
+/// Numerical notes of engines that round more than a sum of products.
+const ROUNDING_NOTES: [Origin; 3] = [
+    Origin::CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS,
+    Origin::CUDNN_NUMERICAL_NOTE_FFT,
+    Origin::CUDNN_NUMERICAL_NOTE_WINOGRAD,
 ];
-/// More notes than an engine has.
-const NOTES: usize = 32;
+/// An upper bound on the notes of an engine.
+const MAX_NOTES: usize = 32;
 
 impl Engines {
     pub(super) fn len(&self) -> usize {
@@ -420,22 +420,23 @@ impl Engines {
     pub(super) fn traits(&self, k: usize) -> Result<Traits> {
         let engine = Descriptor::new(self.api, Kind::CUDNN_BACKEND_ENGINE_DESCRIPTOR)?;
         self.configurations[k].get(Name::CUDNN_ATTR_ENGINECFG_ENGINE, &mut [engine.raw()])?;
-        let mut notes = [Note::CUDNN_NUMERICAL_NOTE_TYPE_COUNT; NOTES];
+        let mut notes = [Origin::CUDNN_NUMERICAL_NOTE_TYPE_COUNT; MAX_NOTES];
         let count = engine.get(Name::CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, &mut notes)?;
-        let notes = &notes[..count.min(NOTES)];
-        let mut ways = [Way::CUDNN_BEHAVIOR_NOTE_TYPE_COUNT; NOTES];
-        let count = engine.get(Name::CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, &mut ways)?;
+        let notes = &notes[..count.min(MAX_NOTES)];
+        let mut behaviors = [Behavior::CUDNN_BEHAVIOR_NOTE_TYPE_COUNT; MAX_NOTES];
+        let count = engine.get(Name::CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, &mut behaviors)?;
         Ok(Traits {
-            varies: notes.contains(&Note::CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC),
-            rounds: ROUGH.iter().any(|note| notes.contains(note)),
-            compiles: ways[..count.min(NOTES)].contains(&Way::CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION),
+            is_nondeterministic: notes.contains(&Origin::CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC),
+            reduces_precision: ROUNDING_NOTES.iter().any(|note| notes.contains(note)),
+            is_compiled_at_runtime: behaviors[..count.min(MAX_NOTES)]
+                .contains(&Behavior::CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION),
         })
     }
 
-    /// Makes an engine ready.
+    /// Prepares an engine to run.
     ///
     /// # Errors
-    /// The engine does not do it after all, which happens.
+    /// The engine turns out not to support the graph, which happens.
     pub(super) fn plan(&self, k: usize, what: &dyn fmt::Display) -> Result<Plan> {
         let plan = Descriptor::new(self.api, Kind::CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)?
             .set(Name::CUDNN_ATTR_EXECUTION_PLAN_HANDLE, &[self.handle])?
@@ -443,39 +444,39 @@ impl Engines {
             .finalize(Some(what))?;
         let mut bytes = [0i64];
         plan.get(Name::CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, &mut bytes)?;
-        Ok(Plan { api: self.api, plan, workspace: bytes[0] as usize, numbers: self.numbers.clone() })
+        Ok(Plan { api: self.api, plan, workspace: bytes[0] as usize, constants: self.constants.clone() })
     }
 
-    /// The first engine that works, one that always gives the same where there is one.
+    /// Returns the first engine that works, deterministic ones first. `None` if none works.
     ///
     /// # Errors
-    /// None works: the last one's failure.
+    /// The library cannot describe an engine.
     pub(super) fn first(&self, what: &dyn fmt::Display) -> Result<Option<Plan>> {
-        let (mut steady, mut others) = (Vec::new(), Vec::new());
+        let (mut deterministic, mut others) = (Vec::new(), Vec::new());
         for k in 0..self.len() {
-            if self.traits(k)?.varies { &mut others } else { &mut steady }.push(k);
+            if self.traits(k)?.is_nondeterministic { &mut others } else { &mut deterministic }.push(k);
         }
-        Ok(steady.into_iter().chain(others).find_map(|k| self.plan(k, what).ok()))
+        Ok(deterministic.into_iter().chain(others).find_map(|k| self.plan(k, what).ok()))
     }
 }
 
-/// A graph on an engine, ready to run.
+/// A graph prepared on an engine, ready to run.
 pub(super) struct Plan {
     api: &'static CudnnApi,
     plan: Descriptor,
     pub(super) workspace: usize,
-    numbers: Vec<(Id, Box<f32>)>,
+    constants: Vec<(Id, Box<f32>)>,
 }
 
 impl Plan {
     /// Submits a run.
     ///
     /// # Errors
-    /// The library's failure.
+    /// The library fails.
     ///
     /// # Safety
-    /// Each tensor in memory is listed, with the address of a live allocation that has its elements; the workspace has
-    /// the plan's size.
+    /// `tensors` must list each tensor in memory with the address of a live allocation of its size. The workspace must
+    /// have the plan's size.
     pub(super) unsafe fn run(
         &self,
         handle: cudnnHandle_t,
@@ -484,15 +485,16 @@ impl Plan {
         what: &dyn fmt::Display,
     ) -> Result<()> {
         let at = |p: DevPtr| Address(p.0 as *const c_void);
-        let numbers = self.numbers.iter().map(|(id, value)| (id.unique(), Address((&raw const **value).cast())));
+        let constants = self.constants.iter().map(|(id, value)| (id.unique(), Address((&raw const **value).cast())));
         let named = tensors.iter().map(|&(id, address)| (id.unique(), at(address)));
-        let (names, addresses): (Vec<i64>, Vec<Address>) = named.chain(numbers).unzip();
+        let (names, addresses): (Vec<i64>, Vec<Address>) = named.chain(constants).unzip();
         let pack = Descriptor::new(self.api, Kind::CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR)?
             .set(Name::CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, &names)?
             .set(Name::CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, &addresses)?
             .set(Name::CUDNN_ATTR_VARIANT_PACK_WORKSPACE, &[at(workspace)])?
             .finalize(Some(what))?;
-        // SAFETY: the caller vouches for the memory; numbers live as long as the plan, and are read before the call returns.
+        // SAFETY: the caller vouches for the memory. Constants live as long as the plan and are read before the call
+        // returns.
         unsafe { self.plan.execute(handle, &pack, Some(what)) }
     }
 }

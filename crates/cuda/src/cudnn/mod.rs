@@ -1,4 +1,4 @@
-//! cuDNN: its handle, and how it is called.
+//! cuDNN: its handle and the calls of its functions.
 
 mod attention;
 mod convolution;
@@ -21,8 +21,9 @@ pub(crate) use convolution::Convolution;
 use crate::driver::{Context, Stream, is_started};
 use crate::error::{CudaError, Result};
 
-/// Problems whose descriptors are kept.
-const KEPT: usize = 256;
+/// The largest number of plans of each kind that are kept.
+const MAX_CACHED_PLANS: usize = 256;
+
 fn data_type(dtype: DType) -> Option<cudnnDataType_t> {
     Some(match dtype {
         DType::F32 => cudnnDataType_t::CUDNN_DATA_FLOAT,
@@ -33,7 +34,7 @@ fn data_type(dtype: DType) -> Option<cudnnDataType_t> {
     })
 }
 
-/// Calls a function of the library; an error says what it was about, where that is told.
+/// Calls a function of the library. An error names the problem `$what`, if it is given.
 macro_rules! call {
     ($api:expr, $what:expr, $name:ident($($arg:expr),* $(,)?)) => {
         match &$api.$name {
@@ -57,7 +58,7 @@ fn check(api: &CudnnApi, call: &'static str, what: Option<&dyn fmt::Display>, st
     Err(CudaError::Library { call, status, what })
 }
 
-/// cuDNN in one context. Calls are one at a time (`&mut self`).
+/// cuDNN in one context. Its functions are called one at a time (`&mut self`).
 pub(crate) struct Cudnn {
     handle: cudnnHandle_t,
     context: &'static Context,
@@ -66,7 +67,7 @@ pub(crate) struct Cudnn {
     attentions: HashMap<Attention, Option<attention::Plans>>,
 }
 
-// SAFETY: the handle may be used from any thread, and `&mut self` keeps threads apart.
+// SAFETY: the handle may be used from any thread, and `&mut self` excludes concurrent use.
 unsafe impl Send for Cudnn {}
 
 impl Cudnn {
@@ -91,16 +92,16 @@ impl Cudnn {
 }
 
 impl Cudnn {
-    /// Calls that follow go to that stream.
+    /// Sets the stream of later calls.
     fn set_stream(&mut self, stream: &Stream, what: &dyn fmt::Display) -> Result<()> {
         // SAFETY: the driver's and the runtime's stream handles are the same.
         unsafe { call!(sys::cudnn()?, Some(what), cudnnSetStream(self.handle, stream.raw() as cudaStream_t)) }
     }
 
-    /// The library's version, which is part of the name of what was measured with it.
+    /// Returns the library's version, which is part of the cache key of measurements.
     pub(crate) fn version(&self) -> usize {
         match sys::cudnn().map(|api| &api.cudnnGetVersion) {
-            // SAFETY: the call takes nothing.
+            // SAFETY: the function has no arguments.
             Ok(Ok(version)) => unsafe { version() },
             _ => 0,
         }
@@ -115,7 +116,7 @@ impl Drop for Cudnn {
             self.convolutions.clear();
             self.recurrences.clear();
             self.attentions.clear();
-            // SAFETY: the handle is ours.
+            // SAFETY: the handle is owned by this value.
             let _at_worst_leaked = unsafe { call!(api, None, cudnnDestroy(self.handle)) };
         }
     }

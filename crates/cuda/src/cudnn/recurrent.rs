@@ -1,4 +1,4 @@
-//! Layers of a recurrence by cuDNN: its plain algorithm, on packed steps of one length.
+//! Recurrent layers by cuDNN, with its standard algorithm on packed sequences of equal length.
 
 use std::ffi::{c_int, c_void};
 use std::fmt;
@@ -13,11 +13,11 @@ use sys::cudnn::{
     cudnnRNNDescriptor_t, cudnnRNNInputMode_t, cudnnRNNMode_t, cudnnTensorDescriptor_t, cudnnWgradMode_t,
 };
 
-use super::{Cudnn, KEPT, call, contiguous, data_type};
+use super::{Cudnn, MAX_CACHED_PLANS, call, contiguous, data_type};
 use crate::driver::{DevPtr, Stream, memcpy_dtod_async};
 use crate::error::Result;
 
-/// Layers in the library's words, with what it says of them.
+/// The library's descriptors of some layers, and the sizes that it returned for them.
 pub(super) struct Plan {
     api: &'static CudnnApi,
     rnn: cudnnRNNDescriptor_t,
@@ -27,27 +27,27 @@ pub(super) struct Plan {
     states: cudnnTensorDescriptor_t,
     mode: cudnnForwardMode_t,
     workspace: usize,
-    /// Bytes that the way back needs.
-    kept: usize,
+    /// Bytes of the reserve space: values that the backward pass needs.
+    reserve: usize,
     /// Bytes of parameters.
     weights: usize,
     recurrence: Arc<Recurrence>,
 }
 
 impl Cudnn {
-    /// How the library wants the operands of those layers; `None` where it does not do them.
+    /// Returns the library's layout of the operands of those layers, or `None` if it does not support them.
     ///
     /// # Errors
-    /// The driver's.
+    /// The driver fails.
     pub(crate) fn recurrence(&mut self, of: &Layers) -> Result<Option<Arc<Recurrence>>> {
-        if let Some(known) = self.recurrences.get(of) {
-            return Ok(known.as_ref().map(|plan| plan.recurrence.clone()));
+        if let Some(plan) = self.recurrences.get(of) {
+            return Ok(plan.as_ref().map(|plan| plan.recurrence.clone()));
         }
         self.context.make_current()?;
-        if self.recurrences.len() >= KEPT {
+        if self.recurrences.len() >= MAX_CACHED_PLANS {
             self.recurrences.clear();
         }
-        let plan = if known(of) { Plan::new(sys::cudnn()?, self.handle, of).ok().flatten() } else { None };
+        let plan = if is_supported(of) { Plan::new(sys::cudnn()?, self.handle, of).ok().flatten() } else { None };
         let plan = self.recurrences.entry(of.clone()).or_insert(plan);
         Ok(plan.as_ref().map(|plan| plan.recurrence.clone()))
     }
@@ -55,26 +55,27 @@ impl Cudnn {
     fn layers(&mut self, of: &Layers) -> Result<&Plan> {
         self.recurrence(of)?;
         let plan = self.recurrences.get(of).and_then(Option::as_ref);
-        plan.ok_or_else(|| crate::error::CudaError::Unsupported(format!("cuDNN does not do {of}")))
+        plan.ok_or_else(|| crate::error::CudaError::Unsupported(format!("cuDNN does not support {of}")))
     }
 
-    /// Bytes of workspace of the forward routine, or of the way back, which has a copy of what was kept there too.
+    /// Returns the bytes of workspace of the forward pass, or of the backward pass, where it includes a copy of the
+    /// reserve space.
     ///
     /// # Errors
     /// The library refuses the layers.
-    pub(crate) fn recurrence_workspace(&mut self, of: &Layers, back: bool) -> Result<usize> {
+    pub(crate) fn recurrence_workspace(&mut self, of: &Layers, backward: bool) -> Result<usize> {
         let plan = self.layers(of)?;
-        Ok(plan.workspace.next_multiple_of(256) + if back { plan.kept } else { 0 })
+        Ok(plan.workspace.next_multiple_of(256) + if backward { plan.reserve } else { 0 })
     }
 
-    /// Submits the layers: from `operand` to `result`.
+    /// Submits the forward pass, from `operand` to `result`.
     ///
     /// # Errors
-    /// The library's failure.
+    /// The library fails.
     ///
     /// # Safety
-    /// Both are live allocations of the recurrence's sizes, and so is the workspace.
-    pub(crate) unsafe fn recur(
+    /// Both addresses must be live allocations of the recurrence's sizes, and so must the workspace.
+    pub(crate) unsafe fn rnn_forward(
         &mut self,
         of: &Layers,
         [operand, result]: [DevPtr; 2],
@@ -88,7 +89,7 @@ impl Cudnn {
         let what = Some(of as &dyn fmt::Display);
         let (x, h, c) = plan.inputs(operand);
         let (y, hn, cn) = plan.outputs(result);
-        let kept = plan.part(result, plan.recurrence.gradient());
+        let reserve = plan.element(result, plan.recurrence.gradient());
         let null = std::ptr::null;
         // SAFETY: the caller vouches for the memory.
         unsafe {
@@ -114,22 +115,22 @@ impl Cudnn {
                     at(operand),
                     plan.workspace,
                     at(workspace),
-                    plan.kept,
-                    kept
+                    plan.reserve,
+                    reserve
                 )
             )
         }
     }
 
-    /// Submits the way back: from the layers' operand and result and the gradients of outputs and last states to those
-    /// of the operand.
+    /// Submits the backward pass, from the layers' operand and result and the gradients of outputs and last states to
+    /// the gradient of the operand.
     ///
     /// # Errors
-    /// The library's failure.
+    /// The library fails.
     ///
     /// # Safety
-    /// As for `recur`.
-    pub(crate) unsafe fn recur_back(
+    /// All addresses must be live allocations of the recurrence's sizes, and so must the workspace.
+    pub(crate) unsafe fn rnn_backward(
         &mut self,
         of: &Layers,
         [operand, result, gradient, out]: [DevPtr; 4],
@@ -145,14 +146,14 @@ impl Cudnn {
         let (y, ..) = plan.outputs(result);
         let (dy, dhn, dcn) = plan.outputs(gradient);
         let (dx, dh, dc) = plan.inputs(out);
-        // The library writes to what was kept, which another walk may want again.
+        // The library overwrites the reserve space, which another backward pass may need, so it gets a copy.
         let copy = workspace.offset(plan.workspace.next_multiple_of(256) as i64);
         let null = std::ptr::null;
         let mode = cudnnWgradMode_t::CUDNN_WGRAD_MODE_ADD;
         // SAFETY: the caller vouches for the memory.
         unsafe {
-            let kept = plan.part(result, plan.recurrence.gradient());
-            memcpy_dtod_async(copy, DevPtr(kept as u64), plan.kept, stream)?;
+            let reserve = plan.element(result, plan.recurrence.gradient());
+            memcpy_dtod_async(copy, DevPtr(reserve as u64), plan.reserve, stream)?;
             // The library adds to the gradients of parameters.
             crate::driver::memset_async(out, 0, plan.weights, stream)?;
             call!(
@@ -179,7 +180,7 @@ impl Cudnn {
                     at(operand),
                     plan.workspace,
                     at(workspace),
-                    plan.kept,
+                    plan.reserve,
                     at(copy)
                 )
             )?;
@@ -201,7 +202,7 @@ impl Cudnn {
                     at(out),
                     plan.workspace,
                     at(workspace),
-                    plan.kept,
+                    plan.reserve,
                     at(copy)
                 )
             )
@@ -213,15 +214,15 @@ fn at(p: DevPtr) -> *mut c_void {
     p.0 as *mut c_void
 }
 
-/// Is it worth asking the library?
-fn known(of: &Layers) -> bool {
+/// Returns true if the library may support the layers.
+fn is_supported(of: &Layers) -> bool {
     let dtypes = matches!(of.dtype, DType::F16 | DType::F32 | DType::F64);
     let sizes = [of.input, of.hidden, of.layers, of.steps, of.batch];
     dtypes && sizes.iter().all(|&n| (1..1 << 24).contains(&n))
 }
 
 impl Plan {
-    /// `None` where the library's parameters do not lie as PyTorch's, gate by gate.
+    /// Creates the descriptors. `None` if the library's parameters are not laid out as PyTorch's, gate by gate.
     fn new(api: &'static CudnnApi, handle: cudnnHandle_t, of: &Layers) -> Result<Option<Plan>> {
         let what = Some(of as &dyn fmt::Display);
         let null: *mut c_void = std::ptr::null_mut();
@@ -230,8 +231,8 @@ impl Plan {
         } else {
             cudnnForwardMode_t::CUDNN_FWD_MODE_INFERENCE
         };
-        let nothing = Arc::new(Recurrence::new(of.clone(), &[], 0, 0));
-        // Whatever is made before a call fails is destroyed with `plan`.
+        let placeholder = Arc::new(Recurrence::new(of.clone(), &[], 0, 0));
+        // If a call fails, the descriptors created so far are destroyed with `plan`.
         let mut plan = Plan {
             api,
             rnn: null.cast(),
@@ -241,11 +242,11 @@ impl Plan {
             states: null.cast(),
             mode,
             workspace: 0,
-            kept: 0,
+            reserve: 0,
             weights: 0,
-            recurrence: nothing,
+            recurrence: placeholder,
         };
-        let dtype = data_type(of.dtype).expect("only such layers are planned");
+        let dtype = data_type(of.dtype).expect("`is_supported` checked the dtype");
         let compute =
             if of.dtype == DType::F64 { cudnnDataType_t::CUDNN_DATA_DOUBLE } else { cudnnDataType_t::CUDNN_DATA_FLOAT };
         let math = match of.dtype {
@@ -261,7 +262,7 @@ impl Plan {
         };
         let bias =
             if of.bias { cudnnRNNBiasMode_t::CUDNN_RNN_DOUBLE_BIAS } else { cudnnRNNBiasMode_t::CUDNN_RNN_NO_BIAS };
-        let ways = if of.bidirectional {
+        let direction = if of.bidirectional {
             cudnnDirectionMode_t::CUDNN_BIDIRECTIONAL
         } else {
             cudnnDirectionMode_t::CUDNN_UNIDIRECTIONAL
@@ -282,7 +283,7 @@ impl Plan {
                     cudnnRNNAlgo_t::CUDNN_RNN_ALGO_STANDARD,
                     cell,
                     bias,
-                    ways,
+                    direction,
                     cudnnRNNInputMode_t::CUDNN_LINEAR_INPUT,
                     dtype,
                     compute,
@@ -317,33 +318,34 @@ impl Plan {
             let strides = contiguous(&states);
             let extents = states.as_ptr();
             call!(api, what, cudnnSetTensorNdDescriptor(plan.states, dtype, 3, extents, strides.as_ptr()))?;
-            let (work, kept, weights) = (&raw mut plan.workspace, &raw mut plan.kept, &raw mut plan.weights);
-            call!(api, what, cudnnGetRNNTempSpaceSizes(handle, plan.rnn, mode, plan.x, work, kept))?;
+            let (work, reserve, weights) = (&raw mut plan.workspace, &raw mut plan.reserve, &raw mut plan.weights);
+            call!(api, what, cudnnGetRNNTempSpaceSizes(handle, plan.rnn, mode, plan.x, work, reserve))?;
             call!(api, what, cudnnGetRNNWeightSpaceSize(handle, plan.rnn, weights))?;
         }
         let Some(parameters) = plan.parameters(handle, of)? else { return Ok(None) };
         let size = of.dtype.size();
         let elements = |bytes: usize| bytes.div_ceil(size) as i64;
         plan.recurrence =
-            Arc::new(Recurrence::new(of.clone(), &parameters, elements(plan.weights), elements(plan.kept)));
+            Arc::new(Recurrence::new(of.clone(), &parameters, elements(plan.weights), elements(plan.reserve)));
         Ok(Some(plan))
     }
 
-    /// Where PyTorch's parameters start, in elements; `None` where the gates of one do not lie one behind the other.
+    /// Returns the offsets of PyTorch's parameters in elements, or `None` if the gates of a parameter are not
+    /// contiguous.
     fn parameters(&self, handle: cudnnHandle_t, of: &Layers) -> Result<Option<Vec<i64>>> {
         let (api, what) = (self.api, Some(of as &dyn fmt::Display));
         let shapes = of.parameters();
         let each = if of.bias { 4 } else { 2 };
-        // The library only counts from here.
+        // The library only adds offsets to this address.
         let base = 1usize << 30;
         let mut scratch: [cudnnTensorDescriptor_t; 2] = [std::ptr::null_mut(); 2];
         let mut starts: Vec<i64> = Vec::new();
-        let mut ask = |layer: i64, number: i64| -> Result<[i64; 2]> {
+        let mut parameter_starts = |layer: i64, number: i64| -> Result<[i64; 2]> {
             let (mut matrix, mut bias) = (std::ptr::null_mut(), std::ptr::null_mut());
             // SAFETY: the calls write two descriptors and two addresses, and read no weights.
             unsafe {
-                for place in scratch.iter_mut().filter(|d| d.is_null()) {
-                    call!(api, what, cudnnCreateTensorDescriptor(place))?;
+                for descriptor in scratch.iter_mut().filter(|d| d.is_null()) {
+                    call!(api, what, cudnnCreateTensorDescriptor(descriptor))?;
                 }
                 call!(
                     api,
@@ -367,14 +369,14 @@ impl Plan {
         let mut fits = true;
         let size = of.dtype.size() as i64;
         let gates = of.cell.gates();
-        let mut found = || -> Result<()> {
+        let mut find = || -> Result<()> {
             for layer in 0..of.layers * of.directions() {
                 let own = &shapes[layer as usize * each..][..each];
                 // The matrices of the input and of the state, then their biases.
                 let mut of_layer = vec![0; each];
                 for gate in 0..2 * gates {
                     let (part, place) = ((gate / gates) as usize, gate % gates);
-                    for (kind, start) in ask(layer, gate)?.into_iter().enumerate().take(each / 2) {
+                    for (kind, start) in parameter_starts(layer, gate)?.into_iter().enumerate().take(each / 2) {
                         let k = 2 * kind + part;
                         if place == 0 {
                             of_layer[k] = start;
@@ -388,40 +390,41 @@ impl Plan {
             }
             Ok(())
         };
-        let asked = found();
+        let result = find();
         for descriptor in scratch.into_iter().filter(|d| !d.is_null()) {
-            // SAFETY: the descriptors are ours.
+            // SAFETY: the descriptors were created above.
             let _at_worst_leaked = unsafe { call!(api, None, cudnnDestroyTensorDescriptor(descriptor)) };
         }
-        asked?;
+        result?;
         Ok(fits.then_some(starts))
     }
 
-    /// A part of an array.
-    fn part(&self, array: DevPtr, start: i64) -> *mut c_void {
+    /// Returns the address of the element `start` of an array.
+    fn element(&self, array: DevPtr, start: i64) -> *mut c_void {
         at(array.offset(start * self.recurrence.of.dtype.size() as i64))
     }
 
-    /// The input and first states in the layers' operand (c null where there is none).
+    /// Returns the addresses of the input and the initial states in the layers' operand. That of c is null unless it is
+    /// an LSTM.
     fn inputs(&self, operand: DevPtr) -> (*mut c_void, *mut c_void, *mut c_void) {
         let r = &self.recurrence;
         let from = r.offsets.len() - 1 - r.of.cell.states();
-        let c = if r.of.cell == Cell::Lstm { self.part(operand, r.offsets[from + 2]) } else { std::ptr::null_mut() };
-        (self.part(operand, r.offsets[from]), self.part(operand, r.offsets[from + 1]), c)
+        let c = if r.of.cell == Cell::Lstm { self.element(operand, r.offsets[from + 2]) } else { std::ptr::null_mut() };
+        (self.element(operand, r.offsets[from]), self.element(operand, r.offsets[from + 1]), c)
     }
 
-    /// The outputs and last states in the layers' result.
+    /// Returns the addresses of the outputs and the final states in the layers' result.
     fn outputs(&self, result: DevPtr) -> (*mut c_void, *mut c_void, *mut c_void) {
         let r = &self.recurrence;
-        let c = if r.of.cell == Cell::Lstm { self.part(result, r.result_offsets[2]) } else { std::ptr::null_mut() };
-        (self.part(result, r.result_offsets[0]), self.part(result, r.result_offsets[1]), c)
+        let c = if r.of.cell == Cell::Lstm { self.element(result, r.result_offsets[2]) } else { std::ptr::null_mut() };
+        (self.element(result, r.result_offsets[0]), self.element(result, r.result_offsets[1]), c)
     }
 }
 
 impl Drop for Plan {
     fn drop(&mut self) {
         let api = self.api;
-        // SAFETY: the descriptors are ours, or null where none was made.
+        // SAFETY: the descriptors are owned by this value, or null if they were not created.
         unsafe {
             for data in [self.x, self.y].into_iter().filter(|d| !d.is_null()) {
                 let _at_worst_leaked = call!(api, None, cudnnDestroyRNNDataDescriptor(data));

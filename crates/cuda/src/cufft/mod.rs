@@ -1,5 +1,5 @@
-//! Fourier transforms by cuFFT: plans, shared by the programs that want the same one. They own tables on the device,
-//! but no workspace.
+//! Fourier transforms by cuFFT. Programs that need the same plan share it. Plans own tables on the device, but no
+//! workspace.
 
 use std::ffi::{c_int, c_void};
 use std::fmt;
@@ -13,39 +13,40 @@ use sys::driver::CUresult;
 use crate::driver::{Context, DevPtr, Stream, is_started, missing_symbol};
 use crate::error::{CudaError, Result};
 
-/// Plans kept for others to come, and bytes of their tables; programs keep their own.
-const MOST_PLANS: usize = 128;
-const MOST_BYTES: u64 = 256 << 20;
+/// Bounds on the cached plans: their number and the bytes of their tables. Programs keep their own plans alive.
+const MAX_PLANS: usize = 128;
+const MAX_TABLE_BYTES: u64 = 256 << 20;
 
-/// Transforms of one kind whose lines are equally far apart; numbers are elements, of what is read and what is written.
+/// Transforms of one kind at equal distances in memory. Steps and distances are in elements; those of pairs are of the
+/// input and the output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Batch {
     pub(crate) kind: FftKind,
-    /// In float64, not float32.
+    /// float64 instead of float32.
     pub(crate) double: bool,
-    /// Points along each axis; of fewer axes than there is room for, the last ones.
+    /// Points along each axis. Only the last `rank` axes are used.
     pub(crate) points: [i64; FFT_RANK],
     pub(crate) rank: usize,
-    /// From one value to the next along the last axis; the axes are dense among themselves.
+    /// The distance between values along the last axis. The axes are contiguous among themselves.
     pub(crate) step: i64,
-    /// From one transform to the next.
+    /// The distance between transforms.
     pub(crate) distance: [i64; 2],
-    /// How many.
+    /// The number of transforms.
     pub(crate) count: i64,
 }
 
 impl Batch {
-    /// A plan is for both directions.
+    /// Returns true if one plan serves both batches. A complex plan serves both directions.
     fn same_plan(&self, other: &Batch) -> bool {
-        let direction = |b: &Batch| Batch { kind: if b.complex() { FftKind::Forward } else { b.kind }, ..*b };
+        let direction = |b: &Batch| Batch { kind: if b.is_complex() { FftKind::Forward } else { b.kind }, ..*b };
         direction(self) == direction(other)
     }
 
-    fn complex(&self) -> bool {
+    fn is_complex(&self) -> bool {
         matches!(self.kind, FftKind::Forward | FftKind::Backward)
     }
 
-    /// Of what is read, of what is written, and of what is computed.
+    /// Returns the types of input, output and computation.
     fn types(&self) -> [DataType; 3] {
         let (real, complex) = match self.double {
             false => (DataType::CUDA_R_32F, DataType::CUDA_C_32F),
@@ -58,8 +59,8 @@ impl Batch {
         }
     }
 
-    /// Bytes of tables, about: prime lengths have the most.
-    fn weight(&self) -> u64 {
+    /// Returns an estimate of the bytes of the tables. Prime lengths have the largest.
+    fn table_bytes(&self) -> u64 {
         self.points.iter().sum::<i64>() as u64 * if self.double { 64 } else { 32 }
     }
 }
@@ -79,7 +80,7 @@ impl fmt::Display for Batch {
     }
 }
 
-/// Extents of what such a transform reads, and of what it writes.
+/// Returns the extents of the input and of the output of a transform.
 pub(crate) fn extents(kind: FftKind, points: [i64; FFT_RANK]) -> [[i64; FFT_RANK]; 2] {
     let mut extents = [points; 2];
     let half = points[FFT_RANK - 1] / 2 + 1;
@@ -100,7 +101,7 @@ macro_rules! call {
     };
 }
 
-/// Names of the statuses: the library has no function for them.
+/// Names of the statuses, because the library has no function that returns them.
 const STATUSES: [(cufftResult, &str); 12] = [
     (cufftResult::CUFFT_INVALID_PLAN, "invalid plan"),
     (cufftResult::CUFFT_ALLOC_FAILED, "no memory"),
@@ -122,20 +123,20 @@ fn check(call: &'static str, what: &dyn fmt::Display, status: cufftResult) -> Re
     }
     let name = STATUSES.iter().find(|(known, _)| *known == status).map_or("unknown status", |(_, name)| name);
     if status == cufftResult::CUFFT_ALLOC_FAILED {
-        // As the driver's own, so that caches are dropped and the call is made again.
+        // Reported as the driver's own error, so that caches are dropped and the call is repeated.
         let code = CUresult::CUDA_ERROR_OUT_OF_MEMORY.0;
         return Err(CudaError::Driver { call, code, name: name.into(), text: what.to_string() });
     }
     Err(CudaError::Library { call, status: format!("{name} ({})", status.0), what: what.to_string() })
 }
 
-/// What the library chose for a batch.
+/// The library's plan for a batch.
 pub(crate) struct Plan {
-    /// Locked while a call is put together: its stream and workspace belong to the handle.
+    /// Locked while a call is set up, because stream and workspace are set on the handle.
     handle: Mutex<cufftHandle>,
     context: &'static Context,
     batch: Batch,
-    /// Bytes of scratch that a call wants.
+    /// The bytes of workspace that a call needs.
     pub(crate) workspace: usize,
 }
 
@@ -150,7 +151,7 @@ impl Plan {
         let mut handle: cufftHandle = 0;
         // SAFETY: the call writes one handle; the context is current.
         unsafe { call!(api, batch, cufftCreate(&raw mut handle)) }?;
-        // From here on the handle is destroyed where something fails.
+        // If a call below fails, dropping `plan` destroys the handle.
         let mut plan = Plan { handle: Mutex::new(handle), context, batch: *batch, workspace: 0 };
         let skipped = FFT_RANK - batch.rank;
         let (mut points, [mut reads, mut writes]) = (batch.points, extents(batch.kind, batch.points));
@@ -183,14 +184,14 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Submits transforms of the plan's form, each from and to an address, one after the other.
+    /// Submits transforms of the plan's form, one for each pair of input and output.
     ///
     /// # Errors
     /// The library fails.
     ///
     /// # Safety
-    /// The addresses and the workspace must be live allocations of the sizes that the plan wants. What is read and
-    /// written must be the same or apart; half a spectrum that is read is spoiled.
+    /// The addresses and the workspace must be live allocations of the plan's sizes. Input and output must be the same
+    /// or not overlap. A half spectrum that is read is overwritten.
     pub(crate) unsafe fn run(
         &self,
         kind: FftKind,
@@ -198,7 +199,7 @@ impl Plan {
         workspace: DevPtr,
         stream: &Stream,
     ) -> Result<()> {
-        /// What cufft.h defines as CUFFT_FORWARD and CUFFT_INVERSE.
+        /// CUFFT_FORWARD and CUFFT_INVERSE of cufft.h.
         const FORWARD: c_int = -1;
         const INVERSE: c_int = 1;
         let api = sys::cufft()?;
@@ -226,7 +227,8 @@ impl Drop for Plan {
             && self.context.make_current().is_ok()
         {
             let handle = *self.handle.get_mut().unwrap_or_else(|e| e.into_inner());
-            // SAFETY: the handle is ours; who runs a graph with the plan's kernels keeps the plan.
+            // SAFETY: the handle is owned by this value. Programs whose graphs run the plan's kernels keep the plan
+            // alive.
             let _at_worst_leaked = unsafe { call!(api, &self.batch, cufftDestroy(handle)) };
         }
     }
@@ -237,24 +239,24 @@ impl Drop for Plan {
 pub(crate) struct Plans(Vec<Arc<Plan>>);
 
 impl Plans {
-    /// The plan of a batch, from the recent ones where it is there.
+    /// Returns the plan of a batch, from the cache if it is there, else created by `create`.
     ///
     /// # Errors
-    /// As for [`Plan::new`], which `make` calls.
-    pub(crate) fn get(&mut self, batch: &Batch, make: impl FnOnce() -> Result<Plan>) -> Result<Arc<Plan>> {
+    /// `create` fails.
+    pub(crate) fn get(&mut self, batch: &Batch, create: impl FnOnce() -> Result<Plan>) -> Result<Arc<Plan>> {
         let plan = match self.0.iter().position(|plan| plan.batch.same_plan(batch)) {
             Some(at) => self.0.remove(at),
-            None => Arc::new(make()?),
+            None => Arc::new(create()?),
         };
         self.0.push(plan.clone());
-        let weight = |plans: &[Arc<Plan>]| plans.iter().map(|p| p.batch.weight()).sum::<u64>();
-        while self.0.len() > MOST_PLANS || self.0.len() > 1 && weight(&self.0) > MOST_BYTES {
+        let table_bytes = |plans: &[Arc<Plan>]| plans.iter().map(|p| p.batch.table_bytes()).sum::<u64>();
+        while self.0.len() > MAX_PLANS || self.0.len() > 1 && table_bytes(&self.0) > MAX_TABLE_BYTES {
             self.0.remove(0);
         }
         Ok(plan)
     }
 
-    /// Lets go of all plans that no program holds.
+    /// Drops the cached plans. Programs keep theirs.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
@@ -269,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_of_the_last_axis() {
+    fn half_spectra_are_along_the_last_axis() {
         assert_eq!(extents(FftKind::Real, [1, 4, 6]), [[1, 4, 6], [1, 4, 4]]);
         assert_eq!(extents(FftKind::Half, [1, 1, 7]), [[1, 1, 4], [1, 1, 7]]);
         assert_eq!(extents(FftKind::Backward, [2, 3, 4]), [[2, 3, 4]; 2]);
@@ -284,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn statuses_have_words_and_no_memory_is_told_apart() {
+    fn statuses_have_names_and_out_of_memory_is_recognized() {
         let what = batch(FftKind::Real, [1, 4, 6], 2);
         let error = check("cufftXtMakePlanMany", &what, cufftResult::CUFFT_INVALID_SIZE).unwrap_err();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Decompositions of matrices by cuSOLVER. Matrices are column-major without gaps.
+//! Matrix decompositions by cuSOLVER. Matrices are column-major without gaps.
 
 mod task;
 
@@ -12,20 +12,20 @@ use crate::error::{CudaError, Result};
 
 pub use task::{Number, Problem, Task};
 
-/// Where a task's operands are: see [`Task`].
+/// The addresses of a task's operands; see [`Task`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operands {
-    /// In the order that the task says.
+    /// In the order of the task.
     pub at: [DevPtr; 4],
-    /// An int for each matrix: 0 for success.
+    /// A status (int32) for each matrix: 0 for success.
     pub info: DevPtr,
     /// The workspace on the device.
     pub workspace: DevPtr,
 }
 
-/// Bytes of workspace on the device and on the host.
+/// The bytes of workspace that a call needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Room {
+pub struct WorkspaceSize {
     /// On the device.
     pub device: usize,
     /// On the host.
@@ -45,10 +45,10 @@ use call;
 fn check(call: &'static str, what: &dyn Fn() -> String, status: cusolverStatus_t) -> Result<()> {
     let status = match status {
         cusolverStatus_t::CUSOLVER_STATUS_SUCCESS => return Ok(()),
-        cusolverStatus_t::CUSOLVER_STATUS_NOT_INITIALIZED => "the library is not initialised".into(),
-        cusolverStatus_t::CUSOLVER_STATUS_ALLOC_FAILED => "the library found no memory".into(),
-        cusolverStatus_t::CUSOLVER_STATUS_INVALID_VALUE => "an argument has no such value".into(),
-        cusolverStatus_t::CUSOLVER_STATUS_ARCH_MISMATCH => "the GPU lacks what this needs".into(),
+        cusolverStatus_t::CUSOLVER_STATUS_NOT_INITIALIZED => "the library is not initialized".into(),
+        cusolverStatus_t::CUSOLVER_STATUS_ALLOC_FAILED => "the library is out of memory".into(),
+        cusolverStatus_t::CUSOLVER_STATUS_INVALID_VALUE => "an argument has an invalid value".into(),
+        cusolverStatus_t::CUSOLVER_STATUS_ARCH_MISMATCH => "the GPU does not support this".into(),
         cusolverStatus_t::CUSOLVER_STATUS_EXECUTION_FAILED => "a kernel failed".into(),
         cusolverStatus_t::CUSOLVER_STATUS_INTERNAL_ERROR => "an internal operation failed".into(),
         cusolverStatus_t::CUSOLVER_STATUS_NOT_SUPPORTED => "not supported".into(),
@@ -57,7 +57,7 @@ fn check(call: &'static str, what: &dyn Fn() -> String, status: cusolverStatus_t
     Err(CudaError::Library { call, status, what: what() })
 }
 
-/// cuSOLVER in one context. Calls are one at a time (`&mut self`).
+/// cuSOLVER in one context. Its functions are called one at a time (`&mut self`).
 #[derive(Debug)]
 pub struct Cusolver {
     handle: cusolverDnHandle_t,
@@ -65,7 +65,7 @@ pub struct Cusolver {
     context: &'static Context,
 }
 
-// SAFETY: the handles may be used from any thread, and `&mut self` keeps threads apart.
+// SAFETY: the handles may be used from any thread, and `&mut self` excludes concurrent use.
 unsafe impl Send for Cusolver {}
 
 impl Cusolver {
@@ -77,38 +77,38 @@ impl Cusolver {
         let api = sys::cusolver()?;
         context.make_current()?;
         let what: &dyn Fn() -> String = &|| "a new handle".into();
-        let mut made = Cusolver { handle: std::ptr::null_mut(), params: std::ptr::null_mut(), context };
+        let mut solver = Cusolver { handle: std::ptr::null_mut(), params: std::ptr::null_mut(), context };
         // SAFETY: each call writes one handle; the context is current.
         unsafe {
-            call!(api, what, cusolverDnCreate(&raw mut made.handle))?;
-            call!(api, what, cusolverDnCreateParams(&raw mut made.params))?;
+            call!(api, what, cusolverDnCreate(&raw mut solver.handle))?;
+            call!(api, what, cusolverDnCreateParams(&raw mut solver.params))?;
         }
-        Ok(made)
+        Ok(solver)
     }
 
-    /// The workspace of one call; tasks on one matrix are called once for each of the batch.
+    /// Returns the workspace of one call. Tasks that are not batched are called once for each matrix.
     ///
     /// # Errors
     /// The library refuses the problem or lacks the function.
-    pub fn room(&mut self, problem: &Problem) -> Result<Room> {
+    pub fn workspace_size(&mut self, problem: &Problem) -> Result<WorkspaceSize> {
         let api = sys::cusolver()?;
         self.context.make_current()?;
-        let mut room = Room::default();
-        // The library looks at dimensions and types; some functions refuse null for an operand.
-        let nowhere = 256 as *mut c_void;
+        let mut workspace_size = WorkspaceSize::default();
+        // The library reads dimensions and types only, but some functions refuse null for an operand.
+        let dummy = 256 as *mut c_void;
         // SAFETY: no operand is read.
-        unsafe { self.each_function(api, problem, [nowhere; 4], Purpose::Ask(&mut room)) }?;
-        Ok(room)
+        unsafe { self.each_function(api, problem, [dummy; 4], Purpose::Query(&mut workspace_size)) }?;
+        Ok(workspace_size)
     }
 
-    /// Submits a problem: its whole batch.
+    /// Submits the problem's whole batch.
     ///
     /// # Errors
-    /// The library's failure. Matrices that have no decomposition are none: `info` tells.
+    /// The library fails. A matrix that has no decomposition is not an error: `info` reports it.
     ///
     /// # Safety
-    /// Operands must be live, of the shapes that the task says, and the workspaces as large as [`Cusolver::room`]
-    /// says; that on the host must live until the stream has come so far.
+    /// Operands must be live and have the shapes of the task, and the workspaces must have the sizes that
+    /// [`Cusolver::workspace_size`] returns. The workspace on the host must live until the work is done.
     pub unsafe fn run(
         &mut self,
         problem: &Problem,
@@ -128,14 +128,14 @@ impl Cusolver {
                 std::array::from_fn(|o| operands.at[o].offset((k * steps[o]) as i64).0 as *mut c_void);
             let info = operands.info.offset((k * size_of::<i32>()) as i64).0 as *mut i32;
             let workspace = Workspace { device: operands.workspace.0 as *mut c_void, bytes: device, host, info };
-            // SAFETY: passed on.
+            // SAFETY: the caller vouches for operands and workspaces.
             unsafe { self.each_function(api, problem, at, Purpose::Run(workspace)) }?;
         }
         Ok(())
     }
 }
 
-/// What a function of the library is called with beside its operands.
+/// Arguments of a function of the library besides its operands.
 struct Workspace<'a> {
     device: *mut c_void,
     bytes: usize,
@@ -144,15 +144,15 @@ struct Workspace<'a> {
 }
 
 impl Workspace<'_> {
-    /// The workspace on the host and its bytes.
+    /// Returns the workspace on the host and its size in bytes.
     fn on_host(&self) -> (*mut c_void, usize) {
         self.host.map_or((std::ptr::dangling_mut::<c_void>(), 0), |buffer| (buffer.as_ptr().cast(), buffer.len()))
     }
 }
 
-/// Why a function is called: to learn its workspace or to run it.
+/// The purpose of a call: to query the size of the workspace, or to run the task.
 enum Purpose<'a> {
-    Ask(&'a mut Room),
+    Query(&'a mut WorkspaceSize),
     Run(Workspace<'a>),
 }
 
@@ -162,7 +162,7 @@ impl Drop for Cusolver {
             && let Ok(api) = sys::cusolver()
         {
             let what: &dyn Fn() -> String = &String::new;
-            // SAFETY: the handles are ours; null is none.
+            // SAFETY: the handles are owned by this value, or null if they were not created.
             unsafe {
                 if !self.params.is_null() {
                     let _at_worst_leaked = call!(api, what, cusolverDnDestroyParams(self.params));

@@ -1,4 +1,4 @@
-//! What cuSOLVER can be asked for, and the calls.
+//! The tasks of cuSOLVER and the calls of its functions.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -35,7 +35,7 @@ impl Number {
         }
     }
 
-    /// The type of singular values.
+    /// Returns the type of singular values.
     fn real(self) -> Number {
         match self {
             Number::F32 | Number::C64 => Number::F32,
@@ -43,7 +43,7 @@ impl Number {
         }
     }
 
-    /// The type of eigenvalues of matrices that are not symmetric.
+    /// Returns the type of eigenvalues of general matrices.
     fn complex(self) -> Number {
         match self {
             Number::F32 | Number::C64 => Number::C64,
@@ -60,7 +60,7 @@ impl Number {
     }
 }
 
-/// A function of the library. Operands come in the order of the comments; the first is overwritten.
+/// A task of the library. Operands are in the order of the comments; the first is overwritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "dimensions: see the variants")]
 pub enum Task {
@@ -68,25 +68,25 @@ pub enum Task {
     Cholesky { n: usize, upper: bool },
     /// `getrf`: the matrix, which becomes L and U; n pivots (int64, from 1).
     Factors { n: usize },
-    /// `getrs`: L and U; the pivots; the right sides, which become the solutions (n × columns).
+    /// `getrs`: L and U; the pivots; the right-hand sides, which become the solutions (n × columns).
     Substitution { n: usize, columns: usize },
     /// `geqrf`: the matrix, which becomes R and reflectors; their min(rows, columns) factors.
     Reflectors { rows: usize, columns: usize },
-    /// `orgqr`, `ungqr`: reflectors, which become the first columns of Q (rows × columns); their factors. `gap` elements
-    /// lie between two matrices.
+    /// `orgqr`, `ungqr`: reflectors, which become the first columns of Q (rows × columns); their factors. Matrices
+    /// start `gap` elements apart.
     Basis { rows: usize, columns: usize, reflectors: usize, gap: usize },
     /// `gesvd`, for rows ≥ columns: the matrix; singular values; U; Vᴴ.
     Svd { rows: usize, columns: usize, vectors: Vectors },
     /// `syevd`: the Hermitian matrix, which becomes its eigenvectors; the eigenvalues.
     Eigh { n: usize, upper: bool, vectors: bool },
-    /// `syevBatched`: as `Eigh`.
+    /// `syevBatched`: like `Eigh`, for the whole batch.
     SmallEighs { n: usize, upper: bool, vectors: bool },
     /// `geev`: the matrix; eigenvalues (complex); eigenvectors.
     Eig { n: usize, vectors: bool },
 }
 
 impl Task {
-    /// One call does the whole batch.
+    /// Returns true if one call handles the whole batch.
     pub fn is_batched(self) -> bool {
         matches!(self, Task::SmallEighs { .. })
     }
@@ -99,7 +99,7 @@ pub struct Problem {
     pub task: Task,
     /// The elements.
     pub number: Number,
-    /// How many matrices.
+    /// The number of matrices.
     pub batch: usize,
 }
 
@@ -117,14 +117,14 @@ fn fill(upper: bool) -> Fill {
     if upper { Fill::CUBLAS_FILL_MODE_UPPER } else { Fill::CUBLAS_FILL_MODE_LOWER }
 }
 
-/// A dimension for the functions that count in 32 bits.
-fn short(n: usize) -> Result<i32> {
+/// Returns a dimension for functions with 32-bit dimensions.
+fn dimension_i32(n: usize) -> Result<i32> {
     i32::try_from(n)
-        .map_err(|_| CudaError::Unsupported(format!("[linalg] a dimension of {n} is too long for cuSOLVER")))
+        .map_err(|_| CudaError::Unsupported(format!("[linalg] a dimension of {n} is too large for cuSOLVER")))
 }
 
 impl Problem {
-    /// Bytes from one matrix's operands to the next one's.
+    /// Returns the distances in bytes between the operands of two matrices.
     pub(super) fn steps(&self) -> [usize; 4] {
         let (element, real, complex) = (self.number.size(), self.number.real().size(), self.number.complex().size());
         match self.task {
@@ -144,12 +144,13 @@ impl Problem {
     }
 }
 
-/// A function of the 64-bit interface, asked or run: operands in between, then the workspaces.
+/// Calls a function of the 64-bit interface or the one that returns its workspace.
 macro_rules! either {
-    ($api:expr, $what:expr, $purpose:expr, $ask:ident / $run:ident, ($($arg:expr),*), ($($last:expr),*)) => {
+    ($api:expr, $what:expr, $purpose:expr, $query:ident / $run:ident, ($($arg:expr),*), ($($last:expr),*)) => {
         match $purpose {
-            Purpose::Ask(room) => {
-                call!($api, $what, $ask($($arg,)* &raw mut room.device, &raw mut room.host $(, $last)*))
+            Purpose::Query(workspace_size) => {
+                call!($api, $what, $query($($arg,)* &raw mut workspace_size.device, &raw mut workspace_size.host $(,
+                $last)*))
             }
             Purpose::Run(workspace) => {
                 let (host, on_host) = workspace.on_host();
@@ -160,18 +161,18 @@ macro_rules! either {
     };
 }
 
-/// A function that has a name for each element type and counts its workspace in elements.
+/// Calls a function of one element type, which counts its workspace in elements, or the one that returns its workspace.
 macro_rules! named {
-    ($api:expr, $what:expr, $problem:expr, $purpose:expr, $ask:ident / $run:ident, ($($arg:expr),*)) => {
+    ($api:expr, $what:expr, $problem:expr, $purpose:expr, $query:ident / $run:ident, ($($arg:expr),*)) => {
         match $purpose {
-            Purpose::Ask(room) => {
+            Purpose::Query(workspace_size) => {
                 let mut elements = 0;
-                call!($api, $what, $ask($($arg,)* &raw mut elements))?;
-                room.device = usize::try_from(elements).unwrap_or(0) * $problem.number.size();
+                call!($api, $what, $query($($arg,)* &raw mut elements))?;
+                workspace_size.device = usize::try_from(elements).unwrap_or(0) * $problem.number.size();
                 Ok(())
             }
             Purpose::Run(Workspace { device, bytes, info, .. }) => {
-                let elements = short(bytes / $problem.number.size())?;
+                let elements = dimension_i32(bytes / $problem.number.size())?;
                 call!($api, $what, $run($($arg,)* device.cast(), elements, info))
             }
         }
@@ -179,10 +180,10 @@ macro_rules! named {
 }
 
 impl Cusolver {
-    /// Calls the function of a task, or the one that tells its workspace.
+    /// Calls the function of a task, or the one that returns its workspace.
     ///
     /// # Safety
-    /// As [`Cusolver::run`], for one matrix unless the task is batched.
+    /// The requirements of [`Cusolver::run`], for one matrix unless the task is batched.
     #[allow(clippy::too_many_lines, reason = "a table of functions")]
     pub(super) unsafe fn each_function(
         &mut self,
@@ -196,8 +197,8 @@ impl Cusolver {
         let t = problem.number.data_type();
         let (real, complex) = (problem.number.real().data_type(), problem.number.complex().data_type());
         let [a, b, c, d] = at;
-        let long = |n: usize| n as i64;
-        // SAFETY: the caller vouches for the operands; the dimensions are theirs.
+        let dimension = |n: usize| n as i64;
+        // SAFETY: the caller vouches for the operands, which have these dimensions.
         unsafe {
             match problem.task {
                 Task::Cholesky { n, upper } => either!(
@@ -205,30 +206,30 @@ impl Cusolver {
                     what,
                     purpose,
                     cusolverDnXpotrf_bufferSize / cusolverDnXpotrf,
-                    (handle, params, fill(upper), long(n), t, a, long(n), t),
+                    (handle, params, fill(upper), dimension(n), t, a, dimension(n), t),
                     ()
                 ),
                 Task::Factors { n } => match purpose {
-                    Purpose::Ask(room) => call!(
+                    Purpose::Query(workspace_size) => call!(
                         api,
                         what,
                         cusolverDnXgetrf_bufferSize(
                             handle,
                             params,
-                            long(n),
-                            long(n),
+                            dimension(n),
+                            dimension(n),
                             t,
                             a,
-                            long(n),
+                            dimension(n),
                             t,
-                            &raw mut room.device,
-                            &raw mut room.host
+                            &raw mut workspace_size.device,
+                            &raw mut workspace_size.host
                         )
                     ),
                     Purpose::Run(workspace) => {
                         let (host, on_host) = workspace.on_host();
                         let Workspace { device, bytes, info, .. } = workspace;
-                        let n = long(n);
+                        let n = dimension(n);
                         call!(
                             api,
                             what,
@@ -252,7 +253,7 @@ impl Cusolver {
                     }
                 },
                 Task::Substitution { n, columns } => match purpose {
-                    Purpose::Ask(_) => Ok(()),
+                    Purpose::Query(_) => Ok(()),
                     Purpose::Run(Workspace { info, .. }) => call!(
                         api,
                         what,
@@ -260,15 +261,15 @@ impl Cusolver {
                             handle,
                             params,
                             Operation::CUBLAS_OP_N,
-                            long(n),
-                            long(columns),
+                            dimension(n),
+                            dimension(columns),
                             t,
                             a,
-                            long(n),
+                            dimension(n),
                             b.cast(),
                             t,
                             c,
-                            long(n),
+                            dimension(n),
                             info
                         )
                     ),
@@ -278,14 +279,14 @@ impl Cusolver {
                     what,
                     purpose,
                     cusolverDnXgeqrf_bufferSize / cusolverDnXgeqrf,
-                    (handle, params, long(rows), long(columns), t, a, long(rows), t, b, t),
+                    (handle, params, dimension(rows), dimension(columns), t, a, dimension(rows), t, b, t),
                     ()
                 ),
                 Task::Basis { rows, columns, reflectors, .. } => {
-                    let (m, n, k) = (short(rows)?, short(columns)?, short(reflectors)?);
+                    let (m, n, k) = (dimension_i32(rows)?, dimension_i32(columns)?, dimension_i32(reflectors)?);
                     macro_rules! basis {
-                        ($ask:ident / $run:ident) => {
-                            named!(api, what, problem, purpose, $ask / $run, (handle, m, n, k, a.cast(), m, b.cast()))
+                        ($query:ident / $run:ident) => {
+                            named!(api, what, problem, purpose, $query / $run, (handle, m, n, k, a.cast(), m, b.cast()))
                         };
                     }
                     match problem.number {
@@ -311,19 +312,19 @@ impl Cusolver {
                             params,
                             job,
                             job,
-                            long(rows),
-                            long(columns),
+                            dimension(rows),
+                            dimension(columns),
                             t,
                             a,
-                            long(rows),
+                            dimension(rows),
                             real,
                             b,
                             t,
                             c,
-                            long(rows),
+                            dimension(rows),
                             t,
                             d,
-                            long(columns),
+                            dimension(columns),
                             t
                         ),
                         ()
@@ -334,7 +335,7 @@ impl Cusolver {
                     what,
                     purpose,
                     cusolverDnXsyevd_bufferSize / cusolverDnXsyevd,
-                    (handle, params, mode(vectors), fill(upper), long(n), t, a, long(n), real, b, t),
+                    (handle, params, mode(vectors), fill(upper), dimension(n), t, a, dimension(n), real, b, t),
                     ()
                 ),
                 Task::SmallEighs { n, upper, vectors } => either!(
@@ -342,8 +343,8 @@ impl Cusolver {
                     what,
                     purpose,
                     cusolverDnXsyevBatched_bufferSize / cusolverDnXsyevBatched,
-                    (handle, params, mode(vectors), fill(upper), long(n), t, a, long(n), real, b, t),
-                    (long(problem.batch))
+                    (handle, params, mode(vectors), fill(upper), dimension(n), t, a, dimension(n), real, b, t),
+                    (dimension(problem.batch))
                 ),
                 Task::Eig { n, vectors } => either!(
                     api,
@@ -355,18 +356,18 @@ impl Cusolver {
                         params,
                         mode(false),
                         mode(vectors),
-                        long(n),
+                        dimension(n),
                         t,
                         a,
-                        long(n),
+                        dimension(n),
                         complex,
                         b,
                         t,
                         std::ptr::null_mut(),
-                        long(n),
+                        dimension(n),
                         t,
                         c,
-                        long(n),
+                        dimension(n),
                         t
                     ),
                     ()

@@ -8,8 +8,7 @@ use super::info::device_handle;
 use super::{api, api_if_started, call};
 use crate::error::{CudaError, Result};
 
-/// A device's primary context. Retained once, for the life of the process: releasing it would pull memory from under
-/// the other libraries of the process.
+/// A device's primary context. Retained once and never released, because other libraries of the process use its memory.
 #[derive(Debug)]
 pub struct Context {
     ordinal: usize,
@@ -18,19 +17,19 @@ pub struct Context {
 
 // SAFETY: a context handle may be used from any thread.
 unsafe impl Send for Context {}
-// SAFETY: as above; the struct never changes.
+// SAFETY: a context handle may be used from any thread, and the struct never changes.
 unsafe impl Sync for Context {}
 
 impl Context {
-    /// The primary context of a device, made on the first call.
+    /// Returns the primary context of a device, created on the first call.
     ///
     /// # Errors
-    /// There is no such device, or the driver fails.
+    /// The device does not exist, or the driver fails.
     pub fn of_device(ordinal: usize) -> Result<&'static Context> {
-        static MADE: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
+        static CONTEXTS: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
         let api = api()?;
-        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(context) = made.iter().find(|context| context.ordinal == ordinal) {
+        let mut contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(context) = contexts.iter().find(|context| context.ordinal == ordinal) {
             return Ok(context);
         }
         let device = device_handle(ordinal)?;
@@ -38,11 +37,11 @@ impl Context {
         // SAFETY: the call writes one handle; the device exists.
         unsafe { call!(api, cuDevicePrimaryCtxRetain(&raw mut raw, device)) }?;
         let context: &'static Context = Box::leak(Box::new(Context { ordinal, raw }));
-        made.push(context);
+        contexts.push(context);
         Ok(context)
     }
 
-    /// The device's number.
+    /// Returns the device's number.
     #[must_use]
     pub fn ordinal(&self) -> usize {
         self.ordinal
@@ -52,8 +51,8 @@ impl Context {
         self.raw
     }
 
-    /// Makes the context current in this thread. Cheap where it already is: other libraries may change the current
-    /// context behind us, so the driver is asked each time.
+    /// Makes the context current in this thread. Cheap if it already is. Other libraries may change the current
+    /// context, so it is queried each time.
     ///
     /// # Errors
     /// The driver fails, or the process was forked.
@@ -80,19 +79,19 @@ impl Context {
     pub fn synchronize(&self) -> Result<()> {
         self.make_current()?;
         let api = api()?;
-        // SAFETY: no arguments; the context is current.
+        // SAFETY: the function has no arguments; the context is current.
         unsafe { call!(api, cuCtxSynchronize()) }
     }
 }
 
-/// For destructors: the driver with this context current, or `None` where that cannot be had.
+/// Makes the context current and returns the driver, or `None` if that fails. For destructors.
 pub(crate) fn for_drop(context: &Context) -> Option<&'static DriverApi> {
     let api = api_if_started()?;
     context.make_current_with(api).ok()?;
     Some(api)
 }
 
-/// The context that is current in this thread must be ours before a handle is made in it.
+/// Makes the context current and returns the driver. Handles are created in the current context.
 pub(crate) fn enter(context: &Context) -> std::result::Result<&'static DriverApi, CudaError> {
     let api = api()?;
     context.make_current_with(api)?;

@@ -1,4 +1,4 @@
-//! What a device is: the figures that planning and code generation ask for.
+//! Properties of devices that planning and code generation need.
 
 use std::ffi::CStr;
 use std::os::raw::c_int;
@@ -11,33 +11,33 @@ use crate::error::{CudaError, Result};
 /// A device's properties. Sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceInfo {
-    /// The number by which this process knows the device.
+    /// The device's number in this process.
     pub ordinal: usize,
     /// The product's name.
     pub name: String,
     /// Compute capability (major, minor).
     pub compute_capability: (u32, u32),
-    /// Streaming multiprocessors.
+    /// The number of streaming multiprocessors.
     pub sm_count: u32,
-    /// Level-2 cache.
+    /// The size of the level-2 cache.
     pub l2_bytes: u64,
-    /// Device memory.
+    /// The size of the device memory.
     pub total_memory: u64,
-    /// Shared memory of a block by default.
+    /// Shared memory per block by default.
     pub shared_per_block: u32,
-    /// Shared memory of a block that asks for more by `Function::set_max_dynamic_shared`.
+    /// Shared memory per block at most, with `Function::set_max_dynamic_shared`.
     pub shared_per_block_optin: u32,
-    /// Shared memory of a multiprocessor.
+    /// Shared memory per multiprocessor.
     pub shared_per_sm: u32,
-    /// 32-bit registers of a multiprocessor.
+    /// 32-bit registers per multiprocessor.
     pub registers_per_sm: u32,
-    /// Threads that a multiprocessor holds.
+    /// Threads per multiprocessor at most.
     pub threads_per_sm: u32,
-    /// Threads of a block at most.
+    /// Threads per block at most.
     pub threads_per_block: u32,
-    /// Blocks that a multiprocessor holds.
+    /// Blocks per multiprocessor at most.
     pub blocks_per_sm: u32,
-    /// Grid extents at most.
+    /// The largest grid extents.
     pub max_grid: [u32; 3],
     /// Core clock in kHz.
     pub clock_khz: u32,
@@ -45,16 +45,16 @@ pub struct DeviceInfo {
     pub memory_clock_khz: u32,
     /// Memory bus width in bits.
     pub memory_bus_bits: u32,
-    /// Shares its memory with the host.
+    /// The device shares its memory with the host.
     pub integrated: bool,
-    /// The device's own name, the same in every process.
+    /// The device's unique id, the same in every process.
     pub uuid: [u8; 16],
-    /// Such as `0000:3b:00.0`.
+    /// The PCI bus id, such as `0000:3b:00.0`.
     pub pci_bus_id: String,
 }
 
 impl DeviceInfo {
-    /// The UUID as `nvidia-smi` prints it.
+    /// Returns the UUID as `nvidia-smi` prints it.
     #[must_use]
     pub fn uuid_text(&self) -> String {
         let hex: String = self.uuid.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -62,10 +62,10 @@ impl DeviceInfo {
     }
 }
 
-/// How many devices this process sees. Starts CUDA.
+/// Returns the number of devices that this process sees. Starts CUDA.
 ///
 /// # Errors
-/// The driver is missing or fails. A machine without a usable device is an error of `cuInit`.
+/// The driver is missing or fails. On a machine without a usable device, `cuInit` fails.
 pub fn device_count() -> Result<usize> {
     let api = api()?;
     let mut count: c_int = 0;
@@ -74,7 +74,7 @@ pub fn device_count() -> Result<usize> {
     Ok(count.unsigned_abs() as usize)
 }
 
-/// The driver's handle of a device.
+/// Returns the driver's handle of a device.
 pub(super) fn device_handle(ordinal: usize) -> Result<c_int> {
     let count = device_count()?;
     if ordinal >= count {
@@ -87,10 +87,10 @@ pub(super) fn device_handle(ordinal: usize) -> Result<c_int> {
     Ok(device)
 }
 
-/// A device's properties. Makes no context.
+/// Returns a device's properties. Does not create a context.
 ///
 /// # Errors
-/// There is no such device, or the driver fails.
+/// The device does not exist, or the driver fails.
 pub fn device_info(ordinal: usize) -> Result<DeviceInfo> {
     let api = api()?;
     let device = device_handle(ordinal)?;
@@ -101,10 +101,10 @@ pub fn device_info(ordinal: usize) -> Result<DeviceInfo> {
         Ok(value.unsigned_abs())
     };
     let mut name = [0; 256];
-    // SAFETY: the driver writes at most the given length, with its final zero.
+    // SAFETY: the driver writes at most the given length, including the final zero.
     unsafe { call!(api, cuDeviceGetName(name.as_mut_ptr(), name.len() as c_int, device)) }?;
     let mut bus = [0; 32];
-    // SAFETY: as above.
+    // SAFETY: the driver writes at most the given length, including the final zero.
     unsafe { call!(api, cuDeviceGetPCIBusId(bus.as_mut_ptr(), bus.len() as c_int, device)) }?;
     let mut uuid = CUuuid { bytes: [0; 16] };
     // SAFETY: the call writes 16 bytes.
@@ -112,7 +112,7 @@ pub fn device_info(ordinal: usize) -> Result<DeviceInfo> {
     let mut total = 0;
     // SAFETY: the call writes one size.
     unsafe { call!(api, cuDeviceTotalMem_v2(&raw mut total, device)) }?;
-    // SAFETY: the driver ended each string with a zero inside the array.
+    // SAFETY: the driver terminated each string with a zero within the array.
     let text = |chars: &[_]| unsafe { CStr::from_ptr(chars.as_ptr()) }.to_string_lossy().into_owned();
     Ok(DeviceInfo {
         ordinal,

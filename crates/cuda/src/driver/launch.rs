@@ -9,7 +9,7 @@ use super::stream::Stream;
 use super::{DevPtr, api, call};
 use crate::error::Result;
 
-/// Loaded device code. Its functions must not be launched once it is dropped.
+/// Loaded device code. Its functions must not be launched after it was dropped.
 #[derive(Debug)]
 pub struct Module {
     raw: CUmodule,
@@ -18,7 +18,7 @@ pub struct Module {
 
 // SAFETY: a module handle may be used from any thread.
 unsafe impl Send for Module {}
-// SAFETY: as above; the struct never changes.
+// SAFETY: a module handle may be used from any thread, and the struct never changes.
 unsafe impl Sync for Module {}
 
 impl Module {
@@ -28,10 +28,9 @@ impl Module {
     /// The image is not for this device, or the driver fails.
     pub fn load(context: &'static Context, cubin: &[u8]) -> Result<Module> {
         let api = enter(context)?;
-        // The driver reads a cubin's length from its header; an 8-byte aligned copy is what ELF asks for, and a zero at
-        // the end what PTX does.
+        // The driver reads a cubin's length from its header. ELF requires 8-byte alignment, and PTX a zero at the end.
         let mut image = vec![0u64; cubin.len() / 8 + 1];
-        // SAFETY: the copy has room for all bytes; the regions are apart.
+        // SAFETY: the copy has room for all bytes; the regions do not overlap.
         unsafe { std::ptr::copy_nonoverlapping(cubin.as_ptr(), image.as_mut_ptr().cast::<u8>(), cubin.len()) };
         let mut raw: CUmodule = std::ptr::null_mut();
         // SAFETY: the image lives through the call, which copies what it needs.
@@ -39,13 +38,13 @@ impl Module {
         Ok(Module { raw, context })
     }
 
-    /// The driver's handle, as others take it.
+    /// Returns the driver's handle as a number, for other libraries.
     #[must_use]
     pub fn handle(&self) -> u64 {
         self.raw as u64
     }
 
-    /// A kernel by its (mangled) name.
+    /// Returns a kernel by its (mangled) name.
     ///
     /// # Errors
     /// The module has no such kernel.
@@ -57,7 +56,7 @@ impl Module {
         Ok(Function { raw })
     }
 
-    /// A global or constant variable: its address and size in bytes.
+    /// Returns the address and the size in bytes of a global or constant variable.
     ///
     /// # Errors
     /// The module has no such variable.
@@ -73,13 +72,13 @@ impl Module {
 impl Drop for Module {
     fn drop(&mut self) {
         if let Some(api) = for_drop(self.context) {
-            // SAFETY: the handle is ours and, by the type's rule, no function of it is used again.
+            // SAFETY: the handle is owned by this value, and no function of a dropped module may be used.
             let _at_worst_leaked = unsafe { call!(api, cuModuleUnload(self.raw)) };
         }
     }
 }
 
-/// A kernel. Valid while its module is.
+/// A kernel. Valid as long as its module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Function {
     raw: CUfunction,
@@ -87,37 +86,37 @@ pub struct Function {
 
 // SAFETY: a function handle may be used from any thread.
 unsafe impl Send for Function {}
-// SAFETY: as above.
+// SAFETY: a function handle may be used from any thread.
 unsafe impl Sync for Function {}
 
-/// What a kernel uses.
+/// The resources that a kernel uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FunctionInfo {
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Shared memory known at compile time, in bytes.
+    /// Static shared memory in bytes.
     pub static_shared: u32,
-    /// Local memory of a thread in bytes: spills and arrays.
+    /// Local memory per thread in bytes: spills and arrays.
     pub local: u32,
-    /// Threads of a block at most.
+    /// Threads per block at most.
     pub max_threads: u32,
-    /// Constant memory known at compile time, in bytes.
+    /// Static constant memory in bytes.
     pub constant: u32,
 }
 
-/// How a kernel is launched.
+/// The configuration of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LaunchShape {
-    /// Blocks.
+    /// The number of blocks along each axis.
     pub grid: [u32; 3],
-    /// Threads of a block.
+    /// The number of threads per block along each axis.
     pub block: [u32; 3],
-    /// Dynamic shared memory of a block in bytes.
+    /// Dynamic shared memory per block in bytes.
     pub shared: u32,
 }
 
 impl LaunchShape {
-    /// One dimension, no dynamic shared memory.
+    /// Returns a one-dimensional shape without dynamic shared memory.
     #[must_use]
     pub const fn linear(blocks: u32, threads: u32) -> Self {
         LaunchShape { grid: [blocks, 1, 1], block: [threads, 1, 1], shared: 0 }
@@ -125,13 +124,13 @@ impl LaunchShape {
 }
 
 impl Function {
-    /// The driver's handle.
+    /// Returns the driver's handle.
     #[must_use]
     pub fn raw(self) -> CUfunction {
         self.raw
     }
 
-    /// What the kernel uses.
+    /// Returns the resources that the kernel uses.
     ///
     /// # Errors
     /// The driver fails.
@@ -139,7 +138,7 @@ impl Function {
         let api = api()?;
         let get = |attribute: Attribute| -> Result<u32> {
             let mut value = 0;
-            // SAFETY: the call writes one int; the handle is valid by the type's rule.
+            // SAFETY: the call writes one int; the handle is valid as long as its module.
             unsafe { call!(api, cuFuncGetAttribute(&raw mut value, attribute, self.raw)) }?;
             Ok(value.unsigned_abs())
         };
@@ -152,8 +151,7 @@ impl Function {
         })
     }
 
-    /// Allows launches with up to `bytes` of dynamic shared memory, and more if that was allowed before; needed above
-    /// 48 KiB.
+    /// Allows launches with `bytes` bytes of dynamic shared memory. Never lowers the limit. Needed above 48 KiB.
     ///
     /// # Errors
     /// More than `DeviceInfo::shared_per_block_optin` less the static part.
@@ -162,16 +160,17 @@ impl Function {
         let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
         let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         let mut allowed = 0;
-        // SAFETY: the call writes one int; the handle is valid by the type's rule.
+        // SAFETY: the call writes one int; the handle is valid as long as its module.
         unsafe { call!(api, cuFuncGetAttribute(&raw mut allowed, attribute, self.raw)) }?;
         if allowed >= bytes {
             return Ok(());
         }
-        // SAFETY: the handle is valid by the type's rule.
+        // SAFETY: the handle is valid as long as its module.
         unsafe { call!(api, cuFuncSetAttribute(self.raw, attribute, bytes)) }
     }
 
-    /// How many blocks of `threads` threads and `shared` dynamic bytes a multiprocessor holds at once.
+    /// Returns how many blocks of `threads` threads and `shared` bytes of dynamic shared memory a multiprocessor runs
+    /// at once.
     ///
     /// # Errors
     /// The driver fails.
@@ -179,7 +178,7 @@ impl Function {
         let api = api()?;
         let mut blocks = 0;
         let threads = i32::try_from(threads).unwrap_or(i32::MAX);
-        // SAFETY: the call writes one int; the handle is valid by the type's rule.
+        // SAFETY: the call writes one int; the handle is valid as long as its module.
         unsafe {
             call!(api, cuOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, self.raw, threads, shared as usize))
         }?;
@@ -198,7 +197,7 @@ impl Function {
     pub unsafe fn launch(self, shape: &LaunchShape, stream: &Stream, args: &mut [*mut c_void]) -> Result<()> {
         let api = api()?;
         let LaunchShape { grid, block, shared } = *shape;
-        // SAFETY: the caller vouches for the arguments; the handles are valid by their types' rules.
+        // SAFETY: the caller vouches for the arguments; the handles are valid while their owners live.
         unsafe {
             call!(
                 api,
@@ -221,13 +220,13 @@ impl Function {
 }
 
 impl Function {
-    /// As [`Function::launch`], with all blocks running at once.
+    /// Submits the kernel with all blocks running at the same time.
     ///
     /// # Errors
-    /// Not all of them fit on the device.
+    /// The blocks do not all fit on the device, or the errors of [`Function::launch`].
     ///
     /// # Safety
-    /// As there.
+    /// The requirements of [`Function::launch`].
     pub unsafe fn launch_cooperative(
         self,
         shape: &LaunchShape,
@@ -237,36 +236,36 @@ impl Function {
         let api = api()?;
         let LaunchShape { grid: [gx, gy, gz], block: [bx, by, bz], shared } = *shape;
         let args = args.as_mut_ptr();
-        // SAFETY: the caller vouches for the arguments; the handles are valid by their types' rules.
+        // SAFETY: the caller vouches for the arguments; the handles are valid while their owners live.
         unsafe { call!(api, cuLaunchCooperativeKernel(self.raw, gx, gy, gz, bx, by, bz, shared, stream.raw(), args)) }
     }
 }
 
-/// The values of a kernel's arguments, owned. The driver takes each by its own pointer, so gaps do not matter.
+/// The values of a kernel's arguments. The driver takes a pointer to each, so gaps between them do not matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ArgBlock {
     words: Vec<u64>,
-    /// Where each argument starts, in bytes.
+    /// The offset of each argument in bytes.
     starts: Vec<u32>,
 }
 
 impl ArgBlock {
-    /// No arguments.
+    /// Returns a block without arguments.
     #[must_use]
     pub fn new() -> Self {
         ArgBlock::default()
     }
 
-    /// Arguments that start at these bytes of a block of so many, all zero.
+    /// Returns a block of `bytes` zero bytes with arguments at the offsets `starts`.
     #[must_use]
     pub fn packed(starts: &[u32], bytes: usize) -> Self {
         ArgBlock { words: vec![0; bytes.div_ceil(8)], starts: starts.to_vec() }
     }
 
-    /// Replaces the whole block.
+    /// Replaces the contents of the block.
     ///
     /// # Panics
-    /// It has more words than the block.
+    /// `bytes` is longer than the block.
     pub fn fill(&mut self, bytes: &[u8]) {
         for (slot, part) in self.words[..bytes.len().div_ceil(8)].iter_mut().zip(bytes.chunks(8)) {
             let mut word = [0; 8];
@@ -275,15 +274,15 @@ impl ArgBlock {
         }
     }
 
-    /// Writes an address at a byte that is a multiple of 8.
+    /// Writes an address at an offset that is a multiple of 8.
     ///
     /// # Panics
-    /// The block ends before.
+    /// The offset is beyond the block.
     pub fn put_address(&mut self, at: usize, address: u64) {
         self.words[at / 8] = address;
     }
 
-    /// Adds an argument by its bytes, as the device lays them out; it starts on 8 bytes.
+    /// Adds an argument, given by its bytes in the layout of the device. Its offset is a multiple of 8.
     pub fn push_bytes(&mut self, value: &[u8]) {
         self.starts.push(8 * self.words.len() as u32);
         for part in value.chunks(8) {
@@ -298,10 +297,10 @@ impl ArgBlock {
         self.push_bytes(&ptr.0.to_ne_bytes());
     }
 
-    /// Replaces the bytes of an argument that was pushed; the length must be the argument's.
+    /// Replaces the bytes of an argument. The length must be the argument's.
     ///
     /// # Panics
-    /// There is no such argument, or the length differs by whole words.
+    /// The argument does not exist, or the number of 64-bit words differs.
     pub fn set_bytes(&mut self, index: usize, value: &[u8]) {
         let start = self.starts[index] as usize / 8;
         let end = self.starts.get(index + 1).map_or(self.words.len(), |&next| next as usize / 8);
@@ -313,25 +312,26 @@ impl ArgBlock {
         }
     }
 
-    /// Removes all arguments and keeps the room.
+    /// Removes all arguments and keeps the memory.
     pub fn clear(&mut self) {
         self.words.clear();
         self.starts.clear();
     }
 
-    /// How many arguments there are.
+    /// Returns the number of arguments.
     #[must_use]
     pub fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// True without arguments.
+    /// Returns true if there are no arguments.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
 
-    /// Writes a pointer to each argument into `out`, for `Function::launch`. Valid until the block changes.
+    /// Writes a pointer to each argument to `out`, for `Function::launch`. The pointers are valid until the block
+    /// changes.
     pub fn pointers(&mut self, out: &mut Vec<*mut c_void>) {
         out.clear();
         let base = self.words.as_mut_ptr().cast::<u8>();

@@ -8,21 +8,21 @@ use super::stream::Stream;
 use super::{api, call};
 use crate::error::Result;
 
-/// An address in device memory; 0 is null. A number only: it owns nothing.
+/// An address in device memory; 0 is null. It does not own the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct DevPtr(pub u64);
 
 impl DevPtr {
-    /// No address.
+    /// The null address.
     pub const NULL: DevPtr = DevPtr(0);
 
-    /// True for 0.
+    /// Returns true if the address is null.
     #[must_use]
     pub const fn is_null(self) -> bool {
         self.0 == 0
     }
 
-    /// The address `bytes` further on.
+    /// Returns the address plus `bytes`.
     #[must_use]
     pub const fn offset(self, bytes: i64) -> DevPtr {
         DevPtr(self.0.wrapping_add_signed(bytes))
@@ -35,7 +35,7 @@ impl fmt::LowerHex for DevPtr {
     }
 }
 
-/// Device memory straight from the driver; the pool is what others use.
+/// Allocates device memory directly from the driver. Other code uses the pool.
 ///
 /// # Errors
 /// Out of memory, or the driver fails.
@@ -47,20 +47,20 @@ pub fn mem_alloc(context: &'static Context, bytes: usize) -> Result<DevPtr> {
     Ok(DevPtr(address))
 }
 
-/// Gives memory of `mem_alloc` back. Waits for the device's pending work.
+/// Frees memory of `mem_alloc`. Waits for the device's pending work.
 ///
 /// # Errors
 /// The driver fails, or earlier work did.
 ///
 /// # Safety
-/// The address must be of `mem_alloc` in this context and not be used again.
+/// The address must come from `mem_alloc` in this context and must not be used again.
 pub unsafe fn mem_free(context: &'static Context, address: DevPtr) -> Result<()> {
     let api = enter(context)?;
     // SAFETY: the caller vouches for the address.
     unsafe { call!(api, cuMemFree_v2(address.0)) }
 }
 
-/// (free, total) bytes of the device's memory.
+/// Returns the free and the total bytes of the device's memory.
 ///
 /// # Errors
 /// The driver fails.
@@ -72,27 +72,27 @@ pub fn mem_info(context: &'static Context) -> Result<(u64, u64)> {
     Ok((free as u64, total as u64))
 }
 
-/// Submits a copy from the host. From pinned memory it returns at once; from pageable memory the driver has read the
-/// source by the time it returns.
+/// Submits a copy from the host. Returns at once if the source is pinned memory. If it is pageable, the driver has read
+/// it when this returns.
 ///
 /// # Errors
 /// The driver fails, or earlier work did.
 ///
 /// # Safety
-/// Both ranges must be valid; a pinned source must stay unchanged until the stream gets there.
+/// Both ranges must be valid. A pinned source must stay unchanged until the copy is done.
 pub unsafe fn memcpy_htod_async(to: DevPtr, from: *const u8, bytes: usize, stream: &Stream) -> Result<()> {
     let api = api()?;
     // SAFETY: the caller vouches for the ranges.
     unsafe { call!(api, cuMemcpyHtoDAsync_v2(to.0, from.cast::<c_void>(), bytes, stream.raw())) }
 }
 
-/// Submits a copy to the host. The data is there once the stream got there.
+/// Submits a copy to the host. The data is valid once the stream has done the copy.
 ///
 /// # Errors
 /// The driver fails, or earlier work did.
 ///
 /// # Safety
-/// Both ranges must be valid, and the target untouched until then.
+/// Both ranges must be valid, and the target must not be used until then.
 pub unsafe fn memcpy_dtoh_async(to: *mut u8, from: DevPtr, bytes: usize, stream: &Stream) -> Result<()> {
     let api = api()?;
     // SAFETY: the caller vouches for the ranges.
@@ -112,7 +112,7 @@ pub unsafe fn memcpy_dtod_async(to: DevPtr, from: DevPtr, bytes: usize, stream: 
     unsafe { call!(api, cuMemcpyDtoDAsync_v2(to.0, from.0, bytes, stream.raw())) }
 }
 
-/// Submits the filling of `bytes` bytes with one value.
+/// Submits a fill of `bytes` bytes with one value.
 ///
 /// # Errors
 /// The driver fails, or earlier work did.
@@ -125,19 +125,6 @@ pub unsafe fn memset_async(to: DevPtr, value: u8, bytes: usize, stream: &Stream)
     unsafe { call!(api, cuMemsetD8Async(to.0, value, bytes, stream.raw())) }
 }
 
-/// Submits the filling of `count` 32-bit words with one value; `to` must be a multiple of 4.
-///
-/// # Errors
-/// The driver fails, or earlier work did.
-///
-/// # Safety
-/// The range must be a live allocation.
-pub unsafe fn memset_u32_async(to: DevPtr, value: u32, count: usize, stream: &Stream) -> Result<()> {
-    let api = api()?;
-    // SAFETY: the caller vouches for the range.
-    unsafe { call!(api, cuMemsetD32Async(to.0, value, count, stream.raw())) }
-}
-
 /// Page-locked host memory, fast to read back (not write-combined) and usable from every context.
 #[derive(Debug)]
 pub struct PinnedBuffer {
@@ -146,13 +133,13 @@ pub struct PinnedBuffer {
     context: &'static Context,
 }
 
-// SAFETY: plain memory owned by this value; access goes through raw pointers whose users vouch for order.
+// SAFETY: plain memory owned by this value. It is accessed through raw pointers, whose users ensure the order.
 unsafe impl Send for PinnedBuffer {}
-// SAFETY: as above.
+// SAFETY: plain memory owned by this value. It is accessed through raw pointers, whose users ensure the order.
 unsafe impl Sync for PinnedBuffer {}
 
 impl PinnedBuffer {
-    /// `bytes` of page-locked memory. Costs about 0.04 ms a MiB.
+    /// Allocates `bytes` bytes of page-locked memory. Costs about 0.04 ms per MiB.
     ///
     /// # Errors
     /// The host is out of memory, or the driver fails.
@@ -165,19 +152,19 @@ impl PinnedBuffer {
         Ok(PinnedBuffer { start: start.cast::<u8>(), bytes, context })
     }
 
-    /// The first byte.
+    /// Returns the address of the first byte.
     #[must_use]
     pub fn as_ptr(&self) -> *mut u8 {
         self.start
     }
 
-    /// The size in bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes
     }
 
-    /// True for no bytes.
+    /// Returns true if the size is zero.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes == 0
@@ -187,7 +174,7 @@ impl PinnedBuffer {
 impl Drop for PinnedBuffer {
     fn drop(&mut self) {
         if let Some(api) = for_drop(self.context) {
-            // SAFETY: the memory is ours; the driver waits for copies under way.
+            // SAFETY: the memory is owned by this value. The driver waits for running copies.
             let _at_worst_leaked = unsafe { call!(api, cuMemFreeHost(self.start.cast::<c_void>())) };
         }
     }

@@ -1,6 +1,6 @@
-//! A thin wrapper of the CUDA driver: errors become `CudaError`, handles become owners, nothing else is added.
+//! A thin wrapper of the CUDA driver: errors become `CudaError` and handles become owned values.
 //!
-//! Nothing here starts CUDA before it is asked for: `cuInit` and the primary context cost 0.3 s in a fresh process.
+//! CUDA is started on first use only: `cuInit` and the primary context cost 0.3 s in a new process.
 
 mod context;
 mod info;
@@ -24,14 +24,14 @@ pub use info::{DeviceInfo, device_count, device_info};
 pub use launch::{ArgBlock, Function, FunctionInfo, LaunchShape, Module};
 pub use memory::{
     DevPtr, PinnedBuffer, mem_alloc, mem_free, mem_info, memcpy_dtod_async, memcpy_dtoh_async, memcpy_htod_async,
-    memset_async, memset_u32_async,
+    memset_async,
 };
 pub use stream::{Event, Stream};
 
-/// The oldest driver that we support, by the newest CUDA that it knows.
-pub const OLDEST: (u32, u32) = (12, 0);
+/// The oldest supported driver, given by the newest CUDA version that it supports.
+pub const MIN_DRIVER: (u32, u32) = (12, 0);
 
-/// Calls a driver function; a symbol that is missing or a status that is not success becomes an error.
+/// Calls a driver function. A missing symbol or a status other than success becomes an error.
 macro_rules! call {
     ($api:expr, $name:ident($($arg:expr),* $(,)?)) => {
         match &$api.$name {
@@ -57,9 +57,9 @@ fn failure(api: &DriverApi, call: &'static str, status: CUresult) -> CudaError {
     type Describe = unsafe extern "C" fn(CUresult, *mut *const c_char) -> CUresult;
     let describe = |function: Option<&Describe>| {
         let mut text: *const c_char = std::ptr::null();
-        // SAFETY: the driver writes a pointer to a static string, or null for a status it does not know.
+        // SAFETY: the driver writes a pointer to a static string, or null for an unknown status.
         function.map(|f| unsafe { f(status, &raw mut text) });
-        // SAFETY: not null, hence the driver's static string.
+        // SAFETY: the pointer is not null, so it is the driver's static string.
         (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
     };
     CudaError::Driver {
@@ -72,10 +72,10 @@ fn failure(api: &DriverApi, call: &'static str, status: CUresult) -> CudaError {
 
 static STARTED: OnceLock<&'static DriverApi> = OnceLock::new();
 static STARTED_BY: AtomicU32 = AtomicU32::new(0);
-/// Set in the child of a fork: reading it is free, asking for the process id at each call is not.
+/// Set in the child of a fork. Reading it costs nothing, unlike querying the process id at each call.
 static FORKED: AtomicBool = AtomicBool::new(false);
 
-/// The driver, started on the first call.
+/// Returns the driver, which is started on the first call.
 #[inline]
 pub(crate) fn api() -> Result<&'static DriverApi> {
     match STARTED.get() {
@@ -84,20 +84,21 @@ pub(crate) fn api() -> Result<&'static DriverApi> {
     }
 }
 
-/// For destructors: the driver where it is running and usable in this process.
+/// Returns the driver if it is running and usable in this process. For destructors.
 pub(crate) fn api_if_started() -> Option<&'static DriverApi> {
     STARTED.get().copied().filter(|_| !FORKED.load(Ordering::Relaxed))
 }
 
-/// Starts CUDA (`cuInit`). Every other function here does so by itself.
+/// Starts CUDA (`cuInit`). The other functions here call it themselves.
 ///
 /// # Errors
-/// No driver, a driver older than CUDA 12.0, no device, or a process forked after its parent started CUDA.
+/// There is no driver, it is older than CUDA 12.0, there is no device, or the process was forked after its parent
+/// started CUDA.
 pub fn init() -> Result<()> {
     api().map(|_| ())
 }
 
-/// True once CUDA was started in this process.
+/// Returns true if CUDA was started in this process.
 #[must_use]
 pub fn is_started() -> bool {
     api_if_started().is_some()
@@ -114,11 +115,11 @@ fn start() -> Result<&'static DriverApi> {
         return Ok(api);
     }
     let found = version()?;
-    if found < OLDEST {
-        return Err(CudaError::DriverTooOld { found, needed: OLDEST });
+    if found < MIN_DRIVER {
+        return Err(CudaError::DriverTooOld { found, needed: MIN_DRIVER });
     }
     let api = sys::driver()?;
-    // SAFETY: no arguments but the flags, which must be zero.
+    // SAFETY: the only argument is the flags, which must be zero.
     unsafe { call!(api, cuInit(0)) }?;
     STARTED_BY.store(std::process::id(), Ordering::Relaxed);
     // SAFETY: the handler only stores to an atomic, which is allowed between fork and exec.
@@ -130,10 +131,10 @@ extern "C" fn after_fork_in_child() {
     FORKED.store(true, Ordering::Relaxed);
 }
 
-/// The newest CUDA that the driver supports, as (major, minor). Loads the driver and does not start it.
+/// Returns the newest CUDA version that the driver supports, as (major, minor). Loads the driver without starting it.
 ///
 /// # Errors
-/// No driver.
+/// There is no driver.
 pub fn version() -> Result<(u32, u32)> {
     let api = sys::driver()?;
     let mut version = 0;
@@ -143,19 +144,20 @@ pub fn version() -> Result<(u32, u32)> {
     Ok((version / 1000, version % 1000 / 10))
 }
 
-/// Whether CUDA looks usable here. Cheap: reads the environment and `/dev` and loads the driver, never starts it.
+/// Returns true if CUDA looks usable. Cheap: reads the environment and `/dev` and loads the driver, but does not start
+/// it.
 #[must_use]
 pub fn is_available() -> bool {
     why_unavailable().is_none()
 }
 
-/// Why CUDA cannot work here; `None` where it looks usable.
+/// Returns the reason why CUDA cannot work, or `None` if it looks usable.
 #[must_use]
 pub fn why_unavailable() -> Option<String> {
     if std::env::var("CUDA_VISIBLE_DEVICES").is_ok_and(|value| hides_all(&value)) {
         return Some("CUDA_VISIBLE_DEVICES hides every device".into());
     }
-    // The caller adds its own prefix.
+    // The caller adds the prefix.
     let plain = |error: CudaError| error.to_string().trim_start_matches("[cuda] ").to_owned();
     if FORKED.load(Ordering::Relaxed) {
         return Some(plain(CudaError::Forked { parent: STARTED_BY.load(Ordering::Relaxed) }));
@@ -166,19 +168,20 @@ pub fn why_unavailable() -> Option<String> {
     }
     match version() {
         Err(error) => Some(plain(error)),
-        Ok(found) if found < OLDEST => Some(plain(CudaError::DriverTooOld { found, needed: OLDEST })),
+        Ok(found) if found < MIN_DRIVER => Some(plain(CudaError::DriverTooOld { found, needed: MIN_DRIVER })),
         Ok(_) => None,
     }
 }
 
-/// The driver stops reading the list at the first entry that names no device, so one in front hides all.
+/// Returns true if this value of `CUDA_VISIBLE_DEVICES` hides all devices. The driver stops reading at the first entry
+/// that is not a device.
 #[must_use]
 pub fn hides_all(visible_devices: &str) -> bool {
     let first = visible_devices.split(',').next().unwrap_or("").trim();
     first.is_empty() || first.starts_with('-') || first.eq_ignore_ascii_case("NoDevFiles")
 }
 
-/// `nvidia0` and so on; `dxg` under Windows' Linux; `nvgpu` on Jetson.
+/// Returns true for `nvidia0` and so on, `dxg` (WSL) and `nvgpu` (Jetson).
 fn is_gpu_node(name: &str) -> bool {
     let numbered = name.strip_prefix("nvidia").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
     numbered || name == "dxg" || name == "nvgpu"

@@ -8,9 +8,8 @@ use crate::error::Result;
 
 const NON_BLOCKING: u32 = 1;
 const EVENT_DISABLE_TIMING: u32 = 2;
-const EVENT_BLOCKING_SYNC: u32 = 1;
 
-/// A queue of device work, run in order.
+/// A queue of device work that runs in order.
 #[derive(Debug)]
 pub struct Stream {
     raw: CUstream,
@@ -20,11 +19,11 @@ pub struct Stream {
 
 // SAFETY: the driver's streams may be used from any thread.
 unsafe impl Send for Stream {}
-// SAFETY: as above; the struct never changes.
+// SAFETY: the driver's streams may be used from any thread, and the struct never changes.
 unsafe impl Sync for Stream {}
 
 impl Stream {
-    /// A stream that does not wait for the legacy default stream.
+    /// Creates a stream that does not wait for the legacy default stream.
     ///
     /// # Errors
     /// The driver fails.
@@ -32,8 +31,8 @@ impl Stream {
         Stream::with_priority(context, 0)
     }
 
-    /// A stream that is ordered with the legacy default stream both ways, on which PyTorch, CuPy and Numba work by
-    /// default: memory shared with them needs no further synchronisation.
+    /// Creates a stream that is ordered with the legacy default stream in both directions. PyTorch, CuPy and Numba use
+    /// that stream by default, so memory shared with them needs no further synchronization.
     ///
     /// # Errors
     /// The driver fails.
@@ -41,7 +40,7 @@ impl Stream {
         Stream::with_flags(context, 0, 0)
     }
 
-    /// A stream with a priority: lower numbers go first, 0 is the default.
+    /// Creates a stream with a priority. Lower numbers run first; 0 is the default.
     ///
     /// # Errors
     /// The driver fails.
@@ -57,22 +56,23 @@ impl Stream {
         Ok(Stream { raw, context, owned: true })
     }
 
-    /// A stream made elsewhere: 0 or 1 is the legacy default stream, 2 each thread's own. It is not destroyed here.
+    /// Wraps a stream of another owner, which is not destroyed here. 0 and 1 are the legacy default stream, 2 is the
+    /// default stream of each thread.
     ///
     /// # Safety
-    /// The handle must be of `context` and outlive the result.
+    /// The handle must belong to `context` and outlive the result.
     #[must_use]
     pub unsafe fn from_raw(context: &'static Context, handle: usize) -> Stream {
         Stream { raw: handle as CUstream, context, owned: false }
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     #[must_use]
     pub fn raw(&self) -> CUstream {
         self.raw
     }
 
-    /// The context that the stream is of.
+    /// Returns the stream's context.
     #[must_use]
     pub fn context(&self) -> &'static Context {
         self.context
@@ -81,17 +81,17 @@ impl Stream {
     /// Waits until the work submitted so far is done.
     ///
     /// # Errors
-    /// That work failed, or the driver does.
+    /// That work failed, or the driver fails.
     pub fn synchronize(&self) -> Result<()> {
         let api = api()?;
         // SAFETY: the handle is valid while self lives.
         unsafe { call!(api, cuStreamSynchronize(self.raw)) }
     }
 
-    /// True where the work submitted so far is done.
+    /// Returns true if the work submitted so far is done.
     ///
     /// # Errors
-    /// That work failed, or the driver does.
+    /// That work failed, or the driver fails.
     pub fn is_done(&self) -> Result<bool> {
         let api = api()?;
         let query = api.cuStreamQuery.as_ref().map_err(|e| missing_symbol("cuStreamQuery", e))?;
@@ -103,7 +103,7 @@ impl Stream {
         check(api, "cuStreamQuery", status).map(|()| true)
     }
 
-    /// Later work of this stream waits for the event.
+    /// Makes later work of this stream wait for the event.
     ///
     /// # Errors
     /// The driver fails.
@@ -117,13 +117,14 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if let (true, Some(api)) = (self.owned, for_drop(self.context)) {
-            // SAFETY: the handle is ours; pending work goes on, the driver frees the stream after it.
+            // SAFETY: the handle is owned by this value. Pending work continues, and the driver frees the stream after
+            // it.
             let _at_worst_leaked = unsafe { call!(api, cuStreamDestroy_v2(self.raw)) };
         }
     }
 }
 
-/// A mark in a stream's work.
+/// A marker in a stream's work.
 #[derive(Debug)]
 pub struct Event {
     raw: CUevent,
@@ -132,11 +133,11 @@ pub struct Event {
 
 // SAFETY: the driver's events may be used from any thread.
 unsafe impl Send for Event {}
-// SAFETY: as above; the struct never changes.
+// SAFETY: the driver's events may be used from any thread, and the struct never changes.
 unsafe impl Sync for Event {}
 
 impl Event {
-    /// An event without a time stamp: the cheap kind.
+    /// Creates an event without a time stamp, which is cheaper.
     ///
     /// # Errors
     /// The driver fails.
@@ -144,20 +145,12 @@ impl Event {
         Event::with_flags(context, EVENT_DISABLE_TIMING)
     }
 
-    /// An event with a time stamp, for `elapsed_ms`.
+    /// Creates an event with a time stamp, for `elapsed_ms`.
     ///
     /// # Errors
     /// The driver fails.
     pub fn with_timing(context: &'static Context) -> Result<Event> {
         Event::with_flags(context, 0)
-    }
-
-    /// An event whose waiters sleep instead of spinning; without a time stamp.
-    ///
-    /// # Errors
-    /// The driver fails.
-    pub fn with_blocking_sync(context: &'static Context) -> Result<Event> {
-        Event::with_flags(context, EVENT_DISABLE_TIMING | EVENT_BLOCKING_SYNC)
     }
 
     fn with_flags(context: &'static Context, flags: u32) -> Result<Event> {
@@ -168,13 +161,13 @@ impl Event {
         Ok(Event { raw, context })
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     #[must_use]
     pub fn raw(&self) -> CUevent {
         self.raw
     }
 
-    /// Marks the work submitted to the stream so far.
+    /// Records the event after the work submitted to the stream so far.
     ///
     /// # Errors
     /// The driver fails.
@@ -184,20 +177,20 @@ impl Event {
         unsafe { call!(api, cuEventRecord(self.raw, stream.raw)) }
     }
 
-    /// Waits for the marked work. An event never recorded is done.
+    /// Waits for the work before the event. An event that was never recorded counts as done.
     ///
     /// # Errors
-    /// That work failed, or the driver does.
+    /// That work failed, or the driver fails.
     pub fn synchronize(&self) -> Result<()> {
         let api = api()?;
         // SAFETY: the handle is valid while self lives.
         unsafe { call!(api, cuEventSynchronize(self.raw)) }
     }
 
-    /// True where the marked work is done.
+    /// Returns true if the work before the event is done.
     ///
     /// # Errors
-    /// That work failed, or the driver does.
+    /// That work failed, or the driver fails.
     pub fn is_done(&self) -> Result<bool> {
         let api = api()?;
         let query = api.cuEventQuery.as_ref().map_err(|e| missing_symbol("cuEventQuery", e))?;
@@ -209,7 +202,7 @@ impl Event {
         check(api, "cuEventQuery", status).map(|()| true)
     }
 
-    /// Milliseconds from `start` to this event; both made by `with_timing`, recorded and done.
+    /// Returns the milliseconds from `start` to this event. Both must be created by `with_timing`, recorded and done.
     ///
     /// # Errors
     /// One of them is not, or the driver fails.
@@ -225,7 +218,7 @@ impl Event {
 impl Drop for Event {
     fn drop(&mut self) {
         if let Some(api) = for_drop(self.context) {
-            // SAFETY: the handle is ours; the driver frees it once it is done.
+            // SAFETY: the handle is owned by this value. The driver frees the event once it is done.
             let _at_worst_leaked = unsafe { call!(api, cuEventDestroy_v2(self.raw)) };
         }
     }

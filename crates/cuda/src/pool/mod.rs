@@ -1,15 +1,15 @@
 //! The device's memory: a caching allocator for one compute stream.
 //!
 //! Invariants:
-//! - Stream order: a block freed is handed out again at once. That is safe for work of the compute stream, which runs
-//!   in the order of submission. Memory that another stream still uses must be freed only after the compute stream
-//!   was made to wait for that stream's event.
-//! - Determinism: which block is handed out follows from the sequence of calls alone (size, then age of the segment,
+//! - Stream order: a freed block is handed out again at once. This is safe for work of the compute stream, which runs
+//!   in the order of submission. Memory that another stream still uses must be freed only after the compute stream was
+//!   made to wait for an event of that stream.
+//! - Determinism: the block that is handed out depends only on the sequence of calls (size, then age of the segment,
 //!   then offset), so a repeated step gets the same addresses and its graph needs no patch.
-//! - Each segment is tiled by its blocks without gap or overlap, and no two neighbours are both free.
-//! - Small freed blocks are first kept as they are, by size, lowest address first (*quick* lists): a step that repeats
-//!   takes and gives back the same few sizes, and splitting and joining cost more than its launch. For their segments such
-//!   blocks are in use; `settle` brings them home.
+//! - The blocks of a segment tile it without gap or overlap, and no two neighbors are both free.
+//! - Small freed blocks are first kept whole in *quick lists* by size, lowest address first: a repeated step allocates
+//!   and frees the same few sizes, and splitting and joining blocks costs more than its launch. Segments treat these
+//!   blocks as in use until `flush_quick_lists` returns them.
 
 mod segments;
 #[cfg(test)]
@@ -27,31 +27,31 @@ pub use segments::{DeviceSegments, SegmentSource};
 
 /// Every address and size is a multiple of this.
 pub const GRANULE: u64 = 512;
-/// Requests up to this share small segments, so that they do not splinter large ones.
+/// Requests up to this size share small segments, so that they do not fragment large ones.
 const SMALL: u64 = 1 << 20;
 const SMALL_SEGMENT: u64 = 8 << 20;
-/// Requests up to this share large segments; beyond, a segment is made to measure.
+/// Requests up to this size share large segments. A larger request gets a segment of its own size.
 const MEDIUM: u64 = 16 << 20;
 const LARGE_SEGMENT: u64 = 64 << 20;
-/// Blocks up to this size are kept in quick lists,
+/// Blocks up to this size are kept in quick lists.
 const QUICK: u64 = 64 << 10;
-/// which hold so many bytes at most.
+/// The largest total size of the quick lists in bytes.
 const QUICK_BYTES: u64 = 4 << 20;
-/// The driver maps memory in pieces of this size.
+/// The driver maps memory in multiples of this size.
 const DRIVER_PAGE: u64 = 2 << 20;
 
-/// Sizes in bytes.
+/// Statistics of the pool; sizes in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PoolStats {
-    /// In use, rounded as handed out.
+    /// In use, rounded up as handed out.
     pub used_bytes: u64,
-    /// Held and not in use.
+    /// Reserved but not in use.
     pub free_bytes: u64,
-    /// Held of the device's memory.
+    /// Reserved from the device's memory.
     pub total_bytes: u64,
-    /// The largest `used_bytes` so far.
+    /// The peak of `used_bytes`.
     pub peak_bytes: u64,
-    /// Free blocks.
+    /// The number of free blocks.
     pub n_free_blocks: usize,
     /// The largest free block.
     pub largest_free: u64,
@@ -63,7 +63,7 @@ struct Segment {
     base: u64,
     bytes: u64,
     small: bool,
-    /// Offset to block; tiles the segment.
+    /// Blocks by offset. They tile the segment.
     blocks: BTreeMap<u64, Block>,
 }
 
@@ -73,23 +73,23 @@ struct Block {
     free: bool,
 }
 
-/// A free block, in the order in which they are tried.
+/// A free block as (bytes, segment, offset): the order in which blocks are tried.
 type FreeKey = (u64, u64, u64);
 
-/// A block that was handed out, or waits in a quick list.
+/// A block that was handed out or is in a quick list.
 #[derive(Debug, Clone, Copy)]
-struct Live {
+struct LiveBlock {
     segment: u64,
     offset: u64,
     bytes: u64,
     quick: bool,
 }
 
-/// A hash of addresses, which are all different and multiples of [`GRANULE`].
+/// A hash of addresses, which are multiples of [`GRANULE`].
 #[derive(Debug, Default)]
-struct Address(u64);
+struct AddressHasher(u64);
 
-impl Hasher for Address {
+impl Hasher for AddressHasher {
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|&b| self.write_u64(b.into()));
     }
@@ -104,18 +104,18 @@ impl Hasher for Address {
     }
 }
 
-/// The allocator. Not synchronised: its device owns it behind a lock.
+/// The allocator. Not synchronized: its device guards it with a lock.
 #[derive(Debug)]
 pub struct Pool<S> {
     source: S,
-    /// By number, which counts up and is never reused: the age.
+    /// Segments by number. Numbers increase with each new segment and are never reused.
     segments: BTreeMap<u64, Segment>,
     next_segment: u64,
-    /// (bytes, segment, offset), apart for small and large segments.
+    /// Free blocks of large and of small segments.
     free: [BTreeSet<FreeKey>; 2],
-    /// By address.
-    live: HashMap<u64, Live, BuildHasherDefault<Address>>,
-    /// Addresses of freed blocks of one to [`QUICK`] / [`GRANULE`] granules, in falling order.
+    /// Blocks by address.
+    live: HashMap<u64, LiveBlock, BuildHasherDefault<AddressHasher>>,
+    /// Addresses of freed blocks by size in granules, up to [`QUICK`] bytes, each list in descending order.
     quick: Vec<Vec<u64>>,
     quick_bytes: u64,
     counters: &'static Counters,
@@ -123,7 +123,7 @@ pub struct Pool<S> {
 }
 
 impl<S: SegmentSource> Pool<S> {
-    /// An empty pool.
+    /// Creates an empty pool.
     pub fn new(source: S) -> Self {
         Pool {
             source,
@@ -138,24 +138,25 @@ impl<S: SegmentSource> Pool<S> {
         }
     }
 
-    /// A pool that has handed out nothing yet counts there, where monitors may see it.
+    /// Returns the pool with counters that monitors can read. It must not have handed out memory yet.
     #[must_use]
     pub fn counted_by(self, counters: &'static Counters) -> Self {
         Pool { counters, ..self }
     }
 
-    /// Memory for `bytes` bytes at a multiple of 512; null for none.
+    /// Allocates `bytes` bytes at a multiple of 512. Returns null for zero bytes.
     ///
     /// # Errors
-    /// Out of memory, after the free segments were given back; or the driver fails.
+    /// Out of memory even after the free segments were released, or the driver fails.
     pub fn alloc(&mut self, bytes: u64) -> Result<DevPtr> {
         self.alloc_or(bytes, |_| {})
     }
 
-    /// As `alloc`; before it gives up, `drop_caches` may free blocks of this pool, and it tries once more.
+    /// Allocates like `alloc`. When memory runs out, `drop_caches` may free blocks of this pool, and the allocation is
+    /// tried once more.
     ///
     /// # Errors
-    /// As for `alloc`.
+    /// Out of memory, or the driver fails.
     pub fn alloc_or(&mut self, bytes: u64, drop_caches: impl FnOnce(&mut Self)) -> Result<DevPtr> {
         if bytes == 0 {
             return Ok(DevPtr::NULL);
@@ -167,7 +168,7 @@ impl<S: SegmentSource> Pool<S> {
         if let Some(block) = self.take_free(want) {
             return Ok(block);
         }
-        if self.settle()
+        if self.flush_quick_lists()
             && let Some(block) = self.take_free(want)
         {
             return Ok(block);
@@ -176,7 +177,7 @@ impl<S: SegmentSource> Pool<S> {
             return self.take_free(want).ok_or_else(|| self.out_of_memory(bytes));
         }
         drop_caches(self);
-        self.settle();
+        self.flush_quick_lists();
         if let Some(block) = self.take_free(want) {
             return Ok(block);
         }
@@ -189,7 +190,7 @@ impl<S: SegmentSource> Pool<S> {
         Err(self.out_of_memory(bytes))
     }
 
-    /// Takes a block back. Null is ignored; so is an address that is not in use, which returns false.
+    /// Frees a block. Null is ignored. Returns false for an address that is not in use.
     pub fn free(&mut self, address: DevPtr) -> bool {
         if address.is_null() {
             return true;
@@ -204,10 +205,10 @@ impl<S: SegmentSource> Pool<S> {
             list.insert(at, address.0);
             return true;
         }
-        self.bring_home(address.0)
+        self.return_to_segment(address.0)
     }
 
-    /// A freed block of just that size.
+    /// Takes a block of exactly that size from the quick lists.
     #[inline]
     fn take_quick(&mut self, want: u64) -> Option<DevPtr> {
         let address = self.quick.get_mut((want / GRANULE) as usize)?.pop()?;
@@ -217,21 +218,21 @@ impl<S: SegmentSource> Pool<S> {
         Some(DevPtr(address))
     }
 
-    /// Brings the blocks of the quick lists home; were there any?
-    fn settle(&mut self) -> bool {
+    /// Returns the blocks of the quick lists to their segments. Returns true if there were any.
+    fn flush_quick_lists(&mut self) -> bool {
         let any = self.quick_bytes > 0;
         for k in 0..self.quick.len() {
             while let Some(address) = self.quick[k].pop() {
-                self.bring_home(address);
+                self.return_to_segment(address);
             }
         }
         self.quick_bytes = 0;
         any
     }
 
-    /// A block that is no longer in use joins its free neighbours.
-    fn bring_home(&mut self, address: u64) -> bool {
-        let Some(Live { segment: number, offset, .. }) = self.live.remove(&address) else { return false };
+    /// Frees a block in its segment and joins it with its free neighbors.
+    fn return_to_segment(&mut self, address: u64) -> bool {
+        let Some(LiveBlock { segment: number, offset, .. }) = self.live.remove(&address) else { return false };
         let Some(segment) = self.segments.get_mut(&number) else { return false };
         let Some(block) = segment.blocks.get(&offset).copied() else { return false };
         let free = &mut self.free[usize::from(segment.small)];
@@ -254,37 +255,37 @@ impl<S: SegmentSource> Pool<S> {
         true
     }
 
-    /// The size of the block in use at an address, rounded as handed out.
+    /// Returns the size of the block in use at an address, rounded up as handed out.
     #[must_use]
     pub fn block_bytes(&self, address: DevPtr) -> Option<u64> {
         self.live.get(&address.0).filter(|block| !block.quick).map(|block| block.bytes)
     }
 
-    /// Gives every wholly free segment back to the driver; returns their bytes. Waits for the device.
+    /// Releases every entirely free segment to the driver and returns their bytes. Waits for the device.
     ///
     /// # Errors
     /// The driver fails.
     pub fn free_all_blocks(&mut self) -> Result<u64> {
-        self.settle();
+        self.flush_quick_lists();
         let whole = |s: &Segment| s.blocks.get(&0).is_some_and(|b| b.free && b.bytes == s.bytes);
         let numbers: Vec<u64> = self.segments.iter().filter(|(_, s)| whole(s)).map(|(&number, _)| number).collect();
-        let mut given = 0;
+        let mut released = 0;
         for number in numbers {
             let Some(segment) = self.segments.remove(&number) else { continue };
             self.free[usize::from(segment.small)].remove(&(segment.bytes, number, 0));
             self.counters.add_reserved(-(segment.bytes as i64));
-            given += segment.bytes;
+            released += segment.bytes;
             self.source.release(segment.base, segment.bytes)?;
         }
-        Ok(given)
+        Ok(released)
     }
 
-    /// Bounds the bytes held of the device's memory; `None` for no bound. What is held already stays.
+    /// Limits the bytes reserved from the device; `None` removes the limit. Memory that is already reserved is kept.
     pub fn set_limit(&mut self, bytes: Option<u64>) {
         self.limit = bytes;
     }
 
-    /// Bounds them to a fraction of the device's memory, 0 to 1.
+    /// Limits the bytes reserved from the device to a fraction of its memory, 0 to 1.
     ///
     /// # Errors
     /// The driver fails.
@@ -294,13 +295,13 @@ impl<S: SegmentSource> Pool<S> {
         Ok(())
     }
 
-    /// The bound, if any.
+    /// Returns the limit, if any.
     #[must_use]
     pub fn limit(&self) -> Option<u64> {
         self.limit
     }
 
-    /// The figures now.
+    /// Returns the current statistics.
     #[must_use]
     pub fn stats(&self) -> PoolStats {
         PoolStats {
@@ -313,12 +314,12 @@ impl<S: SegmentSource> Pool<S> {
         }
     }
 
-    /// Starts `peak_bytes` anew from what is in use.
+    /// Resets `peak_bytes` to the bytes in use.
     pub fn reset_peak(&mut self) {
         self.counters.reset_peak();
     }
 
-    /// The smallest free block that fits; the rest of it stays free where it is worth keeping.
+    /// Takes the smallest free block that fits. Its rest stays free if it is large enough to be useful.
     fn take_free(&mut self, want: u64) -> Option<DevPtr> {
         let small = want <= SMALL;
         let free = &mut self.free[usize::from(small)];
@@ -327,7 +328,7 @@ impl<S: SegmentSource> Pool<S> {
         free.remove(&key);
         let segment = self.segments.get_mut(&number)?;
         let rest = bytes - want;
-        // A little waste (with the rounding an eighth at most) is cheaper than splinters that nothing fits into.
+        // Wasting up to an eighth, rounding included, is better than fragments that no request fits into.
         let taken = if small || rest > want / 32 { want } else { bytes };
         segment.blocks.insert(offset, Block { bytes: taken, free: false });
         if bytes > taken {
@@ -335,21 +336,21 @@ impl<S: SegmentSource> Pool<S> {
             free.insert((bytes - taken, number, offset + taken));
         }
         let address = segment.base + offset;
-        self.live.insert(address, Live { segment: number, offset, bytes: taken, quick: false });
+        self.live.insert(address, LiveBlock { segment: number, offset, bytes: taken, quick: false });
         self.counters.add_used(taken as i64);
         Some(DevPtr(address))
     }
 
-    /// Adds a segment that holds `want`; false where the limit or the device's memory forbids it.
+    /// Adds a segment with room for `want` bytes. Returns false if the limit or the device's memory does not allow it.
     fn grow(&mut self, want: u64) -> Result<bool> {
         let small = want <= SMALL;
-        let usual = match want {
+        let standard = match want {
             _ if small => SMALL_SEGMENT,
             _ if want <= MEDIUM => LARGE_SEGMENT,
             _ => want.next_multiple_of(DRIVER_PAGE),
         };
-        // Where the usual size does not fit any more, just what is needed may.
-        for bytes in [usual, want.next_multiple_of(DRIVER_PAGE), want] {
+        // If there is no room for the standard size, there may be room for the request alone.
+        for bytes in [standard, want.next_multiple_of(DRIVER_PAGE), want] {
             if self.limit.is_some_and(|limit| self.counters.reserved() + bytes > limit) {
                 continue;
             }
@@ -389,8 +390,8 @@ impl<S: SegmentSource> Pool<S> {
     }
 }
 
-/// The size that is handed out: whole granules, and for large requests sixteenths of the power of two below, so that
-/// nearly equal requests reuse one another's blocks. `None` beyond any memory.
+/// Returns the size that is handed out: a multiple of the granule, and for large requests of a sixteenth of the power
+/// of two below, so that nearly equal requests reuse the same blocks. `None` for sizes beyond any memory.
 fn round_up(bytes: u64) -> Option<u64> {
     if bytes > 1 << 60 {
         return None;

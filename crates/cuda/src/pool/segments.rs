@@ -1,30 +1,31 @@
-//! Where the pool's memory comes from.
+//! The source of the pool's memory.
 
 use crate::driver::{Context, DevPtr, mem_alloc, mem_free, mem_info};
 use crate::error::Result;
 
-/// Gives and takes large pieces of memory.
+/// Allocates and releases large pieces of memory.
 pub trait SegmentSource {
-    /// A piece of `bytes` bytes; its address is a multiple of 512.
+    /// Allocates a piece of `bytes` bytes. Its address is a multiple of 512.
     ///
     /// # Errors
-    /// An error for which `is_out_of_memory` holds, or another failure.
+    /// Out of memory (`is_out_of_memory` returns true), or another failure.
     fn allocate(&mut self, bytes: u64) -> Result<u64>;
 
-    /// Takes a piece back, once the work that uses it is done.
+    /// Releases a piece once the work that uses it is done.
     ///
     /// # Errors
     /// The driver fails.
     fn release(&mut self, address: u64, bytes: u64) -> Result<()>;
 
-    /// The memory that there is in all.
+    /// Returns the bytes of memory in total.
     ///
     /// # Errors
     /// The driver fails.
     fn capacity(&self) -> Result<u64>;
 }
 
-/// A device's memory by `cuMemAlloc`: visible to every stream and library, and `cuMemFree` waits for pending work.
+/// A device's memory from `cuMemAlloc`. It is visible to every stream and library, and `cuMemFree` waits for pending
+/// work.
 #[derive(Debug)]
 pub struct DeviceSegments {
     context: &'static Context,
@@ -44,7 +45,7 @@ impl SegmentSource for DeviceSegments {
     }
 
     fn release(&mut self, address: u64, _bytes: u64) -> Result<()> {
-        // SAFETY: the pool hands each segment back once, with no block of it in use.
+        // SAFETY: the pool releases each segment once, when none of its blocks is in use.
         unsafe { mem_free(self.context, DevPtr(address)) }
     }
 

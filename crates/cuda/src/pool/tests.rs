@@ -37,7 +37,7 @@ impl SegmentSource for Fake {
     }
 
     fn release(&mut self, address: u64, bytes: u64) -> Result<()> {
-        assert_eq!(self.pieces.remove(&address), Some(bytes), "released what was not given");
+        assert_eq!(self.pieces.remove(&address), Some(bytes), "released an unknown segment");
         self.held -= bytes;
         Ok(())
     }
@@ -90,7 +90,7 @@ fn check(pool: &Pool<Fake>) {
 }
 
 #[test]
-fn small_blocks_are_handed_out_again_and_come_home() {
+fn small_blocks_are_reused_and_return_to_their_segment() {
     let mut pool = Pool::new(Fake::new(u64::MAX));
     let blocks: Vec<DevPtr> = (0..4).map(|_| pool.alloc(1000).expect("room")).collect();
     let largest = pool.stats().largest_free;
@@ -100,7 +100,7 @@ fn small_blocks_are_handed_out_again_and_come_home() {
     let again: Vec<DevPtr> = (0..4).map(|_| pool.alloc(600).expect("room")).collect();
     assert_eq!(again, blocks, "lowest first, however they were freed");
     again.iter().for_each(|&b| assert!(pool.free(b)));
-    assert!(pool.settle() && !pool.settle());
+    assert!(pool.flush_quick_lists() && !pool.flush_quick_lists());
     check(&pool);
     assert_eq!(pool.stats().largest_free, largest + 4096);
     let many: Vec<DevPtr> = (0..200).map(|_| pool.alloc(QUICK).expect("room")).collect();
@@ -109,7 +109,7 @@ fn small_blocks_are_handed_out_again_and_come_home() {
     check(&pool);
 }
 
-/// One run of random calls; returns the addresses.
+/// Makes random calls and returns the addresses.
 fn run(seed: u64, steps: usize, capacity: u64) -> Vec<u64> {
     let mut random = Random(seed);
     let mut pool = Pool::new(Fake::new(capacity));
@@ -195,7 +195,7 @@ fn waste_is_at_most_an_eighth() {
 }
 
 #[test]
-fn the_limit_holds_and_the_error_has_the_figures() {
+fn the_limit_holds_and_the_error_has_the_sizes() {
     let mut pool = Pool::new(Fake::new(1 << 40));
     pool.set_limit(Some(100 << 20));
     let a = pool.alloc(60 << 20).expect("below the limit");
@@ -204,7 +204,7 @@ fn the_limit_holds_and_the_error_has_the_figures() {
     assert_eq!((requested, live, limit, total), (50 << 20, 60 << 20, Some(100 << 20), 60 << 20));
     assert_eq!(largest_live, [60 << 20]);
     assert!(pool.free(a));
-    pool.alloc(96 << 20).expect("the free segment is given back first");
+    pool.alloc(96 << 20).expect("the free segment is released first");
     assert_eq!(pool.stats().total_bytes, 96 << 20);
     pool.set_limit_fraction(0.5).expect("the fake never fails");
     assert_eq!(pool.limit(), Some(1 << 39));
@@ -224,9 +224,9 @@ fn out_of_memory_drops_caches_and_tries_once_more() {
 }
 
 #[test]
-fn nothing_is_null() {
+fn zero_bytes_are_null() {
     let mut pool = Pool::new(Fake::new(0));
-    assert_eq!(pool.alloc(0).expect("nothing fits everywhere"), DevPtr::NULL);
+    assert_eq!(pool.alloc(0).expect("zero bytes need no memory"), DevPtr::NULL);
     assert!(pool.free(DevPtr::NULL));
     assert!(!pool.free(DevPtr(0x1234)));
 }

@@ -1,4 +1,4 @@
-//! Attention by cuDNN, and its way back.
+//! Attention by cuDNN, forward and backward.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,62 +8,62 @@ use cuprous_core::attention::Attention;
 use cuprous_plan::RoutineCall;
 
 use super::{Routine, Run, flat_operands};
-use crate::device::Gpu;
 use crate::driver::{DevPtr, Stream};
 use crate::error::Result;
+use crate::gpu::Gpu;
 
-/// Operands as (buffer, byte offset), then the output.
-pub(super) struct Attend {
+/// The operands as (buffer, byte offset), and the output.
+pub(super) struct AttentionRoutine {
     attention: Arc<Attention>,
-    /// The way back, of three operands.
-    back: bool,
+    /// The backward pass, which has three operands.
+    backward: bool,
     ins: Vec<(u32, u64)>,
     out: u32,
 }
 
-/// Attention, or its way back.
-pub(super) fn attention(call: &RoutineCall) -> Option<Attend> {
-    let (attention, back) = match &call.op {
+/// Plans attention or its backward pass. `None` if the call is neither, or its operands are not flat.
+pub(super) fn attention(call: &RoutineCall) -> Option<AttentionRoutine> {
+    let (attention, backward) = match &call.op {
         RoutineOp::Attend(attention) => (attention, false),
         RoutineOp::AttendBackward(attention) => (attention, true),
         _ => return None,
     };
-    let ins = flat_operands(call, if back { 3 } else { 1 })?;
-    Some(Attend { attention: attention.clone(), back, ins, out: call.out.0 })
+    let ins = flat_operands(call, if backward { 3 } else { 1 })?;
+    Some(AttentionRoutine { attention: attention.clone(), backward, ins, out: call.out.0 })
 }
 
-impl Attend {
+impl AttentionRoutine {
     fn operands(&self, run: Run) -> Vec<DevPtr> {
         let at = |&(buffer, offset): &(u32, u64)| DevPtr(run.buffers[buffer as usize] + offset);
         self.ins.iter().chain(&[(self.out, 0)]).map(at).collect()
     }
 }
 
-impl Routine for Attend {
+impl Routine for AttentionRoutine {
     fn workspace(&self, gpu: &Gpu) -> Result<usize> {
-        gpu.with_dnn(|dnn| dnn.attention_workspace(&self.attention, self.back))
+        gpu.with_dnn(|dnn| dnn.attention_workspace(&self.attention, self.backward))
     }
 
     fn submit(&self, gpu: &Gpu, run: Run, workspace: DevPtr, stream: &Stream) -> Result<()> {
         let of = &self.attention;
         gpu.with_dnn(|dnn| match self.operands(run)[..] {
             // SAFETY: the plan's buffers are live for the run and have the sizes of the attention.
-            [operand, result] => unsafe { dnn.attend(of, operand, result, None, workspace, stream) },
+            [operand, result] => unsafe { dnn.run_attention(of, operand, result, None, workspace, stream) },
             [operand, result, gradient, out] => {
-                // SAFETY: as above.
-                unsafe { dnn.attend(of, operand, result, Some([gradient, out]), workspace, stream) }
+                // SAFETY: the plan's buffers are live for the run and have the sizes of the attention.
+                unsafe { dnn.run_attention(of, operand, result, Some([gradient, out]), workspace, stream) }
             }
-            _ => unreachable!("operands were counted"),
+            _ => unreachable!("the number of operands was checked"),
         })
     }
 
-    fn same(&self, one: Run, other: Run) -> bool {
+    fn same_arguments(&self, one: Run, other: Run) -> bool {
         self.operands(one) == self.operands(other) && one.scratch == other.scratch
     }
 }
 
-impl fmt::Display for Attend {
+impl fmt::Display for AttentionRoutine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cuDNN: attention{}, {}", if self.back { " backward" } else { "" }, self.attention)
+        write!(f, "cuDNN: attention{}, {}", if self.backward { " backward" } else { "" }, self.attention)
     }
 }

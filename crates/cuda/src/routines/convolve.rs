@@ -8,25 +8,25 @@ use cuprous_plan::RoutineCall;
 
 use super::{Routine, Run};
 use crate::cache::CacheKey;
-use crate::compile::compile_options;
 use crate::cudnn::Convolution;
-use crate::device::Gpu;
 use crate::driver::{DevPtr, Event, Stream, memset_async};
 use crate::error::Result;
+use crate::gpu::Gpu;
+use crate::modules::compile_options;
 use crate::nvrtc;
 
-/// One product; operands as (buffer, byte offset).
+/// One product of a convolution; operands as (buffer, byte offset).
 pub(super) struct Product {
     problem: Convolution,
     ins: [(u32, u64); 2],
     out: u32,
 }
 
-/// A product of a convolution.
+/// Plans a product of a convolution. `None` if cuDNN cannot describe it.
 pub(super) fn product(call: &RoutineCall) -> Option<Product> {
     let RoutineOp::Convolve(part, geometry) = &call.op else { return None };
     let [(_, a), (_, b)] = call.ins.as_slice() else { return None };
-    if !(a.is_c_contiguous() && b.is_c_contiguous() && Convolution::known(geometry)) {
+    if !(a.is_c_contiguous() && b.is_c_contiguous() && Convolution::is_supported(geometry)) {
         return None;
     }
     let problem = Convolution { part: *part, geometry: geometry.clone() };
@@ -44,13 +44,14 @@ impl Product {
     }
 }
 
-/// Bytes of operands and result from which on engines are measured: the library's own guess can be off by far.
-const MEASURED: usize = 512 << 10;
-/// Share of the favourite's time that another must stay below.
-const CLEARLY: f32 = 0.9;
+/// Engines are measured from this many bytes of operands and result on, because the library's own choice can be far
+/// off.
+const MIN_MEASURED_BYTES: usize = 512 << 10;
+/// An engine replaces the best one so far only if it takes less than this share of its time.
+const WINNING_RATIO: f32 = 0.9;
 
 impl Product {
-    /// Bytes of the operands and of the result.
+    /// Returns the sizes of the operands and the result in bytes.
     fn sizes(&self) -> [usize; 3] {
         let Convolution { part, geometry: g } = &self.problem;
         let bytes = |n: i64, rest: &[i64]| (n * rest.iter().product::<i64>()) as usize * g.dtype.size();
@@ -64,47 +65,48 @@ impl Product {
         }
     }
 
-    /// Takes the fastest engine, measured once for each machine: what was found is kept with the compiled kernels, so
-    /// that other processes compute the same bits.
-    fn measure(&self, gpu: &Gpu, rivals: usize) -> Result<()> {
+    /// Selects the fastest engine, measured once for each machine. The choice is kept in the cache of compiled kernels,
+    /// so that other processes compute the same bits.
+    fn measure(&self, gpu: &Gpu, candidates: usize) -> Result<()> {
         let version = gpu.with_dnn(|dnn| Ok(dnn.version()))?;
         let sms = gpu.arch.sms;
-        let name = format!("cuDNN {version}, {rivals} engines for {:?} on {sms} multiprocessors", self.problem);
+        let name = format!("cuDNN {version}, {candidates} engines for {:?} on {sms} multiprocessors", self.problem);
         let key = CacheKey::new(&name, &compile_options(&gpu.target), &nvrtc::identity()?);
         let known = gpu.cache.get(&key).and_then(|bytes| bytes.first().copied());
         let best = match known {
             Some(best) => usize::from(best),
             None => {
-                let mut held = Vec::new();
-                let best = self.race(gpu, rivals, &mut held);
-                held.into_iter().for_each(|address| gpu.free(address));
-                // Without the memory for it, the library's favourite stays.
+                let mut allocated = Vec::new();
+                let best = self.benchmark(gpu, candidates, &mut allocated);
+                allocated.into_iter().for_each(|address| gpu.free(address));
+                // Without memory for the measurement, the library's first choice is used.
                 let best = best.unwrap_or(0);
                 gpu.cache.put(&key, &[best as u8]);
                 best
             }
         };
         gpu.with_dnn(|dnn| {
-            dnn.take(&self.problem, best)?;
-            dnn.settle(&self.problem);
+            dnn.select(&self.problem, best)?;
+            dnn.finish_measuring(&self.problem);
             Ok(())
         })
     }
 
-    fn race(&self, gpu: &Gpu, rivals: usize, held: &mut Vec<DevPtr>) -> Result<usize> {
+    /// Times each candidate and returns the fastest. `allocated` receives the blocks to free.
+    fn benchmark(&self, gpu: &Gpu, candidates: usize, allocated: &mut Vec<DevPtr>) -> Result<usize> {
         for bytes in self.sizes() {
             let block = gpu.alloc(bytes)?;
-            held.push(block);
+            allocated.push(block);
             if bytes > 0 {
                 // SAFETY: the block was just allocated with that size.
                 unsafe { memset_async(block, 0, bytes, &gpu.stream)? };
             }
         }
-        let operands = [held[0], held[1], held[2]];
+        let operands = [allocated[0], allocated[1], allocated[2]];
         let mut best = (f32::INFINITY, 0);
-        for rival in 0..rivals {
+        for candidate in 0..candidates {
             let time = || -> Result<f32> {
-                let workspace = gpu.alloc(gpu.with_dnn(|dnn| dnn.take(&self.problem, rival))?)?;
+                let workspace = gpu.alloc(gpu.with_dnn(|dnn| dnn.select(&self.problem, candidate))?)?;
                 // SAFETY: the blocks have the sizes of the problem.
                 let run = || gpu.with_dnn(|dnn| unsafe { dnn.run(&self.problem, operands, workspace, &gpu.stream) });
                 let measured = run().and_then(|()| {
@@ -118,10 +120,10 @@ impl Product {
                 gpu.free(workspace);
                 measured
             };
-            // One that fails is not taken.
+            // An engine that fails is not selected.
             let ms = time().unwrap_or(f32::INFINITY);
-            if ms < best.0 * CLEARLY {
-                best = (ms, rival);
+            if ms < best.0 * WINNING_RATIO {
+                best = (ms, candidate);
             }
         }
         Ok(best.1)
@@ -130,9 +132,9 @@ impl Product {
 
 impl Routine for Product {
     fn workspace(&self, gpu: &Gpu) -> Result<usize> {
-        let rivals = gpu.with_dnn(|dnn| dnn.rivals(&self.problem))?;
-        if rivals > 1 && self.sizes().iter().sum::<usize>() >= MEASURED {
-            self.measure(gpu, rivals)?;
+        let candidates = gpu.with_dnn(|dnn| dnn.candidates(&self.problem))?;
+        if candidates > 1 && self.sizes().iter().sum::<usize>() >= MIN_MEASURED_BYTES {
+            self.measure(gpu, candidates)?;
         }
         gpu.with_dnn(|dnn| dnn.workspace(&self.problem))
     }
@@ -143,7 +145,7 @@ impl Routine for Product {
         gpu.with_dnn(|dnn| unsafe { dnn.run(&self.problem, operands, workspace, stream) })
     }
 
-    fn same(&self, one: Run, other: Run) -> bool {
+    fn same_arguments(&self, one: Run, other: Run) -> bool {
         self.operands(one) == self.operands(other) && one.scratch == other.scratch
     }
 }

@@ -1,4 +1,4 @@
-//! Matrix products of floating-point numbers by cuBLASLt.
+//! Floating-point matrix products by cuBLASLt.
 
 use std::fmt;
 
@@ -8,11 +8,11 @@ use cuprous_plan::{Epilogue, Factor, RoutineCall};
 use super::{Routine, Run};
 use crate::codegen::Arg;
 use crate::cublaslt::{self, Matmul, MatmulType, Matrix, Operands};
-use crate::device::Gpu;
 use crate::driver::{DevPtr, Stream};
 use crate::error::Result;
+use crate::gpu::Gpu;
 
-/// One product; operands as (buffer, byte offset). Its factors are known when it runs.
+/// One product; operands as (buffer, byte offset). Its factors are read when it runs.
 pub(super) struct Product {
     problem: Matmul,
     dtype: DType,
@@ -22,11 +22,11 @@ pub(super) struct Product {
     scale: Factor,
     addend: Option<((u32, u64), Factor)>,
     bias: Option<(u32, u64)>,
-    /// For people.
+    /// The epilogue as listings show it.
     epilogue: String,
 }
 
-/// A floating-point matrix product, for cuBLASLt.
+/// Plans a floating-point matrix product. `None` for other routines and dtypes.
 pub(super) fn product(call: &RoutineCall) -> Option<Product> {
     if call.op != RoutineOp::Dot {
         return None;
@@ -43,7 +43,7 @@ pub(super) fn product(call: &RoutineCall) -> Option<Product> {
     let matrix = |k: usize| -> (Matrix, u64) {
         let layout = if k < 2 { &call.ins[k].1 } else { &call.out.1 };
         let n = layout.ndim();
-        // Batch axes collapse to one: the caller has made sure of it.
+        // The caller ensures that the batch axes collapse to one.
         let batch_stride = (0..n - 2).rev().find(|&a| layout.shape[a] != 1).map_or(0, |a| layout.strides[a]);
         let matrix = Matrix {
             rows: layout.shape[n - 2] as u64,
@@ -88,7 +88,7 @@ impl Product {
         Operands { a: at(self.a), b: at(self.b), c, addend, bias: self.bias.map_or(DevPtr::NULL, at) }
     }
 
-    /// The problem with the factors of this run.
+    /// Returns the problem with the factors of this run.
     fn problem(&self, scalars: &[Scalar]) -> Matmul {
         let alpha = self.scale.value(scalars, self.dtype);
         let beta = self.addend.map_or([0.0; 2], |(_, factor)| factor.value(scalars, self.dtype));
@@ -105,22 +105,22 @@ impl Routine for Product {
         })
     }
 
-    fn same(&self, one: Run, other: Run) -> bool {
+    fn same_arguments(&self, one: Run, other: Run) -> bool {
         self.operands(one.buffers) == self.operands(other.buffers)
             && self.problem(one.scalars) == self.problem(other.scalars)
     }
 }
 
-/// Where a program's scratch or buffer is, bytes from there.
-type Place = (Arg, i64);
+/// A program's buffer or scratch, and an offset in bytes.
+type Location = (Arg, i64);
 
-/// A product within a routine: of row-major matrices of float32 or float64, their rows so many elements apart. It is
-/// written, or subtracted from what is there.
+/// A product within another routine, of row-major float32 or float64 matrices: location, extents and row stride of each
+/// operand. The result is stored, or with `minus` subtracted from `c`.
 pub(super) struct Update {
     pub(super) dtype: DType,
-    pub(super) a: (Place, [u64; 2], i64),
-    pub(super) b: (Place, [u64; 2], i64),
-    pub(super) c: (Place, i64),
+    pub(super) a: (Location, [u64; 2], i64),
+    pub(super) b: (Location, [u64; 2], i64),
+    pub(super) c: (Location, i64),
     pub(super) minus: bool,
 }
 
@@ -136,7 +136,7 @@ impl Update {
     }
 
     fn operands(&self, run: Run) -> Operands {
-        let at = |(arg, bytes): Place| run.address(arg).offset(bytes);
+        let at = |(arg, bytes): Location| run.address(arg).offset(bytes);
         let c = at(self.c.0);
         Operands { a: at(self.a.0), b: at(self.b.0), c, addend: c, bias: DevPtr::NULL }
     }
@@ -145,12 +145,12 @@ impl Update {
 impl Routine for Update {
     fn submit(&self, gpu: &Gpu, run: Run, _: DevPtr, stream: &Stream) -> Result<()> {
         gpu.with_blas(|blas, workspace| {
-            // SAFETY: the scratch and the buffers are live for the run and as large as the plan made them.
+            // SAFETY: the scratch and the buffers are live for the run and have the sizes of the plan.
             unsafe { blas.matmul(&self.problem(), &self.operands(run), workspace, stream) }
         })
     }
 
-    fn same(&self, one: Run, other: Run) -> bool {
+    fn same_arguments(&self, one: Run, other: Run) -> bool {
         self.operands(one) == self.operands(other)
     }
 }

@@ -1,4 +1,4 @@
-//! Fourier transforms by cuFFT, and by kernels of our own along axes that are not the last.
+//! Fourier transforms by cuFFT, and by our own kernels along axes that are not the last.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -10,25 +10,26 @@ use cuprous_plan::RoutineCall;
 use super::{Planned, Routine, Run};
 use crate::codegen::{Arch, Arg, Builder, Options, Source, fft};
 use crate::cufft::{self, Batch, Plan};
-use crate::device::Gpu;
 use crate::driver::{DevPtr, Stream};
 use crate::error::Result;
+use crate::gpu::Gpu;
 
-/// Lines with others before and after them are transformed by one call for each that is before, if those are so few,
-/// or if each has so many values; else they are brought together first.
-const CALLS: i64 = 4;
-const LARGE: i64 = 1 << 20;
+/// Lines along an inner axis are transformed by one call for each index before that axis, if there are at most
+/// `MAX_CALLS` such indices or each call has at least `MIN_CALL_ELEMENTS` elements. Otherwise the lines are packed
+/// first.
+const MAX_CALLS: i64 = 4;
+const MIN_CALL_ELEMENTS: i64 = 1 << 20;
 
-/// One plan's calls, equally far apart in memory.
+/// Calls of one plan at equal distances in memory.
 struct Transform {
     batch: Batch,
-    /// Where the first reads and writes, in bytes.
+    /// Where the first call reads and writes; offsets in bytes.
     from: (Arg, i64),
     to: (Arg, i64),
     calls: i64,
     /// Bytes from one call to the next.
     advance: [i64; 2],
-    /// Kept for as long as graphs may run its kernels.
+    /// Kept alive as long as graphs may run its kernels.
     plan: OnceLock<Arc<Plan>>,
 }
 
@@ -54,13 +55,13 @@ impl Routine for Transform {
     fn submit(&self, gpu: &Gpu, run: Run, workspace: DevPtr, stream: &Stream) -> Result<()> {
         let (from, to) = (address(self.from, run), address(self.to, run));
         let pairs = (0..self.calls).map(|k| (from.offset(k * self.advance[0]), to.offset(k * self.advance[1])));
-        // SAFETY: the plan's buffers are live for the run and have the shapes of the batch; what is read as half a
-        // spectrum is a copy.
+        // SAFETY: the plan's buffers are live for the run and have the shapes of the batch. Half spectra are copies,
+        // which the library may overwrite.
         unsafe { self.plan(gpu)?.run(self.batch.kind, pairs, workspace, stream) }
     }
 
-    fn same(&self, one: Run, other: Run) -> bool {
-        // The workspace is in the scratch.
+    fn same_arguments(&self, one: Run, other: Run) -> bool {
+        // The workspace is part of the scratch.
         let addresses = |run: Run| (address(self.from, run), address(self.to, run), run.scratch);
         addresses(one) == addresses(other)
     }
@@ -73,7 +74,7 @@ impl fmt::Display for Transform {
     }
 }
 
-/// Transforms of an array [above, points…, below], dense.
+/// Transforms along the middle axes of a dense array [above, points…, below].
 #[derive(Clone, Copy)]
 struct Lines {
     kind: FftKind,
@@ -82,12 +83,12 @@ struct Lines {
     rank: usize,
     above: i64,
     below: i64,
-    /// From one line that is written to the next, where that is not a line's length: only along one axis.
-    apart: Option<i64>,
+    /// The distance between two written lines, if it is not the length of a line. Only for one axis.
+    line_distance: Option<i64>,
 }
 
 impl Lines {
-    /// All lines that are equally far apart: those after, or those before where there are none after.
+    /// Returns a batch of lines at equal distances: the `below` lines, or, if that is one, the `above` lines.
     fn batch(&self) -> Batch {
         let &Lines { kind, double, points, rank, above, below, .. } = self;
         let mut batch = Batch { kind, double, points, rank, step: below, distance: [1, 1], count: below };
@@ -98,10 +99,10 @@ impl Lines {
         batch
     }
 
-    /// Elements of a transform as it is read, and as it is written.
+    /// Returns the number of elements that a transform reads, and that it writes.
     fn sizes(&self) -> [i64; 2] {
         let [reads, writes] = cufft::extents(self.kind, self.points).map(|n| n.iter().product());
-        [reads, self.apart.unwrap_or(writes)]
+        [reads, self.line_distance.unwrap_or(writes)]
     }
 
     fn dtypes(&self) -> [DType; 2] {
@@ -114,15 +115,15 @@ impl Lines {
     }
 }
 
-/// Kernels and calls of the library, as they are added.
+/// A transform under construction: kernels and library routines in order.
 struct Steps {
-    made: Builder,
+    builder: Builder,
     routines: Vec<(usize, Arc<dyn Routine>)>,
 }
 
 impl Steps {
-    fn room(&mut self, dtype: DType, count: i64) -> Arg {
-        self.made.out.scratch(count as usize * dtype.size())
+    fn scratch(&mut self, dtype: DType, count: i64) -> Arg {
+        self.builder.out.scratch(count as usize * dtype.size())
     }
 
     fn library(&mut self, lines: &Lines, from: Source, to: Arg, calls: i64, advance: [i64; 2]) {
@@ -135,11 +136,11 @@ impl Steps {
             advance: [advance[0] * reads, advance[1] * writes],
             plan: OnceLock::new(),
         };
-        self.routines.push((self.made.out.stages.len(), Arc::new(transform)));
+        self.routines.push((self.builder.out.stages.len(), Arc::new(transform)));
     }
 
-    /// Complex numbers from dense memory to dense memory, times a factor: the last axis by the library, where the others
-    /// are for kernels of our own, which take little more than a copy; else all by the library.
+    /// Adds a complex transform between dense arrays, times a factor. If our own kernels support all axes but the last,
+    /// which takes little more time than a copy, the library transforms only the last one. Otherwise it transforms all.
     fn complex(&mut self, lines: Lines, from: Source, to: Arg, factor: Option<f64>) {
         let dtype = lines.dtypes()[0];
         let own = self.columns(&lines);
@@ -149,43 +150,43 @@ impl Steps {
             return self.scale(to, dtype, count, factor);
         };
         if lines.below > 1 {
-            return self.along(&own, from, to, factor);
+            return self.run_columns(&own, from, to, factor);
         }
         let mut points = [1; FFT_RANK];
         points[FFT_RANK - 1] = lines.points[FFT_RANK - 1];
         let above = lines.above * lines.points[..FFT_RANK - 1].iter().product::<i64>();
         self.run(Lines { points, rank: 1, above, ..lines }, from, to);
-        self.along(&own, Source { at: to, offset: 0 }, to, factor);
+        self.run_columns(&own, Source { at: to, offset: 0 }, to, factor);
     }
 
-    /// Along some axes, one after the other, by kernels of our own.
-    fn along(&mut self, axes: &[fft::Columns], mut from: Source, to: Arg, factor: Option<f64>) {
+    /// Adds transforms along some axes, one after the other, by our own kernels.
+    fn run_columns(&mut self, axes: &[fft::Columns], mut from: Source, to: Arg, factor: Option<f64>) {
         for (k, &columns) in axes.iter().enumerate() {
             let by = if k + 1 == axes.len() { factor.unwrap_or(1.0) } else { 1.0 };
-            fft::columns(from, to, columns, by, &mut self.made);
+            fft::columns(from, to, columns, by, &mut self.builder);
             from = Source { at: to, offset: 0 };
         }
     }
 
-    /// The axes that are not the last of all, as kernels of our own see them; none unless all are for those.
+    /// Returns the axes before the last one as our own kernels take them. `None` unless they support all of these.
     fn columns(&self, lines: &Lines) -> Option<Vec<fft::Columns>> {
         let Lines { points, rank, above, below, .. } = *lines;
         let dtype = lines.dtypes()[0];
-        let back = lines.kind == FftKind::Backward;
+        let inverse = lines.kind == FftKind::Backward;
         let mut own = Vec::new();
         let mut behind = below;
         for (axis, &n) in points.iter().enumerate().skip(FFT_RANK - rank).rev() {
             let before: i64 = points[..axis].iter().product();
             if behind > 1 {
-                own.push(fft::Columns { dtype, above: above * before, points: n, below: behind, inverse: back });
+                own.push(fft::Columns { dtype, above: above * before, points: n, below: behind, inverse });
             }
             behind *= n;
         }
-        (!own.is_empty() && own.iter().all(|columns| columns.fit(&self.made))).then_some(own)
+        (!own.is_empty() && own.iter().all(|columns| columns.fit(&self.builder))).then_some(own)
     }
 
-    /// From dense memory to dense memory; real numbers are brought together, since the library takes twice the time of
-    /// a copy to walk them in steps, and wants pairs of them.
+    /// Adds a transform between dense arrays by the library. Strided real lines are packed first: the library takes
+    /// twice the time of a copy to read them with a stride, and requires pairs.
     fn run(&mut self, lines: Lines, from: Source, to: Arg) {
         let Lines { above, below, .. } = lines;
         let steps = below > 1 && lines.kind != FftKind::Forward && lines.kind != FftKind::Backward;
@@ -194,59 +195,59 @@ impl Steps {
         }
         let [reads, writes] = lines.sizes();
         let advance = [reads * below, writes * below];
-        if !steps && (above <= CALLS || advance[1] >= LARGE) {
+        if !steps && (above <= MAX_CALLS || advance[1] >= MIN_CALL_ELEMENTS) {
             return self.library(&lines, from, to, above, advance);
         }
         let [input, output] = lines.dtypes();
-        let together = self.room(input, above * below * reads);
+        let packed = self.scratch(input, above * below * reads);
         let layout = Layout::contiguous(input, &[above, reads, below]);
         let layout = layout.with(&layout.shape, &layout.strides, from.offset).permute(&[0, 2, 1]);
-        self.made.pack(from.at, &layout, together, input);
-        let made = if input == output { together } else { self.room(output, above * below * writes) };
-        let turned = Lines { above: above * below, below: 1, ..lines };
-        self.library(&turned, Source { at: together, offset: 0 }, made, 1, [0, 0]);
+        self.builder.pack(from.at, &layout, packed, input);
+        let written = if input == output { packed } else { self.scratch(output, above * below * writes) };
+        let rows = Lines { above: above * below, below: 1, ..lines };
+        self.library(&rows, Source { at: packed, offset: 0 }, written, 1, [0, 0]);
         let layout = Layout::contiguous(output, &[above, below, writes]).permute(&[0, 2, 1]);
-        self.made.pack(made, &layout, to, output);
+        self.builder.pack(written, &layout, to, output);
     }
 
-    /// Dense real numbers, of which the library reads pairs.
+    /// Returns dense real numbers aligned to pairs, as the library reads them.
     fn pairs(&mut self, operand: &(u32, LayoutRef)) -> Source {
         let (buffer, layout) = operand;
-        if layout.offset % 2 == 0 && self.made.target.options.aligned {
-            return self.made.dense(operand, layout.dtype);
+        if layout.offset % 2 == 0 && self.builder.target.options.aligned {
+            return self.builder.dense(operand, layout.dtype);
         }
-        let copy = self.room(layout.dtype, layout.size);
-        self.made.pack(Arg::Buffer(*buffer), layout, copy, layout.dtype);
+        let copy = self.scratch(layout.dtype, layout.size);
+        self.builder.pack(Arg::Buffer(*buffer), layout, copy, layout.dtype);
         Source { at: copy, offset: 0 }
     }
 
     fn scale(&mut self, at: Arg, dtype: DType, count: i64, factor: Option<f64>) {
         if let Some(factor) = factor {
             let parts = count * (dtype.size() / dtype.component().size()) as i64;
-            fft::scale(at, dtype.component(), parts, factor, &mut self.made);
+            fft::scale(at, dtype.component(), parts, factor, &mut self.builder);
         }
     }
 }
 
-/// A Fourier transform, for cuFFT.
+/// Plans a Fourier transform. `None` for other routines.
 pub(super) fn transform(call: &RoutineCall, arch: Arch, options: Options) -> Option<Planned> {
     let RoutineOp::Fft { kind, axis, rank, scale } = call.op else { return None };
-    let mut steps = Steps { made: Builder::new(arch, options), routines: Vec::new() };
+    let mut steps = Steps { builder: Builder::new(arch, options), routines: Vec::new() };
     if call.out.1.size > 0 {
-        fill(call, kind, usize::from(axis), usize::from(rank), scale, &mut steps);
+        plan_transform(call, kind, usize::from(axis), usize::from(rank), scale, &mut steps);
     }
-    Some(Planned { kernels: steps.made.out, routines: steps.routines })
+    Some(Planned { kernels: steps.builder.out, routines: steps.routines })
 }
 
-fn fill(call: &RoutineCall, kind: FftKind, axis: usize, rank: usize, scale: FftScale, steps: &mut Steps) {
-    let (operand, (out, made)): (&(u32, LayoutRef), &(u32, LayoutRef)) = (&call.ins[0], &call.out);
-    let (a, out, real) = (&operand.1, Arg::Buffer(*out), made.dtype.component());
+fn plan_transform(call: &RoutineCall, kind: FftKind, axis: usize, rank: usize, scale: FftScale, steps: &mut Steps) {
+    let (operand, (out, result)): (&(u32, LayoutRef), &(u32, LayoutRef)) = (&call.ins[0], &call.out);
+    let (a, out, real) = (&operand.1, Arg::Buffer(*out), result.dtype.component());
     let complex = if real == DType::F64 { DType::C128 } else { DType::C64 };
     let first = axis + 1 - rank;
     let product = |part: &[i64]| part.iter().product::<i64>();
-    let all = if kind == FftKind::Real { &a.shape[first..=axis] } else { &made.shape[first..=axis] };
+    let all = if kind == FftKind::Real { &a.shape[first..=axis] } else { &result.shape[first..=axis] };
     let (factor, last) = (scale.factor(product(all)), all[rank - 1]);
-    // Axes of one point are left as they are.
+    // A transform along an axis of one point changes nothing.
     let points: Vec<i64> = all.iter().copied().filter(|&n| n > 1).collect();
     let lines = |kind: FftKind, points: &[i64]| {
         let mut padded = [1; FFT_RANK];
@@ -256,36 +257,36 @@ fn fill(call: &RoutineCall, kind: FftKind, axis: usize, rank: usize, scale: FftS
             double: real == DType::F64,
             points: padded,
             rank: points.len(),
-            above: product(&made.shape[..first]),
-            below: product(&made.shape[axis + 1..]),
-            apart: None,
+            above: product(&result.shape[..first]),
+            below: product(&result.shape[axis + 1..]),
+            line_distance: None,
         }
     };
     if points.is_empty() {
-        return steps.made.pack(Arg::Buffer(operand.0), a, out, made.dtype);
+        return steps.builder.pack(Arg::Buffer(operand.0), a, out, result.dtype);
     }
     match kind {
-        // The spectrum of one point is the point. Planes of a batch are made complex first: when their rows have been
-        // completed, no single call reaches their columns.
+        // The spectrum of one point is the point. A batch of planes is converted to complex first: after the rows have
+        // been completed, a single call could not reach the columns.
         FftKind::Real | FftKind::Whole
-            if last == 1 || kind == FftKind::Whole && points.len() > 1 && product(&made.shape[..first]) > 1 =>
+            if last == 1 || kind == FftKind::Whole && points.len() > 1 && product(&result.shape[..first]) > 1 =>
         {
-            steps.made.pack(Arg::Buffer(operand.0), a, out, complex);
+            steps.builder.pack(Arg::Buffer(operand.0), a, out, complex);
             steps.complex(lines(FftKind::Forward, &points), Source { at: out, offset: 0 }, out, factor);
         }
         FftKind::Half if last == 1 => {
-            let (from, values) = (steps.made.dense(operand, complex), steps.room(complex, a.size));
+            let (from, values) = (steps.builder.dense(operand, complex), steps.scratch(complex, a.size));
             steps.complex(lines(FftKind::Backward, &points), from, values, factor);
-            steps.made.pack(values, &Layout::contiguous(complex, &a.shape), out, real);
+            steps.builder.pack(values, &Layout::contiguous(complex, &a.shape), out, real);
         }
         FftKind::Half => {
-            // The library spoils what it reads, and relies on what only real points have: so it gets a copy.
-            let (from, copy) = (steps.made.dense(operand, complex), steps.room(complex, a.size));
+            // The library overwrites its input and relies on the symmetry of spectra of real points, so it gets a copy.
+            let (from, copy) = (steps.builder.dense(operand, complex), steps.scratch(complex, a.size));
             let whole = lines(kind, &points);
             let extents = cufft::extents(kind, whole.points)[0];
             let highest = if last % 2 == 0 { last / 2 } else { 0 };
             let shape = fft::HalfSpectrum { dtype: complex, above: whole.above, below: whole.below, extents, highest };
-            fft::half_spectrum(from, copy, shape, factor.unwrap_or(1.0), &mut steps.made);
+            fft::half_spectrum(from, copy, shape, factor.unwrap_or(1.0), &mut steps.builder);
             steps.run(whole, Source { at: copy, offset: 0 }, out);
         }
         FftKind::Whole => {
@@ -293,14 +294,14 @@ fn fill(call: &RoutineCall, kind: FftKind, axis: usize, rank: usize, scale: FftS
             let (others, one) = points.split_at(points.len() - 1);
             let others = lines(FftKind::Forward, others);
             let above = others.above * product(&others.points);
-            let one = Lines { above, apart: Some(last), ..lines(FftKind::Real, one) };
+            let one = Lines { above, line_distance: Some(last), ..lines(FftKind::Real, one) };
             steps.run(one, from, out);
-            fft::mirror(out, complex, [one.above, last, one.below], &mut steps.made);
+            fft::mirror(out, complex, [one.above, last, one.below], &mut steps.builder);
             if others.rank > 0 {
                 let others = Lines { below: last * others.below, ..others };
                 return steps.complex(others, Source { at: out, offset: 0 }, out, factor);
             }
-            steps.scale(out, complex, made.size, factor);
+            steps.scale(out, complex, result.size, factor);
         }
         FftKind::Real => {
             let from = steps.pairs(operand);
@@ -311,13 +312,13 @@ fn fill(call: &RoutineCall, kind: FftKind, axis: usize, rank: usize, scale: FftS
             if let Some(own) = steps.columns(&others) {
                 let above = others.above * product(&others.points);
                 steps.run(Lines { above, ..lines(kind, one) }, from, out);
-                return steps.along(&own, Source { at: out, offset: 0 }, out, factor);
+                return steps.run_columns(&own, Source { at: out, offset: 0 }, out, factor);
             }
             steps.run(whole, from, out);
-            steps.scale(out, complex, made.size, factor);
+            steps.scale(out, complex, result.size, factor);
         }
         FftKind::Forward | FftKind::Backward => {
-            let from = steps.made.dense(operand, complex);
+            let from = steps.builder.dense(operand, complex);
             steps.complex(lines(kind, &points), from, out, factor);
         }
     }
@@ -344,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_equally_far_apart_are_one_call() {
+    fn lines_at_equal_distances_are_one_call() {
         use DType::{C64, C128, F32};
         let rows = array(C64, &[4, 8]);
         assert_eq!(
@@ -367,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_powers_of_two_are_for_kernels_of_our_own() {
+    fn columns_of_powers_of_two_use_our_own_kernels() {
         let planes = array(DType::C64, &[64, 32, 128]);
         assert_eq!(
             listing(FftKind::Forward, 1, FftScale::One, planes.clone(), 1, planes.clone()),
@@ -395,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_between_others_are_brought_together_or_called_for() {
+    fn lines_along_inner_axes_are_packed_or_transformed_by_several_calls() {
         let many = array(DType::C64, &[50, 40, 60]);
         let lines = listing(FftKind::Forward, 1, FftScale::One, many.clone(), 1, many);
         assert_eq!(lines.len(), 3, "{lines:?}");
@@ -409,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_spectrum_is_copied_and_scaled_at_once() {
+    fn half_spectra_are_copied_and_scaled_by_one_kernel() {
         let lines =
             listing(FftKind::Half, 1, FftScale::Points, array(DType::C64, &[3, 5]), 1, array(DType::F32, &[3, 8]));
         assert_eq!(

@@ -1,7 +1,7 @@
-//! Decompositions: small matrices by kernels of our own, others by cuSOLVER.
+//! Decompositions: small matrices by our own kernels, others by cuSOLVER.
 //!
-//! cuSOLVER's matrices are column-major, so that a row-major matrix is to it the transposed one. Where that is as good,
-//! nothing is turned: Aᵀ is conj(A) for Hermitian matrices, and has A's determinant and singular values.
+//! cuSOLVER's matrices are column-major, so it reads a row-major matrix as its transpose. Where that serves as well,
+//! the matrix is not transposed: Aᵀ is conj(A) for Hermitian matrices, and has A's determinant and singular values.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -12,20 +12,20 @@ use cuprous_plan::RoutineCall;
 use super::{Planned, Routine, Run};
 use crate::codegen::linalg::{Decomposition, MatrixCopy, copy_flags};
 use crate::codegen::{Arch, Arg, Options, Source};
-use crate::cusolver::{Number, Operands, Problem, Room, Task};
-use crate::device::Gpu;
+use crate::cusolver::{Number, Operands, Problem, Task, WorkspaceSize};
 use crate::driver::{DevPtr, PinnedBuffer, Stream};
 use crate::error::Result;
+use crate::gpu::Gpu;
 
-/// The longest side of Hermitian matrices that are decomposed a whole batch at once.
+/// The largest Hermitian matrices whose whole batch is decomposed by one call.
 const BATCHED_EIGH: i64 = 512;
 
-/// A call of cuSOLVER for each matrix of the batch, or one for all.
+/// Calls of cuSOLVER: one for each matrix of the batch, or one for all.
 struct Solver {
     problem: Problem,
     operands: [Arg; 4],
     info: Arg,
-    /// Bytes on the device, once asked.
+    /// Bytes of the workspace on the device, once known.
     device: OnceLock<usize>,
     /// The workspace on the host, which the library copies from and to.
     host: Mutex<Option<PinnedBuffer>>,
@@ -39,7 +39,7 @@ impl Solver {
 
 impl Routine for Solver {
     fn workspace(&self, gpu: &Gpu) -> Result<usize> {
-        let Room { device, host } = gpu.with_solver(|solver| solver.room(&self.problem))?;
+        let WorkspaceSize { device, host } = gpu.with_solver(|solver| solver.workspace_size(&self.problem))?;
         if host > 0 {
             *self.host.lock().unwrap_or_else(|e| e.into_inner()) = Some(PinnedBuffer::new(gpu.context, host)?);
         }
@@ -51,19 +51,20 @@ impl Routine for Solver {
         let device = self.device.get().copied().unwrap_or(0);
         let host = self.host.lock().unwrap_or_else(|e| e.into_inner());
         gpu.with_solver(|solver| {
-            // SAFETY: operands are buffers and scratch of the run, as large as the plan made them; the workspaces are
-            // what `workspace` asked for, and the program, with the one on the host, outlives its runs.
+            // SAFETY: operands are buffers and scratch of the run, with the sizes of the plan. The workspaces have the
+            // sizes that `workspace` returned, and the program, which owns the one on the host, outlives its runs.
             unsafe { solver.run(&self.problem, &operands, device, host.as_ref(), stream) }
         })
     }
 
-    fn same(&self, one: Run, other: Run) -> bool {
-        let of = |run: Run| self.operands(run, run.scratch);
-        of(one) == of(other)
+    fn same_arguments(&self, one: Run, other: Run) -> bool {
+        let operands = |run: Run| self.operands(run, run.scratch);
+        operands(one) == operands(other)
     }
 
-    /// Iterations look at their progress from the host, and the library promises capture of none.
-    fn graphs(&self) -> bool {
+    /// Iterative methods read their progress on the host, and the library does not document that any function can be
+    /// captured.
+    fn can_capture(&self) -> bool {
         false
     }
 }
@@ -74,7 +75,7 @@ impl fmt::Display for Solver {
     }
 }
 
-/// A decomposition.
+/// Plans a decomposition. `None` for other routines and dtypes.
 pub(super) fn decomposition(call: &RoutineCall, arch: Arch, options: Options) -> Option<Planned> {
     let RoutineOp::Linalg(op) = call.op else { return None };
     let number = match call.ins[0].1.dtype {
@@ -113,13 +114,13 @@ pub(super) struct Plan {
     pub(super) routines: Vec<(usize, Arc<dyn Routine>)>,
 }
 
-/// A matrix in the scratch.
+/// Returns the matrix at the start of `arg`.
 pub(super) fn at(arg: Arg) -> Source {
     Source { at: arg, offset: 0 }
 }
 
 impl Plan {
-    /// Calls the library after the kernels so far. `spare`: what it says of the matrices is nothing to keep.
+    /// Adds a call of the library after the kernels so far. With `spare` its status for each matrix is not kept.
     fn call(&mut self, task: Task, operands: &[Arg], spare: bool) {
         let mut all = [Arg::I64(0); 4];
         all[..operands.len()].copy_from_slice(operands);
@@ -129,8 +130,8 @@ impl Plan {
         self.routines.push((self.work.builder.out.stages.len(), Arc::new(solver)));
     }
 
-    /// Copies operand-like elements; `shape`, `steps`, `apart` and `flags` as in [`MatrixCopy`].
-    pub(super) fn relay(
+    /// Adds a copy of matrices of the operands' dtype; the arguments are those of [`MatrixCopy`].
+    pub(super) fn copy_matrix(
         &mut self,
         from: Source,
         to: (Arg, i64),
@@ -143,17 +144,19 @@ impl Plan {
         self.work.copy(MatrixCopy { dtype, from, to, shape, steps, apart, flags });
     }
 
-    /// Operand `rows × columns` (row-major) as the library's matrix: its transpose where `turned` is false.
-    fn load(&mut self, from: Source, [rows, columns]: [i64; 2], turned: bool, to: Arg, flags: u32) {
+    /// Copies a row-major operand `rows × columns` for the library. With `transposed` the copy is column-major, so that the
+    /// library reads the operand; without, it reads the transpose.
+    fn load(&mut self, from: Source, [rows, columns]: [i64; 2], transposed: bool, to: Arg, flags: u32) {
         let size = rows * columns;
-        match turned {
-            true => self.relay(from, (to, 0), [columns, rows], [1, columns], [size, size], flags),
-            false => self.relay(from, (to, 0), [rows, columns], [columns, 1], [size, size], flags),
+        match transposed {
+            true => self.copy_matrix(from, (to, 0), [columns, rows], [1, columns], [size, size], flags),
+            false => self.copy_matrix(from, (to, 0), [rows, columns], [columns, 1], [size, size], flags),
         }
     }
 
-    /// From the library's lower triangle, which takes it half the upper one's time. That is A's lower triangle once A
-    /// is turned, and its upper one as A lies: of Aᵀ = conj(A), whose factor Uᵀ, transposed by the way it lies, is U.
+    /// Uses the library's lower triangle, which takes half the time of the upper one. For a lower factor A is transposed
+    /// while it is loaded, so that the library reads A. For an upper factor the library reads A as it is stored, which
+    /// to it is Aᵀ = conj(A): the lower factor of that is Uᵀ, which in row-major order is U.
     fn cholesky(&mut self, a: Source, upper: bool) {
         let Decomposition { n, batch, dtype, .. } = self.work;
         let (out, start) = self.work.result(0);
@@ -162,7 +165,7 @@ impl Plan {
         self.load(a, [n, n], !upper, matrix, 0);
         self.call(Task::Cholesky { n: n as usize, upper: false }, &[matrix], false);
         let (steps, clear) = if upper { ([n, 1], copy_flags::UPPER) } else { ([1, n], copy_flags::LOWER) };
-        self.relay(at(matrix), (out, start), [n, n], steps, [n * n, n * n], copy_flags::NAN_ON_FAILURE | clear);
+        self.copy_matrix(at(matrix), (out, start), [n, n], steps, [n * n, n * n], copy_flags::NAN_ON_FAILURE | clear);
         self.work.report_status(false);
     }
 
@@ -179,11 +182,11 @@ impl Plan {
         self.call(Task::Factors { n: n as usize }, &[factors, pivots], false);
         self.call(Task::Substitution { n: n as usize, columns: k as usize }, &[factors, pivots, x], true);
         let result = self.work.result(0);
-        self.relay(at(x), result, [n, k], [1, n], [n * k, n * k], copy_flags::NAN_ON_FAILURE);
+        self.copy_matrix(at(x), result, [n, k], [1, n], [n * k, n * k], copy_flags::NAN_ON_FAILURE);
         self.work.report_status(false);
     }
 
-    /// Of Aᵀ, whose determinant is A's.
+    /// Factors Aᵀ, whose determinant is that of A.
     fn slogdet(&mut self, a: Source) {
         let (n, batch, dtype) = (self.work.n, self.work.batch, self.work.dtype);
         if self.work.supports_own_lu() {
@@ -201,7 +204,7 @@ impl Plan {
         let Decomposition { m, n, batch, dtype, .. } = self.work;
         let least = m.min(n);
         let width = if mode == QrMode::Complete { m } else { least };
-        // The reflectors transposed, row-major, are what LAPACK has column-major.
+        // The transposed reflectors in row-major order are LAPACK's column-major ones.
         let raw = mode == QrMode::Raw;
         let factors = if raw { self.work.result(0).0 } else { self.work.scratch(batch * m * n, dtype) };
         let taus = self.work.scratch(batch * least, dtype);
@@ -209,12 +212,12 @@ impl Plan {
         self.call(Task::Reflectors { rows: m as usize, columns: n as usize }, &[factors, taus], true);
         if raw {
             let to = self.work.result(1);
-            self.relay(at(taus), to, [1, least], [least, 1], [least, least], 0);
+            self.copy_matrix(at(taus), to, [1, least], [least, 1], [least, least], 0);
             return;
         }
         let wants_q = mode != QrMode::R;
         let r = self.work.result(usize::from(wants_q));
-        self.relay(at(factors), r, [width, n], [1, m], [m * n, width * n], copy_flags::UPPER);
+        self.copy_matrix(at(factors), r, [width, n], [1, m], [m * n, width * n], copy_flags::UPPER);
         if !wants_q {
             return;
         }
@@ -222,17 +225,17 @@ impl Plan {
         if width > n {
             gap = m * m;
             q = self.work.scratch(batch * gap, dtype);
-            self.relay(at(factors), (q, 0), [least, m], [m, 1], [m * n, gap], 0);
+            self.copy_matrix(at(factors), (q, 0), [least, m], [m, 1], [m * n, gap], 0);
         }
         let (rows, columns, reflectors) = (m as usize, width as usize, least as usize);
         self.call(Task::Basis { rows, columns, reflectors, gap: gap as usize }, &[q, taus], true);
         let result = self.work.result(0);
-        self.relay(at(q), result, [m, width], [1, m], [gap, m * width], 0);
+        self.copy_matrix(at(q), result, [m, width], [1, m], [gap, m * width], 0);
     }
 
-    /// Of A where it is tall, else of Aᵀ = conj(V) S Uᵀ: the library wants at least as many rows as columns. Its polar
-    /// decomposition (`gesvdp`) is not used: of matrices of low rank it is wrong (residuals of 0.15 in float32 and 4e-11
-    /// in float64 for 1,500 × 1,500, seen with 12.0 on an H200).
+    /// Decomposes A if it is tall, else Aᵀ = conj(V) S Uᵀ, because the library requires at least as many rows as
+    /// columns. Its polar decomposition (`gesvdp`) is not used: it is wrong for matrices of low rank (residuals of 0.15
+    /// in float32 and 4e-11 in float64 for 1,500 × 1,500, seen with 12.0 on an H200).
     fn svd(&mut self, a: Source, vectors: Vectors) {
         let Decomposition { m, n, batch, dtype, .. } = self.work;
         let (rows, columns) = (m.max(n), m.min(n));
@@ -253,33 +256,47 @@ impl Plan {
         self.work.values((values, real), columns, 0);
         if wants {
             let (u, v) = (self.work.result(1), self.work.result(2));
-            let (left_apart, right_apart) = (rows * width, columns * columns);
+            let (left_distance, right_distance) = (rows * width, columns * columns);
             if tall {
-                self.relay(at(left), u, [m, wide_u], [1, rows], [left_apart, m * wide_u], copy_flags::NAN_ON_FAILURE);
-                self.relay(
+                self.copy_matrix(
+                    at(left),
+                    u,
+                    [m, wide_u],
+                    [1, rows],
+                    [left_distance, m * wide_u],
+                    copy_flags::NAN_ON_FAILURE,
+                );
+                self.copy_matrix(
                     at(right),
                     v,
                     [wide_v, n],
                     [1, columns],
-                    [right_apart, wide_v * n],
+                    [right_distance, wide_v * n],
                     copy_flags::NAN_ON_FAILURE,
                 );
             } else {
-                self.relay(
+                self.copy_matrix(
                     at(right),
                     u,
                     [m, wide_u],
                     [columns, 1],
-                    [right_apart, m * wide_u],
+                    [right_distance, m * wide_u],
                     copy_flags::NAN_ON_FAILURE,
                 );
-                self.relay(at(left), v, [wide_v, n], [rows, 1], [left_apart, wide_v * n], copy_flags::NAN_ON_FAILURE);
+                self.copy_matrix(
+                    at(left),
+                    v,
+                    [wide_v, n],
+                    [rows, 1],
+                    [left_distance, wide_v * n],
+                    copy_flags::NAN_ON_FAILURE,
+                );
             }
         }
         self.work.report_status(true);
     }
 
-    /// Of Aᵀ = conj(A), whose other triangle is read; its eigenvectors are conj(V).
+    /// Decomposes Aᵀ = conj(A), of which the other triangle is read and whose eigenvectors are conj(V).
     fn eigh(&mut self, a: Source, upper: bool, vectors: bool) {
         let Decomposition { n, batch, dtype, .. } = self.work;
         let real = dtype.component();
@@ -297,7 +314,7 @@ impl Plan {
         self.work.values((values, real), n, 0);
         if vectors {
             let result = self.work.result(1);
-            self.relay(
+            self.copy_matrix(
                 at(matrix),
                 result,
                 [n, n],
@@ -320,7 +337,7 @@ impl Plan {
         self.work.values((values, out_dtype), n, 0);
         if vectors && dtype.is_complex() {
             let result = self.work.result(1);
-            self.relay(at(v), result, [n, n], [1, n], [n * n, n * n], copy_flags::NAN_ON_FAILURE);
+            self.copy_matrix(at(v), result, [n, n], [1, n], [n * n, n * n], copy_flags::NAN_ON_FAILURE);
         } else if vectors {
             self.work.pairs(v, values);
         }
@@ -335,7 +352,7 @@ mod tests {
 
     use super::*;
 
-    /// What a decomposition of float32 becomes: the kernels' number and the library's tasks.
+    /// Plans a decomposition of float32. Returns the number of kernels and the library's tasks.
     fn planned(op: LinalgOp, shape: &[i64], columns: i64) -> (usize, Vec<String>) {
         planned_for("sm_80", op, shape, columns)
     }
@@ -384,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn large_matrices_are_the_librarys() {
+    fn large_matrices_are_decomposed_by_the_library() {
         let table: [(LinalgOp, &[&str]); 7] = [
             (LinalgOp::Cholesky { upper: true }, &["Cholesky"]),
             (LinalgOp::Solve, &["Factors", "Substitution"]),
@@ -399,9 +416,9 @@ mod tests {
         }
     }
 
-    /// Panels of 32 columns by groups of four, what is behind them by products; back by blocks of 64 rows.
+    /// Panels of 32 columns in groups of four, the rest of the matrix by products; substitution by blocks of 64 rows.
     #[test]
-    fn newer_devices_eliminate_by_kernels() {
+    fn newer_devices_factor_by_our_own_kernels() {
         let (kernels, products) = planned_for("sm_90", LinalgOp::Solve, &[200, 200], 5);
         // Flags and operands; 7 panels with their rows; corners; the result and its flag.
         assert_eq!(kernels, 2 + 2 * 7 + 1 + 2);

@@ -1,14 +1,14 @@
-//! What NVIDIA's libraries do of a program, one file a kind of call.
+//! Library routines: the parts of a program that NVIDIA's libraries run, one file for each kind.
 //!
-//! A routine is chosen when a program is planned and submitted with each run. It says what its calls depend on, so that
-//! a graph captures them anew only where that changed.
+//! A routine is chosen when a program is planned, and submitted in each run. It compares the arguments of two runs, so
+//! that a graph captures its calls again only if these changed.
 
 mod attend;
 mod convolve;
 mod dot;
-mod eliminate;
 mod fft;
 mod linalg;
+mod lu;
 mod recurrent;
 mod sparse;
 
@@ -19,35 +19,35 @@ use cuprous_core::Scalar;
 use cuprous_plan::RoutineCall;
 
 use crate::codegen::{Arch, Arg, Generated, Options, generate_routine};
-use crate::device::Gpu;
 use crate::driver::{DevPtr, Stream};
 use crate::error::{CudaError, Result};
+use crate::gpu::Gpu;
 
-/// What a run of a program gives to its tasks.
+/// The arguments of one run of a program.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'a> {
-    /// Where the program's buffers start.
+    /// The addresses of the program's buffers.
     pub(crate) buffers: &'a [u64],
-    /// Its constants.
+    /// The values of its scalar parameters.
     pub(crate) scalars: &'a [Scalar],
-    /// Scratch of this run.
+    /// The scratch of this run.
     pub(crate) scratch: DevPtr,
-    /// The routine's own memory, which stays where it is; null where it has none.
-    pub(crate) home: DevPtr,
+    /// The routine's private memory, whose address never changes; null if it has none.
+    pub(crate) private: DevPtr,
 }
 
-/// A copy between one of the program's buffers and a routine's own memory.
+/// A copy between one of the program's buffers and a routine's private memory.
 pub(crate) struct RoutineCopy {
     pub(crate) buffer: u32,
     /// Bytes from the start of the buffer.
     pub(crate) offset: u64,
-    /// Bytes from the start of the routine's memory.
-    pub(crate) home: usize,
+    /// Bytes from the start of the private memory.
+    pub(crate) private: usize,
     pub(crate) bytes: usize,
 }
 
 impl Run<'_> {
-    /// Where a buffer or a part of the scratch is.
+    /// Returns the address of a buffer or of a part of the scratch.
     pub(crate) fn address(&self, arg: Arg) -> DevPtr {
         match arg {
             Arg::Buffer(buffer) => DevPtr(self.buffers[buffer as usize]),
@@ -57,16 +57,17 @@ impl Run<'_> {
     }
 }
 
-/// The operands of a call, as (buffer, byte offset), if there are so many and each is flat.
+/// Returns the operands of a call as (buffer, byte offset) if there are `count` and all are flat.
 fn flat_operands(call: &RoutineCall, count: usize) -> Option<Vec<(u32, u64)>> {
     let flat = call.ins.iter().all(|(_, layout)| layout.is_c_contiguous() && layout.ndim() == 1);
     let at = |(buffer, l): &(u32, cuprous_core::LayoutRef)| (*buffer, l.offset as u64 * l.dtype.size() as u64);
     (call.ins.len() == count && flat).then(|| call.ins.iter().map(at).collect())
 }
 
-/// Calls of a library. `Display` is what listings show.
+/// A library routine: one or more calls of a library. Its `Display` text appears in listings.
 pub(crate) trait Routine: fmt::Display + Send + Sync {
-    /// Bytes of scratch that the library wants beside that of the step's kernels. Loads the library.
+    /// Returns the bytes of workspace that the library needs, beside the scratch of the step's kernels. Loads the
+    /// library.
     ///
     /// # Errors
     /// The library is missing or refuses the problem.
@@ -75,37 +76,38 @@ pub(crate) trait Routine: fmt::Display + Send + Sync {
         Ok(0)
     }
 
-    /// Bytes of memory of its own, and the copies before and after its calls. Calls that are many, so that to capture them
-    /// anew would cost more than copies, work there: whatever the program's addresses are, they stay the same.
+    /// Returns the bytes of the routine's private memory, and the copies before and after its calls. A routine of many
+    /// calls works in private memory, so that its addresses never change: capturing the calls again would cost more
+    /// than the copies.
     ///
     /// # Errors
-    /// As for `workspace`.
-    fn home(&self, gpu: &Gpu) -> Result<(usize, [Vec<RoutineCopy>; 2])> {
+    /// The library is missing or refuses the problem.
+    fn private_memory(&self, gpu: &Gpu) -> Result<(usize, [Vec<RoutineCopy>; 2])> {
         let _ = gpu;
         Ok((0, [Vec::new(), Vec::new()]))
     }
 
-    /// Makes the calls. `workspace` is a multiple of 256 and has the bytes asked for.
+    /// Submits the calls. `workspace` is a multiple of 256 and has the size that `workspace()` returned.
     ///
     /// # Errors
     /// The library is missing or fails.
     fn submit(&self, gpu: &Gpu, run: Run, workspace: DevPtr, stream: &Stream) -> Result<()>;
 
-    /// Would the same calls with the same arguments be made in both runs? Who has a workspace or reads scratch compares
-    /// its address too.
-    fn same(&self, one: Run, other: Run) -> bool;
+    /// Returns true if a captured graph of `one` is valid for `other`. Implementations that use workspace or scratch
+    /// must compare its address.
+    fn same_arguments(&self, one: Run, other: Run) -> bool;
 
-    /// Can the calls be part of a graph? Not if they wait for the GPU or look at its results.
-    fn graphs(&self) -> bool {
+    /// Returns true if the calls can be part of a graph. Calls that wait for the GPU or read its results cannot.
+    fn can_capture(&self) -> bool {
         true
     }
 }
 
-/// What one step becomes, before anything is compiled: kernels, and routines between them.
+/// The plan of one step before anything is compiled: kernels, and routines between them.
 #[derive(Default)]
 pub(crate) struct Planned {
     pub(crate) kernels: Generated,
-    /// Each with the number of stages that come before it, in order.
+    /// In order, each with the number of stages that come before it.
     pub(crate) routines: Vec<(usize, Arc<dyn Routine>)>,
 }
 
@@ -121,7 +123,7 @@ impl Planned {
     }
 }
 
-/// A call by a library, or by generated code.
+/// Plans a routine: by a library, or by generated code.
 pub(crate) fn plan(call: &RoutineCall, arch: Arch, options: Options) -> Result<Planned> {
     if let Some(product) = dot::product(call) {
         return Ok(Planned::routine(product));
@@ -144,7 +146,7 @@ pub(crate) fn plan(call: &RoutineCall, arch: Arch, options: Options) -> Result<P
     if let Some(layers) = recurrent::layers(call) {
         return Ok(Planned::routine(layers));
     }
-    generate_routine(call, arch, options)
-        .map(Planned::from)
-        .ok_or_else(|| CudaError::Unsupported(format!("[{}] has no CUDA code for these dtypes yet", call.op.name())))
+    generate_routine(call, arch, options).map(Planned::from).ok_or_else(|| {
+        CudaError::Unsupported(format!("[{}] is not supported on CUDA for these dtypes", call.op.name()))
+    })
 }

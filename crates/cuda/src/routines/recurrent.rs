@@ -1,4 +1,4 @@
-//! Layers of a recurrence by cuDNN, and their way back.
+//! Recurrent layers by cuDNN, forward and backward.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,63 +8,63 @@ use cuprous_core::recurrent::Recurrence;
 use cuprous_plan::RoutineCall;
 
 use super::{Routine, RoutineCopy, Run, flat_operands};
-use crate::device::Gpu;
 use crate::driver::{DevPtr, Stream};
 use crate::error::Result;
+use crate::gpu::Gpu;
 
-/// Operands as (buffer, byte offset), then the output.
-pub(super) struct Layers {
+/// The operands as (buffer, byte offset), and the output.
+pub(super) struct RecurrentLayers {
     recurrence: Arc<Recurrence>,
-    /// The way back, of three operands.
-    back: bool,
+    /// The backward pass, which has three operands.
+    backward: bool,
     ins: Vec<(u32, u64)>,
     out: u32,
 }
 
-/// Layers, or their way back.
-pub(super) fn layers(call: &RoutineCall) -> Option<Layers> {
-    let (recurrence, back) = match &call.op {
+/// Plans recurrent layers or their backward pass. `None` if the call is neither, or its operands are not flat.
+pub(super) fn layers(call: &RoutineCall) -> Option<RecurrentLayers> {
+    let (recurrence, backward) = match &call.op {
         RoutineOp::Recur(recurrence) => (recurrence, false),
         RoutineOp::RecurBackward(recurrence) => (recurrence, true),
         _ => return None,
     };
-    let ins = flat_operands(call, if back { 3 } else { 1 })?;
-    Some(Layers { recurrence: recurrence.clone(), back, ins, out: call.out.0 })
+    let ins = flat_operands(call, if backward { 3 } else { 1 })?;
+    Some(RecurrentLayers { recurrence: recurrence.clone(), backward, ins, out: call.out.0 })
 }
 
-/// Bytes up to which the calls work in memory of their own.
-const HOME: usize = 1 << 28;
+/// The largest private memory in bytes. Layers that need more work directly on the program's buffers.
+const MAX_PRIVATE_BYTES: usize = 1 << 28;
 
-impl Layers {
-    /// Bytes of each operand and of the output.
+impl RecurrentLayers {
+    /// Returns the padded sizes of the operands and the output in bytes.
     fn sizes(&self) -> Vec<usize> {
         let r = &self.recurrence;
         let elements =
-            if self.back { vec![r.operand, r.result, r.gradient(), r.operand] } else { vec![r.operand, r.result] };
+            if self.backward { vec![r.operand, r.result, r.gradient(), r.operand] } else { vec![r.operand, r.result] };
         elements.into_iter().map(|n| (n as usize * r.of.dtype.size()).next_multiple_of(256)).collect()
     }
 
-    /// The library's workspace.
+    /// Returns the size of the library's workspace.
     fn workspace_bytes(&self, gpu: &Gpu) -> Result<usize> {
-        gpu.with_dnn(|dnn| dnn.recurrence_workspace(&self.recurrence.of, self.back))
+        gpu.with_dnn(|dnn| dnn.recurrence_workspace(&self.recurrence.of, self.backward))
     }
 
-    fn is_at_home(&self, gpu: &Gpu) -> Result<bool> {
-        Ok(self.sizes().iter().sum::<usize>() + self.workspace_bytes(gpu)? <= HOME)
+    fn uses_private_memory(&self, gpu: &Gpu) -> Result<bool> {
+        Ok(self.sizes().iter().sum::<usize>() + self.workspace_bytes(gpu)? <= MAX_PRIVATE_BYTES)
     }
 
-    /// Operands, output and workspace of a run.
-    fn places(&self, run: Run, workspace: DevPtr) -> (Vec<DevPtr>, DevPtr) {
-        if run.home.is_null() {
+    /// Returns the addresses of operands and output, and that of the workspace.
+    fn operand_addresses(&self, run: Run, workspace: DevPtr) -> (Vec<DevPtr>, DevPtr) {
+        if run.private.is_null() {
             return (self.operands(run), workspace);
         }
-        let mut at = run.home;
-        let mut places = Vec::new();
+        let mut at = run.private;
+        let mut operand_addresses = Vec::new();
         for bytes in self.sizes() {
-            places.push(at);
+            operand_addresses.push(at);
             at = at.offset(bytes as i64);
         }
-        (places, at)
+        (operand_addresses, at)
     }
 
     fn operands(&self, run: Run) -> Vec<DevPtr> {
@@ -73,52 +73,52 @@ impl Layers {
     }
 }
 
-impl Routine for Layers {
+impl Routine for RecurrentLayers {
     fn workspace(&self, gpu: &Gpu) -> Result<usize> {
-        if self.is_at_home(gpu)? { Ok(0) } else { self.workspace_bytes(gpu) }
+        if self.uses_private_memory(gpu)? { Ok(0) } else { self.workspace_bytes(gpu) }
     }
 
-    fn home(&self, gpu: &Gpu) -> Result<(usize, [Vec<RoutineCopy>; 2])> {
-        if !self.is_at_home(gpu)? {
+    fn private_memory(&self, gpu: &Gpu) -> Result<(usize, [Vec<RoutineCopy>; 2])> {
+        if !self.uses_private_memory(gpu)? {
             return Ok((0, [Vec::new(), Vec::new()]));
         }
         let size = self.recurrence.of.dtype.size();
         let r = &self.recurrence;
         let exact = [r.operand, r.result, r.gradient()].map(|n| n as usize * size);
-        let (mut before, mut home) = (Vec::new(), 0);
-        for ((&(buffer, offset), bytes), room) in self.ins.iter().zip(exact).zip(self.sizes()) {
-            before.push(RoutineCopy { buffer, offset, home, bytes });
-            home += room;
+        let (mut before, mut private) = (Vec::new(), 0);
+        for ((&(buffer, offset), bytes), padded) in self.ins.iter().zip(exact).zip(self.sizes()) {
+            before.push(RoutineCopy { buffer, offset, private, bytes });
+            private += padded;
         }
-        let bytes = if self.back { exact[0] } else { exact[1] };
-        let after = vec![RoutineCopy { buffer: self.out, offset: 0, home, bytes }];
+        let bytes = if self.backward { exact[0] } else { exact[1] };
+        let after = vec![RoutineCopy { buffer: self.out, offset: 0, private, bytes }];
         Ok((self.sizes().iter().sum::<usize>() + self.workspace_bytes(gpu)?, [before, after]))
     }
 
     fn submit(&self, gpu: &Gpu, run: Run, workspace: DevPtr, stream: &Stream) -> Result<()> {
         let of = &self.recurrence.of;
-        let (operands, workspace) = self.places(run, workspace);
+        let (operands, workspace) = self.operand_addresses(run, workspace);
         gpu.with_dnn(|dnn| match operands[..] {
             // SAFETY: the plan's buffers are live for the run and have the sizes of the recurrence.
-            [a, out] => unsafe { dnn.recur(of, [a, out], workspace, stream) },
-            // SAFETY: as above.
-            [a, b, c, out] => unsafe { dnn.recur_back(of, [a, b, c, out], workspace, stream) },
-            _ => unreachable!("operands were counted"),
+            [a, out] => unsafe { dnn.rnn_forward(of, [a, out], workspace, stream) },
+            // SAFETY: the plan's buffers are live for the run and have the sizes of the recurrence.
+            [a, b, c, out] => unsafe { dnn.rnn_backward(of, [a, b, c, out], workspace, stream) },
+            _ => unreachable!("the number of operands was checked"),
         })
     }
 
-    fn same(&self, one: Run, other: Run) -> bool {
-        !one.home.is_null() || (self.operands(one) == self.operands(other) && one.scratch == other.scratch)
+    fn same_arguments(&self, one: Run, other: Run) -> bool {
+        !one.private.is_null() || (self.operands(one) == self.operands(other) && one.scratch == other.scratch)
     }
 }
 
-impl fmt::Display for Layers {
+impl fmt::Display for RecurrentLayers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = &self.recurrence.of;
-        let back = if self.back { ", backward" } else { "" };
+        let backward = if self.backward { ", backward" } else { "" };
         write!(
             f,
-            "cuDNN: {} × {:?} {} → {}, {} × {} steps{back}",
+            "cuDNN: {} × {:?} {} → {}, {} × {} steps{backward}",
             of.layers, of.cell, of.input, of.hidden, of.batch, of.steps
         )
     }

@@ -8,22 +8,22 @@ use cuprous_plan::RoutineCall;
 
 use super::{Routine, Run};
 use crate::cusparse::{Element, SparseOperands, SparseProduct};
-use crate::device::Gpu;
 use crate::driver::{DevPtr, Stream};
 use crate::error::Result;
+use crate::gpu::Gpu;
 
-/// One product; operands as (buffer, byte offset).
+/// One product with a sparse matrix; operands as (buffer, byte offset).
 pub(super) struct Product {
     problem: SparseProduct,
     values: (u32, u64),
     pattern: (u32, u64),
-    /// Bytes from a pattern's start to its column numbers.
+    /// Bytes from the start of a pattern to its column indices.
     columns: u64,
     dense: (u32, u64),
     out: u32,
 }
 
-/// A product with a sparse matrix.
+/// Plans a product with a sparse matrix. `None` for other routines and dtypes.
 pub(super) fn product(call: &RoutineCall) -> Option<Product> {
     let RoutineOp::SparseDot { transposed } = call.op else { return None };
     let [(_, values), (_, pattern), (_, dense)] = call.ins.as_slice() else { return None };
@@ -70,13 +70,13 @@ impl Routine for Product {
     fn submit(&self, gpu: &Gpu, run: Run, workspace: DevPtr, stream: &Stream) -> Result<()> {
         let operands = self.operands(run);
         gpu.with_sparse(|sparse| {
-            // SAFETY: the plan's buffers are live for the run and have the shapes of the problem; whoever makes a
-            // pattern has checked it.
+            // SAFETY: the plan's buffers are live for the run and have the shapes of the problem. Patterns are checked
+            // when they are created.
             unsafe { sparse.run(&self.problem, &operands, workspace, stream) }
         })
     }
 
-    fn same(&self, one: Run, other: Run) -> bool {
+    fn same_arguments(&self, one: Run, other: Run) -> bool {
         self.operands(one) == self.operands(other) && one.scratch == other.scratch
     }
 }

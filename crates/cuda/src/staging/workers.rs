@@ -1,21 +1,22 @@
-//! A few threads that copy memory. Their own and not rayon's: a thread that waits here for the device must not pick
-//! up unrelated work that may wait for this very copy.
+//! Threads that copy memory. They are not rayon's: a thread that waits here for the device must not run unrelated work
+//! that may wait for this copy.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What the threads run; the lifetime is erased, `Workers::run` does not return before all are done with it.
+/// The closure that the threads run, with its lifetime erased. `Workers::run` does not return before all threads are
+/// done with it.
 #[derive(Clone, Copy)]
 struct Job(*const (dyn Fn(usize) + Sync));
 
-// SAFETY: the closure behind it is Sync and outlives the job (see `Workers::run`).
+// SAFETY: the closure is Sync and outlives the job (see `Workers::run`).
 unsafe impl Send for Job {}
 
 #[derive(Default)]
 struct State {
     job: Option<Job>,
-    /// Helpers that have yet to take the job, and those that are in it.
-    wanted: usize,
+    /// How many threads have yet to take the job, and how many run it.
+    unclaimed: usize,
     running: usize,
     panicked: bool,
     closing: bool,
@@ -34,60 +35,60 @@ impl Shared {
     }
 }
 
-/// Threads started on first use and kept. The caller of `run` is one of them.
+/// Threads that are started on first use and kept. The caller of `run` counts as one of them.
 pub(super) struct Workers {
     shared: Arc<Shared>,
     threads: Vec<std::thread::JoinHandle<()>>,
-    most: usize,
+    max_threads: usize,
 }
 
 impl std::fmt::Debug for Workers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Workers").field("threads", &self.threads.len()).field("most", &self.most).finish()
+        f.debug_struct("Workers").field("threads", &self.threads.len()).field("max_threads", &self.max_threads).finish()
     }
 }
 
 impl Workers {
-    /// At most `most` threads, the caller included.
-    pub(super) fn new(most: usize) -> Self {
-        Workers { shared: Arc::default(), threads: Vec::new(), most: most.max(1) }
+    /// Creates the state for at most `max_threads` threads, the caller included.
+    pub(super) fn new(max_threads: usize) -> Self {
+        Workers { shared: Arc::default(), threads: Vec::new(), max_threads: max_threads.max(1) }
     }
 
-    pub(super) fn most(&self) -> usize {
-        self.most
+    pub(super) fn max_threads(&self) -> usize {
+        self.max_threads
     }
 
-    /// Runs `job(0)` here and `job(1..count)` on the threads, as far as they can be had; returns when all are done.
-    /// False where one of them panicked.
+    /// Runs `job(0)` here and `job(1..count)` on as many threads as there are. Returns when all are done: false if one
+    /// of them panicked.
     pub(super) fn run(&mut self, count: usize, job: &(dyn Fn(usize) + Sync)) -> bool {
-        let helpers = count.clamp(1, self.most) - 1;
+        let helpers = count.clamp(1, self.max_threads) - 1;
         while self.threads.len() < helpers {
             let shared = self.shared.clone();
-            let thread = std::thread::Builder::new().name("cuprous-copy".into()).spawn(move || help(&shared));
-            // Without threads the copy is slower and still right.
+            let thread = std::thread::Builder::new().name("cuprous-copy".into()).spawn(move || worker_loop(&shared));
+            // Without threads the copy is slower, but correct.
             let Ok(thread) = thread else { break };
             self.threads.push(thread);
         }
         let helpers = helpers.min(self.threads.len());
         if helpers > 0 {
             let mut state = self.shared.lock();
-            // SAFETY: only the lifetime changes; this function waits below until no helper uses the job.
+            // SAFETY: only the lifetime changes. This function waits below until no thread uses the job.
             let job: &'static (dyn Fn(usize) + Sync) = unsafe { std::mem::transmute(job) };
             state.job = Some(Job(job));
-            state.wanted = helpers;
+            state.unclaimed = helpers;
             state.panicked = false;
             drop(state);
             self.shared.work.notify_all();
         }
-        let mine = catch_unwind(AssertUnwindSafe(|| job(0)));
+        let own_result = catch_unwind(AssertUnwindSafe(|| job(0)));
         let mut state = self.shared.lock();
-        // Helpers that have not woken yet are not waited for: the others have taken their share.
-        state.wanted = 0;
+        // Threads that have not woken up yet are not waited for, because the others did their share.
+        state.unclaimed = 0;
         while state.running > 0 {
             state = self.shared.done.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.job = None;
-        mine.is_ok() && !std::mem::take(&mut state.panicked)
+        own_result.is_ok() && !std::mem::take(&mut state.panicked)
     }
 }
 
@@ -101,18 +102,18 @@ impl Drop for Workers {
     }
 }
 
-fn help(shared: &Shared) {
+fn worker_loop(shared: &Shared) {
     let mut state = shared.lock();
     loop {
         if state.closing {
             return;
         }
-        let Some(job) = state.job.filter(|_| state.wanted > 0) else {
+        let Some(job) = state.job.filter(|_| state.unclaimed > 0) else {
             state = shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
             continue;
         };
-        let index = state.wanted;
-        state.wanted -= 1;
+        let index = state.unclaimed;
+        state.unclaimed -= 1;
         state.running += 1;
         drop(state);
         // SAFETY: `run` keeps the closure alive until `running` is back at zero.
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_reported_and_the_threads_live_on() {
+    fn a_panic_is_reported_and_the_threads_survive() {
         let mut workers = Workers::new(3);
         assert!(!workers.run(3, &|index| assert!(index != 0, "on purpose")));
         assert!(workers.run(3, &|_| {}));

@@ -20,7 +20,7 @@ KNOWN = {
     "sinc": "sinpi is exact at whole numbers, sin(pi x) is not",
     "reciprocal_complex": "1 / 0 is inf + nan j, as on the CPU; NumPy's own loop gives nan",
     "power_complex": "an infinite imaginary part squared is NaN",
-    "spacing_float16": "NumPy's is positive for negative halves; ours has the operand's sign, as for wider floats",
+    "spacing_float16": "NumPy's is positive for negative float16; ours has the operand's sign, as for wider floats",
     "uint32": "out-of-range values are undefined; ours go through int64, as on the CPU",
 }
 TYPES = [

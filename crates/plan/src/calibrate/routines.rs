@@ -25,7 +25,7 @@ impl Bench<'_> {
                 rates.work.entry(cost::reduction_name(op).into()).or_default()[group as usize] = n as f64 / seconds;
             }
             let columns = self.random(group.dtype(), &[512, 512], 100.0)?;
-            for (what, op) in [("fold across", ReduceOp::Sum), ("m2 across", ReduceOp::M2)] {
+            for (what, op) in [("reduce across", ReduceOp::Sum), ("m2 across", ReduceOp::M2)] {
                 if op == ReduceOp::M2 && !group.dtype().is_float() {
                     continue;
                 }
@@ -45,7 +45,7 @@ impl Bench<'_> {
             let (area, bytes) =
                 (square.layout.size as f64, (square.layout.size as usize * group.dtype().size()) as f64);
             for (what, op, axis) in
-                [("m2", ReduceOp::M2, 2), ("fold across", ReduceOp::Sum, 1), ("m2 across", ReduceOp::M2, 1)]
+                [("m2", ReduceOp::M2, 2), ("reduce across", ReduceOp::Sum, 1), ("m2 across", ReduceOp::M2, 1)]
             {
                 self.record(rates, what, group, area, bytes, || Ok(vec![self.engine.reduce(op, &square, axis)?]))?;
             }

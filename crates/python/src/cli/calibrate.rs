@@ -213,7 +213,7 @@ const SHOWN: [&str; 19] = [
     "power",
     "dot",
     "thin dot",
-    "fold across",
+    "reduce across",
     "m2 across",
     "fft",
     "factor",

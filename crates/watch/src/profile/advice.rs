@@ -1,19 +1,19 @@
-//! Advice in words: rules over the lines' sums. Each rule gives the time that its case costs and the sentence; those that
-//! cost too little are not findings.
+//! Advice: rules over the sums of source lines. Each rule returns the time that its case costs and a sentence. Cases
+//! that cost little are left out.
 
 use super::table::{bytes, count, time};
 use super::{Report, Row};
 
-/// Part of the wall time below which nothing is findings.
-const WORTH: f64 = 0.03;
-/// Times that something must have happened on a line to be called a loop.
-const OFTEN: u64 = 10;
-/// Bytes of a copy that is one value, not data.
-const VALUE: u64 = 64;
-/// Sentences.
-const MOST: usize = 8;
+/// The smallest share of the wall time that is reported.
+const MIN_SHARE: f64 = 0.03;
+/// The number of events from which on a line counts as a loop.
+const LOOP_COUNT: u64 = 10;
+/// The largest copy in bytes that counts as a single value.
+const VALUE_BYTES: u64 = 64;
+/// The most sentences.
+const MAX_SENTENCES: usize = 8;
 
-/// Nanoseconds that it costs, and what to do.
+/// The nanoseconds that a case costs, and what to do.
 type Finding = Option<(u64, String)>;
 type Rule = fn(&Row, &Report) -> Finding;
 
@@ -25,10 +25,10 @@ pub(super) fn advice(report: &Report) -> Vec<String> {
         .rows
         .iter()
         .flat_map(|row| RULES.iter().filter_map(move |rule| rule(row, report)))
-        .filter(|(cost, _)| *cost as f64 >= WORTH * wall)
+        .filter(|(cost, _)| *cost as f64 >= MIN_SHARE * wall)
         .collect();
     findings.sort_by_key(|(cost, _)| std::cmp::Reverse(*cost));
-    let mut text: Vec<String> = findings.into_iter().take(MOST).map(|(_, sentence)| sentence).collect();
+    let mut text: Vec<String> = findings.into_iter().take(MAX_SENTENCES).map(|(_, sentence)| sentence).collect();
     text.extend(idle(report));
     if text.is_empty() {
         text.extend(hot(report));
@@ -42,7 +42,7 @@ fn share(ns: u64, report: &Report) -> String {
 
 fn reads_values(row: &Row, report: &Report) -> Finding {
     let n = row.copies_out;
-    (n >= OFTEN && row.bytes_out <= n * VALUE).then(|| {
+    (n >= LOOP_COUNT && row.bytes_out <= n * VALUE_BYTES).then(|| {
         let cost = row.copy_time + row.wait_time + row.plan_time;
         let text = format!(
             "{} reads single values from the device {} times ({}): each ends what is being fused and waits for all work \
@@ -57,13 +57,13 @@ fn reads_values(row: &Row, report: &Report) -> Finding {
 
 fn copies_out(row: &Row, report: &Report) -> Finding {
     let cure = |_| "Compute on the device what is needed of it, and copy the result.";
-    let data = row.bytes_out > row.copies_out * VALUE;
+    let data = row.bytes_out > row.copies_out * VALUE_BYTES;
     data.then(|| copies(row, report, (row.copies_out, row.bytes_out), "host", cure))
 }
 
 fn copies_in(row: &Row, report: &Report) -> Finding {
     let cure = |n| {
-        if n >= OFTEN {
+        if n >= LOOP_COUNT {
             "If it is the same data, move it once, before the loop; else let the copies run beside the work: \
              pin_memory() and non_blocking=True."
         } else {
@@ -91,10 +91,10 @@ fn each(n: u64, all: u64) -> String {
 }
 
 fn waits(row: &Row, report: &Report) -> Finding {
-    (row.syncs >= OFTEN).then(|| {
+    (row.syncs >= LOOP_COUNT).then(|| {
         let text = format!(
-            "{} waits for the device {} times because it is told to ({}): work is in order without it, and a value that \
-             is read is waited for by itself. Leave it out, or wait once at the end.",
+            "{} synchronizes with the device {} times ({}). That is unnecessary: work runs in order, and reading a value \
+             waits for it. Remove the synchronization, or synchronize once at the end.",
             row.name(),
             count(row.syncs),
             share(row.wait_time, report),
@@ -107,7 +107,7 @@ fn plans_anew(row: &Row, report: &Report) -> Finding {
     (row.planned >= 4 && row.planned > row.replayed / 8).then(|| {
         let why = row.reasons.last().map_or(String::new(), |why| format!(" The last time: {why}."));
         let text = format!(
-            "{} makes programs that were not seen before: {} planned, {} recognized ({}).{why} Keep shapes and the order \
+            "{} runs programs that must be planned first: {} planned, {} recognized ({}).{why} Keep shapes and the order \
              of operations the same from one iteration to the next: pad the last batch or drop it, and choose by values \
              with where() instead of if.",
             row.name(),
@@ -132,7 +132,7 @@ fn many_launches(row: &Row, report: &Report) -> Finding {
     })
 }
 
-/// A device that has nothing to do while the host is busy.
+/// Returns advice if the device is idle while the host is busy.
 fn idle(report: &Report) -> Option<String> {
     let (wall, busy) = (report.wall, report.total.device_time as f64 / 1e9);
     (report.asynchronous() && busy < 0.5 * wall && report.python() > 0.3 * wall && wall > 0.01).then(|| {
@@ -145,7 +145,7 @@ fn idle(report: &Report) -> Option<String> {
     })
 }
 
-/// Where the time goes, when nothing is wrong.
+/// Returns where the time goes, if there is no other advice.
 fn hot(report: &Report) -> Option<String> {
     let row = report.rows.iter().max_by_key(|row| row.device_time).filter(|row| row.device_time > 0)?;
     Some(format!(

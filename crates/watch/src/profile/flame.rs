@@ -1,4 +1,4 @@
-//! The flame graph: stacks of the user's lines, with the kernels, copies and waits that they led to on top.
+//! The flame graph: stacks of source lines, with the kernels, copies and waits that they caused on top.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -8,9 +8,9 @@ use std::path::Path;
 use cuprous_core::profile::Kind;
 use inferno::flamegraph::{self, Options};
 
-use super::{Place, Report};
+use super::{Report, SourceLocation};
 
-/// What the host did is a frame of its own, in brackets; computing on the host is what the steps show already.
+/// Returns the frame of an event on the host, in brackets. Steps that run on the host have frames already.
 fn of_host(kind: Kind) -> Option<&'static str> {
     match kind {
         Kind::Plan => Some("[planning and compiling]"),
@@ -21,27 +21,27 @@ fn of_host(kind: Kind) -> Option<&'static str> {
     }
 }
 
-/// Frames of a place, outermost first: names may hold neither `;` nor line ends.
-fn stack(places: &[Place], mut at: u32) -> String {
+/// Returns the frames of a source location, outermost first. Names must not contain `;` or line breaks.
+fn stack(locations: &[SourceLocation], mut at: u32) -> String {
     let mut frames = Vec::new();
-    while let Some(place) = places.get(at as usize).filter(|_| at != 0) {
-        let name = format!("{} ({}:{})", place.function, place.short(), place.line);
+    while let Some(location) = locations.get(at as usize).filter(|_| at != 0) {
+        let name = format!("{} ({}:{})", location.function, location.short(), location.line);
         frames.push(name.replace([';', '\n', '\r'], "_"));
-        at = place.caller;
+        at = location.caller;
     }
     frames.reverse();
     if frames.is_empty() { "elsewhere".into() } else { frames.join(";") }
 }
 
-/// A line `frame;frame;frame microseconds` for each stack, in order.
-pub(super) fn folded(report: &Report) -> Vec<String> {
+/// Returns a line `frame;frame;frame microseconds` for each stack, sorted.
+pub(super) fn stacks(report: &Report) -> Vec<String> {
     let mut all: HashMap<String, u64> = HashMap::new();
-    let mut add = |place: u32, leaf: &str, ns: u64| {
-        let stack = stack(&report.places, place);
+    let mut add = |location: u32, leaf: &str, ns: u64| {
+        let stack = stack(&report.locations, location);
         *all.entry(format!("{stack};{}", leaf.replace([';', '\n', '\r'], "_"))).or_default() += ns;
     };
-    for ((place, name), &ns) in &report.stacks {
-        add(*place, name, ns);
+    for ((location, name), &ns) in &report.stacks {
+        add(*location, name, ns);
     }
     for (key, sum) in &report.profile.sums {
         if let Some(name) = of_host(key.kind) {
@@ -58,7 +58,7 @@ pub(super) fn folded(report: &Report) -> Vec<String> {
 }
 
 pub(super) fn save(report: &Report, path: &Path) -> io::Result<()> {
-    let mut lines = folded(report);
+    let mut lines = stacks(report);
     if lines.is_empty() {
         lines.push("nothing ran 1".into());
     }

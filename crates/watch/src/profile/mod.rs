@@ -1,7 +1,7 @@
-//! What a profile says: sums for each line of the user's program, a table, a timeline, a flame graph and advice in words.
+//! Reports of profiles: sums for each line of the user's program, a table, a timeline, a flame graph and advice.
 //!
-//! Device time is shared out among the operations that a kernel computes, and each operation belongs to the line that
-//! recorded it. All else belongs to the line that made it happen.
+//! The device time of a kernel is divided among the operations that it computes, and each operation belongs to the line
+//! that recorded it. Everything else belongs to the line that caused it.
 
 mod advice;
 mod flame;
@@ -15,24 +15,24 @@ use std::sync::Arc;
 
 use cuprous_core::profile::{Event, Kind, Profile};
 
-/// A place of the user's program with the place from which it was called.
+/// A source location in the user's program, with the location from which it was called.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
-pub struct Place {
+pub struct SourceLocation {
     pub file: Arc<str>,
     pub function: Arc<str>,
     pub line: u32,
-    /// 0 where there is none.
+    /// Index of the calling location, or 0 without one.
     pub caller: u32,
 }
 
-impl Place {
-    /// The place of what nobody knows.
-    pub fn unknown() -> Place {
-        Place { file: "?".into(), function: "?".into(), line: 0, caller: 0 }
+impl SourceLocation {
+    /// Returns an unknown location.
+    pub fn unknown() -> SourceLocation {
+        SourceLocation { file: "?".into(), function: "?".into(), line: 0, caller: 0 }
     }
 
-    /// The file's own name.
+    /// Returns the file's name without its directory.
     pub fn short(&self) -> &str {
         self.file.rsplit(['/', '\\']).next().unwrap_or(&self.file)
     }
@@ -40,32 +40,32 @@ impl Place {
 
 macro_rules! columns {
     ($($(#[$doc:meta])* $name:ident $unit:ident;)*) => {
-        /// Sums of a line. Times are in nanoseconds.
+        /// The sums of a source line. Times are in nanoseconds.
         #[derive(Clone, Debug)]
         pub struct Row {
             /// The file.
             pub file: Arc<str>,
-            /// The function of the line.
+            /// The function that contains the line.
             pub function: Arc<str>,
-            /// Its number.
+            /// The line number.
             pub line: u32,
             $($(#[$doc])* pub $name: u64,)*
-            /// Why programs had to be planned there.
+            /// Why programs had to be planned at this line.
             pub reasons: Vec<String>,
         }
 
         impl Row {
-            fn of(place: &Place) -> Row {
+            fn of(location: &SourceLocation) -> Row {
                 Row {
-                    file: place.file.clone(),
-                    function: place.function.clone(),
-                    line: place.line,
+                    file: location.file.clone(),
+                    function: location.function.clone(),
+                    line: location.line,
                     $($name: 0,)*
                     reasons: Vec::new(),
                 }
             }
 
-            /// The times, in seconds.
+            /// Returns the columns that are times, in seconds.
             #[allow(clippy::vec_init_then_push, reason = "one push a column")]
             pub fn seconds(&self) -> Vec<(&'static str, f64)> {
                 let mut all = Vec::new();
@@ -73,7 +73,7 @@ macro_rules! columns {
                 all
             }
 
-            /// The other columns.
+            /// Returns the other columns.
             #[allow(clippy::vec_init_then_push, reason = "one push a column")]
             pub fn counts(&self) -> Vec<(&'static str, u64)> {
                 let mut all = Vec::new();
@@ -81,8 +81,8 @@ macro_rules! columns {
                 all
             }
 
-            fn column(&self, wanted: &str) -> Option<u64> {
-                match wanted {
+            fn column(&self, name: &str) -> Option<u64> {
+                match name {
                     $(stringify!($name) => Some(self.$name),)*
                     _ => None,
                 }
@@ -100,45 +100,45 @@ macro_rules! columns {
 }
 
 columns! {
-    /// On devices.
+    /// Time on devices.
     device_time time;
-    /// Kernels and routines.
+    /// Number of kernels and routines.
     launches count;
-    /// To devices.
+    /// Bytes copied to devices.
     bytes_in count;
-    /// Copies of them.
+    /// Number of copies to devices.
     copies_in count;
-    /// To the host.
+    /// Bytes copied to the host.
     bytes_out count;
-    /// Copies of them.
+    /// Number of copies to the host.
     copies_out count;
-    /// Times that the host waited for a device because it wanted a value.
+    /// Implicit synchronizations: waits for a device because the host read a value.
     hidden_syncs count;
-    /// Times that the user had it wait.
+    /// Explicit synchronizations.
     syncs count;
-    /// Of the host, in copies.
+    /// Host time in copies.
     copy_time time;
-    /// Of the host, waiting.
+    /// Host time waiting.
     wait_time time;
-    /// Programs that had to be planned.
+    /// Number of programs that were planned.
     planned count;
-    /// Programs that were recognized.
+    /// Number of programs that were recognized and replayed.
     replayed count;
-    /// Of the host, planning and compiling.
+    /// Host time planning and compiling.
     plan_time time;
-    /// Of the host, giving work to devices; where the device is the host, doing it.
+    /// Host time submitting work, or running it if the device is the host.
     run_time time;
-    /// Bytes in use at most, as seen when something ran.
+    /// Peak of the bytes in use, as recorded when something ran.
     memory_peak count;
 }
 
 impl Row {
-    /// The host's time in all that is known of.
+    /// Returns the host's time that is accounted for.
     fn host(&self) -> u64 {
         self.copy_time + self.wait_time + self.plan_time + self.run_time
     }
 
-    /// What the lines are sorted by.
+    /// Returns the time by which lines are sorted.
     fn weight(&self) -> u64 {
         self.device_time + self.copy_time + self.wait_time + self.plan_time
     }
@@ -149,42 +149,42 @@ impl Row {
     }
 }
 
-/// A profile, worked out.
+/// The report of a profile.
 pub struct Report {
     profile: Profile,
-    places: Vec<Place>,
+    locations: Vec<SourceLocation>,
     devices: HashMap<u8, String>,
-    /// The lines, those with most time first.
+    /// The lines, sorted by time in descending order.
     pub rows: Vec<Row>,
-    /// Their sums; the peak is the highest.
+    /// The sums of all lines. The memory peak is the highest one.
     pub total: Row,
-    /// Seconds from beginning to end.
+    /// Wall time of the profile in seconds.
     pub wall: f64,
-    /// Seconds on the device in steps, for each place of an operation and name of a step: what the flame graph shows.
+    /// Nanoseconds on devices, by the location of an operation and the name of its step. The flame graph shows these.
     stacks: HashMap<(u32, String), u64>,
 }
 
 impl Report {
-    /// Works it out. `devices` are the engines' names.
-    pub fn new(profile: Profile, places: Vec<Place>, devices: Vec<(u8, String)>) -> Report {
-        let mut rows = Rows { places: &places, at: HashMap::new(), rows: Vec::new(), stacks: HashMap::new() };
+    /// Computes the report. `locations` are the source locations by number, `devices` the engines' names.
+    pub fn new(profile: Profile, locations: Vec<SourceLocation>, devices: Vec<(u8, String)>) -> Report {
+        let mut rows = Rows { locations: &locations, at: HashMap::new(), rows: Vec::new(), stacks: HashMap::new() };
         rows.fill(&profile);
         let Rows { mut rows, stacks, .. } = rows;
         rows.sort_by_key(|row| std::cmp::Reverse((row.weight(), row.run_time)));
-        let mut total = Row::of(&Place::unknown());
+        let mut total = Row::of(&SourceLocation::unknown());
         for row in &rows {
             total.add(row);
         }
         let wall = profile.end.saturating_sub(profile.begin) as f64 / 1e9;
-        Report { profile, places, devices: devices.into_iter().collect(), rows, total, wall, stacks }
+        Report { profile, locations, devices: devices.into_iter().collect(), rows, total, wall, stacks }
     }
 
-    /// Seconds of Python and of recording: the wall's that are nothing else.
+    /// Returns the seconds of Python and of recording: the wall time that is not accounted for otherwise.
     pub fn python(&self) -> f64 {
         (self.wall - self.total.host() as f64 / 1e9).max(0.0)
     }
 
-    /// Is one of the devices not the host itself?
+    /// Returns true if one of the devices is a GPU.
     fn asynchronous(&self) -> bool {
         self.devices.iter().any(|(_, name)| name.starts_with("cuda"))
             && self.profile.sums.keys().any(|key| self.device(key.device).starts_with("cuda"))
@@ -194,12 +194,12 @@ impl Report {
         self.devices.get(&number).map_or("?", String::as_str)
     }
 
-    /// Events in all, and how many of them are only in the sums.
+    /// Returns the number of all events, and of those that are only in the sums.
     pub fn events(&self) -> (u64, u64) {
         (self.profile.events.len() as u64 + self.profile.summed_events, self.profile.summed_events)
     }
 
-    /// Name, calls and seconds of the parts that the user named.
+    /// Returns name, number of runs and seconds of each part that the user named.
     pub fn parts(&self) -> Vec<(String, u64, f64)> {
         let mut parts: HashMap<u32, (u64, u64)> = HashMap::new();
         for (key, sum) in self.profile.sums.iter().filter(|(key, _)| key.kind == Kind::Mark) {
@@ -212,7 +212,8 @@ impl Report {
         all
     }
 
-    /// Each of those parts: name, beginning, seconds, and the seconds of devices for what its thread submitted in it.
+    /// Returns each run of a named part: name, start, seconds, and the device seconds of what its thread submitted in
+    /// it.
     pub fn part_spans(&self) -> Vec<(String, f64, f64, f64)> {
         let mut device: HashMap<u32, u64> = HashMap::new();
         let mut submitted: HashMap<u16, Vec<(u64, u32)>> = HashMap::new();
@@ -246,7 +247,7 @@ impl Report {
         self.profile.names.get(name as usize).cloned().unwrap_or_else(|| "?".into())
     }
 
-    /// Writes the timeline, in Chrome's format.
+    /// Writes the timeline in Chrome's trace format.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -254,7 +255,7 @@ impl Report {
         trace::save(self, path)
     }
 
-    /// Writes the flame graph, as SVG.
+    /// Writes the flame graph as SVG.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -262,15 +263,15 @@ impl Report {
         flame::save(self, path)
     }
 
-    /// What to do about what is slow, the most important first.
+    /// Returns advice on what is slow, most important first.
     pub fn advice(&self) -> Vec<String> {
         advice::advice(self)
     }
 
-    /// The table: a line a row, `limit` of them, sorted by a column.
+    /// Returns the table: `limit` lines, sorted by a column.
     ///
     /// # Errors
-    /// There is no such column.
+    /// The column does not exist.
     pub fn table(&self, limit: usize, sort_by: &str) -> Result<String, String> {
         table::table(self, limit, sort_by)
     }
@@ -297,27 +298,27 @@ impl Row {
     }
 }
 
-/// The rows while they are filled.
+/// Rows under construction.
 struct Rows<'a> {
-    places: &'a [Place],
+    locations: &'a [SourceLocation],
     at: HashMap<(Arc<str>, u32), usize>,
     rows: Vec<Row>,
     stacks: HashMap<(u32, String), u64>,
 }
 
 impl Rows<'_> {
-    fn row(&mut self, place: u32) -> &mut Row {
-        let place = self.places.get(place as usize).unwrap_or(&self.places[0]);
+    fn row(&mut self, location: u32) -> &mut Row {
+        let location = self.locations.get(location as usize).unwrap_or(&self.locations[0]);
         let rows = &mut self.rows;
-        let at = *self.at.entry((place.file.clone(), place.line)).or_insert_with(|| {
-            rows.push(Row::of(place));
+        let at = *self.at.entry((location.file.clone(), location.line)).or_insert_with(|| {
+            rows.push(Row::of(location));
             rows.len() - 1
         });
         &mut self.rows[at]
     }
 
     fn fill(&mut self, profile: &Profile) {
-        // How a program's time is shared out among its steps, where only the whole was timed.
+        // The steps' shares of a program's time, for runs of which only the whole was timed.
         let mut shares: HashMap<u32, HashMap<u32, u64>> = HashMap::new();
         for (key, sum) in profile.sums.iter().filter(|(key, _)| key.kind == Kind::Step) {
             *shares.entry(key.what).or_default().entry(key.step).or_default() += sum.length;
@@ -376,37 +377,37 @@ impl Rows<'_> {
                 Kind::Step | Kind::Program | Kind::Mark | Kind::Copy => {}
             }
         }
-        // Every program that ran was submitted; those that were not planned just then were replayed.
+        // Every program that ran was submitted. Those that were not planned in that run were replayed.
         for row in &mut self.rows {
             row.replayed = row.replayed.saturating_sub(row.planned);
         }
-        for (place, why) in profile.programs.iter().flat_map(|program| &program.reasons) {
-            let reasons = &mut self.row(*place).reasons;
+        for (location, why) in profile.programs.iter().flat_map(|program| &program.reasons) {
+            let reasons = &mut self.row(*location).reasons;
             if !reasons.contains(why) {
                 reasons.push(why.clone());
             }
         }
     }
 
-    /// A step's time goes to the lines of its operations, in equal parts; the launch counts for the last one's.
-    fn step(&mut self, profile: &Profile, (program, place, step): (u32, u32, u32), time: u64, count: u64) {
+    /// Adds a step: its time to the lines of its operations in equal parts, its launches to the line of the last one.
+    fn step(&mut self, profile: &Profile, (program, location, step): (u32, u32, u32), time: u64, count: u64) {
         let info = profile.programs.get(program as usize).and_then(|p| p.steps.get(step as usize));
         let name = info.map_or("?", |info| info.name.as_str()).to_owned();
-        let lines = profile.lines.get(&(program, place));
-        let places: Vec<u32> = match (lines, info) {
+        let lines = profile.lines.get(&(program, location));
+        let locations: Vec<u32> = match (lines, info) {
             (Some(lines), Some(info)) if !info.nodes.is_empty() => {
-                info.nodes.iter().map(|&node| lines.get(node as usize).copied().unwrap_or(place)).collect()
+                info.nodes.iter().map(|&node| lines.get(node as usize).copied().unwrap_or(location)).collect()
             }
-            _ => vec![place],
+            _ => vec![location],
         };
         let mut left = time;
-        for (k, &of) in places.iter().enumerate() {
-            let part = left / (places.len() - k) as u64;
+        for (k, &of) in locations.iter().enumerate() {
+            let part = left / (locations.len() - k) as u64;
             left -= part;
             self.row(of).device_time += part;
             *self.stacks.entry((of, name.clone())).or_default() += part;
         }
-        self.row(*places.last().unwrap_or(&place)).launches += count;
+        self.row(*locations.last().unwrap_or(&location)).launches += count;
     }
 }
 
@@ -416,11 +417,11 @@ mod tests {
 
     use super::*;
 
-    fn place(line: u32, caller: u32) -> Place {
-        Place { file: "/home/me/train.py".into(), function: "step".into(), line, caller }
+    fn location(line: u32, caller: u32) -> SourceLocation {
+        SourceLocation { file: "/home/me/train.py".into(), function: "step".into(), line, caller }
     }
 
-    /// A program of two lines, called from a third one: looked into once, and four times a span.
+    /// A program of two lines that a third one calls. In one run its steps were timed, in four runs only the whole.
     fn report() -> Report {
         let mut profile = Profile::default();
         let step = |name: &str, nodes: &[u32]| StepInfo { name: name.into(), nodes: nodes.to_vec() };
@@ -439,12 +440,12 @@ mod tests {
         add(Kind::Wait, 0, 6, 20_000, 1);
         add(Kind::Download, 0, 1000, 12_000_000, 80_000_000_000);
         (profile.begin, profile.end) = (1000, 20_001_000);
-        let places = vec![Place::unknown(), place(41, 0), place(7, 1), place(8, 1)];
-        Report::new(profile, places, vec![(1, "cuda:0".into())])
+        let locations = vec![SourceLocation::unknown(), location(41, 0), location(7, 1), location(8, 1)];
+        Report::new(profile, locations, vec![(1, "cuda:0".into())])
     }
 
     #[test]
-    fn spans_are_shared_out_as_the_steps_were_seen() {
+    fn time_of_whole_programs_is_divided_as_the_steps_were_timed() {
         let report = report();
         let row = |line: u32| report.rows.iter().find(|row| row.line == line).unwrap();
         assert_eq!((row(7).device_time, row(7).launches), (1500 + 15_000, 0));
@@ -459,14 +460,14 @@ mod tests {
     fn stacks_and_advice() {
         let report = report();
         let caller = "step (train.py:41)";
-        let folded = flame::folded(&report);
-        assert!(folded.contains(&format!("{caller};step (train.py:7);exp, add 17")), "{folded:?}");
-        assert!(folded.contains(&format!("{caller};[copy to the host] 12000")), "{folded:?}");
+        let stacks = flame::stacks(&report);
+        assert!(stacks.contains(&format!("{caller};step (train.py:7);exp, add 17")), "{stacks:?}");
+        assert!(stacks.contains(&format!("{caller};[copy to the host] 12000")), "{stacks:?}");
         let advice = report.advice();
-        let wanted = "train.py:41 copies 80.0 MB to the host in each of 1,000 iterations, 80.00 GB in all (12.000 ms of \
+        let expected = "train.py:41 copies 80.0 MB to the host in each of 1,000 iterations, 80.00 GB in all (12.000 ms of \
                       20.000 ms, 60 %). Compute on the device what is needed of it, and copy the result.";
-        assert_eq!(advice[0], wanted);
-        assert!(advice.iter().any(|said| said.starts_with("The device is busy for 0 % of the time")), "{advice:?}");
+        assert_eq!(advice[0], expected);
+        assert!(advice.iter().any(|text| text.starts_with("The device is busy for 0 % of the time")), "{advice:?}");
         assert!(report.table(0, "time").unwrap().contains("3 other lines"));
     }
 }

@@ -1,10 +1,10 @@
-//! The table for people.
+//! The table of a profile as text.
 
 use std::fmt::Write;
 
 use super::{Report, Row};
 
-/// Columns as they are shown: a name of [`Row`], its head, and how it is written.
+/// A column of the table: its name in [`Row`], its header and its format.
 type Column = (&'static str, &'static str, fn(u64) -> String);
 
 const COLUMNS: [Column; 10] = [
@@ -60,7 +60,10 @@ pub(super) fn table(report: &Report, limit: usize, sort_by: &str) -> Result<Stri
     let mut rows: Vec<&Row> = report.rows.iter().collect();
     if sort_by != "time" {
         if report.total.column(sort_by).is_none() {
-            return Err(format!("[profile] sort_by={sort_by:?} is no column: time, {}", Row::COLUMNS.join(", ")));
+            return Err(format!(
+                "[profile] sort_by={sort_by:?} is not a column; use time, {}",
+                Row::COLUMNS.join(", ")
+            ));
         }
         rows.sort_by_key(|row| std::cmp::Reverse(row.column(sort_by)));
     }
@@ -77,7 +80,7 @@ pub(super) fn table(report: &Report, limit: usize, sort_by: &str) -> Result<Stri
     cells.extend(rows.iter().take(limit).map(|row| line(format!("{} {}", row.name(), row.function), row)));
     let left = rows.len().saturating_sub(limit);
     if left > 0 {
-        let mut rest = Row::of(&super::Place::unknown());
+        let mut rest = Row::of(&super::SourceLocation::unknown());
         rows[limit..].iter().for_each(|row| rest.add(row));
         cells.push(line(format!("{left} other lines"), &rest));
     }
@@ -107,9 +110,9 @@ pub(super) fn table(report: &Report, limit: usize, sort_by: &str) -> Result<Stri
         (total.copy_time as f64, "copying"),
         (total.wait_time as f64, "waiting for the device"),
     ];
-    let parts_text: Vec<String> =
+    let parts: Vec<String> =
         parts.iter().filter(|(ns, _)| *ns >= 1e3).map(|(ns, what)| format!(" {} {what}", share(*ns))).collect();
-    let _ = writeln!(text, "{}.", parts_text.join(","));
+    let _ = writeln!(text, "{}.", parts.join(","));
     if report.asynchronous() {
         let _ = writeln!(text, "The device was busy for {}.", share(total.device_time as f64));
     }

@@ -1,6 +1,5 @@
-//! The timeline in Chrome's trace format: a track for each thread of the host and each stream of a device, arrows from the
-//! line that submitted something to where it runs, and a curve of the memory in use. Opens in Perfetto and in
-//! `cuprous serve`.
+//! The timeline in Chrome's trace format, for Perfetto and `cuprous serve`. It has a track for each host thread and
+//! each device stream, arrows from each submission to its run on the device, and a curve of the memory in use.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
@@ -12,15 +11,15 @@ use serde_json::{Value, json};
 
 use super::Report;
 
-/// The host's process in the trace; devices follow.
+/// The id of the host in the trace. Devices follow.
 const HOST: u32 = 1;
-/// The streams of a device.
+/// The ids of a device's streams.
 const WORK: u32 = 1;
 const COPIES: u32 = 2;
 
 struct Names<'a> {
     report: &'a Report,
-    /// `file:line` of each place, as JSON and as text.
+    /// Each source location as `file:line`.
     lines: Vec<String>,
 }
 
@@ -55,7 +54,7 @@ impl Names<'_> {
                     .map(|p| &p.reasons)
                     .into_iter()
                     .flatten()
-                    .find(|(place, _)| *place == event.origin.location);
+                    .find(|(location, _)| *location == event.origin.location);
                 all["why"] = why.map_or("", |(_, why)| why).into();
             }
             Kind::Submit | Kind::Program => all["operations"] = program.map_or(0, |p| p.nodes).into(),
@@ -87,7 +86,7 @@ pub(super) fn save(report: &Report, path: &Path) -> io::Result<()> {
 
 fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let lines =
-        report.places.iter().map(|p| if p.line == 0 { "?".into() } else { format!("{}:{}", p.short(), p.line) });
+        report.locations.iter().map(|p| if p.line == 0 { "?".into() } else { format!("{}:{}", p.short(), p.line) });
     let names = Names { report, lines: lines.collect() };
     let events = &report.profile.events;
     let begin = report.profile.begin;
@@ -103,10 +102,10 @@ fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         serde_json::to_writer(out, event).map_err(io::Error::from)
     };
     let mut named: HashMap<(u32, u32), ()> = HashMap::new();
-    // Runs whose arrow has begun, and those whose arrow has come to its end.
-    let mut begun: HashMap<u32, bool> = HashMap::new();
+    // By submission with device events: true once its arrow has ended.
+    let mut arrows: HashMap<u32, bool> = HashMap::new();
     for event in events.iter().filter(|e| matches!(e.kind.track(), Track::Device | Track::Copies)) {
-        begun.insert(event.origin.run, false);
+        arrows.insert(event.origin.run, false);
     }
     put(out, &json!({ "ph": "M", "name": "process_name", "pid": HOST, "args": { "name": "host" } }))?;
     for event in events {
@@ -140,7 +139,7 @@ fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         )?;
         let run = event.origin.run;
         let flow = |ph: &str| json!({ "ph": ph, "name": "runs", "cat": "submitted", "id": run, "pid": pid, "tid": tid, "ts": ts });
-        match begun.get_mut(&run) {
+        match arrows.get_mut(&run) {
             Some(_) if pid == HOST && starts(event.kind) => put(out, &flow("s"))?,
             Some(ended) if pid != HOST && !*ended => {
                 *ended = true;
@@ -154,7 +153,7 @@ fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "\n]}}\n")
 }
 
-/// Kinds from which an arrow leads to a device.
+/// Returns true for kinds from which an arrow leads to a device.
 fn starts(kind: Kind) -> bool {
     matches!(kind, Kind::Submit | Kind::Launch | Kind::Upload)
 }

@@ -1,4 +1,4 @@
-//! The calculator's questions and answers.
+//! The calculator: parses the parameters of a question and answers it.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use cuprous_advisor::rates::Rates;
 use cuprous_advisor::units::{Kind, parse, parse_in};
 use cuprous_core::DType;
 
-/// Hardware with its figures, for the lists, and this machine.
+/// Returns the listed hardware with its figures, and this machine, as JSON.
 pub(super) fn hardware(here: &ThisMachine) -> String {
     let [gpus, cpus] = lists();
     let own = |rates: &Rates, measured: bool| serde_json::json!({ "name": rates.name, "measured": measured });
@@ -20,7 +20,7 @@ pub(super) fn hardware(here: &ThisMachine) -> String {
     serde_json::json!({ "version": env!("CARGO_PKG_VERSION"), "here": here, "gpus": gpus, "cpus": cpus }).to_string()
 }
 
-/// The parameters of one question; what is parameters twice, unknown or left over is refused.
+/// The parameters of a question that were not read yet. Repeated and unknown parameters are errors.
 struct Parameters<'a>(HashMap<&'a str, &'a str>);
 
 impl<'a> Parameters<'a> {
@@ -38,7 +38,7 @@ impl<'a> Parameters<'a> {
         self.0.remove(name).filter(|value| !value.is_empty())
     }
 
-    /// A quantity. A number without a unit is in that of `NAME_unit`, which is what the page's field is labeled with.
+    /// Returns a quantity. A number without a unit has the unit `NAME_unit`, with which the page labels the field.
     /// Errors begin with the name, by which the page finds the field.
     fn number(&mut self, name: &str, kind: Kind) -> Result<Option<f64>, String> {
         let unit = self.0.remove(format!("{name}_unit").as_str()).filter(|unit| !unit.is_empty());
@@ -64,12 +64,12 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// The answer as JSON, or what is wrong with the question.
+/// Returns the answer as JSON, or what is wrong with the question.
 pub(super) fn answer(pairs: &[(String, String)], here: impl Fn() -> ThisMachine) -> Result<String, String> {
     let mut parameters = Parameters::new(pairs)?;
     let question = question(&mut parameters)?;
     if let Some(unknown) = parameters.0.keys().next() {
-        return Err(format!("there is no parameter {unknown:?}"));
+        return Err(format!("unknown parameter {unknown:?}"));
     }
     // The advisor's errors begin with the name of its function.
     let answer = ask(&question, here).map_err(|e| e.to_string().replace("[estimate] ", ""))?;
@@ -143,7 +143,7 @@ mod tests {
         ThisMachine { host, gpu: None, measured: [true, false], source, hint: Some("stale".into()) }
     }
 
-    fn parameters(query: &str) -> Result<serde_json::Value, String> {
+    fn answer_to(query: &str) -> Result<serde_json::Value, String> {
         let pairs: Vec<(String, String)> =
             query.split('&').filter_map(|pair| pair.split_once('=')).map(|(a, b)| (a.into(), b.into())).collect();
         answer(&pairs, here).map(|text| serde_json::from_str(&text).unwrap())
@@ -151,14 +151,14 @@ mod tests {
 
     #[test]
     fn both_worked_examples() {
-        let first = parameters(
+        let first = answer_to(
             "simple=1&gpu=RTX 3080&cpu=10700K&flops=10 TFLOP&data=1 GB&cpu_rate=400G&gpu_rate=12.5T&bandwidth=8G&startup=375 ms",
         );
         let first = first.unwrap();
         assert_eq!((first["cpu_seconds"].as_f64(), first["gpu_seconds"].as_f64()), (Some(25.0), Some(1.3)));
         assert!((first["speedup"].as_f64().unwrap() - 19.23).abs() < 0.01);
         // 300 s on the CPU, less than 5 s on the GPU.
-        let second = parameters(
+        let second = answer_to(
             "simple=1&gpu=RTX 3080&cpu=10700K&flops=120T&data=8 MB&cpu_rate=400G&gpu_rate=30T&startup=500 ms",
         );
         let second = second.unwrap();
@@ -169,11 +169,11 @@ mod tests {
         );
     }
 
-    /// What the page sends: what was typed, and the unit of the field.
+    /// The page sends the typed text and the unit of the field.
     #[test]
     fn what_is_typed_is_read_in_the_unit_of_its_field() {
         let typed = |flops: &str| {
-            parameters(&format!(
+            answer_to(&format!(
                 "simple=1&flops={flops}&flops_unit=GFLOP&data=1&data_unit=GB&startup=375&startup_unit=ms&cpu_rate=400&\
                  cpu_rate_unit=GFLOPS&gpu_rate=12.5&gpu_rate_unit=TFLOPS&bandwidth=8&bandwidth_unit=GB/s"
             ))
@@ -186,15 +186,14 @@ mod tests {
             let why = typed(text).unwrap_err();
             assert!(why.starts_with("flops: ") && why.contains(text), "{why}");
         }
-        let paths = parameters(
-            "simple=1&flops=120,000&flops_unit=GFLOP&startup=500&startup_unit=ms&cpu_rate=400G&gpu_rate=30T",
-        );
+        let paths =
+            answer_to("simple=1&flops=120,000&flops_unit=GFLOP&startup=500&startup_unit=ms&cpu_rate=400G&gpu_rate=30T");
         assert_eq!(paths.unwrap()["factor"], "66.7x");
     }
 
     #[test]
     fn prices_are_answered_where_they_are_given() {
-        let priced = parameters("gpu=A100 40 GB&cpu=10700K&flops=1e15&gpu_price=3").unwrap();
+        let priced = answer_to("gpu=A100 40 GB&cpu=10700K&flops=1e15&gpu_price=3").unwrap();
         assert!(
             priced["price"][0].is_null() && priced["price"][1].is_f64() && priced["bound"] == "compute",
             "{priced}"
@@ -209,7 +208,7 @@ mod tests {
             (&"own CPU".into(), &true.into())
         );
         assert!(listed["here"]["gpu"].is_null() && listed["here"]["hint"] == "stale", "{listed}");
-        assert_eq!(parameters("cpu=this&gpu=L4&flops=1e12").unwrap()["cpu"], "own CPU");
+        assert_eq!(answer_to("cpu=this&gpu=L4&flops=1e12").unwrap()["cpu"], "own CPU");
     }
 
     #[test]
@@ -231,7 +230,7 @@ mod tests {
             (&format!("{good}&flops=1e308&repeats=1e308"), "too large"),
             (&format!("{good}&flops=1e0&bandwidth=3"), "bandwidth"),
         ] {
-            let why = parameters(query).unwrap_err();
+            let why = answer_to(query).unwrap_err();
             assert!(why.contains(named), "{query}: {why}");
         }
     }

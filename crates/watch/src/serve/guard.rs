@@ -1,4 +1,4 @@
-//! Who may ask, and what every answer says.
+//! Access checks for requests, and the headers of every response.
 
 use axum::body::Body;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -6,7 +6,7 @@ use hyper::{Method, Request, Response, StatusCode};
 
 use super::{Answer, Site, Token};
 
-/// A refusal with one line that says why.
+/// Returns an error response with one line of text.
 pub(super) fn refuse(status: StatusCode, why: &str) -> Answer {
     let mut answer = Response::new(Body::from(format!("{why}\n")));
     *answer.status_mut() = status;
@@ -17,7 +17,7 @@ pub(super) fn refuse(status: StatusCode, why: &str) -> Answer {
 /// Why a request is refused.
 pub(super) type Refusal = (StatusCode, &'static str);
 
-/// A refusal as an answer.
+/// Returns the response for a refused request.
 pub(super) fn answer((status, why): Refusal) -> Answer {
     let mut answer = refuse(status, why);
     if status == StatusCode::METHOD_NOT_ALLOWED {
@@ -26,8 +26,9 @@ pub(super) fn answer((status, why): Refusal) -> Answer {
     answer
 }
 
-/// What no answer goes without: no other page may frame, guess or keep it, and the page asks nobody but us.
-const ALWAYS: [(HeaderName, &str); 5] = [
+/// Headers of every response. Other pages may not embed it, its type is not guessed, it is not cached, and the page may
+/// load only from this server.
+const SECURITY_HEADERS: [(HeaderName, &str); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
@@ -39,14 +40,15 @@ const ALWAYS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
+/// Adds the headers of every response.
 pub(super) fn finish(mut answer: Answer) -> Answer {
-    for (name, value) in ALWAYS {
+    for (name, value) in SECURITY_HEADERS {
         answer.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     answer
 }
 
-/// Refuses what no page of ours asks for.
+/// Returns a refusal for requests that our own page would not send.
 pub(super) fn check<B>(site: &Site, request: &Request<B>) -> Result<(), Refusal> {
     let headers = request.headers();
     if request.method() != Method::GET && request.method() != Method::HEAD {
@@ -70,28 +72,28 @@ pub(super) fn check<B>(site: &Site, request: &Request<B>) -> Result<(), Refusal>
     if let (Some(origin), Some(name)) = (one(headers, &header::ORIGIN)?, named)
         && origin.strip_prefix("http://") != Some(name)
     {
-        return Err((StatusCode::FORBIDDEN, "another page asks"));
+        return Err((StatusCode::FORBIDDEN, "requests from other pages are refused"));
     }
     let from_elsewhere = headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
-    // A link in a message may lead to the page; scripts of other pages get nothing.
+    // A link elsewhere may lead to the page itself. Scripts of other pages get nothing.
     if from_elsewhere && request.uri().path() != "/" {
-        return Err((StatusCode::FORBIDDEN, "another page asks"));
+        return Err((StatusCode::FORBIDDEN, "requests from other pages are refused"));
     }
     match &site.token {
-        Some(token) if !shows(request, token) => {
+        Some(token) if !has_token(request, token) => {
             Err((StatusCode::UNAUTHORIZED, "a token is needed: open the address that the server printed"))
         }
         _ => Ok(()),
     }
 }
 
-/// A header that may be there once, as text.
+/// Returns a header as text. It may appear at most once.
 fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Refusal> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
         (Some(value), None) if value.to_str().is_ok() => Ok(value.to_str().ok()),
-        _ => Err((StatusCode::BAD_REQUEST, "a header is there twice, or is no text")),
+        _ => Err((StatusCode::BAD_REQUEST, "a header is repeated or is not text")),
     }
 }
 
@@ -104,8 +106,9 @@ fn is_local(name: &str) -> bool {
         && (host.eq_ignore_ascii_case("localhost") || host == "127.0.0.1" || host == "[::1]")
 }
 
-/// The token as `?token=`, which the address has that is printed, as a cookie, which the page gets for it, or as a header.
-fn shows<B>(request: &Request<B>, token: &Token) -> bool {
+/// Returns true if the request has the token: as `?token=` (in the printed address), as a cookie (which the page
+/// receives for it), or as a bearer token.
+fn has_token<B>(request: &Request<B>, token: &Token) -> bool {
     let headers = request.headers();
     let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let query = token_of(request.uri().query());
@@ -113,16 +116,17 @@ fn shows<B>(request: &Request<B>, token: &Token) -> bool {
         text(&header::COOKIE).into_iter().flat_map(|all| all.split("; ")).filter_map(|c| c.split_once('='));
     let cookie = cookies.find(|(name, _)| *name == token.cookie).map(|(_, value)| value);
     let bearer = text(&header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
-    [query, cookie, bearer].into_iter().flatten().any(|shown| same(shown.as_bytes(), token.text.as_bytes()))
+    [query, cookie, bearer].into_iter().flatten().any(|given| same(given.as_bytes(), token.text.as_bytes()))
 }
 
+/// Returns the token in a query.
 pub(super) fn token_of(query: Option<&str>) -> Option<&str> {
     query?.split('&').find_map(|pair| pair.strip_prefix("token="))
 }
 
-/// In a time that does not tell where they differ.
+/// Compares in constant time, so that the time does not reveal where the texts differ.
 fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |seen, (x, y)| seen | (x ^ y)) == 0
+    a.len() == b.len() && a.iter().zip(b).fold(0, |difference, (x, y)| difference | (x ^ y)) == 0
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! The local web page and the metrics for Prometheus.
 //!
-//! Invariants: nothing is asked of other machines; without a token only this machine is answered, and only requests that
-//! name it (so no other page's script gets in by a name of its own); what is not understood is answered by a 4xx; memory
-//! does not grow with time, requests or clients.
+//! Invariants:
+//! - The server contacts no other machine.
+//! - Without a token it answers only this machine, and only requests whose `Host` names it. So a page from elsewhere
+//!   cannot reach it through a DNS name of its own.
+//! - A request that is not understood is answered with a 4xx status.
+//! - Memory does not grow with time, requests or clients.
 
 mod calculator;
 mod guard;
@@ -27,48 +30,48 @@ use crate::history::{History, Series};
 use crate::monitor::Monitor;
 use crate::sample::Sample;
 
-/// Says what is known of this machine.
+/// A function that returns what is known of this machine.
 pub type DescribeMachine = Box<dyn Fn() -> ThisMachine + Send + Sync>;
 
-/// Where and what is served.
+/// Options of the server.
 pub struct Options {
-    /// The address to listen at; port 0 takes a free one.
+    /// The address on which to listen. Port 0 takes a free port.
     pub address: SocketAddr,
-    /// What a client must show; there must be one where other machines may ask.
+    /// The token that clients must present. Required if other machines can connect.
     pub token: Option<String>,
-    /// The metrics alone.
+    /// Serves only the metrics.
     pub only_metrics: bool,
-    /// A profile to look at.
+    /// A profile to show.
     pub profile: Option<PathBuf>,
     /// Seconds between samples.
     pub interval: f64,
-    /// Says what is known of this machine, for the calculator.
+    /// Returns what is known of this machine, for the calculator.
     pub here: DescribeMachine,
 }
 
-/// Clients that are answered at once; more wait in the system's queue.
-const CLIENTS: usize = 4096;
-/// How long a client may take for the head of a request, and between two.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// Bytes of a request's head at most.
-const HEAD: usize = 16 << 10;
+/// The most clients that are served at once. More wait in the system's queue.
+const MAX_CLIENTS: usize = 4096;
+/// The time that a client may take to send the head of a request, and between two requests.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
+/// The largest head of a request in bytes.
+const MAX_HEAD: usize = 16 << 10;
 
-/// What other machines, and who asked for it, must show.
+/// The token that clients must present.
 struct Token {
     text: String,
-    /// The name of its cookie. Browsers send a host's cookies to all of its ports.
+    /// The name of its cookie. It contains the port, because browsers send a host's cookies to all of its ports.
     cookie: String,
 }
 
-/// What all clients share.
+/// The state that all clients share.
 struct Site {
     token: Option<Token>,
-    /// Other machines may ask, by any name of this one.
+    /// Other machines may connect, by any name of this one.
     open: bool,
     profile: Option<Bytes>,
     latest: RwLock<Latest>,
     describe_machine: DescribeMachine,
-    /// What it said last.
+    /// The latest result of `describe_machine`.
     here: RwLock<Option<ThisMachine>>,
 }
 
@@ -97,13 +100,13 @@ impl Site {
         self.latest.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// This machine as it was found last.
+    /// Returns what was last known of this machine.
     fn here(&self) -> ThisMachine {
         let known = self.here.read().unwrap_or_else(PoisonError::into_inner).clone();
         known.unwrap_or_else(|| self.refresh_machine())
     }
 
-    /// Finds it anew.
+    /// Calls `describe_machine` and stores the result.
     fn refresh_machine(&self) -> ThisMachine {
         let found = (self.describe_machine)();
         *self.here.write().unwrap_or_else(PoisonError::into_inner) = Some(found.clone());
@@ -122,17 +125,17 @@ impl Site {
     }
 }
 
-/// A token that nobody guesses.
+/// Returns a random token.
 ///
 /// # Errors
-/// The system has no source of chance.
+/// The system has no source of randomness.
 pub fn fresh_token() -> io::Result<String> {
     let mut bytes = [0_u8; 16];
     io::Read::read_exact(&mut std::fs::File::open("/dev/urandom")?, &mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The file of a profile, if it is one: an object with `traceEvents`, or a list of events.
+/// Reads a profile, and checks that it is an object with `traceEvents` or a list of events.
 fn read_profile(path: &PathBuf) -> io::Result<Bytes> {
     #[derive(serde::Deserialize)]
     #[serde(untagged)]
@@ -141,20 +144,21 @@ fn read_profile(path: &PathBuf) -> io::Result<Bytes> {
             #[serde(rename = "traceEvents")]
             _events: Vec<serde::de::IgnoredAny>,
         },
-        List(#[allow(dead_code, reason = "only looked at")] Vec<serde::de::IgnoredAny>),
+        List(#[allow(dead_code, reason = "only parsed")] Vec<serde::de::IgnoredAny>),
     }
     let name =
         |e: &dyn std::fmt::Display| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {e}", path.display()));
     let bytes = std::fs::read(path).map_err(|e| name(&e))?;
     serde_json::from_slice::<Trace>(&bytes)
-        .map_err(|_| name(&"no trace in Chrome's format, which is {\"traceEvents\": [...]}"))?;
+        .map_err(|_| name(&"not a trace in Chrome's format, which is {\"traceEvents\": [...]}"))?;
     Ok(bytes.into())
 }
 
-/// Serves until the process ends. `ready` hears the address once clients may come.
+/// Serves until the process ends. Calls `ready` with the address when clients can connect.
 ///
 /// # Errors
-/// The address cannot be listened at, the profile cannot be read, or other machines could ask without a token.
+/// The server cannot listen on the address, the profile cannot be read, or other machines could connect without a
+/// token.
 pub fn run(options: Options, mut monitor: Monitor, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
     let profile = options.profile.as_ref().map(read_profile).transpose()?;
     let listener = TcpListener::bind(options.address)
@@ -184,13 +188,13 @@ pub fn run(options: Options, mut monitor: Monitor, ready: impl FnOnce(SocketAddr
     ))
 }
 
-/// A thousand clients are a thousand files, and the usual limit is 1,024.
+/// Raises the limit of open files, which is usually 1,024. Each client is an open file.
 fn raise_file_limit() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: both calls read or write one struct.
+    // SAFETY: both functions read or write one struct.
     unsafe {
         if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
-            limit.rlim_cur = limit.rlim_max.min(2 * CLIENTS as libc::rlim_t).max(limit.rlim_cur);
+            limit.rlim_cur = limit.rlim_max.min(2 * MAX_CLIENTS as libc::rlim_t).max(limit.rlim_cur);
             libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
         }
     }
@@ -199,13 +203,13 @@ fn raise_file_limit() {
 async fn serve(listener: TcpListener, site: Arc<Site>, only_metrics: bool) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let router = pages::router(site.clone(), only_metrics);
-    let places = Arc::new(Semaphore::new(CLIENTS));
+    let slots = Arc::new(Semaphore::new(MAX_CLIENTS));
     loop {
-        let Ok(place) = places.clone().acquire_owned().await else { return Ok(()) };
+        let Ok(slot) = slots.clone().acquire_owned().await else { return Ok(()) };
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(_) => {
-                // Out of files: those that are served give some back.
+                // Out of file descriptors. Clients that disconnect free some.
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 continue;
             }
@@ -225,12 +229,12 @@ async fn serve(listener: TcpListener, site: Arc<Site>, only_metrics: bool) -> io
             builder
                 .half_close(true)
                 .timer(TokioTimer::new())
-                .header_read_timeout(PATIENCE)
-                .max_buf_size(HEAD)
+                .header_read_timeout(HEAD_TIMEOUT)
+                .max_buf_size(MAX_HEAD)
                 .max_headers(64);
-            // A client that breaks off is no error of ours.
+            // A client that disconnects early is not an error.
             let _ = builder.serve_connection(TokioIo::new(stream), service).await;
-            drop(place);
+            drop(slot);
         });
     }
 }
@@ -241,26 +245,26 @@ type Answer = hyper::Response<Body>;
 mod tests {
     use super::*;
 
-    fn looks(count: usize) -> u64 {
+    fn growth_after(count: usize) -> u64 {
         let site = Site::new(None, ([127, 0, 0, 1], 80).into(), None, Box::new(|| unreachable!("nobody asks")));
         let (mut monitor, mut history) = (Monitor::new(None), History::default());
-        let held = || -> u64 {
+        let resident = || -> u64 {
             let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
             text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096
         };
         let mut before = 0;
-        for look in 0..count {
+        for sample in 0..count {
             site.take_sample(&mut monitor, &mut history);
-            if look == crate::history::CAPACITY {
-                before = held();
+            if sample == crate::history::CAPACITY {
+                before = resident();
             }
         }
-        held().saturating_sub(before)
+        resident().saturating_sub(before)
     }
 
     #[test]
-    fn a_day_of_looking_takes_no_memory() {
-        let grown = looks(86_400);
+    fn a_day_of_sampling_takes_no_memory() {
+        let grown = growth_after(86_400);
         assert!(grown < 4 << 20, "{grown} bytes");
     }
 }

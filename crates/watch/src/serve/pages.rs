@@ -1,4 +1,4 @@
-//! What is served under which name.
+//! The routes of the server.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use hyper::{Response, StatusCode};
 use super::guard::{refuse, token_of};
 use super::{Answer, Site, calculator};
 
-/// The page's files, which are part of the program.
+/// The files of the page, embedded in the program.
 const FILES: [(&str, &str, &str); 5] = [
     ("/style.css", "text/css; charset=utf-8", include_str!("page/style.css")),
     ("/main.js", "text/javascript; charset=utf-8", include_str!("page/main.js")),
@@ -30,10 +30,10 @@ fn content(kind: &'static str, body: impl Into<Body>) -> Answer {
     answer
 }
 
-/// What takes no question says so of one.
+/// Answers a request without parameters; a token is allowed.
 fn plain(query: RawQuery, answer: impl FnOnce() -> Answer) -> Answer {
-    let asked = query.0.unwrap_or_default();
-    if asked.is_empty() || token_of(Some(&asked)).is_some_and(|token| asked.len() == token.len() + 6) {
+    let query = query.0.unwrap_or_default();
+    if query.is_empty() || token_of(Some(&query)).is_some_and(|token| query.len() == token.len() + 6) {
         answer()
     } else {
         refuse(StatusCode::BAD_REQUEST, "this address takes no parameters")
@@ -49,7 +49,7 @@ pub(super) fn router(site: Arc<Site>, only_metrics: bool) -> Router {
     });
     let router = Router::new().route("/metrics", metrics);
     let router = if only_metrics { router } else { with_pages(router) };
-    router.fallback(async || refuse(StatusCode::NOT_FOUND, "there is nothing of this name")).with_state(site)
+    router.fallback(async || refuse(StatusCode::NOT_FOUND, "not found")).with_state(site)
 }
 
 fn with_pages(mut router: Router<Arc<Site>>) -> Router<Arc<Site>> {
@@ -60,7 +60,7 @@ fn with_pages(mut router: Router<Arc<Site>>) -> Router<Arc<Site>> {
         .route("/", get(index))
         .route(
             "/api/hardware",
-            // Whoever opens the page after calibrating sees it.
+            // Refreshed each time, so that the page shows a new calibration.
             get(async |State(site): Shared, query: RawQuery| {
                 plain(query, || content(JSON, calculator::hardware(&site.refresh_machine())))
             }),
@@ -94,13 +94,13 @@ fn with_pages(mut router: Router<Arc<Site>>) -> Router<Arc<Site>> {
         )
 }
 
-/// The page. Its inputs stand in the address, where scripts read them; a token there becomes a cookie.
+/// Serves the page. Its inputs are in the query, which scripts read. A token in the query becomes a cookie.
 async fn index(State(site): Shared, RawQuery(query): RawQuery) -> Answer {
     if let (Some(token), Some(_)) = (&site.token, token_of(query.as_deref())) {
         let rest: Vec<&str> = query.as_deref().unwrap_or("").split('&').filter(|p| !p.starts_with("token=")).collect();
         let mut answer = refuse(StatusCode::SEE_OTHER, "the token is a cookie now");
         let target = if rest.is_empty() { "/".to_owned() } else { format!("/?{}", rest.join("&")) };
-        // Whatever a query can hold, a header can: both are visible letters.
+        // A query has only visible characters, which are valid in a header.
         if let Ok(target) = HeaderValue::from_str(&target) {
             answer.headers_mut().insert(header::LOCATION, target);
         }

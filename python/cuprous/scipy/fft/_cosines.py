@@ -1,10 +1,10 @@
-"""`scipy.fft`'s cosine and sine transforms (types 1 to 4), composed of Fourier transforms.
+"""`scipy.fft`'s discrete cosine and sine transforms (types 1 to 4), computed by Fourier transforms.
 
-Sources: J. Makhoul, "A fast cosine transform in one and two dimensions", IEEE Trans. ASSP 28 (1980), for type 2 by one
-transform of as many points, and, backwards, for type 3. Types 1 are transforms of the even and odd extensions (G.
-Strang, "The discrete cosine transform", SIAM Review 41, 1999). Type 4 of an even number of points is one complex
-transform of half as many (H. S. Malvar, "Signal Processing with Lapped Transforms", 1992, section 2.2.4); of an odd
-number, one of twice as many. Sine transforms are cosine transforms with every second sign or the order reversed.
+Sources: J. Makhoul, "A fast cosine transform in one and two dimensions", IEEE Trans. ASSP 28 (1980), for type 2 by a
+transform of the same length and, inverted, for type 3. Types 1 are transforms of the even and odd extensions (G.
+Strang, "The discrete cosine transform", SIAM Review 41, 1999). Type 4 of even length is a complex transform of half the
+length (H. S. Malvar, "Signal Processing with Lapped Transforms", 1992, section 2.2.4), and of odd length one of twice
+the length. Sine transforms are cosine transforms with alternating signs or reversed order.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _COMPLEX = {"float32": "complex64", "float64": "complex128"}
 
 
 def _phases(dtype: str, n: int, first: float, step: float) -> ndarray:
-    """exp(i (first + step k)) for k < n, of a real dtype's complex dtype."""
+    """Returns exp(i (first + step k)) for k < n, in the complex counterpart of a real dtype."""
     angle = _core.cast(_core.iota((n,), (1,), 0), "float64") * step + first
     return astype(_core.map("exp", angle * 1j), _COMPLEX[dtype])
 
 
 def _signs(n: int) -> ndarray:
-    """1, -1, 1, … (int64, which does not promote)."""
+    """Returns 1, -1, 1, … in int8, which promotes no floating dtype."""
     return _core.cast(1 - _core.iota((n,), (1,), 0) % 2 * 2, "int8")
 
 
@@ -42,12 +42,12 @@ def _parts(a: ndarray) -> tuple[Any, Any]:
 
 
 def _zero(x: ndarray) -> ndarray:
-    """A zero for every line."""
+    """Returns a zero for every line."""
     return _core.full((*x.shape[:-1], 1), 0, x.dtype_name)
 
 
 def _cosine_1(x: ndarray) -> ndarray:
-    """x[0] + (-1)^k x[N-1] + 2 sum over the others of x[j] cos(pi k j / (N-1))."""
+    """Computes x[0] + (-1)^k x[N-1] + 2 sum over the others of x[j] cos(pi k j / (N-1))."""
     n = 2 * (x.shape[-1] - 1)
     if n == 0:
         raise RuntimeError("zero-length FFT requested: type 1 needs two points or more")
@@ -56,7 +56,7 @@ def _cosine_1(x: ndarray) -> ndarray:
 
 
 def _cosine_2(x: ndarray) -> ndarray:
-    """2 sum of x[j] cos(pi k (2j+1) / (2N))."""
+    """Computes 2 sum of x[j] cos(pi k (2j+1) / (2N))."""
     n = x.shape[-1]
     reordered = concatenate([x[..., ::2], x[..., 1::2][..., ::-1]], -1)
     half = _core.fft(reordered, "real", (x.ndim - 1,), n, "one") * _phases(
@@ -67,10 +67,10 @@ def _cosine_2(x: ndarray) -> ndarray:
 
 
 def _cosine_3(x: ndarray) -> ndarray:
-    """x[0] + 2 sum over the others of x[j] cos(pi (2k+1) j / (2N)): type 2 backwards."""
+    """Computes x[0] + 2 sum over the others of x[j] cos(pi (2k+1) j / (2N)), the inverse of type 2 up to a factor."""
     n = x.shape[-1]
     m = n // 2 + 1
-    mirrored = concatenate([_zero(x), x[..., n - 1 : n - m : -1]], -1)  # x[N] counts as zero
+    mirrored = concatenate([_zero(x), x[..., n - 1 : n - m : -1]], -1)  # x[N] is zero
     half = (x[..., :m] - mirrored * 1j) * _phases(x.dtype_name, m, 0, math.pi / (2 * n))
     reordered = _core.fft(half, "half", (x.ndim - 1,), n, "one")
     result = _core.empty(x.shape, x.dtype_name)
@@ -80,7 +80,7 @@ def _cosine_3(x: ndarray) -> ndarray:
 
 
 def _cosine_4(x: ndarray) -> ndarray:
-    """2 sum of x[j] cos(pi (2k+1) (2j+1) / (4N))."""
+    """Computes 2 sum of x[j] cos(pi (2k+1) (2j+1) / (4N))."""
     n, axis = x.shape[-1], x.ndim - 1
     if n % 2:
         points = x * _phases(x.dtype_name, n, 0, -math.pi / (2 * n))
@@ -96,29 +96,29 @@ def _cosine_4(x: ndarray) -> ndarray:
 
 
 def _sine_1(x: ndarray) -> ndarray:
-    """2 sum of x[j] sin(pi (k+1) (j+1) / (N+1))."""
+    """Computes 2 sum of x[j] sin(pi (k+1) (j+1) / (N+1))."""
     n = x.shape[-1]
     whole = concatenate([_zero(x), x, _zero(x), -x[..., ::-1]], -1)
     return -_parts(_core.fft(whole, "real", (x.ndim - 1,), 2 * (n + 1), "one"))[1][..., 1 : n + 1]
 
 
 def _sine_2(x: ndarray) -> ndarray:
-    """2 sum of x[j] sin(pi (k+1) (2j+1) / (2N))."""
+    """Computes 2 sum of x[j] sin(pi (k+1) (2j+1) / (2N))."""
     return _cosine_2(x * _signs(x.shape[-1]))[..., ::-1]
 
 
 def _sine_3(x: ndarray) -> ndarray:
-    """(-1)^k x[N-1] + 2 sum over the others of x[j] sin(pi (2k+1) (j+1) / (2N))."""
+    """Computes (-1)^k x[N-1] + 2 sum over the others of x[j] sin(pi (2k+1) (j+1) / (2N))."""
     return _cosine_3(x[..., ::-1]) * _signs(x.shape[-1])
 
 
 def _sine_4(x: ndarray) -> ndarray:
-    """2 sum of x[j] sin(pi (2k+1) (2j+1) / (4N))."""
+    """Computes 2 sum of x[j] sin(pi (2k+1) (2j+1) / (4N))."""
     return _cosine_4(x[..., ::-1]) * _signs(x.shape[-1])
 
 
-#: By type. Then: how many points more than N an orthogonal transform counts; and the places that have a weight of
-#: sqrt(2) before it, and of 1 / sqrt(2) after it, where it is to be orthogonal.
+#: The transforms by type. Then, for orthogonal transforms: what is added to N in the length of type 1, and the indices
+#: that are scaled by sqrt(2) before and by 1 / sqrt(2) after the transform.
 _COSINES = {1: _cosine_1, 2: _cosine_2, 3: _cosine_3, 4: _cosine_4}
 _SINES = {1: _sine_1, 2: _sine_2, 3: _sine_3, 4: _sine_4}
 _MORE = {"DCT": -1, "DST": 1}
@@ -126,16 +126,16 @@ _BEFORE: dict[tuple[str, int], tuple[int, ...]] = {("DCT", 1): (0, -1), ("DCT", 
 _AFTER: dict[tuple[str, int], tuple[int, ...]] = {("DCT", 1): (0, -1), ("DCT", 2): (0,), ("DST", 2): (-1,)}
 
 
-def _weighted(x: ndarray, places: tuple[int, ...], weight: float) -> ndarray:
+def _weighted(x: ndarray, positions: tuple[int, ...], weight: float) -> ndarray:
     n = x.shape[-1]
     index = _core.iota((n,), (1,), 0)
-    for place in places:
-        x = _core.map("where", index == place % n, x * weight, x)
+    for position in positions:
+        x = _core.map("where", index == position % n, x * weight, x)
     return x
 
 
 def _line(kind: str, type: int, x: ndarray, n: int, axis: int, by: str, orthogonal: bool) -> ndarray:
-    """The transform along one axis of an array of real numbers."""
+    """Returns the transform of a real array along one axis."""
     x = moveaxis(fitted(x, n, axis), axis, -1)
     x = _weighted(x, _BEFORE.get((kind, type), ()) if orthogonal else (), math.sqrt(2))
     y = (_COSINES if kind == "DCT" else _SINES)[type](x)

@@ -1,4 +1,4 @@
-"""`scipy.fft`'s Fourier transforms. Half precision is computed and returned in single precision."""
+"""`scipy.fft`'s Fourier transforms. Half precision inputs are computed and returned in single precision."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ def _integers(values: Any, name: str) -> list[int]:
 
 
 def axes_and_points(a: ndarray, s: Points, axes: Axes) -> tuple[list[int], list[int]]:
-    """The points along each axis, by SciPy's rules; -1 means all of them.
+    """Returns the transformed axes and the number of points along each, by SciPy's rules; -1 means all points.
 
     Raises:
-        ValueError: for axes that are not there or named twice, and points that are not positive or do not fit them.
+        ValueError: for axes that do not exist or repeat, and numbers of points that are not positive or do not match
+            them.
     """
     points = None if s is None else _integers(s, "shape")
     if axes is not None:
@@ -48,7 +49,7 @@ def axes_and_points(a: ndarray, s: Points, axes: Axes) -> tuple[list[int], list[
 
 
 def _lines(name: str, kernel: Kernel, forward: bool, doc: str) -> Any:
-    """`scipy.fft`'s function along one axis."""
+    """Creates `scipy.fft`'s function along one axis."""
 
     def transform(
         x: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, overwrite_x: bool = False,
@@ -62,7 +63,7 @@ def _lines(name: str, kernel: Kernel, forward: bool, doc: str) -> Any:
 
 
 def _planes(name: str, kernel: Kernel, forward: bool, all_axes: bool, doc: str) -> Any:
-    """`scipy.fft`'s function along several axes: all of them by default, or the last two."""
+    """Creates `scipy.fft`'s function along several axes: by default all of them, or the last two."""
 
     def transform(
         x: ArrayLike, s: Points = None, axes: Axes = None if all_axes else (-2, -1), norm: str | None = None,
@@ -83,7 +84,7 @@ def _planes(name: str, kernel: Kernel, forward: bool, all_axes: bool, doc: str) 
 
 
 def named(function: Callable[..., ndarray], name: str, doc: str) -> Callable[..., ndarray]:
-    """A function with a name and a docstring of its own."""
+    """Gives a function its name and docstring."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     return function

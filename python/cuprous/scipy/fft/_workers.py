@@ -1,4 +1,4 @@
-"""SciPy's words for how a transform is to be run, and its sizes that are fast."""
+"""The `workers` and `plan` arguments of `scipy.fft`, and fast transform lengths."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ def _count(workers: int | None) -> int:
 
 
 def check(workers: int | None, plan: Any) -> None:
-    """Checks what cannot change a result: the engine shares work among threads as it sees fit.
+    """Validates arguments that have no effect here, as the engine schedules threads itself.
 
     Raises:
-        ValueError: for `workers` that SciPy refuses.
-        NotImplementedError: for a plan.
+        ValueError: for `workers` values that SciPy rejects.
+        NotImplementedError: if `plan` is given.
     """
     _count(workers)
     if plan is not None:
-        raise NotImplementedError("[fft] plans are made and kept by the engine; leave out plan=")
+        raise NotImplementedError("[fft] the engine creates and caches plans itself; leave out plan=")
 
 
 def get_workers() -> int:
-    """The default of `workers`."""
+    """Returns the default of `workers`."""
     return getattr(_default, "workers", 1)
 
 
 @contextlib.contextmanager
 def set_workers(workers: int) -> Iterator[None]:
-    """Context in which that is the default of `workers`; it is checked and has no effect on results or speed.
+    """Returns a context manager that sets the default of `workers`. It has no effect on results or speed.
 
     Raises:
-        ValueError: for 0 or less than minus the number of processors.
+        ValueError: for 0 or values below minus the number of processors.
     """
     before = get_workers()
     _default.workers = _count(operator.index(workers))
@@ -56,12 +56,12 @@ def set_workers(workers: int) -> Iterator[None]:
 
 
 def _sizes(real: bool, most: int) -> list[int]:
-    """Products of the primes that transforms are fast for (SciPy's choice), up to `most`."""
+    """Returns the products of the primes that transforms are fast for (SciPy's choice), up to `most`."""
     sizes = [1]
     for prime in (2, 3, 5) if real else (2, 3, 5, 7, 11):
         for size in sizes:
             if size * prime <= most:
-                sizes.append(size * prime)  # and is multiplied in its turn, until all powers are there
+                sizes.append(size * prime)  # the loop also visits appended sizes, so all powers appear
     return sizes
 
 
@@ -73,21 +73,21 @@ def _target(target: int) -> int:
 
 
 def next_fast_len(target: int, real: bool = False) -> int:
-    """The least size from `target` on whose transform is fast; `real` for real points.
+    """Returns the smallest length of at least `target` whose transform is fast; `real` selects real input.
 
     Raises:
-        ValueError: for a negative size.
+        ValueError: for a negative length.
     """
     target = _target(target)
-    # A power of two is below twice the target.
+    # Some power of two is below twice the target.
     return min((n for n in _sizes(real, 2 * target) if n >= target), default=target) if target else 0
 
 
 def prev_fast_len(target: int, real: bool = False) -> int:
-    """The greatest size up to `target` whose transform is fast; `real` for real points.
+    """Returns the greatest length of at most `target` whose transform is fast; `real` selects real input.
 
     Raises:
-        ValueError: for a negative size.
+        ValueError: for a negative length.
     """
     target = _target(target)
     return max(_sizes(real, target)) if target else 0

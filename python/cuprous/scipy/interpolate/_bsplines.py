@@ -66,8 +66,8 @@ class BSpline:
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         k, t = self.k, self.t
         last = t.size - k - 1
-        places = array(x)
-        flat = _core.cast(places, "float64").reshape([places.size])
+        sites = array(x)
+        flat = _core.cast(sites, "float64").reshape([sites.size])
         first, end = t[k], t[last]
         if extrapolate == "periodic":
             flat = first + cp.remainder(flat - first, end - first)
@@ -82,7 +82,7 @@ class BSpline:
         if not extrapolate:
             spoiled = _map("logical_or", spoiled, _map("logical_or", flat < first, flat > end))
         value = _map("where", spoiled.reshape(column), math.nan, value)
-        return moved_back(value, places.shape, tail, self.axis)
+        return moved_back(value, sites.shape, tail, self.axis)
 
     def derivative(self, nu: int = 1) -> BSpline:
         """The derivative of order `nu`.
@@ -163,27 +163,27 @@ def make_interp_spline(
         raise NotImplementedError(f"[make_interp_spline] bc_type={bc_type!r} is not supported {beside}")
     if isinstance(bc_type, str) and bc_type == "periodic":
         raise NotImplementedError("[make_interp_spline] bc_type='periodic' is not supported; use CubicSpline")
-    places, values = breakpoints(x), real_or_complex(array(y))
+    sites, values = breakpoints(x), real_or_complex(array(y))
     axis = normalize_axis(axis, values.ndim)
-    if values.shape[axis] != places.size:
-        raise ValueError(f"Shapes of x {places.shape} and y {values.shape} are incompatible")
+    if values.shape[axis] != sites.size:
+        raise ValueError(f"Shapes of x {sites.shape} and y {values.shape} are incompatible")
     rows = cp.moveaxis(values, axis, 0)
     if check_finite and rows.size and not bool(cp.all(cp.isfinite(rows))):
         raise ValueError("array must not contain infs or NaNs")
     if t is not None or k > 3:
-        knots = _own_knots(places, k) if t is None else _checked_knots(t, places, k)
-        c = _collocated(places, knots, k, rows)
+        knots = _own_knots(sites, k) if t is None else _checked_knots(t, sites, k)
+        c = _collocated(sites, knots, k, rows)
     elif k == 0:
-        knots, c = cp.concatenate([places, places[-1:]]), rows
+        knots, c = cp.concatenate([sites, sites[-1:]]), rows
     elif k == 1:
-        knots, c = cp.concatenate([places[:1], places, places[-1:]]), rows
-    elif places.size <= k and bc_type is None:
+        knots, c = cp.concatenate([sites[:1], sites, sites[-1:]]), rows
+    elif sites.size <= k and bc_type is None:
         raise ValueError(f"Need at least {k + 1} points for degree {k}")
     elif k == 2:
-        knots = _repeated(places[0], ((places[1:] + places[:-1]) * 0.5)[1:-1], places[-1], 2)
-        c = _parabolas(places, knots, rows)
+        knots = _repeated(sites[0], ((sites[1:] + sites[:-1]) * 0.5)[1:-1], sites[-1], 2)
+        c = _parabolas(sites, knots, rows)
     else:
-        knots, c = _cubics(places, rows, bc_type)
+        knots, c = _cubics(sites, rows, bc_type)
     return BSpline(knots, cp.moveaxis(c, 0, axis), k, True, axis)
 
 

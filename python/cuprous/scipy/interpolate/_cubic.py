@@ -30,8 +30,8 @@ class CubicHermiteSpline(PPoly):
     """
 
     def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
-        places, width, rows, axis, slopes = prepared(x, y, axis, dydx)
-        self._fit(places, width, rows, slopes, axis, True if extrapolate is None else extrapolate)
+        sites, width, rows, axis, slopes = prepared(x, y, axis, dydx)
+        self._fit(sites, width, rows, slopes, axis, True if extrapolate is None else extrapolate)
 
     def _fit(self, x: ndarray, width: ndarray, rows: ndarray, slopes: ndarray, axis: int, extrapolate: Any) -> None:
         steep = (rows[1:] - rows[:-1]) / width
@@ -58,14 +58,14 @@ class CubicSpline(CubicHermiteSpline):
     """
 
     def __init__(self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None) -> None:
-        places, width, rows, axis, _ = prepared(x, y, axis)
+        sites, width, rows, axis, _ = prepared(x, y, axis)
         if rows.size and not bool(cp.all(cp.isfinite(rows))):
             raise ValueError("`y` must contain only finite values.")
         ends = _conditions(bc_type, rows)
         if extrapolate is None:
             extrapolate = "periodic" if ends[0] == "periodic" else True
         slopes = _spline_slopes(width, rows, ends) if rows.size else rows
-        self._fit(places, width, rows, slopes, axis, extrapolate)
+        self._fit(sites, width, rows, slopes, axis, extrapolate)
 
 
 def _conditions(bc_type: Any, rows: ndarray) -> tuple[Any, Any]:
@@ -177,12 +177,10 @@ class PchipInterpolator(CubicHermiteSpline):
     """
 
     def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
-        places, width, rows, axis, _ = prepared(x, y, axis)
+        sites, width, rows, axis, _ = prepared(x, y, axis)
         if _dtypes.kind(rows.dtype_name) == "c":
             raise ValueError("`PchipInterpolator` only works with real values for `y`.")
-        self._fit(
-            places, width, rows, _monotone_slopes(width, rows), axis, True if extrapolate is None else extrapolate
-        )
+        self._fit(sites, width, rows, _monotone_slopes(width, rows), axis, True if extrapolate is None else extrapolate)
 
 
 def _monotone_slopes(h: ndarray, rows: ndarray) -> ndarray:
@@ -190,11 +188,11 @@ def _monotone_slopes(h: ndarray, rows: ndarray) -> ndarray:
     if rows.shape[0] == 2:
         return cp.concatenate([steep, steep])
     sign = _map("sign", steep)
-    turns = _map("logical_or", sign[1:] != sign[:-1], _map("logical_or", steep[1:] == 0, steep[:-1] == 0))
+    extrema = _map("logical_or", sign[1:] != sign[:-1], _map("logical_or", steep[1:] == 0, steep[:-1] == 0))
     one, two = 2.0 * h[1:] + h[:-1], h[1:] + 2.0 * h[:-1]
-    safe = [_map("where", turns, 1.0, s) for s in (steep[:-1], steep[1:])]
+    safe = [_map("where", extrema, 1.0, s) for s in (steep[:-1], steep[1:])]
     mean = (one / safe[0] + two / safe[1]) / (one + two)
-    inner = _map("where", turns, 0.0, 1.0 / mean)
+    inner = _map("where", extrema, 0.0, 1.0 / mean)
     first = _one_sided(h[:1], h[1:2], steep[:1], steep[1:2])
     last = _one_sided(h[-1:], h[-2:-1], steep[-1:], steep[-2:-1])
     return cp.concatenate([first, inner, last])
@@ -204,8 +202,8 @@ def _one_sided(h: ndarray, next_h: ndarray, steep: ndarray, next_steep: ndarray)
     """The parabola's slope, unless it turns the wrong way or is too steep."""
     slope = ((2.0 * h + next_h) * steep - h * next_steep) / (h + next_h)
     wrong = _map("sign", slope) != _map("sign", steep)
-    turns = _map("sign", steep) != _map("sign", next_steep)
-    steepest = _map("logical_and", turns, _map("absolute", slope) > 3.0 * _map("absolute", steep))
+    extrema = _map("sign", steep) != _map("sign", next_steep)
+    steepest = _map("logical_and", extrema, _map("absolute", slope) > 3.0 * _map("absolute", steep))
     return _map("where", wrong, 0.0, _map("where", steepest, 3.0 * steep, slope))
 
 
@@ -228,11 +226,11 @@ class Akima1DInterpolator(CubicHermiteSpline):
     ) -> None:  # fmt: skip
         if method not in ("akima", "makima"):
             raise NotImplementedError(f"`method`={method} is unsupported.")
-        places, width, rows, axis, _ = prepared(x, y, axis)
+        sites, width, rows, axis, _ = prepared(x, y, axis)
         if _dtypes.kind(rows.dtype_name) == "c":
             raise ValueError("`Akima1DInterpolator` only works with real values for `y`.")
         slopes = _local_slopes(width, rows, method == "makima")
-        self._fit(places, width, rows, slopes, axis, False if extrapolate is None else extrapolate)
+        self._fit(sites, width, rows, slopes, axis, False if extrapolate is None else extrapolate)
 
 
 def _local_slopes(h: ndarray, rows: ndarray, modified: bool) -> ndarray:

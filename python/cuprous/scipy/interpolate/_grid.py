@@ -136,9 +136,9 @@ class RegularGridInterpolator:
     def _columns(self, xi: Any) -> tuple[list[ndarray], tuple[int, ...]]:
         count = len(self.grid)
         if isinstance(xi, tuple):
-            given = [_core.cast(array(x), "float64") for x in xi]
-            shape = broadcast_shapes(*(x.shape for x in given))
-            found = [_core.broadcast_to(x, shape) for x in given]
+            coordinates = [_core.cast(array(x), "float64") for x in xi]
+            shape = broadcast_shapes(*(x.shape for x in coordinates))
+            found = [_core.broadcast_to(x, shape) for x in coordinates]
         else:
             rows = _core.cast(array(xi), "float64")
             rows = rows.reshape([rows.size, 1]) if rows.ndim == 1 and count == 1 else rows

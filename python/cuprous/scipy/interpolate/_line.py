@@ -96,8 +96,8 @@ class interp1d:
     def __call__(self, x: Any) -> ndarray:
         """The function at `x`: an array of its shape in the place of the axis. NaN gives NaN, for every kind."""
         given = array(x)
-        places = _core.cast(given, "float64")
-        flat = places.reshape([places.size])
+        points = _core.cast(given, "float64")
+        flat = points.reshape([points.size])
         below, above = flat < self.x[0], flat > self.x[-1]
         if self._raises and flat.size:
             if bool(cp.any(below)):
@@ -112,8 +112,8 @@ class interp1d:
             if fill is not None:
                 values = _core.map("where", outside.reshape(column), fill, values)
         values = _core.map("where", cp.isnan(flat).reshape(column), math.nan, values)
-        n = places.ndim
-        values = values.reshape([*places.shape, *self._rows.shape[1:]])
+        n = points.ndim
+        values = values.reshape([*points.shape, *self._rows.shape[1:]])
         return cp.moveaxis(values, list(range(n)), list(range(self.axis, self.axis + n))) if n else values
 
     def _evaluated(self, flat: ndarray) -> ndarray:

@@ -40,10 +40,10 @@ def breakpoints(x: Any) -> ndarray:
     return a
 
 
-def moved_back(values: ndarray, places: tuple[int, ...], tail: tuple[int, ...], axis: int) -> ndarray:
+def moved_back(values: ndarray, sites: tuple[int, ...], tail: tuple[int, ...], axis: int) -> ndarray:
     """From (all places, …) to the places' shape in the position of the axis."""
-    n = len(places)
-    values = values.reshape([*places, *tail])
+    n = len(sites)
+    values = values.reshape([*sites, *tail])
     return cp.moveaxis(values, list(range(n)), list(range(axis, axis + n))) if n and axis else values
 
 
@@ -87,17 +87,17 @@ class PPoly:
         self.c, self.x, self.axis = c, x, axis
 
     def _like(self, c: ndarray) -> PPoly:
-        made = object.__new__(PPoly)
-        made._set(c, self.x, self.axis)
-        made.extrapolate = self.extrapolate
-        return made
+        instance = object.__new__(PPoly)
+        instance._set(c, self.x, self.axis)
+        instance.extrapolate = self.extrapolate
+        return instance
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> ndarray:
         """The function, or its derivative of order `nu`, at `x`: an array of its shape in the place of the axis."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         c = (self if nu == 0 else self.derivative(nu)).c
-        places = array(x)
-        flat = _core.cast(places, "float64").reshape([places.size])
+        sites = array(x)
+        flat = _core.cast(sites, "float64").reshape([sites.size])
         first, last = self.x[0], self.x[-1]
         if extrapolate == "periodic":
             flat = first + cp.remainder(flat - first, last - first)
@@ -116,7 +116,7 @@ class PPoly:
             outside = _core.map("logical_or", order < nodes[0], order > nodes[-1])
             spoiled = _core.map("logical_or", spoiled, outside)
         value = _core.map("where", spoiled.reshape(column), math.nan, value)
-        return moved_back(value, places.shape, tail, self.axis)
+        return moved_back(value, sites.shape, tail, self.axis)
 
     def derivative(self, nu: int = 1) -> PPoly:
         """The derivative of order `nu`, an antiderivative for negative ones."""
@@ -173,15 +173,15 @@ def prepared(x: Any, y: Any, axis: int, dydx: Any = None) -> tuple[ndarray, ndar
         ValueError: for shapes that do not fit together, and breakpoints that do not rise.
         AxisError: if there is no such axis.
     """
-    places, values = breakpoints(x), real_or_complex(array(y))
+    sites, values = breakpoints(x), real_or_complex(array(y))
     axis = normalize_axis(axis, values.ndim)
     slopes = None if dydx is None else real_or_complex(array(dydx))
     if slopes is not None:
         if slopes.shape != values.shape:
             raise ValueError("The shapes of `y` and `dydx` must be identical.")
         slopes = cp.moveaxis(slopes, axis, 0)
-    if values.shape[axis] != places.size:
+    if values.shape[axis] != sites.size:
         raise ValueError(f"The length of `y` along `axis`={axis} doesn't match the length of `x`")
     rows = cp.moveaxis(values, axis, 0)
-    width = (places[1:] - places[:-1]).reshape([places.size - 1] + [1] * (values.ndim - 1))
-    return places, width, rows, axis, slopes
+    width = (sites[1:] - sites[:-1]).reshape([sites.size - 1] + [1] * (values.ndim - 1))
+    return sites, width, rows, axis, slopes

@@ -106,7 +106,7 @@ from cuprous.scipy.ndimage._structures import (
     iterate_structure,
 )
 
-#: The nearest alternative to every function of SciPy's that there is none of here.
+#: SciPy names that are not supported, each with the nearest alternative.
 ALTERNATIVES = {
     "watershed_ift": "use scipy.ndimage's on array.get(), or label where the regions do not touch",
 }

@@ -1,4 +1,4 @@
-"""Morphology of bool images: minima (erosion) and maxima (dilation) over the elements of a structure."""
+"""Binary morphology: erosion and dilation as minima and maxima over the elements of a structuring element."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from cuprous.scipy.ndimage._rank import _box_extreme, _extreme, _padded, _views,
 from cuprous.scipy.ndimage._structures import Host, host, neighbours, reflected
 from cuprous.scipy.ndimage._support import ArrayLike, check_axes, deliver, in_order, ndarray, real_only, source
 
-#: Greatest box that is taken in one pass, and most steps between two looks at whether anything still changes.
+#: The largest structuring element that is processed in one pass, and the most iterations between two convergence
+#: checks.
 _BOX, _STEPS = 32, 64
 
 
@@ -23,11 +24,11 @@ def _truth(a: ndarray) -> ndarray:
 
 
 def _target(a: ndarray, output: Any) -> ndarray | None:
-    """The caller's array; every other `output` means a bool array, as in SciPy.
+    """Returns the caller's output array, or None. As in SciPy, any other `output` gives a new bool array.
 
     Raises:
-        RuntimeError: if it has another shape.
-        TypeError: if it is complex.
+        RuntimeError: if the array has another shape.
+        TypeError: if the array is complex.
     """
     if is_numpy_array(output):
         raise unsupported(output)
@@ -42,7 +43,7 @@ def _target(a: ndarray, output: Any) -> ndarray | None:
 
 def _step(kind: str, structure: Host, origin: Any, border: bool, axes: tuple[int, ...], ndim: int
           ) -> Callable[[ndarray], ndarray]:  # fmt: skip
-    """One erosion ("minimum") or dilation ("maximum") of bools."""
+    """Returns a function that performs one erosion ("minimum") or dilation ("maximum") of a bool array."""
     window = _Window(structure.shape, [bool(v) for v in structure.reshape(-1)], origin, axes, ndim)
 
     def step(x: ndarray) -> ndarray:
@@ -56,8 +57,8 @@ def _step(kind: str, structure: Host, origin: Any, border: bool, axes: tuple[int
     return step
 
 
-def _settled(step: Callable[[ndarray], ndarray], x: ndarray) -> ndarray:
-    """Repeats a step until it changes nothing; looks at the result after 1, 2, 4, … steps."""
+def _fixed_point(step: Callable[[ndarray], ndarray], x: ndarray) -> ndarray:
+    """Repeats a step until nothing changes. Checks for changes after 1, 2, 4, … iterations, as each check waits."""
     count = 1
     while True:
         before = x
@@ -100,7 +101,7 @@ def _morphed(
 
     x = _truth(a)
     if iterations < 1:
-        return _settled(step, x)
+        return _fixed_point(step, x)
     for _ in range(iterations):
         x = step(x)
     return x
@@ -110,23 +111,24 @@ def binary_erosion(
     input: ArrayLike, structure: ArrayLike = None, iterations: int = 1, mask: ArrayLike = None, output: Any = None,
     border_value: int = 0, origin: Any = 0, brute_force: bool = False, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """True where the structure, put there, covers only elements that are not zero.
+    """Erodes an image: an element is True if the structure, centered on it, covers only nonzero elements.
 
     Args:
-        input: real array of any shape.
-        structure: which neighbours count, read on the host; by default those that share a face, and the centre.
-        iterations: how many times; below 1 until nothing changes, which waits for the device now and then.
-        mask: where elements may change; elsewhere they stay.
-        output: array that receives the result; otherwise it is a new bool array.
-        border_value: what lies beyond the edges, 0 or 1.
-        origin: shift of the structure's centre, one or per axis.
-        brute_force: no difference here, as there is none in SciPy's results.
-        axes: the axes of the structure; None for all.
+        input: a real array of any shape.
+        structure: the structuring element, read on the host; by default the center and the neighbors that share a face.
+        iterations: the number of iterations; values below 1 repeat until nothing changes, which waits for the device
+            occasionally.
+        mask: the elements that may change; others keep their values.
+        output: the array for the result; by default a new bool array.
+        border_value: the value beyond the edges, 0 or 1.
+        origin: the shift of the structure's center, one for all axes or one for each.
+        brute_force: ignored, as it does not affect SciPy's results either.
+        axes: the axes that the structure applies to; None for all.
 
     Raises:
         TypeError: for complex input.
-        RuntimeError: for a structure or a mask of the wrong shape.
-        ValueError: for an origin outside of the structure.
+        RuntimeError: for a structure or mask of the wrong shape.
+        ValueError: for an origin outside the structure.
     """
     a = source(input)
     out = _target(a, output)
@@ -137,7 +139,8 @@ def binary_dilation(
     input: ArrayLike, structure: ArrayLike = None, iterations: int = 1, mask: ArrayLike = None, output: Any = None,
     border_value: int = 0, origin: Any = 0, brute_force: bool = False, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """What the structure covers when it is put on every element that is not zero; arguments as for `binary_erosion`."""
+    """Dilates an image: centers the structure on each nonzero element and marks what it covers. Arguments as for
+    `binary_erosion`."""
     a = source(input)
     out = _target(a, output)
     return deliver(_morphed("maximum", a, structure, iterations, mask, border_value, origin, axes), out)
@@ -147,7 +150,7 @@ def binary_opening(
     input: ArrayLike, structure: ArrayLike = None, iterations: int = 1, output: Any = None, origin: Any = 0,
     mask: ArrayLike = None, border_value: int = 0, brute_force: bool = False, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """An erosion, then a dilation; arguments as for `binary_erosion`."""
+    """Erodes, then dilates; arguments as for `binary_erosion`."""
     a = source(input)
     out = _target(a, output)
     eroded = _morphed("minimum", a, structure, iterations, mask, border_value, origin, axes)
@@ -158,7 +161,7 @@ def binary_closing(
     input: ArrayLike, structure: ArrayLike = None, iterations: int = 1, output: Any = None, origin: Any = 0,
     mask: ArrayLike = None, border_value: int = 0, brute_force: bool = False, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """A dilation, then an erosion; arguments as for `binary_erosion`."""
+    """Dilates, then erodes; arguments as for `binary_erosion`."""
     a = source(input)
     out = _target(a, output)
     dilated = _morphed("maximum", a, structure, iterations, mask, border_value, origin, axes)
@@ -169,8 +172,8 @@ def binary_hit_or_miss(
     input: ArrayLike, structure1: ArrayLike = None, structure2: ArrayLike = None, output: Any = None,
     origin1: Any = 0, origin2: Any = None, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """True where `structure1` covers only elements that are not zero, and `structure2` (by default the rest of
-    `structure1`) only zeros. Other arguments as for `binary_erosion`."""
+    """Matches a pattern: True where `structure1` covers only nonzero elements and `structure2` (by default the
+    complement of `structure1`) only zeros. Other arguments as for `binary_erosion`."""
     a = source(input)
     real_only(a)
     out = _target(a, output)
@@ -178,7 +181,7 @@ def binary_hit_or_miss(
     hit = neighbours(len(found), 1) if structure1 is None else host(structure1)
     miss = ~hit.astype(bool) if structure2 is None else host(structure2)
     hits = _morphed("minimum", a, hit, 1, None, 0, origin1, found)
-    # Beyond the edges there are zeros: nothing that `structure2` could not cover.
+    # Elements beyond the edges are zero, so `structure2` may cover them.
     misses = _morphed("minimum", a == 0, miss, 1, None, 1, origin1 if origin2 is None else origin2, found)
     return deliver(_core.map("logical_and", hits, misses), out)
 
@@ -187,14 +190,14 @@ def binary_propagation(
     input: ArrayLike, structure: ArrayLike = None, mask: ArrayLike = None, output: Any = None, border_value: int = 0,
     origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Dilates within `mask` until nothing changes; arguments as for `binary_erosion`."""
+    """Dilates repeatedly within `mask` until nothing changes; arguments as for `binary_erosion`."""
     return binary_dilation(input, structure, -1, mask, output, border_value, origin, axes=axes)
 
 
 def binary_fill_holes(
     input: ArrayLike, structure: ArrayLike = None, output: Any = None, origin: Any = 0, *, axes: Any = None
 ) -> ndarray:
-    """Fills what cannot be reached from beyond the edges; arguments as for `binary_erosion`."""
+    """Fills holes: zeros that are not connected to the border. Arguments as for `binary_erosion`."""
     a = source(input)
     out = _target(a, output)
     outside = _morphed("maximum", _core.full(a.shape, False, "bool"), structure, -1, a == 0, 1, origin, axes)

@@ -1,10 +1,10 @@
-"""Distances to the nearest zero, one axis after the other.
+"""Distances to the nearest zero, computed one axis after another.
 
-Along an axis each element takes, over the elements of its line, the least of "how far that one is from a zero by the
-axes before" combined with the steps to it; that is exact for each of the three metrics (P. Felzenszwalb and
-D. Huttenlocher, Theory of Computing 8 (2012), for squares). Steps are taken as long as one that is still to come could
-shorten the greatest distance: the work grows with it, and the device is waited for now and then. Where indices are
-asked for, the number of the zero goes along, counted so that the lowest of equally near ones is SciPy's choice.
+Along an axis, each element takes the minimum, over the elements of its line, of their distances by the previous axes
+joined with the number of steps to them. That is exact for each of the three metrics (P. Felzenszwalb and D.
+Huttenlocher, Theory of Computing 8 (2012), for squares). Longer steps are tried as long as they could still reduce the
+greatest distance, so the work grows with it, and the device is waited for occasionally. If indices are requested, the
+number of the nearest zero is carried along, in an order in which the minimum of equally near ones is SciPy's choice.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from cuprous.scipy.ndimage._structures import host, neighbours
 from cuprous.scipy.ndimage._support import ArrayLike, ndarray, per_axis, source
 
 _INF = float("inf")
-#: Steps that are taken between two looks at the greatest distance: at first, and at most.
+#: The number of steps between two checks of the greatest distance: at first, and at most.
 _FEW, _MANY = 8, 32
-#: How steps along an axis join the distance by the axes before.
+#: How the distance along an axis is joined with the distance by the previous axes.
 _JOIN: dict[str, Callable[[Any, float], ndarray]] = {
     "euclidean": lambda far, steps: far + steps * steps,
     "taxicab": lambda far, steps: far + steps,
@@ -32,12 +32,12 @@ _JOIN: dict[str, Callable[[Any, float], ndarray]] = {
 _NAMES = {"euclidean": "euclidean", "chessboard": "chessboard"} | dict.fromkeys(
     ("taxicab", "cityblock", "manhattan"), "taxicab"
 )
-#: Distances, and the numbers of the zeros.
+#: Distances, and the numbers of the nearest zeros.
 Found = tuple[ndarray, "ndarray | None"]
 
 
 def _numbers(shape: tuple[int, ...], count: str) -> ndarray:
-    """A number for each element: in C order ("rows"), in Fortran's ("columns"), or in C order from the end ("back")."""
+    """Numbers the elements in C order ("rows"), in Fortran order ("columns"), or in reversed C order ("back")."""
     if count == "columns":
         strides, first = [math.prod(shape[:i]) for i in range(len(shape))], 0
     else:
@@ -48,21 +48,21 @@ def _numbers(shape: tuple[int, ...], count: str) -> ndarray:
 
 
 def _coordinates(near: ndarray, count: str) -> ndarray:
-    """The places of what has those numbers, in int32, one row an axis."""
+    """Returns the coordinates of the elements with these numbers, in int32, one row for each axis."""
     shape = near.shape
     if not shape:
         return _core.empty((0,), "int32")
     wide = _core.cast(near, "int64")
     if count == "columns":
-        places = split_index(wide, shape[::-1])[::-1]
+        coordinates = split_index(wide, shape[::-1])[::-1]
     else:
-        places = split_index(near.size - 1 - wide if count == "back" else wide, shape)
-    return stack([_core.cast(place, "int32") for place in places])
+        coordinates = split_index(near.size - 1 - wide if count == "back" else wide, shape)
+    return stack([_core.cast(index, "int32") for index in coordinates])
 
 
 def _distances(a: ndarray, metric: str, sampling: Any, count: str | None) -> Found:
-    """Distances in float64, squared for the Euclidean metric; inf where there is no zero. With `count` numbers too;
-    there an element's own."""
+    """Returns distances in float64, squared for the Euclidean metric, and with `count` the nearest zeros' numbers.
+    Without any zero, the distance is inf and the number an element's own."""
     join = _JOIN[metric]
     scale = [1.0] * a.ndim if sampling is None else [float(s) for s in per_axis(sampling, a.ndim)]
     far = _core.map("where", a != 0, _INF, _core.full((), 0.0, "float64"))
@@ -75,8 +75,8 @@ def _distances(a: ndarray, metric: str, sampling: Any, count: str | None) -> Fou
 
 def _along(far: ndarray, near: ndarray | None, axis: int, scale: float, join: Callable[[Any, float], ndarray]) -> Found:
     n = far.shape[axis]
-    result, place, reach = far, near, 0
-    while reach < n - 1 and _worth(result, _least(join, (reach + 1) * scale), place is not None):
+    result, index, reach = far, near, 0
+    while reach < n - 1 and _can_improve(result, _least(join, (reach + 1) * scale), index is not None):
         last = min(n - 1, reach + _MANY, max(2 * reach, _FEW))
         around = [last if i == axis else 0 for i in range(far.ndim)]
         padded = _core.pad(far, around, around, "constant", _INF)
@@ -86,18 +86,19 @@ def _along(far: ndarray, near: ndarray | None, axis: int, scale: float, join: Ca
             for start in (last - k, last + k):
                 offset = start * stride[axis]
                 other = join(_core.as_strided(padded, far.shape, stride, offset), k * scale)
-                if padded_near is not None and place is not None:
+                if padded_near is not None and index is not None:
                     zero = _core.as_strided(padded_near, far.shape, stride, offset)
                     tie = _core.map("logical_and", other == result, other < _INF)
-                    wins = _core.map("logical_or", other < result, _core.map("logical_and", tie, zero < place))
-                    place = _core.map("where", wins, zero, place)
+                    wins = _core.map("logical_or", other < result, _core.map("logical_and", tie, zero < index))
+                    index = _core.map("where", wins, zero, index)
                 result = _core.map("minimum", result, other)
         reach = last
-    return result, place
+    return result, index
 
 
-def _worth(result: ndarray, least: float, ties: bool) -> bool:
-    """Whether a step of that length could change anything; with ties, also by a place with another index."""
+def _can_improve(result: ndarray, least: float, ties: bool) -> bool:
+    """Returns true if a step of this length could still change something; with ties, also by a zero with another
+    number."""
     greatest = float(_core.reduce("max", result, None))
     return greatest >= least if ties else greatest > least
 
@@ -110,10 +111,10 @@ def _check(
     distances: Any, dtype: str, shape: tuple[int, ...], return_distances: bool, return_indices: bool, indices: Any,
     error: type[Exception],
 ) -> None:  # fmt: skip
-    """Checks the arguments that the three functions share."""
-    for given in (distances, indices):
-        if is_numpy_array(given):
-            raise unsupported(given)
+    """Checks the arguments that the three functions have in common."""
+    for output in (distances, indices):
+        if is_numpy_array(output):
+            raise unsupported(output)
     wrong = (
         [] if return_distances or return_indices else ["at least one of return_distances/return_indices must be True"]
     )
@@ -135,7 +136,7 @@ def _check(
 def _delivered(
     far: ndarray, near: ndarray | None, count: str | None, wanted: bool, distances: Any, indices: Any
 ) -> Any:
-    """What was asked for and has no array of the caller's: one array, a pair or None."""
+    """Returns the requested results for which the caller passed no array: one array, a pair or None."""
     results = [(far, distances)] if wanted else []
     if near is not None and count is not None:
         results.append((_coordinates(near, count), indices))
@@ -152,22 +153,22 @@ def distance_transform_edt(
     input: ArrayLike, sampling: Any = None, return_distances: bool = True, return_indices: bool = False,
     distances: Any = None, indices: Any = None,
 ) -> Any:  # fmt: skip
-    """The Euclidean distance of each element to the nearest zero, in float64; inf where there is none.
+    """Returns the Euclidean distance of each element to the nearest zero, in float64; inf if there is no zero.
 
     Args:
-        input: real array of any shape; a 0-d array counts as one of one element.
-        sampling: lengths of the steps along the axes, one or per axis.
+        input: a real array of any shape; a 0-d array counts as an array with one element.
+        sampling: the distances between elements, one for all axes or one for each.
         return_distances: whether to return the distances.
-        return_indices: whether to return the coordinates of the nearest zero, in int32, one row an axis; the element's
-            own where there is none.
-        distances: float64 array that receives the distances, which are not returned then.
-        indices: int32 array that receives the coordinates, which are not returned then.
+        return_indices: whether to return the coordinates of the nearest zero, in int32, one row for each axis; an
+            element's own coordinates if there is no zero.
+        distances: a float64 array that receives the distances, which are then not returned.
+        indices: an int32 array that receives the coordinates, which are then not returned.
 
     Returns:
-        The distances, the coordinates, a pair of both, or None, by what was asked for.
+        The distances, the coordinates, a pair of both, or None, depending on what was requested.
 
     Raises:
-        RuntimeError: for `distances` or `indices` of the wrong shape or dtype, or if nothing is asked for.
+        RuntimeError: for `distances` or `indices` of the wrong shape or dtype, or if nothing is requested.
     """
     a = source(input)
     a = a.reshape([1]) if a.ndim == 0 else a
@@ -181,23 +182,23 @@ def distance_transform_cdt(
     input: ArrayLike, metric: Any = "chessboard", return_distances: bool = True, return_indices: bool = False,
     distances: Any = None, indices: Any = None,
 ) -> Any:  # fmt: skip
-    """The least number of steps from each element to a zero, in int32; -1 where there is none.
+    """Returns the least number of steps from each element to a zero, in int32; -1 if there is no zero.
 
     Args:
-        input: real array of any shape.
-        metric: "chessboard" (diagonal steps too), "taxicab" or its names "cityblock" and "manhattan", or the structure
-            that `generate_binary_structure` makes for one of them.
+        input: a real array of any shape.
+        metric: "chessboard" (with diagonal steps), "taxicab" or its synonyms "cityblock" and "manhattan", or the
+            corresponding structure from `generate_binary_structure`.
         return_distances: whether to return the distances.
         return_indices: whether to return the coordinates of a nearest zero, as `distance_transform_edt` does.
-        distances: int32 array that receives the distances, which are not returned then.
-        indices: int32 array that receives the coordinates, which are not returned then.
+        distances: an int32 array that receives the distances, which are then not returned.
+        indices: an int32 array that receives the coordinates, which are then not returned.
 
     Returns:
-        The distances, the coordinates, a pair of both, or None, by what was asked for.
+        The distances, the coordinates, a pair of both, or None, depending on what was requested.
 
     Raises:
         ValueError: for an unknown metric, and for `distances` or `indices` of the wrong shape or dtype.
-        RuntimeError: if nothing is asked for.
+        RuntimeError: if nothing is requested.
         NotImplementedError: for other structures.
     """
     a = source(input)
@@ -225,11 +226,12 @@ def distance_transform_bf(
     input: ArrayLike, metric: str = "euclidean", sampling: Any = None, return_distances: bool = True,
     return_indices: bool = False, distances: Any = None, indices: Any = None,
 ) -> Any:  # fmt: skip
-    """As `distance_transform_edt` (float64) for "euclidean"; steps in uint32 for "taxicab" and "chessboard".
+    """Computes `distance_transform_edt` (float64) for "euclidean", or counts steps (uint32) for "taxicab" and
+    "chessboard".
 
     Raises:
         RuntimeError: for an unknown metric, for `distances` or `indices` of the wrong shape or dtype, or if nothing is
-            asked for.
+            requested.
         NotImplementedError: for `sampling` with metrics that count steps.
     """
     a = source(input)

@@ -1,4 +1,4 @@
-"""Filters of Fourier transforms: each frequency times the filter's response."""
+"""Filters in the frequency domain: each frequency is multiplied by the filter's response."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _map = _core.map
 
 
 def _prepared(input: ArrayLike, output: Output, to_complex: bool) -> tuple[ndarray, str, ndarray | None]:
-    """The input in the dtype that the filter computes in, the result's dtype, and the caller's array."""
+    """Returns the input in the dtype for the computation, the result's dtype, and the caller's output array or None."""
     a = source(input)
     if output is None:
         if is_complex(a):
@@ -30,14 +30,14 @@ def _prepared(input: ArrayLike, output: Output, to_complex: bool) -> tuple[ndarr
 
 
 def _values(value: Any, ndim: int, what: str) -> list[float]:
-    given = [float(v) for v in value] if hasattr(value, "__iter__") else [float(value)] * ndim
-    if len(given) != ndim:
-        raise RuntimeError(f"sequence argument must have length equal to input rank; got {len(given)} for {what}")
-    return given
+    numbers = [float(v) for v in value] if hasattr(value, "__iter__") else [float(value)] * ndim
+    if len(numbers) != ndim:
+        raise RuntimeError(f"sequence argument must have length equal to input rank; got {len(numbers)} for {what}")
+    return numbers
 
 
 def _frequencies(a: ndarray, n: int, axis: int, name: str) -> list[ndarray]:
-    """Those of each axis, in cycles per element, shaped to broadcast."""
+    """Returns the frequencies along each axis, in cycles per element, shaped to broadcast."""
     found = []
     for i, count in enumerate(a.shape):
         index = _core.iota([count], [1], 0)
@@ -57,18 +57,18 @@ def _filtered(a: ndarray, name: str, out: ndarray | None, response: ndarray) -> 
 
 
 def fourier_gaussian(input: ArrayLike, sigma: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
-    """The transform of an array, times that of a Gaussian.
+    """Multiplies the Fourier transform of an array by that of a Gaussian.
 
     Args:
-        input: transform.
-        sigma: standard deviations, one an axis or one for all.
-        n: for a transform of real numbers: their count along `axis`; otherwise -1.
-        axis: the axis of that transform.
-        output: dtype of the result, or an array for it.
+        input: the Fourier transform.
+        sigma: the standard deviations, one for all axes or one for each.
+        n: for a transform of real numbers, their number along `axis`; otherwise -1.
+        axis: the axis of the real transform.
+        output: the result's dtype, or an array for the result.
 
     Raises:
         RuntimeError: for a wrong number of standard deviations.
-        AxisError: if there is no such axis.
+        AxisError: if the axis does not exist.
     """
     a, name, out = _prepared(input, output, False)
     widths = _values(sigma, a.ndim, "sigma")
@@ -80,7 +80,8 @@ def fourier_gaussian(input: ArrayLike, sigma: Any, n: int = -1, axis: int = -1, 
 
 
 def fourier_uniform(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
-    """The transform of an array, times that of a box of `size`; other arguments as for `fourier_gaussian`."""
+    """Multiplies the Fourier transform of an array by that of a box of `size`; other arguments as for
+    `fourier_gaussian`."""
     a, name, out = _prepared(input, output, False)
     sizes = _values(size, a.ndim, "size")
     total: Any = 1.0
@@ -90,8 +91,8 @@ def fourier_uniform(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, ou
 
 
 def fourier_ellipsoid(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
-    """The transform of an array of up to three axes, times that of an ellipsoid of diameters `size`; other arguments as
-    for `fourier_gaussian`.
+    """Multiplies the Fourier transform of an array with up to three axes by that of an ellipsoid with the diameters
+    `size`; other arguments as for `fourier_gaussian`.
 
     Raises:
         NotImplementedError: for more axes.
@@ -115,7 +116,7 @@ def fourier_ellipsoid(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, 
 
 
 def fourier_shift(input: ArrayLike, shift: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
-    """The transform of an array that is moved by `shift` elements: complex; other arguments as for
+    """Returns the Fourier transform (complex) of the array shifted by `shift` elements; other arguments as for
     `fourier_gaussian`."""
     a, name, out = _prepared(input, output, True)
     steps = _values(shift, a.ndim, "shift")

@@ -1,4 +1,4 @@
-"""Gaussian filters and derivatives: products of 1-d correlations, one native call per axis."""
+"""Gaussian filters and derivatives as products of 1-d correlations, one native call per axis."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ from cuprous.scipy.ndimage._support import (
 
 @lru_cache(maxsize=256)
 def _kernel(sigma: float, order: int, radius: int) -> tuple[float, ...]:
-    """Weights, for correlation, of the `order`-th derivative of a Gaussian, normalised to sum 1 before derivation.
+    """Returns the correlation weights of the `order`-th derivative of a Gaussian that is normalized to sum 1.
 
-    Each derivative of q(x) exp(-x²/2s²) is (q' - q x/s²) times the Gaussian; q is a polynomial, lowest power first.
+    The derivative of q(x) exp(-x²/2s²) is (q' - q x/s²) times the Gaussian; the polynomial q is stored lowest power
+    first.
     """
     import math
 
@@ -65,18 +66,18 @@ def gaussian_filter1d(
     input: ArrayLike, sigma: float, axis: int = -1, order: int = 0, output: Output = None, mode: str = "reflect",
     cval: Any = 0.0, truncate: float = 4.0, *, radius: int | None = None,
 ) -> ndarray:  # fmt: skip
-    """Smooths along one axis with a Gaussian, or with its `order`-th derivative.
+    """Filters along one axis with a Gaussian, or with its `order`-th derivative.
 
     Args:
-        input: array of any dtype and shape.
-        sigma: standard deviation, in elements.
+        input: an array of any dtype and shape.
+        sigma: the standard deviation, in elements.
         axis: the axis.
         order: 0 for the Gaussian, n for its n-th derivative.
-        output: dtype of the result, or an array for it.
-        mode: what lies beyond the edges, as for `correlate1d`.
-        cval: the value there for "constant".
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges, as for `correlate1d`.
+        cval: the value beyond the edges for "constant".
         truncate: half the window's width, in standard deviations.
-        radius: half the window's width, in elements; `truncate` is then not used.
+        radius: half the window's width, in elements; overrides `truncate`.
 
     Raises:
         ValueError: for a negative order or radius.
@@ -103,7 +104,7 @@ def gaussian_filter(
     input: ArrayLike, sigma: Any, order: Any = 0, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0,
     truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Smooths with a Gaussian, axis by axis.
+    """Filters with a Gaussian, axis by axis.
 
     Arguments as for `gaussian_filter1d`; `sigma`, `order`, `mode` and `radius` may be sequences with one entry per
     axis, and `axes` names the axes to filter along (None means all).
@@ -127,14 +128,14 @@ def _stencils(input: ArrayLike, axis: int, output: Output, mode: Mode, cval: Any
 
 
 def sobel(input: ArrayLike, axis: int = -1, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0) -> ndarray:
-    """The derivative along `axis` by Sobel's stencil: (-1, 0, 1) there, (1, 2, 1) along the other axes."""
+    """Returns the derivative along `axis` by Sobel's stencil: (-1, 0, 1) along it, (1, 2, 1) along the other axes."""
     return _stencils(input, axis, output, mode, cval, (1.0, 2.0, 1.0))
 
 
 def prewitt(
     input: ArrayLike, axis: int = -1, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0
 ) -> ndarray:
-    """The derivative along `axis` by Prewitt's stencil: (-1, 0, 1) there, (1, 1, 1) along the other axes."""
+    """Returns the derivative along `axis` by Prewitt's stencil: (-1, 0, 1) along it, (1, 1, 1) along the other axes."""
     return _stencils(input, axis, output, mode, cval, (1.0, 1.0, 1.0))
 
 
@@ -142,7 +143,7 @@ def _combined(
     input: ArrayLike, part: Callable[[ndarray, int, Mode, str], ndarray], output: Output, mode: Mode, axes: Any,
     magnitude: bool,
 ) -> ndarray:  # fmt: skip
-    """The sum over the axes of a derivative, or the root of the sum of squares, in the output's dtype."""
+    """Returns the sum over the axes of a derivative, or the root of the sum of squares, in the output's dtype."""
     a = source(input)
     name, out = target(a, output)
     found = check_axes(axes, a.ndim)
@@ -161,7 +162,7 @@ def _combined(
 def laplace(
     input: ArrayLike, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0, *, axes: Any = None
 ) -> ndarray:
-    """The sum of the second differences (1, -2, 1) along the axes."""
+    """Returns the sum of the second differences (1, -2, 1) along the axes."""
 
     def second_difference(a: ndarray, axis: int, m: Mode, name: str) -> ndarray:
         middle = [1 if k == axis else 0 for k in range(a.ndim)]
@@ -174,7 +175,7 @@ def gaussian_laplace(
     input: ArrayLike, sigma: Any, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0, *, axes: Any = None,
     truncate: float = 4.0, radius: Any = None,
 ) -> ndarray:  # fmt: skip
-    """The Laplacian by second derivatives of Gaussians; arguments as for `gaussian_filter`."""
+    """Returns the Laplacian by second derivatives of Gaussians; arguments as for `gaussian_filter`."""
     a = source(input)
     found = check_axes(axes, a.ndim)
     sigmas = spread(per_axis(sigma, len(found)), found, a.ndim, 0)
@@ -190,8 +191,9 @@ def gaussian_gradient_magnitude(
     input: ArrayLike, sigma: Any, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0, *, axes: Any = None,
     truncate: float = 4.0, radius: Any = None,
 ) -> ndarray:  # fmt: skip
-    """The length of the gradient by first derivatives of Gaussians; arguments as for `gaussian_filter`. `axes` are
-    those of the derivatives: as in SciPy, each is smoothed along all axes, for which `sigma` and `radius` are."""
+    """Returns the gradient's magnitude by first derivatives of Gaussians; arguments as for `gaussian_filter`. `axes`
+    selects the derivatives only: as in SciPy, each smooths along all axes, so `sigma` and `radius` cover all of
+    them."""
     a = source(input)
     sigmas = per_axis(sigma, a.ndim)
 
@@ -206,15 +208,16 @@ def _generic(
     input: ArrayLike, function: Callable[..., Any], output: Output, mode: Mode, cval: Any, arguments: Any,
     keywords: Any, axes: Any, magnitude: bool,
 ) -> ndarray:  # fmt: skip
-    """As `_combined`. As in SciPy, the function's first call gets the array for its result, further ones its dtype."""
+    """Computes `_combined` for a user function. As in SciPy, its first call gets the output array, the others its
+    dtype."""
     a = source(input)
     name, out = target(a, output)
     found = check_axes(axes, a.ndim)
     modes = per_axis(mode, len(found))
     total = _core.empty(a.shape, name) if out is None else out
     for k, (axis, m) in enumerate(zip(found, modes, strict=True)):
-        given: Any = total.dtype if k else total
-        term = function(a, axis, given, m, cval, *arguments, **(keywords or {}))
+        destination: Any = total.dtype if k else total
+        term = function(a, axis, destination, m, cval, *arguments, **(keywords or {}))
         term = term if k else total
         term = term * term if magnitude else term
         _core.update(total, total + term if k else term)
@@ -229,9 +232,9 @@ def generic_laplace(
     input: ArrayLike, derivative2: Callable[..., Any], output: Output = None, mode: Mode = "reflect",
     cval: Any = 0.0, extra_arguments: Any = (), extra_keywords: Any = None, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """The sum of second derivatives along the axes, each by one call of
-    `derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`, where `output` is the array that
-    receives the first one, then the dtype of the others, which are returned."""
+    """Returns the sum of second derivatives along the axes. Each is computed by a call `derivative2(input, axis,
+    output, mode, cval, *extra_arguments, **extra_keywords)`. In the first call `output` is the array for the result; in
+    the others it is the dtype of the result to return."""
     return _generic(input, derivative2, output, mode, cval, extra_arguments, extra_keywords, axes, False)
 
 
@@ -239,5 +242,5 @@ def generic_gradient_magnitude(
     input: ArrayLike, derivative: Callable[..., Any], output: Output = None, mode: Mode = "reflect",
     cval: Any = 0.0, extra_arguments: Any = (), extra_keywords: Any = None, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """The length of the gradient, each part by one call of `derivative` as for `generic_laplace`."""
+    """Returns the gradient's magnitude; `derivative` computes each component, as for `generic_laplace`."""
     return _generic(input, derivative, output, mode, cval, extra_arguments, extra_keywords, axes, True)

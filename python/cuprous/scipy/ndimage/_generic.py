@@ -1,7 +1,8 @@
-"""Filters and geometry by a function of the caller's.
+"""Filters and geometric transforms by user functions.
 
-Functions that are called once an element or line get NumPy arrays: there is one copy to the host before the first call
-and one back after the last. `vectorized_filter` calls its function on all windows at once, as views on the device.
+Functions that are called for each element or line receive NumPy arrays: the input is copied to the host once before the
+first call, and the result back once after the last. `vectorized_filter` calls its function once for all windows, as
+views on the device.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ from cuprous.scipy.ndimage._support import (
 if TYPE_CHECKING:
     import numpy as np
 
-#: Elements of windows that are gathered on the host at a time.
+#: The number of window elements that are gathered on the host at a time.
 _PIECE = 1 << 20
-#: SciPy's modes of `vectorized_filter` -> NumPy's of `pad`; that of "grid-mirror" is SciPy's too.
+#: The modes of `vectorized_filter` and NumPy's corresponding modes of `pad`; SciPy maps "grid-mirror" in the same way.
 _PADS = {
     "nearest": "edge", "reflect": "symmetric", "mirror": "reflect", "grid-mirror": "reflect",
     "constant": "constant", "grid-constant": "constant", "wrap": "wrap", "grid-wrap": "wrap", "valid": "valid",
@@ -50,15 +51,15 @@ _PADS = {
 
 
 def _checked(name: str, function: Any, arguments: Any, keywords: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """The function and its keywords.
+    """Checks a user function. Returns it with its keywords.
 
     Raises:
         NotImplementedError: for a `scipy.LowLevelCallable`.
-        ValueError: for what cannot be called.
-        RuntimeError: for extra arguments that are no tuple, or keywords that are no dict.
+        ValueError: for objects that are not callable.
+        RuntimeError: for extra arguments that are not a tuple, or keywords that are not a dict.
     """
     if any(t.__name__ == "LowLevelCallable" for t in type(function).__mro__):
-        raise NotImplementedError(f"[{name}] scipy.LowLevelCallable is not supported; give it a Python function")
+        raise NotImplementedError(f"[{name}] scipy.LowLevelCallable is not supported; pass a Python function")
     if not callable(function):
         raise ValueError("invalid callable given")
     if not isinstance(arguments, tuple):
@@ -69,7 +70,7 @@ def _checked(name: str, function: Any, arguments: Any, keywords: Any) -> tuple[C
 
 
 def _doubles(a: ndarray, shape: Sequence[int], origins: Sequence[int], mode: str, cval: Any) -> np.ndarray[Any, Any]:
-    """The input (not empty) in float64 on the host, with enough around it for a window at every element."""
+    """Returns the non-empty input in float64 on the host, padded so that every element has a full window."""
     return _core.to_numpy(_padded(_core.cast(a, "float64"), shape, origins, mode, cval))
 
 
@@ -78,29 +79,29 @@ def generic_filter(
     mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, extra_arguments: tuple[Any, ...] = (),
     extra_keywords: dict[str, Any] | None = None, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Calls a Python function for the window of every element, in order, on the host.
+    """Applies a Python function to the window of every element, in order, on the host.
 
-    The array is copied to the host once and the results back once; the calls take microseconds each. Where the
-    function has an `axis`, `vectorized_filter` stays on the device.
+    The array is copied to the host once and the results back once; each call takes microseconds. If the function has an
+    `axis` argument, `vectorized_filter` stays on the device and is faster.
 
     Args:
-        input: real array of any shape.
-        function: `function(window, *extra_arguments, **extra_keywords)` returns a number; `window` is a NumPy array of
-            float64 with one axis, the elements of the window that the footprint has.
-        size: extents of a box, one or per axis.
-        footprint: instead of `size`, which elements of a window count; it is read on the host.
-        output: dtype of the result (the input's), or an array for it. Integers are truncated.
-        mode: what lies beyond the edges, as for `correlate1d`.
-        cval: the value there for "constant".
-        origin: shift of the window's centre, one or per axis.
+        input: a real array of any shape.
+        function: `function(window, *extra_arguments, **extra_keywords)` returns a number; `window` is a 1-d NumPy array
+            of float64 with the window's elements that the footprint selects.
+        size: the extents of a box, one for all axes or one for each.
+        footprint: instead of `size`, the elements that belong to a window; read on the host.
+        output: the result's dtype (the input's by default), or an array for the result. Integers are truncated.
+        mode: the extension beyond the edges, as for `correlate1d`.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
         extra_arguments: passed on to the function.
         extra_keywords: passed on to the function.
-        axes: the axes of the window; None for all.
+        axes: the axes that the window applies to; None for all.
 
     Raises:
-        TypeError: for complex input, and where the function returns no real number.
+        TypeError: for complex input, and if the function returns something other than a real number.
         RuntimeError: without `size` and `footprint`, and for arguments of the wrong length or shape.
-        ValueError: for an origin outside of the window, and for what cannot be called.
+        ValueError: for an origin outside the window, and for a function that is not callable.
         NotImplementedError: for a `scipy.LowLevelCallable`.
     """
     import numpy as np
@@ -118,13 +119,13 @@ def generic_filter(
         return deliver(_core.empty(a.shape, name), out)
     around = _doubles(a, window.shape, window.origins, mode, cval)
     strides = [s // around.itemsize for s in around.strides] or [1]
-    lanes = np.array([sum(map(operator.mul, cell, strides)) for cell in sorted(window.offsets)], dtype=np.int64)
+    deltas = np.array([sum(map(operator.mul, cell, strides)) for cell in sorted(window.offsets)], dtype=np.int64)
     flat, found_values = around.reshape(-1), array_of("d")
-    step = max(1, _PIECE // max(1, lanes.size))
+    step = max(1, _PIECE // max(1, deltas.size))
     for start in range(0, a.size, step):
-        places = np.unravel_index(np.arange(start, min(start + step, a.size)), a.shape or (1,))
-        first = np.asarray(sum(place * s for place, s in zip(places, strides, strict=True)))
-        for values in flat[first[:, None] + lanes]:
+        indices = np.unravel_index(np.arange(start, min(start + step, a.size)), a.shape or (1,))
+        first = np.asarray(sum(position * s for position, s in zip(indices, strides, strict=True)))
+        for values in flat[first[:, None] + deltas]:
             found_values.append(function(values, *extra_arguments, **keywords))
     result = np.array(found_values, dtype=np.float64).reshape(a.shape)
     return deliver(converted(_core.from_numpy(result, a.device_name), name), out)
@@ -135,24 +136,24 @@ def generic_filter1d(
     mode: str = "reflect", cval: Any = 0.0, origin: int = 0, extra_arguments: tuple[Any, ...] = (),
     extra_keywords: dict[str, Any] | None = None,
 ) -> ndarray:  # fmt: skip
-    """Calls a Python function for every line along an axis, in order, on the host.
+    """Applies a Python function to every line along an axis, in order, on the host.
 
     The array is copied to the host once and the results back once.
 
     Args:
-        input: real array of one axis or more.
-        function: `function(line, result, *extra_arguments, **extra_keywords)` writes into `result`; both are NumPy
-            arrays of float64 with one axis. `line` is `filter_size - 1` elements longer: it has what lies beyond the
-            edges. What the function returns is ignored.
-        filter_size: length of the filter.
+        input: a real array with at least one axis.
+        function: `function(line, result, *extra_arguments, **extra_keywords)` writes to `result`; both are 1-d NumPy
+            arrays of float64. `line` is extended beyond the edges by `filter_size - 1` elements. The function's return
+            value is ignored.
+        filter_size: the length of the filter.
         axis: the axis.
-        output: other arguments as for `generic_filter`.
+        output: this and the remaining arguments are those of `generic_filter`.
 
     Raises:
         TypeError: for complex input.
         RuntimeError: for a length below 1.
-        ValueError: for an origin outside of the filter, and for what cannot be called.
-        AxisError: if there is no such axis.
+        ValueError: for an origin outside the filter, and for a function that is not callable.
+        AxisError: if the axis does not exist.
         NotImplementedError: for a `scipy.LowLevelCallable`.
     """
     import numpy as np
@@ -173,8 +174,8 @@ def generic_filter1d(
     if a.size:
         lines = np.moveaxis(_doubles(a, shape, origins, mode, cval), axis, -1)
         filtered = np.zeros((*lines.shape[:-1], a.shape[axis]))
-        for place in np.ndindex(lines.shape[:-1]):
-            function(lines[place].copy(), filtered[place], *extra_arguments, **keywords)
+        for position in np.ndindex(lines.shape[:-1]):
+            function(lines[position].copy(), filtered[position], *extra_arguments, **keywords)
         result = np.moveaxis(filtered, -1, axis)
     return deliver(converted(_core.from_numpy(result, a.device_name), name), out)
 
@@ -184,25 +185,24 @@ def geometric_transform(
     order: int = 3, mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
     extra_arguments: tuple[Any, ...] = (), extra_keywords: dict[str, Any] | None = None,
 ) -> ndarray:  # fmt: skip
-    """Element o of the result is the input at `mapping(o)`.
+    """Returns an array whose element `o` is the input at `mapping(o)`.
 
-    The mapping is a Python function that is called on the host once an element of the result; the coordinates are
-    copied to the device and the rest is `map_coordinates`, which is the quick way where coordinates can be computed for
-    all elements at once.
+    The mapping is a Python function that is called on the host for each element of the result; the coordinates are then
+    copied to the device. If they can be computed for all elements at once, `map_coordinates` is faster.
 
     Args:
-        input: array of any dtype.
-        mapping: `mapping(place, *extra_arguments, **extra_keywords)` returns a tuple of a number an axis of the input;
-            `place` is a tuple of an int an axis of the result.
-        output_shape: shape of the result; by default the input's.
-        output: this and the following arguments as for `map_coordinates`.
+        input: an array of any dtype.
+        mapping: `mapping(position, *extra_arguments, **extra_keywords)` takes an index of the result as a tuple of
+            integers and returns one coordinate for each axis of the input.
+        output_shape: the shape of the result; by default the input's.
+        output: this and the following arguments are those of `map_coordinates`.
         extra_arguments: passed on to the mapping.
         extra_keywords: passed on to the mapping.
 
     Raises:
-        RuntimeError: for another order or mode, an output of the wrong shape, and arrays of no axes.
-        TypeError: if the mapping returns anything else than a tuple of real numbers.
-        ValueError: for what cannot be called.
+        RuntimeError: for an unsupported order or mode, an output of the wrong shape, and 0-d arrays.
+        TypeError: if the mapping returns anything other than a tuple of real numbers.
+        ValueError: for a mapping that is not callable.
         NotImplementedError: for a `scipy.LowLevelCallable`.
     """
     import numpy as np
@@ -211,10 +211,10 @@ def geometric_transform(
     a = source(input)
     shape = a.shape if output_shape is None else tuple(operator.index(n) for n in output_shape)
     _check(a, order, len(shape))
-    target(a, output, is_complex(a), shape)  # before the calls, which may take long
+    target(a, output, is_complex(a), shape)  # checked before the calls, which may take long
     found = array_of("d")
-    for place in np.ndindex(shape):
-        coordinates = mapping(place, *extra_arguments, **keywords)
+    for position in np.ndindex(shape):
+        coordinates = mapping(position, *extra_arguments, **keywords)
         if not isinstance(coordinates, tuple) or len(coordinates) < a.ndim:
             raise TypeError(f"[geometric_transform] the mapping must return a tuple of {a.ndim} numbers, not "
                             f"{coordinates!r}")  # fmt: skip
@@ -237,27 +237,28 @@ def vectorized_filter(
     output: ndarray | None = None, mode: str = "reflect", cval: Any = None, origin: Any = None, axes: Any = None,
     batch_memory: float = 2**30,
 ) -> ndarray:  # fmt: skip
-    """Calls a function on the windows of all elements at once; everything stays on the device.
+    """Applies a function to the windows of all elements at once, on the device.
 
     Args:
-        input: array of any dtype and shape.
+        input: an array of any dtype and shape.
         function: `function(windows, axis=axes_of_a_window)` returns an array without those axes, such as `cp.mean` or
-            `lambda w, axis: cp.max(w, axis) - cp.min(w, axis)`. `windows` is a Cuprous array with the windows' axes
-            last (`axis` is a tuple), with a footprint the one last axis of its elements (`axis` is -1).
-        size: extents of a box, one or per axis.
-        footprint: instead of `size`, which elements of a window count; it is read on the host.
-        output: an array for the result. By default a new one of the dtype that the function returns.
-        mode: what lies beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap", "grid-constant",
-            "grid-wrap", "grid-mirror" (here the same as "mirror", as in SciPy), or "valid": only windows that lie
-            inside of the array.
+            `lambda w, axis: cp.max(w, axis) - cp.min(w, axis)`. `windows` is a Cuprous array with the window's axes
+            last (`axis` is a tuple). With a footprint, its elements form a single last axis (`axis` is -1).
+        size: the extents of a box, one for all axes or one for each.
+        footprint: instead of `size`, the elements that belong to a window; read on the host.
+        output: an array for the result; by default a new one with the dtype that the function returns.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap", "grid-constant",
+            "grid-wrap", "grid-mirror" (here the same as "mirror", as in SciPy), or "valid", which uses only windows
+            inside the array.
         cval: the value beyond the edges for "constant" (0).
-        origin: shift of the window's centre, one or per axis.
-        axes: the axes of the window; None for all.
-        batch_memory: greatest size in bytes of the windows that the function is given at a time.
+        origin: the shift of the window's center, one for all axes or one for each.
+        axes: the axes that the window applies to; None for all.
+        batch_memory: the greatest size in bytes of the windows that are passed to the function in one call.
 
     Raises:
-        ValueError: unless there is either `size` or `footprint`, and for arguments of the wrong kind or length.
-        AxisError: if there is no such axis.
+        ValueError: unless exactly one of `size` and `footprint` is given, and for arguments of the wrong kind or
+            length.
+        AxisError: if an axis does not exist.
     """
     a = source(input)
     if not callable(function):
@@ -322,7 +323,7 @@ def vectorized_filter(
 def _in_batches(
     function: Callable[..., Any], windows: ndarray, last: tuple[int, ...], output: ndarray | None, memory: float
 ) -> ndarray:
-    """`function` of the windows, as many places along the first axis at a time as have room."""
+    """Applies `function` to batches of windows along the first axis, each as large as the memory limit allows."""
     n = windows.shape[0]
     step = n if not last else int(min(n, memory // (math.prod(windows.shape[1:]) * windows.itemsize)))
     if step < 1:

@@ -1,4 +1,4 @@
-"""Morphology of grey images: extremes over windows, flat or raised by a structure, and their differences."""
+"""Grayscale morphology: extremes over windows, flat or with a structure's heights added, and their differences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from cuprous.scipy.ndimage._support import (
 def _raised(
     kind: str, a: ndarray, footprint: Any, structure: Any, output: Output, mode: Mode, cval: Any, origin: Any, axes: Any
 ) -> ndarray:
-    """The least of a[i + j] - structure[j], or the greatest of a[i + j] + structure[j]."""
+    """Returns the minimum of a[i + j] - structure[j], or the maximum of a[i + j] + structure[j]."""
     real_only(a)
     name, out = target(a, output)
     found, origin = in_order(check_axes(axes, a.ndim), origin, a.ndim)
@@ -41,7 +41,7 @@ def _raised(
     if a.size == 0:
         return deliver(_core.empty(a.shape, name), out)
     offsets = [o for o, used in zip(window.offsets, mask.reshape(-1), strict=True) if used]
-    # As SciPy, in the input's dtype: integers wrap around, and heights are truncated to them.
+    # As in SciPy, computed in the input's dtype: integers wrap around, and heights are truncated to integers.
     dtype = "uint8" if a.dtype_name == "bool" else a.dtype_name
     padded = _padded(
         a if a.dtype_name == dtype else _core.cast(a, dtype), window.shape, window.origins, edge(mode), cval
@@ -63,22 +63,22 @@ def grey_erosion(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """The least value over a window around each element.
+    """Returns the minimum over a window around each element.
 
     Args:
-        input: real array of any shape.
-        size: extents of a flat box, one or per axis.
-        footprint: which elements of the window count, read on the host.
-        structure: heights that are subtracted (for dilations added), read on the host.
-        output: dtype of the result, or an array for it.
-        mode: what lies beyond the edges, as for `correlate1d`.
-        cval: the value there for "constant".
-        origin: shift of the window's centre, one or per axis.
-        axes: the axes of the window; None for all.
+        input: a real array of any shape.
+        size: the extents of a flat box, one for all axes or one for each.
+        footprint: the elements that belong to the window, read on the host.
+        structure: heights that are subtracted (for dilations, added), read on the host.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges, as for `correlate1d`.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+        axes: the axes that the window applies to; None for all.
 
     Raises:
         TypeError: for complex input.
-        ValueError: without `size`, `footprint` and `structure`, and for an origin outside of the window.
+        ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
         RuntimeError: for arguments of the wrong length or shape.
     """
     _check(size, footprint, structure)
@@ -91,20 +91,20 @@ def grey_dilation(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """The greatest value over a window, turned around, about each element; arguments as for `grey_erosion`."""
+    """Returns the maximum over a mirrored window around each element; arguments as for `grey_erosion`."""
     _check(size, footprint, structure)
     a = source(input)
-    given = structure if footprint is None else footprint
-    if given is None:
+    element = structure if footprint is None else footprint
+    if element is None:
         count = len(check_axes(axes, a.ndim))
         sizes, origins = per_axis(size, count), per_axis(origin, count)
         origins = [-o - (0 if n & 1 else 1) for o, n in zip(origins, sizes, strict=True)]
         return maximum_filter(a, size, None, output, mode, cval, origins, axes=axes)
-    turned, origins = reflected(host(given), origin)
+    mirrored, origins = reflected(host(element), origin)
     if structure is None:
-        return maximum_filter(a, size, turned, output, mode, cval, origins, axes=axes)
+        return maximum_filter(a, size, mirrored, output, mode, cval, origins, axes=axes)
     heights = reflected(host(structure), 0)[0]
-    used = None if footprint is None else turned
+    used = None if footprint is None else mirrored
     return _raised("maximum", a, used, heights, output, mode, cval, origins, axes)
 
 
@@ -112,7 +112,7 @@ def grey_opening(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """A grey erosion, then a dilation; arguments as for `grey_erosion`."""
+    """Applies a grayscale erosion, then a dilation; arguments as for `grey_erosion`."""
     eroded = grey_erosion(input, size, footprint, structure, None, mode, cval, origin, axes=axes)
     return grey_dilation(eroded, size, footprint, structure, output, mode, cval, origin, axes=axes)
 
@@ -121,7 +121,7 @@ def grey_closing(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """A grey dilation, then an erosion; arguments as for `grey_erosion`."""
+    """Applies a grayscale dilation, then an erosion; arguments as for `grey_erosion`."""
     dilated = grey_dilation(input, size, footprint, structure, None, mode, cval, origin, axes=axes)
     return grey_erosion(dilated, size, footprint, structure, output, mode, cval, origin, axes=axes)
 
@@ -130,7 +130,7 @@ def morphological_gradient(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Dilation minus erosion; arguments as for `grey_erosion`. An `output` must be an array, as in SciPy."""
+    """Returns dilation minus erosion; arguments as for `grey_erosion`. As in SciPy, `output` must be an array."""
     a = source(input)
     window = (size, footprint, structure)
     high = grey_dilation(a, *window, None, mode, cval, origin, axes=axes)
@@ -143,7 +143,7 @@ def morphological_laplace(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Dilation plus erosion minus twice the input; arguments as for `morphological_gradient`."""
+    """Returns dilation plus erosion minus twice the input; arguments as for `morphological_gradient`."""
     a = source(input)
     window = (size, footprint, structure)
     high = grey_dilation(a, *window, None, mode, cval, origin, axes=axes)
@@ -161,7 +161,7 @@ def white_tophat(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """The input minus its opening; arguments as for `grey_erosion`."""
+    """Returns the input minus its opening; arguments as for `grey_erosion`."""
     a = source(input)
     name, out = target(a, output)
     opened = grey_opening(a, size, footprint, structure, name, mode, cval, origin, axes=axes)
@@ -172,7 +172,7 @@ def black_tophat(
     input: ArrayLike, size: Any = None, footprint: Any = None, structure: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """The closing minus the input; arguments as for `grey_erosion`."""
+    """Returns the closing minus the input; arguments as for `grey_erosion`."""
     a = source(input)
     name, out = target(a, output)
     closed = grey_closing(a, size, footprint, structure, name, mode, cval, origin, axes=axes)

@@ -1,4 +1,4 @@
-"""Arrays at places between their elements: by splines of orders 0 to 5, with SciPy's modes."""
+"""Interpolation between elements by splines of orders 0 to 5, with SciPy's boundary modes."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ from cuprous.scipy.ndimage._support import (
 )
 
 _map = _core.map
-#: Elements added around an array before its coefficients are computed, for modes in which they do not repeat.
+#: The number of elements that are added around an array before its coefficients are computed, for non-periodic modes.
 _MARGIN = 12
-#: More elements than taps reach beyond an edge.
+#: An upper bound on the number of taps beyond an edge.
 _NEAR = 8
-#: Coordinates by input axis, broadcasting to the result; None where the result's axis is the input's.
-Places = list[ndarray | None]
+#: The coordinates along each input axis, broadcasting to the result; None if the result's axis is the input's own.
+Coordinates = list[ndarray | None]
 
 
 def _where(condition: Any, a: Any, b: Any) -> ndarray:
     return _map("where", condition, a, b)
 
 
-def _brought_inside(c: ndarray, n: int, mode: str) -> ndarray:
-    """Coordinates between the first and the last element, or near, by mode; "constant" and "grid-constant" stay."""
+def _map_inside(c: ndarray, n: int, mode: str) -> ndarray:
+    """Maps coordinates to the array's range, or near it, by mode; "constant" and "grid-constant" leave them
+    unchanged."""
     if mode in ("constant", "grid-constant"):
         return c
     if mode == "nearest" or n <= 1:
@@ -54,7 +55,8 @@ def _brought_inside(c: ndarray, n: int, mode: str) -> ndarray:
 
 
 def _mapped_inside(c: ndarray, n: int, mode: str) -> ndarray:
-    """ "mirror" (about the outer elements' centres) and "reflect" (about their outer faces)."""
+    """Maps coordinates for the modes "mirror" (about the edge elements' centers) and "reflect" (about their outer
+    faces)."""
     shift = 0.0 if mode == "mirror" else 1.0
     period = 2.0 * n - 2.0 if mode == "mirror" else 2.0 * n
     below = c + period * _map("floor", -c / period)
@@ -66,11 +68,11 @@ def _mapped_inside(c: ndarray, n: int, mode: str) -> ndarray:
 
 
 def _index_inside(i: ndarray, n: int, mode: str) -> ndarray:
-    """Indices of coefficients beyond the edges."""
+    """Maps coefficient indices that lie beyond the edges."""
     if n <= 1:
         return i * 0
     if n > _NEAR and mode not in ("grid-constant", "nearest"):
-        # Coordinates are inside already: one reflection is enough, and a division of 64 bits is dear on a GPU.
+        # The coordinates are already in range, so one reflection suffices; a 64-bit division would be slow on a GPU.
         if mode == "grid-wrap":
             return _where(i < 0, i + n, _where(i >= n, i - n, i))
         first, last = (-1, 2 * n - 1) if mode in ("reflect", "grid-mirror") else (0, 2 * n - 2)
@@ -87,36 +89,36 @@ def _index_inside(i: ndarray, n: int, mode: str) -> ndarray:
     return _map("minimum", i, 2 * n - 2 - i)
 
 
-#: How an array goes on beyond its edges where taps reach: what `_index_inside` says, as `_core.pad` names it.
+#: The `_core.pad` modes that extend coefficients beyond the edges as `_index_inside` does.
 _BEYOND = {"reflect": "reflect", "grid-mirror": "reflect", "grid-wrap": "wrap", "nearest": "nearest",
            "grid-constant": "constant"}  # fmt: skip
 
 
-def _inside(place: ndarray, n: int, mode: str, margin: int) -> tuple[ndarray, ndarray | None]:
-    """Coordinates among `n` elements, or near, and where they are outside for "constant"."""
-    c = place + float(margin) if margin else place
+def _inside(coordinate: ndarray, n: int, mode: str, margin: int) -> tuple[ndarray, ndarray | None]:
+    """Maps coordinates to the range of `n` elements, or near it, and returns where they were outside for "constant"."""
+    c = coordinate + float(margin) if margin else coordinate
     away = None
     if mode == "constant":
         away = _map("logical_or", c < 0.0, c > n - 1.0)
         c = _where(away, 0.0, c)
-    return _brought_inside(c, n, "reflect" if mode == "grid-mirror" else mode), away
+    return _map_inside(c, n, "reflect" if mode == "grid-mirror" else mode), away
 
 
 def _joined(a: ndarray | None, b: ndarray | None) -> ndarray | None:
     return b if a is None else a if b is None else _map("logical_or", a, b)
 
 
-def _evaluated(a: ndarray, places: Places, shape: tuple[int, ...], order: int, mode: str, cval: float, margin: int
+def _evaluated(a: ndarray, coords: Coordinates, shape: tuple[int, ...], order: int, mode: str, cval: float, margin: int
                ) -> ndarray:  # fmt: skip
-    """The spline with coefficients `a` at `places`, in float64."""
+    """Evaluates the spline with the coefficients `a` at `coords`, in float64."""
     outside: Any = None
     axes: list[list[tuple[ndarray, Any, Any]]] = []
-    for axis, place in enumerate(places):
+    for axis, coordinate in enumerate(coords):
         n, stride = a.shape[axis], a.element_strides[axis]
-        if place is None:
+        if coordinate is None:
             axes.append([(_own_axis(shape, axis, stride), None, None)])
             continue
-        c, away = _inside(place, n, mode, margin)
+        c, away = _inside(coordinate, n, mode, margin)
         outside = _joined(outside, away)
         middle = _map("floor", c if order & 1 else c + 0.5)
         start = _core.cast(middle, "int64") - order // 2
@@ -144,28 +146,28 @@ def _evaluated(a: ndarray, places: Places, shape: tuple[int, ...], order: int, m
 
 
 def _own_axis(shape: tuple[int, ...], axis: int, stride: int) -> ndarray:
-    """Indices where the result's axis is the input's."""
+    """Returns the indices along an axis that the result shares with the input."""
     return _core.iota(shape, [stride if i == axis else 0 for i in range(len(shape))], 0)
 
 
-def _wide(a: ndarray, places: Places, shape: tuple[int, ...], order: int, mode: str, cval: float, margin: int
+def _wide(a: ndarray, coords: Coordinates, shape: tuple[int, ...], order: int, mode: str, cval: float, margin: int
           ) -> ndarray:  # fmt: skip
-    """`_evaluated` for higher orders: around a copy with room for all taps their places differ by constants, so that
-    one kernel finds them all."""
-    # Enough for all taps to be outside at either end.
+    """Computes `_evaluated` for higher orders, on a copy padded for all taps. The offsets between taps are then
+    constant, so that a single kernel computes all of them."""
+    # Wide enough for all taps to be outside at either end.
     reach = order + 1
-    around = [0 if place is None else reach for place in places]
+    around = [0 if coordinate is None else reach for coordinate in coords]
     padded = _core.pad(_core.cast(a, "float64"), around, around, _BEYOND.get(mode, "mirror"), cval)
     outside: Any = None
     index: Any = None
     taps: list[list[tuple[int, Any]]] = []
-    for axis, place in enumerate(places):
+    for axis, coordinate in enumerate(coords):
         n, stride = a.shape[axis], padded.element_strides[axis]
-        if place is None:
+        if coordinate is None:
             first, factors = _own_axis(shape, axis, stride), None
         else:
-            # Coefficients, not coordinates, go on as the outermost for "nearest".
-            c, away = _inside(place, n, "grid-constant" if mode == "nearest" else mode, margin)
+            # For "nearest" the coefficients, not the coordinates, are extended by the edge's.
+            c, away = _inside(coordinate, n, "grid-constant" if mode == "nearest" else mode, margin)
             outside = _joined(outside, away)
             if mode in ("grid-constant", "nearest"):
                 c = _map("minimum", _map("maximum", c, float(order // 2 - reach)), float(n + order // 2))
@@ -191,7 +193,7 @@ def _wide(a: ndarray, places: Places, shape: tuple[int, ...], order: int, mode: 
 
 
 def _stored(values: ndarray, name: str) -> ndarray:
-    """float64 as SciPy stores it: rounded half away from zero and clipped for integers."""
+    """Converts float64 results as SciPy does: for integers, rounds half away from zero and clips."""
     if _dtypes.kind(name) not in "iu":
         return converted(values, name)
     rounded = _where(values > 0.0, values + 0.5, values - 0.5 if _dtypes.kind(name) == "i" else 0.0)
@@ -200,7 +202,7 @@ def _stored(values: ndarray, name: str) -> ndarray:
 
 
 def _transformed(
-    a: ndarray, places: Places, shape: tuple[int, ...], output: Output, order: int, mode: Any, cval: Any,
+    a: ndarray, coords: Coordinates, shape: tuple[int, ...], output: Output, order: int, mode: Any, cval: Any,
     prefilter: bool,
 ) -> ndarray:  # fmt: skip
     name, out = target(a, output, is_complex(a), shape)
@@ -215,14 +217,14 @@ def _transformed(
             return _core.empty(shape, dtype)
         margin = 0
         if prefilter and order > 1:
-            axes = tuple(i for i, place in enumerate(places) if place is not None)
+            axes = tuple(i for i, coordinate in enumerate(coords) if coordinate is not None)
             if mode in ("nearest", "grid-constant"):
                 margin = _MARGIN
                 around = [margin if i in axes else 0 for i in range(a.ndim)]
                 part = _core.pad(part, around, around, "nearest" if mode == "nearest" else "constant", constant)
             part = coefficients(part, order, axes, mode)
         evaluated = _wide if order > 1 else _evaluated
-        return _stored(evaluated(part, places, shape, order, mode, constant, margin), dtype)
+        return _stored(evaluated(part, coords, shape, order, mode, constant, margin), dtype)
 
     if not is_complex(a):
         return deliver(real(a, float(cval), name), out)
@@ -242,20 +244,20 @@ def map_coordinates(
     input: ArrayLike, coordinates: ArrayLike, output: Output = None, order: int = 3, mode: str = "constant",
     cval: Any = 0.0, prefilter: bool = True,
 ) -> ndarray:  # fmt: skip
-    """An array at given places.
+    """Interpolates an array at the given coordinates.
 
     Args:
-        input: array of any dtype.
-        coordinates: one row an axis of `input`, each with the shape of the result.
-        output: dtype of the result (the input's), or an array for it. Integers are rounded.
-        order: of the spline, from 0 (nearest) to 5.
-        mode: what lies beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect", "grid-mirror",
-            "wrap" or "grid-wrap".
-        cval: the value there for the first two.
-        prefilter: whether `input` holds values; otherwise it holds a spline's coefficients.
+        input: an array of any dtype.
+        coordinates: one row for each axis of `input`, each with the shape of the result.
+        output: the result's dtype (the input's by default), or an array for the result. Integers are rounded.
+        order: the spline's order, from 0 (nearest) to 5.
+        mode: the extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect",
+            "grid-mirror", "wrap" or "grid-wrap".
+        cval: the value beyond the edges for "constant" and "grid-constant".
+        prefilter: whether `input` holds values; if false, it holds spline coefficients.
 
     Raises:
-        RuntimeError: for another order or mode, and coordinates or an output of the wrong shape.
+        RuntimeError: for an unsupported order or mode, and coordinates or an output of the wrong shape.
         TypeError: for complex coordinates.
     """
     a, where = source(input), array(coordinates)
@@ -271,7 +273,7 @@ def map_coordinates(
 
 
 def _grid(shape: tuple[int, ...], axis: int) -> ndarray:
-    """The coordinate of each element along an axis, with extent one along the others."""
+    """Returns the coordinate of each element along an axis, with extent one along the others."""
     n = shape[axis]
     lined = [n if i == axis else 1 for i in range(len(shape))]
     return _core.cast(_core.iota(lined, [1 if i == axis else 0 for i in range(len(shape))], 0), "float64")
@@ -281,15 +283,14 @@ def affine_transform(
     input: ArrayLike, matrix: ArrayLike, offset: Any = 0.0, output_shape: Any = None, output: Output = None,
     order: int = 3, mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
 ) -> ndarray:  # fmt: skip
-    """Element o of the result is the input at `matrix @ o + offset`.
+    """Returns an array whose element `o` is the input at `matrix @ o + offset`.
 
     Args:
-        input: array of any dtype.
-        matrix: the matrix, its diagonal, or the homogeneous matrix (which has the offset in its last column); read on
-            the host.
-        offset: the offset, one or per axis.
-        output_shape: shape of the result; by default the output's or the input's.
-        output: other arguments as for `map_coordinates`.
+        input: an array of any dtype.
+        matrix: the matrix, its diagonal, or the homogeneous matrix (whose last column is the offset); read on the host.
+        offset: the offset, one for all axes or one for each.
+        output_shape: the shape of the result; by default the output's or the input's.
+        output: this and the remaining arguments are those of `map_coordinates`.
 
     Raises:
         RuntimeError: for a matrix of the wrong shape.
@@ -314,42 +315,43 @@ def affine_transform(
         raise RuntimeError("affine matrix has wrong number of columns")
     offsets = [float(o) for o in per_axis(host(offset).tolist(), a.ndim)]
     if m.ndim == 1:
-        places: Places = [
+        coords: Coordinates = [
             (_grid(shape, i) + o / s) * s for i, (s, o) in enumerate(zip(m.tolist(), offsets, strict=True))
         ]
     else:
-        places = [_combined(shape, row, o) for row, o in zip(m.tolist(), offsets, strict=True)]
-    return _transformed(a, places, shape, output, order, mode, cval, prefilter)
+        coords = [_combined(shape, row, o) for row, o in zip(m.tolist(), offsets, strict=True)]
+    return _transformed(a, coords, shape, output, order, mode, cval, prefilter)
 
 
 def _combined(shape: tuple[int, ...], row: list[float], offset: float, axes: tuple[int, ...] | None = None) -> ndarray:
-    place: Any = None
+    coordinate: Any = None
     for axis, factor in zip(axes or range(len(shape)), row, strict=True):
         term = _grid(shape, axis) * factor
-        place = term if place is None else place + term
-    return place + offset
+        coordinate = term if coordinate is None else coordinate + term
+    return coordinate + offset
 
 
 def shift(
     input: ArrayLike, shift: Any, output: Output = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
     prefilter: bool = True,
 ) -> ndarray:  # fmt: skip
-    """Moves an array by `shift` elements, one or per axis; other arguments as for `map_coordinates`."""
+    """Shifts an array by `shift` elements, one for all axes or one for each; other arguments as for
+    `map_coordinates`."""
     a = source(input)
     _check(a, order, a.ndim)
     steps = per_axis(host(shift).tolist(), a.ndim)
-    places: Places = [_grid(a.shape, i) + -float(s) for i, s in enumerate(steps)]
-    return _transformed(a, places, a.shape, output, order, mode, cval, prefilter)
+    coords: Coordinates = [_grid(a.shape, i) + -float(s) for i, s in enumerate(steps)]
+    return _transformed(a, coords, a.shape, output, order, mode, cval, prefilter)
 
 
 def zoom(
     input: ArrayLike, zoom: Any, output: Output = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
     prefilter: bool = True, *, grid_mode: bool = False,
 ) -> ndarray:  # fmt: skip
-    """Scales an array by `zoom`, one factor or per axis.
+    """Scales an array by the factor `zoom`, one for all axes or one for each.
 
     Args:
-        grid_mode: whether distances count from the outer faces of the outer elements instead of their centres.
+        grid_mode: whether distances are measured from the outer faces of the edge elements instead of their centers.
 
     Other arguments as for `map_coordinates`.
     """
@@ -367,15 +369,15 @@ def zoom(
             f"It is recommended to use mode = grid-{mode} instead of {mode} when grid_mode is True.", stacklevel=2
         )
     less = 0 if grid_mode else 1
-    places: Places = []
+    coords: Coordinates = []
     for i, (n, m) in enumerate(zip(a.shape, shape, strict=True)):
         scale = (n - less) / (m - less) if m != less else 1.0
-        places.append((_grid(shape, i) + 0.5) * scale - 0.5 if grid_mode else _grid(shape, i) * scale)
-    return _transformed(a, places, shape, output, order, mode, cval, prefilter)
+        coords.append((_grid(shape, i) + 0.5) * scale - 0.5 if grid_mode else _grid(shape, i) * scale)
+    return _transformed(a, coords, shape, output, order, mode, cval, prefilter)
 
 
 def _degrees(angle: float) -> tuple[float, float]:
-    """Cosine and sine, exact at multiples of 90."""
+    """Returns cosine and sine of an angle in degrees, exact at multiples of 90."""
     quarter = angle / 90.0
     if quarter == round(quarter):
         return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[int(quarter) % 4]
@@ -386,16 +388,16 @@ def rotate(
     input: ArrayLike, angle: float, axes: Any = (1, 0), reshape: bool = True, output: Output = None, order: int = 3,
     mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
 ) -> ndarray:  # fmt: skip
-    """Turns an array by `angle` degrees in the plane of two axes.
+    """Rotates an array by `angle` degrees in the plane of two axes.
 
     Args:
-        axes: the two axes.
-        reshape: whether the result is as large as what the turned array covers.
+        axes: the two axes of the plane.
+        reshape: whether to enlarge the result to contain the whole rotated array.
 
     Other arguments as for `map_coordinates`.
 
     Raises:
-        ValueError: for less than two axes or wrong ones.
+        ValueError: for arrays with fewer than two axes, and invalid planes.
     """
     a = source(input)
     if a.ndim < 2:
@@ -420,8 +422,8 @@ def rotate(
     shape = list(a.shape)
     for axis, n in zip(plane, extents, strict=True):
         shape[axis] = n
-    places: Places = [None] * a.ndim
+    coords: Coordinates = [None] * a.ndim
     for axis, row, n in zip(plane, rows, (ny, nx), strict=True):
         offset = (n - 1) / 2 - (row[0] * centre[0] + row[1] * centre[1])
-        places[axis] = _combined(tuple(shape), list(row), offset, (plane[0], plane[1]))
-    return _transformed(a, places, tuple(shape), output, order, mode, cval, prefilter)
+        coords[axis] = _combined(tuple(shape), list(row), offset, (plane[0], plane[1]))
+    return _transformed(a, coords, tuple(shape), output, order, mode, cval, prefilter)

@@ -1,4 +1,4 @@
-"""Connected components: numbering them, and the boxes around numbered elements."""
+"""Labeling of connected components, and bounding boxes of labels."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from cuprous.scipy.ndimage._support import ArrayLike, ndarray, real_only, source
 
 
 def _roots(inside: ndarray, structure: Any) -> ndarray:
-    """For each element the first element (in C order) of its component, as a flat index; its own outside of all."""
+    """Returns, for each element, the flat index of the first element (in C order) of its component; its own if not
+    inside."""
     import itertools
 
     shape, ndim = inside.shape, inside.ndim
-    # Of two neighbours the later one has the bit, so half of the structure is enough; that of the element before comes
-    # first, where it is one. An axis of one element has no neighbours.
+    # Neighborhood is symmetric: only the later element of each pair stores the edge, so half of the structure suffices.
+    # The direct predecessor comes first. Axes with one element have no neighbors.
     offsets = [
         o
         for o in itertools.product(range(3), repeat=ndim)
@@ -48,21 +49,21 @@ def _strides(shape: tuple[int, ...]) -> list[int]:
 
 
 def label(input: ArrayLike, structure: ArrayLike = None, output: Any = None) -> Any:
-    """Numbers the connected components of what is not zero, in the order of their first elements.
+    """Labels the connected components of nonzero elements, in the order of their first elements.
 
     Args:
-        input: real array of any shape.
-        structure: which of the 3 x … x 3 elements around an element are its neighbours, read on the host; by default
-            those that share a face.
-        output: dtype of the result (int32 by default), or an array for it.
+        input: a real array of any shape.
+        structure: the neighbors among the 3 x … x 3 elements around an element, read on the host; by default those that
+            share a face.
+        output: the result's dtype (int32 by default), or an array for the result.
 
     Returns:
-        The numbers, 0 where `input` is, and how many components there are; only the count for an `output` array.
+        The labels, 0 where `input` is 0, and the number of components; only the number if `output` is an array.
 
     Raises:
         TypeError: for complex input.
         ValueError: for a structure that is not 3 x … x 3 or not symmetric, and an `output` of the wrong shape.
-        RuntimeError: for a structure of another rank, and for a dtype that cannot hold the numbers.
+        RuntimeError: for a structure of another rank, and for a dtype that cannot hold the labels.
     """
     a = source(input)
     real_only(a)
@@ -98,11 +99,12 @@ def label(input: ArrayLike, structure: ArrayLike = None, output: Any = None) -> 
 
 
 def find_objects(input: ArrayLike, max_label: int = 0) -> list[Any]:
-    """The boxes around the elements numbered 1, 2, …: a tuple of slices each, None where there are no such elements.
+    """Returns the bounding boxes of the labels 1, 2, …, each as a tuple of slices, or None for labels that do not
+    occur.
 
     Args:
-        input: array of integers.
-        max_label: the last number that counts; 0 for the greatest there is.
+        input: an array of integers.
+        max_label: the last label to consider; 0 considers all.
 
     Raises:
         RuntimeError: for floating-point input, with a `max_label`.
@@ -123,10 +125,10 @@ def find_objects(input: ArrayLike, max_label: int = 0) -> list[Any]:
     slot = _core.map("where", valid, number, 0)
     boxes = _core.empty([a.ndim, 2, max_label + 1], "int64")
     for axis, n in enumerate(a.shape):
-        place = _core.iota(a.shape, [1 if i == axis else 0 for i in range(a.ndim)], 0)
+        coordinate = _core.iota(a.shape, [1 if i == axis else 0 for i in range(a.ndim)], 0)
         for row, (worst, op) in enumerate(((n, "minimum"), (-1, "maximum"))):
             line = _core.full([max_label + 1], worst, "int64")
-            _core.scatter(line, slot, place, op)
+            _core.scatter(line, slot, coordinate, op)
             boxes[axis, row] = line
     host_boxes = _core.to_numpy(boxes)
     found: list[Any] = []

@@ -1,4 +1,4 @@
-"""Linear filters: correlation and convolution, along one axis and along all, and moving averages."""
+"""Linear filters: correlation and convolution along one or all axes, and moving averages."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import normalize_axis
+from cuprous._common.convert import convert
 from cuprous.scipy.ndimage._support import (
     ArrayLike,
     Mode,
@@ -29,29 +30,29 @@ from cuprous.scipy.ndimage._support import (
     target,
 )
 
-#: Gives the weights, as many axes as the input has, in a dtype and on a device.
+#: A function that returns the weights, with as many axes as the input, in a dtype and on a device.
 Weights = Callable[[str, str], ndarray]
 
 
 @lru_cache(maxsize=256)
 def _line(values: tuple[float, ...], axis: int, ndim: int, dtype: str, device: str) -> ndarray:
-    """Weights along one axis on a device: kept, so that a loop of filters does not copy them each time."""
+    """Returns weights along one axis on a device. Cached, so that a loop of filters copies them only once."""
     import numpy as np
 
     return _core.from_numpy(np.array(values, dtype=dtype).reshape(line_shape(len(values), axis, ndim)), device)
 
 
 def line(values: tuple[float, ...], axis: int, ndim: int) -> Weights:
-    """Weights along one axis, from Python floats."""
+    """Returns weights along one axis, from Python floats."""
     return lambda dtype, device: _line(values, axis, ndim, dtype, device)
 
 
-def _given(weights: ndarray) -> Weights:
+def _from_array(weights: ndarray) -> Weights:
     return lambda dtype, device: weights if weights.dtype_name == dtype else _core.cast(weights, dtype)
 
 
 def correlated(a: ndarray, weights: Weights, mode: str, cval: Any, origin: list[int], name: str) -> ndarray:
-    """A new array of dtype `name`: sum_j weights[j] * a[i + j - origin], for real weights."""
+    """Returns a new array of dtype `name`: sum_j weights[j] * a[i + j - origin], for real weights."""
     if a.size == 0:
         return _core.empty(a.shape, name)
     if is_complex(a):
@@ -70,12 +71,12 @@ def correlated(a: ndarray, weights: Weights, mode: str, cval: Any, origin: list[
 def _any_weights(
     a: ndarray, weights: ndarray, shape: list[int], conjugate: bool, mode: str, cval: Any, origin: list[int], name: str
 ) -> ndarray:  # fmt: skip
-    """As `correlated`, for weights that may be complex: (a + bi)(u + vi) by four real correlations."""
+    """Computes `correlated` for weights that may be complex: (a + bi)(u + vi) by four real correlations."""
     weights = weights.reshape(shape)
     if not is_complex(weights):
-        return correlated(a, _given(weights), mode, cval, origin, name)
+        return correlated(a, _from_array(weights), mode, cval, origin, name)
     part = _dtypes.component(name)
-    u, v = _given(_core.map("real", weights)), _given(_core.map("imag", weights))
+    u, v = _from_array(_core.map("real", weights)), _from_array(_core.map("imag", weights))
     if isinstance(cval, complex) and not is_complex(a):
         raise ValueError("Cannot provide a complex-valued cval when the input is real.")
     sign = -1.0 if conjugate else 1.0
@@ -90,8 +91,6 @@ def _any_weights(
 
 
 def _weights_array(weights: ArrayLike) -> ndarray:
-    from cuprous._common.convert import convert
-
     return convert(weights)
 
 
@@ -138,17 +137,17 @@ def correlate1d(
     """Correlates the lines along one axis with a vector of weights.
 
     Args:
-        input: array of any dtype and shape.
-        weights: vector of real or complex numbers.
+        input: an array of any dtype and shape.
+        weights: a vector of real or complex numbers.
         axis: the axis.
-        output: dtype of the result, or an array for it.
-        mode: what lies beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" and their "grid-" aliases.
-        cval: the value there for "constant".
-        origin: shift of the window's centre.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center.
 
     Raises:
-        RuntimeError: for weights that are no vector, an unknown mode, or an output of the wrong shape.
-        ValueError: for an origin outside of the window.
+        RuntimeError: for weights that are not a vector, an unknown mode, or an output of the wrong shape.
+        ValueError: for an origin outside the window.
     """
     return _line_filter(input, weights, axis, output, mode, cval, origin, False)
 
@@ -157,7 +156,7 @@ def convolve1d(
     input: ArrayLike, weights: ArrayLike, axis: int = -1, output: Output = None, mode: str = "reflect",
     cval: Any = 0.0, origin: int = 0,
 ) -> ndarray:  # fmt: skip
-    """Convolves the lines along one axis with a vector of weights: `correlate1d` with the weights reversed."""
+    """Convolves the lines along one axis with a vector of weights: `correlate1d` with reversed weights."""
     return _line_filter(input, weights, axis, output, mode, cval, origin, True)
 
 
@@ -185,20 +184,20 @@ def correlate(
     input: ArrayLike, weights: ArrayLike, output: Output = None, mode: str = "reflect", cval: Any = 0.0,
     origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Correlates an array with weights: sum over j of conj(weights[j]) * input[i + j - centre].
+    """Correlates an array with weights: sum over j of conj(weights[j]) * input[i + j - center].
 
     Args:
-        input: array of any dtype and shape.
-        weights: as many axes as `input`, or as `axes` names; real or complex.
-        output: dtype of the result, or an array for it.
+        input: an array of any dtype and shape.
+        weights: real or complex, with as many axes as `input`, or as `axes` if given.
+        output: the result's dtype, or an array for the result.
         mode: one of the modes of `correlate1d`, for all axes.
         cval: the value beyond the edges for "constant".
-        origin: shift of the window's centre, one or per axis.
+        origin: the shift of the window's center, one for all axes or one for each.
         axes: the axes to filter along; None for all.
 
     Raises:
         RuntimeError: for weights of the wrong rank, an unknown mode, or an output of the wrong shape.
-        ValueError: for an origin outside of the window, or wrong axes.
+        ValueError: for an origin outside the window, or invalid axes.
     """
     return _filter(input, weights, output, mode, cval, origin, axes, False)
 
@@ -212,8 +211,8 @@ def convolve(
 
 
 def averaged(a: ndarray, size: int, axis: int, mode: Mode, cval: Any, origin: int, name: str) -> ndarray:
-    """The mean over `size` elements along `axis`. Integers are summed exactly before the division, so that a constant
-    stays what it is."""
+    """Returns the mean over `size` elements along `axis`. Integers are summed exactly before the division, so that
+    constant input stays constant."""
     if size < 1:
         raise RuntimeError("incorrect filter size")
     if not 0 <= size // 2 + origin < size:
@@ -229,7 +228,7 @@ def uniform_filter1d(
     input: ArrayLike, size: int, axis: int = -1, output: Output = None, mode: str = "reflect", cval: Any = 0.0,
     origin: int = 0,
 ) -> ndarray:  # fmt: skip
-    """Means over windows of `size` elements along one axis; arguments as for `correlate1d`."""
+    """Returns means over windows of `size` elements along one axis; arguments as for `correlate1d`."""
     a = source(input)
     axis = normalize_axis(axis, a.ndim)
     name, out = target(a, output, is_complex(a))
@@ -240,7 +239,7 @@ def uniform_filter(
     input: ArrayLike, size: Any = 3, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0,
     *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Means over boxes, axis by axis; `size`, `mode` and `origin` may be sequences, one entry per axis."""
+    """Returns means over boxes, axis by axis; `size`, `mode` and `origin` may be sequences, one entry per axis."""
     a = source(input)
     name, out = target(a, output, is_complex(a))
     found = check_axes(axes, a.ndim)

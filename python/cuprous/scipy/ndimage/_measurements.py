@@ -1,8 +1,8 @@
-"""Numbers about labelled regions, without a look at the labels on the host.
+"""Statistics of labeled regions, computed without reading the labels on the host.
 
-The labels asked for are sorted, and each element finds its place among them by bisection; elements of no such label
-count in a place of their own at the end. Sums are scattered to the places; extremes and medians come from one sort of
-all elements by place and value.
+The requested labels are sorted and numbered; each element finds its label's number (its slot) by binary search.
+Elements with other labels get an extra slot at the end. Sums are scattered to the slots; extremes and medians come from
+one sort of all elements by slot and value.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from cuprous.scipy.ndimage._support import ArrayLike, ndarray, source
 
 
 class _Groups:
-    """Elements by label.
+    """Elements grouped by label.
 
     Attributes:
         a: the input, broadcast with the labels.
-        place: of each element, the place of its label; `count` for none.
-        index: the places of the labels asked for (of equal ones, the first), in the order asked for.
-        count: how many places there are.
+        slot: the slot of each element's label; `count` if its label was not requested.
+        index: the slots of the requested labels (the first among equal labels), in the requested order.
+        count: the number of slots.
         single: whether results are 0-d.
         shape: the shape of results.
 
@@ -41,14 +41,14 @@ class _Groups:
         self.single = index is None or is_scalar(index) or getattr(index, "ndim", 1) == 0
         self.shape: tuple[int, ...] = ()
         if labels is None:
-            self.a, self.place = a, _core.full(a.shape, 0, "int64")
+            self.a, self.slot = a, _core.full(a.shape, 0, "int64")
             self.index, self.count = _core.full([1], 0, "int64"), 1
             return
         marks = array(labels)
         shape = broadcast_shapes(a.shape, marks.shape)
         self.a, marks = _core.broadcast_to(a, shape), _core.broadcast_to(marks, shape)
         if index is None:
-            self.place = _core.map("where", marks > 0, _core.full((), 0, "int64"), 1)
+            self.slot = _core.map("where", marks > 0, _core.full((), 0, "int64"), 1)
             self.index, self.count = _core.full([1], 0, "int64"), 1
             return
         wanted = _core.full([1], index, "int64") if isinstance(index, int) else array(index)
@@ -59,44 +59,44 @@ class _Groups:
         self.count = wanted.size
         self.index = _core.searchsorted(known, _core.cast(wanted, name), False)
         if self.count == 0:
-            self.place = _core.full(shape, 0, "int64")
+            self.slot = _core.full(shape, 0, "int64")
             return
         marks = _core.cast(marks, name)
-        place = _core.searchsorted(known, marks.reshape([marks.size]), False).reshape(shape)
-        near = _core.gather(known, _core.map("minimum", place, self.count - 1))
-        self.place = _core.map("where", near == marks, place, self.count)
+        slot = _core.searchsorted(known, marks.reshape([marks.size]), False).reshape(shape)
+        near = _core.gather(known, _core.map("minimum", slot, self.count - 1))
+        self.slot = _core.map("where", near == marks, slot, self.count)
 
     def answer(self, table: ndarray) -> ndarray:
-        """Values by place (`count` of them or more) as values by label, in the order and shape asked for."""
+        """Reorders values by slot (at least `count` of them) to values by label, in the requested order and shape."""
         if self.count == 0:
             return _core.empty(self.shape, table.dtype_name)
         return _core.gather(table, self.index).reshape(self.shape)
 
     def sums(self, values: Any) -> ndarray:
-        """Sums by place, of values that have the input's shape or are a scalar."""
+        """Returns the sums over each slot of `values`, which have the input's shape or are a scalar."""
         name = values.dtype_name if isinstance(values, ndarray) else "int64"
         name = _dtypes.accumulator(name)
         if self.count == 1:
-            values = _core.map("where", self.place == 0, values, _core.full((), 0, name))
+            values = _core.map("where", self.slot == 0, values, _core.full((), 0, name))
             return _core.reduce("sum", _core.cast(values, name), None).reshape([1])
         table = _core.full([self.count + 1], 0, name)
         values = _core.cast(values, name) if isinstance(values, ndarray) else _core.full((), values, name)
-        _core.scatter(table, self.place, _core.broadcast_to(values, self.place.shape), "add")
+        _core.scatter(table, self.slot, _core.broadcast_to(values, self.slot.shape), "add")
         return table
 
     def sort(self) -> tuple[ndarray, ndarray, ndarray, ndarray]:
-        """Flat indices of the elements by place and value; the first and last entry of each place asked for in that
-        order, and whether it has any."""
-        places = self.place.reshape([self.place.size])
-        order = cp.lexsort((self.a.reshape([self.a.size]), places))
-        ordered = _core.gather(places.copy(), order)
+        """Sorts the elements by slot and value. Returns their flat indices, the first and last entry of each requested
+        slot, and whether it has any."""
+        slots = self.slot.reshape([self.slot.size])
+        order = cp.lexsort((self.a.reshape([self.a.size]), slots))
+        ordered = _core.gather(slots.copy(), order)
         first = _core.searchsorted(ordered, self.index, False)
         last = _core.searchsorted(ordered, self.index, True) - 1
         return order, first, last, last >= first
 
-    def picked(self, values: ndarray, place: ndarray, there: ndarray) -> ndarray:
-        """Flat `values` at `place`; 0 for labels that no element has, as in SciPy."""
-        result = _core.gather(values, _core.map("where", there, place, 0))
+    def picked(self, values: ndarray, position: ndarray, there: ndarray) -> ndarray:
+        """Returns the flat `values` at `position`; 0 for labels that no element has, as in SciPy."""
+        result = _core.gather(values, _core.map("where", there, position, 0))
         return _core.map("where", there, result, _core.full((), 0, values.dtype_name)).reshape(self.shape)
 
 
@@ -105,7 +105,7 @@ def _flat(a: ndarray) -> ndarray:
 
 
 def _summable(input: ArrayLike, index: Any) -> ndarray:
-    """The input as SciPy sums it: for several labels in float64 (`bincount`)."""
+    """Converts the input to the dtype in which SciPy sums it: float64 for several labels (`bincount`)."""
     a = source(input)
     several = not (index is None or is_scalar(index))
     if several and _dtypes.kind(a.dtype_name) == "c":
@@ -116,15 +116,15 @@ def _summable(input: ArrayLike, index: Any) -> ndarray:
 
 
 def sum_labels(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
-    """The sum over each region.
+    """Returns the sum over each region.
 
     Args:
-        input: array.
-        labels: array of labels that broadcasts with `input`; None for one region.
-        index: label or labels of the regions; None for all elements whose label is positive.
+        input: an array.
+        labels: an array of labels that broadcasts with `input`; None for a single region.
+        index: the label or labels of the regions; None for all elements whose label is positive.
 
     Returns:
-        0-d for one region, otherwise float64 of `index`'s shape; 0 for labels that do not occur.
+        A 0-d array for one region, otherwise float64 of `index`'s shape; 0 for labels that do not occur.
     """
     a = _summable(input, index)
     groups = _Groups(a, labels, index)
@@ -132,24 +132,24 @@ def sum_labels(input: ArrayLike, labels: ArrayLike = None, index: Any = None) ->
 
 
 def sum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
-    """The sum over each region: another name of `sum_labels`."""
+    """Returns the sum over each region; a synonym of `sum_labels`."""
     return sum_labels(input, labels, index)
 
 
 def mean(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
-    """The mean over each region, NaN where it is empty; arguments as for `sum_labels`."""
+    """Returns the mean over each region, NaN if it is empty; arguments as for `sum_labels`."""
     groups = _Groups(_summable(input, index), labels, index)
     return groups.answer(groups.sums(groups.a)) / _core.cast(groups.answer(groups.sums(1)), "float64")
 
 
 def variance(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
-    """The variance (divided by the number of elements) of each region; arguments as for `sum_labels`."""
+    """Returns the variance (divided by the number of elements) of each region; arguments as for `sum_labels`."""
     groups = _Groups(_summable(input, index), labels, index)
     if groups.count == 0:
         return _core.empty(groups.shape, "float64")
     counts = _core.cast(groups.sums(1), "float64")
     means = groups.sums(groups.a) / counts
-    centred = groups.a - _core.gather(means, _core.map("minimum", groups.place, means.size - 1))
+    centred = groups.a - _core.gather(means, _core.map("minimum", groups.slot, means.size - 1))
     squares = _core.map("real", centred * _core.map("conjugate", centred)) if _complex(centred) else centred * centred
     total = groups.answer(groups.sums(squares))
     return total / groups.answer(counts)
@@ -160,15 +160,15 @@ def _complex(a: ndarray) -> bool:
 
 
 def standard_deviation(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
-    """The standard deviation of each region; arguments as for `sum_labels`."""
+    """Returns the standard deviation of each region; arguments as for `sum_labels`."""
     return _core.map("sqrt", variance(input, labels, index))
 
 
 def _single_extreme(op: str, groups: _Groups) -> ndarray:
-    """One region's extreme, NaN if there is one among its elements."""
+    """Returns the extreme of a single region, NaN if any of its elements is NaN."""
     name = groups.a.dtype_name
     worst = _dtypes.highest(name) if op == "min" else _dtypes.lowest(name)
-    return _core.reduce(op, _core.map("where", groups.place == 0, groups.a, _core.full((), worst, name)), None)
+    return _core.reduce(op, _core.map("where", groups.slot == 0, groups.a, _core.full((), worst, name)), None)
 
 
 def _extreme(op: str, input: ArrayLike, labels: ArrayLike, index: Any) -> ndarray:
@@ -176,30 +176,30 @@ def _extreme(op: str, input: ArrayLike, labels: ArrayLike, index: Any) -> ndarra
     if groups.single:
         return _single_extreme(op, groups)
     order, first, last, there = groups.sort()
-    place = _core.gather(order, _core.map("where", there, first if op == "min" else last, 0))
-    return groups.picked(_flat(groups.a), place, there)
+    position = _core.gather(order, _core.map("where", there, first if op == "min" else last, 0))
+    return groups.picked(_flat(groups.a), position, there)
 
 
 def minimum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
-    """The least value of each region; arguments as for `sum_labels`. 0 for labels of `index` that do not occur; the
-    greatest value of the dtype for a single such label."""
+    """Returns the minimum of each region; arguments as for `sum_labels`. Labels of `index` that do not occur give 0, a
+    single such label the greatest value of the dtype."""
     return _extreme("min", input, labels, index)
 
 
 def maximum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
-    """The greatest value of each region; arguments as for `minimum`."""
+    """Returns the maximum of each region; arguments as for `minimum`."""
     return _extreme("max", input, labels, index)
 
 
 def median(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
-    """The median of each region; arguments as for `sum_labels`. 0 for labels that do not occur."""
+    """Returns the median of each region; arguments as for `sum_labels`. 0 for labels that do not occur."""
     groups = _Groups(input, labels, index)
     if groups.a.size == 0:
         return cp.mean(groups.a)  # NaN
     order, first, last, there = groups.sort()
     values = _core.gather(_flat(groups.a), order)
     step = (last - first) // 2
-    low, high = (groups.picked(values, place, there) for place in (first + step, last - step))
+    low, high = (groups.picked(values, position, there) for position in (first + step, last - step))
     wide = low.dtype_name if _dtypes.kind(low.dtype_name) in "fc" else "float64"
     middle = (_core.cast(low, wide) + _core.cast(high, wide)) / 2.0
     if groups.single:
@@ -208,11 +208,11 @@ def median(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> nda
     return middle
 
 
-def _positions(groups: _Groups, places: ndarray) -> Any:
-    """Flat indices as tuples of Python's ints: one, or a list."""
+def _positions(groups: _Groups, positions: ndarray) -> Any:
+    """Returns flat indices as tuples of Python integers: one tuple, or a list of them."""
     import numpy as np
 
-    flat = _core.to_numpy(places)
+    flat = _core.to_numpy(positions)
     if groups.a.ndim == 0:
         return () if groups.single else [()] * flat.size
     columns = [c.tolist() for c in np.unravel_index(np.atleast_1d(flat).reshape(-1), groups.a.shape)]
@@ -222,10 +222,10 @@ def _positions(groups: _Groups, places: ndarray) -> Any:
 
 def _extreme_places(groups: _Groups) -> tuple[ndarray, ndarray]:
     order, first, last, there = groups.sort()
-    if groups.single:  # of equal ones the first; a NaN is both the least and the greatest
-        flat, places = _flat(groups.a), groups.place.reshape([groups.a.size])
+    if groups.single:  # the first among equals; NaN counts as both minimum and maximum
+        flat, slots = _flat(groups.a), groups.slot.reshape([groups.a.size])
         least, greatest = (
-            _core.reduce("argmax", _core.map("logical_and", places == 0, flat == _core.gather(flat, order)[end]), None)
+            _core.reduce("argmax", _core.map("logical_and", slots == 0, flat == _core.gather(flat, order)[end]), None)
             for end in (first, last)
         )
         return least, greatest
@@ -233,20 +233,20 @@ def _extreme_places(groups: _Groups) -> tuple[ndarray, ndarray]:
 
 
 def minimum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
-    """Where the least value of each region is, as a tuple of ints on the host, or a list of such; arguments as for
-    `sum_labels`."""
+    """Returns the position of each region's minimum, as a tuple of integers on the host, or a list of tuples; arguments
+    as for `sum_labels`."""
     groups = _Groups(input, labels, index, True)
     return _positions(groups, _extreme_places(groups)[0])
 
 
 def maximum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
-    """Where the greatest value of each region is, as for `minimum_position`; of several equal ones the last."""
+    """Returns the position of each region's maximum, as `minimum_position` does; the last among equal values."""
     groups = _Groups(input, labels, index, True)
     return _positions(groups, _extreme_places(groups)[1])
 
 
 def extrema(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> tuple[ndarray, ndarray, Any, Any]:
-    """Minima, maxima, and where they are; arguments and results as of `minimum` and `minimum_position`."""
+    """Returns minima, maxima and their positions; arguments and results as of `minimum` and `minimum_position`."""
     groups = _Groups(input, labels, index, True)
     least, greatest = _extreme_places(groups)
     return (
@@ -256,13 +256,13 @@ def extrema(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> tu
 
 
 def center_of_mass(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
-    """The mean place of each region, weighted by the input: a tuple of 0-d arrays, or a list of such."""
+    """Returns the center of mass of each region, weighted by the input: a tuple of 0-d arrays, or a list of tuples."""
     a = source(input)
     total = sum_labels(a, labels, index)
     axes = []
     for axis in range(a.ndim):
-        place = _core.cast(_core.iota(a.shape, [1 if i == axis else 0 for i in range(a.ndim)], 0), "float64")
-        axes.append(sum_labels(a * place, labels, index) / total)
+        coordinate = _core.cast(_core.iota(a.shape, [1 if i == axis else 0 for i in range(a.ndim)], 0), "float64")
+        axes.append(sum_labels(a * coordinate, labels, index) / total)
     if total.ndim == 0:
         return tuple(axes)
     flat = [column.reshape([total.size]) for column in axes]
@@ -270,7 +270,7 @@ def center_of_mass(input: ArrayLike, labels: ArrayLike = None, index: Any = None
 
 
 def histogram(input: ArrayLike, min: float, max: float, bins: int, labels: ArrayLike = None, index: Any = None) -> Any:
-    """Counts of `bins` equal bins from `min` to `max` of each region, as `numpy.histogram` counts.
+    """Returns histograms of each region with `bins` equal bins from `min` to `max`, counted like `numpy.histogram`.
 
     Arguments as for `sum_labels`. For several labels the counts are rows of one array (SciPy: an array of arrays); a
     label that does not occur has zeros (SciPy: None).
@@ -286,8 +286,8 @@ def histogram(input: ArrayLike, min: float, max: float, bins: int, labels: Array
     found = _core.searchsorted(edges, values, True) - 1
     found = _core.map("where", values == edges[bins], bins - 1, found)
     inside = _core.map("logical_and", values >= edges[0], values <= edges[bins])
-    places = groups.place.reshape([groups.a.size])
-    slot = _core.map("where", inside, places * bins + found, groups.count * bins)
+    slots = groups.slot.reshape([groups.a.size])
+    slot = _core.map("where", inside, slots * bins + found, groups.count * bins)
     table = _core.full([(groups.count + 1) * bins + 1], 0, "int64")
     _core.scatter(table, slot, 1, "add")
     rows = table[: groups.count * bins].reshape([groups.count, bins])
@@ -298,16 +298,16 @@ def labeled_comprehension(
     input: ArrayLike, labels: ArrayLike, index: Any, func: Callable[..., Any], out_dtype: Any, default: Any,
     pass_positions: bool = False,
 ) -> Any:  # fmt: skip
-    """`func` of the elements of each region, one call a region.
+    """Applies `func` to the elements of each region, in one call per region.
 
     Args:
-        input: array.
+        input: an array.
         labels: as for `sum_labels`.
-        index: label or labels; None for all elements whose label is positive.
-        func: takes a 1-d array (and the flat indices of its elements), returns a scalar.
-        out_dtype: dtype of the result.
-        default: the result of regions without elements.
-        pass_positions: whether `func` takes the flat indices.
+        index: the label or labels; None for all elements whose label is positive.
+        func: a function of a 1-d array (and the flat indices of its elements) that returns a scalar.
+        out_dtype: the result's dtype.
+        default: the result for regions without elements.
+        pass_positions: whether `func` receives the flat indices.
 
     Raises:
         ValueError: for `index` without `labels`.
@@ -319,11 +319,11 @@ def labeled_comprehension(
     if marks is not None:
         shape = broadcast_shapes(a.shape, marks.shape)
         a, marks = _core.broadcast_to(a, shape), _core.broadcast_to(marks, shape)
-    places = _core.iota([a.size], [1], 0)
+    positions = _core.iota([a.size], [1], 0)
     flat = a.reshape([a.size])
 
     def call(mask: ndarray | None) -> Any:
-        chosen = (flat, places) if mask is None else (flat[mask], places[mask])
+        chosen = (flat, positions) if mask is None else (flat[mask], positions[mask])
         if mask is not None and index is not None and chosen[0].size == 0:
             return default
         return func(*chosen) if pass_positions else func(chosen[0])
@@ -342,10 +342,10 @@ def labeled_comprehension(
 
 
 def value_indices(arr: ArrayLike, *, ignore_value: Any = None) -> dict[Any, tuple[ndarray, ...]]:
-    """Of each value of an integer array, as a NumPy scalar, the indices where it stands, one array an axis.
+    """Returns, for each value of an integer array (as a NumPy scalar), its indices, one array for each axis.
 
     Raises:
-        ValueError: for arrays that are not of integers.
+        ValueError: for arrays that do not hold integers.
     """
     a = source(arr)
     if _dtypes.kind(a.dtype_name) not in "iu":

@@ -1,4 +1,4 @@
-"""Selection by comparison networks: the k-th of n values by minima and maxima alone, which fuse into one kernel."""
+"""Selection networks: the k-th of n values by minima and maxima alone, which fuse into one kernel."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from cuprous import _core
 
 ndarray = _core.ndarray
 
-#: (lane of the minimum, lane of the maximum, whether the minimum is needed, whether the maximum is).
+#: (wire of the minimum, wire of the maximum, whether the minimum is needed, whether the maximum is needed).
 Comparator = tuple[int, int, bool, bool]
 
 
 def _sorting_network(n: int) -> Iterator[tuple[int, int]]:
-    """Batcher's odd-even mergesort for any n (Knuth, TAOCP vol. 3, algorithm 5.2.2M)."""
+    """Yields the comparators of Batcher's odd-even mergesort for any n (Knuth, TAOCP vol. 3, algorithm 5.2.2M)."""
     top = 1 << max((n - 1).bit_length() - 1, 0)
     p = top
     while p > 0:
@@ -29,8 +29,8 @@ def _sorting_network(n: int) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=64)
 def selection_network(n: int, ranks: tuple[int, ...]) -> tuple[Comparator, ...]:
-    """The comparators that put the values of these ranks in their lanes: a sorting network without what they do not
-    depend on (going backwards, a comparator stays if one of its lanes is needed later)."""
+    """Returns the comparators that place the values of these ranks on their wires: a sorting network reduced to what
+    they depend on (a backward pass keeps a comparator if one of its wires is needed later)."""
     needed = set(ranks)
     kept: list[Comparator] = []
     for low, high in reversed(list(_sorting_network(n))):
@@ -42,12 +42,12 @@ def selection_network(n: int, ranks: tuple[int, ...]) -> tuple[Comparator, ...]:
 
 
 def select(values: Sequence[ndarray], rank: int) -> ndarray:
-    """Elementwise, the value of that rank (0 is the least) among arrays of one shape."""
-    lanes = list(values)
-    for low, high, use_low, use_high in selection_network(len(lanes), (rank,)):
-        a, b = lanes[low], lanes[high]
+    """Returns, elementwise, the value of that rank (0 is the least) among arrays of one shape."""
+    wires = list(values)
+    for low, high, use_low, use_high in selection_network(len(wires), (rank,)):
+        a, b = wires[low], wires[high]
         if use_low:
-            lanes[low] = _core.map("minimum", a, b)
+            wires[low] = _core.map("minimum", a, b)
         if use_high:
-            lanes[high] = _core.map("maximum", a, b)
-    return lanes[rank]
+            wires[high] = _core.map("maximum", a, b)
+    return wires[rank]

@@ -1,8 +1,8 @@
-"""Order filters: minima, maxima, medians, percentiles and ranks over windows.
+"""Rank filters: minima, maxima, medians, percentiles and ranks over windows.
 
-The windows are views of the padded input. Up to `_NETWORK` elements are selected by a network of minima and maxima,
-which fuses into one kernel; more are sorted, in pieces of bounded memory. Windows with NaN give an undefined element,
-as in SciPy.
+The windows are views of the padded input. Windows of up to `_NETWORK` elements use a selection network of minima and
+maxima, which fuses into one kernel. Larger windows are sorted, in chunks of bounded memory. As in SciPy, windows that
+contain NaN give an undefined element.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from cuprous.scipy.ndimage._support import (
     target,
 )
 
-#: Greatest window that is selected from by a network: 578 operations for the median of 49. On two CPU cores that takes
-#: an eighth of the time of sorting; larger networks still win there, but take long to plan and to compile.
+#: The largest window for a selection network: 578 operations for the median of 49. On two CPU cores that takes an
+#: eighth of the time of sorting; larger networks are still faster there, but take long to plan and compile.
 _NETWORK = 49
-#: Greatest box whose extreme is taken in one pass, and longest line without doubling.
+#: The largest box whose extreme is computed in one pass, and the longest line without doubling.
 _BOX, _LINE = 32, 8
-#: Elements of the windows that are sorted at a time.
+#: The number of window elements that are sorted at a time.
 _CHUNK = 1 << 22
 
 Offsets = list[tuple[int, ...]]
 
 
 def _padded(a: ndarray, shape: Sequence[int], origins: Sequence[int], mode: str, cval: Any) -> ndarray:
-    """The input with enough around it for a window at every element: window j then starts at element j."""
+    """Pads the input so that every element has a full window; window j then starts at element j."""
     before = [n // 2 + o for n, o in zip(shape, origins, strict=True)]
     after = [n - 1 - b for n, b in zip(shape, before, strict=True)]
     if not any(before) and not any(after):
@@ -70,7 +70,7 @@ def _extreme(kind: str, views: list[ndarray]) -> ndarray:
 
 
 def _line_extreme(kind: str, a: ndarray, size: int, axis: int, mode: str, cval: Any, origin: int) -> ndarray:
-    """Extremes over `size` elements along an axis: directly, or by doubling the window's length."""
+    """Returns extremes over `size` elements along an axis: directly, or by repeatedly doubling the window's length."""
     if size < 1:
         raise RuntimeError("incorrect filter size")
     if not 0 <= size // 2 + origin < size:
@@ -108,7 +108,7 @@ def _box_extreme(kind: str, a: ndarray, sizes: list[Any], axes: tuple[int, ...],
         return _core.empty(a.shape, name)
     same = len({edge(m) for _, _, m, _ in lines}) == 1
     if edge(lines[0][2]) == "constant" and beyond(a.dtype_name, cval):
-        same = False  # intermediate results between the axes wrap around
+        same = False  # intermediate results wrap around between the axes
     if same and math.prod(n for _, n, _, _ in lines) <= _BOX:
         used = tuple(i for i, _, _, _ in lines)
         box = spread([n for _, n, _, _ in lines], used, a.ndim, 1)
@@ -123,7 +123,7 @@ def _box_extreme(kind: str, a: ndarray, sizes: list[Any], axes: tuple[int, ...],
 
 
 def _footprint(footprint: Any) -> tuple[tuple[int, ...], list[bool]]:
-    """Shape and elements (row by row) of a footprint, which is read on the host."""
+    """Returns the shape and elements (row by row) of a footprint, which is read on the host."""
     import numpy as np
 
     host = _core.to_numpy(footprint) if isinstance(footprint, ndarray) else np.asarray(footprint)
@@ -131,12 +131,12 @@ def _footprint(footprint: Any) -> tuple[tuple[int, ...], list[bool]]:
 
 
 def _box_or_footprint(size: Any, footprint: Any, axes: int) -> tuple[tuple[int, ...], list[bool]]:
-    """Shape and elements of the window that `size` or `footprint` gives.
+    """Returns the shape and elements of the window that `size` or `footprint` specifies.
 
     Raises:
-        RuntimeError: without both.
-        TypeError: for extents that are no integers.
-        ValueError: for negative ones.
+        RuntimeError: if both are None.
+        TypeError: for extents that are not integers.
+        ValueError: for negative extents.
     """
     if footprint is not None:
         return _footprint(footprint)
@@ -154,7 +154,7 @@ def _warn_size(size: Any, footprint: Any) -> None:
 
 
 class _Window:
-    """A window as SciPy's arguments give it, expanded to all axes of the input."""
+    """A window from SciPy's arguments, expanded to all axes of the input."""
 
     def __init__(self, shape: Sequence[int], mask: list[bool], origin: Any, axes: tuple[int, ...], ndim: int) -> None:
         if len(shape) != len(axes):
@@ -196,7 +196,7 @@ def _extreme_filter(kind: str, input: ArrayLike, size: Any, footprint: Any, outp
 
 
 def _selected(a: ndarray, window: _Window, rank: int, mode: str, cval: Any, name: str) -> ndarray:
-    """The element of that rank in each window (-1 for the greatest)."""
+    """Returns the element of that rank in each window (-1 for the greatest)."""
     if a.size == 0:
         return _core.empty(a.shape, name)
     padded = _padded(a, window.shape, window.origins, mode, cval)
@@ -219,16 +219,16 @@ def _by_sorting(a: ndarray, padded: ndarray, window: _Window, rank: int) -> ndar
         shape = list(a.shape)
         shape[axis] = min(step, a.shape[axis] - start)
         if window.full:
-            lanes = [n for n in window.shape if n > 1]
+            extents = [n for n in window.shape if n > 1]
             steps = [s for s, n in zip(strides, window.shape, strict=True) if n > 1]
-            view = _core.as_strided(padded, [*shape, *lanes], [*strides, *steps], start * strides[axis])
+            view = _core.as_strided(padded, [*shape, *extents], [*strides, *steps], start * strides[axis])
             values = view.copy().reshape([*shape, count])
         else:
             values = _core.gather(padded, _window_index(shape, strides, start * strides[axis], window.offsets))
         sorted_values = _core.sort(values)
         part = _core.as_strided(result, shape, result.element_strides, start * result.element_strides[axis])
         _core.update(part, _core.as_strided(sorted_values, shape, sorted_values.element_strides[:-1], rank))
-        # In one program all windows would be in memory at once.
+        # A single program would hold all windows in memory at once.
         _core.flush()
     return result
 
@@ -236,8 +236,8 @@ def _by_sorting(a: ndarray, padded: ndarray, window: _Window, rank: int) -> ndar
 def _window_index(shape: list[int], strides: Sequence[int], first: int, offsets: Offsets) -> ndarray:
     import numpy as np
 
-    lanes = np.array([sum(o * s for o, s in zip(offset, strides, strict=True)) for offset in offsets], dtype=np.int64)
-    return _core.iota([*shape, len(offsets)], [*strides, 0], first) + _core.from_numpy(lanes)
+    deltas = np.array([sum(o * s for o, s in zip(offset, strides, strict=True)) for offset in offsets], dtype=np.int64)
+    return _core.iota([*shape, len(offsets)], [*strides, 0], first) + _core.from_numpy(deltas)
 
 
 def _rank_filter(input: ArrayLike, rank: int | None, percentile: float | None, size: Any, footprint: Any,
@@ -277,7 +277,7 @@ def minimum_filter1d(
     input: ArrayLike, size: int, axis: int = -1, output: Output = None, mode: str = "reflect", cval: Any = 0.0,
     origin: int = 0,
 ) -> ndarray:  # fmt: skip
-    """Minima over windows of `size` elements along one axis; arguments as for `correlate1d`."""
+    """Returns minima over windows of `size` elements along one axis; arguments as for `correlate1d`."""
     return _extreme_filter1d("minimum", input, size, axis, output, mode, cval, origin)
 
 
@@ -285,7 +285,7 @@ def maximum_filter1d(
     input: ArrayLike, size: int, axis: int = -1, output: Output = None, mode: str = "reflect", cval: Any = 0.0,
     origin: int = 0,
 ) -> ndarray:  # fmt: skip
-    """Maxima over windows of `size` elements along one axis; arguments as for `correlate1d`."""
+    """Returns maxima over windows of `size` elements along one axis; arguments as for `correlate1d`."""
     return _extreme_filter1d("maximum", input, size, axis, output, mode, cval, origin)
 
 
@@ -304,22 +304,22 @@ def minimum_filter(
     input: ArrayLike, size: Any = None, footprint: Any = None, output: Output = None, mode: Mode = "reflect",
     cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Minima over windows.
+    """Returns minima over windows.
 
     Args:
-        input: real array of any shape.
-        size: extents of a box, one or per axis.
-        footprint: instead of `size`, which elements of a window count; it is read on the host.
-        output: dtype of the result, or an array for it.
-        mode: what lies beyond the edges, as for `correlate1d`; for boxes also one per axis.
-        cval: the value there for "constant".
-        origin: shift of the window's centre, one or per axis.
-        axes: the axes of the window; None for all.
+        input: a real array of any shape.
+        size: the extents of a box, one for all axes or one for each.
+        footprint: instead of `size`, the elements that belong to a window; read on the host.
+        output: the result's dtype, or an array for the result.
+        mode: the extension beyond the edges, as for `correlate1d`; for boxes also one for each axis.
+        cval: the value beyond the edges for "constant".
+        origin: the shift of the window's center, one for all axes or one for each.
+        axes: the axes that the window applies to; None for all.
 
     Raises:
         TypeError: for complex input.
         RuntimeError: without `size` and `footprint`, and for arguments of the wrong length or shape.
-        ValueError: for an origin outside of the window, and for a footprint without elements.
+        ValueError: for an origin outside the window, and for an empty footprint.
     """
     return _extreme_filter("minimum", input, size, footprint, output, mode, cval, origin, axes)
 
@@ -328,7 +328,7 @@ def maximum_filter(
     input: ArrayLike, size: Any = None, footprint: Any = None, output: Output = None, mode: Mode = "reflect",
     cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """Maxima over windows; arguments as for `minimum_filter`."""
+    """Returns maxima over windows; arguments as for `minimum_filter`."""
     return _extreme_filter("maximum", input, size, footprint, output, mode, cval, origin, axes)
 
 
@@ -336,7 +336,8 @@ def rank_filter(
     input: ArrayLike, rank: int, size: Any = None, footprint: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """The `rank`-th least element of each window (negative: from the greatest); arguments as for `minimum_filter`.
+    """Returns the element of rank `rank` (negative: from the greatest) in each window; arguments as for
+    `minimum_filter`.
 
     Raises:
         RuntimeError: if the window has no such rank.
@@ -348,7 +349,7 @@ def median_filter(
     input: ArrayLike, size: Any = None, footprint: Any = None, output: Output = None, mode: Mode = "reflect",
     cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """The median (of an even number the upper) of each window; arguments as for `minimum_filter`."""
+    """Returns the median (for even counts the upper one) of each window; arguments as for `minimum_filter`."""
     return _rank_filter(input, None, None, size, footprint, output, mode, cval, origin, axes)
 
 
@@ -356,7 +357,8 @@ def percentile_filter(
     input: ArrayLike, percentile: float, size: Any = None, footprint: Any = None, output: Output = None,
     mode: Mode = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
 ) -> ndarray:  # fmt: skip
-    """A percentile (negative: from 100) of each window, not interpolated; arguments as for `minimum_filter`.
+    """Returns a percentile (negative: from 100) of each window, without interpolation; arguments as for
+    `minimum_filter`.
 
     Raises:
         RuntimeError: if the percentile is not within -100 to 100.

@@ -1,7 +1,7 @@
-"""B-splines: the coefficients of the spline through given values, and the weights of its pieces.
+"""B-splines: the coefficients of interpolating splines, and the weights for evaluating them.
 
-The coefficients solve a recursion in SciPy (M. Unser, A. Aldroubi and M. Eden, IEEE PAMI 13 (1991)). Its impulse
-response falls by a factor of 0.43 or less an element, so that here it is a correlation with 95 weights or fewer.
+SciPy computes the coefficients by a recursion (M. Unser, A. Aldroubi and M. Eden, IEEE PAMI 13 (1991)). Its impulse
+response decays by a factor of at most 0.43 per element, so here it is a correlation with at most 95 weights.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from cuprous._common.arguments import normalize_axis
 from cuprous.scipy.ndimage._linear import correlated, line
 from cuprous.scipy.ndimage._support import ArrayLike, Output, deliver, is_complex, ndarray, source, target
 
-#: The spline of each order at 0, 1 and 2.
+#: The B-spline of each order at 0, 1 and 2.
 _SAMPLES = {2: (6 / 8, 1 / 8), 3: (4 / 6, 1 / 6), 4: (230 / 384, 76 / 384, 1 / 384), 5: (66 / 120, 26 / 120, 1 / 120)}
-#: What lies beyond the edges for the coefficients, where that is not what lies beyond them for the values.
+#: The extension beyond the edges for computing coefficients, for modes in which it differs from "mirror".
 _EDGES = {"reflect": "reflect", "grid-mirror": "reflect", "nearest": "reflect", "grid-wrap": "wrap"}
 _MODES = ("reflect", "grid-mirror", "constant", "grid-constant", "nearest", "mirror", "wrap", "grid-wrap")
 
 
 def check_mode(mode: Any) -> str:
-    """The mode.
+    """Returns the mode after checking it.
 
     Raises:
-        RuntimeError: if there is no such mode.
+        RuntimeError: for an unknown mode.
     """
     if mode not in _MODES:
         raise RuntimeError("boundary mode not supported")
@@ -35,20 +35,21 @@ def check_mode(mode: Any) -> str:
 
 @cache
 def _inverse(order: int) -> tuple[float, ...]:
-    """The impulse response of the filter from values to coefficients, by its frequency response."""
+    """Returns the impulse response of the filter from values to coefficients, from its frequency response."""
     import numpy as np
 
     centre, *sides = _SAMPLES[order]
     angles = 2.0 * np.pi * np.arange(256) / 256
     response = np.fft.ifft(1.0 / (centre + 2.0 * sum(s * np.cos((k + 1) * angles) for k, s in enumerate(sides)))).real
-    # It falls as the powers of the filter's largest pole inside the circle; what the transform rounds does not.
+    # The response decays with the powers of the largest pole inside the unit circle; the transform's rounding errors do
+    # not.
     poles = np.abs(np.roots([*sides[::-1], centre, *sides]))
     reach = math.ceil(math.log(1e-17) / math.log(poles[poles < 1.0].max()))
     return tuple(float(v) for v in np.concatenate([response[reach:0:-1], response[: reach + 1]]))
 
 
 def coefficients(a: ndarray, order: int, axes: tuple[int, ...], mode: str) -> ndarray:
-    """The float64 coefficients along some axes."""
+    """Returns the float64 coefficients along the given axes."""
     for axis in axes:
         if a.shape[axis] > 1:
             weights = _inverse(order)
@@ -59,8 +60,8 @@ def coefficients(a: ndarray, order: int, axes: tuple[int, ...], mode: str) -> nd
 
 
 def weights(x: ndarray, order: int) -> list[ndarray]:
-    """The weights of the order + 1 coefficients around; `x` is the distance from the middle one (from 0 to 1 for odd
-    orders, from -1/2 to 1/2 for even ones). The last makes their sum 1."""
+    """Returns the weights of the order + 1 surrounding coefficients; `x` is the distance from the middle one (from 0 to
+    1 for odd orders, from -1/2 to 1/2 for even ones). The last weight makes their sum 1."""
     y, z = x, 1.0 - x
     if order == 1:
         first = [1.0 - x]
@@ -98,18 +99,19 @@ def _filtered(input: ArrayLike, order: int, axes: tuple[int, ...] | None, output
 def spline_filter1d(
     input: ArrayLike, order: int = 3, axis: int = -1, output: Output = float, mode: str = "mirror"
 ) -> ndarray:
-    """The coefficients of the splines through the lines along an axis.
+    """Returns the coefficients of the splines through the lines along an axis.
 
     Args:
-        input: array.
-        order: from 0 to 5; 0 and 1 return the values.
+        input: an array.
+        order: the order, from 0 to 5; 0 and 1 return the values.
         axis: the axis.
-        output: dtype of the result (float64), or an array for it.
-        mode: what lies beyond the edges; all but "reflect", "grid-mirror" and "grid-wrap" count as "mirror".
+        output: the result's dtype (float64 by default), or an array for the result.
+        mode: the extension beyond the edges; modes other than "reflect", "grid-mirror" and "grid-wrap" count as
+            "mirror".
 
     Raises:
-        RuntimeError: for another order, and an unknown mode.
-        AxisError: if there is no such axis.
+        RuntimeError: for an unsupported order, and an unknown mode.
+        AxisError: if the axis does not exist.
     """
     if not 0 <= order <= 5:
         raise RuntimeError("spline order not supported")
@@ -122,10 +124,10 @@ def _double(a: ndarray, output: Output) -> Output:
 
 
 def spline_filter(input: ArrayLike, order: int = 3, output: Output = float, mode: str = "mirror") -> ndarray:
-    """The coefficients of the spline through an array; arguments as for `spline_filter1d`, orders from 2 to 5.
+    """Returns the coefficients of the spline through an array; arguments as for `spline_filter1d`, orders from 2 to 5.
 
     Raises:
-        RuntimeError: for another order, and an unknown mode.
+        RuntimeError: for an unsupported order, and an unknown mode.
     """
     if not 2 <= order <= 5:
         raise RuntimeError("spline order not supported")

@@ -1,4 +1,4 @@
-"""Structuring elements: which neighbours count. They are small, so they are made and read on the host."""
+"""Structuring elements. They are small, so they are created and read on the host."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Host: TypeAlias = "np.ndarray[Any, Any]"
 
 
 def host(structure: ArrayLike, dtype: Any = None) -> Host:
-    """A structure as a NumPy array."""
+    """Returns a structure as a NumPy array."""
     import numpy as np
 
     return np.asarray(_core.to_numpy(structure) if isinstance(structure, ndarray) else structure, dtype=dtype)
 
 
 def neighbours(rank: int, connectivity: int) -> Host:
-    """`generate_binary_structure` on the host."""
+    """Computes `generate_binary_structure` on the host."""
     import numpy as np
 
     distance = np.abs(np.indices([3] * max(rank, 0)) - 1).sum(axis=0)
@@ -29,32 +29,33 @@ def neighbours(rank: int, connectivity: int) -> Host:
 
 
 def reflected(structure: Host, origin: Any) -> tuple[Host, list[int]]:
-    """A structure turned around, and the origin that belongs to it: from erosion to dilation."""
+    """Returns a mirrored structure and its origin, which turns an erosion into a dilation."""
     origins = per_axis(origin, structure.ndim)
-    turned = structure[tuple(slice(None, None, -1) for _ in range(structure.ndim))]
-    return turned, [-o - (0 if n & 1 else 1) for o, n in zip(origins, structure.shape, strict=True)]
+    mirrored = structure[tuple(slice(None, None, -1) for _ in range(structure.ndim))]
+    return mirrored, [-o - (0 if n & 1 else 1) for o, n in zip(origins, structure.shape, strict=True)]
 
 
 def generate_binary_structure(rank: int, connectivity: int) -> ndarray:
-    """The elements of a 3 x … x 3 box that differ from its centre in at most `connectivity` coordinates, as bools."""
+    """Returns, as bools, the elements of a 3 x … x 3 box that differ from its center in at most `connectivity`
+    coordinates."""
     return _core.from_numpy(neighbours(rank, connectivity))
 
 
 def iterate_structure(structure: ArrayLike, iterations: int, origin: Any = None) -> Any:
-    """The structure that dilates in one step as `structure` does in `iterations`.
+    """Returns the structure that dilates in one step as `structure` does in `iterations` steps.
 
     Returns:
-        The structure (as it is for fewer than two iterations, otherwise bool); with `origin` a pair of it and of the
-        list of its origins.
+        The structure (unchanged for fewer than two iterations, otherwise bool); with `origin`, a pair of the structure
+        and the list of its origins.
     """
-    from cuprous.scipy.ndimage._binary import binary_dilation
+    from cuprous.scipy.ndimage._binary import binary_dilation  # which imports this module
 
-    given = host(structure)
+    element = host(structure)
     if iterations < 2:
-        return _core.from_numpy(given)
+        return _core.from_numpy(element)
     more = iterations - 1
-    before = [more * (n // 2) for n in given.shape]
-    after = [more * (n - 1) - b for n, b in zip(given.shape, before, strict=True)]
-    grown = _core.pad(_core.from_numpy(given != 0), before, after, "constant", 0.0)
-    grown = binary_dilation(grown, given, iterations=more)
-    return grown if origin is None else (grown, [iterations * o for o in per_axis(origin, given.ndim)])
+    before = [more * (n // 2) for n in element.shape]
+    after = [more * (n - 1) - b for n, b in zip(element.shape, before, strict=True)]
+    dilated = _core.pad(_core.from_numpy(element != 0), before, after, "constant", 0.0)
+    dilated = binary_dilation(dilated, element, iterations=more)
+    return dilated if origin is None else (dilated, [iterations * o for o in per_axis(origin, element.ndim)])

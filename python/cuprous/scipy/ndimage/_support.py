@@ -1,7 +1,7 @@
-"""What the filters share: arguments per axis, modes, outputs and their dtypes. The rules, also for errors, are SciPy's.
+"""Helpers of all filters: per-axis arguments, modes, outputs and dtypes. The rules and error messages are SciPy's.
 
-Integers and booleans are filtered in float64 and truncated on the way out, as SciPy does. float32 and float16 are
-filtered in float32 (SciPy: in float64); complex numbers by their parts.
+As in SciPy, integers and booleans are filtered in float64 and truncated in the result. float32 and float16 are filtered
+in float32 (in SciPy, float64); complex numbers by real and imaginary parts.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _MODES = {
 
 
 def edge(mode: Any) -> str:
-    """The engine's name of a mode.
+    """Returns the engine's name for a mode.
 
     Raises:
-        RuntimeError: if there is no such mode, or it is a sequence where the filter takes one mode for all axes.
+        RuntimeError: for an unknown mode, or a sequence where the filter takes one mode for all axes.
     """
     if not isinstance(mode, str):
         raise RuntimeError("A sequence of modes is not supported")
@@ -48,10 +48,10 @@ def edge(mode: Any) -> str:
 
 
 def per_axis(value: Any, count: int) -> list[Any]:
-    """One value for each axis.
+    """Returns one value for each axis.
 
     Raises:
-        RuntimeError: if a sequence has another length.
+        RuntimeError: if a sequence has the wrong length.
     """
     if isinstance(value, str) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
         return [value] * count
@@ -62,10 +62,10 @@ def per_axis(value: Any, count: int) -> list[Any]:
 
 
 def check_axes(axes: Any, ndim: int) -> tuple[int, ...]:
-    """Distinct axes, counted from the front; None means all.
+    """Returns distinct non-negative axes; None means all.
 
     Raises:
-        ValueError: for axes that do not exist or occur twice.
+        ValueError: for axes that do not exist or repeat.
     """
     if axes is None:
         return tuple(range(ndim))
@@ -84,7 +84,7 @@ def check_axes(axes: Any, ndim: int) -> tuple[int, ...]:
 
 
 def spread(values: list[Any], axes: tuple[int, ...], ndim: int, rest: Any) -> list[Any]:
-    """Values for all axes: `values` at `axes`, `rest` elsewhere."""
+    """Returns one value for each axis: `values` at `axes`, `rest` elsewhere."""
     result = [rest] * ndim
     for value, axis in zip(values, axes, strict=True):
         result[axis] = value
@@ -92,8 +92,8 @@ def spread(values: list[Any], axes: tuple[int, ...], ndim: int, rest: Any) -> li
 
 
 def in_order(axes: tuple[int, ...], origin: Any, ndim: int) -> tuple[tuple[int, ...], list[Any]]:
-    """Sorted axes and their origins. As in SciPy, the axes of a footprint or of weights are those of the input in
-    rising order, whatever the order of `axes`; origins follow the order of `axes` unless these are all axes."""
+    """Returns sorted axes and their origins. As in SciPy, a footprint's axes follow the input's ascending axes in any
+    order of `axes`, while origins follow the order of `axes` unless it names all axes."""
     origins = per_axis(origin, len(axes))
     if len(axes) < ndim:
         origins = [o for _, o in sorted(zip(axes, origins, strict=True), key=lambda pair: pair[0])]
@@ -101,7 +101,8 @@ def in_order(axes: tuple[int, ...], origin: Any, ndim: int) -> tuple[tuple[int, 
 
 
 def beyond(name: str, cval: Any) -> bool:
-    """Returns true if an integer dtype cannot hold the constant, so that a filter must compute in float64, as SciPy."""
+    """Returns true if an integer dtype cannot hold the constant, so that the filter must compute in float64, like
+    SciPy."""
     if _dtypes.kind(name) not in "biu":
         return False
     low, high = (0, 1) if name == "bool" else (_dtypes.lowest(name), _dtypes.highest(name))
@@ -109,12 +110,12 @@ def beyond(name: str, cval: Any) -> bool:
 
 
 def source(input: ArrayLike) -> ndarray:
-    """The input as an array."""
+    """Returns the input as an array."""
     return array(input)
 
 
 def is_complex(a: ndarray) -> bool:
-    """True for complex64 and complex128."""
+    """Returns true for complex64 and complex128."""
     return _dtypes.kind(a.dtype_name) == "c"
 
 
@@ -127,11 +128,11 @@ def real_only(a: ndarray) -> None:
 def target(
     a: ndarray, output: Output, complex_output: bool = False, shape: tuple[int, ...] | None = None
 ) -> tuple[str, ndarray | None]:
-    """The result's dtype and, where the caller gave one, the array that receives it. Its shape is the input's, if no
-    other is given.
+    """Returns the result's dtype, and the array that the caller passed for it, or None. The result has the input's
+    shape unless `shape` is given.
 
     Raises:
-        RuntimeError: if that array has another shape, or is real where the result is complex.
+        RuntimeError: if the array has another shape, or is real for a complex result.
     """
     if output is None:
         return _core.promote_types(a.dtype_name, "complex64") if complex_output else a.dtype_name, None
@@ -156,7 +157,7 @@ def target(
 
 
 def deliver(result: ndarray, output: ndarray | None) -> ndarray:
-    """The result, or the caller's array after writing it there."""
+    """Returns the result, or writes it to the caller's array and returns that."""
     if output is None:
         return result
     _core.update(output, result)
@@ -164,12 +165,12 @@ def deliver(result: ndarray, output: ndarray | None) -> ndarray:
 
 
 def fresh(a: ndarray, name: str) -> ndarray:
-    """A copy in another dtype; what a filter along no axis returns."""
+    """Returns a copy in another dtype, which is the result of a filter along no axis."""
     return _core.cast(a, name)
 
 
 def compute_dtype(source_name: str, output_name: str) -> str:
-    """float32 if neither input nor output is wider or an integer, otherwise float64."""
+    """Returns float32 if neither input nor output is wider or an integer, otherwise float64."""
     for name in (source_name, output_name):
         name = _dtypes.component(name)
         if _dtypes.kind(name) != "f" or _dtypes.itemsize(name) > 4:
@@ -178,8 +179,8 @@ def compute_dtype(source_name: str, output_name: str) -> str:
 
 
 def converted(a: ndarray, name: str) -> ndarray:
-    """`a` in another dtype as C on x86 converts: floats become integers by way of int64, so that negative values wrap
-    around in unsigned dtypes on every device. `a` itself where it has the dtype."""
+    """Converts `a` to another dtype as C on x86 does: floats become integers through int64, so that negative values
+    wrap around in unsigned dtypes on every device. Returns `a` itself if it already has the dtype."""
     if a.dtype_name == name:
         return a
     if _dtypes.kind(a.dtype_name) == "f" and _dtypes.kind(name) in "biu" and name != "int64":
@@ -191,5 +192,5 @@ def converted(a: ndarray, name: str) -> ndarray:
 
 
 def line_shape(length: int, axis: int, ndim: int) -> list[int]:
-    """The shape of a 1-d filter along `axis`."""
+    """Returns the shape of a 1-d filter along `axis`."""
     return [length if i == axis else 1 for i in range(ndim)]

@@ -43,7 +43,7 @@ from cuprous.scipy.signal._spectral import coherence, csd, periodogram, spectrog
 from cuprous.scipy.signal.windows import get_window
 
 _ELSEWHERE = "use scipy.signal's on array.get()"
-#: The nearest alternative to functions of SciPy's that there are none of here.
+#: SciPy names that are not supported, each with the nearest alternative.
 ALTERNATIVES = {
     "ShortTimeFFT": "use stft and istft",
     "cwt": "use fftconvolve with wavelets",

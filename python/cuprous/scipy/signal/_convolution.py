@@ -1,5 +1,5 @@
-"""Convolution and correlation of signals of any rank. Direct sums are one native correlation (two or four for complex
-numbers), float32 summed in float32; large operands are multiplied as Fourier transforms."""
+"""Convolution and correlation of signals of any rank. The direct method runs one native correlation (two or four for
+complex numbers; float32 accumulates in float32). Large operands are convolved by Fourier transforms."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _EDGES = {"fill": "constant", "wrap": "wrap", "symm": "reflect"}
 
 
 def _exact(name: str) -> str:
-    """The dtype to sum in: integers in float64, exact up to 2**53."""
+    """Returns the accumulation dtype: integers use float64, which is exact up to 2**53."""
     return name if _dtypes.kind(name) in "fc" else "float64"
 
 
 def _full(a: ndarray, v: ndarray, edge: str, fill: Any) -> ndarray:
-    """sum over j of a[i - j] v[j], at all places where both overlap."""
+    """Computes the sum over j of a[i - j] v[j] for all i at which the operands overlap."""
     name = _core.promote_types(a.dtype_name, v.dtype_name)
     wide = "float32" if name == "float16" else _exact(name)
     part = _dtypes.component(wide)
     weights = _flipped(v)
     weights = _core.cast(weights, wide if _dtypes.kind(v.dtype_name) == "c" else part)
     source = _core.cast(a, wide if _dtypes.kind(a.dtype_name) == "c" else part)
-    # Extended by what the window overhangs, so that "same" size as the input means all overlaps.
+    # Padded by the window's overhang, so that a "same"-sized result covers all overlaps.
     after = [n - 1 for n in v.shape]
     source = _pad(source, after, edge, fill)
     origin = [n - 1 for n in v.shape]
@@ -69,10 +69,10 @@ def _check(mode: str) -> None:
 
 
 def _swapped(a: ndarray, v: ndarray, mode: str) -> bool:
-    """Whether "valid" needs the operands the other way around.
+    """Returns true if mode "valid" needs the operands swapped.
 
     Raises:
-        ValueError: if neither is at least as large as the other along every axis.
+        ValueError: if neither operand is at least as large as the other along every axis.
     """
     if mode != "valid" or all(n >= k for n, k in zip(a.shape, v.shape, strict=True)):
         return False
@@ -95,13 +95,13 @@ def _transformed(a: ndarray, v: ndarray, mode: str) -> ndarray:
 
 
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> ndarray:
-    """The convolution of two arrays of the same rank.
+    """Returns the convolution of two arrays of the same rank.
 
     Args:
-        in1: array of shape n.
-        in2: array of shape k.
+        in1: an array of shape n.
+        in2: an array of shape k.
         mode: "full" (shape n + k - 1), "same" (shape n, the middle) or "valid" (where one covers the other).
-        method: "direct" (sums), "fft" (Fourier transforms; results of integers are rounded), or "auto": see
+        method: "direct" (sums), "fft" (Fourier transforms; integer results are rounded), or "auto", see
             `choose_conv_method`.
 
     Raises:
@@ -128,12 +128,12 @@ def _convolved(a: ndarray, v: ndarray, mode: str) -> ndarray:
 
 
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> ndarray:
-    """The cross-correlation of two arrays of the same rank, sum over j of in1[i + j] conj(in2[j]).
+    """Returns the cross-correlation of two arrays of the same rank, sum over j of in1[i + j] conj(in2[j]).
 
-    Arguments and errors as for `convolve`.
+    Arguments and errors are those of `convolve`.
 
     Raises:
-        ValueError: for arrays of different numbers of axes, another mode or method.
+        ValueError: for arrays of different rank, and unknown modes and methods.
     """
     a, v = array(in1), array(in2)
     if a.ndim != v.ndim:
@@ -173,7 +173,8 @@ def _plane(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, correla
 
 
 def _same(a: ndarray, v: ndarray, edge: str, fill: Any, correlation: bool) -> ndarray:
-    """One window at each element of `a`, whose centre lies differently for even extents."""
+    """Computes mode "same": one window centered at each element of `a`. The center of even extents depends on
+    `correlation`."""
     if a.size == 0 or v.size == 0:
         raise ValueError("matrices must not be empty")
     name = _core.promote_types(a.dtype_name, v.dtype_name)
@@ -189,37 +190,37 @@ def _same(a: ndarray, v: ndarray, edge: str, fill: Any, correlation: bool) -> nd
 
 
 def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> ndarray:
-    """The convolution of two matrices.
+    """Returns the convolution of two matrices.
 
     Args:
-        in1: matrix.
-        in2: matrix.
+        in1: the first matrix.
+        in2: the second matrix.
         mode: as for `convolve`.
         boundary: what lies beyond the edges of `in1`: "fill" (or "pad"), "wrap" (or "circular"), "symm" (or
             "symmetric").
         fillvalue: the value there for "fill".
 
     Raises:
-        ValueError: for arrays that are no matrices, and unknown modes and boundaries.
+        ValueError: for arrays that are not matrices, and unknown modes and boundaries.
     """
     return _plane(in1, in2, mode, boundary, fillvalue, False)
 
 
 def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> ndarray:
-    """The cross-correlation of two matrices; arguments as for `convolve2d`."""
+    """Returns the cross-correlation of two matrices; arguments as for `convolve2d`."""
     return _plane(in1, in2, mode, boundary, fillvalue, True)
 
 
 def choose_conv_method(in1: Any, in2: Any, mode: str = "full", measure: bool = False) -> str:
-    """ "fft" or "direct", by counting operations; "direct" for integers, whose sums are exact, and on GPUs, where it
-    was not measured which is faster.
+    """Returns "fft" or "direct", whichever needs fewer operations. Integers use "direct", whose sums are exact, and so
+    do GPUs, on which the speeds have not been measured.
 
     Raises:
         ValueError: for an unknown mode.
         NotImplementedError: for `measure`.
     """
     if measure:
-        raise NotImplementedError("[choose_conv_method] measure=True is not supported: operations are counted")
+        raise NotImplementedError("[choose_conv_method] measure=True is not supported; operations are counted")
     _check(mode)
     a, v = array(in1), array(in2)
     floats = all(_dtypes.kind(x.dtype_name) in "fc" and x.device_name == "cpu" for x in (a, v))

@@ -1,7 +1,7 @@
-"""Recursive filters from specifications: analog prototypes, moved and warped; on the host, in double precision.
+"""Design of recursive (IIR) filters from analog prototypes, on the host in double precision.
 
-The prototypes of Butterworth and Chebyshev have their poles on a circle or an ellipse (T. W. Parks and C. S. Burrus,
-"Digital Filter Design", 1987); frequencies are moved by the bilinear transform.
+The poles of Butterworth and Chebyshev prototypes lie on a circle or an ellipse (T. W. Parks and C. S. Burrus, "Digital
+Filter Design", 1987); the bilinear transform maps analog to digital frequencies.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BANDS = {
 
 
 class _Filter(NamedTuple):
-    """Zeros, poles and gain; `real` is true where all zeros are real numbers by construction."""
+    """A filter as zeros, poles and gain; `real` is true if all zeros are real by construction."""
 
     zeros: list[complex]
     poles: list[complex]
@@ -43,7 +43,7 @@ def _butterworth(n: int) -> _Filter:
 
 
 def _chebyshev(n: int, ripple: float) -> _Filter:
-    """Ripples of so many decibels where signals pass."""
+    """Returns the Chebyshev type I prototype, with `ripple` decibels of passband ripple."""
     if n == 0:
         return _Filter([], [], 10.0 ** (-ripple / 20.0), True)
     depth = math.sqrt(10.0 ** (0.1 * ripple) - 1.0)
@@ -54,7 +54,7 @@ def _chebyshev(n: int, ripple: float) -> _Filter:
 
 
 def _inverse_chebyshev(n: int, attenuation: float) -> _Filter:
-    """Ripples where signals are stopped, by at least so many decibels."""
+    """Returns the Chebyshev type II prototype, with at least `attenuation` decibels in the stopband."""
     if n == 0:
         return _Filter([], [], 1.0)
     depth = 1.0 / math.sqrt(10.0 ** (0.1 * attenuation) - 1.0)
@@ -66,7 +66,7 @@ def _inverse_chebyshev(n: int, attenuation: float) -> _Filter:
 
 
 def _moved(f: _Filter, kind: str, edges: list[float]) -> _Filter:
-    """From frequencies below 1 to the band with these (analog) edges."""
+    """Transforms a lowpass prototype with cutoff 1 to the band with these (analog) edges."""
     zeros, poles, gain, real = f
     excess = len(poles) - len(zeros)
     if kind == "lowpass":
@@ -92,7 +92,7 @@ def _moved(f: _Filter, kind: str, edges: list[float]) -> _Filter:
 
 
 def _digital(f: _Filter) -> _Filter:
-    """By the bilinear transform, at two samples in a unit of time."""
+    """Applies the bilinear transform at a sampling frequency of 2."""
     fast = 4.0
     gain = f.gain * (_product(fast - z for z in f.zeros) / _product(fast - p for p in f.poles)).real
     zeros = [(fast + z) / (fast - z) for z in f.zeros] + [-1.0] * (len(f.poles) - len(f.zeros))
@@ -110,8 +110,8 @@ def _numbers(f: _Filter, output: str) -> Any:
     return _core.from_numpy(_sections(zeros, poles, f.gain))
 
 
-def _halves(values: Any) -> list[list[complex]]:
-    """Conjugate pairs, then real numbers in pairs (the last alone if their number is odd)."""
+def _conjugate_pairs(values: Any) -> list[list[complex]]:
+    """Groups numbers into conjugate pairs, then pairs of real numbers (the last is alone if their count is odd)."""
     import numpy as np
 
     upper = [v for v in values if v.imag > 1e-12 * max(abs(v), 1e-300)]
@@ -121,12 +121,12 @@ def _halves(values: Any) -> list[list[complex]]:
 
 
 def _sections(zeros: Any, poles: Any, gain: float) -> Any:
-    """Sections of order two: the poles nearest to the unit circle with the zeros nearest to them, last. The pairing may
-    differ from SciPy's; the product of the sections is the same."""
+    """Returns second-order sections. The poles nearest to the unit circle are paired with the zeros nearest to them and
+    come last. The pairing may differ from SciPy's, but the product of the sections is the same."""
     import numpy as np
 
-    pairs = sorted(_halves(poles), key=lambda pair: max(abs(p) for p in pair), reverse=True)
-    left = _halves(zeros)
+    pairs = sorted(_conjugate_pairs(poles), key=lambda pair: max(abs(p) for p in pair), reverse=True)
+    left = _conjugate_pairs(zeros)
     rows = []
     for pair in pairs:
         same = [z for z in left if len(z) == len(pair)] or left
@@ -170,19 +170,19 @@ def _order(N: Any) -> int:
 def butter(
     N: int, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba", fs: float | None = None
 ) -> Any:
-    """Butterworth's filter, whose response falls steadily.
+    """Designs a Butterworth filter, whose response falls monotonically.
 
     Args:
-        N: the order (twice that for bands).
-        Wn: where the response has fallen to 1/sqrt(2): between 0 and 1, the highest frequency, or between 0 and fs / 2;
-            two frequencies for bands.
+        N: the order (doubled for bandpass and bandstop).
+        Wn: the frequencies at which the response is 1/sqrt(2): between 0 and 1 (the Nyquist frequency), or between 0
+            and fs / 2; two frequencies for bandpass and bandstop.
         btype: "lowpass", "highpass", "bandpass" or "bandstop".
-        analog: False.
-        output: "ba" (coefficients), "sos" (rows of sections, which keep their precision for high orders) or "zpk".
+        analog: must be False.
+        output: "ba" (coefficients), "sos" (second-order sections, which keep precision at high orders) or "zpk".
         fs: the sampling frequency.
 
     Raises:
-        ValueError: for frequencies out of range or order, negative orders and unknown names.
+        ValueError: for frequencies that are out of range or unordered, negative orders and unknown names.
         NotImplementedError: for analog filters.
     """
     return _designed(_butterworth(_order(N)), Wn, btype, analog, output, fs)
@@ -191,13 +191,13 @@ def butter(
 def cheby1(
     N: int, rp: float, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba", fs: float | None = None
 ) -> Any:
-    """Chebyshev's filter with ripples of `rp` decibels where signals pass; other arguments as for `butter`."""
+    """Designs a Chebyshev type I filter with `rp` decibels of passband ripple; other arguments as for `butter`."""
     return _designed(_chebyshev(_order(N), rp), Wn, btype, analog, output, fs)
 
 
 def cheby2(
     N: int, rs: float, Wn: Any, btype: str = "low", analog: bool = False, output: str = "ba", fs: float | None = None
 ) -> Any:
-    """Chebyshev's filter with ripples where signals are stopped, by `rs` decibels at least; other arguments as for
+    """Designs a Chebyshev type II filter with at least `rs` decibels of stopband attenuation; other arguments as for
     `butter`."""
     return _designed(_inverse_chebyshev(_order(N), rs), Wn, btype, analog, output, fs)

@@ -1,4 +1,4 @@
-"""Filters along an axis: medians, local polynomials, trends."""
+"""Filters along an axis: median filters, Savitzky-Golay filters and detrending."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ndarray = _core.ndarray
 
 
 def medfilt(volume: Any, kernel_size: Any = None) -> ndarray:
-    """Medians over windows of odd extents (3 by default), with zeros beyond the edges.
+    """Computes medians over windows of odd extents (3 by default), with zeros beyond the edges.
 
     Raises:
         ValueError: for even extents, and for bool, float16 and complex arrays.
@@ -32,7 +32,7 @@ def medfilt(volume: Any, kernel_size: Any = None) -> ndarray:
 
 
 def medfilt2d(input: Any, kernel_size: Any = 3) -> ndarray:
-    """`medfilt` of a matrix.
+    """Applies `medfilt` to a matrix.
 
     Raises:
         ValueError: for input that is not 2-d, and windows of even extents.
@@ -44,17 +44,17 @@ def medfilt2d(input: Any, kernel_size: Any = 3) -> ndarray:
 
 
 def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False) -> ndarray:
-    """Takes the mean ("constant") or the least squares line ("linear") of each piece off.
+    """Subtracts the mean ("constant") or the least-squares line ("linear") of each piece.
 
     Args:
-        data: array.
+        data: the array.
         axis: the axis.
         type: "linear" ("l") or "constant" ("c").
-        bp: where pieces begin, for lines.
-        overwrite_data: may spoil `data` in SciPy; here it stays.
+        bp: the indices at which new pieces begin, for "linear".
+        overwrite_data: ignored; `data` is never changed.
 
     Raises:
-        ValueError: for another type, and pieces beyond the end.
+        ValueError: for an unknown type, and breakpoints beyond the end.
     """
     if type not in ("linear", "l", "constant", "c"):
         raise ValueError("Trend type must be 'linear' or 'constant'.")
@@ -79,7 +79,7 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
 
 
 def _coefficients(length: int, order: int, deriv: int, delta: float, pos: float) -> Any:
-    """Weights, on the host, of the `deriv`-th derivative at `pos` of the polynomial through a window."""
+    """Returns the weights, on the host, of the `deriv`-th derivative at `pos` of the polynomial fitted to a window."""
     import math
 
     import numpy as np
@@ -97,7 +97,7 @@ def _coefficients(length: int, order: int, deriv: int, delta: float, pos: float)
 def savgol_coeffs(
     window_length: int, polyorder: int, deriv: int = 0, delta: float = 1.0, pos: Any = None, use: str = "conv"
 ) -> ndarray:
-    """The weights of `savgol_filter`, computed on the host.
+    """Returns the weights of `savgol_filter`, computed on the host.
 
     Raises:
         ValueError: for an order that is not less than the length, a position outside of the window, and `use` other
@@ -118,18 +118,18 @@ def savgol_filter(
     x: Any, window_length: int, polyorder: int, deriv: int = 0, delta: float = 1.0, axis: int = -1,
     mode: str = "interp", cval: float = 0.0,
 ) -> ndarray:  # fmt: skip
-    """Fits polynomials to windows around each element and takes their value, or derivative, in the middle (A. Savitzky
+    """Fits a polynomial to the window around each element and evaluates it, or a derivative, at the center (A. Savitzky
     and M. Golay, Analytical Chemistry 36 (1964)).
 
     Args:
-        x: array; anything but float32 and float64 counts as float64.
-        window_length: extent of the windows.
-        polyorder: order of the polynomials.
-        deriv: which derivative.
-        delta: distance of the elements.
+        x: the array; dtypes other than float32 and float64 are converted to float64.
+        window_length: the window's extent.
+        polyorder: the polynomial's order.
+        deriv: the derivative's order.
+        delta: the distance between elements.
         axis: the axis.
-        mode: "mirror", "constant", "nearest", "wrap", or "interp" (the polynomials of the outermost windows).
-        cval: what lies beyond the edges for "constant".
+        mode: "mirror", "constant", "nearest", "wrap", or "interp", which evaluates the outermost windows' polynomials.
+        cval: the value beyond the edges for "constant".
 
     Raises:
         ValueError: for another mode, an order that is not less than the length, and windows longer than the axis for
@@ -149,8 +149,8 @@ def savgol_filter(
     result = cp.moveaxis(convolve1d(a, weights, axis, mode="constant"), axis, -1)
     lines = cp.moveaxis(a, axis, -1)
 
-    def ends(window: ndarray, places: range) -> ndarray:
-        rows = [_coefficients(window_length, polyorder, deriv, delta, float(p)) for p in places]
+    def ends(window: ndarray, positions: range) -> ndarray:
+        rows = [_coefficients(window_length, polyorder, deriv, delta, float(p)) for p in positions]
         return cp.matmul(window, cp.asarray(rows, dtype=a.dtype_name).T)
 
     if half:

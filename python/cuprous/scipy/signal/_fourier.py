@@ -1,4 +1,4 @@
-"""Convolution by Fourier transforms: of whole arrays, or block by block along long axes."""
+"""Convolution by Fourier transforms, of whole arrays or (overlap-add) block by block along long axes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ndarray = _core.ndarray
 
 
 def _float(a: ndarray) -> ndarray:
-    """SciPy's transforms compute in float32 for float32 and less, otherwise in float64."""
+    """Converts integers to float64. As in SciPy, float32 and float16 transform in float32, other dtypes in float64."""
     return a if _dtypes.kind(a.dtype_name) in "fc" else _core.cast(a, "float64")
 
 
 def product(a: ndarray, v: ndarray, axes: list[int], lengths: list[int]) -> ndarray:
-    """The full convolution along some axes, of which `lengths` elements are asked for; others broadcast."""
+    """Returns the first `lengths` elements of the full convolution along `axes`; other axes broadcast."""
     if not axes:
         return a * v
     a, v = _float(a), _float(v)
@@ -35,17 +35,17 @@ def product(a: ndarray, v: ndarray, axes: list[int], lengths: list[int]) -> ndar
 
 
 def _axes(a: ndarray, v: ndarray, mode: str, axes: Any) -> tuple[ndarray, ndarray, list[int]]:
-    """The operands, swapped where "valid" needs it, and the axes along which both have more than one element.
+    """Returns the operands, swapped if "valid" needs it, and the axes along which both have more than one element.
 
     Raises:
-        ValueError: for axes that are not there or named twice, and operands that do not fit.
+        ValueError: for axes that do not exist or repeat, and operands whose shapes do not match.
     """
     if axes is None:
         found = list(range(a.ndim))
     else:
-        given = list(axes) if hasattr(axes, "__iter__") else [axes]
+        requested = list(axes) if hasattr(axes, "__iter__") else [axes]
         try:
-            found = sorted(normalize_axis(i, a.ndim) for i in given)
+            found = sorted(normalize_axis(i, a.ndim) for i in requested)
         except IndexError as error:
             raise ValueError("axes exceeds dimensionality of input") from error
         if len(set(found)) != len(found):
@@ -65,7 +65,7 @@ def _axes(a: ndarray, v: ndarray, mode: str, axes: Any) -> tuple[ndarray, ndarra
 
 
 def cut(full: ndarray, n: tuple[int, ...], k: tuple[int, ...], mode: str, axes: list[int]) -> ndarray:
-    """The part of a full convolution that a mode asks for."""
+    """Returns the part of a full convolution that a mode selects."""
     window = [slice(None)] * full.ndim
     for i in range(full.ndim):
         if mode == "same":
@@ -86,19 +86,19 @@ def _prepared(in1: Any, in2: Any, mode: str) -> tuple[ndarray, ndarray]:
 
 
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> ndarray:
-    """The convolution of two arrays of the same rank by Fourier transforms.
+    """Returns the convolution of two arrays of the same rank by Fourier transforms.
 
     Args:
-        in1: array of shape n.
-        in2: array of shape k.
+        in1: an array of shape n.
+        in2: an array of shape k.
         mode: "full" (shape n + k - 1), "same" (shape n, the middle) or "valid" (where one covers the other).
-        axes: along which axes (all by default); along others the arrays broadcast.
+        axes: the axes to convolve along (all by default); others broadcast.
 
     Returns:
-        float32 or complex64 for such arrays, otherwise float64 or complex128.
+        float32 or complex64 for arrays of these dtypes, otherwise float64 or complex128.
 
     Raises:
-        ValueError: for arrays of different rank or that do not broadcast, unknown modes, and axes that are not there.
+        ValueError: for arrays of different rank or that do not broadcast, unknown modes, and axes that do not exist.
     """
     a, v = _prepared(in1, in2, mode)
     if a.ndim == 0:
@@ -111,14 +111,14 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> nda
 
 
 def _block(n: int, k: int) -> int:
-    """Elements of a block along an axis: transforms of about eight kernels' length (0: the whole axis)."""
+    """Returns the block size along an axis: transforms of about eight kernel lengths (0: no blocks)."""
     size = _fft.next_fast_len(max(8 * k, 64), True)
     return size - k + 1 if 2 * size < n else 0
 
 
 def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> ndarray:
-    """`fftconvolve` with the longer operand in blocks, whose results overlap and are added: for axes of which one is
-    much longer than the other. Arguments, results and errors are the same."""
+    """Computes `fftconvolve` by the overlap-add method, with the longer operand in blocks, which suits axes along which
+    one operand is much longer. Arguments, results and errors are the same."""
     a, v = _prepared(in1, in2, mode)
     if a.ndim == 0:
         return a * v
@@ -129,7 +129,7 @@ def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> ndar
     a, v, both = _axes(a, v, mode, axes)
     n, k = a.shape, v.shape
     lengths = [max(m, w) + min(m, w) - 1 for m, w in zip(n, k, strict=True)]
-    # Each axis becomes two: which block, and where in it.
+    # Each axis becomes two: the block number, and the index within the block.
     starts, inner = [], []
     for i in range(len(n)):
         long, short = (a, v) if n[i] >= k[i] else (v, a)
@@ -145,7 +145,7 @@ def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> ndar
 
 
 def _split(a: ndarray, axis: int, size: int) -> ndarray:
-    """An axis as blocks of that size, the last filled with zeros; one block for 0."""
+    """Splits an axis into blocks of `size` elements, the last padded with zeros; 0 keeps a single block."""
     n = a.shape[axis]
     shape = list(a.shape)
     if size == 0:
@@ -158,7 +158,7 @@ def _split(a: ndarray, axis: int, size: int) -> ndarray:
 
 
 def _joined(a: ndarray, axis: int, size: int, length: int) -> ndarray:
-    """Blocks whose elements from `size` on overlap the next block, added up."""
+    """Adds up blocks whose elements from `size` on overlap the next block."""
     if size == 0:
         return cp.squeeze(a, axis)
     over = a.shape[axis + 1] - size
@@ -180,6 +180,6 @@ def _joined(a: ndarray, axis: int, size: int, length: int) -> ndarray:
 
 
 def faster(n: tuple[int, ...], k: tuple[int, ...]) -> bool:
-    """Whether transforms cost less than a direct sum, by counting operations."""
+    """Returns true if transforms need fewer operations than a direct sum."""
     points = math.prod(a + b - 1 for a, b in zip(n, k, strict=True))
     return math.prod(n) * math.prod(k) > 24.0 * points * max(math.log2(max(points, 2)), 1.0)

@@ -1,4 +1,5 @@
-"""Peaks of a signal and what can be said of them. How many there are is read from the device, once a condition."""
+"""Peaks of a signal and their properties. Each condition of `find_peaks` waits for the device, to read how many peaks
+it leaves."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def _signal(x: Any) -> ndarray:
     return a if a.dtype_name == "float64" else _core.cast(a, "float64")
 
 
-def _places(peaks: Any) -> ndarray:
+def _peak_indices(peaks: Any) -> ndarray:
     p = array(peaks)
     if p.size == 0:
         p = cp.zeros(0 if p.ndim == 1 else p.shape, "int64")
@@ -36,13 +37,13 @@ def _places(peaks: Any) -> ndarray:
 
 
 def _local_maxima(x: ndarray) -> tuple[ndarray, ndarray, ndarray]:
-    """The middles of flat pieces that are higher than what lies before and after them, and their edges."""
+    """Returns the middles and edges of the plateaus that are higher than both neighbors."""
     n = x.size
     if n < 3:
         return (cp.zeros(0, "int64"),) * 3
     index = cp.arange(n)
     differs = cp.concatenate([x[1:] != x[:-1], cp.ones(1, bool)])
-    # Where the piece ends that an element belongs to: the nearest place from it on whose successor differs.
+    # The last index of the plateau that each element belongs to: the first index from it on whose successor differs.
     last = cp.flip(_core.scan("min", cp.flip(_map("where", differs, index, n)).copy(), 0))
     after = _map("minimum", last + 1, n - 1)
     falls = _map("logical_and", last < n - 1, cp.take(x, after) < x)
@@ -53,7 +54,7 @@ def _local_maxima(x: ndarray) -> tuple[ndarray, ndarray, ndarray]:
 
 
 def _limits(interval: Any, x: ndarray, peaks: ndarray) -> tuple[Any, Any]:
-    """Lower and upper bounds, each a number, an array with an element for each peak, or None."""
+    """Returns the lower and upper bounds, each a number, an array with one element for each peak, or None."""
     low, high = interval if isinstance(interval, (tuple, list)) else (interval, None)
     bounds = []
     for bound, name in ((low, "lower"), (high, "upper")):
@@ -76,14 +77,14 @@ def _within(value: ndarray, bounds: tuple[Any, Any]) -> ndarray:
 
 
 def _apart(peaks: ndarray, height: ndarray, distance: int) -> ndarray:
-    """Which peaks stay if the highest removes all that are nearer than `distance`, and so on with the next highest.
+    """Returns which peaks remain if each removes all lower ones nearer than `distance`, starting with the highest.
 
-    In each round all that are the highest of those around that are not decided stay at once: the order among peaks that
-    do not touch is of no matter. The rounds are as many as the longest falling chain of neighbours.
+    In each round, all undecided peaks that are highest within their distance are kept at once, as the order among peaks
+    that do not overlap is irrelevant. The number of rounds is the length of the longest descending chain of neighbors.
     """
     count = peaks.size
     order = cp.argsort(height, stable=True)
-    rank = _core.cast(cp.argsort(order, stable=True), "float64")  # of equal ones the last is the first
+    rank = _core.cast(cp.argsort(order, stable=True), "float64")  # among equal heights the last peak ranks first
     start = cp.searchsorted(peaks, peaks - distance, side="right")
     stop = cp.searchsorted(peaks, peaks + distance, side="left")
     kept, open_ = cp.zeros(count, bool), cp.ones(count, bool)
@@ -106,7 +107,7 @@ def _window(wlen: Any) -> int | None:
 
 
 def _side(x: ndarray, peaks: ndarray, wlen: int | None) -> tuple[ndarray, ndarray]:
-    """The least element between a peak and the next higher one before it, in a window, and where it is."""
+    """Returns the minimum between each peak and the preceding higher element, within the window, and its index."""
     height = cp.take(x, peaks)
     first = Maxima(x).previous(peaks, height, False) + 1
     if wlen is not None:
@@ -126,39 +127,40 @@ def _prominences(x: ndarray, peaks: ndarray, wlen: Any) -> tuple[ndarray, ndarra
 
 
 def _inside(peaks: ndarray, x: ndarray) -> None:
-    """Raises ValueError for a peak that is no index of `x`."""
+    """Raises ValueError for a peak that is not an index of `x`."""
     if peaks.size and bool(_map("logical_or", cp.min(peaks) < 0, cp.max(peaks) >= x.size)):
         raise ValueError("a peak is not a valid index for `x`")
 
 
 def peak_prominences(x: Any, peaks: Any, wlen: Any = None) -> tuple[ndarray, ndarray, ndarray]:
-    """How far each peak stands out: its height over the higher of the lowest points on its two sides, each up to the
-    next higher element.
+    """Returns the prominence of each peak: its height above the higher of the two minima to its left and right, each
+    searched up to the next higher element.
 
     Args:
-        x: vector.
-        peaks: where its peaks are.
-        wlen: extent of the window around each peak that is looked at; None for all of `x`.
+        x: the signal, a vector.
+        peaks: the indices of the peaks.
+        wlen: the extent of the window that is searched around each peak; None searches all of `x`.
 
     Returns:
-        Prominences (float64), and where the lowest points on the left and right are (int64).
+        Prominences (float64), and the indices (int64) of the minima to the left and right.
 
     Raises:
-        ValueError: for arrays that are no vectors, places outside of `x` (which waits for the device), and wlen <= 1.
+        ValueError: for arrays that are not vectors, indices outside `x` (whose check waits for the device), and wlen <=
+            1.
     """
-    signal, places = _signal(x), _places(peaks)
-    _inside(places, signal)
-    return _prominences(signal, places, wlen)
+    signal, indices = _signal(x), _peak_indices(peaks)
+    _inside(indices, signal)
+    return _prominences(signal, indices, wlen)
 
 
 def _crossing(x: ndarray, peaks: ndarray, height: ndarray, base: ndarray) -> tuple[ndarray, ndarray]:
-    """Where the line through the elements falls to a height, going back from a peak as far as its base: the element
-    that is not above it, and how far behind that."""
-    place = _map("maximum", Maxima(-x).previous(peaks + 1, -height, True), base)
-    here, next_ = cp.take(x, place), cp.take(x, _map("minimum", place + 1, x.size - 1))
-    below = here < height
-    part = (height - here) / _map("where", below, next_ - here, 1.0)
-    return place, _map("where", below, part, 0.0)
+    """Finds where the piecewise linear signal falls to `height`, going left from each peak to its base: the index of
+    the first element not above it, and the fraction of a step beyond that element."""
+    crossing = _map("maximum", Maxima(-x).previous(peaks + 1, -height, True), base)
+    current, next_ = cp.take(x, crossing), cp.take(x, _map("minimum", crossing + 1, x.size - 1))
+    below = current < height
+    part = (height - current) / _map("where", below, next_ - current, 1.0)
+    return crossing, _map("where", below, part, 0.0)
 
 
 def _widths(x: ndarray, peaks: ndarray, rel_height: float, data: Any) -> tuple[ndarray, ndarray, ndarray, ndarray]:
@@ -168,66 +170,66 @@ def _widths(x: ndarray, peaks: ndarray, rel_height: float, data: Any) -> tuple[n
         return (cp.zeros(0),) * 4
     prominence, left, right = data
     height = cp.take(x, peaks) - prominence * float(rel_height)
-    place, part = _crossing(x, peaks, height, left)
-    start, last = place + part, x.size - 1
-    place, part = _crossing(cp.flip(x).copy(), last - peaks, height, last - right)
-    stop = (last - place) - part
+    crossing, part = _crossing(x, peaks, height, left)
+    start, last = crossing + part, x.size - 1
+    crossing, part = _crossing(cp.flip(x).copy(), last - peaks, height, last - right)
+    stop = (last - crossing) - part
     return stop - start, height, start, stop
 
 
 def peak_widths(
     x: Any, peaks: Any, rel_height: float = 0.5, prominence_data: Any = None, wlen: Any = None
 ) -> tuple[ndarray, ndarray, ndarray, ndarray]:
-    """How wide each peak is at a part of its prominence below its top.
+    """Returns the width of each peak at a fraction of its prominence below its top.
 
     Args:
-        x: vector.
-        peaks: where its peaks are.
-        rel_height: that part: 1 at the base, 0.5 halfway up.
-        prominence_data: what `peak_prominences` gives, if known.
-        wlen: as there.
+        x: the signal, a vector.
+        peaks: the indices of the peaks.
+        rel_height: that fraction: 1 at the base, 0.5 halfway up.
+        prominence_data: the result of `peak_prominences`, if known.
+        wlen: as for `peak_prominences`.
 
     Returns:
-        Widths, the heights at which they are measured, and the places to the left and right, between elements.
+        Widths, the heights at which they are measured, and the interpolated left and right ends.
 
     Raises:
-        ValueError: as `peak_prominences`, for a negative `rel_height`, and data of another length.
+        ValueError: as for `peak_prominences`, for a negative `rel_height`, and data of another length.
     """
-    signal, places = _signal(x), _places(peaks)
-    _inside(places, signal)
+    signal, indices = _signal(x), _peak_indices(peaks)
+    _inside(indices, signal)
     if prominence_data is None:
-        data = _prominences(signal, places, wlen)
+        data = _prominences(signal, indices, wlen)
     else:
         data = tuple(array(v) for v in prominence_data)  # type: ignore[assignment]
-        if any(v.shape != places.shape for v in data):
+        if any(v.shape != indices.shape for v in data):
             raise ValueError("arrays in `prominence_data` must have the same shape as `peaks`")
-    return _widths(signal, places, rel_height, data)
+    return _widths(signal, indices, rel_height, data)
 
 
 def find_peaks(
     x: Any, height: Any = None, threshold: Any = None, distance: Any = None, prominence: Any = None, width: Any = None,
     wlen: Any = None, rel_height: float = 0.5, plateau_size: Any = None,
 ) -> tuple[ndarray, dict[str, ndarray]]:  # fmt: skip
-    """Where a signal is higher than before and after, and which of those places meet conditions.
+    """Finds the peaks of a signal that meet all conditions.
 
     Args:
-        x: vector. Of a flat peak the middle counts. NaN is never part of a peak.
-        height: least height, or a pair (least, greatest), either of which may be None or have one element for each of
-            `x`; so for the others.
-        threshold: how much higher than both neighbours.
-        distance: how far apart, at least: lower peaks that are nearer to a higher one go. Of equally high ones the
-            later stays.
+        x: the signal, a vector. A plateau counts as one peak at its middle. NaN is never part of a peak.
+        height: the least height, or a pair (least, greatest), either of which may be None or an array with one element
+            for each element of `x`. The same forms apply to the other conditions.
+        threshold: the least vertical distance to both neighbors.
+        distance: the least distance between peaks: a higher peak removes lower ones nearer than that. Of equally high
+            ones the later remains.
         prominence: see `peak_prominences`.
         width: see `peak_widths`.
-        wlen: window for prominences.
-        rel_height: where widths are measured.
-        plateau_size: how many elements are flat.
+        wlen: the window for prominences.
+        rel_height: the relative height at which widths are measured.
+        plateau_size: the number of equal elements at the top.
 
     Returns:
-        The places (int64), and a dict of what was asked for, with SciPy's keys.
+        The indices (int64), and a dict of the properties that the conditions computed, with SciPy's keys.
 
     Raises:
-        ValueError: for an `x` that is no vector, a distance below 1, and bounds of another length than `x`.
+        ValueError: for an `x` that is not a vector, a distance below 1, and bounds of another length than `x`.
     """
     signal = _signal(x)
     if distance is not None and distance < 1:
@@ -275,7 +277,7 @@ def _extrema(data: Any, comparator: Any, axis: int, order: int, mode: str) -> tu
         raise ValueError("Order must be an int >= 1")
     a = array(data)
     if mode not in ("clip", "wrap"):
-        raise NotImplementedError(f"[argrelextrema] mode={mode!r} is not supported; there are 'clip' and 'wrap'")
+        raise NotImplementedError(f"[argrelextrema] mode={mode!r} is not supported; use 'clip' or 'wrap'")
     axis = normalize_axis(axis, a.ndim)
     n = a.shape[axis]
     index = cp.arange(n)
@@ -288,17 +290,17 @@ def _extrema(data: Any, comparator: Any, axis: int, order: int, mode: str) -> tu
 
 
 def argrelextrema(data: Any, comparator: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple[ndarray, ...]:
-    """Where `comparator(element, neighbour)` holds for all of the `order` neighbours on either side.
+    """Returns where `comparator(element, neighbor)` holds for all of the `order` neighbors on both sides.
 
     Args:
-        data: array.
-        comparator: function of two arrays, such as `cuprous.greater`.
+        data: the array.
+        comparator: a function of two arrays, such as `cuprous.greater`.
         axis: the axis.
-        order: how many neighbours.
-        mode: what lies beyond the edges: "clip" (the edge) or "wrap".
+        order: the number of neighbors on each side.
+        mode: how the array continues beyond its edges: "clip" (repeats the edge) or "wrap".
 
     Returns:
-        The places, as `nonzero` gives them.
+        The indices, in the form that `nonzero` returns.
 
     Raises:
         ValueError: for an order below 1.
@@ -308,10 +310,10 @@ def argrelextrema(data: Any, comparator: Any, axis: int = 0, order: int = 1, mod
 
 
 def argrelmax(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple[ndarray, ...]:
-    """Where elements are greater than their neighbours; see `argrelextrema`."""
+    """Returns where elements are greater than their neighbors; see `argrelextrema`."""
     return _extrema(data, cp.greater, axis, order, mode)
 
 
 def argrelmin(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple[ndarray, ...]:
-    """Where elements are less than their neighbours; see `argrelextrema`."""
+    """Returns where elements are less than their neighbors; see `argrelextrema`."""
     return _extrema(data, cp.less, axis, order, mode)

@@ -1,10 +1,10 @@
-"""A filter's coefficients as matrices whose powers stay small: state' = A state + B x, y = C state + D x.
+"""State-space realization of a filter with matrices whose powers stay small: state' = A state + B x, y = C state + D x.
 
-The matrix that the coefficients themselves make (the companion matrix) has powers with entries of many orders of
-magnitude, in which all digits cancel for narrow filters of order eight or more. The normalised lattice of A. H. Gray
-and J. D. Markel (IEEE Transactions on Acoustics, Speech, and Signal Processing 23 (1975)) describes the same filter by
-an A that lengthens no vector. It follows from the reflection coefficients of the denominator, by a recursion that loses
-digits, which therefore runs in decimal numbers of 100 digits. All of this is on the host: N² numbers for order N.
+The powers of the companion matrix of the coefficients have entries of many orders of magnitude, which cancel all digits
+for narrow filters of order eight or more. The normalized lattice of A. H. Gray and J. D. Markel (IEEE Transactions on
+Acoustics, Speech, and Signal Processing 23 (1975)) describes the same filter with a matrix A of norm at most 1. It
+follows from the reflection coefficients of the denominator, by a recursion that loses digits and therefore runs in
+decimal arithmetic with 100 digits. All of this happens on the host: N² numbers for order N.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _DIGITS = 100
 
 
 class Realization(NamedTuple):
-    """NumPy arrays: `step` (N, N), `drive` (N,), `view` (N,), the scalar `direct`; and what takes a state to that
-    of the transposed direct form II (`shown`), and back (`taken`)."""
+    """A realization as NumPy arrays: `step` is A (N, N), `drive` B (N,), `view` C (N,) and `direct` the scalar D.
+    `shown` maps a state to the one of the transposed direct form II, and `taken` is its inverse."""
 
     step: Any
     drive: Any
@@ -30,8 +30,8 @@ class Realization(NamedTuple):
 
 @lru_cache(maxsize=64)
 def realization(b: tuple[complex, ...], a: tuple[complex, ...]) -> Realization:
-    """Of coefficients of equal lengths, with a[0] = 1. Filters that are not stable, and complex ones, stay in direct
-    form."""
+    """Returns the realization for coefficients of equal lengths, with a[0] = 1. Unstable and complex filters use the
+    direct form."""
     if not any(isinstance(v, complex) for v in (*b, *a)):
         with localcontext() as context:
             context.prec = _DIGITS
@@ -53,7 +53,7 @@ def _direct(b: Any, a: Any) -> Realization:
 
 
 def _polynomials(a: list[Decimal]) -> list[list[Decimal]] | None:
-    """The denominators of orders N, N - 1, …, 0 of the lattice; None if the filter is not stable."""
+    """Returns the lattice's denominators of orders N, N - 1, …, 0, or None if the filter is unstable."""
     found = [a]
     while len(a) > 1:
         k = a[-1]
@@ -66,8 +66,9 @@ def _polynomials(a: list[Decimal]) -> list[list[Decimal]] | None:
 
 
 def _lattice(b: list[Decimal], a: list[Decimal]) -> Realization | None:
-    """With w_m the m-th backward prediction error of one step ago: f_(m-1) = f_m - k_m w_(m-1) from f_N = x on, and
-    w_m' = k_m f_(m-1) + w_(m-1), w_0' = f_0. Scaled so that white noise makes all states equally large, and transposed.
+    """Builds the lattice. With w_m the m-th backward prediction error one step ago: f_(m-1) = f_m - k_m w_(m-1),
+    starting from f_N = x; w_m' = k_m f_(m-1) + w_(m-1), w_0' = f_0. Scales the states so that white noise gives all of
+    them equal variance, then transposes.
     """
     import numpy as np
 
@@ -75,25 +76,25 @@ def _lattice(b: list[Decimal], a: list[Decimal]) -> Realization | None:
     if polynomials is None:
         return None
     order = len(a) - 1
-    k = [p[-1] for p in polynomials]  # k[0] is 1 and does not count
+    k = [p[-1] for p in polynomials]  # k[0] is 1 and unused
     c = [(1 - v * v).sqrt() for v in k]
-    sizes = [Decimal(1)] * (order + 1)  # of white noise's states
+    sizes = [Decimal(1)] * (order + 1)  # standard deviations of the states for white noise
     for m in range(order - 1, -1, -1):
         sizes[m] = sizes[m + 1] / c[m + 1]
     reflect, keep = np.array([float(v) for v in k]), np.array([float(v) for v in c])
     reflect[0] = 1.0  # w_0' = f_0
-    # Rows of [w', g_N] in terms of the scaled states, then of the input.
+    # Rows of [w', g_N] as combinations of the scaled states, followed by the input.
     rows = np.zeros((order + 1, order + 1))
     for m in range(order + 1):
         run = 1.0
-        for j in range(max(m, 1), order + 1):  # f_(m-1) takes k_j w_(j-1) off for j >= m; f_0 for m = 0 those from 1 on
+        for j in range(max(m, 1), order + 1):  # f_(m-1) subtracts k_j w_(j-1) for j >= m (f_0: for j >= 1)
             if j > m:
                 rows[m, j - 1] = -reflect[m] * reflect[j] * run
                 run *= keep[j]
             elif m:
                 rows[m, m - 1] = keep[m]
         rows[m, order] = reflect[m] * run
-    # Weights of the backward errors that make up the numerator.
+    # The weights of the backward errors that combine to the numerator.
     rest, weights = list(b), [Decimal(0)] * (order + 1)
     for m in range(order, -1, -1):
         weights[m] = rest[m]
@@ -108,7 +109,7 @@ def _lattice(b: list[Decimal], a: list[Decimal]) -> Realization | None:
 
 
 def _inverse(polynomials: list[list[Decimal]], sizes: list[Decimal], order: int) -> Any:
-    """Of `shown`, whose diagonal is 1 / sizes and below which there is nothing."""
+    """Returns the inverse of `shown`, an upper triangular matrix with the diagonal 1 / sizes."""
     import numpy as np
 
     taken = np.zeros((order, order))

@@ -1,16 +1,16 @@
-"""Recursive filters, block by block instead of element by element.
+"""Recursive (IIR) filters, computed block by block instead of element by element.
 
-A filter of order N is a state of N numbers that a matrix A moves on: state' = A state + B x, y = C state + D x. Over a
-block of L elements both the outputs and the state behind it are linear in the elements and the state before it, so that
-all blocks are one product with a matrix of L columns; the states between blocks follow the same law with A**L, and are
-found by the same means in blocks of blocks: log(n) products of matrices in all, no element waits for another
-(G. E. Blelloch's scan of linear recurrences, "Prefix sums and their applications", 1990, with wide leaves).
+A filter of order N has a state of N numbers: state' = A state + B x, y = C state + D x. Over a block of L elements, the
+outputs and the state after it are linear in the elements and the state before it, so that all blocks are one matrix
+product with L columns. The states between blocks follow the same law with A**L, and are computed the same way in blocks
+of blocks: log(n) matrix products in all, without a sequential loop over elements (G. E. Blelloch's scan of linear
+recurrences, "Prefix sums and their applications", 1990, with wide leaves).
 
-The matrices come from `_realization`, such that A lengthens no vector: each output is a sum of at most
-L + 128 log(n) products of bounded factors, so that for stable real filters the error is a few hundred roundings of the
-signal's norm at most, also where the recursion has lost many digits (its order is 8 or more and its band narrow).
-Filters that are not stable, or complex, run in direct form, with errors as of the recursion's for small orders. NaN and
-infinity make what comes after them NaN, as far as the axis goes.
+The matrices come from `_realization`, with A of norm at most 1. Each output is then a sum of at most L + 128 log(n)
+products of bounded factors, so for stable real filters the error is at most a few hundred roundings of the signal's
+norm, even where the recursion itself has lost many digits (order 8 or more with a narrow band). Unstable and complex
+filters use the direct form, with errors like the recursion's at small orders. NaN and infinity turn everything after
+them into NaN, up to the end of the axis.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from cuprous.scipy.signal._realization import realization
 
 ndarray = _core.ndarray
 _map = _core.map
-#: Elements in a block, and numbers in the states of a block of blocks.
+#: The number of elements in a block, and the number of state components in a block of blocks.
 _BLOCK, _STATES = 64, 128
 _PADDINGS = ("even", "odd", "constant", None)
 
 
 def _toeplitz(powers: Any) -> Any:
-    """From M**0, …, M**(k - 1) the matrix that takes k inputs, one after another in a row, to their running states."""
+    """Builds, from M**0, …, M**(k - 1), the matrix that maps a row of k successive inputs to their running states."""
     import numpy as np
 
     k, order = powers.shape[:2]
@@ -53,7 +53,7 @@ def _powers(m: Any, count: int) -> Any:
 
 
 def _states(m: Any, inputs: ndarray) -> ndarray:
-    """s[j] = m s[j - 1] + inputs[:, j], from s[-1] = 0. Shape (lines, count, order)."""
+    """Computes s[j] = m s[j - 1] + inputs[:, j] with s[-1] = 0. Shape (lines, count, order)."""
     lines, count, order = inputs.shape
     wide = min(count, max(2, _STATES // order))
     powers = _powers(m, wide + 1)
@@ -70,14 +70,15 @@ def _states(m: Any, inputs: ndarray) -> ndarray:
 
 
 def _after(a: ndarray, count: int) -> ndarray:
-    """With zeros appended along the second axis."""
+    """Appends zeros along the second axis."""
     if not count:
         return a
     return cp.concatenate([a, cp.zeros((a.shape[0], count, *a.shape[2:]), a.dtype_name)], axis=1)
 
 
 def _run(b: Any, a: Any, x: ndarray, state: ndarray | None) -> tuple[ndarray, Any]:
-    """The filter along the rows of `x`, and the state behind each; `b` and `a` have equal lengths, a[0] is 1."""
+    """Filters the rows of `x`. Returns the outputs and the final states. `b` and `a` have equal lengths, and a[0] is
+    1."""
     import numpy as np
 
     name = x.dtype_name
@@ -91,7 +92,7 @@ def _run(b: Any, a: Any, x: ndarray, state: ndarray | None) -> tuple[ndarray, An
     for i in range(block):
         outputs[i, i:] = response[: block - i]
     both = np.concatenate([outputs, moved[block - 1 :: -1] if block else moved[:0]], axis=1)
-    free = np.ascontiguousarray((system.view @ powers[:block]).T)  # what the state before a block adds to its outputs
+    free = np.ascontiguousarray((system.view @ powers[:block]).T)  # the contribution of the state before a block
     whole = n // block
     zero = cp.zeros((lines, 1, order), name)
     if state is not None:
@@ -122,10 +123,10 @@ def _coefficients(b: Any, a: Any) -> tuple[Any, Any]:
 
 
 def _initial(zi: Any, shape: tuple[int, ...], axis: int, order: int) -> ndarray:
-    """States that broadcast to the shape of the signal, but for the axis; moved to the back.
+    """Converts `zi` to states with the filtered axis last; along other axes they may broadcast to the signal.
 
     Raises:
-        ValueError: if they do not.
+        ValueError: if they do not broadcast.
     """
     state = array(zi)
     wanted = (*shape[:axis], order, *shape[axis + 1 :])
@@ -136,13 +137,13 @@ def _initial(zi: Any, shape: tuple[int, ...], axis: int, order: int) -> ndarray:
 
 
 def _finite_response(weights: Any, x: ndarray, axis: int, state: ndarray | None) -> tuple[ndarray, Any]:
-    """Without feedback: a direct convolution."""
+    """Filters without feedback: a direct convolution."""
     order = weights.size - 1
     lines = cp.moveaxis(x, axis, -1)
     n = lines.shape[-1]
     if state is not None and order:
         lines = cp.concatenate([lines, cp.zeros((*lines.shape[:-1], order), x.dtype_name)], axis=-1)
-    # Origin at the newest element; zeros came before.
+    # The origin is at the newest element; earlier elements are zero.
     y = convolve1d(lines, _core.from_numpy(weights), -1, mode="constant", origin=-(weights.size // 2))
     if state is None:
         return y, y
@@ -153,23 +154,23 @@ def _finite_response(weights: Any, x: ndarray, axis: int, state: ndarray | None)
 
 
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
-    """A linear filter along an axis: a[0] y[n] = sum of b[k] x[n - k] minus sum of a[k] y[n - k], k > 0.
+    """Applies a linear filter along an axis: a[0] y[n] = sum of b[k] x[n - k] - sum over k > 0 of a[k] y[n - k].
 
     Args:
-        b: weights of the inputs, read on the host.
-        a: weights of the outputs, read on the host.
-        x: array.
+        b: the numerator coefficients, read on the host.
+        a: the denominator coefficients, read on the host.
+        x: the array.
         axis: the axis.
-        zi: the state before the first element (of the transposed direct form II): max(len(a), len(b)) - 1 numbers in
-            the place of the axis, which broadcast along the others.
+        zi: the state before the first element (of the transposed direct form II): max(len(a), len(b)) - 1 numbers along
+            `axis`, which broadcast along the other axes.
 
     Returns:
-        The output; with `zi` the pair of it and the state behind the last element. The dtype is what coefficients,
-        signal and state promote to.
+        The output, or with `zi` the pair of output and final state. The dtype is the promotion of coefficients, signal
+        and state.
 
     Raises:
-        ValueError: for coefficients that are empty or no vectors, a zero in a[0], a scalar signal, and a `zi` of
-            another shape.
+        ValueError: for coefficients that are empty or not vectors, a[0] = 0, a scalar signal, and a `zi` of another
+            shape.
         AxisError: if there is no such axis.
     """
     import numpy as np
@@ -208,10 +209,10 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
 
 def lfilter_zi(b: Any, a: Any) -> ndarray:
-    """The state of `lfilter` in which a step of ones does not change the output; computed on the host.
+    """Returns the state of `lfilter` for which a step of ones gives its steady-state output; computed on the host.
 
     Raises:
-        ValueError: for coefficients that are no vectors, and a denominator of zeros.
+        ValueError: for coefficients that are not vectors, and a denominator of zeros.
     """
     import numpy as np
 
@@ -231,17 +232,17 @@ def lfilter_zi(b: Any, a: Any) -> ndarray:
     if n == 1:
         return _core.from_numpy(np.zeros(0, name))
     drive = taps[1:] - feedback[1:] * taps[0]
-    # Of (I - A) z = B all rows but the first say z[i] = z[i + 1] + …: their sum gives z[0].
+    # All rows of (I - A) z = B but the first say z[i] = z[i + 1] + …; their sum gives z[0].
     first = drive.sum() / feedback.sum()
     state = first * np.cumsum(feedback[:-1]) - np.concatenate([[0.0], np.cumsum(drive)[:-1]])
     return _core.from_numpy(state.astype(name))
 
 
 def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> ndarray:
-    """The state of `lfilter` after given outputs and inputs, the newest first; computed on the host.
+    """Returns the state of `lfilter` after the given outputs and inputs, newest first; computed on the host.
 
     Raises:
-        ValueError: if all of `a` is zero, and for states of several axes.
+        ValueError: if all of `a` is zero, and for inputs or outputs with several axes.
     """
     import numpy as np
 
@@ -253,8 +254,8 @@ def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> ndarray:
     if outputs.ndim > 1 or inputs.ndim > 1:
         raise ValueError("[lfiltic] y= and x= must have one axis")
     n, m = denominator.size - 1, numerator.size - 1
-    given = [outputs, numerator, denominator] if x is None else [outputs, numerator, denominator, inputs]
-    name = np.result_type(*given)
+    operands = [outputs, numerator, denominator] if x is None else [outputs, numerator, denominator, inputs]
+    name = np.result_type(*operands)
     name = name if name.kind in "fc" else np.dtype(float)
     wide = np.result_type(name, np.float32)
     outputs = np.pad(outputs.astype(wide), (0, max(n - outputs.size, 0)))
@@ -280,16 +281,16 @@ def _sections(sos: Any) -> Any:
 
 
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
-    """A chain of filters of order two along an axis.
+    """Applies a cascade of second-order sections along an axis.
 
     Args:
-        sos: rows of three weights of inputs and three of outputs, read on the host.
-        x: array.
+        sos: rows of three numerator and three denominator coefficients, read on the host.
+        x: the array.
         axis: the axis.
-        zi: the states before, of shape (sections, …, 2, …): the 2 stands in the place of the axis.
+        zi: the initial states, of shape (sections, …, 2, …) with the 2 along `axis`.
 
     Returns:
-        The output; with `zi` the pair of it and the states behind.
+        The output, or with `zi` the pair of output and final states.
 
     Raises:
         ValueError: for sections or states of another shape.
@@ -316,7 +317,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
 
 def sosfilt_zi(sos: Any) -> ndarray:
-    """The states of `sosfilt` in which a step of ones does not change the output, of shape (sections, 2).
+    """Returns the states of `sosfilt` for which a step of ones gives the steady-state output, of shape (sections, 2).
 
     Raises:
         ValueError: for sections that are not rows of six coefficients, the fourth of which is 1.
@@ -335,7 +336,7 @@ def sosfilt_zi(sos: Any) -> ndarray:
 
 
 def _extended(x: ndarray, axis: int, padtype: str | None, padlen: int | None, default: int) -> tuple[ndarray, int]:
-    """`x`, its axis at the back, continued at both ends."""
+    """Moves the axis of `x` to the back and extends it at both ends."""
     if padtype not in _PADDINGS:
         raise ValueError(f"Unknown value '{padtype}' given to padtype. padtype must be 'even', 'odd', 'constant', or "
                          "None.")  # fmt: skip
@@ -355,7 +356,7 @@ def _extended(x: ndarray, axis: int, padtype: str | None, padlen: int | None, de
     return cp.concatenate([before, rows, after], axis=-1), edge
 
 
-def _there_and_back(run: Any, rows: ndarray, edge: int, axis: int) -> ndarray:
+def _both_ways(run: Any, rows: ndarray, edge: int, axis: int) -> ndarray:
     y = run(rows, rows[..., :1])
     y = cp.flip(run(cp.flip(y, -1), y[..., -1:]), -1)
     return cp.moveaxis(y[..., edge : y.shape[-1] - edge], -1, axis)
@@ -365,36 +366,36 @@ def filtfilt(
     b: Any, a: Any, x: Any, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None, method: str = "pad",
     irlen: int | None = None,
 ) -> ndarray:  # fmt: skip
-    """`lfilter` forward and then backward, so that no phase shifts.
+    """Applies `lfilter` forward and then backward, so that the phase does not shift.
 
     Args:
-        b: weights of the inputs, read on the host.
-        a: weights of the outputs, read on the host.
-        x: array.
+        b: the numerator coefficients, read on the host.
+        a: the denominator coefficients, read on the host.
+        x: the array.
         axis: the axis.
-        padtype: how the signal goes on beyond its ends: "odd", "even", "constant" or None (it does not).
-        padlen: how far; 3 max(len(a), len(b)) by default.
-        method: "pad".
-        irlen: for the method "gust" only.
+        padtype: how the signal is extended at its ends: "odd", "even", "constant" or None (no extension).
+        padlen: the length of the extension; 3 max(len(a), len(b)) by default.
+        method: must be "pad".
+        irlen: only for the method "gust", which is not supported.
 
     Raises:
-        ValueError: for another method or padtype, and a signal that is not longer than `padlen`.
+        ValueError: for an unknown method or padtype, and a signal that is not longer than `padlen`.
         NotImplementedError: for the method "gust".
     """
     if method not in ("pad", "gust"):
         raise ValueError("method must be 'pad' or 'gust'.")
     if method == "gust":
-        raise NotImplementedError("[filtfilt] method='gust' is not supported; there is 'pad'")
+        raise NotImplementedError("[filtfilt] method='gust' is not supported; use 'pad'")
     signal = array(x)
     axis = normalize_axis(axis, signal.ndim)
     numerator, denominator = (host(v).reshape(-1) for v in (b, a))
     rows, edge = _extended(signal, axis, padtype, padlen, 3 * max(numerator.size, denominator.size))
     state = lfilter_zi(numerator, denominator)
-    return _there_and_back(lambda v, first: lfilter(numerator, denominator, v, -1, state * first)[0], rows, edge, axis)
+    return _both_ways(lambda v, first: lfilter(numerator, denominator, v, -1, state * first)[0], rows, edge, axis)
 
 
 def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None) -> ndarray:
-    """`sosfilt` forward and then backward; arguments as for `filtfilt`."""
+    """Applies `sosfilt` forward and then backward; arguments as for `filtfilt`."""
     sections = _sections(sos)
     signal = array(x)
     axis = normalize_axis(axis, signal.ndim)
@@ -402,6 +403,6 @@ def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: str | None = "odd", p
     rows, edge = _extended(signal, axis, padtype, padlen, 3 * int(2 * len(sections) + 1 - zeros))
     state = sosfilt_zi(sections)
     shape = [len(sections), *[1] * (signal.ndim - 1), 2]
-    return _there_and_back(
+    return _both_ways(
         lambda v, first: sosfilt(sections, v, -1, state.reshape(shape) * first[None])[0], rows, edge, axis
     )

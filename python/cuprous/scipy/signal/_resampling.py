@@ -1,4 +1,4 @@
-"""Other sampling rates, analytic signals, and filters for them."""
+"""Resampling, analytic signals, and the filters for them."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ _map = _core.map
 
 
 def _weights(index: ndarray, n: int, last: int) -> ndarray:
-    """2 for positive frequencies, 1 for zero and (of an even number) the middle one, 0 for negative ones."""
+    """Returns 2 for positive frequencies, 1 for zero and (of even lengths) the Nyquist frequency, 0 for negative
+    ones."""
     middle = _map("logical_or", index == 0, _map("logical_and", index == n // 2, n % 2 == 0))
     return _map("where", middle, 1.0, _map("where", index <= last, 2.0, 0.0))
 
 
 def hilbert(x: Any, N: int | None = None, axis: int = -1) -> ndarray:
-    """The analytic signal: the signal without its negative frequencies, whose real part it is.
+    """Returns the analytic signal: the signal plus i times its Hilbert transform, which has no negative frequencies.
 
     Args:
-        x: real array.
-        N: points of the transform, filled with zeros or cut; the axis' length by default.
+        x: a real array.
+        N: the transform's length, reached by zero padding or truncation; the axis' length by default.
         axis: the axis.
 
     Raises:
-        ValueError: for complex signals, and N that is not positive.
+        ValueError: for complex signals, and an N that is not positive.
     """
     a = array(x)
     if _dtypes.kind(a.dtype_name) == "c":
@@ -53,18 +54,18 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> ndarray:
 
 
 def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time") -> Any:
-    """As many samples as asked for, of the same (periodic) signal, by Fourier transforms.
+    """Resamples a periodic signal to `num` samples by Fourier transforms.
 
     Args:
-        x: array.
-        num: how many samples.
-        t: the samples' places, which are then returned for the new ones too.
+        x: the array.
+        num: the number of samples in the result.
+        t: the sample times; if given, the new sample times are returned too.
         axis: the axis.
-        window: what the spectrum is multiplied by: as for `get_window`, a vector, or a function of the frequencies.
+        window: a window for the spectrum: as for `get_window`, a vector, or a function of the frequencies.
         domain: "time", or "freq" if `x` is a spectrum.
 
     Raises:
-        ValueError: for another domain, and a window of another length.
+        ValueError: for an unknown domain, and a window of another length.
     """
     if domain not in ("time", "freq"):
         raise ValueError(f"Parameter domain={domain!r} not in ('time', 'freq')!")
@@ -83,15 +84,15 @@ def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None,
                 raise ValueError(f"window.shape={values.shape} != ({n},), i.e., window length is not equal to number "
                                  "of frequency bins!")  # fmt: skip
         else:
-            values = _fft.fftshift(get_window(window, n))  # as SciPy: off by one sample for odd n
+            values = _fft.fftshift(get_window(window, n))  # like SciPy, off by one sample for odd n
         spectrum = spectrum * _core.cast(values, _dtypes.component(spectrum.dtype_name))
     least = min(n, num)
-    half = least // 2 + 1  # the nonnegative frequencies that both have
+    half = least // 2 + 1  # the number of nonnegative frequencies in both spectra
     low = spectrum[..., :half]
     high = spectrum[..., n - (least - half) :]
     if least % 2 == 0 and n != num:
         middle = least // 2
-        # Fewer: what was at -middle joins the frequency of the same absolute value; more: they part.
+        # Downsampling adds the coefficient at -middle to the one at +middle; upsampling splits it between them.
         both = spectrum[..., n - middle : n - middle + 1]
         shared = low[..., middle:] + both if num < n else low[..., middle:] * 0.5
         low = cp.concatenate([low[..., :middle], shared], axis=-1)
@@ -103,30 +104,30 @@ def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None,
     result = cp.moveaxis(cp.real(result) if real else result, -1, axis)
     if t is None:
         return result
-    places = array(t)
-    return result, cp.arange(num) * (places[1] - places[0]) * (n / num) + places[0]
+    times = array(t)
+    return result, cp.arange(num) * (times[1] - times[0]) * (n / num) + times[0]
 
 
 def upfirdn(h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant", cval: float = 0
             ) -> ndarray:  # fmt: skip
-    """`up` - 1 zeros after each sample, then a filter, then every `down`-th output; as a product of windows of the
-    signal with the filter's phases, so that nothing is multiplied by the zeros.
+    """Upsamples by inserting `up` - 1 zeros after each sample, filters, and keeps every `down`-th output. Computed as a
+    product of signal windows with the filter's polyphase components, which skips the zeros.
 
     Args:
-        h: the filter's weights.
-        x: array.
-        up: that factor.
-        down: that factor.
+        h: the filter's coefficients.
+        x: the array.
+        up: the upsampling factor.
+        down: the downsampling factor.
         axis: the axis.
-        mode: "constant".
-        cval: 0.
+        mode: must be "constant".
+        cval: must be 0.
 
     Raises:
-        ValueError: for weights that are no vector, and factors below 1.
-        NotImplementedError: for other modes and values beyond the ends.
+        ValueError: for coefficients that are not a vector, and factors below 1.
+        NotImplementedError: for other modes and boundary values.
     """
     if mode != "constant" or cval != 0:
-        raise NotImplementedError(f"[upfirdn] mode={mode!r} with cval={cval!r} is not supported; there is 'constant' "
+        raise NotImplementedError(f"[upfirdn] mode={mode!r} with cval={cval!r} is not supported; use 'constant' "
                                   "with 0")  # fmt: skip
     weights, a = array(h), array(x)
     if weights.ndim != 1 or weights.size == 0:
@@ -150,20 +151,20 @@ def firwin(
     numtaps: int, cutoff: Any, *, width: float | None = None, window: Any = "hamming", pass_zero: Any = True,
     scale: bool = True, fs: float | None = None,
 ) -> ndarray:  # fmt: skip
-    """The weights of a filter that lets bands of frequencies pass: sincs times a window; computed on the host.
+    """Returns the coefficients of an FIR filter with the given passbands, by the window method; computed on the host.
 
     Args:
-        numtaps: how many weights; odd if the highest frequency passes.
-        cutoff: the edges of the bands, rising, between 0 and fs / 2.
-        width: of the transition, which gives Kaiser's window.
+        numtaps: the number of coefficients; odd if the Nyquist frequency passes.
+        cutoff: the edges of the bands, increasing, between 0 and fs / 2.
+        width: the transition width, which selects a Kaiser window.
         window: as for `get_window`.
         pass_zero: whether frequency 0 passes; or "lowpass", "highpass", "bandpass", "bandstop".
-        scale: whether the gain in the middle of the first band is 1.
-        fs: the sampling frequency (2).
+        scale: whether the gain at the center of the first passband is 1.
+        fs: the sampling frequency (2 by default).
 
     Raises:
-        ValueError: for edges out of range or order, an even number of weights for filters that pass the highest
-            frequency, and unknown kinds.
+        ValueError: for edges that are out of range or unordered, an even number of coefficients for filters that pass
+            the Nyquist frequency, and unknown kinds.
     """
     import numpy as np
 
@@ -205,15 +206,15 @@ def firwin(
 
 
 def kaiser_beta(a: float) -> float:
-    """The parameter of Kaiser's window for an attenuation of `a` decibels (J. F. Kaiser, 1974)."""
+    """Returns the parameter beta of a Kaiser window for an attenuation of `a` decibels (J. F. Kaiser, 1974)."""
     if a > 50:
         return 0.1102 * (a - 8.7)
     return 0.5842 * (a - 21) ** 0.4 + 0.07886 * (a - 21) if a > 21 else 0.0
 
 
 def kaiser_atten(numtaps: int, width: float) -> float:
-    """The attenuation in decibels of a filter by Kaiser's window; `width` of the transition in terms of the highest
-    frequency."""
+    """Returns the attenuation in decibels of a Kaiser-window filter; `width` is the transition width relative to the
+    Nyquist frequency."""
     return 2.285 * (numtaps - 1) * math.pi * width + 7.95
 
 
@@ -226,20 +227,20 @@ def resample_poly(
     padtype: str = "constant",
     cval: Any = None,
 ) -> ndarray:
-    """Sampled `up` / `down` times as often, by a filter.
+    """Resamples by the factor `up` / `down` with a polyphase filter.
 
     Args:
-        x: array.
-        up: that factor.
-        down: that factor.
+        x: the array.
+        up: the upsampling factor.
+        down: the downsampling factor.
         axis: the axis.
-        window: the filter's window, or its weights as a vector.
-        padtype: what lies beyond the ends: "constant", or what is taken off before and added after: "mean", "median",
-            "minimum", "maximum".
-        cval: the constant (0).
+        window: the filter's window, or its coefficients as a vector.
+        padtype: the extension beyond the ends: "constant", or the statistic that is subtracted before and added back
+            after filtering: "mean", "median", "minimum", "maximum".
+        cval: the constant (0 by default).
 
     Raises:
-        ValueError: for factors below 1 or that are not whole, weights that are no vector, and `cval` without
+        ValueError: for factors that are below 1 or not whole, coefficients that are not a vector, and `cval` without
             "constant".
         NotImplementedError: for other paddings.
     """
@@ -251,7 +252,7 @@ def resample_poly(
         raise ValueError("cval has no effect when padtype is " + str(padtype))
     reductions: dict[str, Any] = {"mean": cp.mean, "median": cp.median, "minimum": cp.min, "maximum": cp.max}
     if padtype != "constant" and padtype not in reductions:
-        raise NotImplementedError(f"[resample_poly] padtype={padtype!r} is not supported; there are 'constant', "
+        raise NotImplementedError(f"[resample_poly] padtype={padtype!r} is not supported; use 'constant', "
                                   f"{', '.join(map(repr, reductions))}")  # fmt: skip
     a = array(x)
     axis = normalize_axis(axis, a.ndim)
@@ -272,7 +273,7 @@ def resample_poly(
     if a.dtype_name in ("float32", "complex64") and not isinstance(window, ndarray):
         weights = _core.cast(weights, "float32")
     base: Any = reductions[padtype](a, axis=axis, keepdims=True) if padtype in reductions else cval
-    # Zeros before the weights put an output onto the first sample; those after give the last outputs.
+    # Leading zeros align an output with the first sample; trailing zeros yield the last outputs.
     before = down - half % down
     skipped = (half + before) // down
     after = 0
@@ -287,13 +288,13 @@ def resample_poly(
 
 
 def wiener(im: Any, mysize: Any = None, noise: Any = None) -> ndarray:
-    """Takes noise off: each element moves towards the mean of its window, the further the less the window varies. In
-    float64.
+    """Applies a Wiener filter: each element moves towards its window's mean, the more so the smaller the window's
+    variance. Computes in float64.
 
     Args:
-        im: array.
-        mysize: extents of the windows, odd (3).
-        noise: its power; the mean of the windows' variances by default.
+        im: the array.
+        mysize: the windows' extents, which must be odd (3 by default).
+        noise: the noise power; by default the mean of the windows' variances.
 
     Raises:
         NotImplementedError: for complex arrays.
@@ -316,19 +317,19 @@ def wiener(im: Any, mysize: Any = None, noise: Any = None) -> ndarray:
 def decimate(
     x: Any, q: int, n: int | None = None, ftype: str = "iir", axis: int = -1, zero_phase: bool = True
 ) -> ndarray:
-    """Every q-th sample, after a filter that takes off what they cannot show.
+    """Keeps every q-th sample, after a lowpass (anti-aliasing) filter.
 
     Args:
-        x: array.
-        q: the factor.
-        n: the filter's order: 8 of Chebyshev's ("iir"), 20 q ("fir").
+        x: the array.
+        q: the downsampling factor.
+        n: the filter's order: by default 8 for "iir" (Chebyshev type I) and 20 q for "fir".
         ftype: "iir" or "fir".
         axis: the axis.
-        zero_phase: whether phases stay as they are.
+        zero_phase: whether to avoid a phase shift.
 
     Raises:
-        ValueError: for another `ftype`.
-        TypeError: for a factor that is no integer.
+        ValueError: for an unknown `ftype`.
+        TypeError: for a factor that is not an integer.
     """
     factor = operator.index(q)
     a = array(x)

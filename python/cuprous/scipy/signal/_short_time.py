@@ -1,4 +1,4 @@
-"""Transforms of short segments of a signal, and back by adding the segments where they overlap."""
+"""Short-time Fourier transforms, and their inverse by overlap-add."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cuprous.scipy import fft as _fft
 from cuprous.scipy.signal._spectral import (
     _filled,
     _frequencies,
+    _move_back,
     _overlap,
-    _placed,
     _points,
     _scale,
     _times,
@@ -32,7 +32,7 @@ def _scaling(scaling: str) -> str:
 
 
 def _continued(rows: ndarray, half: int, boundary: str) -> ndarray:
-    """Half a segment more at either end."""
+    """Extends the signal by half a segment at both ends."""
     if half == 0:
         return rows
     n = rows.shape[-1]
@@ -54,21 +54,21 @@ def stft(
     nfft: int | None = None, detrend: Any = False, return_onesided: bool = True, boundary: str | None = "zeros",
     padded: bool = True, axis: int = -1, scaling: str = "spectrum",
 ) -> tuple[ndarray, ndarray, ndarray]:  # fmt: skip
-    """Transforms of segments, one after another, from which `istft` restores the signal.
+    """Returns the short-time Fourier transform, from which `istft` restores the signal.
 
     Args:
-        x: array.
-        boundary: what half a segment before the start and after the end holds: "zeros", "even", "odd", "constant", or
-            None (there is none).
-        padded: whether zeros fill the last segment.
+        x: the array.
+        boundary: the extension by half a segment at both ends: "zeros", "even", "odd", "constant", or None for no
+            extension.
+        padded: whether to pad the last segment with zeros.
         scaling: "spectrum" or "psd".
         fs, window, nperseg, noverlap, nfft, detrend, return_onesided, axis: as for `csd`.
 
     Returns:
-        Frequencies, times, and the transforms: frequencies in the place of the axis, times last.
+        Frequencies, segment times, and the transforms, with frequencies along `axis` and times along the last axis.
 
     Raises:
-        ValueError: as `csd`, and for an unknown boundary.
+        ValueError: as for `csd`, and for an unknown boundary.
     """
     scaling = _scaling(scaling)
     if boundary not in ("even", "odd", "constant", "zeros", None):
@@ -90,11 +90,11 @@ def stft(
     result = _transforms(rows, values, step, points, detrend, onesided)
     result = result * _core.cast(_core.map("sqrt", _scale(values, fs, scaling)), _dtypes.component(result.dtype_name))
     times = _times(rows.shape[-1], count, overlap, fs, boundary is not None)
-    return _frequencies(points, fs, onesided), times, _placed(result, axis)
+    return _frequencies(points, fs, onesided), times, _move_back(result, axis)
 
 
 def _overlapping_sum(segments: ndarray, step: int) -> ndarray:
-    """Adds segments (…, count, length), each `step` elements after the one before."""
+    """Adds segments (…, count, length) that start `step` elements apart."""
     *outer, count, length = segments.shape
     steps = -(-length // step)
     blocks = _filled(segments, steps * step).reshape([*outer, count, steps, step])
@@ -112,22 +112,22 @@ def istft(
     nfft: int | None = None, input_onesided: bool = True, boundary: bool = True, time_axis: int = -1,
     freq_axis: int = -2, scaling: str = "spectrum",
 ) -> tuple[ndarray, ndarray]:  # fmt: skip
-    """The signal whose `stft` it is, or comes nearest to it (least squares).
+    """Returns the signal whose `stft` is, or in the least-squares sense is nearest to, `Zxx`.
 
     Args:
-        Zxx: transforms of segments.
-        input_onesided: whether there are no negative frequencies.
-        boundary: whether `stft` had a boundary, which is cut off.
+        Zxx: the segments' transforms.
+        input_onesided: whether negative frequencies are omitted.
+        boundary: whether `stft` extended the signal; if so, the extension is removed.
         time_axis: the axis of the segments.
         freq_axis: the axis of the frequencies.
         fs, window, nperseg, noverlap, nfft, scaling: as for `stft`.
 
     Returns:
-        Times and the signal. Where the windows' squares add up to nothing, the signal is not restored; unlike in SciPy
-        no warning says so, since that would wait for the device.
+        Times and the signal. Where the squared windows add up to zero, the signal is not restored. Unlike SciPy this
+        gives no warning, which would have to wait for the device.
 
     Raises:
-        ValueError: for arrays of less than two axes, equal axes, and arguments that do not fit together.
+        ValueError: for arrays with fewer than two axes, equal axes, and inconsistent arguments.
     """
     z = array(Zxx)
     if z.ndim < 2:

@@ -1,4 +1,4 @@
-"""Slepian's windows, by the eigenvectors of a tridiagonal matrix; on the host, since windows are short."""
+"""Slepian windows, from the eigenvectors of a tridiagonal matrix; on the host, since windows are short."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from cuprous import _core
 def dpss(
     M: int, NW: float, Kmax: int | None = None, sym: bool = True, norm: Any = None, return_ratios: bool = False
 ) -> Any:
-    """The windows that hold the most energy in a band (D. Slepian, Bell System Technical Journal 57 (1978)).
+    """Returns the windows that concentrate the most energy in a band (D. Slepian, Bell System Technical Journal 57
+    (1978)).
 
     Args:
-        M: length; the cost grows with its third power.
-        NW: half the band's width, times the length.
-        Kmax: how many, as rows; None for one, as a vector.
-        sym: whether they are symmetric, rather than periodic.
-        norm: 2 (unit energy), "approximate" or "subsample" (greatest element about 1); 2 is the default for several,
-            "approximate" for one.
-        return_ratios: returns also how much of the energy is in the band.
+        M: the length; the cost grows with its third power.
+        NW: half the bandwidth, times the length.
+        Kmax: the number of windows, returned as rows; None returns one window as a vector.
+        sym: whether they are symmetric rather than periodic.
+        norm: 2 (unit energy), "approximate" or "subsample" (the greatest element is about 1). The default is 2 for
+            several windows and "approximate" for one.
+        return_ratios: whether to return also the fraction of the energy in the band.
 
     Raises:
         ValueError: for numbers out of range, and unknown norms.
@@ -51,7 +52,7 @@ def dpss(
     beside = index[1:] * (n - index[1:]) / 2.0
     matrix += np.diag(beside, 1) + np.diag(beside, -1)
     windows = np.linalg.eigh(matrix)[1].T[::-1][:count].copy()
-    for k, window in enumerate(windows):  # even ones have a positive mean, odd ones start with a positive lobe
+    for k, window in enumerate(windows):  # fix the sign: mean (even) or first lobe (odd) positive
         lead = window.sum() if k % 2 == 0 else window[window**2 > max(1e-7, 1.0 / n)][0]
         if lead < 0:
             window *= -1
@@ -74,7 +75,7 @@ def dpss(
 
 
 def _centre(windows: Any, n: int, nw: float, norm: str) -> float:
-    """What the greatest element is, if the maximum between the two middle ones is 1."""
+    """Returns the greatest element if the interpolated maximum between the two middle elements is 1."""
     import numpy as np
 
     if norm == "approximate":

@@ -1,5 +1,5 @@
-"""Spectra of signals, of segments that overlap: their powers, averaged (P. D. Welch, IEEE Transactions on Audio and
-Electroacoustics 15 (1967)) or in time. Segments are views, not copies."""
+"""Power spectra from overlapping segments, averaged (P. D. Welch, IEEE Transactions on Audio and Electroacoustics 15
+(1967)) or over time. Segments are views, not copies."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _map = _core.map
 
 
 def _window(window: Any, nperseg: int | None, n: int, default: int = 256) -> tuple[ndarray, int]:
-    """The window's values and their number.
+    """Returns the window's values and their number.
 
     Raises:
-        ValueError: for windows that are not known, no vectors, or of another length than `nperseg`.
+        ValueError: for windows that are unknown, not vectors, or of another length than `nperseg`.
     """
     if isinstance(window, (str, tuple)):
         count = default if nperseg is None else int(nperseg)
@@ -60,7 +60,7 @@ def _points(nfft: int | None, nperseg: int) -> int:
 
 
 def _complex(*arrays: ndarray) -> str:
-    """The dtype of the spectrum: complex64 for float32 and less, otherwise complex128."""
+    """Returns the spectrum's dtype: complex64 for float32 and smaller, otherwise complex128."""
     name = "complex64"
     for a in arrays:
         name = _core.promote_types(name, a.dtype_name)
@@ -68,7 +68,7 @@ def _complex(*arrays: ndarray) -> str:
 
 
 def _transforms(x: ndarray, window: ndarray, step: int, nfft: int, detrend: Any, onesided: bool) -> ndarray:
-    """Transforms of the segments of the last axis, detrended and windowed: shape (…, segments, frequencies)."""
+    """Returns the transforms of the detrended, windowed segments of the last axis: shape (…, segments, frequencies)."""
     x = x if _dtypes.kind(x.dtype_name) in "fc" else _core.cast(x, _dtypes.component(_complex(x)))
     segments = sliding_window_view(x, window.size, -1)[..., ::step, :]
     if callable(detrend):
@@ -85,8 +85,8 @@ def _frequencies(nfft: int, fs: float, onesided: bool) -> ndarray:
 
 
 def _doubled(power: ndarray, nfft: int) -> ndarray:
-    """Powers of positive frequencies with those of the negative ones: all but the first, and the last of an even
-    number of points."""
+    """Adds the powers of negative frequencies to the positive ones: doubles all but the first and, for an even number
+    of points, the last."""
     index = cp.arange(power.shape[-1])
     once = index == 0
     if nfft % 2 == 0:
@@ -106,7 +106,7 @@ def _powers(
     x: ndarray, y: ndarray | None, fs: float, window: ndarray, noverlap: int, nfft: int, detrend: Any, onesided: bool,
     scaling: str,
 ) -> ndarray:  # fmt: skip
-    """conj(X) Y of each segment of the last axis (real for `y` None, which stands for `x`)."""
+    """Computes conj(X) Y for each segment of the last axis; y = None stands for `x` and gives real results."""
     name = _complex(x) if y is None else _complex(x, y)
     step = window.size - noverlap
     scale = _core.cast(_scale(window, fs, scaling), _dtypes.component(name))
@@ -120,12 +120,12 @@ def _powers(
 
 
 def _median_bias(n: int) -> float:
-    """The mean of the median of n powers of noise, in terms of theirs."""
+    """Returns the expected median of n powers of white noise, relative to their mean."""
     return 1.0 + math.fsum(1.0 / (k + 1) - 1.0 / k for k in range(2, n, 2))
 
 
 def _averaged(power: ndarray, average: str) -> ndarray:
-    """Over the segments."""
+    """Averages over the segments."""
     if average not in ("mean", "median"):
         raise ValueError(f"average must be 'median' or 'mean', got {average}")
     if average == "mean":
@@ -141,7 +141,7 @@ def _spectrum(
     x: ndarray, y: ndarray | None, fs: float, window: Any, nperseg: int | None, noverlap: int | None, nfft: int | None,
     detrend: Any, return_onesided: bool, scaling: str, axis: int, average: str,
 ) -> tuple[ndarray, ndarray]:  # fmt: skip
-    # Each operand's own axis, and the result's: the numbers of axes may differ.
+    # The two operands may differ in their number of axes, so each has its own axis, as has the result.
     rows = cp.moveaxis(x, axis, -1)
     others = None if y is None else cp.moveaxis(y, axis, -1)
     n = rows.shape[-1]
@@ -167,7 +167,7 @@ def _spectrum(
 
 
 def _filled(a: ndarray, n: int) -> ndarray:
-    """With zeros behind, up to n elements along the last axis."""
+    """Pads the last axis with zeros to n elements."""
     if a.shape[-1] == n:
         return a
     return cp.concatenate([a, cp.zeros((*a.shape[:-1], n - a.shape[-1]), a.dtype_name)], axis=-1)
@@ -178,27 +178,27 @@ def csd(
     noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True,
     scaling: str = "density", axis: int = -1, average: str = "mean",
 ) -> tuple[ndarray, ndarray]:  # fmt: skip
-    """The spectral density of two signals' product, by Welch's method.
+    """Returns the cross spectral density of two signals, by Welch's method.
 
     Args:
-        x: array.
-        y: array that broadcasts with `x` along other axes; the shorter one is filled with zeros.
-        fs: samples in a unit of time.
-        window: what segments are multiplied by: as for `get_window`, or a vector.
-        nperseg: length of segments; 256, or that of the vector, by default.
-        noverlap: elements that neighbouring segments share; half of them by default.
-        nfft: points of the transforms, filled with zeros; `nperseg` by default.
+        x: the first signal.
+        y: the second signal, which broadcasts with `x` along other axes; the shorter one is padded with zeros.
+        fs: the sampling frequency.
+        window: the window of the segments: as for `get_window`, or a vector.
+        nperseg: the segments' length; by default 256, or that of the window vector.
+        noverlap: the number of elements that neighboring segments share; half a segment by default.
+        nfft: the transforms' length, reached by zero padding; `nperseg` by default.
         detrend: "constant", "linear", False, or a function of the segments (…, segments, elements).
         return_onesided: whether negative frequencies of real signals are added to the positive ones.
         scaling: "density" (per frequency) or "spectrum".
         axis: the axis.
-        average: "mean" or "median" of the segments.
+        average: "mean" or "median" over the segments.
 
     Returns:
-        Frequencies, and the density at each, in the place of the axis.
+        Frequencies, and the density at each, along `axis`.
 
     Raises:
-        ValueError: for windows, overlaps and points that do not fit together, and unknown names.
+        ValueError: for inconsistent windows, overlaps and lengths, and unknown names.
     """
     return _spectrum(array(x), None if y is x else array(y), fs, window, nperseg, noverlap, nfft, detrend,
                      return_onesided, scaling, axis, average)  # fmt: skip
@@ -209,7 +209,7 @@ def welch(
     nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True, scaling: str = "density",
     axis: int = -1, average: str = "mean",
 ) -> tuple[ndarray, ndarray]:  # fmt: skip
-    """The spectral density of a signal's power, averaged over segments; arguments and errors as for `csd`."""
+    """Returns the power spectral density, averaged over segments; arguments and errors as for `csd`."""
     return _spectrum(array(x), None, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis,
                      average)  # fmt: skip
 
@@ -218,7 +218,7 @@ def periodogram(
     x: Any, fs: float = 1.0, window: Any = "boxcar", nfft: int | None = None, detrend: Any = "constant",
     return_onesided: bool = True, scaling: str = "density", axis: int = -1,
 ) -> tuple[ndarray, ndarray]:  # fmt: skip
-    """The spectral density of a signal's power, of all of it as one segment; arguments and errors as for `csd`.
+    """Returns the power spectral density of the whole signal as one segment; arguments and errors as for `csd`.
 
     Raises:
         ValueError: for a window that is not as long as the axis.
@@ -240,8 +240,8 @@ def coherence(
     x: Any, y: Any, fs: float = 1.0, window: Any = "hann_periodic", nperseg: int | None = None,
     noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant", axis: int = -1,
 ) -> tuple[ndarray, ndarray]:  # fmt: skip
-    """How far two signals are linear functions of each other, by frequency: |Pxy|² / (Pxx Pyy). Arguments and errors as
-    for `csd`."""
+    """Returns the coherence |Pxy|² / (Pxx Pyy) by frequency: how linearly two signals are related. Arguments and errors
+    as for `csd`."""
     options = (fs, window, nperseg, noverlap, nfft, detrend)
     frequencies, xx = welch(x, *options, axis=axis)
     _, yy = welch(y, *options, axis=axis)
@@ -250,14 +250,14 @@ def coherence(
 
 
 def _times(n: int, nperseg: int, noverlap: int, fs: float, extended: bool) -> ndarray:
-    """The middles of the segments."""
+    """Returns the times of the segments' centers."""
     count = (n - nperseg) // (nperseg - noverlap) + 1
     start = 0.0 if extended else nperseg / 2.0
     return (_core.cast(cp.arange(count), "float64") * float(nperseg - noverlap) + start) / float(fs)
 
 
-def _placed(result: ndarray, axis: int) -> ndarray:
-    """From (…, segments, frequencies) to frequencies in the place of the axis and segments last."""
+def _move_back(result: ndarray, axis: int) -> ndarray:
+    """Moves the frequencies of a (…, segments, frequencies) array to `axis`, so that the segments come last."""
     return cp.moveaxis(result, -1, axis)
 
 
@@ -266,19 +266,19 @@ def spectrogram(
     noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True,
     scaling: str = "density", axis: int = -1, mode: str = "psd",
 ) -> tuple[ndarray, ndarray, ndarray]:  # fmt: skip
-    """Spectra of segments, one after another.
+    """Returns the spectra of successive segments.
 
     Args:
-        x: array.
-        noverlap: an eighth of a segment by default.
-        mode: "psd" (powers), "complex" (transforms), "magnitude", "angle" or "phase" (angles without jumps).
+        x: the array.
+        noverlap: as for `csd`; an eighth of a segment by default.
+        mode: "psd" (powers), "complex" (transforms), "magnitude", "angle" or "phase" (unwrapped angles).
         fs, window, nperseg, nfft, detrend, return_onesided, scaling, axis: as for `csd`.
 
     Returns:
-        Frequencies, times of the segments' middles, and the spectra: frequencies in the place of the axis, times last.
+        Frequencies, the times of the segments' centers, and the spectra, with frequencies along `axis` and times last.
 
     Raises:
-        ValueError: as `csd`, and for an unknown mode.
+        ValueError: as for `csd`, and for an unknown mode.
     """
     modes = ("psd", "complex", "magnitude", "angle", "phase")
     if mode not in modes:
@@ -303,4 +303,4 @@ def spectrogram(
     elif mode in ("angle", "phase"):
         result = cp.angle(result)
         result = cp.unwrap(result, axis=-1) if mode == "phase" else result
-    return _frequencies(points, fs, onesided), _times(n, count, overlap, fs, False), _placed(result, axis)
+    return _frequencies(points, fs, onesided), _times(n, count, overlap, fs, False), _move_back(result, axis)

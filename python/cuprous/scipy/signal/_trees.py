@@ -1,5 +1,5 @@
-"""Trees of maxima over a vector: where is the nearest greater element, what is the least of a range. Each level halves
-the one below, so that all queries take steps of one gather each, twice as many as there are levels."""
+"""Binary trees of maxima over a vector, for queries of the previous greater element and of range maxima. Each level
+halves the one below. A batch of queries takes two gathers for each level."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _map = _core.map
 
 
 class Maxima:
-    """The maxima over blocks of 1, 2, 4, … elements of a float vector; NaN counts as infinite.
+    """Maxima over blocks of 1, 2, 4, … elements of a float vector; NaN counts as infinity.
 
     Args:
-        x: vector with at least one element.
+        x: a vector with at least one element.
     """
 
     def __init__(self, x: ndarray) -> None:
@@ -37,15 +37,16 @@ class Maxima:
         return _core.gather(self._flat, _map("where", valid, node, 0) + self._starts[level])
 
     def previous(self, end: ndarray, bound: ndarray, equal: bool) -> ndarray:
-        """The last place before `end` whose element is greater than `bound` (or, if `equal`, not less); -1 for none."""
+        """Returns the last index before `end` whose element is greater than `bound` (or equal, if `equal`); -1 if none
+        is."""
         beats = "greater_equal" if equal else "greater"
-        node, found, size = end, cp.full(end.shape, -1), end  # `size`: nodes of this level that lie before
-        for level in range(len(self._starts)):  # up: the nodes that make up everything before `end`, the nearest first
+        node, found, size = end, cp.full(end.shape, -1), end  # `size`: the number of nodes of this level before `end`
+        for level in range(len(self._starts)):  # upward: the nodes that cover everything before `end`, nearest first
             alone = _map("logical_and", size % 2 == 1, found < 0)
             hit = _map("logical_and", alone, _map(beats, self._at(level, size - 1, alone), bound))
             node, found = _map("where", hit, size - 1, node), _map("where", hit, level, found)
             size = size // 2
-        for level in range(len(self._starts) - 2, -1, -1):  # down: to the last element that beats the bound
+        for level in range(len(self._starts) - 2, -1, -1):  # downward: to the last element above the bound
             above = found > level
             right = node * 2 + 1
             hit = _map("logical_and", above, _map(beats, self._at(level, right, above), bound))
@@ -53,7 +54,7 @@ class Maxima:
         return _map("where", found < 0, -1, node)
 
     def over(self, start: ndarray, stop: ndarray) -> ndarray:
-        """The maximum of the elements from `start` to `stop` (exclusive); -inf for none."""
+        """Returns the maximum of the elements from `start` to `stop` (exclusive); -inf for an empty range."""
         result: Any = _core.full(start.shape, -math.inf, self._flat.dtype_name)
         for level in range(len(self._starts)):
             left = _map("logical_and", start % 2 == 1, start < stop)

@@ -1,4 +1,4 @@
-"""Windows, with `scipy.signal.windows`' names; formulas as in its documentation. All are float64."""
+"""Windows under `scipy.signal.windows`' names, by the formulas in its documentation. All are float64."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ _map = _core.map
 
 
 def _points(M: int, sym: bool) -> tuple[int, int]:
-    """How many points there are, and how many the symmetric window has of which they are the first."""
+    """Returns the number of points, and the length of the symmetric window that they are the start of."""
     if int(M) != M or M < 0:
         raise ValueError("Window length M must be a non-negative integer")
     return int(M), int(M) if sym or M < 2 else int(M) + 1
 
 
-def _places(count: int) -> ndarray:
+def _sample_indices(count: int) -> ndarray:
     return _core.cast(_core.iota([count], [1], 0), "float64")
 
 
 def general_cosine(M: int, a: Any, sym: bool = True) -> ndarray:
-    """A sum of cosines with weights `a`."""
+    """Returns a sum of cosines with the weights `a`."""
     count, full = _points(M, sym)
     if count <= 1:
         return _core.full([count], 1.0, "float64")
-    phase = _places(count) * (2.0 * math.pi / (full - 1)) - math.pi
+    phase = _sample_indices(count) * (2.0 * math.pi / (full - 1)) - math.pi
     total: Any = None
     for k, weight in enumerate(a):
         term = _map("cos", phase * float(k)) * float(weight)
@@ -39,7 +39,7 @@ def general_cosine(M: int, a: Any, sym: bool = True) -> ndarray:
 
 
 def general_hamming(M: int, alpha: float, sym: bool = True) -> ndarray:
-    """alpha - (1 - alpha) cos(…)."""
+    """Returns alpha - (1 - alpha) cos(2 pi n / (M - 1))."""
     return general_cosine(M, [alpha, 1.0 - alpha], sym)
 
 
@@ -79,9 +79,9 @@ def boxcar(M: int, sym: bool = True) -> ndarray:
 
 
 def _from_centre(M: int, sym: bool) -> tuple[ndarray, int]:
-    """Distances from the symmetric window's centre, and its length."""
+    """Returns the distances from the symmetric window's center, and its length."""
     count, full = _points(M, sym)
-    return _places(count) - (full - 1) / 2.0, full
+    return _sample_indices(count) - (full - 1) / 2.0, full
 
 
 def bartlett(M: int, sym: bool = True) -> ndarray:
@@ -91,13 +91,13 @@ def bartlett(M: int, sym: bool = True) -> ndarray:
 
 
 def triang(M: int, sym: bool = True) -> ndarray:
-    """A triangle whose zeros lie beyond its ends."""
+    """Returns a triangle whose zeros lie beyond its ends."""
     n, full = _from_centre(M, sym)
     return boxcar(M) if M <= 1 else 1.0 - _map("absolute", n) * (2.0 / (full if full % 2 == 0 else full + 1))
 
 
 def parzen(M: int, sym: bool = True) -> ndarray:
-    """Parzen's window of cubics."""
+    """Returns Parzen's window, a piecewise cubic."""
     n, full = _from_centre(M, sym)
     if M <= 1:
         return boxcar(M)
@@ -118,34 +118,34 @@ def bohman(M: int, sym: bool = True) -> ndarray:
 
 
 def cosine(M: int, sym: bool = True) -> ndarray:
-    """Half a wave of a sine."""
+    """Returns half a period of a sine."""
     count, full = _points(M, sym)
-    return boxcar(M) if M <= 1 else _map("sin", (_places(count) + 0.5) * (math.pi / full))
+    return boxcar(M) if M <= 1 else _map("sin", (_sample_indices(count) + 0.5) * (math.pi / full))
 
 
 def gaussian(M: int, std: float, sym: bool = True) -> ndarray:
-    """A Gaussian with that standard deviation, in points."""
+    """Returns a Gaussian with the standard deviation `std`, in points."""
     n, _ = _from_centre(M, sym)
     return boxcar(M) if M <= 1 else _map("exp", n * n * (-0.5 / (std * std)))
 
 
 def general_gaussian(M: int, p: float, sig: float, sym: bool = True) -> ndarray:
-    """exp(-|n / sig|**(2 p) / 2)."""
+    """Returns exp(-|n / sig|**(2 p) / 2)."""
     n, _ = _from_centre(M, sym)
     return boxcar(M) if M <= 1 else _map("exp", _map("power", _map("absolute", n / sig), 2.0 * p) * -0.5)
 
 
 def exponential(M: int, center: float | None = None, tau: float = 1.0, sym: bool = True) -> ndarray:
-    """exp(-|n - center| / tau).
+    """Returns exp(-|n - center| / tau).
 
     Raises:
-        ValueError: for a centre of a symmetric window.
+        ValueError: if `center` is given for a symmetric window.
     """
     if sym and center is not None:
         raise ValueError("If sym==True, center must be None.")
     count, full = _points(M, sym)
     middle = (full - 1) / 2.0 if center is None else center
-    return boxcar(M) if M <= 1 else _map("exp", _map("absolute", _places(count) - middle) * (-1.0 / tau))
+    return boxcar(M) if M <= 1 else _map("exp", _map("absolute", _sample_indices(count) - middle) * (-1.0 / tau))
 
 
 def kaiser(M: int, beta: float, sym: bool = True) -> ndarray:
@@ -158,7 +158,7 @@ def kaiser(M: int, beta: float, sym: bool = True) -> ndarray:
 
 
 def tukey(M: int, alpha: float = 0.5, sym: bool = True) -> ndarray:
-    """Flat, with cosines over the outer `alpha` of its length."""
+    """Returns a flat window with cosine tapers over the outer fraction `alpha` of its length."""
     if alpha <= 0 or M <= 1:
         return boxcar(M, sym)
     if alpha >= 1.0:
@@ -170,7 +170,7 @@ def tukey(M: int, alpha: float = 0.5, sym: bool = True) -> ndarray:
 
 
 def barthann(M: int, sym: bool = True) -> ndarray:
-    """Bartlett's and Hann's windows, mixed."""
+    """Returns a weighted sum of Bartlett's and Hann's windows."""
     n, full = _from_centre(M, sym)
     if M <= 1:
         return boxcar(M)
@@ -179,16 +179,17 @@ def barthann(M: int, sym: bool = True) -> ndarray:
 
 
 def lanczos(M: int, *, sym: bool = True) -> ndarray:
-    """The main lobe of a sinc."""
+    """Returns the main lobe of a sinc."""
     n, full = _from_centre(M, sym)
     return boxcar(M) if M <= 1 else sinc(n * (2.0 / (full - 1)))
 
 
 def kaiser_bessel_derived(M: int, beta: float, *, sym: bool = True) -> ndarray:
-    """Roots of running sums of Kaiser's window, so that the squares where two windows overlap add up to one.
+    """Returns square roots of cumulative sums of a Kaiser window, so that the squares of overlapping windows add up to
+    one.
 
     Raises:
-        ValueError: for an odd length, and windows that are not symmetric.
+        ValueError: for an odd length, and if `sym` is false.
     """
     if not sym:
         raise ValueError("Kaiser-Bessel Derived windows are only defined for symmetric shapes")
@@ -202,8 +203,8 @@ def kaiser_bessel_derived(M: int, beta: float, *, sym: bool = True) -> ndarray:
 
 
 def taylor(M: int, nbar: int = 4, sll: float = 30, norm: bool = True, sym: bool = True) -> ndarray:
-    """Taylor's window: `nbar` lobes near the main one are `sll` decibels below it (W. G. Carrara et al., "Spotlight
-    Synthetic Aperture Radar", 1995, appendix D.2); `norm` makes the middle 1."""
+    """Returns Taylor's window: the `nbar` side lobes nearest to the main lobe are `sll` decibels below it (W. G.
+    Carrara et al., "Spotlight Synthetic Aperture Radar", 1995, appendix D.2); `norm` makes the center 1."""
     n, full = _from_centre(M, sym)
     if M <= 1:
         return boxcar(M)
@@ -221,14 +222,14 @@ def taylor(M: int, nbar: int = 4, sll: float = 30, norm: bool = True, sym: bool 
 
 
 def chebwin(M: int, at: float, sym: bool = True) -> ndarray:
-    """Dolph's and Chebyshev's window, whose side lobes all lie `at` decibels below the main one: the transform of a
-    Chebyshev polynomial."""
+    """Returns the Dolph-Chebyshev window, whose side lobes all lie `at` decibels below the main lobe: the transform of
+    a Chebyshev polynomial."""
     count, full = _points(M, sym)
     if count <= 1:
         return boxcar(M)
     order = full - 1
     beta = math.cosh(math.acosh(10.0 ** (abs(at) / 20.0)) / order)
-    x = _map("cos", _places(full) * (math.pi / full)) * beta
+    x = _map("cos", _sample_indices(full) * (math.pi / full)) * beta
     size = _map("absolute", x)
     inside = _map("cos", _map("arccos", _map("minimum", size, 1.0)) * float(order))
     outside = _map("cosh", _map("arccosh", _map("maximum", size, 1.0)) * float(order))
@@ -238,13 +239,13 @@ def chebwin(M: int, at: float, sym: bool = True) -> ndarray:
         half = cp.real(cp.fft.fft(value))[: (full + 1) // 2]
         window = cp.concatenate([cp.flip(half[1:]), half])
     else:
-        turn = _places(full) * (math.pi / full)
-        half = cp.real(cp.fft.fft(value * (_map("cos", turn) + 1j * _map("sin", turn))))[: full // 2 + 1]
+        angles = _sample_indices(full) * (math.pi / full)
+        half = cp.real(cp.fft.fft(value * (_map("cos", angles) + 1j * _map("sin", angles))))[: full // 2 + 1]
         window = cp.concatenate([cp.flip(half[1:]), half[1:]])
     return (window / cp.max(window))[:count].copy()
 
 
-#: Windows by the names that `get_window` takes, and whether they need parameters.
+#: Windows by the names that `get_window` accepts, and whether they require parameters.
 _NAMES: dict[str, tuple[Any, bool]] = {
     name: (window, needs)
     for window, needs, names in (
@@ -266,16 +267,16 @@ _NAMES: dict[str, tuple[Any, bool]] = {
 
 
 def get_window(window: Any, Nx: int, fftbins: bool = True) -> ndarray:
-    """A window by name.
+    """Returns a window by name.
 
     Args:
-        window: a name; a tuple of a name and parameters; or a number, the beta of Kaiser's window. Names may end in
-            "_periodic" or "_symmetric", which overrides `fftbins`.
-        Nx: its length.
-        fftbins: whether it is periodic, for spectra, rather than symmetric, for filters.
+        window: a name; a tuple of a name and parameters; or a number, the beta of a Kaiser window. The suffixes
+            "_periodic" and "_symmetric" of a name override `fftbins`.
+        Nx: the length.
+        fftbins: whether the window is periodic, for spectra, rather than symmetric, for filters.
 
     Raises:
-        ValueError: for a name that is not known, and missing parameters.
+        ValueError: for an unknown name, and missing parameters.
     """
     if Nx < 1:
         raise ValueError(f"Parameter Nx={Nx!r} is not a positive integer")

@@ -1,8 +1,8 @@
-"""Sparse matrices, with `scipy.sparse`'s names: compressed rows (CSR) and columns (CSC), and coordinates (COO).
+"""Sparse matrices and arrays under `scipy.sparse`'s names, in the CSR, CSC and COO formats.
 
-Values and indices live on the device, and what is calculated with them is recorded as everything else. What needs to
-know how many values a result has waits for the device: adding up equal positions, sums and products of two sparse
-matrices, picking rows.
+Values and indices live on the device, and operations on them are recorded lazily like all others. Operations whose
+number of stored values depends on the data wait for the device: summing duplicates, adding or multiplying two sparse
+matrices, and indexing rows.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any
 
 from cuprous.scipy._absent import absent
 from cuprous.scipy.sparse import linalg
-from cuprous.scipy.sparse._base import SparseEfficiencyWarning, SparseWarning, sparray, spmatrix
+from cuprous.scipy.sparse._base import sparray, spmatrix
+from cuprous.scipy.sparse._checks import SparseEfficiencyWarning, SparseWarning
 from cuprous.scipy.sparse._classes import (
     coo_array,
     coo_matrix,
@@ -49,7 +50,7 @@ from cuprous.scipy.sparse._construct import (
 from cuprous.scipy.sparse._files import load_npz, save_npz
 
 _FORMATS = "there are the formats csr, csc and coo"
-#: The nearest alternative to functions of SciPy's that there are none of here.
+#: SciPy names that are not supported, each with the nearest alternative.
 ALTERNATIVES = {
     **{f"{name}_{kind}": _FORMATS for name in ("bsr", "dia", "dok", "lil") for kind in ("array", "matrix")},
     **dict.fromkeys(("isspmatrix_bsr", "isspmatrix_dia", "isspmatrix_dok", "isspmatrix_lil"), _FORMATS),

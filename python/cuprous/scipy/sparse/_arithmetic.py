@@ -1,4 +1,4 @@
-"""Operators of sparse matrices: with numbers, dense arrays and each other."""
+"""Operators between sparse matrices, and between sparse matrices and numbers or dense arrays."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._common.arguments import array, broadcast_shapes
-from cuprous._common.casting import astype
+from cuprous._common.casting import astype, check_casting
 from cuprous.scipy.sparse import _product
-from cuprous.scipy.sparse._base import Sparse, SparseEfficiencyWarning, checked_dtype, is_dense, is_number, operand
+from cuprous.scipy.sparse._base import Sparse, is_dense, operand
+from cuprous.scipy.sparse._checks import SparseEfficiencyWarning, checked_dtype, is_number
+from cuprous.scipy.sparse.linalg._matfuncs import matrix_power
 
 ndarray = _core.ndarray
 
-#: Functions of the values that keep zero, as methods.
+#: Elementwise functions that map zero to zero; each becomes a method.
 _UNARY = (
     "arcsin", "arcsinh", "arctan", "arctanh", "ceil", "deg2rad", "expm1", "floor", "log1p", "rad2deg", "rint", "sign",
     "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
@@ -29,7 +31,7 @@ def _warn(text: str) -> None:
     warnings.warn(text, SparseEfficiencyWarning, stacklevel=4)
 
 
-#: Comparisons that hold between zeros, so that their results are dense; the symbols, and what to do instead.
+#: Comparisons that are true for two zeros, so that their results are dense: the operator, and its sparse opposite.
 _HOLDS_AT_ZERO = {"equal": ("==", "!="), "less_equal": ("<=", ">"), "greater_equal": (">=", "<")}
 _SYMBOLS = {**_HOLDS_AT_ZERO, "not_equal": ("!=", "=="), "less": ("<", ">="), "greater": (">", "<=")}
 
@@ -43,10 +45,10 @@ _METHODS = {"less": "__lt__", "less_equal": "__le__", "greater": "__gt__", "grea
 
 
 class Arithmetic(Sparse):
-    """The operators."""
+    """Operators of sparse matrices of every format."""
 
     def _kept(self) -> str:
-        """The format of results that are made anew."""
+        """Returns the format of newly created results."""
         return "csc" if self.format == "csc" else "coo" if self.ndim == 1 else "csr"
 
     # --- one operand
@@ -63,17 +65,19 @@ class Arithmetic(Sparse):
         return self._apply("absolute")
 
     def _apply(self, name: str, *arguments: Any) -> Any:
-        """A function that keeps zero, of the elements (so equal positions are added up first)."""
+        """Applies an elementwise function that maps zero to zero. Sums duplicates first, as the function may be
+        nonlinear."""
         self.sum_duplicates()
         values = _core.map(name, self.data, *arguments)
         checked_dtype(values.dtype_name)
         return self._with_data(values)
 
     def power(self, n: Any, dtype: Any = None) -> Any:
-        """Elements to the power of a number.
+        """Raises each element to a power.
 
         Raises:
-            NotImplementedError: for exponents that are not scalars, and for zero, of which the result would be dense.
+            NotImplementedError: for exponents that are not scalars, and for the exponent zero, whose result would be
+                dense.
         """
         if not is_number(n):
             raise NotImplementedError("input is not scalar")
@@ -84,11 +88,11 @@ class Arithmetic(Sparse):
         a.sum_duplicates()
         return a._with_data(a.data**n)
 
-    # --- rows and columns that are repeated
+    # --- broadcasting
 
     def _broadcast(self, shape: tuple[int, ...]) -> Any:
-        """With its row or column repeated to that shape, to which its own broadcasts."""
-        from cuprous.scipy.sparse._construct import kron
+        """Returns the matrix broadcast to `shape`, in COO format. The caller ensures that the shapes are compatible."""
+        from cuprous.scipy.sparse._construct import kron  # which imports this module
 
         if len(shape) == 1:
             return self._class("coo")(_core.broadcast_to(self.toarray(), shape))
@@ -102,10 +106,10 @@ class Arithmetic(Sparse):
         return a
 
     def _repeated(self, other: Any) -> tuple[Any, Any]:
-        """Both with the shape that theirs broadcast to.
+        """Returns both operands broadcast to their common shape.
 
         Raises:
-            ValueError: where they do not.
+            ValueError: if the shapes do not broadcast.
         """
         try:
             shape = broadcast_shapes(self.shape, other.shape)
@@ -130,7 +134,7 @@ class Arithmetic(Sparse):
         return NotImplemented
 
     def _spread(self, other: ndarray) -> ndarray:
-        """Dense, for a sum with an array; their shapes must broadcast."""
+        """Returns the matrix as a dense array, for a sum with the array `other`."""
         try:
             broadcast_shapes(self.shape, other.shape)
         except ValueError:
@@ -156,14 +160,14 @@ class Arithmetic(Sparse):
             return _core.map("subtract", other, self._spread(other))
         return NotImplemented
 
-    # --- products of elements
+    # --- elementwise products
 
     def multiply(self, other: Any) -> Any:
-        """Products of elements with a number, a dense array (a vector is a row; rows and columns are repeated) or
-        another sparse matrix. Sparse.
+        """Multiplies elementwise by a number, a dense array (a vector counts as a row) or another sparse matrix, with
+        broadcasting. Returns a sparse matrix.
 
         Raises:
-            ValueError: for shapes that do not broadcast.
+            ValueError: if the shapes do not broadcast.
         """
         other = operand(other)
         if is_number(other):
@@ -223,7 +227,7 @@ class Arithmetic(Sparse):
     # --- matrix products
 
     def dot(self, other: Any) -> Any:
-        """The matrix product, or the product with a number."""
+        """Returns the matrix product, or the product with a number."""
         return self * other if is_number(operand(other)) else self @ other
 
     def __matmul__(self, other: Any) -> Any:
@@ -255,7 +259,6 @@ class Arithmetic(Sparse):
     def __pow__(self, n: Any) -> Any:
         if self._is_array:
             return self.power(n)
-        from cuprous.scipy.sparse.linalg._matfuncs import matrix_power
 
         if not hasattr(n, "__index__"):
             raise ValueError("exponent must be an integer")
@@ -310,14 +313,14 @@ class Arithmetic(Sparse):
     def __ge__(self, other: Any) -> Any:
         return self._compare(other, "greater_equal")
 
-    # --- the greater and the lesser
+    # --- maximum and minimum
 
     def maximum(self, other: Any) -> Any:
-        """The greater of each element and another's; NaN wins."""
+        """Returns the elementwise maximum with a number or matrix, propagating NaN."""
         return self._extreme(other, "maximum")
 
     def minimum(self, other: Any) -> Any:
-        """The lesser of each element and another's; NaN wins."""
+        """Returns the elementwise minimum with a number or matrix, propagating NaN."""
         return self._extreme(other, "minimum")
 
     def _extreme(self, other: Any, name: str) -> Any:
@@ -338,7 +341,7 @@ class Arithmetic(Sparse):
         dense = array(other)
         return _core.map(name, self._spread(dense), dense)
 
-    # --- in place
+    # --- in-place operators
 
     def __iadd__(self, other: Any) -> Any:
         return NotImplemented
@@ -362,8 +365,6 @@ class Arithmetic(Sparse):
 
 
 def _fitting(result: ndarray, dtype: str, name: str) -> ndarray:
-    from cuprous._common.casting import check_casting
-
     check_casting(result.dtype_name, dtype, "same_kind", f"ufunc '{name}' output")
     return result
 

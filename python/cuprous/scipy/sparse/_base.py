@@ -1,109 +1,44 @@
-"""What sparse matrices of every format have: arithmetic, folds and conversions, in terms of compressed rows."""
+"""The base class of sparse matrices of every format: attributes, conversions and reductions, most of them through
+CSR."""
 
 from __future__ import annotations
 
-import operator
 from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array
-from cuprous._common.casting import astype
+from cuprous._common.casting import astype, check_casting
 from cuprous._common.convert import convert
-from cuprous._common.operands import is_numpy_array, is_scalar, unsupported
+from cuprous._common.operands import is_numpy_array, unsupported
+from cuprous._functions.reductions import sum as sum_
+from cuprous.scipy.sparse import _fold, _pattern
+from cuprous.scipy.sparse._checks import FORMATS, checked_dtype, is_number
 
 ndarray = _core.ndarray
 
-#: Dtypes of SciPy's sparse matrices.
-_DTYPES = (
-    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64",
-    "complex64", "complex128",
-)  # fmt: skip
 _NO_FORMAT = "there are the formats csr, csc and coo"
 
 
-def check_swap(axes: Any) -> None:
-    """Checks the `axes` of a transposition.
-
-    Raises:
-        ValueError: for others than None and (1, 0).
-    """
-    if axes is not None and (not isinstance(axes, (tuple, list)) or tuple(axes) != (1, 0)):
-        raise ValueError("Sparse arrays/matrices do not support an 'axes' parameter because swapping dimensions is "
-                         "the only logical permutation.")  # fmt: skip
-
-
-class SparseWarning(Warning):
-    """Something about sparse matrices."""
-
-
-class SparseEfficiencyWarning(SparseWarning):
-    """Something that costs more than it looks."""
-
-
 class sparray:
-    """Base of the sparse arrays, whose `*` multiplies elements."""
+    """The base class of sparse arrays, whose `*` multiplies elementwise."""
 
     _is_array: ClassVar[bool] = True
 
 
 class spmatrix:
-    """Base of the sparse matrices, whose `*` is the matrix product and whose folds keep two dimensions."""
+    """The base class of sparse matrices, whose `*` is the matrix product and whose reductions keep two dimensions."""
 
     _is_array: ClassVar[bool] = False
 
 
-def checked_dtype(dtype: Any) -> str:
-    """The name of a dtype that values may have.
-
-    Raises:
-        ValueError: for others, as SciPy's.
-    """
-    name = _dtypes.name_of(dtype)
-    if name not in _DTYPES:
-        raise ValueError(
-            f"scipy.sparse does not support dtype {name}. The only supported types are: {', '.join(_DTYPES)}."
-        )
-    return name
-
-
-def as_shape(shape: Any, flat: bool = False) -> tuple[int, ...]:
-    """Two extents; one if `flat` allows it.
-
-    Raises:
-        TypeError: for extents that are no integers.
-        ValueError: for negative ones, or another number of them.
-    """
-    try:
-        extents = tuple(operator.index(n) for n in shape)
-    except TypeError:
-        raise TypeError(f"shape must be a tuple of integers, not {shape!r}") from None
-    if len(extents) != 2 and not (flat and len(extents) == 1):
-        raise ValueError(f"shape must be a 2-tuple of positive integers, not {shape!r}")
-    if any(n < 0 for n in extents):
-        raise ValueError("'shape' elements cannot be negative")
-    return extents
-
-
-def is_shape(x: Any) -> bool:
-    """Is this tuple a shape, and not (data, indices)?"""
-    if not isinstance(x, tuple) or not 1 <= len(x) <= 2:
-        return False
-    return all(hasattr(n, "__index__") and not getattr(n, "shape", ()) for n in x)
-
-
 def is_dense(x: Any) -> bool:
-    """An array of the device's with axes."""
+    """Returns true for device arrays with at least one axis."""
     return isinstance(x, ndarray) and x.ndim > 0
 
 
-def is_number(x: Any) -> bool:
-    """A scalar: Python's, NumPy's, or an array without axes."""
-    return is_scalar(x) or (isinstance(x, ndarray) and x.ndim == 0)
-
-
 def operand(x: Any) -> Any:
-    """An operand of an operator: lists are converted, NumPy's arrays refused."""
+    """Converts an operator's right-hand operand: lists become arrays, NumPy arrays are refused."""
     if is_numpy_array(x):
         if x.ndim == 0:
             return x[()]
@@ -112,18 +47,18 @@ def operand(x: Any) -> Any:
 
 
 class Sparse:
-    """A sparse matrix of any format."""
+    """The base class of sparse matrices of every format."""
 
     format: ClassVar[str]
     _is_array: ClassVar[bool]
-    #: Before NumPy's and SciPy's own.
+    #: Gives these operators precedence over NumPy's and SciPy's.
     __array_priority__ = 100.0
     __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
 
     _shape: tuple[int, int]
 
-    # --- what formats say
+    # --- implemented by each format
 
     @property
     def data(self) -> ndarray:
@@ -131,56 +66,57 @@ class Sparse:
         raise NotImplementedError
 
     def _with_data(self, data: ndarray) -> Any:
-        """The same positions with other values."""
+        """Returns a matrix with the same positions and other values."""
         raise NotImplementedError
 
     def tocoo(self, copy: bool = True) -> Any:
-        """As coordinates."""
+        """Returns the matrix in COO format."""
         raise NotImplementedError
 
     def tocsr(self, copy: bool = False) -> Any:
-        """As compressed rows, indices in order and no position twice."""
+        """Returns the matrix in CSR format, with sorted indices and without duplicates."""
         raise NotImplementedError
 
     def tocsc(self, copy: bool = False) -> Any:
-        """As compressed columns, indices in order and no position twice."""
+        """Returns the matrix in CSC format, with sorted indices and without duplicates."""
         raise NotImplementedError
 
     def transpose(self, axes: Any = None, copy: bool = False) -> Any:
-        """Rows as columns."""
+        """Returns the transpose."""
         raise NotImplementedError
 
     def sum_duplicates(self) -> None:
-        """Adds up the values at equal positions, in place, and sorts positions."""
+        """Sums the values of duplicate positions and sorts the positions, in place."""
         raise NotImplementedError
 
     def _dot(self, dense: ndarray) -> ndarray:
-        """The product with a matrix of its dtype."""
+        """Returns the product with a dense matrix of the same dtype."""
         raise NotImplementedError
 
     def multiply(self, other: Any) -> Any:
-        """Products of elements."""
+        """Returns the elementwise product."""
         raise NotImplementedError
 
     def _binary(self, other: Any, op: Any) -> Any:
-        """`op` of all elements of two matrices; zeros of the result are not kept. `op` of zeros is zero."""
+        """Applies `op`, which must map two zeros to zero, elementwise to two matrices. Zeros of the result are
+        dropped."""
         raise NotImplementedError
 
     # --- attributes
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its extents."""
+        """The shape."""
         return self._shape
 
     @property
     def ndim(self) -> int:
-        """The number of its axes."""
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def dtype(self) -> Any:
-        """Of the values, as NumPy's."""
+        """The dtype of the values, as a NumPy dtype."""
         return self.data.dtype
 
     @property
@@ -189,12 +125,12 @@ class Sparse:
 
     @property
     def nnz(self) -> int:
-        """Stored values, explicit zeros included."""
+        """The number of stored values, explicit zeros included."""
         return self.data.size
 
     @property
     def size(self) -> int:
-        """Stored values."""
+        """The number of stored values."""
         return self.nnz
 
     @property
@@ -204,16 +140,15 @@ class Sparse:
 
     @property
     def device(self) -> Any:
-        """Where its arrays live."""
+        """The device that holds the arrays."""
         return self.data.device  # type: ignore[attr-defined]
 
     def _class(self, format: str) -> Any:
-        from cuprous.scipy.sparse import _classes
+        from cuprous.scipy.sparse import _classes  # which subclass this class
 
         return _classes.of(format, self._is_array)
 
     def __repr__(self) -> str:
-        from cuprous.scipy.sparse._classes import FORMATS
 
         what = "array" if self._is_array else "matrix"
         return (
@@ -237,7 +172,7 @@ class Sparse:
         return (rows[i] for i in range(self.shape[0]))
 
     def __reduce__(self) -> Any:
-        from cuprous.scipy.sparse import _classes
+        from cuprous.scipy.sparse import _classes  # which subclass this class
 
         return _classes.from_scipy, (self.get(),)
 
@@ -250,19 +185,19 @@ class Sparse:
     # --- conversions
 
     def get(self, stream: Any = None) -> Any:
-        """The matrix as SciPy's, in the host's memory."""
+        """Copies the matrix to the host as a SciPy matrix of the same format."""
         raise NotImplementedError
 
     def copy(self) -> Any:
-        """A copy with memory of its own."""
+        """Returns a copy that shares no memory."""
         return self._with_data(self.data.copy())
 
     def asformat(self, format: str | None, copy: bool = False) -> Any:
-        """In a format by its name; None is its own.
+        """Converts to the named format; None keeps the format.
 
         Raises:
-            ValueError: for a name that SciPy does not know either.
-            NotImplementedError: for SciPy's other formats.
+            ValueError: for names that SciPy does not know either.
+            NotImplementedError: for the formats of SciPy that are not supported.
         """
         if format is None or format == self.format:
             return self.copy() if copy else self
@@ -273,9 +208,7 @@ class Sparse:
         raise ValueError(f"Format {format} is unknown.")
 
     def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> Any:
-        """With values of another dtype."""
-        from cuprous._common.casting import check_casting
-
+        """Converts the values to another dtype."""
         name = checked_dtype(dtype)
         check_casting(self._dtype, name, casting, "array data")
         if name == self._dtype:
@@ -283,45 +216,45 @@ class Sparse:
         return self._with_data(_core.cast(self.data, name))
 
     def toarray(self, order: str | None = None, out: ndarray | None = None) -> ndarray:
-        """As a dense array, in memory order "C" or "F", or into `out`."""
+        """Returns a dense array in memory order "C" or "F", or writes to `out`."""
         return self.tocoo(copy=False).toarray(order, out)
 
     def todense(self, order: str | None = None, out: ndarray | None = None) -> ndarray:
-        """As a dense array (there is no `matrix` class)."""
+        """Returns a dense array, as Cuprous has no `matrix` class."""
         return self.toarray(order, out)
 
     def conj(self, copy: bool = True) -> Any:
-        """Complex conjugates."""
+        """Returns the complex conjugate."""
         if _dtypes.kind(self._dtype) != "c":
             return self.copy() if copy else self
         return self._with_data(_core.map("conjugate", self.data))
 
     def conjugate(self, copy: bool = True) -> Any:
-        """Complex conjugates."""
+        """Returns the complex conjugate."""
         return self.conj(copy)
 
     @property
     def real(self) -> Any:
-        """Real parts."""
+        """The real part."""
         return self._with_data(_core.map("real", self.data)) if _dtypes.kind(self._dtype) == "c" else self.copy()
 
     @property
     def imag(self) -> Any:
-        """Imaginary parts."""
+        """The imaginary part."""
         if _dtypes.kind(self._dtype) == "c":
             return self._with_data(_core.map("imag", self.data))
         return self._with_data(_core.full((self.nnz,), 0, self._dtype))
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> Any:
-        """With other extents for the same elements, in row-major ("C") or column-major ("F") order.
+        """Returns the same elements in another shape, read in row-major ("C") or column-major ("F") order.
 
         Raises:
-            ValueError: where the number of elements differs.
+            ValueError: if the number of elements differs.
         """
         return self.tocoo(copy=False).reshape(*shape, order=order, copy=copy)
 
     def resize(self, *shape: Any) -> None:
-        """Not there.
+        """Not supported.
 
         Raises:
             NotImplementedError: always; the message names the alternative.
@@ -330,32 +263,26 @@ class Sparse:
 
     def nonzero(self) -> tuple[ndarray, ndarray]:
         """Rows and columns of the values that are not zero; of compressed formats by rows."""
-        from cuprous.scipy.sparse import _pattern
-
         a = (self.tocsr() if self.format == "csc" else self).tocoo(copy=False)
         rows, columns = _pattern.keep(a.data != 0, a.row, a.col)
         return rows, columns
 
     def count_nonzero(self, axis: int | None = None) -> Any:
-        """How many stored values are not zero; by row or column for an axis."""
+        """Counts the stored values that are not zero; per row or column if `axis` is given."""
         self.sum_duplicates()
         counted = self._with_data(astype(self.data != 0, "int64"))
         return int(counted.sum()) if axis is None else counted.sum(axis).reshape(-1)
 
     def trace(self, offset: int = 0) -> ndarray:
         """The sum of a diagonal."""
-        from cuprous._functions.reductions import sum as sum_
-
         return sum_(self.diagonal(offset))
 
     def diagonal(self, k: int = 0) -> ndarray:
-        """A diagonal as a dense vector.
+        """Returns a diagonal as a dense vector.
 
         Raises:
-            ValueError: for an array of one axis.
+            ValueError: for an array with one axis.
         """
-        from cuprous.scipy.sparse import _pattern
-
         if self.ndim != 2:
             raise ValueError("diagonal requires two dimensions")
         m, n = self._shape
@@ -370,80 +297,64 @@ class Sparse:
         """Writes a diagonal.
 
         Args:
-            values: a number, or a vector; what is beyond the diagonal's length is not used.
-            k: which diagonal; those above the main one are positive.
+            values: a number or a vector; elements beyond the diagonal's length are ignored.
+            k: the diagonal's offset; positive above the main diagonal.
 
         Raises:
-            ValueError: where the matrix has no such diagonal, and for an array of one axis.
+            ValueError: if the matrix has no such diagonal, or for an array with one axis.
         """
-        from cuprous.scipy.sparse import _indexing, _pattern
+        from cuprous.scipy.sparse import _indexing  # which knows this class
 
         if self.ndim != 2:
             raise ValueError("setdiag requires two dimensions")
         m, n = self._shape
         if k <= -m or k >= n:
             raise ValueError("k exceeds array dimensions")
-        given = array(values) if not is_number(values) else values
+        new_values = array(values) if not is_number(values) else values
         length = min(m + min(k, 0), n - max(k, 0))
-        if isinstance(given, ndarray) and given.ndim:
-            if given.ndim > 1:
+        if isinstance(new_values, ndarray) and new_values.ndim:
+            if new_values.ndim > 1:
                 raise ValueError("setdiag: values must be a number or a vector")
-            length = min(length, given.size)
-            given = given[:length]
+            length = min(length, new_values.size)
+            new_values = new_values[:length]
         along = _pattern.arange(length)
-        _indexing.write(self, along - min(k, 0), along + max(k, 0), given)
+        _indexing.write(self, along - min(k, 0), along + max(k, 0), new_values)
 
-    # --- folds
+    # --- reductions
 
     def sum(self, axis: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
         """Sums over an axis, or of everything; integers and bool in 64 bits. Dense."""
-        from cuprous.scipy.sparse import _fold
-
         return _fold.sum_(self, axis, dtype, out)
 
     def mean(self, axis: Any = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
         """Means over an axis, or of everything, zeros included. Dense."""
-        from cuprous.scipy.sparse import _fold
-
         return _fold.mean(self, axis, dtype, out)
 
     def max(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Greatest elements over an axis (sparse), or of everything; NaN wins. `explicit`: of the stored values."""
-        from cuprous.scipy.sparse import _fold
-
         return _fold.extreme(self, "max", axis, out, explicit, False)
 
     def min(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Least elements over an axis (sparse), or of everything; NaN wins. `explicit`: of the stored values."""
-        from cuprous.scipy.sparse import _fold
-
         return _fold.extreme(self, "min", axis, out, explicit, False)
 
     def nanmax(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """`max` that passes over NaN."""
-        from cuprous.scipy.sparse import _fold
-
         return _fold.extreme(self, "max", axis, out, explicit, True)
 
     def nanmin(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """`min` that passes over NaN."""
-        from cuprous.scipy.sparse import _fold
-
         return _fold.extreme(self, "min", axis, out, explicit, True)
 
     def argmax(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Where the greatest elements are first, over an axis or of the flattened matrix; NaN wins, as in NumPy."""
-        from cuprous.scipy.sparse import _fold
-
         return _fold.arg_extreme(self, "max", axis, out, explicit)
 
     def argmin(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
         """Where the least elements are first, over an axis or of the flattened matrix; NaN wins, as in NumPy."""
-        from cuprous.scipy.sparse import _fold
-
         return _fold.arg_extreme(self, "min", axis, out, explicit)
 
-    # --- formats that are not here
+    # --- formats that are not supported
 
     def tobsr(self, *args: Any, **kwargs: Any) -> Any:
         """Not supported.

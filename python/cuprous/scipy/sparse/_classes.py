@@ -1,63 +1,60 @@
-"""The classes by format and kind."""
+"""The sparse classes, one for each combination of format (CSR, CSC, COO) and kind (matrix, array)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from cuprous import _core
-from cuprous.scipy.sparse import _fold, _pattern
+from cuprous.scipy.sparse import _pattern, _reductions
 from cuprous.scipy.sparse._base import Sparse, sparray, spmatrix
 from cuprous.scipy.sparse._compressed import Compressed
 from cuprous.scipy.sparse._coo import Coordinates
 
-#: Names of the formats, for people.
-FORMATS = {"csr": "Compressed Sparse Row", "csc": "Compressed Sparse Column", "coo": "COOrdinate"}
-
 
 class _Matrix(spmatrix):
-    """What only matrices have."""
+    """Methods that only matrices have, not arrays."""
 
     def get_shape(self: Any) -> tuple[int, int]:
-        """Its extents."""
+        """Returns the shape."""
         shape: tuple[int, int] = self._shape
         return shape
 
     def getformat(self: Any) -> str:
-        """The name of its format."""
+        """Returns the name of the format."""
         name: str = self.format
         return name
 
     def getmaxprint(self: Any) -> int:
-        """How many values SciPy prints."""
+        """Returns the number of values that SciPy prints at most."""
         return 50
 
     def getnnz(self: Any, axis: int | None = None) -> Any:
-        """How many values are stored; by row or column for an axis."""
+        """Counts the stored values; per row or column if `axis` is given."""
         if axis is None:
             return self.nnz
-        a, which = self.tocoo(copy=False), _fold.fold_axis(axis)
+        a, which = self.tocoo(copy=False), _reductions.reduction_axis(axis)
         index, extent = (a._col, self._shape[1]) if which == 0 else (a._row, self._shape[0])
         return _pattern.add_up(index, _core.full((self.nnz,), 1, "int64"), extent)
 
     def getrow(self: Any, i: int) -> Any:
-        """Row i as a matrix."""
+        """Returns row i as a matrix."""
         return self.tocsr()[i]
 
     def getcol(self: Any, j: int) -> Any:
-        """Column j as a matrix."""
+        """Returns column j as a matrix."""
         return self.tocsc()[:, j].asformat(self.format if self.format == "csr" else "csc")
 
     def getH(self: Any) -> Any:
-        """The conjugate of the transpose."""
+        """Returns the conjugate transpose."""
         return self.transpose().conj()
 
     @property
     def H(self: Any) -> Any:
-        """The conjugate of the transpose."""
+        """The conjugate transpose."""
         return self.transpose().conj()
 
     def asfptype(self: Any) -> Any:
-        """With floating-point values."""
+        """Returns the matrix with floating-point values."""
         return self if self.dtype.kind in "fc" else self.astype("float64")
 
 
@@ -100,12 +97,12 @@ _CLASSES = {
 
 
 def of(format: str, is_array: bool) -> Any:
-    """The class of a format."""
+    """Returns the class of a format and kind."""
     return _CLASSES[format, is_array]
 
 
 def from_scipy(a: Any) -> Any:
-    """The same matrix here."""
+    """Copies a SciPy matrix to the device."""
     return _CLASSES[a.format, not _is_matrix(a)](a)
 
 
@@ -116,25 +113,25 @@ def _is_matrix(a: Any) -> bool:
 
 
 def issparse(x: Any) -> bool:
-    """Is it a sparse matrix or array of ours?"""
+    """Returns true for Cuprous's sparse matrices and arrays."""
     return isinstance(x, Sparse)
 
 
 def isspmatrix(x: Any) -> bool:
-    """Is it a sparse matrix (and no array) of ours?"""
+    """Returns true for Cuprous's sparse matrices, and false for its sparse arrays."""
     return isinstance(x, Sparse) and isinstance(x, spmatrix)
 
 
 def isspmatrix_csr(x: Any) -> bool:
-    """Is it a `csr_matrix`?"""
+    """Returns true for instances of `csr_matrix`."""
     return isinstance(x, csr_matrix)
 
 
 def isspmatrix_csc(x: Any) -> bool:
-    """Is it a `csc_matrix`?"""
+    """Returns true for instances of `csc_matrix`."""
     return isinstance(x, csc_matrix)
 
 
 def isspmatrix_coo(x: Any) -> bool:
-    """Is it a `coo_matrix`?"""
+    """Returns true for instances of `coo_matrix`."""
     return isinstance(x, coo_matrix)

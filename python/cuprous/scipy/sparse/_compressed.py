@@ -1,4 +1,4 @@
-"""Compressed rows and columns."""
+"""The compressed formats, CSR and CSC."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from cuprous._common.casting import astype
 from cuprous._common.convert import convert
 from cuprous.scipy.sparse import _indexing, _pattern, _product
 from cuprous.scipy.sparse._arithmetic import Arithmetic
-from cuprous.scipy.sparse._base import Sparse, as_shape, check_swap, checked_dtype, is_shape
+from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._checks import as_shape, check_swap, checked_dtype, is_shape
 from cuprous.scipy.sparse._pattern import Pattern
 
 
 def is_scipy(x: object) -> bool:
-    """A sparse matrix of SciPy's (or CuPy's)."""
+    """Returns true for sparse matrices of SciPy (or CuPy)."""
     return not isinstance(x, Sparse) and hasattr(x, "tocoo") and hasattr(x, "nnz") and hasattr(x, "shape")
 
 
 def values_of(data: Any, dtype: Any, copy: bool | None) -> ndarray:
-    """The values that a constructor is given.
+    """Converts the values that are passed to a constructor.
 
     Raises:
-        ValueError: for other axes than one.
+        ValueError: for arrays that are not one-dimensional.
     """
     values = convert(data)
     if values.ndim != 1:
@@ -35,10 +36,10 @@ def values_of(data: Any, dtype: Any, copy: bool | None) -> ndarray:
 
 
 def index_of(index: Any) -> ndarray:
-    """An index array that a constructor is given.
+    """Converts an index array that is passed to a constructor.
 
     Raises:
-        ValueError: for other dtypes, or axes.
+        ValueError: for dtypes that are not integers, and arrays that are not one-dimensional.
     """
     import numpy as np
 
@@ -53,18 +54,17 @@ def index_of(index: Any) -> ndarray:
 
 
 class Compressed(Arithmetic):
-    """A matrix by its rows or columns: `data[indptr[i]:indptr[i + 1]]` are the values of row (column) i, `indices`
-    their columns (rows).
+    """A matrix in CSR (CSC) format: row (column) i has the values `data[indptr[i]:indptr[i + 1]]`, in the columns
+    (rows) `indices[indptr[i]:indptr[i + 1]]`.
 
     Args:
-        arg1: a dense array, a sparse matrix (of SciPy's too), a shape, (data, (row, col)) or (data, indices, indptr).
-        shape: where it does not follow from `arg1`.
-        dtype: of the values.
-        copy: whether values that live on the device are copied; index arrays always are.
+        arg1: a dense array, a sparse matrix (SciPy's included), a shape, (data, (row, col)) or (data, indices, indptr).
+        shape: the shape, if `arg1` does not determine it.
+        dtype: the dtype of the values.
+        copy: whether to copy values that already live on the device; index arrays are always copied.
 
     Raises:
-        ValueError: for index arrays that are no pattern of that shape, which waits for the device, and for shapes and
-            dtypes that there are not.
+        ValueError: for invalid index arrays, whose check waits for the device, and for unsupported shapes and dtypes.
     """
 
     _major: ClassVar[int]
@@ -81,7 +81,7 @@ class Compressed(Arithmetic):
         if is_scipy(arg1):
             self._take_scipy(arg1)
         elif isinstance(arg1, Sparse):
-            self._become(arg1.asformat(self.format, copy=copy))
+            self._assign_from(arg1.asformat(self.format, copy=copy))
         elif is_shape(arg1):
             self._empty(as_shape(arg1), dtype)
         elif isinstance(arg1, tuple) and len(arg1) == 3:
@@ -89,23 +89,23 @@ class Compressed(Arithmetic):
         elif isinstance(arg1, tuple):
             if len(arg1) != 2:
                 raise ValueError(f"unrecognized {type(self).__name__} constructor input: {arg1!r}")
-            self._become(self._class("coo")(arg1, shape=shape, dtype=dtype).asformat(self.format))
+            self._assign_from(self._class("coo")(arg1, shape=shape, dtype=dtype).asformat(self.format))
         else:
-            self._become(self._class("coo")(arg1, dtype=dtype).asformat(self.format))
+            self._assign_from(self._class("coo")(arg1, dtype=dtype).asformat(self.format))
         if shape is not None and as_shape(shape) != self._shape:
             raise ValueError(f"inconsistent shapes: {as_shape(shape)} != {self._shape}")
         if dtype is not None and checked_dtype(dtype) != self._dtype:
             self._data = _core.cast(self._data, checked_dtype(dtype))
 
-    # --- making
+    # --- construction
 
     @classmethod
     def _new(cls, data: ndarray, pattern: Pattern, shape: tuple[int, int], canonical: bool | None) -> Any:
-        made = cls.__new__(cls)
-        made._data, made._pattern, made._shape, made._canonical = data, pattern, shape, canonical
-        return made
+        instance = cls.__new__(cls)
+        instance._data, instance._pattern, instance._shape, instance._canonical = data, pattern, shape, canonical
+        return instance
 
-    def _become(self, other: Any) -> None:
+    def _assign_from(self, other: Any) -> None:
         self._data, self._pattern, self._shape = other._data, other._pattern.share(), other._shape
         self._canonical = other._canonical
 
@@ -145,7 +145,7 @@ class Compressed(Arithmetic):
 
     @classmethod
     def _from_keys(cls, positions: ndarray, values: ndarray, shape: tuple[int, int]) -> Any:
-        """From rising keys of majors and minors."""
+        """Creates a matrix from sorted keys, as `_keys` returns them."""
         extent = shape[1 - cls._major]
         starts = _pattern.compress(positions, shape[cls._major], extent)
         minors = positions % extent if positions.size else positions
@@ -153,7 +153,7 @@ class Compressed(Arithmetic):
         return cls._new(values, pattern, shape, True)
 
     def _keys(self) -> ndarray:
-        """The key of each value, in the order in which they are stored."""
+        """Returns the key (major index * minor extent + minor index) of each value, in storage order."""
         majors = _pattern.expand(self._pattern.starts, self.nnz)
         extents = (self._shape[self._major], self._shape[1 - self._major])
         return _pattern.keys(majors, self._pattern.indices, extents)
@@ -182,7 +182,7 @@ class Compressed(Arithmetic):
 
     @property
     def indices(self) -> ndarray:
-        """The column (row) of each value; a view that may be written to."""
+        """The column (row) of each value, as a writable view."""
         return self._shown().indices
 
     @indices.setter
@@ -194,7 +194,7 @@ class Compressed(Arithmetic):
 
     @property
     def indptr(self) -> ndarray:
-        """Where each row (column) starts; a view that may be written to."""
+        """The offset of each row's (column's) first value, as a writable view."""
         return self._shown().starts
 
     @indptr.setter
@@ -206,7 +206,7 @@ class Compressed(Arithmetic):
 
     @property
     def has_canonical_format(self) -> bool:
-        """Indices in order and no position twice. Waits for the device where that is not known."""
+        """True if indices are sorted and no position occurs twice. Waits for the device if that is not known yet."""
         if self._canonical is None or self._pattern._shown:
             self._canonical = _pattern.rising(self._keys())
         return self._canonical
@@ -217,7 +217,7 @@ class Compressed(Arithmetic):
 
     @property
     def has_sorted_indices(self) -> bool:
-        """Indices in order within each row (column)."""
+        """True if the indices are sorted within each row (column)."""
         if self._canonical and not self._pattern._shown:
             return True
         at = self._keys()
@@ -226,7 +226,7 @@ class Compressed(Arithmetic):
     # --- conversions
 
     def get(self, stream: Any = None) -> Any:
-        """The matrix as SciPy's, in the host's memory."""
+        """Copies the matrix to the host as a SciPy matrix of the same format."""
         import scipy.sparse
 
         pattern = self._pattern
@@ -234,23 +234,23 @@ class Compressed(Arithmetic):
         return getattr(scipy.sparse, type(self).__name__)(arrays, shape=self._shape)
 
     def copy(self) -> Any:
-        """A copy with memory of its own."""
+        """Returns a copy that shares no memory."""
         return self._new(self._data.copy(), self._pattern.share(), self._shape, self._canonical)
 
     def tocoo(self, copy: bool = True) -> Any:
-        """As coordinates."""
+        """Returns the matrix in COO format."""
         majors = astype(_pattern.expand(self._pattern.starts, self.nnz), self._pattern.packed.dtype_name)
         minors = self._pattern.indices
         row, column = (majors, minors) if self._major == 0 else (minors, majors)
         data = self._data.copy() if copy else self._data
         return self._class("coo")._new(data, row, column, self._shape, self._canonical and self._major == 0)
 
-    def _turned(self) -> Any:
-        """By the other axis, positions in order and equal ones added up."""
+    def _other_format(self) -> Any:
+        """Converts between CSR and CSC, sorting the positions and summing duplicates."""
         other = self._class("csc" if self.format == "csr" else "csr")
         majors = _pattern.expand(self._pattern.starts, self.nnz)
         extents = (self._shape[1 - self._major], self._shape[self._major])
-        if self.nnz and self.has_canonical_format:  # in order and no position twice: a stable sort of one index will do
+        if self.nnz and self.has_canonical_format:  # canonical, so a stable sort by one index suffices
             indices, name = self._pattern.indices, self._pattern.packed.dtype_name
             order = _core.argsort(indices)
             starts = _pattern.compress(_pattern.take(indices, order), extents[0])
@@ -260,38 +260,38 @@ class Compressed(Arithmetic):
         return other._from_keys(*_pattern.merge_equal(at, self._data), self._shape)
 
     def tocsr(self, copy: bool = False) -> Any:
-        """As compressed rows."""
+        """Returns the matrix in CSR format."""
         if self.format == "csr":
             return self.copy() if copy else self
-        return self._turned()
+        return self._other_format()
 
     def tocsc(self, copy: bool = False) -> Any:
-        """As compressed columns."""
+        """Returns the matrix in CSC format."""
         if self.format == "csc":
             return self.copy() if copy else self
-        return self._turned()
+        return self._other_format()
 
     def transpose(self, axes: Any = None, copy: bool = False) -> Any:
-        """Rows as columns; shares the values unless `copy`.
+        """Returns the transpose, which shares the values unless `copy`.
 
         Raises:
-            ValueError: for other axes than (1, 0).
+            ValueError: if `axes` is neither None nor (1, 0).
         """
         check_swap(axes)
         other = self._class("csc" if self.format == "csr" else "csr")
         data = self._data.copy() if copy else self._data
         return other._new(data, self._pattern.share(), self._shape[::-1], self._canonical)
 
-    # --- order
+    # --- canonical form
 
     def sum_duplicates(self) -> None:
-        """Adds up the values at equal positions, in place, and sorts indices. Waits for the device."""
+        """Sums the values of duplicate positions and sorts the indices, in place. Waits for the device."""
         if self.has_canonical_format:
             return
-        self._become(self._from_keys(*_pattern.merge_equal(self._keys(), self._data), self._shape))
+        self._assign_from(self._from_keys(*_pattern.merge_equal(self._keys(), self._data), self._shape))
 
     def sort_indices(self) -> None:
-        """Sorts the indices of each row (column), in place."""
+        """Sorts the indices within each row (column), in place."""
         if self.nnz < 2 or (self._canonical and not self._pattern._shown):
             return
         order = _core.argsort(self._keys())
@@ -300,13 +300,13 @@ class Compressed(Arithmetic):
         self._pattern = Pattern.of(self._pattern.starts, indices, self._pattern.packed.dtype_name)
 
     def sorted_indices(self) -> Any:
-        """A copy with sorted indices."""
+        """Returns a copy with sorted indices."""
         a = self.copy()
         a.sort_indices()
         return a
 
     def eliminate_zeros(self) -> None:
-        """Drops stored zeros, in place. Waits for the device."""
+        """Removes explicit zeros, in place. Waits for the device."""
         if not self.nnz or not bool(_core.reduce("max", self._data == 0, None)):
             return
         majors = _pattern.expand(self._pattern.starts, self.nnz)
@@ -317,10 +317,10 @@ class Compressed(Arithmetic):
         self._data = data
 
     def prune(self) -> None:
-        """Nothing to do: there is never more memory than values."""
+        """Does nothing, as the arrays never have spare capacity."""
 
     def check_format(self, full_check: bool = True) -> None:
-        """Raises ValueError where the index arrays are no pattern."""
+        """Raises ValueError if the index arrays are invalid."""
         name = ("row", "column")[1 - self._major]
         _checked(self._pattern.starts, self._pattern.indices, self._shape[1 - self._major], name)
 
@@ -348,7 +348,7 @@ class Compressed(Arithmetic):
         kept.eliminate_zeros()
         return kept
 
-    # --- cells
+    # --- indexing
 
     def __getitem__(self, key: Any) -> Any:
         return _indexing.read(self, key)
@@ -358,10 +358,10 @@ class Compressed(Arithmetic):
 
 
 def _checked(starts: ndarray, minors: ndarray, extent: int, name: str) -> int:
-    """The last start, after all were looked at.
+    """Checks the index arrays of a constructor. Returns the last offset, which is the number of values.
 
     Raises:
-        ValueError: where they are no pattern.
+        ValueError: if the offsets or indices are invalid.
     """
     falls = _core.reduce("max", starts[1:] < starts[:-1], None) if starts.size > 1 else _core.full((), False, "bool")
     facts = [starts[0], starts[-1], falls]

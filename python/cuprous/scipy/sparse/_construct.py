@@ -1,22 +1,26 @@
-"""Sparse matrices from parts: identities, diagonals, random values, blocks and Kronecker products."""
+"""Construction of sparse matrices: identities, diagonals, random values, blocks and Kronecker products."""
 
 from __future__ import annotations
 
 import operator
 from typing import Any
 
+import cuprous as cp
 from cuprous import _core
+from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray
 from cuprous._common.casting import astype, common_dtype
 from cuprous._common.convert import convert
 from cuprous._common.operands import is_numpy_array
 from cuprous._functions.joining import concatenate
 from cuprous._functions.manipulation import atleast_2d
+from cuprous._functions.sets import unique
 from cuprous.scipy.sparse import _classes, _pattern
-from cuprous.scipy.sparse._base import Sparse, checked_dtype, is_number
+from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._checks import checked_dtype, is_number
 
 
-def _made(a: Any, format: str | None, default: str = "coo") -> Any:
+def _as_format(a: Any, format: str | None, default: str = "coo") -> Any:
     return a.asformat(default if format is None else format)
 
 
@@ -30,7 +34,7 @@ def _coo(data: ndarray, row: ndarray, col: ndarray, shape: tuple[int, int], is_a
 
 
 def _sparse(x: Any, is_array: bool) -> Any:
-    """A part as coordinates."""
+    """Returns a sparse or dense operand in COO format."""
     if isinstance(x, Sparse):
         return x.tocoo(copy=False)
     return _classes.of("coo", is_array)(x)
@@ -44,21 +48,21 @@ def _eye(m: Any, n: Any, k: int, dtype: Any, format: str | None, is_array: bool)
     length = max(0, min(m + min(k, 0), n - max(k, 0)))
     along = _pattern.arange(length)
     ones = _core.full((length,), 1, checked_dtype(dtype))
-    return _made(_coo(ones, along - min(k, 0), along + max(k, 0), (m, n), is_array), format)
+    return _as_format(_coo(ones, along - min(k, 0), along + max(k, 0), (m, n), is_array), format)
 
 
 def eye(m: int, n: int | None = None, k: int = 0, dtype: Any = float, format: str | None = None) -> Any:
-    """A matrix (m x n) with ones on a diagonal; in CSR, as there is no dia format."""
+    """Returns an m x n matrix with ones on a diagonal; in CSR format by default, as the dia format is not supported."""
     return _eye(m, n, k, dtype, format or "csr", False)
 
 
 def eye_array(m: int, n: int | None = None, *, k: int = 0, dtype: Any = float, format: str | None = None) -> Any:
-    """As `eye`, an array."""
+    """Returns `eye` as a sparse array."""
     return _eye(m, n, k, dtype, format or "csr", True)
 
 
 def identity(n: int, dtype: Any = "d", format: str | None = None) -> Any:
-    """The identity matrix; in CSR, as there is no dia format."""
+    """Returns the identity matrix; in CSR format by default, as the dia format is not supported."""
     return _eye(n, n, 0, dtype, format or "csr", False)
 
 
@@ -93,11 +97,11 @@ def _diags(diagonals: Any, offsets: Any, shape: Any, format: str | None, dtype: 
                              f"with array size ({m}, {n}).")  # fmt: skip
         along = _pattern.arange(length)
         parts.append((_core.broadcast_to(astype(line, name), (length,)), along - min(k, 0), along + max(k, 0)))
-    return _made(_joined(parts, (m, n), name, is_array), format, "csr")
+    return _as_format(_joined(parts, (m, n), name, is_array), format, "csr")
 
 
 def _joined(parts: list[Any], shape: tuple[int, int], dtype: str, is_array: bool) -> Any:
-    """From values, rows and columns in parts."""
+    """Concatenates parts, each a tuple of values, rows and columns, into one COO matrix."""
     if not parts:
         return _classes.of("coo", is_array)(shape, dtype=dtype)
     names = (dtype, "int64", "int64")
@@ -106,25 +110,26 @@ def _joined(parts: list[Any], shape: tuple[int, int], dtype: str, is_array: bool
 
 
 def diags(diagonals: Any, offsets: Any = 0, shape: Any = None, format: str | None = None, dtype: Any = None) -> Any:
-    """A matrix from its diagonals; in CSR unless said otherwise, as there is no dia format.
+    """Returns a matrix with the given diagonals; in CSR format by default, as the dia format is not supported.
 
     Raises:
-        ValueError: for diagonals that do not fit their offsets and the shape.
+        ValueError: if the diagonals do not match their offsets or the shape.
     """
     return _diags(diagonals, offsets, shape, format, dtype, False)
 
 
 def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, format: str | None = None,
                 dtype: Any = None) -> Any:  # fmt: skip
-    """As `diags`, an array."""
+    """Returns `diags` as a sparse array."""
     return _diags(diagonals, offsets, shape, format, dtype, True)
 
 
 def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | None = None) -> Any:
-    """A matrix (m x n) from the rows of `data`: the row of diagonal k holds its values by column.
+    """Returns an m x n matrix from the rows of `data`: column j of the row for diagonal k holds that diagonal's element
+    in column j.
 
     Raises:
-        ValueError: for another number of diagonals than of offsets, and offsets that occur twice.
+        ValueError: if the numbers of diagonals and offsets differ, or an offset occurs twice.
     """
     values = array(convert(data))
     values = values.reshape(1, -1) if values.ndim < 2 else values
@@ -143,15 +148,13 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | N
         first, last = max(0, k), min(m + k, n, values.shape[1])
         columns = _core.iota((max(0, last - first),), (1,), first)
         parts.append((values[line, first : max(first, last)], columns - k, columns))
-    made = _joined(parts, (m, n), checked_dtype(values.dtype_name), False)
-    made = made.tocsr()
-    made.eliminate_zeros()
-    return _made(made, format, "csr")
+    result = _joined(parts, (m, n), checked_dtype(values.dtype_name), False)
+    result = result.tocsr()
+    result.eliminate_zeros()
+    return _as_format(result, format, "csr")
 
 
 def _random(m: int, n: int, density: float, format: str, dtype: Any, rng: Any, sampler: Any, is_array: bool) -> Any:
-    import cuprous as cp
-
     if density < 0 or density > 1:
         raise ValueError("density expected to be 0 <= density <= 1")
     name = checked_dtype(dtype)
@@ -159,25 +162,24 @@ def _random(m: int, n: int, density: float, format: str, dtype: Any, rng: Any, s
     count = round(density * size)
     if rng is None or isinstance(rng, int):
         rng = cp.random.default_rng(rng)
-    places = _distinct(rng, size, count)
+    positions = _distinct(rng, size, count)
     if sampler is not None:
         values = astype(array(convert(sampler(count))), name)
     elif name[:3] in ("int", "uin"):
-        from cuprous._common import dtypes as _dtypes
-
         values = rng.integers(_dtypes.lowest(name), _dtypes.highest(name), count, dtype=name, endpoint=True)
     elif name[:3] == "com":
         values = astype(rng.random(count) + 1j * rng.random(count), name)
     else:
         values = astype(rng.random(count), name)
-    made = _classes.of("coo", is_array)._from_keys(places, values, (m, n))
-    return made.asformat(format)
+    result = _classes.of("coo", is_array)._from_keys(positions, values, (m, n))
+    return result.asformat(format)
 
 
 def _distinct(rng: Any, size: int, count: int) -> ndarray:
-    """So many different places below `size`, in order.
+    """Draws `count` distinct integers below `size`, sorted.
 
-    Few of many: drawn with some to spare, and more while places coincide. Most of many: those to leave out.
+    If at most half are drawn, draws some spare ones and repeats until enough are distinct. Otherwise draws those to
+    leave out.
     """
     if 2 * count > size:
         left_out = _distinct(rng, size, size - count)
@@ -191,34 +193,32 @@ def _distinct(rng: Any, size: int, count: int) -> ndarray:
         wanted = count - found.size
         more = astype(rng.integers(0, size, wanted + wanted // 8 + 16), "int64")
         found = _unique(concatenate((found, more)))
-    if found.size > count:  # any of them, not the first: those are the least
+    if found.size > count:  # drop random ones: dropping the last would favor small numbers
         chosen = _core.sort(_core.argsort(rng.random(found.size))[:count])
         found = _pattern.take(found, chosen)
     return found
 
 
 def _unique(a: ndarray) -> ndarray:
-    from cuprous._functions.sets import unique
-
     found: ndarray = unique(a)
     return found
 
 
 def random(m: int, n: int, density: float = 0.01, format: str = "coo", dtype: Any = None, rng: Any = None,
            data_rvs: Any = None, *, random_state: Any = None) -> Any:  # fmt: skip
-    """A matrix (m x n) with values in [0, 1) at random places; not SciPy's numbers.
+    """Returns an m x n matrix with uniform values in [0, 1) at random positions. The numbers differ from SciPy's.
 
     Args:
-        density: the part of the elements that has a value.
+        density: the fraction of the elements that are stored.
         rng: a generator of `cuprous.random`, or a seed.
-        data_rvs: a function of a number that makes so many values.
+        data_rvs: a function that takes a count and returns that many values.
     """
     return _random(m, n, density, format, dtype, rng if random_state is None else random_state, data_rvs, False)
 
 
 def random_array(shape: Any, *, density: float = 0.01, format: str = "coo", dtype: Any = None, rng: Any = None,
                  data_sampler: Any = None, random_state: Any = None) -> Any:  # fmt: skip
-    """As `random`, an array; `data_sampler` takes `size=`."""
+    """Returns `random` as a sparse array; `data_sampler` takes the keyword `size`."""
     m, n = shape
     sampler = None if data_sampler is None else lambda count: data_sampler(size=count)
     return _random(m, n, density, format, dtype, rng if random_state is None else random_state, sampler, True)
@@ -226,7 +226,7 @@ def random_array(shape: Any, *, density: float = 0.01, format: str = "coo", dtyp
 
 def rand(m: int, n: int, density: float = 0.01, format: str = "coo", dtype: Any = None, rng: Any = None, *,
          random_state: Any = None) -> Any:  # fmt: skip
-    """A matrix (m x n) with values in [0, 1) at random places; see `random`."""
+    """Returns an m x n matrix with uniform values in [0, 1) at random positions; see `random`."""
     return random(m, n, density, format, dtype, rng, random_state=random_state)
 
 
@@ -251,14 +251,14 @@ def _blocks(rows: list[list[Any]], format: str | None, dtype: Any, is_array: boo
                 elif extents[at] != extent:
                     raise ValueError(f"blocks[{i},{j}] has incompatible {axis} dimensions. Got blocks[{i},{j}]."
                                      f"shape[{int(axis == 'col')}] == {extent}, expected {extents[at]}.")  # fmt: skip
-    # Rows and columns of None alone are empty.
+    # Block rows and columns that hold only None are empty.
     down, right = _edges([n or 0 for n in heights]), _edges([n or 0 for n in widths])
     parts = [
         (b._data, astype(b._row, "int64") + down[i], astype(b._col, "int64") + right[j])
         for i, row in enumerate(grid) for j, b in enumerate(row) if b is not None
     ]  # fmt: skip
     name = common_dtype([p[0] for p in parts]) if dtype is None else checked_dtype(dtype)
-    return _made(_joined(parts, (down[-1], right[-1]), name, kind), format)
+    return _as_format(_joined(parts, (down[-1], right[-1]), name, kind), format)
 
 
 def _edges(extents: list[int | None]) -> list[int]:
@@ -269,16 +269,16 @@ def _edges(extents: list[int | None]) -> list[int]:
 
 
 def bmat(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
-    """A matrix from a grid of blocks; None stands for zeros.
+    """Returns a matrix assembled from a grid of blocks; None stands for a block of zeros.
 
     Raises:
-        ValueError: for blocks whose extents do not fit, and rows or columns of nothing but None.
+        ValueError: for blocks whose extents do not match.
     """
     return _blocks([list(row) for row in blocks], format, dtype)
 
 
 def block_array(blocks: Any, *, format: str | None = None, dtype: Any = None) -> Any:
-    """As `bmat`, an array."""
+    """Returns `bmat` as a sparse array."""
     return _blocks([list(row) for row in blocks], format, dtype, True)
 
 
@@ -288,46 +288,46 @@ def _common_format(parts: list[Any]) -> str | None:
 
 
 def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
-    """Matrices side by side."""
+    """Stacks matrices horizontally."""
     parts = list(blocks)
     return _blocks([parts], format or _common_format(parts), dtype)
 
 
 def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
-    """Matrices one below the other."""
+    """Stacks matrices vertically."""
     parts = list(blocks)
     return _blocks([[b] for b in parts], format or _common_format(parts), dtype)
 
 
 def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> Any:
-    """A matrix with matrices along its diagonal."""
+    """Returns a block-diagonal matrix."""
     parts, down, right = [], 0, 0
-    given = list(mats)
-    kind = _is_array(*given)
-    for block in given:
+    matrices = list(mats)
+    kind = _is_array(*matrices)
+    for block in matrices:
         b = _sparse(atleast_2d(block) if isinstance(block, (int, float, complex, list, tuple)) else block, kind)
         parts.append((b._data, astype(b._row, "int64") + down, astype(b._col, "int64") + right))
         down, right = down + b._shape[0], right + b._shape[1]
     name = common_dtype([p[0] for p in parts]) if dtype is None and parts else checked_dtype(dtype)
-    return _made(_joined(parts, (down, right), name, kind), format)
+    return _as_format(_joined(parts, (down, right), name, kind), format)
 
 
 def kron(A: Any, B: Any, format: str | None = None) -> Any:
-    """The Kronecker product."""
+    """Returns the Kronecker product."""
     kind = _is_array(A, B)
     a, b = _sparse(A, kind), _sparse(B, kind)
     (m, n), (p, q) = a._shape, b._shape
     name = _core.promote_types(a._dtype, b._dtype)
     shape = (m * p, n * q)
     if not a.nnz or not b.nnz:
-        return _made(_classes.of("coo", kind)(shape, dtype="float64"), format)
+        return _as_format(_classes.of("coo", kind)(shape, dtype="float64"), format)
     outer = lambda x, y, extent: (astype(x, "int64").reshape(-1, 1) * extent + y).reshape(-1)  # noqa: E731
     values = (astype(a._data, name).reshape(-1, 1) * astype(b._data, name)).reshape(-1)
-    return _made(_coo(values, outer(a._row, b._row, p), outer(a._col, b._col, q), shape, kind), format)
+    return _as_format(_coo(values, outer(a._row, b._row, p), outer(a._col, b._col, q), shape, kind), format)
 
 
 def kronsum(A: Any, B: Any, format: str | None = None) -> Any:
-    """The Kronecker sum of square matrices: kron(I, A) + kron(B, I).
+    """Returns the Kronecker sum of square matrices, kron(I, A) + kron(B, I).
 
     Raises:
         ValueError: for matrices that are not square.
@@ -339,28 +339,28 @@ def kronsum(A: Any, B: Any, format: str | None = None) -> Any:
             raise ValueError(f"{name} is not square")
     dtype = _core.promote_types(a._dtype, b._dtype)
     left = kron(_eye(b._shape[0], None, 0, dtype, "coo", kind), a)
-    return _made(left + kron(b, _eye(a._shape[0], None, 0, dtype, "coo", kind)), format, "csr")
+    return _as_format(left + kron(b, _eye(a._shape[0], None, 0, dtype, "coo", kind)), format, "csr")
 
 
 def _triangle(A: Any, k: int, format: str | None, lower: bool) -> Any:
     a = _sparse(A, _is_array(A) or not isinstance(A, Sparse))
     above = astype(a._col, "int64") - astype(a._row, "int64")
     row, col, data = _pattern.keep(above <= k if lower else above >= k, a._row, a._col, a._data)
-    return _made(a._new(data, row, col, a._shape, a._canonical), format)
+    return _as_format(a._new(data, row, col, a._shape, a._canonical), format)
 
 
 def tril(A: Any, k: int = 0, format: str | None = None) -> Any:
-    """What is on and below a diagonal."""
+    """Returns the elements on and below diagonal `k`."""
     return _triangle(A, k, format, True)
 
 
 def triu(A: Any, k: int = 0, format: str | None = None) -> Any:
-    """What is on and above a diagonal."""
+    """Returns the elements on and above diagonal `k`."""
     return _triangle(A, k, format, False)
 
 
 def find(A: Any) -> tuple[ndarray, ndarray, ndarray]:
-    """Rows, columns and values of the elements that are not zero, equal positions added up."""
+    """Returns the rows, columns and values of the nonzero elements, with duplicates summed."""
     a = _sparse(A, True).copy()
     a.sum_duplicates()
     row, col, data = _pattern.keep(a._data != 0, a._row, a._col, a._data)

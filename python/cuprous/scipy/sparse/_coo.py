@@ -1,4 +1,4 @@
-"""Coordinates."""
+"""The COO (coordinate) format."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from cuprous._common.convert import convert
 from cuprous._common.masks import flatnonzero
 from cuprous.scipy.sparse import _indexing, _pattern, _product
 from cuprous.scipy.sparse._arithmetic import Arithmetic
-from cuprous.scipy.sparse._base import Sparse, as_shape, check_swap, checked_dtype, is_shape
+from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._checks import as_shape, check_swap, checked_dtype, is_shape
 from cuprous.scipy.sparse._compressed import index_of, is_scipy, values_of
 
 
 class Coordinates(Arithmetic):
-    """A matrix by rows, columns and values; values at equal positions add up.
+    """A matrix in COO format: rows, columns and values. Values at duplicate positions add up.
 
-    An array may have one axis: what picking a row of a sparse array gives.
+    A sparse array may have one axis, as results of indexing a row do.
 
     Args:
-        arg1: a dense array, a sparse matrix (of SciPy's too), a shape, or (data, (row, col)).
-        shape: where it does not follow from `arg1`.
-        dtype: of the values.
-        copy: whether arrays that live on the device are copied.
+        arg1: a dense array, a sparse matrix (SciPy's included), a shape, or (data, (row, col)).
+        shape: the shape, if `arg1` does not determine it.
+        dtype: the dtype of the values.
+        copy: whether to copy arrays that already live on the device.
 
     Raises:
-        ValueError: for positions beyond the shape, which waits for the device, and for shapes and dtypes that there
-            are not.
+        ValueError: for positions outside the shape, whose check waits for the device, and for unsupported shapes and
+            dtypes.
     """
 
     format = "coo"
@@ -48,7 +49,7 @@ class Coordinates(Arithmetic):
                 raise NotImplementedError(f"[coo] arrays of {len(own.shape)} axes are not supported; use two")
             self._take((own.data, own.coords), own.shape, None, False)
         elif isinstance(arg1, Sparse):
-            self._become(arg1.tocoo(copy=copy))
+            self._assign_from(arg1.tocoo(copy=copy))
         elif is_shape(arg1):
             self._set_shape(as_shape(arg1, self._is_array))
             self._data = _core.empty((0,), checked_dtype(dtype))
@@ -65,21 +66,21 @@ class Coordinates(Arithmetic):
         if dtype is not None and checked_dtype(dtype) != self._dtype:
             self._data = _core.cast(self._data, checked_dtype(dtype))
 
-    # --- making
+    # --- construction
 
     @classmethod
     def _new(cls, data: ndarray, row: ndarray, col: ndarray, shape: tuple[int, int], canonical: bool | None) -> Any:
-        made = cls.__new__(cls)
-        made._data, made._row, made._col, made._shape = data, row, col, shape
-        made._canonical, made._flat = canonical, False
-        return made
+        matrix = cls.__new__(cls)
+        matrix._data, matrix._row, matrix._col, matrix._shape = data, row, col, shape
+        matrix._canonical, matrix._flat = canonical, False
+        return matrix
 
-    def _become(self, other: Any) -> None:
+    def _assign_from(self, other: Any) -> None:
         self._data, self._row, self._col, self._shape = other._data, other._row, other._col, other._shape
         self._canonical, self._flat = other._canonical, other._flat
 
     def _flattened(self) -> Any:
-        """A matrix of one row, as an array of one axis."""
+        """Turns a matrix with one row into an array with one axis, in place."""
         self._flat = True
         return self
 
@@ -88,9 +89,9 @@ class Coordinates(Arithmetic):
         self._shape = (1, shape[0]) if self._flat else (shape[0], shape[1])
 
     def _take(self, arg: Any, shape: Any, dtype: Any, copy: bool) -> None:
-        data, places = arg
+        data, indices = arg
         try:
-            coords = tuple(index_of(c) for c in places)
+            coords = tuple(index_of(c) for c in indices)
         except TypeError:
             raise TypeError("invalid input format") from None
         if not 1 <= len(coords) <= 2 or (len(coords) == 1 and not self._is_array):
@@ -133,7 +134,7 @@ class Coordinates(Arithmetic):
 
     @classmethod
     def _from_keys(cls, positions: ndarray, values: ndarray, shape: tuple[int, int]) -> Any:
-        """From rising keys of rows and columns."""
+        """Creates a matrix from sorted keys (row * columns + column)."""
         row, col = _pattern.split(positions, shape[1])
         name = _pattern.index_dtype(*shape)
         return cls._new(values, astype(row, name), astype(col, name), shape, True)
@@ -142,9 +143,9 @@ class Coordinates(Arithmetic):
         return _pattern.keys(self._row, self._col, self._shape)
 
     def _with_data(self, data: ndarray) -> Any:
-        made = self._new(data, self._row, self._col, self._shape, self._canonical)
-        made._flat = self._flat
-        return made
+        matrix = self._new(data, self._row, self._col, self._shape, self._canonical)
+        matrix._flat = self._flat
+        return matrix
 
     # --- attributes
 
@@ -167,7 +168,7 @@ class Coordinates(Arithmetic):
 
     @property
     def row(self) -> ndarray:
-        """The row of each value; may be written to."""
+        """The row of each value, as a writable array."""
         self._canonical = None
         return self._row
 
@@ -177,7 +178,7 @@ class Coordinates(Arithmetic):
 
     @property
     def col(self) -> ndarray:
-        """The column of each value; may be written to."""
+        """The column of each value, as a writable array."""
         self._canonical = None
         return self._col
 
@@ -195,12 +196,12 @@ class Coordinates(Arithmetic):
 
     @property
     def coords(self) -> tuple[ndarray, ...]:
-        """The index arrays, one an axis."""
+        """The index arrays, one for each axis."""
         return (self.col,) if self._flat else (self.row, self.col)
 
     @property
     def has_canonical_format(self) -> bool:
-        """Positions in order and none twice, as far as that is known."""
+        """True if the positions are known to be sorted and without duplicates."""
         return bool(self._canonical)
 
     @has_canonical_format.setter
@@ -210,62 +211,62 @@ class Coordinates(Arithmetic):
     # --- conversions
 
     def get(self, stream: Any = None) -> Any:
-        """The matrix as SciPy's, in the host's memory."""
+        """Copies the matrix to the host as a SciPy matrix of the same format."""
         import scipy.sparse
 
-        places = (self._col,) if self._flat else (self._row, self._col)
-        coords = tuple(_core.to_numpy(c) for c in places)
-        made = getattr(scipy.sparse, type(self).__name__)((_core.to_numpy(self._data), coords), shape=self.shape)
-        made.has_canonical_format = self.has_canonical_format
-        return made
+        indices = (self._col,) if self._flat else (self._row, self._col)
+        coords = tuple(_core.to_numpy(c) for c in indices)
+        matrix = getattr(scipy.sparse, type(self).__name__)((_core.to_numpy(self._data), coords), shape=self.shape)
+        matrix.has_canonical_format = self.has_canonical_format
+        return matrix
 
     def copy(self) -> Any:
-        """A copy with memory of its own."""
-        made = self._new(self._data.copy(), self._row.copy(), self._col.copy(), self._shape, self._canonical)
-        made._flat = self._flat
-        return made
+        """Returns a copy that shares no memory."""
+        matrix = self._new(self._data.copy(), self._row.copy(), self._col.copy(), self._shape, self._canonical)
+        matrix._flat = self._flat
+        return matrix
 
     def tocoo(self, copy: bool = True) -> Any:
-        """As coordinates."""
+        """Returns the matrix in COO format."""
         return self.copy() if copy else self
 
     def _summed(self) -> tuple[ndarray, ndarray]:
-        """Rising keys and values."""
+        """Returns sorted keys and their values, with duplicates summed."""
         at = self._keys()
         return (at, self._data) if self._canonical else _pattern.merge_equal(at, self._data)
 
     def _rows(self) -> Any:
-        """As compressed rows; an array of one axis is a row."""
+        """Returns the matrix in CSR format; an array with one axis becomes one row."""
         return self._class("csr")._from_keys(*self._summed(), self._shape)
 
     def tocsr(self, copy: bool = False) -> Any:
-        """As compressed rows.
+        """Returns the matrix in CSR format.
 
         Raises:
-            NotImplementedError: for an array of one axis.
+            NotImplementedError: for an array with one axis.
         """
         self._two("tocsr")
         return self._rows()
 
     def _two(self, name: str) -> None:
         if self._flat:
-            raise NotImplementedError(f"[{name}] an array of one axis is not supported; use reshape((1, -1))")
+            raise NotImplementedError(f"[{name}] an array with one axis is not supported; use reshape((1, -1))")
 
     def tocsc(self, copy: bool = False) -> Any:
-        """As compressed columns.
+        """Returns the matrix in CSC format.
 
         Raises:
-            NotImplementedError: for an array of one axis.
+            NotImplementedError: for an array with one axis.
         """
         self._two("tocsc")
         at = _pattern.keys(self._col, self._row, self._shape[::-1])
         return self._class("csc")._from_keys(*_pattern.merge_equal(at, self._data), self._shape)
 
     def toarray(self, order: str | None = None, out: ndarray | None = None) -> ndarray:
-        """As a dense array, in memory order "C" or "F", or into `out`.
+        """Returns a dense array in memory order "C" or "F", or writes to `out`.
 
         Raises:
-            ValueError: for an `out` of another shape or dtype, or together with `order`, and for another `order`.
+            ValueError: for an `out` of another shape or dtype or together with `order`, and for an unknown `order`.
         """
         if out is not None and order is not None:
             raise ValueError("order cannot be specified if out is not None")
@@ -288,10 +289,10 @@ class Coordinates(Arithmetic):
         return out
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> Any:
-        """With other extents for the same elements.
+        """Returns the same elements in another shape.
 
         Raises:
-            ValueError: where the number of elements differs.
+            ValueError: if the number of elements differs.
         """
         given = shape[0] if len(shape) == 1 and not hasattr(shape[0], "__index__") else shape
         wanted = [int(n) for n in given]
@@ -311,14 +312,14 @@ class Coordinates(Arithmetic):
         else:
             col, row = _pattern.split(astype(self._col, "int64") * m + self._row, p)
         name = _pattern.index_dtype(p, q)
-        made = self._new(self._data.copy() if copy else self._data, astype(row, name), astype(col, name), (p, q), None)
-        return made._flattened() if len(extents) == 1 else made
+        other = self._new(self._data.copy() if copy else self._data, astype(row, name), astype(col, name), (p, q), None)
+        return other._flattened() if len(extents) == 1 else other
 
     def transpose(self, axes: Any = None, copy: bool = False) -> Any:
-        """Rows as columns; shares its arrays unless `copy`.
+        """Returns the transpose, which shares the arrays unless `copy`.
 
         Raises:
-            ValueError: for other axes than (1, 0).
+            ValueError: if `axes` is neither None nor (1, 0).
         """
         if self._flat:
             return self.copy() if copy else self
@@ -326,17 +327,17 @@ class Coordinates(Arithmetic):
         a = self.copy() if copy else self
         return self._new(a._data, a._col, a._row, self._shape[::-1], None)
 
-    # --- order
+    # --- canonical form
 
     def sum_duplicates(self) -> None:
-        """Adds up the values at equal positions, in place, and sorts positions by row. Waits for the device."""
+        """Sums the values of duplicate positions and sorts the positions by row, in place. Waits for the device."""
         if not self._canonical:
-            made = self._from_keys(*self._summed(), self._shape)
-            made._flat = self._flat
-            self._become(made)
+            matrix = self._from_keys(*self._summed(), self._shape)
+            matrix._flat = self._flat
+            self._assign_from(matrix)
 
     def eliminate_zeros(self) -> None:
-        """Drops stored zeros, in place. Waits for the device."""
+        """Removes explicit zeros, in place. Waits for the device."""
         if self.nnz and bool(_core.reduce("max", self._data == 0, None)):
             kept = _pattern.keep(self._data != 0, self._row, self._col, self._data)
             self._row, self._col, self._data = kept
@@ -346,7 +347,7 @@ class Coordinates(Arithmetic):
     def _dot(self, dense: ndarray) -> ndarray:
         if self._canonical or dense.shape[1] > 1:
             return self._rows()._dot(dense)
-        # For one vector, sorting the values would take longer than adding up their products.
+        # For a single vector, sorting the positions would cost more than scattering the products.
         return _product.coordinates(self._data, self._row, self._col, dense, self._shape[0])
 
     def _binary(self, other: Any, op: Any) -> Any:
@@ -365,7 +366,7 @@ class Coordinates(Arithmetic):
 
 
 def _check(index: ndarray, extent: int, axis: int) -> None:
-    """Raises ValueError for an index beyond its axis."""
+    """Raises ValueError for an index outside its axis."""
     if not index.size:
         return
     highest, lowest = _pattern.numbers(_core.reduce("max", index, None), _core.reduce("min", index, None))

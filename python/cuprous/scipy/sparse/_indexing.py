@@ -1,7 +1,7 @@
-"""Cells, rows, columns and blocks of sparse matrices: reading and writing.
+"""Indexing and assignment for sparse matrices.
 
-Compressed axes are picked by copying the values of whole rows (columns); along the other axis a slice is a mask, and
-anything else goes through the other compressed format.
+Indexing the compressed axis copies the values of whole rows (columns). Along the other axis a slice with a positive
+step becomes a mask; any other index converts to the other compressed format first.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from cuprous._common.indexing import _host_index, wrapped
 from cuprous._common.masks import flatnonzero
 from cuprous._common.operands import is_numpy_array
 from cuprous.scipy.sparse import _pattern
-from cuprous.scipy.sparse._base import Sparse, SparseEfficiencyWarning, is_number
+from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._checks import SparseEfficiencyWarning, is_number
 from cuprous.scipy.sparse._pattern import Pattern
 
-#: One axis of a key: a number, a range, or an array of indices.
+#: The index along one axis: an integer, a range, or an array of indices.
 Axis = int | range | ndarray
 
 
 def _one(item: Any, n: int, axis: int) -> Axis:
-    """What an item of a key means for an axis of `n`."""
+    """Interprets one item of a key for axis number `axis` of extent `n`."""
     if isinstance(item, slice):
         return range(n)[item]
     if item is None:
@@ -57,7 +58,7 @@ def _one(item: Any, n: int, axis: int) -> Axis:
 
 
 def _axes(key: Any, shape: tuple[int, int]) -> tuple[Axis, Axis] | None:
-    """What a key means for both axes; None for a mask of the whole."""
+    """Interprets a key: one index for each axis, or None for a boolean mask of the matrix's shape."""
     if isinstance(key, (ndarray, Sparse)) and key.dtype.kind == "b" and key.ndim == 2:
         if key.shape != shape:
             raise IndexError(f"boolean index did not match; its shape is {key.shape} and the matrix's {shape}")
@@ -79,7 +80,7 @@ def _as_range(item: Axis) -> Axis:
 
 
 def _numbers(item: Axis) -> ndarray:
-    """Indices as an array."""
+    """Returns the indices as an array."""
     if isinstance(item, int):
         return _core.full((1,), item, "int64")
     if isinstance(item, range):
@@ -104,7 +105,7 @@ def _pick_minor(a: Any, item: Axis) -> Any:
     if isinstance(item, range) and item == range(extents[1 - a._major]):
         return a
     if not isinstance(item, range) or item.step < 0:
-        return _pick_major(a._turned(), item).asformat(a.format)
+        return _pick_major(a._other_format(), item).asformat(a.format)
     extents[1 - a._major] = len(item)
     minors = astype(a._pattern.indices, "int64") - item.start
     inside = (minors >= 0) & (minors < len(item) * item.step)
@@ -118,10 +119,10 @@ def _pick_minor(a: Any, item: Axis) -> Any:
 
 
 def _common(rows: ndarray, columns: ndarray) -> tuple[int, ...]:
-    """The shape that two index arrays broadcast to.
+    """Returns the shape that two index arrays broadcast to.
 
     Raises:
-        IndexError: if there is none.
+        IndexError: if they do not broadcast.
     """
     try:
         return broadcast_shapes(rows.shape, columns.shape)
@@ -131,7 +132,7 @@ def _common(rows: ndarray, columns: ndarray) -> tuple[int, ...]:
 
 
 def _cells(a: Any, rows: ndarray, columns: ndarray) -> ndarray:
-    """The elements at some places (index arrays of one shape), dense."""
+    """Returns the elements at pairs of rows and columns (index arrays that broadcast), as a dense array."""
     b = a.tocsr()
     b.sum_duplicates()
     shape = _common(rows, columns)
@@ -140,7 +141,7 @@ def _cells(a: Any, rows: ndarray, columns: ndarray) -> ndarray:
 
 
 def read(a: Any, key: Any) -> Any:
-    """`a[key]` of a compressed matrix."""
+    """Implements `a[key]` for a compressed matrix."""
     axes = _axes(key, a._shape)
     if axes is None:
         mask = key if isinstance(key, Sparse) else a._class("csr")(key)
@@ -166,7 +167,7 @@ def read(a: Any, key: Any) -> Any:
 
 
 def read_flat(a: Any, key: Any) -> Any:
-    """`a[key]` of an array with one axis."""
+    """Implements `a[key]` for an array with one axis."""
     item = _one(key, a._shape[1], 0) if not isinstance(key, tuple) else _one(*key, a._shape[1], 0)  # type: ignore[call-arg]
     line = a._rows()
     if isinstance(item, int):
@@ -177,22 +178,22 @@ def read_flat(a: Any, key: Any) -> Any:
 
 
 def write(a: Any, rows: ndarray, columns: ndarray, values: Any) -> None:
-    """Writes elements at places (index arrays of one axis); of equal places the last counts."""
+    """Writes elements at pairs of rows and columns (1-d index arrays); the last of duplicate pairs wins."""
     a.sum_duplicates()
     if rows.size == 0:
         return
-    given = _core.full((rows.size,), values, a._dtype) if not isinstance(values, ndarray) else values
-    given = astype(_core.broadcast_to(given, (rows.size,)), a._dtype)
-    turned = getattr(a, "_major", 0) == 1
-    places = _pattern.keys(columns, rows, a._shape[::-1]) if turned else _pattern.keys(rows, columns, a._shape)
-    a._become(a._from_keys(*_pattern.replace(a._keys(), a.data, places, given), a._shape))
+    new_values = _core.full((rows.size,), values, a._dtype) if not isinstance(values, ndarray) else values
+    new_values = astype(_core.broadcast_to(new_values, (rows.size,)), a._dtype)
+    by_columns = getattr(a, "_major", 0) == 1
+    positions = _pattern.keys(columns, rows, a._shape[::-1]) if by_columns else _pattern.keys(rows, columns, a._shape)
+    a._assign_from(a._from_keys(*_pattern.replace(a._keys(), a.data, positions, new_values), a._shape))
 
 
 def assign(a: Any, key: Any, value: Any) -> None:
-    """`a[key] = value` of a compressed matrix.
+    """Implements `a[key] = value` for a compressed matrix.
 
     Raises:
-        ValueError: for values that do not broadcast to the place.
+        ValueError: for values that do not broadcast to the indexed shape.
         IndexError: for index arrays that do not broadcast.
     """
     axes = _axes(key, a._shape)
@@ -207,13 +208,13 @@ def assign(a: Any, key: Any, value: Any) -> None:
     if isinstance(value, Sparse):
         value = value.toarray()
     if not is_number(value):
-        given = convert(value) if isinstance(value, (list, tuple)) else array(value)
-        squeezed = [tuple(n for n in s if n != 1) for s in (given.shape, shape)]
+        new_values = convert(value) if isinstance(value, (list, tuple)) else array(value)
+        squeezed = [tuple(n for n in s if n != 1) for s in (new_values.shape, shape)]
         if squeezed[0] == squeezed[1]:
-            given = given.reshape(shape)
-        elif broadcast_shapes(given.shape, shape) != shape:
-            raise ValueError(f"shape mismatch in assignment: values {given.shape} for places {shape}")
-        value = _core.broadcast_to(given, shape).reshape(-1)
+            new_values = new_values.reshape(shape)
+        elif broadcast_shapes(new_values.shape, shape) != shape:
+            raise ValueError(f"shape mismatch in assignment: values {new_values.shape} for the indexed shape {shape}")
+        value = _core.broadcast_to(new_values, shape).reshape(-1)
     rows, columns = (_core.broadcast_to(i, shape).reshape(-1) for i in (rows, columns))
     before = a.nnz
     write(a, rows, columns, value)

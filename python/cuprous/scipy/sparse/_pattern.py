@@ -1,7 +1,7 @@
-"""Where the values of a sparse matrix lie: index arrays and what is calculated with them, on the device.
+"""The sparsity pattern of compressed matrices, and operations on index arrays, on the device.
 
-Positions are keys (row-major: major * extent of the minor axis + minor), so that sorting, merging and finding cells is
-sorting, merging and finding integers.
+The "major" axis is the compressed one: rows of CSR, columns of CSC. A position is encoded as a key, major index * minor
+extent + minor index, so that positions are sorted, merged and searched as integers.
 """
 
 from __future__ import annotations
@@ -14,30 +14,31 @@ from cuprous._functions.joining import concatenate
 
 ndarray = _core.ndarray
 
-#: Row starts are padded to a multiple of this many, so that the indices behind them are aligned.
+#: The offsets are padded to a multiple of this many elements, so that the indices behind them are aligned.
 _PADDING = 32
 
 
 def index_dtype(*sizes: int) -> str:
-    """The dtype of indices that count so far."""
+    """Returns the smallest index dtype that can hold `sizes`."""
     return "int32" if max(sizes, default=0) < 1 << 31 else "int64"
 
 
 def arange(n: int) -> ndarray:
-    """0 … n - 1, without memory of its own."""
+    """Returns 0, …, n - 1 as an array that occupies no memory until it is materialized."""
     return _core.iota((n,), (1,), 0)
 
 
 def starts_space(majors: int) -> int:
-    """Elements of a packed pattern before its indices."""
+    """Returns the number of elements that precede the indices in a packed pattern."""
     return (majors + 1 + _PADDING - 1) // _PADDING * _PADDING
 
 
 class Pattern:
-    """Starts of the majors and indices of the minors in one array, as products want them: starts, padding, indices.
+    """The offsets of the majors and the indices of the minors in one array, as the product kernels expect them:
+    offsets, padding, indices.
 
-    Matrices share patterns that nobody can write to: one whose arrays were shown is never shared, and one that is
-    shared is copied before it is shown.
+    Matrices share a pattern as long as its arrays have not been exposed to the user, who may write to them. An exposed
+    pattern is never shared, and a shared one is copied before it is exposed.
     """
 
     __slots__ = ("_shared", "_shown", "majors", "packed")
@@ -48,7 +49,7 @@ class Pattern:
 
     @classmethod
     def of(cls, starts: ndarray, indices: ndarray, dtype: str | None = None) -> Pattern:
-        """A copy of both."""
+        """Creates a pattern by copying both arrays."""
         majors = starts.size - 1
         space = starts_space(majors)
         name = dtype or index_dtype(indices.size)
@@ -60,34 +61,34 @@ class Pattern:
 
     @property
     def starts(self) -> ndarray:
-        """The first value of each major, and the number of all values."""
+        """The offset of the first value of each major, and the number of values."""
         return self.packed[: self.majors + 1]
 
     @property
     def indices(self) -> ndarray:
-        """The minor of each value."""
+        """The minor index of each value."""
         return self.packed[starts_space(self.majors) :]
 
     def share(self) -> Pattern:
-        """A pattern for another matrix."""
+        """Returns a pattern that another matrix may use."""
         if self._shown:
             return self.copy()
         self._shared = True
         return self
 
     def show(self) -> Pattern:
-        """A pattern whose arrays may be written to."""
+        """Returns a pattern whose arrays may be exposed to the user."""
         own = self.copy() if self._shared else self
         own._shown = True
         return own
 
     def copy(self) -> Pattern:
-        """The same in memory of its own."""
+        """Returns a copy that shares no memory."""
         return Pattern(self.packed.copy(), self.majors)
 
 
 def numbers(*values: ndarray) -> list[int]:
-    """Arrays of one element as integers, in one transfer."""
+    """Returns the values of one-element arrays as integers, in one transfer."""
     together = _core.empty((len(values),), "int64")
     for k, value in enumerate(values):
         together[k] = value.reshape(())
@@ -96,12 +97,12 @@ def numbers(*values: ndarray) -> list[int]:
 
 
 def running_sum(a: ndarray) -> ndarray:
-    """Sums (int64) of the elements so far."""
+    """Returns the inclusive prefix sums, in int64."""
     return _core.scan("sum", astype(a, "int64"), 0)
 
 
 def starts_from_counts(counts: ndarray) -> ndarray:
-    """Starts (int64) of so many values each."""
+    """Returns the offsets (int64) of groups with these counts: an exclusive prefix sum followed by the total."""
     starts = _core.full((counts.size + 1,), 0, "int64")
     if counts.size:
         _core.update(starts[1:], running_sum(counts))
@@ -109,7 +110,7 @@ def starts_from_counts(counts: ndarray) -> ndarray:
 
 
 def expand(starts: ndarray, count: int) -> ndarray:
-    """The major (int64) of each of `count` values."""
+    """Returns the major index (int64) of each of `count` values."""
     if count == 0:
         return _core.empty((0,), "int64")
     marks = _core.full((count + 1,), 0, "int64")
@@ -119,7 +120,7 @@ def expand(starts: ndarray, count: int) -> ndarray:
 
 
 def compress(majors: ndarray, extent: int, scale: int = 1) -> ndarray:
-    """Starts (int64) from the sorted majors of values, or from their keys, in which a major counts `scale`."""
+    """Returns the offsets (int64) for sorted major indices, or for keys if `scale` is the minor extent."""
     if majors.size == 0:
         return _core.full((extent + 1,), 0, "int64")
     firsts = _core.iota((extent + 1,), (scale,), 0)
@@ -127,32 +128,32 @@ def compress(majors: ndarray, extent: int, scale: int = 1) -> ndarray:
 
 
 def keys(majors: ndarray, minors: ndarray, shape: tuple[int, int]) -> ndarray:
-    """One integer for each position: int32 where that is enough, which sorts faster."""
+    """Returns a key for each position: int32 where that suffices, as it sorts faster."""
     name = index_dtype(shape[0] * shape[1])
     return astype(majors, name) * shape[1] + astype(minors, name)
 
 
 def split(positions: ndarray, extent: int) -> tuple[ndarray, ndarray]:
-    """Majors and minors of keys."""
+    """Splits keys into major and minor indices."""
     if extent == 0:
         return positions, positions
     return positions // extent, positions % extent
 
 
 def take(a: ndarray, index: ndarray) -> ndarray:
-    """Elements of a 1-d array."""
+    """Gathers elements of a 1-d array."""
     if index.size == 0:
         return _core.empty((0,), a.dtype_name)
     return gather_flat(a, astype(index, "int64"))
 
 
 def combine(dtype: str) -> str:
-    """How values at one position are added up."""
+    """Returns the scatter operation that combines duplicate values of a dtype."""
     return "maximum" if dtype == "bool" else "add"
 
 
 def add_up(groups: ndarray, values: ndarray, count: int) -> ndarray:
-    """Sums of the values of each group; groups are numbers below `count`."""
+    """Returns the sum of the values in each of `count` groups; `groups` holds the group number of each value."""
     sums = _core.full((count,), 0, values.dtype_name)
     if values.size:
         _core.scatter(sums, astype(groups, "int64"), values, combine(values.dtype_name))
@@ -160,12 +161,13 @@ def add_up(groups: ndarray, values: ndarray, count: int) -> ndarray:
 
 
 def rising(positions: ndarray) -> bool:
-    """Is each greater than the one before? Waits for the device."""
+    """Returns true if the keys are strictly increasing. Waits for the device."""
     return positions.size < 2 or not bool(_core.reduce("max", positions[1:] <= positions[:-1], None))
 
 
 def merge_equal(positions: ndarray, values: ndarray) -> tuple[ndarray, ndarray]:
-    """Values at equal positions added up, positions sorted. Waits for the device to know how many are left."""
+    """Sorts the keys and sums the values of equal ones. Waits for the device, as the result's length depends on
+    data."""
     n = positions.size
     if n < 2:
         return positions, values
@@ -173,22 +175,22 @@ def merge_equal(positions: ndarray, values: ndarray) -> tuple[ndarray, ndarray]:
     positions, values = take(positions, order), take(values, order)
     first = _core.full((n,), True, "bool")
     _core.update(first[1:], positions[1:] != positions[:-1])
-    places = select_flat(first, positions)
-    if places.size == n:
+    unique = select_flat(first, positions)
+    if unique.size == n:
         return positions, values
-    return places, add_up(running_sum(first) - 1, values, places.size)
+    return unique, add_up(running_sum(first) - 1, values, unique.size)
 
 
 def keep(mask: ndarray, *arrays: ndarray) -> tuple[ndarray, ...]:
-    """The elements of arrays where the mask holds. Waits for the device to know how many there are."""
+    """Returns the elements where the mask is true. Waits for the device, as the result's length depends on data."""
     chosen = select_flat(mask, arange(mask.size))
     return tuple(take(a, chosen) for a in arrays)
 
 
 def union(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray, ndarray]:
-    """The positions in either of two rising arrays, in order, and where those of each are among them.
+    """Returns the sorted union of two strictly increasing key arrays, and the index of each input's keys in it.
 
-    Sorted as one array, which is quick: sorting on the CPU finds runs, and on a GPU its time does not depend on order.
+    Sorts the concatenation: the CPU's sort detects sorted runs, and the GPU's takes the same time for any order.
     """
     if a.size == 0 or b.size == 0:
         return (b if a.size == 0 else a), arange(a.size), arange(b.size)
@@ -198,27 +200,29 @@ def union(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray, ndarray]:
     both = take(both, order)
     first = _core.full((n,), True, "bool")
     _core.update(first[1:], both[1:] != both[:-1])
-    positions, places = select_flat(first, both), _core.full((n,), 0, "int64")
-    # No place is met twice; "set" would look for the last first.
-    _core.scatter(places, order, running_sum(first) - 1, "maximum")
-    return positions, places[: a.size], places[a.size :]
+    positions, ranks = select_flat(first, both), _core.full((n,), 0, "int64")
+    # Each target is written once. "maximum" avoids the search for the last write that "set" would do.
+    _core.scatter(ranks, order, running_sum(first) - 1, "maximum")
+    return positions, ranks[: a.size], ranks[a.size :]
 
 
 def find(positions: ndarray, values: ndarray, wanted: ndarray) -> ndarray:
-    """Values at the wanted keys (any shape), zero where there are none; positions are rising."""
+    """Looks up the values at the `wanted` keys (of any shape) in strictly increasing `positions`; absent keys give
+    zero."""
     if positions.size == 0 or wanted.size == 0:
         return _core.full(wanted.shape, 0, values.dtype_name)
     wanted = astype(wanted, positions.dtype_name)
-    place = _core.map("minimum", _core.searchsorted(positions, wanted, False), positions.size - 1)
+    nearest = _core.map("minimum", _core.searchsorted(positions, wanted, False), positions.size - 1)
     zero = _core.full((), 0, values.dtype_name)
-    return _core.map("where", _core.gather(positions, place) == wanted, _core.gather(values, place), zero)
+    return _core.map("where", _core.gather(positions, nearest) == wanted, _core.gather(values, nearest), zero)
 
 
-def replace(positions: ndarray, values: ndarray, new: ndarray, given: ndarray) -> tuple[ndarray, ndarray]:
-    """Values with others at new positions; of equal new positions the last counts. Positions are rising."""
+def replace(positions: ndarray, values: ndarray, new: ndarray, new_values: ndarray) -> tuple[ndarray, ndarray]:
+    """Replaces or inserts values at `new` keys in strictly increasing `positions`; the last of duplicate new keys
+    wins."""
     both = concatenate((positions, astype(new, positions.dtype_name)))
-    order = _core.argsort(both)  # stable: of equal positions the last given comes last
-    both, all_values = take(both, order), take(concatenate((values, given)), order)
+    order = _core.argsort(both)  # stable: of equal keys the newest comes last
+    both, all_values = take(both, order), take(concatenate((values, new_values)), order)
     last = _core.full((both.size,), True, "bool")
     if both.size > 1:
         _core.update(last[:-1], both[1:] != both[:-1])
@@ -227,7 +231,8 @@ def replace(positions: ndarray, values: ndarray, new: ndarray, given: ndarray) -
 
 
 def pick_majors(starts: ndarray, majors: ndarray) -> tuple[ndarray, ndarray]:
-    """Starts of the chosen majors, and where their values are. Waits for the device to know how many there are."""
+    """Returns the offsets of the chosen majors and the indices of their values. Waits for the device for their
+    number."""
     starts = astype(starts, "int64")
     first = take(starts, majors)
     fresh = starts_from_counts(take(starts, majors + 1) - first)

@@ -11,12 +11,13 @@ from cuprous.scipy.sparse import _pattern
 
 ndarray = _core.ndarray
 
-#: Dtypes that products have a routine for; those of others are gathered, multiplied and added up.
+#: Dtypes that the sparse product kernels support; for others the terms are gathered, multiplied and summed.
 _ROUTINE = ("float32", "float64", "complex64", "complex128")
 
 
 def compressed(values: ndarray, pattern: _pattern.Pattern, dense: ndarray, rows: int, transposed: bool) -> ndarray:
-    """Compressed rows (columns, if `transposed`) times a matrix of the same dtype; the result has so many rows."""
+    """Multiplies a CSR matrix (CSC, if `transposed`) by a dense matrix of the same dtype; the result has `rows`
+    rows."""
     if values.dtype_name in _ROUTINE:
         return _core.sparse_dot(values, pattern.packed, dense, rows, transposed)
     majors = _pattern.expand(pattern.starts, values.size)
@@ -25,7 +26,7 @@ def compressed(values: ndarray, pattern: _pattern.Pattern, dense: ndarray, rows:
 
 
 def coordinates(values: ndarray, row: ndarray, col: ndarray, dense: ndarray, rows: int) -> ndarray:
-    """Values at places times a matrix of the same dtype, by writing down and adding up all terms."""
+    """Multiplies COO values by a dense matrix of the same dtype, by scattering all terms."""
     width = dense.shape[1]
     result = _core.full((rows, width), 0, values.dtype_name)
     if not values.size or not width:
@@ -40,13 +41,13 @@ def coordinates(values: ndarray, row: ndarray, col: ndarray, dense: ndarray, row
 
 
 def dense(a: Any, b: ndarray) -> ndarray:
-    """The product of a sparse matrix with a vector or matrix.
+    """Multiplies a sparse matrix by a dense vector or matrix.
 
     Raises:
-        ValueError: for shapes that do not fit.
+        ValueError: if the shapes do not match.
     """
     if b.ndim > 2:
-        raise NotImplementedError(f"[matmul] sparse with an array of {b.ndim} axes is not supported; use two")
+        raise NotImplementedError(f"[matmul] sparse with a {b.ndim}-d array is not supported; use two")
     if b.shape[0] != a._shape[1]:
         signature = "(n,k),(k,)->(n,)" if b.ndim == 1 else f"(n,k={a._shape[1]}),(k={b.shape[0]},m)->(n,m)"
         raise ValueError(f"matmul: dimension mismatch with signature {signature}")
@@ -58,19 +59,19 @@ def dense(a: Any, b: ndarray) -> ndarray:
 
 
 def sparse(a: Any, b: Any) -> Any:
-    """The product of two sparse matrices: all terms are written down, sorted by place and added up.
+    """Multiplies two sparse matrices: expands all terms, sorts them by position and sums duplicates.
 
-    Needs memory for all terms: for each value of `a` as many as there are in that row of `b`.
+    Needs memory for all terms: each value of `a` contributes as many as the matching row of `b` has values.
 
     Raises:
-        ValueError: for shapes that do not fit.
+        ValueError: if the shapes do not match.
     """
     if a.ndim == 1 or b.ndim == 1:
-        raise NotImplementedError("[matmul] sparse arrays of one axis are not supported here; use toarray() of one")
+        raise NotImplementedError("[matmul] sparse arrays with one axis are not supported; convert one with toarray()")
     (m, k), (high, n) = a._shape, b._shape
     if k != high:
         raise ValueError(f"matmul: dimension mismatch with signature (n,k={k}),(k={high},m)->(n,m)")
-    if a.format == "csc":  # columns of the result: rows of the transposed product
+    if a.format == "csc":  # computed as the transposed product of CSR matrices
         return sparse(b.T.tocsr(), a.T).T
     name = _core.promote_types(a._dtype, b._dtype)
     first, second = a.tocsr(), b.tocsr()
@@ -90,26 +91,26 @@ def sparse(a: Any, b: Any) -> Any:
     return make._from_keys(*_merged_by_rows(rows, columns, values, (first, starts), height, (m, n)), (m, n))
 
 
-#: So many terms, and more, are worth a sort of their own.
+#: Blocks with at least this many terms are sorted separately.
 _TERMS = 1 << 16
 
 
 def _merged_by_rows(
     rows: ndarray, columns: ndarray, values: ndarray, terms: tuple[Any, ndarray], height: int, shape: tuple[int, int]
 ) -> tuple[ndarray, ndarray]:
-    """Terms, which come in the order of their rows, merged block by block of rows: places in a block fit into 32 bits,
-    which sort in half the time. `terms`: the left matrix, and where the terms of each of its values start."""
+    """Sums duplicate terms block by block of rows, for terms in row order. Positions within a block fit into 32 bits,
+    which halves the sorting time. `terms`: the left matrix, and the offset of the terms of each of its values."""
     first, starts = terms
     m, n = shape
     bounds = [*range(0, m, height), m]
     edges = _core.map("minimum", _core.iota((len(bounds),), (height,), 0), m)
     cuts = _core.to_numpy(_pattern.take(starts, _pattern.take(first._pattern.starts, edges))).tolist()
-    places, sums = [], []
+    positions, sums = [], []
     for row, low, high in zip(bounds, cuts, cuts[1:], strict=False):
         if low == high:
             continue
         local = astype((rows[low:high] - row) * n + columns[low:high], "int32")
-        place, total = _pattern.merge_equal(local, values[low:high])
-        places.append(astype(place, "int64") + row * n)
+        position, total = _pattern.merge_equal(local, values[low:high])
+        positions.append(astype(position, "int64") + row * n)
         sums.append(total)
-    return concatenate(places), concatenate(sums)
+    return concatenate(positions), concatenate(sums)

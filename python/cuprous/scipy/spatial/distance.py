@@ -36,12 +36,12 @@ def _metric(name: str, metric: Any, rows: list[ndarray], arguments: dict[str, An
     if not isinstance(metric, str):
         raise NotImplementedError(f"[{name}] metric= must be a name; compose functions of whole arrays otherwise")
     known = ALIASES.get(metric.lower(), metric.lower())
-    given = {key: value for key, value in arguments.items() if value is not None}
+    options = {key: value for key, value in arguments.items() if value is not None}
     if known == "minkowski":
-        w = given.pop("w", None)
-        found = _minkowski(given.pop("p", 2.0), None if w is None else _core.cast(array(w), "float64"))
+        w = options.pop("w", None)
+        found = _minkowski(options.pop("p", 2.0), None if w is None else _core.cast(array(w), "float64"))
     elif known == "seuclidean":
-        variance = given.pop("V", None)
+        variance = options.pop("V", None)
         if variance is None:
             variance = cp.var(cp.concatenate(rows), axis=0, ddof=1)
         v2 = _core.cast(array(variance), "float64")
@@ -50,7 +50,7 @@ def _metric(name: str, metric: Any, rows: list[ndarray], arguments: dict[str, An
             return _map("sqrt", total((u - v) * (u - v) / v2))
 
     elif known == "mahalanobis":
-        inverse = given.pop("VI", None)
+        inverse = options.pop("VI", None)
         if inverse is None:
             inverse = _inverse_covariance(rows)
         vi = _core.cast(array(inverse), "float64")
@@ -59,9 +59,9 @@ def _metric(name: str, metric: Any, rows: list[ndarray], arguments: dict[str, An
             d = u - v
             return _map("sqrt", total(cp.matmul(d, vi.T) * d))
 
-    elif known in TRUTHS or (known in WEIGHTED and "w" in given):
+    elif known in TRUTHS or (known in WEIGHTED and "w" in options):
         chosen: Any = TRUTHS.get(known) or WEIGHTED[known]
-        w = given.pop("w", None)
+        w = options.pop("w", None)
         weights = None if w is None else _weights(w, rows[0].shape[-1])
 
         def found(u: ndarray, v: ndarray) -> ndarray:
@@ -76,8 +76,8 @@ def _metric(name: str, metric: Any, rows: list[ndarray], arguments: dict[str, An
     else:
         names = ", ".join([*METRICS, *TRUTHS, "mahalanobis", "minkowski", "seuclidean"])
         raise NotImplementedError(f"[{name}] metric={metric!r} is not supported; there are {names}")
-    if given:
-        raise NotImplementedError(f"[{name}] {next(iter(given))}= is not supported for metric={metric!r}")
+    if options:
+        raise NotImplementedError(f"[{name}] {next(iter(options))}= is not supported for metric={metric!r}")
     return found
 
 
@@ -309,8 +309,8 @@ def directed_hausdorff(u: Any, v: Any, rng: Any = 0) -> tuple[ndarray, ndarray, 
     distances = cdist(a, b)
     nearest = cp.argmin(distances, axis=1)
     least = cp.min(distances, axis=1)
-    place = cp.argmax(least)
-    return least[place], place, nearest[place]
+    farthest = cp.argmax(least)
+    return least[farthest], farthest, nearest[farthest]
 
 
 def is_valid_dm(D: Any, tol: float = 0.0, throw: bool = False, name: str | None = "D", warning: bool = False) -> bool:

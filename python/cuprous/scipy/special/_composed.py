@@ -167,11 +167,6 @@ def exp10(x: ndarray) -> ndarray:
 
 
 @in_double
-def exprel(x: ndarray) -> ndarray:
-    """(exp(x) - 1) / x; 1 at 0."""
-    return where(x == 0.0, 1.0, where(x == _INF, _INF, _map("expm1", x) / x))
-
-
 @in_double
 def boxcox(x: ndarray, lmbda: ndarray) -> ndarray:
     """(x**lmbda - 1) / lmbda; log(x) for lmbda = 0."""

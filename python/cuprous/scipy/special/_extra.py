@@ -26,11 +26,11 @@ def poch(z: ndarray, m: ndarray) -> ndarray:
     n, k = where(large, z, where(negative, 1.0 - top, 10.0)), where(by_series, m, 0.0)
     ratio = (n + k - 0.5) * _map("log1p", k / n) + k * (_map("log", n) - 1.0) + stirling(n + k) - stirling(n)
     whole, at_top = _map("floor", m) == m, is_pole(top)
-    turned = 1.0 - top  # (-1)**m gamma(1 - z) / gamma(1 - z - m) for whole m, at or next to a pole of gamma(z)
+    reflected = 1.0 - top  # (-1)**m gamma(1 - z) / gamma(1 - z - m) for whole m, at or next to a pole of gamma(z)
     sign = where(_map("remainder", m, 2.0) == 1.0, -1.0, _core.full((), 1.0, "float64"))
     pole = both(_map("logical_or", is_pole(z), both(at_top, z < 0.5)), whole)
     direct = where(
-        pole, sign * _map("gamma", where(pole, 1.0 - z, 1.0)) * rgamma(turned), _map("gamma", top) * rgamma(z)
+        pole, sign * _map("gamma", where(pole, 1.0 - z, 1.0)) * rgamma(reflected), _map("gamma", top) * rgamma(z)
     )
     sines = where(whole, sign, sine(z, z * 0.0) / where(at_top, 1.0, sine(top, top * 0.0)))
     value = where(by_series, where(negative, sines, 1.0) * _map("exp", ratio), direct)
@@ -78,8 +78,8 @@ def diric(x: Any, n: int) -> ndarray:
     half = angle * 0.5
     below = _map("sin", half)
     zero = _map("absolute", below) < limit
-    turns = _map("rint", angle * (0.5 / math.pi)) * float(n - 1)
-    limits = where(_map("remainder", turns, 2.0) == 0.0, 1.0, below * 0.0 - 1.0)
+    half_turns = _map("rint", angle * (0.5 / math.pi)) * float(n - 1)
+    limits = where(_map("remainder", half_turns, 2.0) == 0.0, 1.0, below * 0.0 - 1.0)
     return where(zero, limits, _map("sin", half * float(n)) / (where(zero, 1.0, below) * float(n)))
 
 

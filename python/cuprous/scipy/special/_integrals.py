@@ -133,8 +133,8 @@ def _fresnel(x: ndarray, cosine: bool) -> ndarray:
     odd = [math.prod(range(1, 2 * k, 2)) for k in range(24)]
     f = polynomial(square, tuple(float((-1) ** k * odd[2 * k]) for k in range(8, -1, -1)))
     g = polynomial(square, tuple(float((-1) ** k * odd[2 * k + 1]) for k in range(8, -1, -1))) * inverse
-    turns = high * high * 0.25  # the phase in whole turns, of which only the fraction counts
-    angle = (turns - _map("floor", turns)) * (2.0 * math.pi)
+    cycles = high * high * 0.25  # the phase in whole turns, of which only the fraction counts
+    angle = (cycles - _map("floor", cycles)) * (2.0 * math.pi)
     sin, cos = _map("sin", angle), _map("cos", angle)
     waves = f * sin - g * cos if cosine else -(f * cos + g * sin)
     far = waves / (high * math.pi) + 0.5

@@ -65,9 +65,9 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> ndarray:
     for _ in range(_STEPS):
         # Halley's step, with the exponential on the side where it is small.
         right = _map("real", w) >= 0.0
-        grown = _map("exp", where(right, -w, w))
-        excess = where(right, w - safe * grown, w * grown - safe)
-        slope = where(right, w + 1.0, grown * (w + 1.0))
+        exponential = _map("exp", where(right, -w, w))
+        excess = where(right, w - safe * exponential, w * exponential - safe)
+        slope = where(right, w + 1.0, exponential * (w + 1.0))
         point = w == -1.0
         slope = slope - excess * (w + 2.0) / where(point, 1.0 + 0j, w * 2.0 + 2.0)
         w = where(point, w, w - excess / where(slope == 0.0, 1.0 + 0j, slope))

@@ -135,7 +135,7 @@ def _octant(x: ndarray) -> tuple[ndarray, ndarray, ndarray]:
     return _map("sin", rest), _map("cos", rest), _map("fmod", quarter, 4.0)
 
 
-def _turned(sin: ndarray, cos: ndarray, quarter: ndarray) -> ndarray:
+def _rotated(sin: ndarray, cos: ndarray, quarter: ndarray) -> ndarray:
     """The sine after that many quarter turns."""
     value = _where(quarter == 1.0, cos, _where(quarter == 2.0, -sin, _where(quarter == 3.0, -cos, sin)))
     return value + 0.0
@@ -143,14 +143,14 @@ def _turned(sin: ndarray, cos: ndarray, quarter: ndarray) -> ndarray:
 
 def sindg(x: ndarray) -> ndarray:
     """The sine of an angle in degrees, exact at multiples of 90."""
-    value = _turned(*_octant(x))
+    value = _rotated(*_octant(x))
     return _where(x < 0.0, -value, value)
 
 
 def cosdg(x: ndarray) -> ndarray:
     """The cosine of an angle in degrees, exact at multiples of 90."""
     sin, cos, quarter = _octant(x)
-    return _turned(sin, cos, _map("fmod", quarter + 1.0, 4.0))
+    return _rotated(sin, cos, _map("fmod", quarter + 1.0, 4.0))
 
 
 def tandg(x: ndarray) -> ndarray:

@@ -71,8 +71,8 @@ def iv(v: ndarray, x: ndarray) -> ndarray:
     # 0**0 is 1.
     start = _where(near_v == 0.0, 0.0, near_v * _map("log", near_x * 0.5)) - _map("gammaln", near_v + 1.0)
     half, total = _uniform(_map("minimum", _where(far, order, 0.0), 1e300), _where(far, a, _FAR), 1.0)
-    grown = _map("exp", half)
-    value = _where(far, total * (1.0 / math.sqrt(2.0 * math.pi)) * grown * grown, _map("exp", start) * series)
+    exp_half = _map("exp", half)
+    value = _where(far, total * (1.0 / math.sqrt(2.0 * math.pi)) * exp_half * exp_half, _map("exp", start) * series)
     value = _where(a == 0.0, _where(order == 0.0, 1.0, 0.0), _where(a == math.inf, math.inf, value))
     odd = _map("remainder", order, 2.0) == 1.0
     value = _where(_map("logical_and", x < 0.0, odd), -value, value)
@@ -155,8 +155,8 @@ def _jn(n: ndarray, x: ndarray, highest: int) -> ndarray:
     found = _where(a <= 2.0, series * _map("exp", power), _where(order < a, up, down))
     found = _where(a == 0.0, _where(order == 0.0, 1.0, 0.0), _where(a == math.inf, 0.0, found))
     odd = _map("remainder", order, 2.0) == 1.0
-    turned = _map("logical_and", odd, (n < 0.0) != (x < 0.0))
-    return _where(_map("floor", order) == order, _where(turned, -found, found), math.nan)
+    negated = _map("logical_and", odd, (n < 0.0) != (x < 0.0))
+    return _where(_map("floor", order) == order, _where(negated, -found, found), math.nan)
 
 
 def jn(n: Any, x: Any, out: Any = None) -> ndarray:
@@ -171,10 +171,10 @@ def jn(n: Any, x: Any, out: Any = None) -> ndarray:
         NotImplementedError: for higher orders.
         TypeError: for complex numbers.
     """
-    orders, places = _prepared((n, x))
-    name = (orders if isinstance(orders, ndarray) else places).dtype_name
+    orders, points = _prepared((n, x))
+    name = (orders if isinstance(orders, ndarray) else points).dtype_name
     wide = [_core.cast(v, "float64") if isinstance(v, ndarray) else _core.full((), v, "float64")
-            for v in (orders, places)]  # fmt: skip
+            for v in (orders, points)]  # fmt: skip
     most = float(cp.max(_map("absolute", wide[0]))) if wide[0].size else 0.0
     if most > HIGHEST:
         raise NotImplementedError(f"[jn] orders above {HIGHEST} are not supported: there is {most:g}")

@@ -54,7 +54,7 @@ _ROWS: tuple[tuple[str, int, str | Callable[..., ndarray], str], ...] = (
     ("exp2", 1, "exp2", "2**x."),
     ("expm1", 1, "expm1", "exp(x) - 1, exact for small x."),
     ("log1p", 1, "log1p", "log(1 + x), exact for small x."),
-    ("exprel", 1, c.exprel, "(exp(x) - 1) / x; 1 at 0."),
+    ("exprel", 1, "exprel", "(exp(x) - 1) / x; 1 at 0."),
     ("cbrt", 1, "cbrt", "The cube root."),
     ("j0", 1, b.j0, "The Bessel function of the first kind and order 0."),
     ("j1", 1, b.j1, "The Bessel function of the first kind and order 1."),

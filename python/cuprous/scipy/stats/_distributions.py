@@ -137,18 +137,18 @@ class Distribution:
         names = [*self._row.shapes.split(), "loc", "scale"]
         if len(args) > len(names):
             raise TypeError(f"[{self.name}] takes at most {len(names)} parameters but {len(args)} were given")
-        given = {**dict(zip(names, args, strict=False))}
+        bound = {**dict(zip(names, args, strict=False))}
         for key, value in kwargs.items():
             if key not in names:
                 raise TypeError(f"[{self.name}] got an unexpected keyword argument '{key}'")
-            if key in given:
+            if key in bound:
                 raise TypeError(f"[{self.name}] got multiple values for argument '{key}'")
-            given[key] = value
-        missing = [n for n in names[:-2] if n not in given]
+            bound[key] = value
+        missing = [n for n in names[:-2] if n not in bound]
         if missing:
             raise TypeError(f"[{self.name}] missing a required argument: '{missing[0]}'")
-        shapes = [_double(given[n]) for n in names[:-2]]
-        return shapes, _double(given.get("loc", 0.0)), _double(given.get("scale", 1.0))
+        shapes = [_double(bound[n]) for n in names[:-2]]
+        return shapes, _double(bound.get("loc", 0.0)), _double(bound.get("scale", 1.0))
 
     def _valid(self, shapes: list[ndarray], scale: ndarray) -> ndarray:
         valid = scale > 0.0

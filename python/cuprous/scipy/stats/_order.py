@@ -88,9 +88,9 @@ def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_po
     """
     if method not in ("average", "min", "max", "dense", "ordinal"):
         raise ValueError(f'unknown method "{method}"')
-    given = array(a)
-    x, along = sample(given, axis, "rankdata", nan_policy)
-    raw = cp.moveaxis(given.reshape([x.size]) if axis is None else given, along, -1)
+    data = array(a)
+    x, along = sample(data, axis, "rankdata", nan_policy)
+    raw = cp.moveaxis(data.reshape([x.size]) if axis is None else data, along, -1)
     if x.size == 0:
         return _core.empty(x.shape, "float64")
     order = cp.argsort(raw, axis=-1, stable=True)
@@ -104,8 +104,8 @@ def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_po
             ranks = cp.cumsum(new, axis=-1)
         else:
             ranks = (first if method == "min" else last) + 1
-    places = cp.argsort(order, axis=-1, stable=True)
-    ranks = cp.take_along_axis(_core.broadcast_to(cp.astype(ranks, "float64"), raw.shape), places, axis=-1)
+    inverse = cp.argsort(order, axis=-1, stable=True)
+    ranks = cp.take_along_axis(_core.broadcast_to(cp.astype(ranks, "float64"), raw.shape), inverse, axis=-1)
     spoiled = cp.any(cp.isnan(cp.moveaxis(x, along, -1)), axis=-1, keepdims=True)
     return cp.moveaxis(_map("where", spoiled, float("nan"), ranks), -1, along)
 
@@ -117,11 +117,11 @@ def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: 
     Raises:
         TypeError: for complex numbers and bool.
     """
-    given = cp.atleast_1d(array(a))
-    if given.dtype_name == "bool":
+    data = cp.atleast_1d(array(a))
+    if data.dtype_name == "bool":
         raise TypeError("[mode] bool is not numeric")
-    x, along = sample(given, axis, "mode", nan_policy)
-    raw = cp.moveaxis(given.reshape([x.size]) if axis is None else given, along, -1)
+    x, along = sample(data, axis, "mode", nan_policy)
+    raw = cp.moveaxis(data.reshape([x.size]) if axis is None else data, along, -1)
     shape = raw.shape[:-1]
     if raw.shape[-1] == 0:
         value, count = cp.full(shape, float("nan")), cp.zeros(shape, "int64")
@@ -129,8 +129,8 @@ def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: 
         ordered = cp.sort(raw, axis=-1)
         first, last, _ = _runs(ordered)
         counts = last - first + 1
-        place = cp.expand_dims(cp.argmax(counts, axis=-1), -1)
-        value, count = (cp.squeeze(cp.take_along_axis(v, place, axis=-1), -1) for v in (ordered, counts))
+        best = cp.expand_dims(cp.argmax(counts, axis=-1), -1)
+        value, count = (cp.squeeze(cp.take_along_axis(v, best, axis=-1), -1) for v in (ordered, counts))
         if raw.dtype_name == x.dtype_name:
             spoiled = cp.any(cp.isnan(raw), axis=-1)
             value, count = _map("where", spoiled, float("nan"), value), _map("where", spoiled, 0, count)

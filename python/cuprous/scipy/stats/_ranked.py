@@ -38,9 +38,9 @@ class KstestResult(SignificanceResult):
     def __new__(
         cls, statistic: Any, pvalue: Any, statistic_location: Any = None, statistic_sign: Any = None
     ) -> KstestResult:
-        made = super().__new__(cls, statistic, pvalue)
-        made.statistic_location, made.statistic_sign = statistic_location, statistic_sign
-        return made
+        instance = super().__new__(cls, statistic, pvalue)
+        instance.statistic_location, instance.statistic_sign = statistic_location, statistic_sign
+        return instance
 
 
 def _pair(x: Any, y: Any, axis: int | None, name: str, nan_policy: str) -> tuple[ndarray, ndarray]:
@@ -134,8 +134,8 @@ def mannwhitneyu(
 
         counts = _inversions(m, n)
         tail = np.cumsum(counts[::-1])[::-1] / sum(counts)
-        place = _core.cast(_map("where", cp.isnan(u), 0.0, u), "int64")
-        p = _map("where", cp.isnan(u), math.nan, cp.take(cp.asarray(tail.astype(np.float64)), place))
+        location = _core.cast(_map("where", cp.isnan(u), 0.0, u), "int64")
+        p = _map("where", cp.isnan(u), math.nan, cp.take(cp.asarray(tail.astype(np.float64)), location))
     else:
         total = m + n
         groups = cp.sum(tied * tied - 1.0, axis=-1)
@@ -281,10 +281,10 @@ def ks_2samp(
     shape, count = a.shape[:-1], math.prod(a.shape[:-1])
     first, second = (v.reshape([count, v.shape[-1]]) for v in (a, b))
     found = [_apart(first[i], second[i], alternative, method) for i in range(count)]
-    d, p, place, sign = (
+    d, p, location, sign = (
         _kept(cp.asarray([f[i] for f in found], "float64").reshape(shape), data1, axis, keepdims) for i in range(4)
     )
-    return KstestResult(d, p, place, sign)
+    return KstestResult(d, p, location, sign)
 
 
 def _apart(x: ndarray, y: ndarray, alternative: str, method: str) -> tuple[float, float, float, float]:
@@ -299,16 +299,16 @@ def _apart(x: ndarray, y: ndarray, alternative: str, method: str) -> tuple[float
     shown = _core.to_numpy(cp.stack([gap[low], both[low], gap[high], both[high]])).tolist()
     below, above = (max(0.0, min(1.0, v)) for v in (-shown[0], shown[2]))
     lower = alternative == "less" or (alternative == "two-sided" and below > above)
-    d, place, sign = (below, shown[1], -1.0) if lower else (above, shown[3], 1.0)
+    d, location, sign = (below, shown[1], -1.0) if lower else (above, shown[3], 1.0)
     if method == "exact" or (method == "auto" and max(m, n) <= 10_000):
         common = m * n // math.gcd(m, n)
         steps = round(d * common)
         p = paths_outside(m, n, steps, alternative == "two-sided")
-        return steps / common, max(0.0, min(1.0, p)), place, sign
+        return steps / common, max(0.0, min(1.0, p)), location, sign
     if alternative == "two-sided":
         p = two_sided(round(m * n / (m + n)), d)
     else:
         long, short = max(m, n), min(m, n)
         z = math.sqrt(m * n / (m + n)) * d
         p = math.exp(-2 * z * z - 2 * z * (long + 2 * short) / math.sqrt(m * n * (m + n)) / 3)
-    return d, p, place, sign
+    return d, p, location, sign

@@ -30,9 +30,9 @@ class LinregressResult(_Line):
 
     def __new__(cls, *fields: Any, intercept_stderr: Any = None) -> LinregressResult:
         """From the five fields."""
-        made = super().__new__(cls, *fields)
-        made.intercept_stderr = intercept_stderr
-        return made
+        instance = super().__new__(cls, *fields)
+        instance.intercept_stderr = intercept_stderr
+        return instance
 
 
 def entropy(
@@ -130,8 +130,8 @@ def spearmanr(
         raise ValueError(f"spearmanr only handles 1-D or 2-D arrays, supplied axis argument {axis}, please use only "
                          "values 0, 1 or None for axis")  # fmt: skip
     columns = []
-    for given in (a,) if b is None else (a, b):
-        x, along = sample(given, axis, "spearmanr", nan_policy)
+    for operand in (a,) if b is None else (a, b):
+        x, along = sample(operand, axis, "spearmanr", nan_policy)
         if x.ndim > 2:
             raise ValueError("spearmanr only handles 1-D or 2-D arrays")
         columns.append(x.reshape([x.shape[0], 1]) if x.ndim == 1 else x if along == 0 else x.T)

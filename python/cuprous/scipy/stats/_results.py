@@ -50,9 +50,9 @@ class TtestResult(SignificanceResult):
         cls, statistic: Any, pvalue: Any, df: Any = None, estimate: Any = None, error: Any = None,
         alternative: str = "two-sided",
     ) -> TtestResult:  # fmt: skip
-        made = super().__new__(cls, statistic, pvalue)
-        made.df, made._estimate, made._error, made._alternative = df, estimate, error, alternative
-        return made
+        instance = super().__new__(cls, statistic, pvalue)
+        instance.df, instance._estimate, instance._error, instance._alternative = df, estimate, error, alternative
+        return instance
 
     _estimate: Any
     _error: Any

@@ -151,10 +151,10 @@ def ttest_ind_from_stats(
     alternative: str = "two-sided",
 ) -> TtestResult:  # fmt: skip
     """`ttest_ind` by means, standard deviations and sizes of the samples."""
-    given = [array(v) for v in (mean1, std1, nobs1, mean2, std2, nobs2)]
-    if any(v.dtype.kind == "c" for v in given):
+    operands = [array(v) for v in (mean1, std1, nobs1, mean2, std2, nobs2)]
+    if any(v.dtype.kind == "c" for v in operands):
         raise TypeError("[ttest_ind_from_stats] complex numbers are not supported")
-    values = [_core.cast(v, "float64") for v in given]
+    values = [_core.cast(v, "float64") for v in operands]
     m1, s1, n1, m2, s2, n2 = values
     difference, error, df = _independent((m1, m2), (s1 * s1, s2 * s2), (n1, n2), equal_var)
     return _tested(difference, error, df, alternative, difference, None, False)

@@ -9,6 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch._args import unsupported
+from cuprous.torch._creation import get_rng_state, set_rng_state
 from cuprous.torch._pytree import leaves, tree_map, unflatten
 
 
@@ -30,8 +31,6 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
         NotImplementedError: for `context_fn`.
         RuntimeError: in the backward pass, if the second call gives results of other shapes.
     """
-    from cuprous.torch._creation import get_rng_state, set_rng_state
-
     unsupported("checkpoint", context_fn=(context_fn, None), debug=(debug, False))
     if not _core.is_grad_enabled():
         return function(*args, **kwargs)

@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _reductions
+from cuprous.torch._args import unsupported
 from cuprous.torch.distributions._base import LOG_2PI, Distribution, common, normal, unit
+from cuprous.torch.linalg import cholesky, solve_triangular
 
 _map = _core.t_map
 
@@ -299,9 +301,6 @@ class MultivariateNormal(Distribution):
 
     def __init__(self, loc: Tensor, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
                  scale_tril: Tensor | None = None, validate_args: bool | None = None) -> None:  # fmt: skip
-        from cuprous.torch._args import unsupported
-        from cuprous.torch.linalg import cholesky
-
         unsupported("MultivariateNormal", precision_matrix=(precision_matrix, None))
         if (covariance_matrix is None) == (scale_tril is None):
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
@@ -334,8 +333,6 @@ class MultivariateNormal(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Returns the logarithm of the density."""
-        from cuprous.torch.linalg import solve_triangular
-
         z = solve_triangular(self.scale_tril, (value - self.loc).unsqueeze(-1), upper=False).squeeze(-1)
         return -0.5 * (_reductions.sum(_map("square", z), -1) + self.loc.dims[-1] * LOG_2PI) - self._log_volume()
 

@@ -8,8 +8,10 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _pytree
+from cuprous.torch._shape import stack
 from cuprous.torch.autograd import functional
 from cuprous.torch.func._vmap import vmap
+from cuprous.torch.nn.utils.stateless import functional_call as call
 
 #: The number of nested transformations that are running.
 _level = [0]
@@ -173,8 +175,6 @@ def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
 def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *,
                     tie_weights: bool = True, strict: bool = False) -> Any:  # fmt: skip
     """Calls a module with other tensors in place of its parameters and buffers."""
-    from cuprous.torch.nn.utils.stateless import functional_call as call
-
     return call(module, parameter_and_buffer_dicts, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
@@ -185,8 +185,6 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     Raises:
         RuntimeError: if there are no modules, if only some are in training mode, or if their classes differ.
     """
-    from cuprous.torch._shape import stack
-
     models = list(models)
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")

@@ -8,6 +8,7 @@ from typing import Any
 from cuprous._core import Tensor
 from cuprous.torch import _pytree, _shape
 from cuprous.torch._args import wrap_dim
+from cuprous.torch._creation import get_rng_state, set_rng_state
 
 
 def _spread(dims: Any, tree: Any) -> list[Any]:
@@ -42,8 +43,6 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
 
     def called(*args: Any, **kwargs: Any) -> Any:
-        from cuprous.torch._creation import get_rng_state, set_rng_state
-
         contents = _pytree.leaves(args)
         dims = _spread(in_dims if isinstance(in_dims, int) else list(in_dims), list(args))
         extents = set()

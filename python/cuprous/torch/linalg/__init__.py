@@ -7,6 +7,7 @@ from typing import Any
 from cuprous._core import Tensor
 from cuprous.torch import _products, _reductions
 from cuprous.torch._products import matmul
+from cuprous.torch._shape import stack
 from cuprous.torch.linalg._common import LinAlgError, conj
 from cuprous.torch.linalg._decompositions import (
     cholesky,
@@ -63,8 +64,6 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Returns the powers 0 to N - 1 of each element, as the last dimension."""
-    from cuprous.torch._shape import stack
-
     n = x.dims[-1] if N is None else N
     powers = [x * 0 + 1]
     for _ in range(1, n):

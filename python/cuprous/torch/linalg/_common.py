@@ -10,6 +10,7 @@ from cuprous import _core, linalg
 from cuprous._common.indexing import at_home
 from cuprous._core import Tensor
 from cuprous.torch import _pointwise
+from cuprous.torch._creation import eye as identity
 
 
 class _ArrayLinalg:
@@ -82,8 +83,6 @@ def conj(a: Tensor) -> Tensor:
 
 def eye(n: int, like: Tensor) -> Tensor:
     """Returns an identity matrix."""
-    from cuprous.torch._creation import eye as identity
-
     return identity(n, dtype=like.dtype, device=like.device)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.linalg._decompositions import results
 from cuprous.torch import _shape
 from cuprous.torch._args import write_out
 from cuprous.torch.autograd import Function
@@ -24,7 +25,7 @@ from cuprous.torch.linalg._common import (
     matrices,
     off_diagonal,
 )
-from cuprous.torch.linalg._solving import solve
+from cuprous.torch.linalg._solving import _has_nan, solve
 
 _wrap, _map = _core.t_wrap, _core.t_map
 
@@ -77,8 +78,6 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """Returns `cholesky`, and for each matrix 0 (int32), or 1 if it is not positive definite (L is then NaN)."""
     matrices("linalg.cholesky_ex", A, square=True)
-    from cuprous.linalg._decompositions import results
-    from cuprous.torch.linalg._solving import _has_nan
 
     plain = _wrap(results("cholesky", A.detach().as_array(), [A.dims[-2:]], None)[0])
     info = _core.t_cast(_has_nan(plain), "int32")

@@ -9,6 +9,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _reductions, _shape
 from cuprous.torch._args import wrap_dim, write_out
+from cuprous.torch._info import finfo
 from cuprous.torch._types import dtype_name
 from cuprous.torch.linalg._common import matrices
 from cuprous.torch.linalg._decompositions import eigvalsh, svdvals
@@ -85,7 +86,6 @@ def matrix_rank(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: boo
     """Returns the number of singular values above max(atol, rtol times the largest) (int64); `rtol` is max(m, n) times
     the dtype's epsilon unless one of the two is given."""
     matrices("linalg.matrix_rank", A, square=hermitian)
-    from cuprous.torch._info import finfo
 
     plain = A.detach()
     values = _core.t_map("absolute", eigvalsh(plain)) if hermitian else svdvals(plain)

@@ -9,8 +9,10 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.linalg import _decompositions
+from cuprous.linalg._products import _best_splits
 from cuprous.torch import _products, _shape
 from cuprous.torch._args import write_out
+from cuprous.torch._info import finfo
 from cuprous.torch._reductions import sum as total
 from cuprous.torch.autograd import Function
 from cuprous.torch.linalg._common import LinAlgError, adjoint, arrays, conj, engine, errors, eye, matrices
@@ -89,7 +91,7 @@ class _Det(Function):
 def _cofactors(a: Tensor) -> Tensor:
     """Returns the conjugate of the derivative of the determinant, also of singular matrices, from singular values:
     det(U) det(Vᴴ) times the products of all singular values but one."""
-    from cuprous.torch.linalg._decompositions import svd
+    from cuprous.torch.linalg._decompositions import svd  # which imports this module
 
     u, s, vh = svd(a)
     n = s.dims[-1]
@@ -249,7 +251,6 @@ def pinv(
     matrices("linalg.pinv", A, square=hermitian)
     if atol is not None:
         raise NotImplementedError(f"[linalg.pinv] atol={atol!r} is not supported; use rtol")
-    from cuprous.torch._info import finfo
 
     cutoff = max(A.dims[-2:]) * finfo(A.dtype).eps if rtol is None else rtol
     result: Tensor = _PseudoInverse.apply(A, cutoff, hermitian)
@@ -272,12 +273,11 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     matrices("torch.linalg.lstsq", A, b)
     if b.dims[-2] != A.dims[-2]:
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
-    from cuprous.torch.linalg._decompositions import svdvals
+    from cuprous.torch.linalg._decompositions import svdvals  # which imports this module
 
     solution = pinv(A, rtol=rcond) @ b
     values = svdvals(A.detach())
     m, n = A.dims[-2:]
-    from cuprous.torch._info import finfo
 
     least = values.amax(-1, True) * (max(m, n) * finfo(values.dtype).eps if rcond is None else rcond)
     rank = total(values > least, -1)
@@ -325,8 +325,6 @@ def matrix_exp(A: Tensor) -> Tensor:
 
 def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """Returns the product of several matrices (the first and the last may be vectors), in the cheapest order."""
-    from cuprous.linalg._products import _best_splits
-
     parts = list(tensors)
     if len(parts) < 2:
         raise RuntimeError("linalg.multi_dot: expected at least 2 tensors")

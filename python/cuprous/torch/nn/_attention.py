@@ -11,6 +11,7 @@ from cuprous.torch._reductions import softmax
 from cuprous.torch.backends import cuda as _switches
 from cuprous.torch.nn._cudnn_hint import prefer_cudnn
 from cuprous.torch.nn._dropout import dropout
+from cuprous.torch.nn._padding import pad
 
 _map, _reduce = _core.t_map, _core.t_reduce
 
@@ -216,8 +217,6 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
 
 def _combine_masks(mask: Tensor | None, padding: Tensor | None, n: int, heads: int, extra: int) -> Tensor | None:
     """Returns both masks combined, of shape (N or 1, heads or 1, L or 1, S), with zeros for added keys."""
-    from cuprous.torch.nn._padding import pad
-
     parts = []
     if mask is not None:
         parts.append(mask if mask.ndim == 2 else mask.reshape(n, heads, *mask.dims[1:]))

@@ -6,6 +6,8 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _reductions, _shape
 from cuprous.torch._args import unsupported
+from cuprous.torch._creation import from_numpy
+from cuprous.torch._ordering import searchsorted
 from cuprous.torch._pointwise import clamp
 
 _map = _core.t_map
@@ -99,7 +101,6 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     elif input.ndim == 1:
         if offsets is None or offsets.ndim != 1:
             raise ValueError("offsets has to be a 1D Tensor where input is a 1D Tensor")
-        from cuprous.torch._ordering import searchsorted
 
         count = offsets.dims[0] - bool(include_last_offset)
         positions = _core.t_iota([input.numel()], [1], 0, input.device_name)
@@ -129,8 +130,6 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
 def _largest(found: Tensor, bag: Tensor, valid: Tensor | None, count: int) -> Tensor:
     """Returns the maximum of each bag: rows are arranged in a padded block, whose width is read on the host."""
     import numpy as np
-
-    from cuprous.torch._creation import from_numpy
 
     rows = bag.to_numpy()
     kept = np.arange(len(rows)) if valid is None else np.flatnonzero(valid.to_numpy())
@@ -179,8 +178,6 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """Returns the p-norm distances of all pairs of rows, in the order of the first row."""
     import numpy as np
-
-    from cuprous.torch._creation import from_numpy
 
     first, second = (from_numpy(side).to(input.device) for side in np.triu_indices(input.dims[0], 1))
     return _reductions.norm(_indexing.rows(input, first) - _indexing.rows(input, second), p, -1)

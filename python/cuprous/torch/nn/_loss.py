@@ -9,6 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _reductions, _shape
+from cuprous.torch._pointwise import xlogy
 from cuprous.torch._reductions import log_softmax
 from cuprous.torch.amp import _lists
 from cuprous.torch.nn._activation import logsigmoid
@@ -222,8 +223,6 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
 def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
            log_target: bool = False) -> Tensor:  # fmt: skip
     """Returns the Kullback-Leibler divergence `t (log t - x)` with x as log-probabilities."""
-    from cuprous.torch._pointwise import xlogy
-
     if log_target:
         loss = _map("multiply", _map("exp", target), _map("subtract", target, input))
     else:

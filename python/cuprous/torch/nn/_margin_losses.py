@@ -9,6 +9,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _reductions, _shape
+from cuprous.torch._creation import tensor
 from cuprous.torch._pointwise import clamp
 from cuprous.torch.nn._activation import logsigmoid
 from cuprous.torch.nn._embedding import pairwise_distance
@@ -183,8 +184,6 @@ def _padded(targets: Tensor, lengths: list[int]) -> Tensor:
 
 
 def _lengths(given: Any, device_name: str) -> Tensor:
-    from cuprous.torch._creation import tensor
-
     return _core.t_to_device(given if isinstance(given, Tensor) else tensor(list(given)), device_name).reshape(-1)
 
 

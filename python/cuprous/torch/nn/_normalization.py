@@ -9,8 +9,10 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _reductions
+from cuprous.torch._args import write_out
 from cuprous.torch._info import finfo
 from cuprous.torch._pointwise import clamp
+from cuprous.torch.nn._padding import pad
 
 _map = _core.t_map
 
@@ -161,8 +163,6 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """Divides the input by `(k + alpha · mean of squares of neighboring channels)**beta` (Krizhevsky et al., 2012)."""
-    from cuprous.torch.nn._padding import pad
-
     if input.ndim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")
     square = _map("square", input)
@@ -173,8 +173,6 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """Divides the input by its p-norm along a dimension."""
-    from cuprous.torch._args import write_out
-
     return write_out(out, _map("divide", input, clamp(_reductions.norm(input, p, dim, True), min=eps)))
 
 

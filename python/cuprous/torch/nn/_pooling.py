@@ -9,6 +9,8 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _reductions, _shape
+from cuprous.torch._creation import tensor
+from cuprous.torch._info import iinfo
 from cuprous.torch.autograd import Function
 from cuprous.torch.nn._windows import Gather, Spread, Windows, batched
 
@@ -61,7 +63,6 @@ def _lowest(x: Tensor) -> Any:
     """Returns the smallest value of the dtype."""
     if x.is_floating_point():
         return -math.inf
-    from cuprous.torch._info import iinfo
 
     return iinfo(x.dtype).min
 
@@ -235,7 +236,6 @@ def _divisor(x: Tensor, windows: Windows, include: bool) -> Any:
     counts = _counts(windows, include)
     if all(min(along) == max(along) for along in counts):
         return math.prod(along[0] for along in counts)
-    from cuprous.torch._creation import tensor
 
     result = None
     for k, along in enumerate(counts):

@@ -12,6 +12,7 @@ from cuprous._core import Tensor
 from cuprous.torch import _indexing, _shape
 from cuprous.torch._args import unsupported
 from cuprous.torch._pointwise import clamp
+from cuprous.torch.nn import _pooling
 
 _map = _core.t_map
 
@@ -73,9 +74,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
         raise RuntimeError(f"Input and output sizes should be greater than 0, but got input {list(input.dims)} and "
                            f"output size {new}")  # fmt: skip
     if mode == "area":
-        from cuprous.torch.nn import functional
-
-        return getattr(functional, f"adaptive_avg_pool{n}d")(input, new)
+        return getattr(_pooling, f"adaptive_avg_pool{n}d")(input, new)
     for k in range(n - 1, -1, -1):
         input = _resized(input, k + 2, new[k], scales[k], mode, bool(align_corners))
     return input

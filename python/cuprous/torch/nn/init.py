@@ -10,6 +10,8 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.torch._creation import draw_floats, from_numpy
+from cuprous.torch._creation import eye as _eye
 
 _GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0,
           "conv_transpose2d": 1.0, "conv_transpose3d": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": math.sqrt(2),
@@ -87,9 +89,7 @@ def ones_(tensor: Tensor) -> Tensor:
 @_untracked
 def eye_(tensor: Tensor) -> Tensor:
     """Fills a matrix with ones on the diagonal and zeros elsewhere."""
-    from cuprous.torch._creation import eye
-
-    return tensor.copy_(eye(*tensor.dims, dtype=tensor.dtype, device=tensor.device))
+    return tensor.copy_(_eye(*tensor.dims, dtype=tensor.dtype, device=tensor.device))
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
@@ -141,8 +141,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     """
     import numpy as np
 
-    from cuprous.torch._creation import draw_floats, from_numpy
-
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if not tensor.numel():
@@ -174,8 +172,6 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 @_untracked
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Fills the tensor with normal random numbers, and sets a fraction of each column to 0 (Martens, 2010)."""
-    from cuprous.torch._creation import draw_floats
-
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows = tensor.dims[0]

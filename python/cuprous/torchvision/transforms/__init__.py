@@ -1,4 +1,4 @@
-"""Transforms of images. Random ones draw from the default generator, so that `torch.manual_seed` repeats them."""
+"""Transforms of images. Random ones draw from the default generator, so `torch.manual_seed` makes them reproducible."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ F = functional
 
 
 class Compose:
-    """One transform after another."""
+    """Applies transforms one after another."""
 
     def __init__(self, transforms: Sequence[Callable[[Any], Any]]) -> None:
         self.transforms = transforms
 
     def __call__(self, img: Any) -> Any:
-        """The transformed image."""
+        """Returns the transformed image."""
         for transform in self.transforms:
             img = transform(img)
         return img
@@ -34,10 +34,10 @@ class Compose:
 
 
 class _Transform:
-    """A transform whose settings are its attributes."""
+    """The base class of transforms, whose `repr` shows the attributes as settings."""
 
     def __call__(self, img: Any) -> Any:
-        """The transformed image."""
+        """Returns the transformed image."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -45,7 +45,7 @@ class _Transform:
 
 
 class ToTensor(_Transform):
-    """A float tensor (channels, height, width) of [0, 1] from an image or array of bytes."""
+    """Converts an image or array of bytes to a float tensor (channels, height, width) in [0, 1]."""
 
     def __call__(self, pic: Any) -> Tensor:
         """The tensor."""
@@ -53,7 +53,7 @@ class ToTensor(_Transform):
 
 
 class PILToTensor(_Transform):
-    """A tensor (channels, height, width) of an image's bytes."""
+    """Converts an image to a uint8 tensor (channels, height, width)."""
 
     def __call__(self, pic: Any) -> Tensor:
         """The tensor."""
@@ -61,7 +61,7 @@ class PILToTensor(_Transform):
 
 
 class ToPILImage(_Transform):
-    """Pillow's image of a tensor or array."""
+    """Converts a tensor or array to a Pillow image."""
 
     def __init__(self, mode: str | None = None) -> None:
         self.mode = mode
@@ -72,7 +72,7 @@ class ToPILImage(_Transform):
 
 
 class Normalize(_Transform):
-    """`(x - mean) / std` for each channel of a tensor."""
+    """Normalizes each channel of a tensor to `(x - mean) / std`."""
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> None:
         self.mean, self.std, self.inplace = mean, std, inplace
@@ -83,7 +83,7 @@ class Normalize(_Transform):
 
 
 class Resize(_Transform):
-    """Another size (height, width); one number is for the shorter edge."""
+    """Resizes to (height, width); a single number is the length of the shorter edge."""
 
     def __init__(self, size: Any, interpolation: Any = InterpolationMode.BILINEAR, max_size: int | None = None,
                  antialias: bool | None = True) -> None:  # fmt: skip
@@ -104,7 +104,7 @@ def _pair(size: Any) -> tuple[int, int]:
 
 
 class CenterCrop(_Transform):
-    """The middle."""
+    """Crops the center."""
 
     def __init__(self, size: Any) -> None:
         self.size = _pair(size)
@@ -115,7 +115,7 @@ class CenterCrop(_Transform):
 
 
 class Pad(_Transform):
-    """With edges added."""
+    """Adds borders."""
 
     def __init__(self, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> None:
         self.padding, self.fill, self.padding_mode = padding, fill, padding_mode
@@ -126,7 +126,7 @@ class Pad(_Transform):
 
 
 class RandomCrop(_Transform):
-    """A part from anywhere, edges added before."""
+    """Crops at a random position, after optional padding."""
 
     def __init__(self, size: Any, padding: Any = None, pad_if_needed: bool = False, fill: Any = 0,
                  padding_mode: str = "constant") -> None:  # fmt: skip
@@ -149,7 +149,7 @@ class RandomCrop(_Transform):
 
 
 class RandomResizedCrop(_Transform):
-    """A part of random size and shape, brought to one size."""
+    """Crops a part of random size and aspect ratio and resizes it to a fixed size."""
 
     def __init__(self, size: Any, scale: tuple[float, float] = (0.08, 1.0), ratio: tuple[float, float] = (3 / 4, 4 / 3),
                  interpolation: Any = InterpolationMode.BILINEAR, antialias: bool | None = True) -> None:  # fmt: skip
@@ -166,7 +166,7 @@ class RandomResizedCrop(_Transform):
             if 0 < width <= w and 0 < height <= h:
                 top, left = int(numbers.integers(h - height + 1)), int(numbers.integers(w - width + 1))
                 break
-        else:  # none fits: the largest part of the middle with a shape that is allowed
+        else:  # no sample fits: crop the largest centered part with an allowed aspect ratio
             width = min(w, round(h * self.ratio[1])) if w / h > self.ratio[1] else w
             height = min(h, round(w / self.ratio[0])) if w / h < self.ratio[0] else h
             top, left = (h - height) // 2, (w - width) // 2
@@ -174,7 +174,7 @@ class RandomResizedCrop(_Transform):
 
 
 class RandomHorizontalFlip(_Transform):
-    """Left and right exchanged, sometimes."""
+    """Mirrors left and right with probability p."""
 
     def __init__(self, p: float = 0.5) -> None:
         self.p = p
@@ -185,7 +185,7 @@ class RandomHorizontalFlip(_Transform):
 
 
 class RandomVerticalFlip(RandomHorizontalFlip):
-    """Top and bottom exchanged, sometimes."""
+    """Mirrors top and bottom with probability p."""
 
     def __call__(self, img: Any) -> Any:
         """The image."""
@@ -193,7 +193,7 @@ class RandomVerticalFlip(RandomHorizontalFlip):
 
 
 class RandomRotation(_Transform):
-    """Turned by an angle of [-degrees, degrees], or of a range, against the clock."""
+    """Rotates counterclockwise by a random angle from [-degrees, degrees] or from a range."""
 
     def __init__(self, degrees: Any, interpolation: Any = InterpolationMode.NEAREST, expand: bool = False,
                  center: Any = None, fill: Any = 0) -> None:  # fmt: skip
@@ -211,7 +211,7 @@ class RandomRotation(_Transform):
 
 
 class ColorJitter(_Transform):
-    """Brightness, contrast, saturation and hue changed at random, in random order."""
+    """Changes brightness, contrast, saturation and hue by random factors, in random order."""
 
     def __init__(self, brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0) -> None:
         self.brightness = self._range("brightness", brightness)
@@ -243,7 +243,7 @@ class ColorJitter(_Transform):
 
 
 class Grayscale(_Transform):
-    """Grey, in one channel or in three that are equal."""
+    """Converts to gray, in one channel or in three equal ones."""
 
     def __init__(self, num_output_channels: int = 1) -> None:
         self.num_output_channels = num_output_channels
@@ -254,7 +254,7 @@ class Grayscale(_Transform):
 
 
 class Lambda(_Transform):
-    """A function of one's own."""
+    """Applies a user-defined function."""
 
     def __init__(self, lambd: Callable[[Any], Any]) -> None:
         if not callable(lambd):
@@ -262,12 +262,12 @@ class Lambda(_Transform):
         self.lambd = lambd
 
     def __call__(self, img: Any) -> Any:
-        """What the function makes of it."""
+        """Returns the function's result."""
         return self.lambd(img)
 
 
 class RandomApply(_Transform):
-    """A list of transforms, sometimes."""
+    """Applies a list of transforms with probability p."""
 
     def __init__(self, transforms: Sequence[Callable[[Any], Any]], p: float = 0.5) -> None:
         self.transforms, self.p = transforms, p

@@ -1,6 +1,7 @@
-"""What transforms do: to Pillow's images, NumPy arrays (height, width[, channels]) and tensors (…, height, width).
+"""The functions behind the transforms, for Pillow images, NumPy arrays (height, width[, channels]) and tensors (…,
+height, width).
 
-Sizes are changed, images turned and colours mixed by Pillow: that is done to images and arrays of uint8 only.
+Pillow does the resizing, rotating and color changes, so these support only images and uint8 arrays.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import numpy as np
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _shape
+from cuprous.torch.nn import functional as F
 from cuprous.torchvision._pillow import is_image, pillow
 
 
 class InterpolationMode(enum.Enum):
-    """How an image gets another size."""
+    """Interpolation modes for resizing and rotating."""
 
     NEAREST = "nearest"
     NEAREST_EXACT = "nearest-exact"
@@ -30,7 +32,7 @@ class InterpolationMode(enum.Enum):
     LANCZOS = "lanczos"
 
 
-#: Pillow's numbers for them.
+#: Pillow's constants for the interpolation modes.
 _FILTERS = {"nearest": 0, "nearest-exact": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4, "hamming": 5}
 
 
@@ -40,11 +42,11 @@ def _filter(mode: Any) -> int:
 
 def _check(picture: Any) -> None:
     if not (is_image(picture) or isinstance(picture, (np.ndarray, Tensor))):
-        raise TypeError(f"expected one of Pillow's images, a NumPy array or a tensor, got {type(picture).__name__}")
+        raise TypeError(f"expected a Pillow image, a NumPy array or a tensor, got {type(picture).__name__}")
 
 
 def get_image_size(picture: Any) -> list[int]:
-    """Width and height."""
+    """Returns [width, height]."""
     _check(picture)
     if is_image(picture):
         return list(picture.size)
@@ -55,14 +57,14 @@ def get_image_size(picture: Any) -> list[int]:
 def _through_pillow(name: str, picture: Any, change: Callable[[Any], Any]) -> Any:
     _check(picture)
     if isinstance(picture, Tensor):
-        raise NotImplementedError(f"[{name}] tensors are not supported: put it before ToTensor")
+        raise NotImplementedError(f"[{name}] tensors are not supported; apply it before ToTensor")
     if is_image(picture):
         return change(picture)
     return np.asarray(change(pillow().fromarray(picture)))
 
 
 def to_tensor(pic: Any) -> Tensor:
-    """A tensor (channels, height, width) of an image or array; bytes become floats of [0, 1]."""
+    """Converts an image or array to a tensor (channels, height, width); bytes become floats in [0, 1]."""
     if isinstance(pic, Tensor) or not (is_image(pic) or isinstance(pic, np.ndarray)):
         raise TypeError(f"pic should be PIL Image or ndarray. Got {type(pic)}")
     host = pil_array(pic)
@@ -72,7 +74,7 @@ def to_tensor(pic: Any) -> Tensor:
 
 
 def pil_array(pic: Any) -> np.ndarray[Any, Any]:
-    """An array (channels, height, width) of an image or of an array (height, width[, channels])."""
+    """Returns an image or an array (height, width[, channels]) as an array (channels, height, width)."""
     if is_image(pic) and pic.mode == "1":
         pic = pic.convert("L")
     host = np.asarray(pic)
@@ -82,7 +84,7 @@ def pil_array(pic: Any) -> np.ndarray[Any, Any]:
 
 
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:
-    """Pillow's image of a tensor (channels, height, width) or an array; floats of [0, 1] become bytes."""
+    """Converts a tensor (channels, height, width) or an array to a Pillow image; floats in [0, 1] become bytes."""
     if isinstance(pic, Tensor):
         host = pic.detach().to_numpy()
         if host.ndim not in (2, 3):
@@ -95,12 +97,12 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
     else:
         raise TypeError(f"pic should be Tensor or ndarray. Got {type(pic)}.")
     host = host[..., 0] if host.ndim == 3 and host.shape[-1] == 1 else host
-    made = pillow().fromarray(np.ascontiguousarray(host))
-    return made if mode is None or made.mode == mode else made.convert(mode)
+    output = pillow().fromarray(np.ascontiguousarray(host))
+    return output if mode is None or output.mode == mode else output.convert(mode)
 
 
 def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Tensor:
-    """`(x - mean) / std` for each channel, which is the third dimension from the end."""
+    """Returns `(x - mean) / std` for each channel, which is the third dimension from the end."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"img should be Tensor Image. Got {type(tensor)}")
     if not tensor.is_floating_point():
@@ -110,7 +112,7 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
     if any(s == 0 for s in std):
         raise ValueError("std evaluated to zero, leading to division by zero.")
     if len(set(mean)) == len(set(std)) == 1:
-        shift, scale = float(mean[0]), float(std[0])  # scalars of the program need no memory
+        shift, scale = float(mean[0]), float(std[0])  # scalars avoid allocating arrays
         result = _core.t_map("divide", _core.t_map("subtract", tensor, shift), scale)
     else:
         columns = [_core.t_wrap(_core.from_numpy(np.asarray(v, np.float32).reshape(-1, 1, 1), tensor.device_name))
@@ -125,7 +127,7 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
 
 def resize(img: Any, size: Any, interpolation: Any = InterpolationMode.BILINEAR, max_size: int | None = None,
            antialias: bool | None = True) -> Any:  # fmt: skip
-    """An image of another size (height, width); one number is for the shorter edge."""
+    """Resizes an image to (height, width); a single number is the length of the shorter edge."""
     width, height = get_image_size(img)
     size = [size] if isinstance(size, int) else list(size)
     if len(size) == 2:
@@ -144,7 +146,7 @@ def resize(img: Any, size: Any, interpolation: Any = InterpolationMode.BILINEAR,
 
 
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
-    """A part of an image; what lies outside is 0."""
+    """Crops an image; pixels outside it are 0."""
     _check(img)
     if is_image(img):
         return img.crop((left, top, left + width, top + height))
@@ -158,7 +160,7 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
 
 
 def center_crop(img: Any, output_size: Any) -> Any:
-    """The middle of an image, made larger by zeros where it is too small."""
+    """Crops the center of an image, padding with zeros if the image is too small."""
     th, tw = (output_size, output_size) if isinstance(output_size, int) else (output_size * 2)[:2]
     w, h = get_image_size(img)
     if tw > w or th > h:
@@ -169,7 +171,7 @@ def center_crop(img: Any, output_size: Any) -> Any:
 
 
 def hflip(img: Any) -> Any:
-    """Left and right exchanged."""
+    """Mirrors left and right."""
     _check(img)
     if is_image(img):
         return img.transpose(0)
@@ -177,7 +179,7 @@ def hflip(img: Any) -> Any:
 
 
 def vflip(img: Any) -> Any:
-    """Top and bottom exchanged."""
+    """Mirrors top and bottom."""
     _check(img)
     if is_image(img):
         return img.transpose(1)
@@ -188,7 +190,7 @@ _PAD_MODES = {"constant": "constant", "edge": "edge", "reflect": "reflect", "sym
 
 
 def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> Any:
-    """An image with edges added: one width, one for left and right and one for top and bottom, or left, top, right and
+    """Adds borders to an image: one width, a pair for left/right and top/bottom, or four for left, top, right and
     bottom."""
     _check(img)
     if padding_mode not in _PAD_MODES:
@@ -200,31 +202,30 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
     if isinstance(img, Tensor):
         if padding_mode != "constant":
             raise NotImplementedError(f"[pad] padding_mode={padding_mode!r} is not supported for tensors")
-        from cuprous.torch.nn import functional as F
 
         return F.pad(img, [left, right, top, bottom], value=fill)
     if is_image(img) and padding_mode == "constant":
         from PIL import ImageOps
 
-        bands = len(img.getbands())  # one number is for all of them, where Pillow would take the first alone
+        bands = len(img.getbands())  # a single number fills all bands; Pillow would fill only the first
         colour = (int(fill),) * bands if bands > 1 and isinstance(fill, (int, float)) else fill
         return ImageOps.expand(img, (left, top, right, bottom), colour)
     host = np.asarray(img)
     edges = [(top, bottom), (left, right), *[(0, 0)] * (host.ndim - 2)]
     options = {"constant_values": fill} if padding_mode == "constant" else {}
-    made = np.pad(host, edges, _PAD_MODES[padding_mode], **options)  # type: ignore[call-overload]
-    return pillow().fromarray(made) if is_image(img) else made
+    output = np.pad(host, edges, _PAD_MODES[padding_mode], **options)  # type: ignore[call-overload]
+    return pillow().fromarray(output) if is_image(img) else output
 
 
 def rotate(img: Any, angle: float, interpolation: Any = InterpolationMode.NEAREST, expand: bool = False,
            center: Any = None, fill: Any = 0) -> Any:  # fmt: skip
-    """An image turned against the clock, by degrees."""
+    """Rotates an image counterclockwise by an angle in degrees."""
     return _through_pillow("rotate", img, lambda picture: picture.rotate(
         angle, _filter(interpolation), expand, center, fillcolor=fill))  # fmt: skip
 
 
 def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
-    """A grey image, in one channel or in three that are equal."""
+    """Converts an image to gray, in one channel or in three equal ones."""
     if num_output_channels not in (1, 3):
         raise ValueError("num_output_channels should be either 1 or 3")
     if isinstance(img, Tensor):
@@ -261,7 +262,7 @@ adjust_saturation = _enhanced("Color", "More or less colour: 0 is grey, 1 the im
 
 
 def adjust_hue(img: Any, hue_factor: float) -> Any:
-    """Colours turned around their circle, of which hue_factor in [-0.5, 0.5] is a part."""
+    """Rotates the hue by hue_factor in [-0.5, 0.5], a fraction of the color circle."""
     if not -0.5 <= hue_factor <= 0.5:
         raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")
 
@@ -269,8 +270,8 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
         if picture.mode in ("L", "1", "I", "F"):
             return picture
         hue, saturation, value = picture.convert("HSV").split()
-        turned = (np.asarray(hue).astype(np.int16) + math.floor(hue_factor * 255)) % 256
-        parts = (pillow().fromarray(turned.astype(np.uint8)), saturation, value)
+        shifted_hue = (np.asarray(hue).astype(np.int16) + math.floor(hue_factor * 255)) % 256
+        parts = (pillow().fromarray(shifted_hue.astype(np.uint8)), saturation, value)
         return pillow().merge("HSV", parts).convert(picture.mode)
 
     return _through_pillow("adjust_hue", img, change)

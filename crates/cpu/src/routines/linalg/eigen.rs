@@ -1,4 +1,4 @@
-//! Decompositions by iteration: singular values, eigenvalues.
+//! Iterative decompositions: singular values and eigenvalues.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,21 +11,21 @@ use faer::traits::RealField;
 use num_complex::Complex;
 
 use super::number::{Number, make_diagonal_real, rescaled, scaled, scaled_triangle};
-use super::{Job, Place, matrix, transfer};
+use super::{Job, MatrixPtr, matrix, transfer};
 
-/// The size from which a tridiagonal or bidiagonal matrix is divided and conquered.
-const DIVIDED: usize = 64;
+/// Size from which on a tridiagonal or bidiagonal matrix is solved by divide and conquer.
+const MIN_DIVIDE_AND_CONQUER: usize = 64;
 
-fn wanted(vectors: bool) -> ComputeEigenvectors {
+fn compute_vectors(vectors: bool) -> ComputeEigenvectors {
     if vectors { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No }
 }
 
-/// Iterations that meet what their author did not think of end in a panic; here that is one more way not to converge.
+/// Returns true if an iteration converges. A panic in the library counts as a failure to converge.
 fn converged<E>(iteration: impl FnOnce() -> std::result::Result<(), E>) -> bool {
     matches!(catch_unwind(AssertUnwindSafe(iteration)), Ok(Ok(())))
 }
 
-/// A = U S Vᴴ.
+/// Computes A = U S Vᴴ.
 pub(super) fn svd<T: Number>(job: &Job<T, T>, vectors: Vectors) -> Result<()> {
     let (m, n) = (job.m, job.n);
     let least = m.min(n);
@@ -36,18 +36,19 @@ pub(super) fn svd<T: Number>(job: &Job<T, T>, vectors: Vectors) -> Result<()> {
     };
     let wants = vectors != Vectors::No;
     let mut parameters = Spec::<svd::SvdParams, T>::default();
-    parameters.recursion_threshold = DIVIDED;
+    parameters.recursion_threshold = MIN_DIVIDE_AND_CONQUER;
     let stack = |par| svd::svd_scratch::<T>(m, n, compute, compute, par, parameters);
     job.each(m * n + m * columns, stack, |index, space, stack, par| {
         let (a, u) = space.split_at_mut(m * n);
         job.load(index, a);
         let Some(factor) = scaled(a) else { return false };
         let values = job.result(0, index);
-        // V by columns is Vᵀ by rows. The vectors beyond the first min(m, n) grow from what is there: zeros.
+        // V in column-major order is Vᵀ in row-major order. The vectors beyond the first min(m, n) are built from the
+        // initial contents, which must be zeros.
         let v = job.result(2, index);
-        u.fill(T::whole(0.0));
-        v.fill(T::whole(0.0));
-        let fine = converged(|| {
+        u.fill(T::from_real(0.0));
+        v.fill(T::from_real(0.0));
+        let ok = converged(|| {
             svd::svd(
                 matrix(a, m, n).as_ref(),
                 DiagMut::from_slice_mut(values),
@@ -58,44 +59,44 @@ pub(super) fn svd<T: Number>(job: &Job<T, T>, vectors: Vectors) -> Result<()> {
                 parameters,
             )
         });
-        if !fine || values.iter().any(|s| s.size().is_nan()) {
+        if !ok || values.iter().any(|s| s.magnitude().is_nan()) {
             return false;
         }
         values.iter_mut().for_each(|s| *s = rescaled(*s, factor));
         v.iter_mut().for_each(|x| *x = x.conjugate());
-        let to = Place::rows(job.result(1, index).as_mut_ptr(), columns);
+        let to = MatrixPtr::rows(job.result(1, index).as_mut_ptr(), columns);
         // SAFETY: both have m · columns elements.
-        unsafe { transfer(m, columns, Place::columns(u, m), to, |x| x) };
+        unsafe { transfer(m, columns, MatrixPtr::columns(u, m), to, |x| x) };
         true
     })
 }
 
-/// A = V diag(w) Vᴴ for Hermitian A. Infinity or NaN among its elements makes NaN, not an error, as in NumPy.
+/// Computes A = V diag(w) Vᴴ for Hermitian A. Infinity or NaN in A gives NaN and not an error, as in NumPy.
 pub(super) fn hermitian<T: Number>(job: &Job<T, T>, upper: bool, vectors: bool) -> Result<()> {
     let n = job.n;
     let size = if vectors { n * n } else { 0 };
     let mut parameters = Spec::<SelfAdjointEvdParams, T>::default();
-    parameters.recursion_threshold = DIVIDED;
-    let stack = |par| evd::self_adjoint_evd_scratch::<T>(n, wanted(vectors), par, parameters);
+    parameters.recursion_threshold = MIN_DIVIDE_AND_CONQUER;
+    let stack = |par| evd::self_adjoint_evd_scratch::<T>(n, compute_vectors(vectors), par, parameters);
     job.each(n * n + size, stack, |index, space, stack, par| {
         let (a, v) = space.split_at_mut(n * n);
         let from = job.a.source(index);
-        // SAFETY: the operand is in memory, the scratch has room.
+        // SAFETY: the operand is in memory, and the scratch has space.
         unsafe {
             match upper {
-                false => transfer(n, n, from, Place::columns(a, n), |x| x),
-                true => transfer(n, n, from.transposed(), Place::columns(a, n), T::conjugate),
+                false => transfer(n, n, from, MatrixPtr::columns(a, n), |x| x),
+                true => transfer(n, n, from.transposed(), MatrixPtr::columns(a, n), T::conjugate),
             }
         }
         make_diagonal_real(a, n);
         let values = job.result(0, index);
-        // The other triangle may hold anything.
+        // The other triangle has arbitrary contents.
         let Some(factor) = scaled_triangle(a, n) else {
-            values.fill(T::whole(f64::NAN));
-            job.result(1, index).fill(T::whole(f64::NAN));
+            values.fill(T::from_real(f64::NAN));
+            job.result(1, index).fill(T::from_real(f64::NAN));
             return true;
         };
-        let fine = converged(|| {
+        let ok = converged(|| {
             evd::self_adjoint_evd(
                 matrix(a, n, n).as_ref(),
                 DiagMut::from_slice_mut(values),
@@ -105,20 +106,20 @@ pub(super) fn hermitian<T: Number>(job: &Job<T, T>, upper: bool, vectors: bool) 
                 parameters,
             )
         });
-        if !fine || values.iter().any(|w| w.size().is_nan()) {
+        if !ok || values.iter().any(|w| w.magnitude().is_nan()) {
             return false;
         }
-        values.iter_mut().for_each(|w| *w = rescaled(T::whole(w.parts().0), factor));
+        values.iter_mut().for_each(|w| *w = rescaled(T::from_real(w.parts().0), factor));
         if vectors {
-            let to = Place::rows(job.result(1, index).as_mut_ptr(), n);
+            let to = MatrixPtr::rows(job.result(1, index).as_mut_ptr(), n);
             // SAFETY: both have n · n elements.
-            unsafe { transfer(n, n, Place::columns(v, n), to, |x| x) };
+            unsafe { transfer(n, n, MatrixPtr::columns(v, n), to, |x| x) };
         }
         true
     })
 }
 
-/// A V = V diag(w) for complex A.
+/// Computes A V = V diag(w) for complex A.
 pub(super) fn general<R: RealField + Number>(job: &Job<Complex<R>, Complex<R>>, vectors: bool) -> Result<()>
 where
     Complex<R>: Number,
@@ -126,14 +127,14 @@ where
     let n = job.n;
     let size = if vectors { n * n } else { 0 };
     let no = ComputeEigenvectors::No;
-    let stack = |par| evd::evd_scratch::<Complex<R>>(n, no, wanted(vectors), par, Default::default());
+    let stack = |par| evd::evd_scratch::<Complex<R>>(n, no, compute_vectors(vectors), par, Default::default());
     job.each(n * n + size, stack, |index, space, stack, par| {
         let (a, v) = space.split_at_mut(n * n);
         job.load(index, a);
         let Some(factor) = scaled(a) else { return false };
         let values = job.result(0, index);
-        values.fill(Complex::whole(f64::NAN));
-        let fine = n == 1 && one_by_one(a[0], values, v)
+        values.fill(Complex::from_real(f64::NAN));
+        let ok = n == 1 && one_by_one(a[0], values, v)
             || converged(|| {
                 evd::evd_cplx(
                     matrix(a, n, n).as_ref(),
@@ -145,13 +146,13 @@ where
                     Default::default(),
                 )
             });
-        if !fine || values.iter().any(|w| w.size().is_nan()) {
+        if !ok || values.iter().any(|w| w.magnitude().is_nan()) {
             return false;
         }
         values.iter_mut().for_each(|w| *w = rescaled(*w, factor));
         if vectors {
-            let to = Place::rows(job.result(1, index).as_mut_ptr(), n);
-            let place = Place::columns(v, n);
+            let to = MatrixPtr::rows(job.result(1, index).as_mut_ptr(), n);
+            let place = MatrixPtr::columns(v, n);
             // SAFETY: both have n · n elements.
             unsafe { transfer(n, n, place, to, |x| x) };
             normalize(job.result(1, index), n);
@@ -160,14 +161,14 @@ where
     })
 }
 
-/// A matrix of one element is its eigenvalue.
+/// Handles a matrix of one element, which is its eigenvalue.
 fn one_by_one<T: Number>(a: T, values: &mut [T], v: &mut [T]) -> bool {
     values[0] = a;
-    v.fill(T::whole(1.0));
+    v.fill(T::from_real(1.0));
     true
 }
 
-/// As [`general`] for real A; its eigenvalues come in conjugate pairs.
+/// Does the same as [`general`] for real A. Complex eigenvalues come in conjugate pairs.
 pub(super) fn general_real<R: RealField + Number>(job: &Job<R, Complex<R>>, vectors: bool) -> Result<()>
 where
     Complex<R>: Number,
@@ -175,16 +176,16 @@ where
     let n = job.n;
     let size = if vectors { n * n } else { 0 };
     let no = ComputeEigenvectors::No;
-    let stack = |par| evd::evd_scratch::<R>(n, no, wanted(vectors), par, Default::default());
+    let stack = |par| evd::evd_scratch::<R>(n, no, compute_vectors(vectors), par, Default::default());
     job.each(n * n + size + 2 * n, stack, |index, space, stack, par| {
         let (a, rest) = space.split_at_mut(n * n);
         let (v, parts) = rest.split_at_mut(size);
         let (re, im) = parts.split_at_mut(n);
         job.load(index, a);
         let Some(factor) = scaled(a) else { return false };
-        re.fill(R::whole(f64::NAN));
-        im.fill(R::whole(0.0));
-        let fine = n == 1 && one_by_one(a[0], re, v)
+        re.fill(R::from_real(f64::NAN));
+        im.fill(R::from_real(0.0));
+        let ok = n == 1 && one_by_one(a[0], re, v)
             || converged(|| {
                 evd::evd_real(
                     matrix(a, n, n).as_ref(),
@@ -197,7 +198,7 @@ where
                     Default::default(),
                 )
             });
-        if !fine || re.iter().chain(im.iter()).any(|w| w.size().is_nan()) {
+        if !ok || re.iter().chain(im.iter()).any(|w| w.magnitude().is_nan()) {
             return false;
         }
         for (w, (re, im)) in job.result(0, index).iter_mut().zip(re.iter().zip(im.iter())) {
@@ -207,9 +208,9 @@ where
             let out = job.result(1, index);
             let mut j = 0;
             while j < n {
-                let paired = im[j].size() != 0.0 && j + 1 < n;
+                let paired = im[j].magnitude() != 0.0 && j + 1 < n;
                 for i in 0..n {
-                    let (x, y) = (v[j * n + i], if paired { v[(j + 1) * n + i] } else { R::whole(0.0) });
+                    let (x, y) = (v[j * n + i], if paired { v[(j + 1) * n + i] } else { R::from_real(0.0) });
                     out[i * n + j] = Complex::new(x, y);
                     if paired {
                         out[i * n + j + 1] = out[i * n + j].conjugate();
@@ -223,7 +224,7 @@ where
     })
 }
 
-/// Makes each column's norm 1.
+/// Scales each column to norm 1.
 fn normalize<T: Number>(v: &mut [T], n: usize) {
     let mut norms = vec![0.0f64; n];
     for row in v.chunks(n) {
@@ -234,6 +235,6 @@ fn normalize<T: Number>(v: &mut [T], n: usize) {
     }
     norms.iter_mut().for_each(|norm| *norm = norm.sqrt().recip());
     for row in v.chunks_mut(n) {
-        row.iter_mut().zip(&norms).for_each(|(x, factor)| *x = x.times(*factor));
+        row.iter_mut().zip(&norms).for_each(|(x, factor)| *x = x.scale_by(*factor));
     }
 }

@@ -1,4 +1,4 @@
-//! Decompositions in a fixed number of steps: Cholesky, LU, QR.
+//! Direct decompositions: Cholesky, LU, QR.
 
 use cuprous_core::{QrMode, Result};
 use faer::dyn_stack::{MemStack, StackReq};
@@ -9,24 +9,25 @@ use faer::linalg::qr::no_pivoting::factor as qr;
 use faer::{Conj, MatMut, Par, Spec};
 
 use super::number::{Number, make_diagonal_real};
-use super::{Job, Place, copy_rows, matrix, transfer};
+use super::{Job, MatrixPtr, copy_rows, matrix, transfer};
 
-/// Rows from which a matrix is factored by rows: faer's innermost loops want columns, but a large matrix spends little
-/// time there, and turning it costs more.
-const BY_ROWS: usize = 256;
+/// Number of rows from which on a matrix is factored in row-major order. faer's innermost loops prefer columns, but a
+/// large matrix spends little time there, and transposing it costs more.
+const MIN_BY_ROWS: usize = 256;
 
-/// A = L Lᴴ, or A = Uᴴ U. NaN in the triangle that is read makes NaN, not an error, as in NumPy.
+/// Computes A = L Lᴴ or A = Uᴴ U. NaN in the triangle that is read gives NaN and not an error, as in NumPy.
 ///
-/// The triangle is copied to the result and factored there. U by rows is Uᵀ by columns: the lower factor of Aᵀ.
+/// The triangle is copied to the result and factored there. U in row-major order is Uᵀ in column-major order, the lower
+/// factor of Aᵀ.
 pub(super) fn cholesky<T: Number>(job: &Job<T, T>, upper: bool) -> Result<()> {
     let n = job.n;
-    let turned = !upper && n < BY_ROWS;
+    let transposed = !upper && n < MIN_BY_ROWS;
     let mut parameters = Spec::<llt::LltParams, T>::default();
-    if !upper && !turned {
-        parameters.recursion_threshold = 32; // blocks below go element by element
+    if !upper && !transposed {
+        parameters.recursion_threshold = 32; // smaller blocks are factored element by element
     }
     let stack = |par| llt::cholesky_in_place_scratch::<T>(n, par, parameters);
-    job.each(if turned { n * n } else { 0 }, stack, |index, space, stack, par| {
+    job.each(if transposed { n * n } else { 0 }, stack, |index, space, stack, par| {
         let out = job.result(0, index);
         let triangle = |i: usize| if upper { i..n } else { 0..i + 1 };
         // SAFETY: the operand is in memory, and the result has n · n elements.
@@ -34,34 +35,34 @@ pub(super) fn cholesky<T: Number>(job: &Job<T, T>, upper: bool) -> Result<()> {
         make_diagonal_real(out, n);
         let nan = |i: usize| out[i * n..][triangle(i)].iter().fold(false, |nan, x| nan | x.is_nan());
         if (0..n).any(nan) {
-            out.fill(T::whole(f64::NAN));
+            out.fill(T::from_real(f64::NAN));
             return true;
         }
         let factored = |a: MatMut<'_, T>, stack: &mut MemStack| {
             llt::cholesky_in_place(a, Default::default(), par, stack, parameters).is_ok()
         };
-        let fine = if upper {
+        let ok = if upper {
             factored(matrix(out, n, n), stack)
-        } else if turned {
-            // SAFETY: both have n · n elements, here and below.
-            unsafe { transfer(n, n, Place::rows(out.as_mut_ptr(), n), Place::columns(space, n), |x| x) };
-            let fine = factored(matrix(space, n, n), stack);
-            // SAFETY: as above.
-            unsafe { transfer(n, n, Place::columns(space, n), Place::rows(out.as_mut_ptr(), n), |x| x) };
-            fine
+        } else if transposed {
+            // SAFETY: both have n · n elements.
+            unsafe { transfer(n, n, MatrixPtr::rows(out.as_mut_ptr(), n), MatrixPtr::columns(space, n), |x| x) };
+            let ok = factored(matrix(space, n, n), stack);
+            // SAFETY: both have n · n elements.
+            unsafe { transfer(n, n, MatrixPtr::columns(space, n), MatrixPtr::rows(out.as_mut_ptr(), n), |x| x) };
+            ok
         } else {
             factored(MatMut::from_row_major_slice_mut(out, n, n), stack)
         };
         for (i, row) in out.chunks_exact_mut(n).enumerate() {
             let other = if upper { 0..i } else { i + 1..n };
-            row[other].fill(T::whole(0.0));
+            row[other].fill(T::from_real(0.0));
         }
         make_diagonal_real(out, n); // rounding may leave imaginary parts
-        fine
+        ok
     })
 }
 
-/// What LU needs of faer's stack.
+/// Returns the stack that LU needs.
 fn lu_stack<T: Number>(n: usize, k: usize, par: Par) -> StackReq {
     StackReq::any_of(&[
         lu::lu_in_place_scratch::<usize, T>(n, n, par, Default::default()),
@@ -69,7 +70,7 @@ fn lu_stack<T: Number>(n: usize, k: usize, par: Par) -> StackReq {
     ])
 }
 
-/// X with A X = B, by LU with partial pivoting.
+/// Solves A X = B by LU with partial pivoting.
 pub(super) fn solve<T: Number>(job: &Job<T, T>) -> Result<()> {
     let (n, k) = (job.n, job.k);
     let Some(b) = &job.b else { return Ok(()) };
@@ -82,22 +83,22 @@ pub(super) fn solve<T: Number>(job: &Job<T, T>) -> Result<()> {
             let (mut forward, mut backward) = (vec![0usize; n], vec![0usize; n]);
             let parameters = Default::default();
             let (_, order) = lu::lu_in_place(matrix(a, n, n), &mut forward, &mut backward, par, stack, parameters);
-            if (0..n).any(|i| a[i * n + i].size() == 0.0) {
+            if (0..n).any(|i| a[i * n + i].magnitude() == 0.0) {
                 return false;
             }
-            // SAFETY: the operand is in memory, the scratch has room, and so has the result.
-            unsafe { transfer(n, k, b.source(index), Place::columns(x, n), |v| v) };
+            // SAFETY: the operand is in memory, and the scratch has n · k elements.
+            unsafe { transfer(n, k, b.source(index), MatrixPtr::columns(x, n), |v| v) };
             let lu = matrix(a, n, n);
             lu_solve::solve_in_place_with_conj(lu.as_ref(), lu.as_ref(), order, Conj::No, matrix(x, n, k), par, stack);
-            let to = Place::rows(job.result(0, index).as_mut_ptr(), k);
-            // SAFETY: as above.
-            unsafe { transfer(n, k, Place::columns(x, n), to, |v| v) };
+            let to = MatrixPtr::rows(job.result(0, index).as_mut_ptr(), k);
+            // SAFETY: the scratch and the result have n · k elements.
+            unsafe { transfer(n, k, MatrixPtr::columns(x, n), to, |v| v) };
             true
         },
     )
 }
 
-/// The determinant's sign and logarithm, by LU: (0, -inf) where it is zero.
+/// Computes the determinant's sign and logarithm by LU. They are (0, -inf) if it is zero.
 pub(super) fn slogdet<T: Number>(job: &Job<T, T>) -> Result<()> {
     let n = job.n;
     job.each(
@@ -108,20 +109,20 @@ pub(super) fn slogdet<T: Number>(job: &Job<T, T>) -> Result<()> {
             let (mut forward, mut backward) = (vec![0usize; n], vec![0usize; n]);
             let parameters = Default::default();
             let (info, _) = lu::lu_in_place(matrix(space, n, n), &mut forward, &mut backward, par, stack, parameters);
-            let mut sign = T::whole(if info.transposition_count % 2 == 1 { -1.0 } else { 1.0 });
+            let mut sign = T::from_real(if info.transposition_count % 2 == 1 { -1.0 } else { 1.0 });
             let mut logarithm = 0.0;
             for i in 0..n {
                 let (re, im) = space[i * n + i].parts();
                 let size = re.hypot(im);
                 if size == 0.0 {
-                    (sign, logarithm) = (T::whole(0.0), f64::NEG_INFINITY);
+                    (sign, logarithm) = (T::from_real(0.0), f64::NEG_INFINITY);
                     break;
                 }
-                sign = sign.by(T::from_parts(re / size, im / size));
+                sign = sign.multiply(T::from_parts(re / size, im / size));
                 logarithm += size.ln();
             }
             job.result(0, index)[0] = sign;
-            job.result(1, index)[0] = T::whole(logarithm);
+            job.result(1, index)[0] = T::from_real(logarithm);
             true
         },
     )
@@ -130,13 +131,13 @@ pub(super) fn slogdet<T: Number>(job: &Job<T, T>) -> Result<()> {
 /// Elements of a matrix up to which reflections are applied one by one.
 const SMALL_QR: usize = 48 * 48;
 
-/// A = Q R, by Householder reflections.
+/// Computes A = Q R by Householder reflections.
 pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
     let (m, n) = (job.m, job.n);
     let least = m.min(n);
-    // Single reflections need no products of matrices.
+    // Single reflections need no matrix products.
     let block = if m * n <= SMALL_QR { 1 } else { qr::recommended_block_size::<T>(m, n) };
-    // Columns of Q, and rows of R.
+    // Number of columns of Q and rows of R.
     let width = if mode == QrMode::Complete { m } else { least };
     let wants_q = matches!(mode, QrMode::Reduced | QrMode::Complete);
     let q_room = if wants_q { m * width } else { 0 };
@@ -154,23 +155,23 @@ pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
         if mode == QrMode::Raw {
             job.result(0, index).copy_from_slice(a);
             for (j, tau) in job.result(1, index).iter_mut().enumerate() {
-                // A reflection is I - v vᴴ / factor here, I - tau v vᴴ in LAPACK.
-                *tau = T::whole(1.0 / factors[j * block + j % block].parts().0);
+                // faer's reflections are I - v vᴴ / factor, LAPACK's are I - tau v vᴴ.
+                *tau = T::from_real(1.0 / factors[j * block + j % block].parts().0);
             }
             return true;
         }
         let r = job.result(usize::from(wants_q), index);
-        // SAFETY: here and below, both have the elements.
-        unsafe { transfer(width, n, Place::columns(a, m), Place::rows(r.as_mut_ptr(), n), |x| x) };
+        // SAFETY: both have width · n elements.
+        unsafe { transfer(width, n, MatrixPtr::columns(a, m), MatrixPtr::rows(r.as_mut_ptr(), n), |x| x) };
         for i in 1..width {
-            r[i * n..i * n + i.min(n)].fill(T::whole(0.0));
+            r[i * n..i * n + i.min(n)].fill(T::from_real(0.0));
         }
         if wants_q {
-            q.fill(T::whole(0.0));
-            (0..width).for_each(|i| q[i * m + i] = T::whole(1.0));
+            q.fill(T::from_real(0.0));
+            (0..width).for_each(|i| q[i * m + i] = T::from_real(1.0));
             let (basis, factors) = (matrix(a, m, n), matrix(factors, block, least));
             let mut whole = matrix(q, m, width);
-            // From the last block on: what it does not touch is still the identity.
+            // From the last block on: the part that it does not change is still the identity.
             for first in (0..least).step_by(block).rev() {
                 let end = least.min(first + block);
                 householder::apply_block_householder_on_the_left_in_place_with_conj(
@@ -182,9 +183,9 @@ pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
                     stack,
                 );
             }
-            let to = Place::rows(job.result(0, index).as_mut_ptr(), width);
-            // SAFETY: see above.
-            unsafe { transfer(m, width, Place::columns(q, m), to, |x| x) };
+            let to = MatrixPtr::rows(job.result(0, index).as_mut_ptr(), width);
+            // SAFETY: both have m · width elements.
+            unsafe { transfer(m, width, MatrixPtr::columns(q, m), to, |x| x) };
         }
         true
     })

@@ -1,27 +1,27 @@
-//! What decompositions ask of their elements beyond faer's arithmetic.
+//! Operations on elements that decompositions need beyond faer's arithmetic.
 
 use faer::traits::ComplexField;
 use num_complex::Complex;
 
 pub(super) trait Number: ComplexField + Copy + Send + Sync {
-    /// Largest elements between which squares neither overflow nor vanish.
+    /// Range of the largest element in which squares neither overflow nor underflow.
     const SAFE: (f64, f64);
-    fn whole(x: f64) -> Self;
+    fn from_real(x: f64) -> Self;
     fn conjugate(self) -> Self;
-    /// By a real factor.
-    fn times(self, factor: f64) -> Self;
-    /// The product.
-    fn by(self, o: Self) -> Self;
-    /// Real and imaginary part.
+    /// Multiplies by a real factor.
+    fn scale_by(self, factor: f64) -> Self;
+    /// Multiplies two numbers.
+    fn multiply(self, o: Self) -> Self;
+    /// Returns the real and the imaginary part.
     fn parts(self) -> (f64, f64);
-    /// From them; a real number drops the second.
+    /// Creates a number from its parts. A real number drops the second.
     fn from_parts(re: f64, im: f64) -> Self;
 
-    /// Whether one of the parts is.
+    /// Returns true if one of the parts is NaN.
     fn is_nan(self) -> bool;
 
-    /// The larger of the parts' sizes; NaN if one is.
-    fn size(self) -> f64 {
+    /// Returns the larger absolute value of the parts, or NaN if one is NaN.
+    fn magnitude(self) -> f64 {
         let (re, im) = self.parts();
         if re.is_nan() || im.is_nan() { f64::NAN } else { re.abs().max(im.abs()) }
     }
@@ -31,10 +31,10 @@ macro_rules! numbers {
     ($($t:ty, $small:literal, $large:literal;)*) => {$(
         impl Number for $t {
             const SAFE: (f64, f64) = ($small, $large);
-            fn whole(x: f64) -> $t { x as $t }
+            fn from_real(x: f64) -> $t { x as $t }
             fn conjugate(self) -> $t { self }
-            fn times(self, factor: f64) -> $t { (f64::from(self) * factor) as $t }
-            fn by(self, o: $t) -> $t { self * o }
+            fn scale_by(self, factor: f64) -> $t { (f64::from(self) * factor) as $t }
+            fn multiply(self, o: $t) -> $t { self * o }
             fn parts(self) -> (f64, f64) { (self.into(), 0.0) }
             fn from_parts(re: f64, _: f64) -> $t { re as $t }
             fn is_nan(self) -> bool { <$t>::is_nan(self) }
@@ -42,10 +42,10 @@ macro_rules! numbers {
 
         impl Number for Complex<$t> {
             const SAFE: (f64, f64) = ($small, $large);
-            fn whole(x: f64) -> Self { Complex::new(x as $t, 0.0) }
+            fn from_real(x: f64) -> Self { Complex::new(x as $t, 0.0) }
             fn conjugate(self) -> Self { self.conj() }
-            fn times(self, factor: f64) -> Self { Complex::new(self.re.times(factor), self.im.times(factor)) }
-            fn by(self, o: Self) -> Self { self * o }
+            fn scale_by(self, factor: f64) -> Self { Complex::new(self.re.scale_by(factor), self.im.scale_by(factor)) }
+            fn multiply(self, o: Self) -> Self { self * o }
             fn parts(self) -> (f64, f64) { (self.re.into(), self.im.into()) }
             fn from_parts(re: f64, im: f64) -> Self { Complex::new(re as $t, im as $t) }
             fn is_nan(self) -> bool { self.re.is_nan() | self.im.is_nan() }
@@ -57,14 +57,14 @@ numbers! {
     f64, 1e-120, 1e120;
 }
 
-/// Brings elements to where squares neither overflow nor vanish; the factor that brings results back. `None` where one
-/// is infinite or NaN.
+/// Scales elements into the range in which squares neither overflow nor underflow. Returns a factor for [`rescaled`],
+/// or `None` if an element is infinite or NaN.
 pub(super) fn scaled<T: Number>(a: &mut [T]) -> Option<f64> {
     let largest = largest(a)?;
     scaled_by(a, largest)
 }
 
-/// As [`scaled`], by the lower triangle of a column-major n × n matrix.
+/// Does the same as [`scaled`], by the lower triangle of a column-major n × n matrix.
 pub(super) fn scaled_triangle<T: Number>(a: &mut [T], n: usize) -> Option<f64> {
     let mut most = 0.0f64;
     for j in 0..n {
@@ -73,15 +73,16 @@ pub(super) fn scaled_triangle<T: Number>(a: &mut [T], n: usize) -> Option<f64> {
     scaled_by(a, most)
 }
 
-/// The size of the largest element. Infinity and NaN become NaN when multiplied by zero, which a sum keeps: no branches.
+/// Returns the magnitude of the largest element. Infinity and NaN become NaN when multiplied by zero, and their sum is
+/// NaN, so that the loop has no branches.
 fn largest<T: Number>(a: &[T]) -> Option<f64> {
-    let (mut most, mut spoiled) = (0.0f64, 0.0f64);
+    let (mut most, mut nan_sum) = (0.0f64, 0.0f64);
     for x in a {
         let (re, im) = x.parts();
         most = most.max(re.abs()).max(im.abs());
-        spoiled += re * 0.0 + im * 0.0;
+        nan_sum += re * 0.0 + im * 0.0;
     }
-    (spoiled == 0.0).then_some(most)
+    (nan_sum == 0.0).then_some(most)
 }
 
 fn scaled_by<T: Number>(a: &mut [T], largest: f64) -> Option<f64> {
@@ -89,19 +90,20 @@ fn scaled_by<T: Number>(a: &mut [T], largest: f64) -> Option<f64> {
     if largest == 0.0 || (small..large).contains(&largest) {
         return Some(1.0);
     }
-    // A power of two: nothing is rounded. In two steps, since neither it nor its inverse need be a number.
+    // The factor is a power of two, which does not round. It is applied in two steps, because it or its inverse may not
+    // be representable.
     let half = (largest.log2() / 2.0).round();
     let factor = (-half).exp2();
-    a.iter_mut().for_each(|x| *x = x.times(factor).times(factor));
+    a.iter_mut().for_each(|x| *x = x.scale_by(factor).scale_by(factor));
     Some(half.exp2())
 }
 
-/// A value of a matrix that was [`scaled`].
+/// Scales a result of a matrix that was [`scaled`] back.
 pub(super) fn rescaled<T: Number>(x: T, factor: f64) -> T {
-    if factor == 1.0 { x } else { x.times(factor).times(factor) }
+    if factor == 1.0 { x } else { x.scale_by(factor).scale_by(factor) }
 }
 
-/// Drops imaginary parts on the diagonal of a Hermitian matrix of `n` rows: LAPACK does not look at them.
+/// Drops imaginary parts on the diagonal of a Hermitian matrix of `n` rows, which LAPACK ignores.
 pub(super) fn make_diagonal_real<T: Number>(a: &mut [T], n: usize) {
     a.iter_mut().step_by(n + 1).take(n).for_each(|x| *x = T::from_parts(x.parts().0, 0.0));
 }

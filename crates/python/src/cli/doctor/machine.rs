@@ -82,7 +82,7 @@ pub(super) fn driver(checks: &mut Vec<Check>) -> Result<usize, ()> {
     };
     let path = probe::loaded_from("libcuda.so").map_or_else(String::new, |p| format!(", {}", p.display()));
     let found = format!("for CUDA {}.{}{module}{path}", version.0, version.1);
-    if version < driver::OLDEST {
+    if version < driver::MIN_DRIVER {
         let found = format!("{found}: too old, CUDA 12.0 is needed");
         add(Check::broken("driver", found, "install NVIDIA's driver 525.60.13 or newer (CUDA 13: 580.65.06)"));
         return Err(());

@@ -1,15 +1,16 @@
-// The calculator: each change of an input asks the server, and the inputs stand in the address, so that it can be shared.
+// The calculator. Each change of an input sends a request to the server. The inputs are in the address, so that it can
+// be shared.
 const $ = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 const form = $("question");
 const DEFAULTS = { cpu: "Core i7-10700K", gpu: "RTX 3080" };
 const EXAMPLES = {
-  // 10,000 GFLOP and 1 GB on a CPU of 400 GFLOPS and a GPU that gets 12.5 TFLOPS: 25 s and 1.3 s.
+  // 10,000 GFLOP and 1 GB on a CPU of 400 GFLOPS and a GPU that reaches 12.5 TFLOPS: 25 s and 1.3 s.
   "example-network": { model: "simple", flops: 10000, data: 1, startup: 375, cpu_rate: 400, gpu_rate: 12.5, bandwidth: 8 },
   // A million paths: 300 s on the CPU, less than 5 s on the GPU.
   "example-paths": { model: "simple", flops: 120000, data: 0.008, startup: 500, cpu_rate: 400, gpu_rate: 30 },
 };
-// What the server calls this machine.
+// The server's name for this machine.
 const THIS_MACHINE = "this";
 const UNMEASURED = "hardware like this machine's: run cuprous calibrate to measure it.";
 const SIMPLE_ONLY = ["cpu_rate", "gpu_rate", "bandwidth"];
@@ -31,7 +32,7 @@ function isSimple() {
   return $("simple").checked;
 }
 
-// What stands in the inputs, by name; only what differs from an empty input.
+// The values of the inputs by name, without empty ones.
 function read() {
   const values = isSimple() ? { model: "simple" } : {};
   for (const field of fields()) {
@@ -56,7 +57,7 @@ function write(values) {
   }
 }
 
-// The question for the server, which alone reads quantities: it gets what was typed, and the unit of the field.
+// The request. Only the server parses quantities: it receives the typed text and the unit of the field.
 function question(values) {
   const query = new URLSearchParams();
   for (const field of fields()) {
@@ -83,7 +84,7 @@ async function update() {
   const number = ++asked;
   try {
     const answer = await fetch("/api/estimate?" + query);
-    if (number !== asked) return; // A later question is on its way.
+    if (number !== asked) return; // A later request is pending.
     if (!answer.ok) return refuse((await answer.text()).trim());
     const estimate = await answer.json();
     if (number === asked) show(estimate);
@@ -92,7 +93,7 @@ async function update() {
   }
 }
 
-// An error of the server's about one quantity begins with its name.
+// The server's error about a quantity begins with the quantity's name.
 function refuse(problem) {
   const [, name, rest] = /^(\w+): (.*)$/s.exec(problem) ?? [];
   const field = fields().find((other) => other.name === name);
@@ -150,7 +151,7 @@ function bars(e) {
   $("bars").replaceChildren(title, ...children);
 }
 
-// Logarithmic axes: operations a byte from 1/64 to 65,536 or further, operations a second.
+// Logarithmic axes: operations per byte from 1/64 to at least 65,536, and operations per second.
 function roofline(e) {
   const [left, right, top, bottom] = [70, 590, 15, 270];
   const { cpu, gpu, intensity } = e.roofline;
@@ -237,7 +238,7 @@ export async function start() {
     const options = list.map((row) => new Option(row.remark ? `${row.name} (${row.remark})` : row.name, row.name));
     if (own) options.unshift(new Option(`This machine: ${own.name}${own.measured ? ", measured" : ""}`, THIS_MACHINE));
     $(id).replaceChildren(...options);
-    // Measured figures are the best there are: they are what is asked for at first.
+    // Measured figures are the most accurate, so they are the default.
     $(id).value = own?.measured ? THIS_MACHINE : DEFAULTS[id];
   }
   const given = Object.fromEntries(new URLSearchParams(location.search));

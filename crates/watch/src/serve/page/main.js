@@ -1,4 +1,4 @@
-// The three sections of the page: one is shown, named by the part of the address after #.
+// The three sections of the page. The part of the address after # names the one that is shown.
 import { start as calculator } from "/calculator.js";
 import { start as monitor } from "/monitor.js";
 import { start as profile } from "/profile.js";

@@ -1,4 +1,4 @@
-// The monitor: asks for the newest sample once a second while it is looked at.
+// The monitor. While it is visible, it requests the newest sample once a second.
 import { element } from "/calculator.js";
 
 const $ = (id) => document.getElementById(id);

@@ -1,12 +1,13 @@
-// The viewer of traces in Chrome's format: tracks over time on a canvas, totals in a table. A file stays in the browser.
+// The viewer of traces in Chrome's format: tracks over time on a canvas, totals in a table. A chosen file is not
+// uploaded.
 const $ = (id) => document.getElementById(id);
 const [ROW, GAP, LABEL] = [18, 8, 16];
 let [tracks, flows, view, whole, picked] = [[], [], [0, 1], [0, 1], null];
 
-// Arrows drawn at a time, evenly chosen among those in view: more of them is a gray area.
+// The most arrows drawn at a time, evenly chosen among those in view. More would be a gray area.
 const ARROWS = 400;
 
-// Tracks with their events, each with its depth, from events of the kinds X, B, E, M, C, s, t, f.
+// Returns tracks with their events and the depth of each, from events of the kinds X, B, E, M, C, s, t, f.
 export function parse(trace) {
   const events = Array.isArray(trace) ? trace : trace?.traceEvents;
   if (!Array.isArray(events)) throw new Error("it has no list traceEvents");
@@ -40,7 +41,7 @@ export function parse(trace) {
       }
     } else if (event.ph !== "M" && event.ph !== "t") found.skipped++;
   }
-  // An arrow's end may stand before its beginning.
+  // In the file, the end of an arrow may come before its start.
   for (const event of ends) {
     const from = starts.get(`${event.cat}/${event.id}`);
     if (from) found.flows.push([from, [key(event), Number(event.ts)]]);
@@ -81,8 +82,9 @@ export function totals(tracks) {
   return [...rows.values()].sort((a, b) => b.total - a.total);
 }
 
-// By line of the program, where events tell it: `line` in their arguments, several of them with commas between. Work of
-// devices is that on all processes but the first; parts that the user named hold what is counted already.
+// Totals by source line, for events with `line` in their arguments (several lines are separated by commas). All
+// processes but the first are devices. Parts that the user named are left out, because their contents are counted
+// already.
 export function byLine(tracks) {
   const lines = new Map();
   const host = tracks[0]?.id.split("/")[0];
@@ -101,7 +103,7 @@ export function byLine(tracks) {
   return [...lines.values()].sort((a, b) => b.device + b.host - a.device - a.host);
 }
 
-// Microseconds, as the format has them.
+// Formats microseconds, the unit of the trace format.
 function words(us) {
   if (us >= 1e6) return `${(us / 1e6).toPrecision(4)} s`;
   if (us >= 1e3) return `${(us / 1e3).toPrecision(4)} ms`;
@@ -140,7 +142,7 @@ function open(text, name) {
   draw();
 }
 
-// The first rows of a table; columns from `numbers` on are numbers.
+// Shows the first rows of a table. Columns from `numbers` on are numbers.
 function fill(id, numbers, rows) {
   $(id).tBodies[0].replaceChildren(...rows.slice(0, 500).map((cells) => {
     const line = document.createElement("tr");
@@ -182,7 +184,7 @@ function draw() {
       curve(pen, track, top + LABEL, x, color("--gpu"));
       continue;
     }
-    const drawn = []; // Right end of what was drawn, by depth: what would lie on the same pixel is left out.
+    const drawn = []; // The right end of what was drawn, by depth. Events on the same pixel are skipped.
     for (const event of track.events) {
       const [left, right] = [x(event.start), x(event.start + event.length)];
       if (right < 0 || left > width || right < (drawn[event.depth] ?? -1)) continue;
@@ -211,7 +213,7 @@ function draw() {
   }
 }
 
-// Values as steps, one at most for each pixel.
+// Draws values as steps, at most one for each pixel.
 function curve(pen, { points, most, depth }, top, x, color) {
   const [low, high] = [top + depth * ROW - 2, depth * ROW - 4];
   pen.fillStyle = color;
@@ -275,7 +277,7 @@ export async function start() {
     keys[event.key]();
   });
   canvas.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey && !event.shiftKey) return; // The page scrolls.
+    if (!event.ctrlKey && !event.shiftKey) return; // Without a modifier key, the page scrolls.
     event.preventDefault();
     const box = canvas.getBoundingClientRect();
     zoom(event.deltaY > 0 ? 1.25 : 0.8, view[0] + ((event.clientX - box.left) / box.width) * (view[1] - view[0]));

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray
@@ -70,8 +71,8 @@ def eigsh(A: Any, k: int = 6, M: Any = None, sigma: Any = None, which: str = "LM
         NotImplementedError: for generalised and shift-inverted problems.
         ArpackNoConvergence: with what was found.
     """
-    for name, given in (("M", M), ("sigma", sigma), ("Minv", Minv), ("OPinv", OPinv)):
-        if given is not None:
+    for name, value in (("M", M), ("sigma", sigma), ("Minv", Minv), ("OPinv", OPinv)):
+        if value is not None:
             raise NotImplementedError(f"[eigsh] {name}= is not supported; use linalg.eigh of A.toarray()")
     if mode != "normal":
         raise NotImplementedError(f"[eigsh] mode={mode!r} is not supported; there is 'normal'")
@@ -101,8 +102,6 @@ def eigsh(A: Any, k: int = 6, M: Any = None, sigma: Any = None, which: str = "LM
 
 
 def _start(v0: Any, n: int, dtype: str, rng: Any) -> ndarray:
-    import cuprous as cp
-
     if v0 is not None:
         return astype(array(v0), dtype).reshape(-1)
     generator = rng if hasattr(rng, "standard_normal") else cp.random.default_rng(0 if rng is None else rng)

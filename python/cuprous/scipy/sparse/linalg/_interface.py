@@ -10,7 +10,9 @@ from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray
 from cuprous._common.casting import astype
 from cuprous._common.operands import is_numpy_array, unsupported
-from cuprous.scipy.sparse._base import Sparse, as_shape, is_number
+from cuprous._functions.joining import stack
+from cuprous.scipy.sparse._base import Sparse
+from cuprous.scipy.sparse._checks import as_shape, is_number
 
 
 class LinearOperator:
@@ -51,8 +53,6 @@ class LinearOperator:
         return x
 
     def _columns(self, x: ndarray, product: Callable[[Any], Any], rows: int) -> ndarray:
-        from cuprous._functions.joining import stack
-
         if x.shape[1] == 0:
             return _core.empty((rows, 0), x.dtype_name)
         return stack([product(x[:, j]).reshape(-1) for j in range(x.shape[1])], 1)
@@ -191,9 +191,9 @@ def aslinearoperator(A: Any) -> LinearOperator:
     if isinstance(A, ndarray):
         if A.ndim != 2:
             raise ValueError("array must have ndim <= 2")
-        turned = _conj(A).T
+        adjoint_matrix = _conj(A).T
     elif isinstance(A, Sparse):
-        turned = A.transpose().conj()
+        adjoint_matrix = A.transpose().conj()
     elif hasattr(A, "shape") and hasattr(A, "matvec"):
         return LinearOperator(
             A.shape, A.matvec, getattr(A, "rmatvec", None), getattr(A, "matmat", None), getattr(A, "dtype", None)
@@ -201,7 +201,7 @@ def aslinearoperator(A: Any) -> LinearOperator:
     else:
         raise TypeError("type not understood")
     return LinearOperator(
-        A.shape, lambda x: A @ x, lambda x: turned @ x, lambda x: A @ x, A.dtype, lambda x: turned @ x
+        A.shape, lambda x: A @ x, lambda x: adjoint_matrix @ x, lambda x: A @ x, A.dtype, lambda x: adjoint_matrix @ x
     )
 
 

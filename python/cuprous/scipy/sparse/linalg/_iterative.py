@@ -192,8 +192,8 @@ def gmres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0
         size = float(_norm(r))
         if size <= s.goal:
             return s.x, 0
-        basis, heads = _arnoldi(s, r / size, cycle)
-        weights = _least(heads, size)
+        basis, hessenberg = _arnoldi(s, r / size, cycle)
+        weights = _least(hessenberg, size)
         s.x = s.x + s.before(basis[: weights.size].T @ weights)
         if callback_type == "x":
             _call(callback, s.x)
@@ -206,7 +206,7 @@ def _arnoldi(s: _Solve, first: ndarray, cycle: int) -> tuple[ndarray, ndarray]:
     """An orthonormal basis (rows) of the Krylov space, and the Hessenberg matrix (column by column, as rows)."""
     n, name = first.size, first.dtype_name
     basis = _core.full((cycle + 1, n), 0, name)
-    heads = _core.full((cycle, cycle + 1), 0, name)
+    hessenberg = _core.full((cycle, cycle + 1), 0, name)
     _core.update(basis[0], first)
     is_complex = _dtypes.kind(name) == "c"
     for k in range(cycle):
@@ -215,19 +215,19 @@ def _arnoldi(s: _Solve, first: ndarray, cycle: int) -> tuple[ndarray, ndarray]:
         for _ in range(2):
             parts = (_core.map("conjugate", basis) if is_complex else basis) @ w
             w = w - parts @ basis
-            heads[k] = heads[k] + parts
+            hessenberg[k] = hessenberg[k] + parts
         length = _norm(w)
-        heads[k, k + 1] = length
+        hessenberg[k, k + 1] = length
         zero = _core.full((), 0, name)
         _core.update(basis[k + 1], _core.map("where", length > 0, w / length, zero))
-    return basis, heads
+    return basis, hessenberg
 
 
-def _least(heads: ndarray, size: float) -> ndarray:
+def _least(hessenberg: ndarray, size: float) -> ndarray:
     """The combination of basis vectors with the least residual."""
     import numpy as np
 
-    matrix = _core.to_numpy(heads).T
+    matrix = _core.to_numpy(hessenberg).T
     lengths = np.abs(np.diagonal(matrix, -1))
     # A space that maps onto itself ends where the next vector vanishes beside the others.
     limits = np.finfo(matrix.dtype)

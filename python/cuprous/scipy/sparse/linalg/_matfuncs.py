@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import cuprous as cp
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray
@@ -26,7 +27,7 @@ def matrix_power(A: Any, power: Any) -> Any:
     if power < 0:
         raise ValueError("exponent must be >= 0")
     if power == 0:
-        from cuprous.scipy.sparse._construct import _eye
+        from cuprous.scipy.sparse._construct import _eye  # which imports this module
 
         return _eye(m, m, 0, A._dtype, A.format if A.format != "coo" else "csr", A._is_array)
     if power == 1:
@@ -47,8 +48,6 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
         ValueError: for a matrix that is not square, and sides that do not fit.
         NotImplementedError: for more than 20,000 unknowns; use `cg`, `gmres` or `bicgstab`.
     """
-    import cuprous as cp
-
     if not isinstance(A, Sparse):
         raise TypeError(f"A must be a sparse matrix, not {type(A)}")
     m, n = A.shape

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _types
+from cuprous.torch._creation import empty_like
 from cuprous.torch.autograd._hooks import RemovableHandle
 from cuprous.torch.nn.modules._hooks import Hooks, add
 from cuprous.torch.nn.modules._state import State
@@ -326,8 +327,6 @@ class Module(State, Hooks):
 
     def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
         """Moves the module to another device without copying the values."""
-        from cuprous.torch._creation import empty_like
-
         return self._apply(lambda t: empty_like(t, device=device))
 
     def share_memory(self: M) -> M:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from cuprous._core import Tensor
+from cuprous.torch.utils.data._samplers import host_numbers
 
 T = TypeVar("T", covariant=True)
 
@@ -135,8 +136,6 @@ def random_split(dataset: Dataset[Any], lengths: Sequence[float], generator: Any
     Raises:
         ValueError: if the lengths do not add up.
     """
-    from cuprous.torch.utils.data._samplers import host_numbers
-
     total = len(dataset)  # type: ignore[arg-type]
     if lengths and math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         for k, part in enumerate(lengths):

@@ -22,6 +22,8 @@ import numpy as np
 
 from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.torch import _creation, _types
+from cuprous.torch.utils.data._fetch import fetcher
 
 #: Batches up to this size in bytes are sent through the pipe.
 _MAX_PIPE_SIZE = 1 << 15
@@ -123,8 +125,6 @@ def _pack(batch: Any, blocks: _Blocks) -> tuple[Any, ...]:
 
 
 def _run(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: Any, blocks: _Blocks) -> None:
-    from cuprous.torch.utils.data._fetch import fetcher
-
     for other in inherited:  # the loader's pipe ends, copied by fork; a pipe closes only when no process holds them
         other.close()
     fetch: Any = None
@@ -164,8 +164,6 @@ def _describe_error(error: Exception) -> tuple[Any, str]:
 def _seed(info: WorkerInfo) -> None:
     import random
 
-    from cuprous.torch import _creation
-
     global _info
     _info = info
     random.seed(info.seed)
@@ -175,8 +173,6 @@ def _seed(info: WorkerInfo) -> None:
 
 def _main(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: Any) -> None:
     import signal
-
-    from cuprous.torch import _types
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the loader receives the signal and stops its workers
     os.environ["RAYON_NUM_THREADS"] = "1"
